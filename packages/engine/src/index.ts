@@ -1,0 +1,10 @@
+// @inkling/engine: segments in, answers out. Pure, synchronous, no I/O, no clock.
+
+export * from "./answers.ts";
+export * from "./crc32.ts";
+export * from "./ip.ts";
+export * from "./ip-segment.ts";
+export * from "./ranges.ts";
+export * from "./release.ts";
+export * from "./segment.ts";
+export * from "./special-use.ts";

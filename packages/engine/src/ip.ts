@@ -1,0 +1,250 @@
+// ip.ts: text of one IP address <-> the words that every table is sorted by.
+//
+// in   "203.0.113.9", "2001:db8::1", "::ffff:203.0.113.9"
+// out  IpAddress: a family, and its bits as big-endian uint32 words
+// err  none thrown: undefined or false means "not an IP address"
+// src  RFC 4291 2.2 (text forms), RFC 6943 3.1.1 (no octal, no short forms), RFC 5952 (printing)
+// cost parseIpInto allocates nothing; one pass over the text
+
+/** 45 characters: `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`. */
+export const MAX_IP_TEXT = 45;
+
+/**
+ * One address. A mutable holder, so that a look-up can reuse one and allocate nothing.
+ * `words[0]` alone carries an IPv4 address; IPv6 uses all four, most significant first.
+ */
+export class IpAddress {
+  family: 4 | 6 = 4;
+  readonly words = new Uint32Array(4);
+}
+
+const DOT = 0x2e;
+const COLON = 0x3a;
+
+/**
+ * Parses one IP address, strictly, into `into`.
+ * Refused: leading zeros in IPv4, octal, hex and short forms, ports, zones, brackets, prefixes, white space.
+ * @returns false when `text` is not exactly one address; `into` is then unspecified
+ */
+export function parseIpInto(text: string, into: IpAddress): boolean {
+  if (text.length < 2 || text.length > MAX_IP_TEXT) return false;
+  // The first separator decides: an IPv6 group has at most four digits before its colon.
+  for (let i = 0; i < 5 && i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c === COLON) return parseIpv6(text, into);
+    if (c === DOT) {
+      const value = parseIpv4(text, 0);
+      if (value < 0) return false;
+      into.family = 4;
+      into.words[0] = value;
+      return true;
+    }
+  }
+  return false;
+}
+
+/** As {@link parseIpInto}, into a new holder. */
+export function parseIp(text: string): IpAddress | undefined {
+  const address = new IpAddress();
+  return parseIpInto(text, address) ? address : undefined;
+}
+
+/** Dotted quad from `at` to the end of `text`; -1 when it is not one. */
+function parseIpv4(text: string, at: number): number {
+  let value = 0;
+  let octet = 0;
+  let digits = 0;
+  let dots = 0;
+  for (let i = at; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c === DOT) {
+      if (digits === 0 || ++dots > 3) return -1;
+      value = value * 256 + octet;
+      octet = 0;
+      digits = 0;
+      continue;
+    }
+    const digit = c - 0x30;
+    if (digit < 0 || digit > 9) return -1;
+    if (digits > 0 && octet === 0) return -1; // leading zero: "01" is octal to some readers
+    octet = octet * 10 + digit;
+    if (octet > 255) return -1;
+    digits++;
+  }
+  return dots === 3 && digits > 0 ? value * 256 + octet : -1;
+}
+
+const groups = new Uint16Array(8); // scratch: a look-up is synchronous, so one is enough
+
+function parseIpv6(text: string, into: IpAddress): boolean {
+  let count = 0; // groups read
+  let gap = -1; // number of groups before "::"
+  let i = 0;
+  if (text.charCodeAt(0) === COLON) {
+    if (text.charCodeAt(1) !== COLON) return false;
+    gap = 0;
+    i = 2;
+  }
+  while (i < text.length) {
+    if (count === 8) return false;
+    const start = i;
+    let group = 0;
+    let c = -1;
+    for (; i < text.length; i++) {
+      c = text.charCodeAt(i);
+      const digit = hexDigit(c);
+      if (digit < 0) break;
+      if (i - start === 4) return false;
+      group = group * 16 + digit;
+    }
+    if (i === text.length) {
+      groups[count++] = group;
+      break;
+    }
+    if (c === DOT) {
+      const tail = parseIpv4(text, start);
+      if (tail < 0 || count > 6) return false;
+      groups[count++] = tail >>> 16;
+      groups[count++] = tail & 0xffff;
+      i = text.length;
+      break;
+    }
+    if (c !== COLON || i === start) return false;
+    groups[count++] = group;
+    i++;
+    if (i === text.length) return false; // a single trailing colon
+    if (text.charCodeAt(i) === COLON) {
+      if (gap >= 0) return false;
+      gap = count;
+      i++;
+    }
+  }
+  if (gap < 0 ? count !== 8 : count > 7) return false;
+  if (gap >= 0) {
+    const moved = count - gap;
+    for (let k = 0; k < moved; k++) groups[7 - k] = groups[count - 1 - k]!;
+    groups.fill(0, gap, 8 - moved);
+  }
+  into.family = 6;
+  for (let k = 0; k < 4; k++) into.words[k] = groups[2 * k]! * 65536 + groups[2 * k + 1]!;
+  return true;
+}
+
+function hexDigit(c: number): number {
+  if (c >= 0x30 && c <= 0x39) return c - 0x30;
+  const lower = c | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+/**
+ * Turns an IPv6 address that stands for an IPv4 address into that IPv4 address, in place:
+ * IPv4-mapped ::ffff:0:0/96 (RFC 4291), 6to4 2002::/16 (RFC 3056),
+ * Teredo 2001::/32 (RFC 4380: the client, last 32 bits inverted), NAT64 64:ff9b::/96 (RFC 6052).
+ * @returns true when it did
+ */
+export function unwrapIpv4(address: IpAddress): boolean {
+  if (address.family === 4) return false;
+  const w = address.words;
+  const first = w[0]!;
+  let ipv4: number;
+  if (first === 0 && w[1] === 0 && w[2] === 0xffff) ipv4 = w[3]!;
+  else if (first >>> 16 === 0x2002) ipv4 = (first << 16) | (w[1]! >>> 16);
+  else if (first === 0x20010000) ipv4 = ~w[3]!;
+  else if (first === 0x0064ff9b && w[1] === 0 && w[2] === 0) ipv4 = w[3]!;
+  else return false;
+  address.family = 4;
+  w[0] = ipv4;
+  return true;
+}
+
+/** Prints an address: dotted quad, or RFC 5952 (lower case, longest run of zeros as "::"). */
+export function formatIp(address: IpAddress): string {
+  const w = address.words;
+  if (address.family === 4) {
+    const a = w[0]!;
+    return `${a >>> 24}.${(a >>> 16) & 255}.${(a >>> 8) & 255}.${a & 255}`;
+  }
+  if (w[0] === 0 && w[1] === 0 && w[2] === 0xffff) {
+    const mapped = new IpAddress();
+    mapped.words[0] = w[3]!;
+    return `::ffff:${formatIp(mapped)}`;
+  }
+  const parts: number[] = [];
+  for (let k = 0; k < 4; k++) parts.push(w[k]! >>> 16, w[k]! & 0xffff);
+  let bestStart = -1;
+  let bestLength = 1; // a single zero group is printed, RFC 5952 4.2.2
+  for (let k = 0; k < 8; k++) {
+    let end = k;
+    while (end < 8 && parts[end] === 0) end++;
+    if (end - k > bestLength) {
+      bestStart = k;
+      bestLength = end - k;
+    }
+    if (end > k) k = end;
+  }
+  const hex = parts.map((part) => part.toString(16));
+  if (bestStart < 0) return hex.join(":");
+  return `${hex.slice(0, bestStart).join(":")}::${hex.slice(bestStart + bestLength).join(":")}`;
+}
+
+/** A network: an address whose bits after `bits` are zero. `bits` is 0-32 for IPv4 and 0-128 for IPv6. */
+export interface Prefix {
+  readonly address: IpAddress;
+  readonly bits: number;
+}
+
+/**
+ * Parses "203.0.113.0/24", "2001:db8::/32" or a single address (its full length), as feeds write them.
+ * IPv4-mapped IPv6 networks become the IPv4 network that they mean.
+ * @returns undefined when the text is neither, or when bits are set after the prefix length
+ */
+export function parsePrefix(text: string): Prefix | undefined {
+  const slash = text.indexOf("/");
+  const address = parseIp(slash < 0 ? text : text.slice(0, slash));
+  if (address === undefined) return undefined;
+  const width = address.family === 4 ? 32 : 128;
+  let bits = width;
+  if (slash >= 0) {
+    const digits = text.slice(slash + 1);
+    if (!/^(0|[1-9][0-9]{0,2})$/.test(digits)) return undefined;
+    bits = Number(digits);
+    if (bits > width) return undefined;
+  }
+  if (hasHostBits(address, bits)) return undefined;
+  if (address.family === 6 && bits >= 96) {
+    const w = address.words;
+    if (w[0] === 0 && w[1] === 0 && w[2] === 0xffff) {
+      unwrapIpv4(address);
+      return { address, bits: bits - 96 };
+    }
+  }
+  return { address, bits };
+}
+
+function hasHostBits(address: IpAddress, bits: number): boolean {
+  const words = address.family === 4 ? 1 : 4;
+  for (let k = 0; k < words; k++) {
+    const kept = Math.min(32, Math.max(0, bits - 32 * k));
+    const hostMask = kept === 32 ? 0 : 0xffffffff >>> kept;
+    if ((address.words[k]! & hostMask) !== 0) return true;
+  }
+  return false;
+}
+
+/** Prints a network as "203.0.113.0/24"; a single address keeps its "/32" or "/128". */
+export function formatPrefix(prefix: Prefix): string {
+  return `${formatIp(prefix.address)}/${prefix.bits}`;
+}
+
+/** Is `address` inside `prefix`? Families never match each other. */
+export function prefixContains(prefix: Prefix, address: IpAddress): boolean {
+  if (prefix.address.family !== address.family) return false;
+  const words = address.family === 4 ? 1 : 4;
+  for (let k = 0; k < words; k++) {
+    const kept = Math.min(32, Math.max(0, prefix.bits - 32 * k));
+    if (kept === 0) return true;
+    const mask = kept === 32 ? 0xffffffff : ~(0xffffffff >>> kept);
+    if (((prefix.address.words[k]! ^ address.words[k]!) & mask) !== 0) return false;
+  }
+  return true;
+}

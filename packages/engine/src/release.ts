@@ -1,0 +1,74 @@
+// release.ts: the manifest where compiler and server meet: which segments, made from what.
+//
+// in   the JSON of releases/<time>-<id>.json
+// out  Release
+// err  zod's, listing every member at fault
+//
+// The id is made from content alone (segments and feeds, not times), so the same inputs give the same id.
+
+import { z } from "zod";
+
+/** What a feed can decide: the three reputation flags, disposable domains, and geolocation. */
+export const ANSWERS = ["geolocation", "is_abuser", "is_proxy", "is_tor_exit", "disposable"] as const;
+export type Answer = (typeof ANSWERS)[number];
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const time = z.iso.datetime();
+
+export const feedReport = z.object({
+  id: z.string(),
+  /** What it contributes to, in the feed table's words. */
+  sets: z.string(),
+  /** Where this copy came from; "none" when there was no copy at all. */
+  source: z.enum(["mirror", "fetched", "last-good", "seed", "own", "none"]),
+  state: z.enum(["loaded", "missing", "refused"]),
+  /** Networks, domains or records taken from it. */
+  entries: z.number().int().nonnegative(),
+  sha256: sha256.optional(),
+  bytes: z.number().int().nonnegative().optional(),
+  /** When this copy was fetched or copied, and when the publisher made it, as far as known. */
+  fetched_at: time.optional(),
+  published_at: time.optional(),
+  licence: z.string(),
+  attribution: z.string().optional(),
+  /** Why the newest copy was refused or is missing; an older one may be in use all the same. */
+  error: z.string().optional(),
+});
+export type FeedReport = z.infer<typeof feedReport>;
+
+export const segmentReport = z.object({ sha256, bytes: z.number().int().positive() });
+
+export const release = z.object({
+  format: z.literal(1),
+  id: z.string().regex(/^[0-9a-f]{12}$/),
+  created_at: time,
+  /** A segment that no loaded feed contributes to is absent. */
+  segments: z.object({
+    geo: segmentReport.optional(),
+    reputation: segmentReport.optional(),
+    email: segmentReport.optional(),
+  }),
+  feeds: z.array(feedReport),
+  /** Answers without any loaded feed: never to be taken for "no". */
+  missing: z.array(z.enum(ANSWERS)),
+  /** Answers that stand on fallbacks alone, and why, in words for the operator. */
+  partial: z.array(z.object({ answer: z.enum(ANSWERS), why: z.string() })),
+});
+export type Release = z.infer<typeof release>;
+
+/** `releases/<name>.json` and the content of `current`. */
+export function releaseName(manifest: Release): string {
+  const stamp = manifest.created_at.replace(/\.\d+/, "").replace(/[-:]/g, "");
+  return `${stamp}-${manifest.id}`;
+}
+
+/** Where things stand in the data folder (see docs/operations.md). */
+export const DATA_FOLDER = {
+  feeds: "feeds",
+  segments: "segments",
+  releases: "releases",
+  current: "current",
+  database: "inkling.db",
+  segmentFile: (sha: string) => `segments/${sha}.seg`,
+  releaseFile: (name: string) => `releases/${name}.json`,
+} as const;
