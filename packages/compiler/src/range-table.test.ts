@@ -1,0 +1,164 @@
+// Range tables against an oracle that shares nothing with them: a list of networks, searched from its end.
+
+import { describe, expect, test } from "bun:test";
+import {
+  formatIp,
+  IpAddress,
+  openSegment,
+  type Prefix,
+  parseIp,
+  parsePrefix,
+  prefixContains,
+  RangeTable,
+} from "@inkling/engine";
+import fc from "fast-check";
+import { overlay, RangeColumns } from "./range-columns.ts";
+import { rangeSections } from "./range-table.ts";
+import { writeSegment } from "./segment-writer.ts";
+
+interface Row {
+  readonly prefix: Prefix;
+  readonly value: number;
+}
+
+function columnsOf(family: 4 | 6, rows: readonly Row[]): RangeColumns {
+  const columns = new RangeColumns(family, 1);
+  for (const { prefix, value } of rows) columns.addPrefix(prefix, value);
+  return columns.finish();
+}
+
+function tableOf(v4: RangeColumns, v6: RangeColumns): RangeTable {
+  const bytes = writeSegment("geo", rangeSections(v4, v6), {});
+  const table = new RangeTable(openSegment(bytes, "geo"));
+  table.verify(() => true);
+  return table;
+}
+
+function find(table: RangeTable, address: IpAddress): number {
+  return address.family === 4 ? table.find4(address.words[0]!) : table.find6(address.words);
+}
+
+function toBig(address: IpAddress): bigint {
+  if (address.family === 4) return BigInt(address.words[0]!);
+  return [...address.words].reduce((sum, word) => (sum << 32n) | BigInt(word), 0n);
+}
+
+function fromBig(family: 4 | 6, value: bigint): IpAddress | undefined {
+  const width = family === 4 ? 32n : 128n;
+  if (value < 0n || value >= 1n << width) return undefined;
+  const address = new IpAddress();
+  address.family = family;
+  for (let k = 0; k < (family === 4 ? 1 : 4); k++) {
+    address.words[k] = Number((value >> (width - 32n * BigInt(k + 1))) & 0xffffffffn);
+  }
+  return address;
+}
+
+/** First and last address of a network, and their neighbours outside. */
+function edges({ address, bits }: Prefix): IpAddress[] {
+  const first = toBig(address);
+  const size = 1n << BigInt((address.family === 4 ? 32 : 128) - bits);
+  return [first - 1n, first, first + size / 2n, first + size - 1n, first + size].flatMap(
+    (value) => fromBig(address.family, value) ?? [],
+  );
+}
+
+/** Networks that do not overlap, in order. Few distinct bits, so that neighbours and nests at every depth occur. */
+function rowsOf(family: 4 | 6): fc.Arbitrary<Row[]> {
+  const width = family === 4 ? 32 : 128;
+  const word = fc.constantFrom(0, 1, 0x80000000, 0xffffffff, 0x20010db8, 0x00010000, 0x0000ffff, 0x7fff8000);
+  const row = fc.tuple(
+    fc.array(word, { minLength: 4, maxLength: 4 }),
+    fc.integer({ min: 0, max: width }),
+    fc.integer({ min: 0, max: 5 }),
+  );
+  return fc.array(row, { minLength: 5, maxLength: 120 }).map((raw) => {
+    const rows = raw.map(([words, bits, value]): Row => {
+      const address = new IpAddress();
+      address.family = family;
+      for (let k = 0; k < width / 32; k++) {
+        const kept = Math.min(32, Math.max(0, bits - 32 * k));
+        address.words[k] = kept === 0 ? 0 : words[k]! & (kept === 32 ? 0xffffffff : ~(0xffffffff >>> kept));
+      }
+      return { prefix: { address, bits }, value };
+    });
+    rows.sort((a, b) => (toBig(a.prefix.address) < toBig(b.prefix.address) ? -1 : 1));
+    const kept: Row[] = [];
+    for (const candidate of rows) {
+      const last = kept.at(-1);
+      const overlaps =
+        last &&
+        (prefixContains(last.prefix, candidate.prefix.address) ||
+          prefixContains(candidate.prefix, last.prefix.address));
+      if (!overlaps) kept.push(candidate);
+    }
+    return kept;
+  });
+}
+
+describe("a range table answers as its networks say", () => {
+  const empty4 = columnsOf(4, []);
+  const empty6 = columnsOf(6, []);
+
+  for (const family of [4, 6] as const) {
+    test(`IPv${family}, at the edges of random networks`, () => {
+      let asked = 0;
+      let inside = 0;
+      fc.assert(
+        fc.property(rowsOf(family), (rows) => {
+          const columns = columnsOf(family, rows);
+          const table = family === 4 ? tableOf(columns, empty6) : tableOf(empty4, columns);
+          for (const address of rows.flatMap((row) => edges(row.prefix))) {
+            const want = rows.findLast((row) => prefixContains(row.prefix, address))?.value ?? 0;
+            if (find(table, address) !== want)
+              throw new Error(`${formatIp(address)}: got ${find(table, address)}, want ${want}`);
+            asked++;
+            if (want > 0) inside++;
+          }
+        }),
+        { numRuns: 100 },
+      );
+      expect(asked).toBeGreaterThan(4_000);
+      expect(inside).toBeGreaterThan(2_000);
+    });
+
+    test(`IPv${family}, two coverings laid over each other`, () => {
+      let differing = 0;
+      fc.assert(
+        fc.property(rowsOf(family), rowsOf(family), (a, b) => {
+          const both = overlay(columnsOf(family, a), columnsOf(family, b), (x, y) => x * 10 + y);
+          const table = family === 4 ? tableOf(both, empty6) : tableOf(empty4, both);
+          for (const address of [...a, ...b].flatMap((row) => edges(row.prefix))) {
+            const valueIn = (rows: Row[]) =>
+              rows.find((row) => prefixContains(row.prefix, address))?.value ?? 0;
+            if (valueIn(a) !== valueIn(b)) differing++;
+            if (find(table, address) !== valueIn(a) * 10 + valueIn(b)) throw new Error(formatIp(address));
+          }
+        }),
+        { numRuns: 60 },
+      );
+      expect(differing).toBeGreaterThan(2_000);
+    });
+  }
+
+  test("an empty table knows nothing", () => {
+    const table = tableOf(empty4, empty6);
+    expect(find(table, parseIp("8.8.8.8")!)).toBe(0);
+    expect(find(table, parseIp("2001:4860:4860::8888")!)).toBe(0);
+  });
+
+  test("networks that overlap or go backwards are refused", () => {
+    const columns = new RangeColumns(4);
+    columns.addPrefix(parsePrefix("10.0.0.0/8")!, 1);
+    expect(() => columns.addPrefix(parsePrefix("10.1.0.0/16")!, 2)).toThrow(RangeError);
+    expect(() => columns.addPrefix(parsePrefix("9.0.0.0/8")!, 2)).toThrow(RangeError);
+  });
+
+  test("the whole space can be one network, and nothing fits after it", () => {
+    const columns = columnsOf(6, [{ prefix: parsePrefix("::/0")!, value: 7 }]);
+    expect(find(tableOf(empty4, columns), parseIp("ffff::1")!)).toBe(7);
+    const full = new RangeColumns(6);
+    full.addPrefix(parsePrefix("::/0")!, 7);
+    expect(() => full.addPrefix(parsePrefix("ff::/16")!, 1)).toThrow(RangeError);
+  });
+});
