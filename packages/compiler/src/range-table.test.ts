@@ -69,7 +69,7 @@ function rowsOf(family: 4 | 6): fc.Arbitrary<Row[]> {
   const word = fc.constantFrom(0, 1, 0x80000000, 0xffffffff, 0x20010db8, 0x00010000, 0x0000ffff, 0x7fff8000);
   const row = fc.tuple(
     fc.array(word, { minLength: 4, maxLength: 4 }),
-    fc.integer({ min: 0, max: width }),
+    fc.oneof({ weight: 19, arbitrary: fc.integer({ min: 16, max: width }) }, fc.integer({ min: 0, max: 16 })),
     fc.integer({ min: 0, max: 5 }),
   );
   return fc.array(row, { minLength: 5, maxLength: 120 }).map((raw) => {
@@ -118,8 +118,8 @@ describe("a range table answers as its networks say", () => {
         }),
         { numRuns: 100 },
       );
-      expect(asked).toBeGreaterThan(4_000);
-      expect(inside).toBeGreaterThan(2_000);
+      expect(asked).toBeGreaterThan(1_500);
+      expect(inside).toBeGreaterThan(500);
     });
 
     test(`IPv${family}, two coverings laid over each other`, () => {
@@ -137,7 +137,7 @@ describe("a range table answers as its networks say", () => {
         }),
         { numRuns: 60 },
       );
-      expect(differing).toBeGreaterThan(2_000);
+      expect(differing).toBeGreaterThan(1_000);
     });
   }
 
