@@ -1,1 +1,17 @@
 #!/usr/bin/env node
+// inkling.mjs: what npm links as `inkling`. Says plainly when Node is too old, then hands over to launch.mjs.
+//
+// Written so that any Node that knows ES modules can parse it: no static import, no new syntax.
+
+var major = Number(process.versions.node.split(".")[0]);
+if (major < 20) {
+  process.stderr.write(
+    "inkling: needs Node 20 or newer, this is Node " +
+      process.versions.node +
+      "\n" +
+      "hint: install a current Node from https://nodejs.org, then run the same command again\n",
+  );
+  process.exitCode = 1;
+} else {
+  import("./launch.mjs").then((launch) => launch.launch(process.argv.slice(2)));
+}

@@ -1,0 +1,139 @@
+// The launcher and the start scripts, on Node, as npm runs them.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { whyInstall } from "../../../scripts/install.mjs";
+import { countJunit, countTap, summary } from "../../../scripts/stages.mjs";
+import { findBun, platformPackages } from "../bin/launch.mjs";
+
+const CLI = resolve(import.meta.dir, "..");
+const ROOT = resolve(CLI, "../..");
+const temp = mkdtempSync(join(tmpdir(), "inkling-launch-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+
+describe("finding Bun", () => {
+  test("the installed program is found", () => {
+    expect(findBun()).toEndWith("bun.exe");
+  });
+
+  test("where install scripts were skipped, the platform's own package is used", () => {
+    const placeholder = join(temp, "placeholder");
+    mkdirSync(join(placeholder, "bin"), { recursive: true });
+    writeFileSync(join(placeholder, "bin/bun.exe"), "echo placeholder\n");
+    const carrier = join(temp, "carrier");
+    mkdirSync(join(carrier, "bin"), { recursive: true });
+    symlinkSync(process.execPath, join(carrier, "bin/bun"));
+    const find = (name: string) => (name === "bun" ? placeholder : carrier);
+    expect(findBun(find)).toBe(join(carrier, "bin/bun"));
+  });
+
+  test("no package at all is undefined", () => {
+    expect(findBun(() => undefined)).toBeUndefined();
+  });
+
+  const rows: [platform: string, arch: string, musl: boolean, first: string][] = [
+    ["linux", "x64", false, "@oven/bun-linux-x64"],
+    ["linux", "arm64", true, "@oven/bun-linux-aarch64-musl"],
+    ["darwin", "arm64", false, "@oven/bun-darwin-aarch64"],
+    ["win32", "x64", false, "@oven/bun-windows-x64"],
+  ];
+  test.each(rows)("%s %s musl=%p: %s", (platform, arch, musl, first) => {
+    expect(platformPackages(platform, arch, musl)[0]).toBe(first);
+  });
+});
+
+describe("the launcher as a process", () => {
+  /** The launcher alone, in a folder without any package. */
+  function launcherIn(folder: string, main: string): string {
+    mkdirSync(join(folder, "bin"), { recursive: true });
+    mkdirSync(join(folder, "src"), { recursive: true });
+    cpSync(join(CLI, "bin"), join(folder, "bin"), { recursive: true });
+    writeFileSync(join(folder, "src/main.ts"), main);
+    return join(folder, "bin/inkling.mjs");
+  }
+  const node = (args: readonly string[]) => spawnSync("node", args, { encoding: "utf8" });
+
+  test("without Bun: one line, a hint, exit code 1", () => {
+    const ran = node([launcherIn(join(temp, "bare"), "")]);
+    expect(ran.status).toBe(1);
+    expect(ran.stdout).toBe("");
+    expect(ran.stderr).toMatch(/^inkling: Bun, .* is not installed for .*\nhint: .*npm ci.*\n$/);
+  });
+
+  const endings: [name: string, main: string, status: number][] = [
+    ["an exit code", "process.exit(3)", 3],
+    ["a signal", "process.kill(process.pid, 'SIGKILL')", 137],
+    ["success", "console.log(process.argv.slice(2).join())", 0],
+  ];
+  test.each(endings)("the command's ending is passed on: %s", (name, main, status) => {
+    const folder = join(temp, `ends ${name}`);
+    const bin = launcherIn(folder, main);
+    symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+    const ran = node([bin, "a b", "--c"]);
+    expect(ran.status).toBe(status);
+    if (status === 0) expect(ran.stdout).toBe("a b,--c\n");
+  });
+
+  const entries = ["packages/cli/bin/inkling.mjs", "scripts/start.mjs", "scripts/test.mjs"];
+  test.each(entries)("%s on an old Node: one line, a hint, exit code 1", async (entry) => {
+    const source = (await Bun.file(join(ROOT, entry)).text()).replaceAll(
+      "process.versions.node",
+      '"18.20.0"',
+    );
+    const copy = join(temp, `old-${entry.replaceAll("/", "-")}`);
+    writeFileSync(copy, source);
+    const ran = node([copy]);
+    expect(ran.status).toBe(1);
+    expect(ran.stderr).toMatch(/^inkling: needs Node 20 or newer, this is Node 18\.20\.0\nhint: .*\n$/);
+  });
+  test.each(entries)("%s can be parsed by an old Node", async (entry) => {
+    const code = (await Bun.file(join(ROOT, entry)).text()).replace(/^\/\/.*$/gm, "");
+    expect(code).not.toMatch(/^\s*import\s+[\w{*"']|\?\.|\?\?|\bawait\b|\$\{/m);
+  });
+});
+
+describe("is an install needed?", () => {
+  const lock = {
+    "": {},
+    "node_modules/a": { version: "1.0.0" },
+    "node_modules/dev": { version: "1.0.0", dev: true },
+    "node_modules/other-platform": { version: "1.0.0", optional: true },
+  };
+  const rows: [name: string, present: object | undefined, dev: boolean, want: RegExp | undefined][] = [
+    ["nothing installed", undefined, false, /not installed yet/],
+    ["all there", { "node_modules/a": { version: "1.0.0" } }, false, undefined],
+    ["a development package missing", { "node_modules/a": { version: "1.0.0" } }, true, /dev is not inst/],
+    ["an older version", { "node_modules/a": { version: "0.9.0" } }, false, /a is 0\.9\.0, .* 1\.0\.0/],
+    ["a package missing", {}, false, /a is not installed/],
+  ];
+  test.each(rows)("%s", (name, present, dev, want) => {
+    const root = join(temp, `lock ${name}`);
+    mkdirSync(join(root, "node_modules"), { recursive: true });
+    writeFileSync(join(root, "package-lock.json"), JSON.stringify({ packages: lock }));
+    if (present)
+      writeFileSync(join(root, "node_modules/.package-lock.json"), JSON.stringify({ packages: present }));
+    const why = whyInstall(root, { dev });
+    if (want) expect(why).toMatch(want);
+    else expect(why).toBeUndefined();
+  });
+});
+
+describe("counting results", () => {
+  test("JUnit: passed, failed, skipped by name", () => {
+    const xml =
+      '<testcase name="a" time="1" /><testcase name="b &lt;c&gt;"><skipped /></testcase>' +
+      '<testcase name="d">\n<failure type="x"/></testcase><testcase name="e" />';
+    expect(countJunit(xml)).toEqual({ passed: 2, failed: 1, skipped: ["b <c>"] });
+  });
+  test("TAP: passed, failed and cancelled, skipped with the reason", () => {
+    const tap = "    ok 1 - psl # SKIP needs vectors\n# pass 4\n# fail 1\n# cancelled 1\n# skipped 1\n";
+    expect(countTap(tap)).toEqual({ passed: 4, failed: 2, skipped: ["psl: needs vectors"] });
+  });
+  test("the last line", () => {
+    expect(summary({ passed: 3, failed: 0, skipped: 0 })).toBe("3 passed, 0 failed");
+    expect(summary({ passed: 3, failed: 1, skipped: 2 })).toBe("3 passed, 1 failed, 2 skipped");
+  });
+});

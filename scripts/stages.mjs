@@ -1,0 +1,159 @@
+// stages.mjs: the stages of `npm test` and how their results are counted.
+//
+// A check without tests of its own (lint, types) counts as one test, so that its failure is in the sum.
+
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { findBun } from "../packages/cli/bin/launch.mjs";
+import { ROOT } from "./install.mjs";
+
+const ENGINE = join(ROOT, "packages/engine");
+/** As deep as src, so that a test finds files beside the repository from either. */
+const ENGINE_TESTS = join(ENGINE, "dist-test");
+const MINUTE_MS = 60_000;
+const SKIPS_SHOWN = 40;
+
+/** Counts of a JUnit file as Bun writes it, and the names of what was skipped. */
+export function countJunit(xml) {
+  const counts = { passed: 0, failed: 0, skipped: [] };
+  for (const [, attributes, body] of xml.matchAll(/<testcase\b([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)) {
+    const name = unescapeXml(/\bname="([^"]*)"/.exec(attributes)?.[1] ?? "?");
+    if (/<(failure|error)\b/.test(body ?? "")) counts.failed++;
+    else if (/<skipped\b/.test(body ?? "")) counts.skipped.push(name);
+    else counts.passed++;
+  }
+  return counts;
+}
+
+function unescapeXml(text) {
+  const entities = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
+  return text.replace(/&(lt|gt|quot|apos|amp);/g, (_, name) => entities[name]);
+}
+
+/** Counts of what `node --test` writes in TAP. */
+export function countTap(tap) {
+  const count = (word) => Number(new RegExp(`^# ${word} (\\d+)$`, "m").exec(tap)?.[1] ?? 0);
+  const skipped = [...tap.matchAll(/^\s*ok \d+ - (.*?) # SKIP ?(.*)$/gm)].map(([, name, why]) =>
+    why ? `${name}: ${why}` : name,
+  );
+  return { passed: count("pass"), failed: count("fail") + count("cancelled"), skipped };
+}
+
+/** "12 passed, 0 failed" and ", 3 skipped" where there are any. */
+export function summary({ passed, failed, skipped }) {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+}
+
+const bin = (name) => join(ROOT, "node_modules/.bin", process.platform === "win32" ? `${name}.cmd` : name);
+
+function run(command, args, minutes) {
+  const result = spawnSync(command, args, {
+    cwd: ROOT,
+    stdio: ["ignore", "inherit", "inherit"],
+    timeout: minutes * MINUTE_MS,
+    killSignal: "SIGKILL",
+    shell: process.platform === "win32",
+  });
+  if (result.error?.code === "ETIMEDOUT") return `it took longer than ${minutes} minutes`;
+  if (result.error) return result.error.message;
+  if (result.status !== 0) return `it ended with ${result.status ?? result.signal}`;
+  return undefined;
+}
+
+/** One command, one test. */
+const check = (command, args) => () => {
+  const problem = run(command, args, 3);
+  return { passed: problem ? 0 : 1, failed: problem ? 1 : 0, skipped: [], problem };
+};
+
+/** A problem that no counted failure explains is a failure of the stage itself. */
+function settle(counts, problem) {
+  if (problem === undefined && counts.passed + counts.failed === 0) problem = "it ran no test";
+  if (problem !== undefined && counts.failed === 0) counts.failed = 1;
+  return { ...counts, problem };
+}
+
+function readOr(path, fallback) {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return fallback;
+  }
+}
+
+function bunTests(filters, temp) {
+  const bun = findBun();
+  if (bun === undefined)
+    return settle({ passed: 0, failed: 0, skipped: [] }, "Bun is not installed: run `npm ci`");
+  const report = join(temp, "bun.xml");
+  const args = ["test", ...filters, "--reporter=junit", `--reporter-outfile=${report}`];
+  const problem = run(bun, args, 12);
+  return settle(countJunit(readOr(report, "")), problem);
+}
+
+/** The engine is promised to run on plain Node: its own tests, compiled, on the Node that runs this. */
+function engineTestsOnNode(temp) {
+  const none = { passed: 0, failed: 0, skipped: [] };
+  const config = join(ENGINE, "tsconfig.test.json");
+  const compiled = run(bin("tsc"), ["-p", config, "--outDir", ENGINE_TESTS], 3);
+  if (compiled !== undefined) return settle(none, `compiling: ${compiled}`);
+  const files = readdirSync(ENGINE_TESTS, { recursive: true })
+    .filter((name) => name.endsWith(".test.js"))
+    .map((name) => join(ENGINE_TESTS, name));
+  if (files.length === 0) return settle(none, "there is no test file");
+  const report = join(temp, "node.tap");
+  const reporters = [
+    ["dot", "stdout"],
+    ["tap", report],
+  ].flatMap(([reporter, to]) => [`--test-reporter=${reporter}`, `--test-reporter-destination=${to}`]);
+  const problem = run(process.execPath, ["--test", ...reporters, ...files], 5);
+  const tap = readOr(report, "");
+  if (problem !== undefined) process.stdout.write(failuresOfTap(tap));
+  return settle(countTap(tap), problem);
+}
+
+/** The "not ok" blocks: the dot reporter shows that something failed, not what. */
+function failuresOfTap(tap) {
+  const blocks = tap.match(/^ *not ok .*\n(?: +---\n[\s\S]*?\n +\.\.\.\n)?/gm) ?? [];
+  return `\n${blocks.join("\n")}`;
+}
+
+/** Runs all stages; with `filters`, only the bun tests whose path contains one of them. */
+export function runAll(filters) {
+  const temp = mkdtempSync(join(tmpdir(), "inkling-test-"));
+  const all = filters.length === 0;
+  const stages = [
+    all && ["biome check", check(bin("biome"), ["check", "."])],
+    all && ["types", check(bin("tsc"), ["-p", "."])],
+    all && ["engine builds for Node", check(bin("tsc"), ["-p", "packages/engine"])],
+    ["bun test", () => bunTests(filters, temp)],
+    all && [`engine tests on Node ${process.versions.node}`, () => engineTestsOnNode(temp)],
+  ].filter(Boolean);
+  const total = { passed: 0, failed: 0, skipped: 0 };
+  const lines = all ? [] : [`only bun tests whose path contains ${filters.join(" or ")}: all else left out`];
+  try {
+    rmSync(ENGINE_TESTS, { recursive: true, force: true });
+    for (const [name, stage] of stages) {
+      process.stdout.write(`\n== ${name}\n`);
+      const from = performance.now();
+      const result = stage();
+      const seconds = ((performance.now() - from) / 1000).toFixed(1);
+      total.passed += result.passed;
+      total.failed += result.failed;
+      total.skipped += result.skipped.length;
+      const counted = summary({ ...result, skipped: result.skipped.length });
+      lines.push(`${result.failed ? "FAILED" : "ok    "} ${name}, ${seconds} s: ${counted}`);
+      if (result.problem) lines.push(`       ${result.problem}`);
+      for (const skip of result.skipped.slice(0, SKIPS_SHOWN)) lines.push(`       skipped: ${skip}`);
+      const more = result.skipped.length - SKIPS_SHOWN;
+      if (more > 0) lines.push(`       skipped: and ${more} more`);
+    }
+  } finally {
+    rmSync(temp, { recursive: true, force: true });
+    rmSync(ENGINE_TESTS, { recursive: true, force: true });
+  }
+  process.stdout.write(`\n${lines.join("\n")}\n${summary(total)}\n`);
+  return total.failed > 0 || total.passed === 0 ? 1 : 0;
+}

@@ -1,0 +1,26 @@
+// test.mjs: `npm test`: installs what is missing, then every check. `npm test -- name` runs the bun tests whose path has it.
+//
+// out  each stage with its time, what was skipped and why, and as the last line
+//      "N passed, N failed" or "N passed, N failed, N skipped"
+// exit 1 on any failure, on a stage that could not run, and when there was no test at all
+//
+// Written so that any Node that knows ES modules can parse it, like inkling.mjs.
+
+var major = Number(process.versions.node.split(".")[0]);
+if (major < 20) {
+  process.stderr.write(
+    "inkling: needs Node 20 or newer, this is Node " +
+      process.versions.node +
+      "\n" +
+      "hint: install a current Node from https://nodejs.org, then run `npm test` again\n",
+  );
+  process.exitCode = 1;
+} else {
+  import("./install.mjs")
+    .then((install) => install.installIfNeeded(install.ROOT, { dev: true }))
+    .then(() => import("./stages.mjs"))
+    .then((stages) => stages.runAll(process.argv.slice(2)))
+    .then((code) => {
+      process.exitCode = code;
+    });
+}
