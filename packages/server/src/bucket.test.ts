@@ -1,0 +1,167 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { Buckets, limitsOf } from "./bucket.ts";
+import type { Key } from "./key.ts";
+
+function key(limits: { rate?: number; burst?: number } = {}, id = "key_a"): Key {
+  return {
+    id,
+    name: "test",
+    mode: "live",
+    hint: "",
+    scopes: [],
+    networks: [],
+    rate: limits.rate,
+    burst: limits.burst,
+    quota: undefined,
+    createdAt: 0,
+    expiresAt: undefined,
+    revokedAt: undefined,
+  };
+}
+
+const NONE = { rate: undefined, burst: undefined };
+
+describe("limits", () => {
+  const defaults = { rate: 1_000, burst: 2_000 };
+  const rows: [string, Pick<Key, "rate" | "burst">, { rate: number; burst: number }][] = [
+    ["the server's", NONE, defaults],
+    ["own rate: twice as burst", { ...NONE, rate: 5 }, { rate: 5, burst: 10 }],
+    ["own rate below one a second: at least one", { ...NONE, rate: 0.1 }, { rate: 0.1, burst: 1 }],
+    ["own burst", { ...NONE, burst: 7 }, { rate: 1_000, burst: 7 }],
+    ["both", { rate: 5, burst: 7 }, { rate: 5, burst: 7 }],
+  ];
+  for (const [name, own, want] of rows) {
+    test(name, () => {
+      expect(limitsOf(own, defaults)).toEqual(want);
+    });
+  }
+});
+
+describe("bucket", () => {
+  test("a new key may use its whole burst, then waits", () => {
+    const buckets = new Buckets({ rate: 2, burst: 3 });
+    const k = key();
+    expect({ ...buckets.take(k, 0) }).toMatchObject({
+      allowed: true,
+      limit: 3,
+      windowSeconds: 2,
+      remaining: 2,
+      resetSeconds: 1,
+      retryAfterSeconds: 0,
+    });
+    buckets.take(k, 0);
+    buckets.take(k, 0);
+    expect({ ...buckets.take(k, 0) }).toMatchObject({
+      allowed: false,
+      remaining: 0,
+      resetSeconds: 2,
+      retryAfterSeconds: 1,
+    });
+    expect(buckets.take(k, 499).allowed).toBe(false);
+    expect(buckets.take(k, 500).allowed).toBe(true);
+  });
+
+  test("a long idle time fills it once, not more", () => {
+    const buckets = new Buckets({ rate: 2, burst: 3 });
+    const k = key();
+    buckets.take(k, 0);
+    expect(buckets.take(k, 1e15).remaining).toBe(2);
+  });
+
+  test("a clock that goes backwards grants nothing and blocks nobody", () => {
+    const buckets = new Buckets({ rate: 1, burst: 1 });
+    const k = key();
+    expect(buckets.take(k, 3_600_000).allowed).toBe(true);
+    expect(buckets.take(k, 0).allowed).toBe(false);
+    expect(buckets.take(k, 1_000).allowed).toBe(true);
+  });
+
+  test("rate 0 is no limit", () => {
+    const buckets = new Buckets({ rate: 0, burst: 1 });
+    const k = key();
+    for (let i = 0; i < 10; i++) expect({ ...buckets.take(k, 0) }).toMatchObject({ allowed: true, limit: 0 });
+  });
+
+  test("keys do not share", () => {
+    const buckets = new Buckets({ rate: 1, burst: 1 });
+    expect(buckets.take(key({}, "key_a"), 0).allowed).toBe(true);
+    expect(buckets.take(key({}, "key_b"), 0).allowed).toBe(true);
+    expect(buckets.take(key({}, "key_a"), 0).allowed).toBe(false);
+  });
+
+  test("a changed key gets its new limits, and not what it has already taken", () => {
+    const buckets = new Buckets({ rate: 1, burst: 10 });
+    const before = key();
+    for (let i = 0; i < 9; i++) buckets.take(before, 0);
+    expect(buckets.take(key({ rate: 1, burst: 5 }), 0).allowed).toBe(true);
+    expect(buckets.take(key({ rate: 1, burst: 5 }), 0).allowed).toBe(false);
+    expect({ ...buckets.take(key({ rate: 0 }), 0) }).toMatchObject({ allowed: true, retryAfterSeconds: 0 });
+    expect(buckets.take(key({ rate: 1, burst: 5 }), 0).remaining).toBe(4);
+  });
+
+  test("a request that does not fit takes nothing", () => {
+    const buckets = new Buckets({ rate: 1, burst: 10 });
+    const k = key();
+    expect({ ...buckets.take(k, 0, 11) }).toMatchObject({
+      allowed: false,
+      remaining: 10,
+      retryAfterSeconds: 1,
+    });
+    expect(buckets.take(k, 0, 10).allowed).toBe(true);
+    expect({ ...buckets.take(k, 0, 5) }).toMatchObject({ allowed: false, retryAfterSeconds: 5 });
+  });
+
+  test("a dropped key leaves nothing behind", () => {
+    const buckets = new Buckets();
+    buckets.take(key(), 0);
+    buckets.drop("key_a");
+    expect(buckets.size).toBe(0);
+  });
+
+  test("agrees with an oracle that keeps whole numbers, whatever the clock does", () => {
+    let allowed = 0;
+    let refused = 0;
+    const step = fc.tuple(fc.integer({ min: -60, max: 100 }), fc.integer({ min: 1, max: 4 }));
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 8 }),
+        fc.integer({ min: 1, max: 12 }),
+        fc.array(step, { minLength: 20, maxLength: 60 }),
+        (quarters, burst, steps) => {
+          // Rates in quarters and times in multiples of 4 ms keep every number exact, here and there.
+          const rate = quarters * 250;
+          const buckets = new Buckets({ rate, burst: burst * 100 });
+          const k = key();
+          let now = 1_000_000;
+          let milli = burst * 100 * 1_000; // the oracle: thousandths of a look-up
+          let last = now;
+          for (const [delta, cost] of steps) {
+            now += delta * 4;
+            milli = Math.min(burst * 100_000, milli + Math.max(0, now - last) * rate);
+            last = now;
+            const want = milli >= cost * 60_000;
+            if (want) milli -= cost * 60_000;
+            const got = buckets.take(k, now, cost * 60);
+            expect(got.allowed).toBe(want);
+            expect(got.remaining).toBe(Math.floor(milli / 1_000));
+            // What the headers promise holds: at that time, and not a second earlier.
+            const fits = cost * 60 <= burst * 100;
+            if (!want && fits) {
+              expect(milli + got.retryAfterSeconds * 1_000 * rate).toBeGreaterThanOrEqual(cost * 60_000);
+              if (got.retryAfterSeconds > 1) {
+                expect(milli + (got.retryAfterSeconds - 1) * 1_000 * rate).toBeLessThan(cost * 60_000);
+              }
+            }
+            expect(milli + got.resetSeconds * 1_000 * rate).toBeGreaterThanOrEqual(burst * 100_000);
+            if (want) allowed++;
+            else refused++;
+          }
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+    expect(allowed).toBeGreaterThan(1_000);
+    expect(refused).toBeGreaterThan(1_000);
+  });
+});

@@ -1,0 +1,189 @@
+// key.ts: what a key may do, how it is described from outside, and how it is kept in a row.
+//
+// in   unknown input (admin API, command line), or a row of the store
+// out  NewKey, Key
+// err  parseNewKey throws KeyInputError with every problem; a row that makes no sense throws too
+
+import { formatPrefix, type IpAddress, type Prefix, parsePrefix, prefixContains } from "@inkling/engine";
+import { z } from "zod";
+import { KEY_MODES, type KeyMode } from "./key-format.ts";
+
+/** The look-ups that a key may be allowed, and that usage is counted by. */
+export const SCOPES = ["geolocate", "reputation", "email"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** One key, frozen. All times are epoch milliseconds. A changed key is a new object; an unchanged one the same. */
+export interface Key {
+  /** `key_` and 16 characters: names the key in lists, logs and usage. Not secret; survives rotation. */
+  readonly id: string;
+  readonly name: string;
+  readonly mode: KeyMode;
+  /** First characters of the newest token, for display: `ink_live_3fK9…`. */
+  readonly hint: string;
+  readonly scopes: readonly Scope[];
+  /** Networks that callers must come from; empty means any. */
+  readonly networks: readonly Prefix[];
+  /** Look-ups per second; 0 is none at all; undefined is the server's default. */
+  readonly rate: number | undefined;
+  /** Look-ups at once; undefined is twice the key's own rate, or the server's default. */
+  readonly burst: number | undefined;
+  /** Look-ups per UTC day; undefined is none. */
+  readonly quota: number | undefined;
+  readonly createdAt: number;
+  readonly expiresAt: number | undefined;
+  readonly revokedAt: number | undefined;
+}
+
+/** What is asked for when a key is made. */
+export type NewKey = Pick<
+  Key,
+  "name" | "mode" | "scopes" | "networks" | "rate" | "burst" | "quota" | "expiresAt"
+>;
+
+/** Is this address one that the key's callers may come from? IPv4-mapped addresses must be unwrapped before. */
+export function isSourceAllowed(key: Key, address: IpAddress): boolean {
+  return key.networks.length === 0 || key.networks.some((network) => prefixContains(network, address));
+}
+
+const prefix = z.string().transform((text, ctx): Prefix => {
+  const parsed = parsePrefix(text);
+  if (parsed !== undefined) return parsed;
+  ctx.addIssue({
+    code: "custom",
+    message: `must be a network such as 203.0.113.0/24: it is "${text.slice(0, 60)}"`,
+  });
+  return z.NEVER;
+});
+
+const expiry = z
+  .union(
+    [z.iso.datetime({ offset: true }), z.iso.date()],
+    "must be a time such as 2027-01-31T12:00:00Z or a date",
+  )
+  .transform((text) => Date.parse(text));
+
+/** A key as asked for from outside. Times are ISO 8601 text; a bare date means its first moment in UTC. */
+export const newKeySchema = z.strictObject({
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(100)
+    .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control characters"),
+  mode: z.enum(KEY_MODES).default("live"),
+  scopes: z
+    .array(z.enum(SCOPES))
+    .min(1)
+    .default([...SCOPES])
+    .transform((given) => SCOPES.filter((scope) => given.includes(scope))),
+  networks: z.array(prefix).max(256).default([]),
+  rate: z.number().min(0).max(1_000_000).optional(),
+  burst: z.int().min(1).max(10_000_000).optional(),
+  quota: z.int().min(0).max(1_000_000_000_000).optional(),
+  expiresAt: expiry.optional(),
+});
+
+/** A key cannot be made as asked. `problems` has one line for each thing that is wrong. */
+export class KeyInputError extends Error {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(problems.join("; "));
+    this.name = "KeyInputError";
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads a description of a key from outside.
+ * @param now epoch milliseconds: a key cannot be made expired
+ * @throws KeyInputError with every problem
+ */
+export function parseNewKey(input: unknown, now: number): NewKey {
+  const result = newKeySchema.safeParse(input);
+  if (!result.success) {
+    throw new KeyInputError(
+      result.error.issues.map(({ path, message }) => `${path.join(".") || "key"}: ${message}`),
+    );
+  }
+  const { rate, burst, quota, expiresAt, ...rest } = result.data;
+  if (expiresAt !== undefined && expiresAt <= now) throw new KeyInputError(["expiresAt: is in the past"]);
+  return { ...rest, rate, burst, quota, expiresAt };
+}
+
+/** A row of the keys table, as both databases give it. PostgreSQL gives its 64-bit integers as text. */
+export interface KeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly mode: string;
+  readonly hint: string;
+  readonly scopes: string;
+  readonly networks: string;
+  readonly rate: number | null;
+  readonly burst: number | null;
+  readonly quota: number | string | null;
+  readonly created_at: number | string;
+  readonly expires_at: number | string | null;
+  readonly revoked_at: number | string | null;
+}
+
+/**
+ * The key that a row holds.
+ * @throws Error when the row was not written by this program
+ */
+export function keyFromRow(row: KeyRow): Key {
+  const mode = KEY_MODES.find((known) => known === row.mode);
+  if (mode === undefined) throw new Error(`key ${row.id}: unknown mode "${row.mode}"`);
+  return Object.freeze({
+    id: row.id,
+    name: row.name,
+    mode,
+    hint: row.hint,
+    scopes: words(row.scopes).map((word) => scopeFromRow(row.id, word)),
+    networks: words(row.networks).map((word) => networkFromRow(row.id, word)),
+    rate: row.rate ?? undefined,
+    burst: row.burst ?? undefined,
+    quota: optionalNumber(row.quota),
+    createdAt: Number(row.created_at),
+    expiresAt: optionalNumber(row.expires_at),
+    revokedAt: optionalNumber(row.revoked_at),
+  });
+}
+
+/** The row that keeps a key. Lists are words with a space between: the same text in every database. */
+export function rowFromKey(key: Key): KeyRow {
+  return {
+    id: key.id,
+    name: key.name,
+    mode: key.mode,
+    hint: key.hint,
+    scopes: key.scopes.join(" "),
+    networks: key.networks.map(formatPrefix).join(" "),
+    rate: key.rate ?? null,
+    burst: key.burst ?? null,
+    quota: key.quota ?? null,
+    created_at: key.createdAt,
+    expires_at: key.expiresAt ?? null,
+    revoked_at: key.revokedAt ?? null,
+  };
+}
+
+function words(text: string): string[] {
+  return text === "" ? [] : text.split(" ");
+}
+
+function optionalNumber(value: number | string | null): number | undefined {
+  return value === null ? undefined : Number(value);
+}
+
+// An unknown scope or network is an error, not left out: an empty list of networks means "from anywhere".
+function scopeFromRow(id: string, word: string): Scope {
+  const scope = SCOPES.find((known) => known === word);
+  if (scope === undefined) throw new Error(`key ${id}: unknown scope "${word}"`);
+  return scope;
+}
+
+function networkFromRow(id: string, word: string): Prefix {
+  const network = parsePrefix(word);
+  if (network === undefined) throw new Error(`key ${id}: "${word}" is no network`);
+  return network;
+}
