@@ -1,0 +1,174 @@
+// data-folder.ts: how a build leaves its mark on the data folder: segments, then the manifest, then `current`.
+//
+// Each file is written under a temporary name, flushed and renamed, so a killed build leaves nothing half-published:
+// a segment that no manifest names, or a temporary file, is swept away by the next build.
+// err  what node:fs throws (EACCES, ENOSPC …), with the path in it; BuildBusy when another build is at work
+
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { DATA_FOLDER, type Release, release, releaseName } from "@inkling/engine";
+
+/** Releases that stay for rollback, the current one included. */
+export const KEPT_RELEASES = 5;
+const TEMPORARY = ".tmp-";
+const LOCK = "build.lock";
+
+export class BuildBusy extends Error {
+  override readonly name = "BuildBusy";
+}
+
+/** Makes the folder and what belongs in it. */
+export function prepareDataFolder(dataDir: string): void {
+  for (const part of [DATA_FOLDER.feeds, DATA_FOLDER.segments, DATA_FOLDER.releases]) {
+    mkdirSync(join(dataDir, part), { recursive: true });
+  }
+}
+
+/**
+ * Takes the folder for one build. A lock whose process is gone is taken over.
+ * @returns gives the folder back
+ * @throws BuildBusy when another build is at work in it
+ */
+export function lockDataFolder(dataDir: string): () => void {
+  const path = join(dataDir, LOCK);
+  for (let attempt = 0; ; attempt++) {
+    try {
+      writeFileSync(path, String(process.pid), { flag: "wx" });
+      return () => rmSync(path, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || attempt === 1) throw error;
+      const holder = Number(readFileSync(path, "utf8"));
+      if (holder !== process.pid && isAlive(holder)) {
+        throw new BuildBusy(`another build is at work in ${dataDir} (process ${holder})`);
+      }
+      rmSync(path, { force: true });
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** Writes `chunks` so that `path` is either absent, as before, or whole. */
+export function writeWhole(path: string, chunks: readonly (Uint8Array | string)[]): void {
+  const temporary = join(dirname(path), `${TEMPORARY}${process.pid}-${basename(path)}`);
+  try {
+    const file = openSync(temporary, "w", 0o644);
+    try {
+      for (const chunk of chunks) writeAll(file, typeof chunk === "string" ? Buffer.from(chunk) : chunk);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  flushFolder(dirname(path));
+}
+
+function writeAll(file: number, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; )
+    at += writeSync(file, bytes, at, Math.min(bytes.length - at, 1 << 26));
+}
+
+/** A rename survives a power cut only once its folder is flushed. */
+function flushFolder(path: string): void {
+  const folder = openSync(path, "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** Puts a segment in the folder under the hash of its content; one that is there already is left alone. */
+export function writeSegmentFile(
+  dataDir: string,
+  chunks: readonly Uint8Array[],
+): { sha256: string; bytes: number } {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for (const chunk of chunks) {
+    hash.update(chunk);
+    bytes += chunk.length;
+  }
+  const sha256 = hash.digest("hex");
+  const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
+  if (!existsSync(path)) writeWhole(path, chunks);
+  return { sha256, bytes };
+}
+
+/** The release that `current` names, or undefined when there is none or it cannot be read. */
+export function readCurrent(dataDir: string): { name: string; manifest: Release } | undefined {
+  try {
+    const name = readFileSync(join(dataDir, DATA_FOLDER.current), "utf8").trim();
+    return { name, manifest: readManifest(dataDir, name) };
+  } catch {
+    return undefined; // a build makes a new one; what serves reports a broken one itself
+  }
+}
+
+function readManifest(dataDir: string, name: string): Release {
+  return release.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8")));
+}
+
+/** Makes `manifest` the current release, and sweeps away what no kept release needs. */
+export function publish(dataDir: string, manifest: Release): string {
+  const name = releaseName(manifest);
+  writeWhole(join(dataDir, DATA_FOLDER.releaseFile(name)), [`${JSON.stringify(manifest, null, 2)}\n`]);
+  writeWhole(join(dataDir, DATA_FOLDER.current), [`${name}\n`]);
+  sweep(dataDir, name);
+  return name;
+}
+
+/** Removes releases beyond the kept ones, segments that none of those names, and what killed builds left. */
+export function sweep(dataDir: string, current: string): void {
+  const folder = join(dataDir, DATA_FOLDER.releases);
+  const names = readdirSync(folder)
+    .filter((file) => file.endsWith(".json") && !file.startsWith(TEMPORARY))
+    .map((file) => file.slice(0, -".json".length))
+    .sort(); // a name begins with its time
+  const newest = names.filter((name) => name !== current).slice(-(KEPT_RELEASES - 1));
+  const kept = new Set([...newest, current]);
+  const needed = new Set<string>();
+  for (const name of names) {
+    if (!kept.has(name)) rmSync(join(dataDir, DATA_FOLDER.releaseFile(name)), { force: true });
+  }
+  for (const name of kept) {
+    try {
+      for (const segment of Object.values(readManifest(dataDir, name).segments)) {
+        if (segment !== undefined) needed.add(`${segment.sha256}.seg`);
+      }
+    } catch {
+      // A manifest that cannot be read keeps nothing alive: it cannot be rolled back to either.
+    }
+  }
+  for (const part of [DATA_FOLDER.segments, DATA_FOLDER.releases, "."]) {
+    for (const file of readdirSync(join(dataDir, part))) {
+      const left = file.startsWith(TEMPORARY) || (part === DATA_FOLDER.segments && !needed.has(file));
+      if (left) rmSync(join(dataDir, part, file), { force: true });
+    }
+  }
+}

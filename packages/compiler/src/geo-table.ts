@@ -1,0 +1,146 @@
+// geo-table.ts: sources of geolocation -> the sections of the geo segment.
+//
+// in   networks with a place each, and networks with the country each is registered in
+// out  sections: one answer per distinct (place, registered country), and the ranges that point at them
+// cost one pass over the networks of each family; an answer is made once, however many networks share it
+
+import type { Prefix } from "@inkling/engine";
+import { AnswerRecords } from "./answer-records.ts";
+import type { Place } from "./place.ts";
+import { overlay, RangeColumns } from "./range-columns.ts";
+import { rangeSections } from "./range-table.ts";
+import type { SectionData } from "./segment-writer.ts";
+
+/** Networks in address order, each with the number of what is known about it. */
+export interface NetworkWalk {
+  walk(
+    family: 4 | 6,
+    visit: (w0: number, w1: number, w2: number, w3: number, bits: number, id: number) => void,
+  ): void;
+}
+
+export interface PlaceSource extends NetworkWalk {
+  readonly places: readonly Place[];
+}
+
+/** Which country each network is registered in; an id is an index into `countries`. */
+export interface RegisteredCountries extends NetworkWalk {
+  readonly countries: readonly string[];
+}
+
+export interface GeoTable {
+  readonly sections: readonly SectionData[];
+  /** Ranges that have an answer, by family, and distinct answers. */
+  readonly ranges: { readonly v4: number; readonly v6: number };
+  readonly answers: number;
+}
+
+export interface GeoSteps {
+  /** Fills what a place leaves out. */
+  readonly complete: (place: Place) => Place;
+  /** The answer as it goes out; "" when nothing is known. */
+  readonly encode: (place: Place) => string;
+  readonly progress: (done: number, total: number) => void;
+}
+
+/** More countries than ISO 3166-1 will ever have: part of a place-and-country number. */
+const COUNTRY_ROOM = 1024;
+
+/** @param registered absent when no registry feed is loaded */
+export function geoTable(
+  source: PlaceSource,
+  registered: RegisteredCountries | undefined,
+  steps: GeoSteps,
+): GeoTable {
+  const records = new AnswerRecords("");
+  const valueOf = answerValues(source.places, registered?.countries ?? [], records, steps);
+  const family = (which: 4 | 6) => {
+    const places = columnsOf(which, source);
+    const countries = registered ? columnsOf(which, registered) : new RangeColumns(which).finish();
+    return overlay(places, countries, valueOf);
+  };
+  const v4 = family(4);
+  steps.progress(1, 2);
+  const v6 = family(6);
+  steps.progress(2, 2);
+  return {
+    sections: [...rangeSections(v4, v6), { name: "answers", data: records.section() }],
+    ranges: { v4: answered(v4), v6: answered(v6) },
+    answers: records.size - 1,
+  };
+}
+
+/** Numbers from 1: 0 means that nothing is known. */
+function columnsOf(family: 4 | 6, source: NetworkWalk): RangeColumns {
+  const columns = new RangeColumns(family, 1 << 16);
+  source.walk(family, (w0, w1, w2, w3, bits, id) => columns.addNetwork(w0, w1, w2, w3, bits, id + 1));
+  return columns.finish();
+}
+
+/** (place number, country number) -> record, made when it is first asked for. */
+function answerValues(
+  places: readonly Place[],
+  countries: readonly string[],
+  records: AnswerRecords,
+  { complete, encode }: GeoSteps,
+): (place: number, country: number) => number {
+  if (countries.length >= COUNTRY_ROOM) throw new RangeError(`${countries.length} registered countries`);
+  const known = new Map<number, number>();
+  return (placeNumber, countryNumber) => {
+    const number = placeNumber * COUNTRY_ROOM + countryNumber;
+    let value = known.get(number);
+    if (value === undefined) {
+      const place: Place = placeNumber > 0 ? places[placeNumber - 1]! : { subdivisions: [] };
+      const code = countryNumber > 0 ? countries[countryNumber - 1]! : undefined;
+      const registered =
+        code !== undefined && place.registeredCountryCode === undefined
+          ? { ...place, registeredCountryCode: code }
+          : place;
+      value = records.add(encode(complete(registered)));
+      known.set(number, value);
+    }
+    return value;
+  };
+}
+
+function answered({ values, length }: RangeColumns): number {
+  let count = 0;
+  for (let i = 0; i < length; i++) if (values[i] !== 0) count++;
+  return count;
+}
+
+/** Registered countries from a list of networks; of two that overlap, the first in address order stays. */
+export function registeredFromList(
+  rows: readonly { readonly prefix: Prefix; readonly country: string }[],
+): RegisteredCountries {
+  const countries = [...new Set(rows.map((row) => row.country))].sort();
+  const indexOf = new Map(countries.map((country, index) => [country, index]));
+  return {
+    countries,
+    walk(family, visit) {
+      let after: readonly number[] = [-1, 0, 0, 0];
+      const ofFamily = rows.filter((row) => row.prefix.address.family === family);
+      for (const { prefix, country } of ofFamily.sort((a, b) =>
+        compareWords(a.prefix.address.words, b.prefix.address.words),
+      )) {
+        const w = prefix.address.words;
+        if (compareWords(w, after) <= 0) continue;
+        visit(w[0]!, w[1]!, w[2]!, w[3]!, prefix.bits, indexOf.get(country)!);
+        after = lastWords(prefix);
+      }
+    },
+  };
+}
+
+function compareWords(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  return a[0]! - b[0]! || a[1]! - b[1]! || a[2]! - b[2]! || a[3]! - b[3]!;
+}
+
+function lastWords({ address, bits }: Prefix): readonly number[] {
+  const words = address.family === 4 ? 1 : 4;
+  return Array.from(address.words, (word, k) => {
+    if (k >= words) return 0;
+    const kept = Math.min(32, Math.max(0, bits - 32 * k));
+    return kept === 32 ? word : (word | (0xffffffff >>> kept)) >>> 0;
+  });
+}
