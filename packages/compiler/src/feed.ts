@@ -14,7 +14,8 @@ export type Format =
   | "onionoo-json"
   | "monosans-json"
   | "domain-json" // a JSON array of domains
-  | "fakefilter-json" // data_version2.json: domain -> providers
+  | "fakefilter-text" // domains under "## provider" headings
+  | "fakefilter-json" // data_version2.json: domain -> providers and hosts
   | "exit-networks" // ours: data/tor-exit-networks.csv
   | "relay-domains" // ours: data/relay-domains.csv
   | "nro-delegated" // pipe-separated delegations
@@ -32,11 +33,30 @@ export interface Seed {
   readonly published?: string;
 }
 
+/** The extension that a file of a format has by default, and how a mirror's base URL is asked for it. */
+export const EXTENSIONS: Readonly<Record<Format, string>> = {
+  "ip-lines": "txt",
+  "domain-lines": "txt",
+  "geofeed-csv": "csv",
+  "spamhaus-json-lines": "json",
+  "onionoo-json": "json",
+  "monosans-json": "json",
+  "domain-json": "json",
+  "fakefilter-text": "txt",
+  "fakefilter-json": "json",
+  "exit-networks": "csv",
+  "relay-domains": "csv",
+  "nro-delegated": "txt",
+  mmdb: "mmdb",
+};
+
 export interface Feed {
   /** Also the name of its file in a mirror, and of its folder in the data folder. */
   readonly id: string;
   readonly sets: Sets;
   readonly format: Format;
+  /** Formats that a file in a mirror may have instead, by its extension. */
+  readonly otherFormats?: Readonly<Record<string, Format>>;
   /** One line for people. */
   readonly title: string;
   readonly homepage: string;
@@ -50,24 +70,28 @@ export interface Feed {
   /** Of the body as used, unpacked. */
   readonly maxBytes: number;
   readonly seed?: Seed;
-  /** A file of ours in this package. */
+  /** A file of ours in this package, relative to its root. */
   readonly own?: string;
 }
 
-/** A line or record that a parser passed over, for the report; the value itself is cut to 80 characters. */
+/** A line or record that a parser passed over, for the report; the reason quotes at most 80 characters of it. */
 export interface Skipped {
+  /** Counted from 1; records of a JSON document are counted alike. */
   readonly line: number;
   readonly reason: string;
 }
 
 /** What a text parser makes of a feed's body. Geolocation feeds (MMDB, NRO) are read by their own modules. */
 export interface ParsedNetworks {
+  /** Sorted (IPv4 first), each once; not merged. */
   readonly networks: readonly Prefix[];
   readonly skipped: readonly Skipped[];
   readonly publishedAt?: Date;
+  /** The copyright line that the publisher wants kept with the data. */
+  readonly copyright?: string;
 }
 export interface ParsedDomains {
-  /** domain (A-label, lower case) -> service, "" when unknown */
+  /** domain (A-label, lower case) -> service, "" when unknown; sorted */
   readonly domains: ReadonlyMap<string, string>;
   readonly skipped: readonly Skipped[];
   readonly publishedAt?: Date;

@@ -1,0 +1,24 @@
+// domain-lines.ts: a domain a line; "#" starts a comment, which may state the list's date.
+
+import type { ParsedDomains } from "../feed.ts";
+import { DomainList } from "./domain-list.ts";
+import { requireWholeLastLine } from "./ip-lines.ts";
+import { Tally } from "./tally.ts";
+import { findStatedDate, forEachLine, readText } from "./text.ts";
+
+/** @throws FeedError when the file cannot be believed */
+export function parseDomainLines(body: Uint8Array): ParsedDomains {
+  const text = readText(body);
+  const tally = new Tally();
+  const list = new DomainList(tally);
+  let publishedAt: Date | undefined;
+  forEachLine(text, (line, number) => {
+    const comment = line.indexOf("#");
+    if (comment >= 0) publishedAt ??= findStatedDate(line.slice(comment));
+    const value = comment < 0 ? line : line.slice(0, comment).trimEnd();
+    if (value !== "") list.add(number, value);
+  });
+  requireWholeLastLine(text, tally);
+  tally.check();
+  return { domains: list.sorted(), skipped: tally.skipped, ...(publishedAt && { publishedAt }) };
+}

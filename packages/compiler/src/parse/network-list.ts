@@ -1,0 +1,55 @@
+// network-list.ts: gathers the networks of one feed: each once, sorted, none absurdly wide.
+
+import { type IpAddress, type Prefix, parsePrefix } from "@inkling/engine";
+import type { Tally } from "./tally.ts";
+
+/**
+ * Shortest prefixes that are believed. The widest in any default feed are /16 and /29; a /7 or a 2000::/3
+ * is a slip or an attack, and would flag a part of the internet.
+ */
+const SHORTEST = { 4: 8, 6: 16 } as const;
+
+export class NetworkList {
+  private readonly networks: Prefix[] = [];
+  private readonly tally: Tally;
+
+  constructor(tally: Tally) {
+    this.tally = tally;
+  }
+
+  /** Takes an address or a CIDR from `text`; what is neither is tallied as unusable. */
+  add(line: number, text: string): void {
+    const prefix = parsePrefix(text);
+    if (prefix === undefined) {
+      this.tally.fail(line, text, "is not an address or a network");
+      return;
+    }
+    const shortest = SHORTEST[prefix.address.family];
+    if (prefix.bits < shortest) {
+      this.tally.pass(line, `too wide: ${text}, at most /${shortest} is taken`);
+      return;
+    }
+    this.tally.use();
+    this.networks.push(prefix);
+  }
+
+  /** All that was added, sorted, each network once. */
+  sorted(): Prefix[] {
+    this.networks.sort(comparePrefixes);
+    return this.networks.filter((prefix, i, all) => i === 0 || comparePrefixes(all[i - 1]!, prefix) !== 0);
+  }
+}
+
+/** IPv4 before IPv6, then by address, the wider network first. */
+export function comparePrefixes(a: Prefix, b: Prefix): number {
+  return a.address.family - b.address.family || compareWords(a.address, b.address) || a.bits - b.bits;
+}
+
+function compareWords(a: IpAddress, b: IpAddress): number {
+  const words = a.family === 4 ? 1 : 4;
+  for (let k = 0; k < words; k++) {
+    const difference = a.words[k]! - b.words[k]!;
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

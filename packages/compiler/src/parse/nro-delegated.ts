@@ -1,0 +1,87 @@
+// nro-delegated.ts: the registries' statistics of who holds which addresses (RIR statistics exchange format).
+//
+// in   registry|cc|type|start|value|date|status[|opaque-id[|extensions…]]; the first line is
+//      version|registry|serial|records|startdate|enddate|UTC-offset, then summary lines
+// out  one prefix or more for each IPv4 or IPv6 delegation that names a country
+// err  FeedError when the version line is missing, or counts more records than there are: cut short
+// src  apnic.net/about-apnic/corporate-documents/documents/resource-guidelines/rir-statistics-exchange-format
+
+import { IpAddress, type Prefix, parseIp, parsePrefix } from "@inkling/engine";
+import { FeedError } from "../feed.ts";
+import { Tally } from "./tally.ts";
+import { forEachLine, readText } from "./text.ts";
+
+export interface Delegation {
+  readonly prefix: Prefix;
+  /** ISO 3166-1 alpha-2, as registered. */
+  readonly country: string;
+}
+
+const VERSION_LINE = /^2(?:\.[0-9]+)?\|[a-z]+\|[0-9]+\|([0-9]+)\|/;
+const HELD = new Set(["allocated", "assigned"]);
+/** Regions and placeholders that stand in the country column. */
+const NO_COUNTRY = new Set(["", "*", "ZZ", "EU", "AP"]);
+
+/** @throws FeedError when the file cannot be believed */
+export function parseNroDelegated(body: Uint8Array): readonly Delegation[] {
+  const tally = new Tally();
+  const delegations: Delegation[] = [];
+  let announced: number | undefined;
+  let records = 0;
+  forEachLine(readText(body), (line, number) => {
+    if (line.startsWith("#")) return;
+    if (announced === undefined) {
+      const count = VERSION_LINE.exec(line)?.[1];
+      if (count === undefined)
+        throw new FeedError(`line ${number} is not the version line of registry statistics`);
+      announced = Number(count);
+      return;
+    }
+    const [, cc = "", type, start = "", value = "", , status = ""] = line.split("|", 7);
+    if (line.endsWith("|summary")) return;
+    records++;
+    if (type === "asn" || !HELD.has(status)) {
+      if (type !== "asn" && type !== "ipv4" && type !== "ipv6")
+        tally.fail(number, line, "is not a delegation");
+      return;
+    }
+    const country = cc.toUpperCase();
+    const prefixes =
+      type === "ipv4" ? splitIpv4(start, value) : type === "ipv6" ? ipv6(start, value) : undefined;
+    if (prefixes === undefined || (!NO_COUNTRY.has(country) && !/^[A-Z]{2}$/.test(country))) {
+      tally.fail(number, line, "is not a delegation");
+      return;
+    }
+    tally.use();
+    if (NO_COUNTRY.has(country)) return;
+    for (const prefix of prefixes) delegations.push({ prefix, country });
+  });
+  if (announced === undefined) throw new FeedError("lacks the version line of registry statistics");
+  if (records < announced) throw new FeedError(`is cut short: ${records} records of ${announced}`);
+  tally.check();
+  return delegations;
+}
+
+/** The networks of `count` addresses from `start` on; counts need not be powers of two. */
+function splitIpv4(start: string, count: string): Prefix[] | undefined {
+  const address = parseIp(start);
+  if (address === undefined || address.family !== 4 || !/^[1-9][0-9]{0,9}$/.test(count)) return undefined;
+  let from = address.words[0]!;
+  const end = from + Number(count);
+  if (end > 2 ** 32) return undefined;
+  const prefixes: Prefix[] = [];
+  while (from < end) {
+    let bits = 32;
+    while (bits > 0 && from % 2 ** (33 - bits) === 0 && from + 2 ** (33 - bits) <= end) bits--;
+    const network = new IpAddress();
+    network.words[0] = from;
+    prefixes.push({ address: network, bits });
+    from += 2 ** (32 - bits);
+  }
+  return prefixes;
+}
+
+function ipv6(start: string, length: string): Prefix[] | undefined {
+  const prefix = length === "" ? undefined : parsePrefix(`${start}/${length}`);
+  return prefix?.address.family === 6 ? [prefix] : undefined;
+}

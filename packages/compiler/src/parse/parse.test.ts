@@ -1,0 +1,481 @@
+// Every format: the samples of fixtures/feeds, the offline mirror, the seeds, and files that must be refused.
+
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { formatPrefix } from "@inkling/engine";
+import { describeWith, MIRROR } from "../../../../test/shared.ts";
+import type { Format, ParsedDomains, ParsedNetworks } from "../feed.ts";
+import { FEEDS } from "../feeds.ts";
+import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks, parseNroDelegated } from "./index.ts";
+
+const FIXTURES = join(import.meta.dir, "../../fixtures/feeds");
+const bytes = (text: string) => new TextEncoder().encode(text);
+const networks = (parsed: ParsedNetworks) => parsed.networks.map(formatPrefix);
+const domains = (parsed: ParsedDomains) => Object.fromEntries(parsed.domains);
+const ipLines = (text: string) => networks(parseNetworks("ip-lines", bytes(text)));
+const domainLines = (text: string) => domains(parseDomains("domain-lines", bytes(text)));
+
+describe("samples of each network feed", () => {
+  const rows: readonly [file: string, format: Format, want: string[], publishedAt?: string][] = [
+    ["tor-bulk-exits.txt", "ip-lines", ["192.0.2.7/32", "198.51.100.23/32", "203.0.113.9/32"]],
+    [
+      "tor-onionoo.json",
+      "onionoo-json",
+      ["192.0.2.7/32", "198.51.100.23/32", "203.0.113.9/32", "2001:db8:1::7/128"],
+      "2026-08-01T12:00:00.000Z",
+    ],
+    ["tor-exit-networks.csv", "exit-networks", ["192.0.2.0/27", "2001:db8:1::/112"]],
+    ["x4bnet-vpn-v4.txt", "ip-lines", ["192.0.2.0/25", "198.51.100.64/31", "203.0.113.9/32"]],
+    ["x4bnet-vpn-v6.txt", "ip-lines", ["2001:db8:100::/48", "2001:db8:8000::/33"]],
+    [
+      "monosans-proxies.json",
+      "monosans-json",
+      ["192.0.2.80/32", "198.51.100.80/32", "203.0.113.80/32", "203.0.113.81/32"],
+    ],
+    ["icloud-private-relay.csv", "geofeed-csv", ["192.0.2.0/27", "198.51.100.76/32", "2001:db8:2::/64"]],
+    ["ipsum-3.txt", "ip-lines", ["192.0.2.200/32", "198.51.100.200/32", "203.0.113.200/32"]],
+    [
+      "spamhaus-drop-v4.json",
+      "spamhaus-json-lines",
+      ["192.0.2.0/24", "198.51.100.0/25"],
+      "2026-08-01T12:00:00.000Z",
+    ],
+    ["spamhaus-drop-v6.json", "spamhaus-json-lines", ["2001:db8:bad::/48"], "2026-08-01T12:00:00.000Z"],
+    ["feodo-recommended.txt", "ip-lines", [], "2026-08-01T12:00:00.000Z"],
+  ];
+  test.each(rows.map((row) => [row[0], row] as const))("%s", (_name, [file, format, want, publishedAt]) => {
+    const parsed = parseNetworks(format, readFileSync(join(FIXTURES, file)));
+    expect(networks(parsed)).toEqual(want);
+    expect(parsed.skipped).toEqual([]);
+    expect(parsed.publishedAt?.toISOString()).toBe(publishedAt);
+  });
+  test("Spamhaus' copyright line is kept", () => {
+    const body = readFileSync(join(FIXTURES, "spamhaus-drop-v4.json"));
+    expect(parseNetworks("spamhaus-json-lines", body).copyright).toBe("(c) 2026 The Spamhaus Project SLU");
+  });
+});
+
+describe("samples of each domain feed", () => {
+  const fakefilter = {
+    "byhand.example": "",
+    "drop.example": "service-one.example",
+    "shared.example": "service-one.example",
+  };
+  const bucher = { "another.example": "", "throwaway.example": "", "xn--bcher-kva.example": "" };
+  const rows: readonly [file: string, format: Format, want: Record<string, string>, publishedAt?: string][] =
+    [
+      [
+        "disposable-email-domains.txt",
+        "domain-lines",
+        { "mail.throwaway.example": "", "throw-away.invalid": "", "throwaway.example": "" },
+      ],
+      ["fakefilter.txt", "fakefilter-text", fakefilter, "2026-08-01T12:00:00.000Z"],
+      ["fakefilter.json", "fakefilter-json", fakefilter, "2026-08-01T12:00:00.000Z"],
+      ["disposable-domains-mx.txt", "domain-lines", bucher],
+      ["disposable-domains-mx.json", "domain-json", bucher],
+      ["relay-mail.txt", "domain-lines", { "alias.example": "", "relay.example": "" }],
+      [
+        "relay-domains.csv",
+        "relay-domains",
+        { "alias.example": "Alias, by Example", "relay.example": "Example Relay" },
+      ],
+    ];
+  test.each(rows.map((row) => [row[0], row] as const))("%s", (_name, [file, format, want, publishedAt]) => {
+    const parsed = parseDomains(format, readFileSync(join(FIXTURES, file)));
+    expect(domains(parsed)).toEqual(want);
+    expect([...parsed.domains.keys()]).toEqual([...parsed.domains.keys()].sort());
+    expect(parsed.skipped).toEqual([]);
+    expect(parsed.publishedAt?.toISOString()).toBe(publishedAt);
+  });
+  test("free-mail.txt, with one broken line as the real one", () => {
+    const parsed = parseDomains("domain-lines", readFileSync(join(FIXTURES, "free-mail.txt")));
+    expect(parsed.domains.size).toBe(10);
+    expect(parsed.skipped).toEqual([{ line: 3, reason: 'is not a domain: "brokenline"' }]);
+  });
+});
+
+describe("forms that lists come in", () => {
+  test("comments, byte-order mark, CRLF, blank lines, white space, duplicates, no last line end", () => {
+    const text =
+      "\ufeff; DROP list\r\n\r\n 192.0.2.1 ; SBL1\r\n192.0.2.0/24\t# net\r\n192.0.2.1\r\n2001:DB8::1\n192.0.2.1/32";
+    expect(ipLines(text)).toEqual(["192.0.2.0/24", "192.0.2.1/32", "2001:db8::1/128"]);
+  });
+  test("IPv4 before IPv6, by address, wider first, not merged", () => {
+    expect(ipLines("2001:db8::/32\n203.0.113.0/25\n192.0.2.0/25\n192.0.2.0/24\n192.0.2.128/25\n")).toEqual([
+      "192.0.2.0/24",
+      "192.0.2.0/25",
+      "192.0.2.128/25",
+      "203.0.113.0/25",
+      "2001:db8::/32",
+    ]);
+  });
+  test("IPv4-mapped IPv6 is the IPv4 address it means", () => {
+    expect(ipLines("::ffff:192.0.2.1\n")).toEqual(["192.0.2.1/32"]);
+  });
+  test("absurdly wide networks are passed over, however many, and said so", () => {
+    const parsed = parseNetworks(
+      "ip-lines",
+      bytes("0.0.0.0/0\n224.0.0.0/7\n2000::/3\n10.0.0.0/8\n2001::/16\n"),
+    );
+    expect(networks(parsed)).toEqual(["10.0.0.0/8", "2001::/16"]);
+    expect(parsed.skipped).toEqual([
+      { line: 1, reason: "too wide: 0.0.0.0/0, at most /8 is taken" },
+      { line: 2, reason: "too wide: 224.0.0.0/7, at most /8 is taken" },
+      { line: 3, reason: "too wide: 2000::/3, at most /16 is taken" },
+    ]);
+  });
+  test("comments alone are a list, an empty one", () => {
+    expect(ipLines("# nothing today\n")).toEqual([]);
+    expect(domainLines("# nothing today")).toEqual({});
+  });
+  test("domains: case, Unicode, comments", () => {
+    expect(
+      domainLines("A.Example\nB\u00dcCHER.example # fine\nxn--bcher-kva.example\nfa\u00df.example\n"),
+    ).toEqual({
+      "a.example": "",
+      "xn--bcher-kva.example": "",
+      "xn--fa-hia.example": "",
+    });
+  });
+  const good = Array.from({ length: 20 }, (_, i) => `good${i}.example\n`).join("");
+  test.each([
+    ["one label", "localhost"],
+    ["an address", "192.0.2.1"],
+    ["an empty label", "a..example"],
+    ["a leading dot", ".a.example"],
+    ["a trailing dot", "a.example."],
+    ["a wildcard", "*.a.example"],
+    ["a mailbox", "me@a.example"],
+    ["a URL", "https://a.example/x"],
+    ["a port", "b\u00fccher.example:80"],
+    ["a path behind Unicode", "b\u00fccher.example/x"],
+    ["an underscore", "a_b.example"],
+    ["an edge hyphen", "-a.example"],
+    ["a broken A-label", "xn--zzzzzzz99999.example"],
+    ["a long label", `${"a".repeat(64)}.example`],
+    ["a long name", `${"abcdefg.".repeat(32)}example`],
+    ["an invisible character", "exa\u200bmple.example"],
+  ])("not a domain: %s", (_name, line) => {
+    const parsed = parseDomains("domain-lines", bytes(`${line}\n${good}`));
+    expect(parsed.domains.size).toBe(20);
+    expect(parsed.skipped).toHaveLength(1);
+    expect(parsed.skipped[0]!.reason).toStartWith("is not a domain: ");
+  });
+  const addresses = Array.from({ length: 20 }, (_, i) => `192.0.2.${i}\n`).join("");
+  test.each([
+    ["host bits set", "198.51.100.1/24"],
+    ["leading zeros", "198.051.100.001"],
+    ["a range", "198.51.100.1-198.51.100.9"],
+    ["a port", "198.51.100.1:80"],
+    ["a zone", "fe80::1%eth0"],
+    ["too long a prefix", "198.51.100.1/33"],
+    ["a number", "3325256705"],
+    ["a name", "host.example"],
+  ])("not a network: %s", (_name, line) => {
+    const parsed = parseNetworks("ip-lines", bytes(`${line}\n${addresses}`));
+    expect(parsed.networks).toHaveLength(20);
+    expect(parsed.skipped).toEqual([{ line: 1, reason: `is not an address or a network: "${line}"` }]);
+  });
+  test("what is quoted of a line is short and printable", () => {
+    const parsed = parseNetworks("ip-lines", bytes(`\u001b[31m"${"x".repeat(200)}\n${addresses}`));
+    expect(parsed.skipped[0]!.reason).toMatch(/^is not an address or a network: "\?\[31m'x+~"$/);
+    expect(parsed.skipped[0]!.reason.length).toBeLessThan(120);
+  });
+  test("a line of a megabyte is not looked into", () => {
+    const parsed = parseNetworks("ip-lines", bytes(`${"1".repeat(2 ** 20)}\n${addresses}`));
+    expect(parsed.skipped).toEqual([{ line: 1, reason: "is longer than 65536 characters" }]);
+  });
+  test("an Onionoo document of all relays gives its running exits only", () => {
+    const relay = (host: number, more: object) => ({ or_addresses: [`192.0.2.${host}:9001`], ...more });
+    const relays = [
+      relay(1, { flags: ["Running", "Exit"], running: true }),
+      relay(2, { flags: ["Running", "Guard"], running: true }),
+      relay(3, { flags: ["Exit"], running: false }),
+    ];
+    const parsed = parseNetworks("onionoo-json", bytes(JSON.stringify({ relays })));
+    expect(networks(parsed)).toEqual(["192.0.2.1/32"]);
+    expect(parsed.skipped.map((skipped) => skipped.line)).toEqual([2, 3]);
+  });
+  test("FakeFilter's JSON lists hosts, not the domain that groups them", () => {
+    const entry = {
+      providers: ["static", "svc.example"],
+      hosts: { "a.dyn.example": {}, "b.dyn.example": {} },
+    };
+    const file = { version: 2, t: 1, domains: { "dyn.example": entry } };
+    expect(domains(parseDomains("fakefilter-json", bytes(JSON.stringify(file))))).toEqual({
+      "a.dyn.example": "svc.example",
+      "b.dyn.example": "svc.example",
+    });
+  });
+});
+
+describe("files that are refused", () => {
+  const all = FEEDS.filter((feed) => feed.format !== "mmdb").map((feed) => feed.format);
+  const formats = [...new Set<Format>([...all, "domain-json", "fakefilter-json"])];
+  const parse = (format: Format, body: Uint8Array): unknown => {
+    if (isNetworkFormat(format)) return parseNetworks(format, body);
+    if (isDomainFormat(format)) return parseDomains(format, body);
+    return parseNroDelegated(body);
+  };
+  const page = "<!DOCTYPE html>\n<html><head><title>404: Not\tFound</title></head><body></body></html>";
+  const bad: readonly [name: string, body: Uint8Array, message: RegExp][] = [
+    ["empty", bytes(""), /^is empty$/],
+    ["white space", bytes("\r\n \n"), /^is empty but for white space$/],
+    ["a web page", bytes(page), /^is a web page, not a list; its title is "404: Not\?Found"$/],
+    ["a page without a doctype", bytes("\n\n<HTML lang=en><body>"), /^is a web page, not a list$/],
+    ["an XML error", bytes("<?xml version='1.0'?><Error/>"), /^is a web page/],
+    ["gzip", gzipSync("192.0.2.1\n"), /^is still packed: it is a gzip file$/],
+    ["zip", bytes("PK\u0003\u0004..."), /^is still packed: it is a zip file$/],
+    ["binary", new Uint8Array([0xab, 0xcd, 0, 1, 2, 3]), /^is a binary file/],
+    ["UTF-16", new Uint8Array([0xff, 0xfe, 0x31, 0, 0x0a, 0]), /^is a binary file/],
+    ["Latin-1", new Uint8Array([0x62, 0xfc, 0x63, 0x68, 0x0a]), /^is not UTF-8 text$/],
+  ];
+  for (const format of formats) {
+    test.each(bad)(`${format}: %s`, (_name, body, message) => {
+      expect(() => parse(format, body)).toThrow(message);
+      expect(() => parse(format, body)).toThrow(expect.objectContaining({ name: "FeedError" }));
+    });
+  }
+  test("a comment in front does not hide a page", () => {
+    expect(() => ipLines("# 403\n<html><body>")).toThrow(/^is a web page/);
+  });
+
+  const metadata = (records: number) => `{"type":"metadata","timestamp":1785585600,"records":${records}}`;
+  const rows: readonly [name: string, format: Format, text: string, message: RegExp][] = [
+    [
+      "prose",
+      "ip-lines",
+      "Too many requests.\nCome back later.\n",
+      /^2 of 2 lines cannot be used; the first is line 1: is not an address or a network: "Too many requests\."$/,
+    ],
+    ["a tenth and more", "ip-lines", `${"192.0.2.1\n".repeat(17)}x\ny\n`, /^2 of 19 lines cannot be used/],
+    ["JSON in place of lines", "domain-lines", '{"error":"rate limit"}\n', /^1 of 1 lines cannot be used/],
+    [
+      "cut inside a line",
+      "ip-lines",
+      `${"192.0.2.1\n".repeat(50)}80.246.2`,
+      /^is cut short inside line 51, which/,
+    ],
+    ["cut inside a domain", "domain-lines", `${"a.example\n".repeat(50)}b.`, /^is cut short inside line 51/],
+    ["cut inside a geofeed", "geofeed-csv", `${"192.0.2.0/24,,,,\n".repeat(50)}198.51.10`, /^is cut short/],
+    ["a geofeed without commas", "geofeed-csv", "192.0.2.0/24\n", /is not a geofeed line/],
+    ["no metadata", "spamhaus-json-lines", '{"cidr":"192.0.2.0/24"}\n', /^is cut short: the metadata/],
+    [
+      "fewer records than counted",
+      "spamhaus-json-lines",
+      `{"cidr":"192.0.2.0/24"}\n${metadata(2)}\n`,
+      /^has 1 records, its metadata counts 2$/,
+    ],
+    [
+      "records after the metadata",
+      "spamhaus-json-lines",
+      `${metadata(0)}\n{"cidr":"192.0.2.0/24"}\n`,
+      /^goes on after its metadata, at line 2$/,
+    ],
+    [
+      "a cut record",
+      "spamhaus-json-lines",
+      '{"cidr":"192.0.2.0/24"}\n{"cidr":"198.5',
+      /^line 2 is not JSON, or is cut/,
+    ],
+    [
+      "another record",
+      "spamhaus-json-lines",
+      `{"ip":"192.0.2.0/24"}\n${metadata(1)}`,
+      /^line 1 does not have the/,
+    ],
+    [
+      "unusable records",
+      "spamhaus-json-lines",
+      `{"cidr":"AS64496"}\n${metadata(1)}`,
+      /^1 of 1 records cannot be used/,
+    ],
+    [
+      "no relays",
+      "onionoo-json",
+      '{"version":"8.0"}',
+      /^the file does not have the expected form at relays:/,
+    ],
+    [
+      "cut",
+      "onionoo-json",
+      '{"relays":[{"or_addresses":["192.0.2.1:1"]},{"or_',
+      /^the file is not JSON, or is cut/,
+    ],
+    [
+      "no ports",
+      "onionoo-json",
+      '{"relays":[{"or_addresses":["192.0.2.1"]}]}',
+      /is not an address with a port/,
+    ],
+    ["an object", "monosans-json", '{"proxies":[]}', /^the file does not have the expected form at its top/],
+    [
+      "no hosts",
+      "monosans-json",
+      '[{"ip":"192.0.2.1"}]',
+      /^the file does not have the expected form at 0\.host/,
+    ],
+    ["host names", "monosans-json", '[{"host":"proxy.example"}]', /^1 of 1 records cannot be used/],
+    ["numbers", "domain-json", "[1,2]", /^the file does not have the expected form at 0/],
+    ["version 1", "fakefilter-json", '{"version":1,"t":1,"domains":{}}', /expected form at version/],
+    [
+      "another header",
+      "exit-networks",
+      "cidr,name\n192.0.2.0/24,a\n",
+      /^line 1 is not the header network,operator/,
+    ],
+    ["no header", "exit-networks", "# nothing\n", /^lacks its header network,operator,source$/],
+    [
+      "no source",
+      "exit-networks",
+      "network,operator,source\n192.0.2.0/24,A,\n",
+      /^line 2 lacks a name or a source/,
+    ],
+    [
+      "a field too many",
+      "exit-networks",
+      "network,operator,source\na,b,c,d\n",
+      /^line 2 does not have 3 fields$/,
+    ],
+    [
+      "host bits in our own list",
+      "exit-networks",
+      "network,operator,source\n192.0.2.1/24,A,https://a.example\n",
+      /^line 2: is not an address or a network: "192\.0\.2\.1\/24"$/,
+    ],
+    [
+      "an open quote",
+      "relay-domains",
+      'domain,service,source\na.example,"A,https://a.example\n',
+      /^line 2 does not/,
+    ],
+    [
+      "no version line",
+      "nro-delegated",
+      "ripencc|DE|ipv4|192.0.2.0|256|2010|allocated\n",
+      /^line 1 is not the version/,
+    ],
+    [
+      "cut",
+      "nro-delegated",
+      "2|nro|20260801|2|19830705|20260731|+0000\nripencc|DE|ipv4|192.0.2.0|256|2010|allocated|x\n",
+      /^is cut short: 1 records of 2$/,
+    ],
+  ];
+  test.each(rows)("%s (%s)", (_name, format, text, message) => {
+    expect(() => parse(format, bytes(text))).toThrow(message);
+  });
+  test("a format of the other kind is a mistake of the caller", () => {
+    expect(() => parseNetworks("domain-lines", bytes("a.example"))).toThrow(
+      "domain-lines is no format of networks",
+    );
+    expect(() => parseDomains("mmdb", bytes("a.example"))).toThrow("mmdb is no format of domains");
+  });
+  test("every cut of a sample is refused or gives a part of it", () => {
+    let refused = 0;
+    for (const file of readdirSync(FIXTURES)) {
+      const feed = FEEDS.find(({ id }) => file.startsWith(`${id}.`))!;
+      const extension = file.slice(feed.id.length + 1);
+      const format = feed.otherFormats?.[extension] ?? feed.format;
+      if (format === "mmdb" || format === "nro-delegated") continue;
+      const whole = readFileSync(join(FIXTURES, file));
+      const kind = isNetworkFormat(format);
+      const all = new Set<string>(
+        kind ? networks(parseNetworks(format, whole)) : parseDomains(format, whole).domains.keys(),
+      );
+      for (let length = 0; length < whole.length; length++) {
+        const body = whole.subarray(0, length);
+        try {
+          const part = kind
+            ? networks(parseNetworks(format, body))
+            : [...parseDomains(format, body).domains.keys()];
+          // All but the last line are whole; the last one may be cut to another valid entry.
+          expect(part.filter((entry) => !all.has(entry)).length).toBeLessThanOrEqual(1);
+        } catch (error) {
+          expect(error).toHaveProperty("name", "FeedError");
+          refused++;
+        }
+      }
+    }
+    expect(refused).toBeGreaterThan(1_000);
+  });
+});
+
+describe("registry statistics", () => {
+  const read = (body: Uint8Array) =>
+    parseNroDelegated(body).map(({ prefix, country }) => `${formatPrefix(prefix)} ${country}`);
+  test("the sample", () => {
+    expect(read(readFileSync(join(FIXTURES, "nro-delegated-stats.txt")))).toEqual([
+      "192.0.2.0/24 DE",
+      "198.51.100.0/25 US",
+      "198.51.100.128/26 US",
+      "2001:db8::/32 JP",
+    ]);
+  });
+  const one = (start: string, value: string, type = "ipv4") =>
+    read(
+      bytes(
+        `2|nro|20260801|1|19830705|20260731|+0000\nripencc|de|${type}|${start}|${value}|20100101|allocated\n`,
+      ),
+    );
+  test.each([
+    ["a single address", "192.0.2.7", "1", ["192.0.2.7/32 DE"]],
+    ["not aligned", "192.0.2.192", "128", ["192.0.2.192/26 DE", "192.0.3.0/26 DE"]],
+    ["the end of all", "255.255.255.0", "256", ["255.255.255.0/24 DE"]],
+    ["everything", "0.0.0.0", "4294967296", ["0.0.0.0/0 DE"]],
+  ])("IPv4: %s", (_name, start, value, want) => {
+    expect(one(start, value)).toEqual(want);
+  });
+  test.each([
+    ["past the end", "255.255.255.0", "257", "ipv4"],
+    ["no addresses", "192.0.2.0", "0", "ipv4"],
+    ["not a number", "192.0.2.0", "1e3", "ipv4"],
+    ["IPv6 where IPv4 is said", "2001:db8::", "32", "ipv4"],
+    ["too long", "2001:db8::", "129", "ipv6"],
+    ["host bits", "2001:db8::1", "32", "ipv6"],
+  ])("refused: %s", (_name, start, value, type) => {
+    expect(() => one(start, value, type)).toThrow(/^1 of 1 lines cannot be used/);
+  });
+});
+
+/** Counted in August 2026's mirror by independent means: `sort -u | wc -l`, and a script over the JSON. */
+const IN_MIRROR: Readonly<Record<string, readonly [entries: number, skipped: number]>> = {
+  "tor-bulk-exits": [1_363, 0],
+  "tor-onionoo": [1_363 + 914, 0],
+  "x4bnet-vpn-v4": [10_862, 0],
+  "x4bnet-vpn-v6": [498, 0],
+  "monosans-proxies": [571, 0],
+  "icloud-private-relay": [13_745, 0],
+  "ipsum-3": [14_217, 0],
+  "spamhaus-drop-v4": [1_698, 0], // 62.60.226.0/24 stands there twice
+  "feodo-recommended": [1, 0],
+  "disposable-email-domains": [8_335, 0],
+  fakefilter: [4_552, 0],
+  "disposable-domains-mx": [22_008, 0],
+  "free-mail": [4_478, 1], // "housefancom"
+  "relay-mail": [31, 0],
+};
+
+describeWith([MIRROR], "the offline mirror", () => {
+  test.each(Object.entries(IN_MIRROR))("%s", (id, [entries, skipped]) => {
+    const feed = FEEDS.find((row) => row.id === id)!;
+    const file = readdirSync(MIRROR).find((name) => name.startsWith(`${id}.`))!;
+    const body = readFileSync(join(MIRROR, file));
+    const parsed = isNetworkFormat(feed.format)
+      ? parseNetworks(feed.format, body)
+      : parseDomains(feed.format, body);
+    expect("networks" in parsed ? parsed.networks.length : parsed.domains.size).toBe(entries);
+    expect(parsed.skipped.length).toBe(skipped);
+    expect(entries).toBeGreaterThanOrEqual(feed.entries.least);
+    expect(entries).toBeLessThanOrEqual(feed.entries.most);
+  });
+  test("no file of the mirror is left out", () => {
+    expect(
+      readdirSync(MIRROR)
+        .map((name) => name.slice(0, name.indexOf(".")))
+        .sort(),
+    ).toEqual(Object.keys(IN_MIRROR).sort());
+  });
+});

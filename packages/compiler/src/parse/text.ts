@@ -1,0 +1,75 @@
+// text.ts: the bytes of a feed file -> its text, and the lines of it.
+//
+// in   bytes as published; a byte-order mark, CRLF and missing last line end are all met in the wild
+// out  text; lines without their ends, numbered from 1
+// err  FeedError for what cannot be a list: nothing, a web page, a packed or binary file, another encoding
+
+import { FeedError } from "../feed.ts";
+
+/** Longest line that is looked into; the longest real one, in any default feed, has 200 characters. */
+export const MAX_LINE = 65_536;
+const EXCERPT = 80;
+const HEAD = 1024;
+
+/**
+ * Decodes a feed's body.
+ * @throws FeedError when it is empty, HTML or XML, packed, binary, or not UTF-8
+ */
+export function readText(body: Uint8Array): string {
+  if (body.length === 0) throw new FeedError("is empty");
+  if (body[0] === 0x1f && body[1] === 0x8b) throw new FeedError("is still packed: it is a gzip file");
+  if (body[0] === 0x50 && body[1] === 0x4b) throw new FeedError("is still packed: it is a zip file");
+  if (body.includes(0)) throw new FeedError("is a binary file: it holds a zero byte");
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    throw new FeedError("is not UTF-8 text");
+  }
+  const start = text.trimStart();
+  if (start === "") throw new FeedError("is empty but for white space");
+  if (start.startsWith("<") || /<!doctype html|<html[\s>]/i.test(start.slice(0, HEAD))) {
+    const title = /<title[^>]*>([^<]*)/i.exec(start.slice(0, 16 * HEAD))?.[1]?.trim();
+    throw new FeedError(`is a web page, not a list${title ? `; its title is ${excerpt(title)}` : ""}`);
+  }
+  return text;
+}
+
+/** Calls `visit` with each line that holds more than white space, trimmed, and its number. */
+export function forEachLine(text: string, visit: (line: string, number: number) => void): void {
+  let number = 0;
+  for (let from = 0; from < text.length; ) {
+    const found = text.indexOf("\n", from);
+    const to = found < 0 ? text.length : found;
+    const line = text.slice(from, to).trim(); // takes the CR of CRLF with it
+    number++;
+    if (line !== "") visit(line, number);
+    from = to + 1;
+  }
+}
+
+/** Was the file cut inside its last line, as far as one can tell: does it lack the last line end? */
+export function endsInsideLine(text: string): boolean {
+  return !text.endsWith("\n");
+}
+
+/** A piece of a feed that may be shown to an operator: at most 80 characters, in quotes, printable ASCII. */
+export function excerpt(value: string): string {
+  const cut = value.length > EXCERPT ? `${value.slice(0, EXCERPT - 1)}~` : value;
+  return `"${cut.replace(/[^ -~]/g, "?").replaceAll('"', "'")}"`;
+}
+
+const STATED_DATE = /\blast[ -]?(?:updated?|modified)\s*:\s*(.+?)[\s#]*$/i;
+
+/** The date that a comment such as "# Last updated: 2026-03-07 21:15:07 UTC" states. */
+export function findStatedDate(comment: string): Date | undefined {
+  const stated = STATED_DATE.exec(comment)?.[1];
+  return stated === undefined ? undefined : findDate(stated);
+}
+
+/** "2026-03-07 21:15:07[ UTC]", ISO 8601 or an HTTP date. A time without a zone is UTC. */
+export function findDate(text: string): Date | undefined {
+  const plain = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?: ?UTC)?$/.exec(text);
+  const date = new Date(plain === null ? text : `${plain[1]}T${plain[2]}Z`);
+  return Number.isNaN(date.getTime()) ? undefined : date;
+}
