@@ -2,13 +2,19 @@
 //
 // Record 0 is what an address without any value gets: empty means "not found".
 // src  docs/segment-format.md; the reader is packages/engine/src/answers.ts
-// cost answers are kept as bytes only (half a million of 350 bytes); equality is hash, then bytes
+// cost answers are kept as bytes only, in blocks: half a million of 350 bytes in one array would be copied
+//      at each doubling, and cost 700 MB at the last; equality is hash, then bytes
 
 import { RECORD_ALIGN } from "@inkling/engine";
 
+/** A record lies in one block; the zeros left at a block's end read as empty records that nothing names. */
+const BLOCK_BYTES = 1 << 22;
+const BLOCK_RECORDS = BLOCK_BYTES / RECORD_ALIGN;
+
 export class AnswerRecords {
-  private bytes = new Uint8Array(1 << 16);
-  private end = 0;
+  private readonly blocks: { bytes: Uint8Array; view: DataView }[] = [];
+  /** Where the next record goes in the last block. */
+  private end = BLOCK_BYTES;
   private readonly encoder = new TextEncoder();
   /** Open addressing: record number + 1, or 0; a power of two, at most half full. */
   private slots = new Uint32Array(1 << 12);
@@ -19,23 +25,27 @@ export class AnswerRecords {
     this.add(standard);
   }
 
-  /** The value that stands for this answer in a range table. */
+  /**
+   * The value that stands for this answer in a range table.
+   * @throws RangeError for an answer of more than a million characters
+   */
   add(answer: string): number {
-    this.reserve(4 + answer.length * 3 + RECORD_ALIGN);
+    const room = 4 + answer.length * 3 + RECORD_ALIGN;
+    if (room > BLOCK_BYTES) throw new RangeError(`an answer of ${answer.length} characters`);
+    if (this.end + room > BLOCK_BYTES) this.addBlock();
+    const { bytes, view } = this.blocks.at(-1)!;
     const start = this.end + 4;
-    const { written } = this.encoder.encodeInto(answer, this.bytes.subarray(start));
-    const content = this.bytes.subarray(start, start + written);
+    const { written } = this.encoder.encodeInto(answer, bytes.subarray(start));
+    const content = bytes.subarray(start, start + written);
     if ((this.count + 1) * 2 > this.slots.length) this.rehash();
-    let slot = Bun.hash.xxHash32(content) & (this.slots.length - 1);
-    for (; this.slots[slot] !== 0; slot = (slot + 1) & (this.slots.length - 1)) {
-      const value = this.slots[slot]! - 1;
-      if (Buffer.compare(this.contentOf(value), content) === 0) {
-        content.fill(0);
-        return value;
-      }
+    const slot = this.slotOf(content);
+    const known = this.slots[slot]!;
+    if (known !== 0) {
+      content.fill(0);
+      return known - 1;
     }
-    const value = this.end / RECORD_ALIGN;
-    new DataView(this.bytes.buffer).setUint32(this.end, written, true);
+    const value = (this.blocks.length - 1) * BLOCK_RECORDS + this.end / RECORD_ALIGN;
+    view.setUint32(this.end, written, true);
     this.end = Math.ceil((start + written) / RECORD_ALIGN) * RECORD_ALIGN;
     this.slots[slot] = value + 1;
     this.count++;
@@ -47,31 +57,40 @@ export class AnswerRecords {
     return this.count;
   }
 
-  section(): Uint8Array {
-    return this.bytes.subarray(0, this.end);
+  /** The section's bytes, in order. */
+  section(): Uint8Array[] {
+    return this.blocks.map(({ bytes }, i) =>
+      i < this.blocks.length - 1 ? bytes : bytes.subarray(0, this.end),
+    );
+  }
+
+  private addBlock(): void {
+    const bytes = new Uint8Array(BLOCK_BYTES);
+    this.blocks.push({ bytes, view: new DataView(bytes.buffer) });
+    this.end = 0;
+  }
+
+  /** The slot that holds this content, or the free one where it belongs. */
+  private slotOf(content: Uint8Array): number {
+    const mask = this.slots.length - 1;
+    let slot = Bun.hash.xxHash32(content) & mask;
+    for (; this.slots[slot] !== 0; slot = (slot + 1) & mask) {
+      if (Buffer.compare(this.contentOf(this.slots[slot]! - 1), content) === 0) break;
+    }
+    return slot;
   }
 
   private contentOf(value: number): Uint8Array {
-    const at = value * RECORD_ALIGN;
-    const length = new DataView(this.bytes.buffer).getUint32(at, true);
-    return this.bytes.subarray(at + 4, at + 4 + length);
-  }
-
-  private reserve(room: number): void {
-    if (this.end + room <= this.bytes.length) return;
-    const grown = new Uint8Array(Math.max(this.bytes.length * 2, this.end + room));
-    grown.set(this.bytes.subarray(0, this.end));
-    this.bytes = grown;
+    const { bytes, view } = this.blocks[Math.floor(value / BLOCK_RECORDS)]!;
+    const at = (value % BLOCK_RECORDS) * RECORD_ALIGN;
+    return bytes.subarray(at + 4, at + 4 + view.getUint32(at, true));
   }
 
   private rehash(): void {
     const old = this.slots;
     this.slots = new Uint32Array(old.length * 2);
     for (const entry of old) {
-      if (entry === 0) continue;
-      let slot = Bun.hash.xxHash32(this.contentOf(entry - 1)) & (this.slots.length - 1);
-      while (this.slots[slot] !== 0) slot = (slot + 1) & (this.slots.length - 1);
-      this.slots[slot] = entry;
+      if (entry !== 0) this.slots[this.slotOf(this.contentOf(entry - 1))] = entry;
     }
   }
 }

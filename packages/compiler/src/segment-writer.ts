@@ -20,7 +20,8 @@ import {
 
 export interface SectionData {
   readonly name: SectionName;
-  readonly data: Uint8Array | Uint16Array | Uint32Array;
+  /** Bytes may come in pieces, to be written one after the other. */
+  readonly data: Uint8Array | Uint16Array | Uint32Array | readonly Uint8Array[];
 }
 
 /** The segment as chunks, so that a large one is never copied whole. */
@@ -48,11 +49,15 @@ export function segmentChunks(
     const padding = -end & (SECTION_ALIGN - 1);
     if (padding > 0) append(new Uint8Array(padding));
     const at = HEADER_BYTES + index * SECTION_ENTRY_BYTES;
+    const start = end;
+    const pieces = "BYTES_PER_ELEMENT" in data ? [data] : data;
+    for (const piece of pieces) {
+      if (piece.byteLength > 0) append(new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength));
+    }
     view.setUint32(at, SECTION[name], true);
-    view.setUint32(at + 4, data.BYTES_PER_ELEMENT, true);
-    view.setBigUint64(at + 8, BigInt(end), true);
-    view.setBigUint64(at + 16, BigInt(data.byteLength), true);
-    if (data.byteLength > 0) append(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+    view.setUint32(at + 4, pieces[0]?.BYTES_PER_ELEMENT ?? 1, true);
+    view.setBigUint64(at + 8, BigInt(start), true);
+    view.setBigUint64(at + 16, BigInt(end - start), true);
   });
   for (let i = 0; i < SEGMENT_MAGIC.length; i++) head[i] = SEGMENT_MAGIC.charCodeAt(i);
   view.setUint32(8, SEGMENT_VERSION, true);

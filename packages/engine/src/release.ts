@@ -36,7 +36,13 @@ export const feedReport = z.object({
 });
 export type FeedReport = z.infer<typeof feedReport>;
 
-export const segmentReport = z.object({ sha256, bytes: z.number().int().positive() });
+export const segmentReport = z.object({
+  sha256,
+  bytes: z.number().int().positive(),
+  /** Digest of all that it was made from, code included: equal inputs need no new build. */
+  inputs: sha256,
+});
+export type SegmentReport = z.infer<typeof segmentReport>;
 
 export const release = z.object({
   format: z.literal(1),
