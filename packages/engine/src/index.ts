@@ -2,6 +2,9 @@
 
 export * from "./answers.ts";
 export * from "./crc32.ts";
+export * from "./domain.ts";
+export * from "./email.ts";
+export * from "./email-segment.ts";
 export * from "./ip.ts";
 export * from "./ip-segment.ts";
 export * from "./ranges.ts";

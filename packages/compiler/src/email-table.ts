@@ -1,0 +1,112 @@
+// email-table.ts: disposable domains and their providers in, the sections of an e-mail segment out.
+//
+// in   domain -> providers, as policy decided them, in any order
+// out  answers, domainSlots, domainNames; the same domains give the same bytes
+// err  Error for an entry that policy must not let through: no A-label, a public suffix, no or repeated providers
+// src  docs/segment-format.md; the reader is packages/engine/src/email-segment.ts
+// note anybody may get a name into a public list. Names made to fall into the same slots would lengthen every
+//      look-up: the reader stops after MAX_DOMAIN_PROBES, so a table that needs more is built with another seed.
+
+import {
+  cutSuffix,
+  DOMAIN_NAME_ALIGN,
+  DOMAIN_SLOTS_HEADER,
+  hashDomain,
+  MAX_DOMAIN_PROBES,
+  toAsciiDomain,
+} from "@inkling/engine";
+import { AnswerRecords } from "./answer-records.ts";
+import type { SectionData } from "./segment-writer.ts";
+
+/** Natural tables fit with seed 0; from this seed on, the table doubles each time as well. */
+const SEEDS_BEFORE_GROWTH = 8;
+const MAX_SEEDS = 12;
+
+/**
+ * The sections of an e-mail segment.
+ * @param domains lower-case A-labels, none a public suffix -> the providers of each: itself, then who runs it
+ * @throws Error naming the first entry (in order of names) that no look-up may ever match
+ */
+export function emailSections(domains: ReadonlyMap<string, readonly string[]>): SectionData[] {
+  const names = [...domains.keys()].sort(); // code units: the same on every machine
+  const records = new AnswerRecords("");
+  const values = names.map((name) => {
+    const providers = domains.get(name)!;
+    checkEntry(name, providers);
+    return records.add(JSON.stringify(providers));
+  });
+  const { bytes, pointers } = nameSection(names, values);
+  return [
+    { name: "answers", data: records.section() },
+    { name: "domainSlots", data: slotSection(names, pointers) },
+    { name: "domainNames", data: bytes },
+  ];
+}
+
+function checkEntry(name: string, providers: readonly string[]): void {
+  if (toAsciiDomain(name) !== name) throw entryError(name, "is no domain name in lower-case A-labels");
+  if (cutSuffix(name).registrableStart < 0) throw entryError(name, "is a public suffix");
+  if (providers.length === 0) throw entryError(name, "has no provider");
+  if (new Set(providers).size !== providers.length) throw entryError(name, "names a provider twice");
+  const wrong = providers.find((provider) => toAsciiDomain(provider) !== provider);
+  if (wrong !== undefined)
+    throw entryError(name, `has a provider that is no domain name in lower-case A-labels: ${wrong}`);
+}
+
+function entryError(name: string, problem: string): Error {
+  return new Error(`e-mail table: ${JSON.stringify(name)} ${problem}`);
+}
+
+/** Four zeros, so that no pointer is 0; then for each name its value, its length, itself, zeros up to four. */
+function nameSection(names: readonly string[], values: readonly number[]) {
+  const pointers = new Uint32Array(names.length);
+  let end = DOMAIN_NAME_ALIGN;
+  names.forEach((name, i) => {
+    pointers[i] = end / DOMAIN_NAME_ALIGN;
+    end = Math.ceil((end + 5 + name.length) / DOMAIN_NAME_ALIGN) * DOMAIN_NAME_ALIGN;
+  });
+  const bytes = new Uint8Array(end);
+  const view = new DataView(bytes.buffer);
+  const encoder = new TextEncoder();
+  names.forEach((name, i) => {
+    const at = pointers[i]! * DOMAIN_NAME_ALIGN;
+    view.setUint32(at, values[i]!, true);
+    view.setUint8(at + 4, name.length);
+    encoder.encodeInto(name, bytes.subarray(at + 5));
+  });
+  return { bytes, pointers };
+}
+
+function slotSection(names: readonly string[], pointers: Uint32Array): Uint32Array {
+  let count = 1;
+  while (count < names.length * 2) count *= 2;
+  for (let seed = 0; seed < MAX_SEEDS; seed++) {
+    if (seed >= SEEDS_BEFORE_GROWTH) count *= 2;
+    const slots = fillSlots(names, pointers, count, seed);
+    if (slots !== undefined) return slots;
+  }
+  throw new Error(`e-mail table: ${names.length} names fit no table, tried ${MAX_SEEDS} seeds`);
+}
+
+/** Open addressing, linear; `undefined` when a name would be too far from its home. */
+function fillSlots(
+  names: readonly string[],
+  pointers: Uint32Array,
+  count: number,
+  seed: number,
+): Uint32Array | undefined {
+  const slots = new Uint32Array(DOMAIN_SLOTS_HEADER + 2 * count);
+  slots[0] = seed;
+  for (let i = 0; i < names.length; i++) {
+    const hash = hashDomain(names[i]!, seed);
+    let slot = hash & (count - 1);
+    let probes = 1;
+    while (slots[DOMAIN_SLOTS_HEADER + 2 * slot + 1] !== 0) {
+      if (++probes > MAX_DOMAIN_PROBES) return undefined;
+      slot = (slot + 1) & (count - 1);
+    }
+    slots[DOMAIN_SLOTS_HEADER + 2 * slot] = hash;
+    slots[DOMAIN_SLOTS_HEADER + 2 * slot + 1] = pointers[i]!;
+  }
+  return slots;
+}
