@@ -1,0 +1,343 @@
+// store.contract.test.ts: what every store does, held against an SQLite file and a real PostgreSQL alike.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { adoptKey } from "../packages/server/src/adopt-key.ts";
+import { type Key, parseNewKey, rowFromKey } from "../packages/server/src/key.ts";
+import { hashToken, isWellFormedToken, newKeyToken, tokenHint } from "../packages/server/src/key-format.ts";
+import { openStore, type Store, type UsageBatch } from "../packages/server/src/store.ts";
+import { Database } from "../packages/server/src/store-database.ts";
+import type { StoreError } from "../packages/server/src/store-error.ts";
+import { MIGRATIONS, migrate } from "../packages/server/src/store-migrations.ts";
+import { Postgres } from "./postgres.ts";
+
+const NOW = Date.parse("2026-06-01T12:00:00Z");
+const DAY = "2026-06-01";
+
+interface Backend {
+  readonly name: string;
+  readonly begin: () => Promise<void>;
+  readonly end: () => Promise<void>;
+  /** Address of an empty database. */
+  readonly fresh: () => Promise<string>;
+}
+
+let postgres: Postgres;
+let folder: string;
+let files = 0;
+
+const BACKENDS: readonly Backend[] = [
+  {
+    name: "sqlite",
+    begin: async () => {
+      folder = mkdtempSync(join(tmpdir(), "inkling-store-"));
+    },
+    end: async () => rmSync(folder, { recursive: true, force: true }),
+    fresh: async () => `sqlite://${join(folder, `${++files}.db`)}`,
+  },
+  {
+    name: "postgres",
+    begin: async () => {
+      postgres = await Postgres.create();
+    },
+    end: async () => postgres?.close(),
+    fresh: () => postgres.freshDatabase(),
+  },
+];
+
+function wanted(input: object = {}) {
+  return parseNewKey({ name: "shop", ...input }, NOW);
+}
+
+/** Keys compared by their rows: an IPv4 address leaves words unspecified. */
+const rows = (keys: readonly Key[]) => keys.map(rowFromKey);
+
+async function codeOf(promise: Promise<unknown>): Promise<string | undefined> {
+  return promise.then(
+    () => undefined,
+    (error: StoreError) => error.code,
+  );
+}
+
+for (const backend of BACKENDS) {
+  describe(`store on ${backend.name}`, () => {
+    let address: string;
+    let clock = NOW;
+    const opened: Store[] = [];
+
+    async function open(options = {}): Promise<Store> {
+      const store = await openStore(address, { now: () => clock, ...options });
+      opened.push(store);
+      return store;
+    }
+
+    beforeAll(backend.begin);
+    beforeEach(async () => {
+      await Promise.all(opened.splice(0).map((store) => store.close()));
+      address = await backend.fresh();
+      clock = NOW;
+    });
+    afterAll(async () => {
+      await Promise.all(opened.splice(0).map((store) => store.close()));
+      await backend.end();
+    });
+
+    describe("keys", () => {
+      test("a new key is listed, found by its hash, and loaded", async () => {
+        const store = await open();
+        const input = wanted({
+          name: "Büro 東京 🗝",
+          scopes: ["email"],
+          networks: ["10.0.0.0/8", "2001:db8::/32"],
+          rate: 0.25,
+          burst: 10_000_000,
+          quota: 1_000_000_000_000,
+          expiresAt: "2027-01-31",
+        });
+        const { key, token } = await store.createKey(input);
+        expect(isWellFormedToken(token)).toBe(true);
+        expect(key).toMatchObject({ name: "Büro 東京 🗝", hint: tokenHint(token), createdAt: NOW });
+        expect(key.id).toMatch(/^key_[0-9A-Za-z]{16}$/);
+        expect(rows(await store.listKeys())).toEqual(rows([key]));
+        expect(rows([(await store.keyByHash(hashToken(token)))!])).toEqual(rows([key]));
+        const loaded = await store.loadKeys();
+        expect(loaded.tokens.map(({ hash, validUntil }) => ({ hash, validUntil }))).toEqual([
+          { hash: hashToken(token), validUntil: undefined },
+        ]);
+        expect(rows(loaded.tokens.map((loadedToken) => loadedToken.key))).toEqual(rows([key]));
+      });
+
+      test("the token is nowhere in the database", async () => {
+        const store = await open();
+        const { token } = await store.createKey(wanted());
+        const secret = token.slice(14, 41);
+        const everything = [await store.listKeys(), await store.loadKeys()];
+        expect(JSON.stringify(everything)).toContain(hashToken(token));
+        expect(JSON.stringify(everything)).not.toContain(secret);
+      });
+
+      test("absent things are undefined, not errors", async () => {
+        const store = await open();
+        expect(await store.keyByHash("0".repeat(64))).toBeUndefined();
+        expect(await store.revokeKey("key_nope")).toBeUndefined();
+        expect(await store.rotateKey("key_nope", NOW)).toBeUndefined();
+        expect(await store.listKeys()).toEqual([]);
+        expect(await store.usage("key_nope", DAY, DAY)).toEqual([]);
+      });
+
+      test("keys are listed from oldest to newest", async () => {
+        const store = await open();
+        for (const name of ["a", "b", "c"]) {
+          clock++;
+          await store.createKey(wanted({ name }));
+        }
+        expect((await store.listKeys()).map((key) => key.name)).toEqual(["a", "b", "c"]);
+      });
+
+      test("a revoked key is listed but not loaded; revoking again changes nothing", async () => {
+        const store = await open();
+        const { key, token } = await store.createKey(wanted());
+        clock += 5;
+        expect((await store.revokeKey(key.id))?.revokedAt).toBe(NOW + 5);
+        clock += 5;
+        expect((await store.revokeKey(key.id))?.revokedAt).toBe(NOW + 5);
+        expect((await store.loadKeys()).tokens).toEqual([]);
+        expect((await store.listKeys()).map((listed) => listed.revokedAt)).toEqual([NOW + 5]);
+        expect((await store.keyByHash(hashToken(token)))?.revokedAt).toBe(NOW + 5);
+        expect(await store.rotateKey(key.id, NOW)).toBeUndefined();
+      });
+
+      test("rotation: same key, new token, the old one ends at the overlap", async () => {
+        const store = await open();
+        const first = await store.createKey(wanted());
+        const second = (await store.rotateKey(first.key.id, NOW + 1_000))!;
+        expect(second.key).toMatchObject({ id: first.key.id, hint: tokenHint(second.token) });
+        const third = (await store.rotateKey(first.key.id, NOW + 9_000))!;
+        const until = new Map((await store.loadKeys()).tokens.map((token) => [token.hash, token.validUntil]));
+        expect(until).toEqual(
+          new Map([
+            [hashToken(first.token), NOW + 1_000], // an earlier end is not put off
+            [hashToken(second.token), NOW + 9_000],
+            [hashToken(third.token), undefined],
+          ]),
+        );
+        clock += 31 * 86_400_000;
+        await store.rotateKey(first.key.id, clock);
+        expect((await store.loadKeys()).tokens).toHaveLength(2);
+      });
+
+      test("the stamp changes with every change, and only then", async () => {
+        const store = await open();
+        const stamps = [await store.keyStamp()];
+        const { key } = await store.createKey(wanted());
+        stamps.push(await store.keyStamp());
+        await store.rotateKey(key.id, NOW);
+        stamps.push(await store.keyStamp());
+        await store.revokeKey(key.id);
+        stamps.push(await store.keyStamp());
+        expect(new Set(stamps).size).toBe(4);
+        await store.addUsage(batch(1));
+        expect(await store.keyStamp()).toBe(stamps[3]!);
+        expect((await store.loadKeys()).stamp).toBe(stamps[3]!);
+      });
+
+      test("the same token twice is a conflict, and leaves nothing half-made", async () => {
+        const store = await open();
+        const { token } = await store.createKey(wanted());
+        expect(await codeOf(store.createKey(wanted(), token))).toBe("CONFLICT");
+        expect(await store.listKeys()).toHaveLength(1);
+      });
+
+      test("a chosen key is made once, also by two processes at the same time; a revoked one is refused", async () => {
+        const stores = [await open(), await open()];
+        const token = newKeyToken("test", (n) => crypto.getRandomValues(new Uint8Array(n)));
+        const keys = await Promise.all(stores.map((store) => adoptKey(store, token)));
+        expect(keys[0]!.id).toBe(keys[1]!.id);
+        expect(keys[0]).toMatchObject({ mode: "test", name: "from settings" });
+        expect(await stores[0]!.listKeys()).toHaveLength(1);
+        await stores[0]!.revokeKey(keys[0]!.id);
+        expect(adoptKey(stores[1]!, token)).rejects.toThrow("revoked");
+        expect(adoptKey(stores[1]!, `${token.slice(0, -1)}!`)).rejects.toThrow("not in the key format");
+      });
+    });
+
+    function batch(sequence: number, count = 3, recorder = "r1"): UsageBatch {
+      return { recorder, sequence, entries: [{ keyId: "key_a", day: DAY, lookup: "email", count }] };
+    }
+
+    describe("usage", () => {
+      test("adds up over batches and recorders, by key, day and look-up", async () => {
+        const store = await open();
+        await store.addUsage({
+          recorder: "r1",
+          sequence: 1,
+          entries: [
+            { keyId: "key_a", day: "2026-06-02", lookup: "geolocate", count: 1 },
+            { keyId: "key_b", day: DAY, lookup: "email", count: 10 },
+            { keyId: "key_a", day: DAY, lookup: "email", count: 5_000_000_000 },
+          ],
+        });
+        await store.addUsage(batch(2, 4));
+        await store.addUsage(batch(1, 3, "r2"));
+        expect(await store.usage("key_a", DAY, "2026-06-02")).toEqual([
+          { keyId: "key_a", day: DAY, lookup: "email", count: 5_000_000_007 },
+          { keyId: "key_a", day: "2026-06-02", lookup: "geolocate", count: 1 },
+        ]);
+        expect(await store.usage("key_a", "2026-06-02", "2026-06-03")).toHaveLength(1);
+      });
+
+      test("a batch that is sent again counts once, also when both attempts run at the same time", async () => {
+        const store = await open();
+        const other = await open();
+        expect(await store.addUsage(batch(1))).toBe(true);
+        expect(await store.addUsage(batch(1))).toBe(false);
+        const both = await Promise.all([store.addUsage(batch(2)), other.addUsage(batch(2))]);
+        expect(both.sort()).toEqual([false, true]);
+        expect(await store.usage("key_a", DAY, DAY)).toMatchObject([{ count: 6 }]);
+      });
+
+      test("the day's usage of keys with a quota", async () => {
+        const store = await open();
+        const limited = (await store.createKey(wanted({ quota: 10 }))).key;
+        const free = (await store.createKey(wanted())).key;
+        const entries = [limited, free].flatMap(({ id }) => [
+          { keyId: id, day: DAY, lookup: "email" as const, count: 2 },
+          { keyId: id, day: DAY, lookup: "geolocate" as const, count: 3 },
+          { keyId: id, day: "2026-05-31", lookup: "email" as const, count: 100 },
+        ]);
+        await store.addUsage({ recorder: "r1", sequence: 1, entries });
+        expect(await store.quotaUsage(DAY)).toEqual(new Map([[limited.id, 5]]));
+      });
+
+      test("a batch of 5,000 keys", async () => {
+        const store = await open();
+        const entries = Array.from({ length: 5_000 }, (_, i) => ({
+          keyId: `key_${i}`,
+          day: DAY,
+          lookup: "email" as const,
+          count: i + 1,
+        }));
+        await store.addUsage({ recorder: "r1", sequence: 1, entries });
+        expect(await store.usage("key_0", DAY, DAY)).toMatchObject([{ count: 1 }]);
+        expect(await store.usage("key_4999", DAY, DAY)).toMatchObject([{ count: 5_000 }]);
+      });
+
+      test("two processes that count the same keys in opposite order lose nothing and do not block each other", async () => {
+        const stores = [await open(), await open()];
+        const ids = Array.from({ length: 50 }, (_, i) => `key_${i}`);
+        await Promise.all(
+          stores.map(async (store, which) => {
+            const order = which === 0 ? ids : ids.toReversed();
+            for (let sequence = 1; sequence <= 10; sequence++) {
+              const entries = order.map((keyId) => ({ keyId, day: DAY, lookup: "email" as const, count: 1 }));
+              await store.addUsage({ recorder: `r${which}`, sequence, entries });
+            }
+          }),
+        );
+        for (const id of ["key_0", "key_49"]) {
+          expect(await stores[0]!.usage(id, DAY, DAY)).toMatchObject([{ count: 20 }]);
+        }
+      });
+
+      test("recorders of long ago are forgotten at start", async () => {
+        await (await open()).addUsage(batch(1));
+        clock += 31 * 86_400_000;
+        await open();
+        const sql = new SQL(address);
+        expect(await sql`SELECT id FROM inkling_recorders`).toHaveLength(0);
+        await sql.close();
+      });
+    });
+
+    describe("tables", () => {
+      test("five processes that start at the same time migrate once", async () => {
+        const stores = await Promise.all([1, 2, 3, 4, 5].map(() => open()));
+        await Promise.all(stores.map((store) => store.ping()));
+        const sql = new SQL(address);
+        expect(await sql`SELECT id FROM inkling_migrations`).toHaveLength(MIGRATIONS.length);
+        await sql.close();
+      });
+
+      test("a later version adds its steps to a database with data", async () => {
+        await (await open()).createKey(wanted());
+        const database = new Database(address);
+        const next = { id: 99, name: "next", statements: ["ALTER TABLE inkling_keys ADD COLUMN note TEXT"] };
+        await Promise.all([1, 2].map(() => migrate(database, NOW, [...MIGRATIONS, next])));
+        const found = await database.run((sql) => sql`SELECT name, note FROM inkling_keys`);
+        expect([...found]).toEqual([{ name: "shop", note: null }]);
+        await database.close();
+      });
+
+      test("a step that fails leaves the database as it was", async () => {
+        await open();
+        const database = new Database(address);
+        const broken = { id: 99, name: "broken", statements: ["CREATE TABLE inkling_x (a TEXT)", "SELEC 1"] };
+        expect(await codeOf(migrate(database, NOW, [...MIGRATIONS, broken]))).toBe("BROKEN");
+        expect(await codeOf(database.run((sql) => sql`SELECT * FROM inkling_x`))).toBe("BROKEN");
+        await database.close();
+        await (await open()).ping();
+      });
+
+      test("a database of a newer version is refused, with a hint, and not touched", async () => {
+        await open();
+        const sql = new SQL(address);
+        await sql`INSERT INTO inkling_migrations (id, name, applied_at) VALUES (1000, 'future', 0)`;
+        await sql.close();
+        const error: StoreError = await open().catch((reason) => reason);
+        expect(error).toMatchObject({ name: "StoreError", code: "NEWER" });
+        expect(error.message).toContain("version 1000");
+        expect(error.hint).not.toBe("");
+      });
+    });
+
+    test("calls after close fail, and closing twice is fine", async () => {
+      const store = await open();
+      await store.close();
+      expect(await codeOf(store.ping())).toBe("AWAY");
+      await store.close();
+    });
+  });
+}
