@@ -1,0 +1,132 @@
+// mmdb-records.ts: MMDB files of one publisher as one source, with each distinct record read once.
+//
+// in   one file, or one for each family; a function that reads a record and gives it a number
+// out  networks in address order, each with its record's number
+// err  MmdbError; what opens has been walked and decoded whole, so nothing corrupt is left in it
+// cost DB-IP City's 14.8 M networks and 703,356 records in about 2 s; 16 to 32 bytes a record
+
+import { Mmdb, MmdbError, type NetworkVisitor } from "./mmdb.ts";
+
+/** Told of one network (IPv4 in `w0` alone) and the number of its record. */
+export type IdVisitor = (w0: number, w1: number, w2: number, w3: number, bits: number, id: number) => void;
+
+/** Text and values of all records together, as a multiple of the file: GeoLite2 City comes to 8. */
+const MAX_EXPANSION = 64;
+/** Small files, test files above all, repeat more. */
+const FREE_EXPANSION = 16 * 1024 * 1024;
+const UNSEEN = 0;
+
+interface Part {
+  readonly db: Mmdb;
+  /** Data offset -> id + 2: left out is 1. */
+  readonly ids: OffsetMap;
+  readonly networks: { 4: number; 6: number };
+}
+
+export class MmdbRecords {
+  /** How many networks have a record that was not left out. */
+  readonly networks: { readonly 4: number; readonly 6: number };
+  /** When the newest file was made, as far as the files say. */
+  readonly publishedAt: Date | undefined;
+  private readonly byFamily: { readonly 4: Part | undefined; readonly 6: Part | undefined };
+
+  private constructor(parts: readonly Part[]) {
+    this.byFamily = { 4: onlyPart(parts, 4), 6: onlyPart(parts, 6) };
+    this.networks = { 4: this.byFamily[4]?.networks[4] ?? 0, 6: this.byFamily[6]?.networks[6] ?? 0 };
+    const epoch = Math.max(...parts.map((part) => part.db.metadata.buildEpoch));
+    this.publishedAt = epoch > 0 ? new Date(epoch * 1000) : undefined;
+  }
+
+  /**
+   * @param files mapped files are not copied
+   * @param add called once for each distinct record, IPv4 before IPv6, in address order;
+   *   returns the id to visit its networks with, -1 to leave them out
+   * @throws MmdbError when a file is corrupt, or when two hold networks of the same family
+   */
+  static open(files: readonly Uint8Array[], add: (record: unknown) => number): MmdbRecords {
+    if (files.length === 0) throw new MmdbError("there is no file");
+    const parts = files.map((bytes, i) => {
+      try {
+        return readPart(bytes, add);
+      } catch (error) {
+        if (!(error instanceof MmdbError) || files.length === 1) throw error;
+        throw new MmdbError(`file ${i + 1} of ${files.length}: ${error.message}`);
+      }
+    });
+    return new MmdbRecords(parts);
+  }
+
+  /** As {@link Mmdb.walk}, with the id of the record instead of its offset. */
+  walk(family: 4 | 6, visit: IdVisitor): void {
+    const part = this.byFamily[family];
+    part?.db.walk(family, (w0, w1, w2, w3, bits, offset) => {
+      const id = part.ids.get(offset) - 2;
+      if (id >= 0) visit(w0, w1, w2, w3, bits, id);
+    });
+  }
+}
+
+function readPart(bytes: Uint8Array, add: (record: unknown) => number): Part {
+  const db = Mmdb.open(bytes);
+  const ids = new OffsetMap();
+  const mostWork = FREE_EXPANSION + MAX_EXPANSION * bytes.length;
+  const count = (family: 4 | 6): number => {
+    let networks = 0;
+    const visit: NetworkVisitor = (_w0, _w1, _w2, _w3, _bits, offset) => {
+      let id = ids.get(offset);
+      if (id === UNSEEN) {
+        id = add(db.decode(offset)) + 2;
+        ids.set(offset, id);
+        if (db.decodeWork > mostWork) {
+          throw new MmdbError(`data section, byte ${offset}: records unfold to more than ${mostWork} bytes`);
+        }
+      }
+      if (id >= 2) networks++;
+    };
+    db.walk(family, visit);
+    return networks;
+  };
+  return { db, ids, networks: { 4: count(4), 6: count(6) } };
+}
+
+/** The part that holds the networks of a family, if any does. */
+function onlyPart(parts: readonly Part[], family: 4 | 6): Part | undefined {
+  const having = parts.filter((part) => part.networks[family] > 0);
+  if (having.length > 1) throw new MmdbError(`${having.length} files hold IPv${family} networks, want one`);
+  return having[0];
+}
+
+/** Data offset -> number above 0, open-addressed: a Map of half a million entries takes twice the memory and time. */
+class OffsetMap {
+  private keys = new Float64Array(1024).fill(-1);
+  private values = new Uint32Array(1024);
+  private size = 0;
+
+  /** 0 when there is none. */
+  get(key: number): number {
+    return this.values[this.slot(key)]!;
+  }
+
+  set(key: number, value: number): void {
+    if (this.size * 2 >= this.keys.length) this.grow();
+    const slot = this.slot(key);
+    if (this.keys[slot] === -1) this.size++;
+    this.keys[slot] = key;
+    this.values[slot] = value;
+  }
+
+  private slot(key: number): number {
+    const mask = this.keys.length - 1;
+    let slot = (Math.imul(key, 0x9e3779b1) >>> 7) & mask;
+    while (this.keys[slot] !== key && this.keys[slot] !== -1) slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  private grow(): void {
+    const { keys, values } = this;
+    this.keys = new Float64Array(keys.length * 2).fill(-1);
+    this.values = new Uint32Array(keys.length * 2);
+    this.size = 0;
+    for (let i = 0; i < keys.length; i++) if (keys[i] !== -1) this.set(keys[i]!, values[i]!);
+  }
+}
