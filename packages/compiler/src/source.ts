@@ -1,0 +1,193 @@
+// source.ts: where a copy of a feed comes from.
+//
+// in   a row of the feed table, the data folder, the mirror (if any), whether publishers may be asked
+// out  candidates, lazily, in order of preference:
+//      1. the mirror when one is set, else the publisher when allowed
+//      2. the last good copy
+//      3. the seed in an npm package
+//      4. our own file
+//      Each is a copy, or says why there is none. The first copy that can be parsed is the one to use;
+//      keepLastGood then makes it the last good one.
+// err  what node:fs throws when the data folder cannot be written; everything else is a NoCopy
+
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import manifest from "../package.json" with { type: "json" };
+import { EXTENSIONS, type Feed, FeedError, type Seed } from "./feed.ts";
+import {
+  type Candidate,
+  type FeedCopy,
+  loadStable,
+  measure,
+  type NoCopy,
+  type Source,
+} from "./sources/copy.ts";
+import { download, FETCH_TIMES, type FetchTimes } from "./sources/fetch.ts";
+import { feedFolder, readLastGood } from "./sources/last-good.ts";
+import { isMirrorUrl, readFromFolder } from "./sources/mirror.ts";
+
+export {
+  type Candidate,
+  type CopyFile,
+  type FeedCopy,
+  isCopy,
+  type NoCopy,
+  type Source,
+} from "./sources/copy.ts";
+export { keepLastGood } from "./sources/last-good.ts";
+
+export interface SourceOptions {
+  readonly dataDir: string;
+  /** Folder or base URL; the only source of new copies when set. */
+  readonly mirror?: string | undefined;
+  /** May publishers be asked, when there is no mirror? */
+  readonly fetch: boolean;
+  readonly now: Date;
+  readonly userAgent?: string;
+  readonly times?: FetchTimes;
+  /** Folder of an installed npm package; throws when it is not installed. */
+  readonly packageFolder?: ((name: string) => string) | undefined;
+}
+
+const PACKAGE = resolve(import.meta.dir, "..");
+const USER_AGENT = `Inkling/${manifest.version}`;
+const DOWNLOAD = ".tmp-download";
+
+/** Copies of `feed` in order of preference; see the head of this file. Stop iterating once one is good. */
+export async function* candidates(feed: Feed, options: SourceOptions): AsyncGenerator<Candidate> {
+  if (options.mirror !== undefined) yield* fromMirror(feed, options.mirror, options);
+  else if (options.fetch) yield* fromPublisher(feed, options);
+  const last = await attempt("last-good", () => readLastGood(feed, options.dataDir));
+  if (last !== undefined) yield last;
+  const { seed, own } = feed;
+  if (seed !== undefined) yield await attempt("seed", () => readSeed(feed, seed, options.packageFolder));
+  if (own !== undefined) yield await attempt("own", () => readOwn(feed, own));
+}
+
+async function* fromMirror(feed: Feed, mirror: string, options: SourceOptions): AsyncGenerator<Candidate> {
+  if (isMirrorUrl(mirror)) {
+    const base = mirror.replace(/\/+$/, "");
+    const url = `${base}/${feed.id}.${EXTENSIONS[feed.format]}`;
+    for await (const candidate of fetchFrom(feed, url, "mirror", options)) {
+      if (feed.own === undefined || !isNotFound(candidate)) yield candidate;
+    }
+    return;
+  }
+  const copy = await attempt("mirror", () => readFromFolder(feed, mirror));
+  if (copy !== undefined) yield copy;
+  else if (feed.own === undefined)
+    yield { source: "mirror", error: `the mirror ${mirror} has no file ${feed.id}.*`, absent: true };
+}
+
+async function* fromPublisher(feed: Feed, options: SourceOptions): AsyncGenerator<Candidate> {
+  const urls = feed.urls(options.now);
+  for (const [index, url] of urls.entries()) {
+    for await (const candidate of fetchFrom(feed, url, "fetched", options)) {
+      // Early in a month the newest file is not there yet: that is what the next URL is for.
+      if (index < urls.length - 1 && isNotFound(candidate)) continue;
+      yield candidate;
+    }
+  }
+}
+
+/** The file at one URL; "not modified" gives the last good copy, confirmed now. */
+async function* fetchFrom(
+  feed: Feed,
+  url: string,
+  source: "mirror" | "fetched",
+  options: SourceOptions,
+): AsyncGenerator<Candidate> {
+  const folder = feedFolder(feed, options.dataDir);
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(folder))
+    if (name.startsWith(DOWNLOAD)) rmSync(join(folder, name), { force: true });
+  // A damaged last good copy is no base for "not modified"; candidates() reports it when its turn comes.
+  const last = await readLastGood(feed, options.dataDir).catch(() => undefined);
+  const known = last?.origin?.url === url ? last : undefined;
+  const into = join(folder, `${DOWNLOAD}-${process.pid}`);
+  try {
+    const validators = await download({
+      url,
+      into,
+      maxBytes: feed.maxBytes,
+      userAgent: options.userAgent ?? USER_AGENT,
+      times: options.times ?? FETCH_TIMES,
+      allowHttp: source === "mirror",
+      validators: known?.origin,
+    });
+    if (validators === undefined) {
+      yield { ...known!, source, fetchedAt: options.now };
+      return;
+    }
+    const published =
+      validators.lastModified === undefined ? Number.NaN : Date.parse(validators.lastModified);
+    yield {
+      source,
+      format: feed.format,
+      licence: feed.licence,
+      ...measure([await loadStable(into)]),
+      fetchedAt: options.now,
+      ...(!Number.isNaN(published) && { publishedAt: new Date(published) }),
+      origin: { url, ...validators },
+    };
+  } catch (error) {
+    if (!(error instanceof FeedError)) throw error;
+    yield { source, error: `${url} ${error.message}` };
+  } finally {
+    rmSync(into, { force: true }); // a mapped copy outlives its name
+  }
+}
+
+const isNotFound = (candidate: Candidate): boolean =>
+  "error" in candidate && / answered 404\b/.test(candidate.error);
+
+async function readSeed(
+  feed: Feed,
+  seed: Seed,
+  packageFolder: (name: string) => string = installedFolder,
+): Promise<FeedCopy> {
+  let folder: string;
+  try {
+    folder = packageFolder(seed.package);
+  } catch {
+    throw new FeedError(`the npm package ${seed.package} is not installed: run npm install`);
+  }
+  const files = await Promise.all(seed.files.map((file) => load(join(folder, file))));
+  return {
+    source: "seed",
+    format: seed.format,
+    licence: seed.licence ?? feed.licence,
+    ...measure(files),
+    ...(seed.published !== undefined && { publishedAt: new Date(seed.published) }),
+  };
+}
+
+function installedFolder(name: string): string {
+  return dirname(fileURLToPath(import.meta.resolve(`${name}/package.json`)));
+}
+
+async function readOwn(feed: Feed, own: string): Promise<FeedCopy> {
+  const path = join(PACKAGE, own);
+  const bytes = await readFile(path);
+  return { source: "own", format: feed.format, licence: feed.licence, ...measure([{ path, bytes }]) };
+}
+
+async function load(path: string) {
+  try {
+    return await loadStable(path);
+  } catch (error) {
+    throw new FeedError(`${path} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** A FeedError becomes a value. */
+async function attempt<T>(source: Source, read: () => Promise<T>): Promise<T | NoCopy> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof FeedError) return { source, error: error.message };
+    throw error;
+  }
+}

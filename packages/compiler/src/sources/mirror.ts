@@ -1,0 +1,57 @@
+// mirror.ts: the operator's folder with one file per feed, named `<feed id>.<anything>`, ".gz" allowed.
+
+import { createReadStream, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type Feed, FeedError, type Format } from "../feed.ts";
+import { type FeedCopy, measure } from "./copy.ts";
+import { unpacked } from "./unpack.ts";
+
+/** Is the mirror asked over HTTP, not a folder? */
+export const isMirrorUrl = (mirror: string): boolean => /^https?:\/\//i.test(mirror);
+
+/**
+ * The copy that a mirror folder has.
+ * @returns undefined when it has none
+ * @throws FeedError when it has several, or one that cannot be read or is too large
+ */
+export async function readFromFolder(feed: Feed, folder: string): Promise<FeedCopy | undefined> {
+  const name = findFile(feed, folder);
+  if (name === undefined) return undefined;
+  const path = join(folder, name);
+  // Read, not mapped: a mirror is written by others, and a mapped file that shrinks kills the process.
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of unpacked(createReadStream(path), feed.maxBytes)) chunks.push(chunk);
+  } catch (error) {
+    throw new FeedError(`${path}: ${(error as Error).message}`);
+  }
+  return {
+    source: "mirror",
+    format: formatOf(feed, name),
+    licence: feed.licence,
+    ...measure([{ path, bytes: Buffer.concat(chunks) }]),
+    fetchedAt: statSync(path).mtime,
+  };
+}
+
+function findFile(feed: Feed, folder: string): string | undefined {
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch (error) {
+    throw new FeedError(`the mirror ${folder} cannot be read: ${(error as Error).message}`);
+  }
+  const found = names.filter(
+    (name) => name.startsWith(`${feed.id}.`) && statSync(join(folder, name)).isFile(),
+  );
+  if (found.length > 1) {
+    throw new FeedError(`the mirror ${folder} has several files for it: ${found.sort().join(", ")}`);
+  }
+  return found[0];
+}
+
+/** A feed's own format, unless the extension stands for another one that the feed comes in. */
+function formatOf(feed: Feed, name: string): Format {
+  const extension = name.replace(/\.gz$/, "").split(".").at(-1)!;
+  return feed.otherFormats?.[extension] ?? feed.format;
+}
