@@ -14,3 +14,4 @@ export {
   type UsageEntry,
 } from "./store.ts";
 export * from "./store-error.ts";
+export * from "./usage.ts";
