@@ -1,0 +1,153 @@
+import { describe, expect, test } from "bun:test";
+import type { Place } from "../place.ts";
+import { completePlace } from "./complete-place.ts";
+
+type Said = Partial<Place>;
+
+describe("what follows from a source's statements", () => {
+  const rows: [why: string, said: Said, added: Said][] = [
+    [
+      "continent and name from the country",
+      { countryCode: "JP" },
+      {
+        continentCode: "AS",
+        continentName: "Asia",
+        countryName: "Japan",
+        timeZone: "Asia/Tokyo",
+      },
+    ],
+    [
+      "Russia is in Europe",
+      { countryCode: "RU" },
+      { continentCode: "EU", continentName: "Europe", countryName: "Russia" },
+    ],
+    ["a continent's name from its code", { continentCode: "NA" }, { continentName: "North America" }],
+    [
+      "the registered country's name, and nothing else from it",
+      { registeredCountryCode: "XK" },
+      { registeredCountryName: "Kosovo" },
+    ],
+    [
+      "the code of a subdivision, its time zone from coordinates",
+      {
+        cityName: "Tucson",
+        countryCode: "US",
+        countryName: "United States",
+        continentCode: "NA",
+        continentName: "North America",
+        latitude: 32.22,
+        longitude: -110.97,
+        subdivisions: [{ name: "Arizona" }],
+      },
+      { subdivisions: [{ name: "Arizona", isoCode: "AZ" }], timeZone: "America/Phoenix" },
+    ],
+    [
+      "the name of a subdivision, and the code of one inside it",
+      {
+        countryCode: "GB",
+        countryName: "United Kingdom",
+        continentCode: "EU",
+        continentName: "Europe",
+        timeZone: "Europe/London",
+        subdivisions: [{ isoCode: "ENG" }, { name: "Kent" }],
+      },
+      {
+        subdivisions: [
+          { isoCode: "ENG", name: "England" },
+          { name: "Kent", isoCode: "KEN" },
+        ],
+      },
+    ],
+    [
+      "no time zone from the middle of a country with several",
+      {
+        countryCode: "US",
+        countryName: "United States",
+        continentCode: "NA",
+        continentName: "North America",
+        latitude: 37.751,
+        longitude: -97.822,
+      },
+      {},
+    ],
+    [
+      "a country's only time zone, where the coordinates lie in a neighbour's coarse polygon",
+      {
+        countryCode: "VN",
+        countryName: "Vietnam",
+        continentCode: "AS",
+        continentName: "Asia",
+        cityName: "Hanoi",
+        latitude: 21.02,
+        longitude: 105.84,
+      },
+      { timeZone: "Asia/Ho_Chi_Minh" },
+    ],
+    [
+      "no time zone of another country",
+      {
+        countryCode: "US",
+        countryName: "United States",
+        continentCode: "NA",
+        continentName: "North America",
+        cityName: "Nowhere",
+        latitude: 48.2,
+        longitude: 16.37,
+      },
+      {},
+    ],
+    ["no time zone at sea", { cityName: "Atlantis", latitude: 30, longitude: -40 }, {}],
+    [
+      "a time zone without a country",
+      { cityName: "Wien", latitude: 48.2, longitude: 16.37 },
+      { timeZone: "Europe/Vienna" },
+    ],
+    [
+      "nothing from an unknown country",
+      { countryCode: "ZZ", registeredCountryCode: "EU", subdivisions: [{ name: "X" }] },
+      {},
+    ],
+    [
+      "no code for a name that has none",
+      {
+        countryCode: "PR",
+        countryName: "Puerto Rico",
+        continentCode: "NA",
+        continentName: "North America",
+        timeZone: "America/Puerto_Rico",
+        subdivisions: [{ name: "San Juan" }],
+      },
+      {},
+    ],
+    ["nothing from nothing", {}, {}],
+  ];
+  test.each(rows)("%s", (_why, said, added) => {
+    const place: Place = { subdivisions: [], ...said };
+    expect(completePlace(place)).toEqual({ ...place, ...added });
+  });
+
+  test("what the source says is never changed, right or wrong", () => {
+    const place: Place = {
+      cityName: "Wien",
+      continentCode: "AF",
+      continentName: "Afrika",
+      countryCode: "AT",
+      countryName: "Oesterreich",
+      latitude: 1,
+      longitude: 2,
+      timeZone: "Europe/Berlin",
+      registeredCountryCode: "CZ",
+      registeredCountryName: "Czech Republic",
+      subdivisions: [{ isoCode: "Q", name: "Vienna" }],
+    };
+    expect(completePlace(place)).toEqual(place);
+  });
+
+  test("the place given is not written to", () => {
+    const place: Place = Object.freeze({
+      countryCode: "AT",
+      subdivisions: Object.freeze([Object.freeze({ name: "Vienna" })]),
+    });
+    expect(completePlace(place).subdivisions).toEqual([{ name: "Vienna", isoCode: "9" }]);
+  });
+});

@@ -1,0 +1,79 @@
+// complete-place.ts: fills in what a source leaves silent and its other statements imply.
+//
+// in   a place as a source describes it
+// out  the same with continent, country names, subdivision codes and names, and time zone where they follow
+// err  none thrown; what does not follow stays absent, what the source says is never changed
+// cost about 1 µs a place
+
+import type { Place, Subdivision } from "../place.ts";
+import { type Coordinates, knownCoordinates } from "./coordinates.ts";
+import { findContinentName, findCountry, knownCountry } from "./countries.ts";
+import { cleanName } from "./place-names.ts";
+import { findSubdivisionCode, findSubdivisionName } from "./subdivisions.ts";
+import { findTimeZone } from "./time-zone.ts";
+
+type Draft = { -readonly [Key in keyof Place]: Place[Key] };
+
+export function completePlace(place: Place): Place {
+  const draft: Draft = { ...place };
+  const country = knownCountry(place.countryCode, place.countryName);
+  const registered = knownCountry(place.registeredCountryCode, place.registeredCountryName);
+  if (country.name !== undefined) draft.countryName ??= country.name;
+  if (registered.name !== undefined) draft.registeredCountryName ??= registered.name;
+  completeContinent(draft, country.code);
+  draft.subdivisions = completeSubdivisions(place.subdivisions, country.code);
+  if (place.timeZone === undefined) {
+    const zone = findTimeZone(country.code, localCoordinates(place));
+    if (zone !== undefined) draft.timeZone = zone;
+  }
+  return draft;
+}
+
+function completeContinent(draft: Draft, country: string | undefined): void {
+  if (draft.continentCode === undefined && draft.continentName === undefined && country !== undefined) {
+    const code = findCountry(country)?.continentCode;
+    if (code !== undefined) draft.continentCode = code;
+  }
+  if (draft.continentCode !== undefined && draft.continentName === undefined) {
+    const name = findContinentName(draft.continentCode);
+    if (name !== undefined) draft.continentName = name;
+  }
+}
+
+function completeSubdivisions(
+  subdivisions: readonly Subdivision[],
+  country: string | undefined,
+): readonly Subdivision[] {
+  if (country === undefined || subdivisions.length === 0) return subdivisions;
+  let parent: string | undefined;
+  return subdivisions.map((subdivision) => {
+    const complete = completeSubdivision(subdivision, country, parent);
+    parent = complete.isoCode;
+    return complete;
+  });
+}
+
+function completeSubdivision(
+  subdivision: Subdivision,
+  country: string,
+  parent: string | undefined,
+): Subdivision {
+  const { isoCode, name } = subdivision;
+  if (isoCode === undefined) {
+    const clean = cleanName(name);
+    const code = clean && findSubdivisionCode(country, clean, parent);
+    return code ? { ...subdivision, isoCode: code } : subdivision;
+  }
+  if (name === undefined) {
+    const english = findSubdivisionName(country, isoCode);
+    return english ? { ...subdivision, name: english } : subdivision;
+  }
+  return subdivision;
+}
+
+/** Coordinates that mean more than the middle of a country: a source that names no part of it knows no more. */
+function localCoordinates(place: Place): Coordinates | undefined {
+  const local =
+    cleanName(place.cityName) ?? cleanName(place.postalCode) ?? (place.subdivisions.length > 0 || undefined);
+  return local === undefined ? undefined : knownCoordinates(place);
+}

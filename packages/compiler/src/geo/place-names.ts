@@ -1,0 +1,96 @@
+// place-names.ts: names as sources write them -> names fit to print, and keys to compare them by.
+//
+// in   any text a source holds for a name
+// out  cleanName: the same name, printable, in NFC; undefined when nothing readable is left
+//      nameKeys: what two spellings of one name have in common
+// err  none thrown
+
+/** Letters that Unicode does not take apart into a base letter and a mark. */
+const LETTERS: Readonly<Record<string, string>> = {
+  æ: "ae",
+  œ: "oe",
+  ø: "o",
+  đ: "d",
+  ð: "d",
+  ł: "l",
+  ı: "i",
+  ß: "ss",
+  þ: "th",
+  ə: "a",
+  ħ: "h",
+  ŋ: "n",
+  "&": " and ",
+};
+const LETTER = new RegExp(`[${Object.keys(LETTERS).join("")}]`, "gu");
+
+/** Words that say what kind of division it is, not which one. Only taken off the ends of a name. */
+const KIND_WORDS = new Set(
+  // English
+  (
+    "administrative area atoll autonomous canton capital city commune community council county department " +
+    "district division emirate federal governate governorate island islands land metropolitan municipal " +
+    "municipality parish prefecture province region republic special state territory union unitary urban town " +
+    // other languages, as feeds carry them over
+    "atholhu aymag baladiyat castello departamento departement distrikt dzongkhag gouvernorat judet kanton " +
+    "khoueng krai kray megye mintaqah mohafazat muhafazat novads oblast oblisi oblys oblysy obcina okres okrug " +
+    "opstina ostan provincia provincie provinsi raion raionul rajon rajons rayon regione respublika shabiyat " +
+    "tinh viloyati voivodeship welayaty wilaya zupanija " +
+    // articles and the words between
+    "al and da de del di do e el hal haz i id il in ir is it ix iz l la le of ta tal tas the"
+  ).split(" "),
+);
+
+// Controls, zero-width and direction marks, the replacement character, lone surrogates.
+// U+200C and U+200D stay: Persian and Indic spelling needs them.
+const UNPRINTABLE = /[\p{Cc}\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd\p{Cs}]+/gu;
+const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
+const READABLE = /[\p{L}\p{N}]/u;
+
+/**
+ * The name in NFC, without control characters, with single spaces.
+ * @returns undefined when no letter or digit is left ("", "-", "?")
+ */
+export function cleanName(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const clean = PLAIN.test(text)
+    ? text
+    : text.normalize("NFC").replace(UNPRINTABLE, " ").replace(/\s+/gu, " ").trim();
+  return READABLE.test(clean) ? clean : undefined;
+}
+
+/** Lower-case words of a name, without marks and punctuation. */
+function words(name: string): string[] {
+  return name
+    .normalize("NFD")
+    .replace(/\p{M}+/gu, "")
+    .toLowerCase()
+    .replace(LETTER, (letter) => LETTERS[letter] ?? "")
+    .replace(/['’‘ʻʼ`´ʽ]/gu, "")
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "")
+    .map((word) => (word === "st" ? "saint" : word));
+}
+
+/** What two spellings of one name have in common. */
+export interface NameKeys {
+  /** All words. */
+  readonly whole: string;
+  /** Also without what stands in brackets or after a comma, and without words that only say the kind. */
+  readonly loose: readonly string[];
+}
+
+/** Keys of one name; empty when nothing in it can be compared. */
+export function nameKeys(name: string): NameKeys {
+  const whole = words(name);
+  const short = words(name.replace(/\s*[([].*$/u, "").replace(/,.*$/u, ""));
+  const loose = [whole, short, withoutKind(short), withoutKind(whole)].map((list) => list.join(""));
+  return { whole: whole.join(""), loose: [...new Set(loose)].filter((key) => key !== "") };
+}
+
+function withoutKind(list: readonly string[]): string[] {
+  let start = 0;
+  let end = list.length;
+  while (start < end && KIND_WORDS.has(list[start]!)) start++;
+  while (end > start && KIND_WORDS.has(list[end - 1]!)) end--;
+  return start === end ? [...list] : list.slice(start, end);
+}

@@ -1,0 +1,146 @@
+// subdivisions.ts: names of states, provinces and regions <-> their ISO 3166-2 codes.
+//
+// in   a country code and a name in any common spelling, or a code
+// out  the part of the code after the hyphen, or the English name
+// err  none thrown: undefined where a name is unknown, or fits more than one code
+// src  iso-3166 (npm: codes, ISO's names), data/subdivision-names.csv (English names of Unicode CLDR),
+//      data/subdivision-changes.csv (ISO's changes since), data/subdivision-aliases.csv (spellings of feeds)
+// cost the names of a country are indexed when it is first asked for, every answer is remembered
+
+import { iso31662 } from "iso-3166";
+import { dataTable } from "./data-table.ts";
+import { nameKeys } from "./place-names.ts";
+
+interface Division {
+  /** Whole code, GB-ENG. */
+  readonly code: string;
+  /** The country, or the whole code of the division that it lies in. */
+  readonly parent: string;
+  /** English where it is known, else ISO's. */
+  name: string;
+  /** Every name it goes by, those above included. */
+  readonly names: string[];
+}
+
+type Keys = Map<string, Set<Division>>;
+
+class CountryDivisions {
+  readonly country: string;
+  readonly byCode = new Map<string, Division>();
+  /** Spellings written down by hand: they decide. No division: known to be ambiguous, or to have no code. */
+  readonly aliases = new Map<string, Division | undefined>();
+  private readonly whole: Keys = new Map();
+  private readonly loose: Keys = new Map();
+  private readonly found = new Map<string, Division | undefined>();
+
+  constructor(country: string) {
+    this.country = country;
+  }
+
+  index(): void {
+    for (const division of this.byCode.values()) {
+      for (const name of division.names) {
+        const keys = nameKeys(name);
+        addTo(this.whole, keys.whole, division);
+        for (const key of keys.loose) addTo(this.loose, key, division);
+      }
+    }
+  }
+
+  find(name: string, parent: string): Division | undefined {
+    const question = `${parent}\t${name}`;
+    const known = this.found.get(question);
+    if (known !== undefined || this.found.has(question)) return known;
+    const answer = this.search(name, parent);
+    this.found.set(question, answer);
+    return answer;
+  }
+
+  private search(name: string, parent: string): Division | undefined {
+    const keys = nameKeys(name);
+    // Aliases are about the largest subdivisions; inside one, the names found there come first.
+    if (parent === this.country && this.aliases.has(keys.whole)) return this.aliases.get(keys.whole);
+    const matches = [this.whole.get(keys.whole), ...keys.loose.map((key) => this.loose.get(key))];
+    // A larger division may share its name with one inside it (Madrid, Vilnius, Zlín): the level asked for comes first.
+    for (const direct of [true, false]) {
+      for (const match of matches) {
+        const fitting = [...(match ?? [])].filter((division) => (division.parent === parent) === direct);
+        if (fitting.length === 1) return fitting[0];
+        if (fitting.length > 1) return undefined;
+      }
+    }
+    return undefined;
+  }
+}
+
+function addTo(keys: Keys, key: string, division: Division): void {
+  const set = keys.get(key);
+  if (set === undefined) keys.set(key, new Set([division]));
+  else set.add(division);
+}
+
+/**
+ * The code of a subdivision by its name.
+ * @param country ISO 3166-1 alpha-2
+ * @param parent the code of the larger subdivision that it lies in, when there is one
+ * @returns the part of the ISO 3166-2 code after the hyphen
+ */
+export function findSubdivisionCode(country: string, name: string, parent?: string): string | undefined {
+  const divisions = divisionsOf(country);
+  const within = parent === undefined ? country : `${country}-${parent}`;
+  return divisions?.find(name, within)?.code.slice(country.length + 1);
+}
+
+/** The English name of a subdivision; `code` is the part after the hyphen. */
+export function findSubdivisionName(country: string, code: string): string | undefined {
+  return divisionsOf(country)?.byCode.get(`${country}-${code}`)?.name;
+}
+
+/** Is this a code of ISO 3166-2 today? `code` is the part after the hyphen. */
+export function isSubdivisionCode(country: string, code: string): boolean {
+  return divisionsOf(country)?.byCode.has(`${country}-${code}`) === true;
+}
+
+let countries: ReadonlyMap<string, CountryDivisions> | undefined;
+const indexed = new Set<CountryDivisions>();
+
+function divisionsOf(country: string): CountryDivisions | undefined {
+  countries ??= load();
+  const divisions = countries.get(country);
+  if (divisions !== undefined && !indexed.has(divisions)) {
+    indexed.add(divisions);
+    divisions.index();
+  }
+  return divisions;
+}
+
+function load(): Map<string, CountryDivisions> {
+  const result = new Map<string, CountryDivisions>();
+  const of = (code: string) => {
+    const country = code.slice(0, 2);
+    let divisions = result.get(country);
+    if (divisions === undefined) {
+      divisions = new CountryDivisions(country);
+      result.set(country, divisions);
+    }
+    return divisions;
+  };
+  for (const { code, name, parent } of iso31662)
+    of(code).byCode.set(code, { code, parent, name, names: [name] });
+  for (const [change, code, name] of dataTable("subdivision-changes.csv")) {
+    if (change === "withdrawn") of(code!).byCode.delete(code!);
+    else of(code!).byCode.set(code!, { code: code!, parent: code!.slice(0, 2), name: name!, names: [name!] });
+  }
+  for (const [code, name] of dataTable("subdivision-names.csv")) {
+    const division = of(code!).byCode.get(code!);
+    if (division === undefined) continue;
+    division.name = name!;
+    division.names.push(name!);
+  }
+  for (const [code, name] of dataTable("subdivision-aliases.csv")) {
+    const division = of(code!).byCode.get(code!);
+    division?.names.push(name!);
+    of(code!).aliases.set(nameKeys(name!).whole, division);
+  }
+  return result;
+}
