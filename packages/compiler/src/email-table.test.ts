@@ -10,12 +10,13 @@ import {
   hashDomain,
   MAX_DOMAIN_PROBES,
   openSegment,
+  type SectionName,
   SegmentError,
 } from "@inkling/engine";
 import fc from "fast-check";
 import { getDomain } from "tldts";
 import { emailSections } from "./email-table.ts";
-import { writeSegment } from "./segment-writer.ts";
+import { type SectionData, writeSegment } from "./segment-writer.ts";
 
 type Table = ReadonlyMap<string, readonly string[]>;
 
@@ -169,6 +170,22 @@ describe("entries that no look-up may ever match are refused", () => {
   }
 });
 
+test("names of the same hash are told apart", () => {
+  const seen = new Map<number, string>();
+  let pair: [string, string] | undefined;
+  for (let i = 0; pair === undefined && i < 1_000_000; i++) {
+    const name = `${i.toString(36)}.com`;
+    const hash = hashDomain(name, 0);
+    const twin = seen.get(hash);
+    if (twin !== undefined) pair = [twin, name];
+    seen.set(hash, name);
+  }
+  const [one, other] = pair!; // a million names make about a hundred pairs
+  expect(providers(segmentOf(new Map([[one, [one]]])), other)).toBeUndefined();
+  const both = segmentOf(new Map([one, other].map((name) => [name, [name]])));
+  expect([providers(both, one), providers(both, other)]).toEqual([[one], [other]]);
+});
+
 test("names made to fall into one slot do not lengthen look-ups: another seed is taken", () => {
   const count = 256; // slots for 65 to 128 names
   const domains = new Map<string, readonly string[]>();
@@ -180,6 +197,42 @@ test("names made to fall into one slot do not lengthen look-ups: another seed is
   expect(slots[0]).toBeGreaterThan(0);
   const segment = segmentOf(domains);
   for (const name of domains.keys()) expect(providers(segment, name)).toEqual([name]);
+});
+
+describe("sections that do not fit are refused at open", () => {
+  const good = new Map(emailSections(GOLDEN).map(({ name, data }) => [name, data]));
+  const rows: readonly [name: string, section: SectionName, data: SectionData["data"] | undefined][] = [
+    ["no slots section", "domainSlots", undefined],
+    ["no word of slots", "domainSlots", new Uint32Array(0)],
+    ["no slot", "domainSlots", new Uint32Array(2)],
+    ["half a slot", "domainSlots", new Uint32Array(5)],
+    ["three slots", "domainSlots", new Uint32Array(8)],
+    ["slots as bytes", "domainSlots", new Uint8Array(2 + 2 * 16)],
+    ["no names section", "domainNames", undefined],
+    ["no names", "domainNames", new Uint8Array(0)],
+    ["names that end amid a word", "domainNames", new Uint8Array(6)],
+    ["no answers section", "answers", undefined],
+    ["no answers", "answers", new Uint8Array(0)],
+  ];
+  for (const [name, section, data] of rows) {
+    test(name, () => {
+      const sections = [...good].flatMap(([of, was]): SectionData[] => {
+        const now = of === section ? data : was;
+        return now === undefined ? [] : [{ name: of, data: now }];
+      });
+      const bytes = new Uint8Array(writeSegment("email", sections, {}));
+      expect(() => EmailSegment.open(bytes)).toThrow(new RegExp(`^section ${section}: `));
+    });
+  }
+});
+
+test("an answer that names a provider twice is refused", () => {
+  const bytes = bytesOf(new Map([["x.com", ["aa.com", "ab.com"]]]));
+  const { answers } = sectionOffsets(bytes);
+  const at = Buffer.from(bytes).indexOf("ab.com", answers);
+  bytes[at + 1] = 0x61;
+  mendChecksum(bytes);
+  expect(() => EmailSegment.open(bytes).verify()).toThrow("the answer of x.com is no list of providers");
 });
 
 describe("damage", () => {
@@ -234,6 +287,7 @@ describe("damage", () => {
     ],
     ["value of a name is the empty answer", (b) => poke32(b, sections.names + 4, 0), /no list of providers/],
     ["length of a name", (b) => (b[sections.names + 8] = 255), /domainNames, byte/],
+    ["length of the last name", (b) => pokeLengthOfLastName(b), /runs past the end/],
     ["upper case in a name", (b) => (b[sections.names + 9]! ^= 0x20), /lower-case A-labels/],
     ["letter of a name", (b) => (b[sections.names + 9]! ^= 1), /hash of/],
     ["quote of an answer", (b) => (b[sections.answers + 13] = 0x20), /no list of providers/],
@@ -256,6 +310,11 @@ describe("damage", () => {
     for (const email of emails) expect(answerEmail(email, segment).length).toBeGreaterThan(40);
   });
 
+  /** xn--…: its 23 characters and five bytes before them fill a multiple of four. */
+  function pokeLengthOfLastName(bytes: Uint8Array): void {
+    const last = Buffer.from(bytes).indexOf("xn--wegwerf", sections.names) - 1;
+    bytes[last]! += 1;
+  }
   function pokeSlot(bytes: Uint8Array, word: 0 | 1, change: (value: number) => number): void {
     const at = firstSlot(bytes, sections.slots) + 4 * word;
     poke32(bytes, at, change(peek32(bytes, at)));

@@ -132,6 +132,22 @@ test("any text gets an answer of the right shape, of which disposable and provid
   assert.ok(disposable > 2_000, `only ${disposable} of 5,000 were disposable`);
 });
 
+describe("a look-up does not go into the public suffix, even when it is listed", () => {
+  // As if mailinator.com had become a public suffix after the segment was made.
+  const rows: readonly [host: string, registrableStart: number, found: boolean][] = [
+    ["a.mailinator.com", 2, true],
+    ["a.mailinator.com", 0, false],
+    ["b.a.mailinator.com", 2, false],
+    ["mailinator.com", 0, true],
+    ["mailinator.com", -1, false],
+  ];
+  for (const [host, registrableStart, found] of rows) {
+    test(`${host} from ${registrableStart}`, () => {
+      assert.equal(segment.providersFrom(host, registrableStart) !== undefined, found);
+    });
+  }
+});
+
 test("one answer does not change with the next", () => {
   const first = answerEmail("a@mailinator.com", segment);
   const text = Buffer.from(first).toString();

@@ -35,6 +35,7 @@ describe("valid", () => {
     ["Unicode local part", "用户@gmail.com", "gmail.com"],
     ["Unicode local part of 64 octets", `${"é".repeat(32)}@gmail.com`, "gmail.com"],
     ["emoji local part", "👩‍💻@gmail.com", "gmail.com"],
+    ["emoji local part of 64 octets", `${"👩".repeat(16)}@gmail.com`, "gmail.com"],
     ["right-to-left local part", "משתמש@gmail.com", "gmail.com"],
     ["Unicode on both sides", "用户@食狮.中国", "xn--85x722f.xn--fiqs8s"],
     ["IDN", "info@münchen.de", "xn--mnchen-3ya.de"],

@@ -95,7 +95,7 @@ const NO_MAILBOX_HAS =
 
 /** Is the text before `end` a local part? */
 function isLocalPart(text: string, end: number): boolean {
-  if (end === 0 || end > MAX_LOCAL_OCTETS) return false;
+  if (end > MAX_LOCAL_OCTETS) return false;
   return text.charCodeAt(0) === QUOTE ? isQuotedString(text, end) : isDotAtom(text, end);
 }
 

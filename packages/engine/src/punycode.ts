@@ -30,7 +30,6 @@ export function decodeALabel(label: string): string | undefined {
       const digit = digitOf(encoded.charCodeAt(at++)); // NaN past the end: no digit
       if (digit < 0) return undefined;
       i += digit * weight;
-      if (i > 0x7fffffff) return undefined;
       const t = Math.min(Math.max(k - bias, T_MIN), T_MAX);
       if (digit < t) break;
       weight *= BASE - t;
@@ -39,7 +38,7 @@ export function decodeALabel(label: string): string | undefined {
     bias = adapt(i - start, length, start === 0);
     n += Math.floor(i / length);
     i %= length;
-    if (n > MAX_CODE_POINT) return undefined;
+    if (n > MAX_CODE_POINT) return undefined; // also where i has gone beyond whole numbers
     output.splice(i++, 0, n);
   }
   return String.fromCodePoint(...output);
