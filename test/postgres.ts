@@ -33,8 +33,10 @@ const READY = "database system is ready to accept connections";
 const START_TIMEOUT_MS = 30_000; // ten machines' worth: a start takes 0.3 s
 
 // One line on stdin is a signal for the server. The end of stdin means that the test is gone: clean up as well.
+// Only the server holds stdout: its end is the server's.
 const KEEPER = `folder=$1; shift
 "$@" </dev/null &
+exec >&-
 trap '' INT
 read -r signal || { signal=INT; orphan=1; }
 kill -s "$signal" $!
@@ -111,26 +113,26 @@ export class Postgres {
     // Its own process group: Ctrl-C in a terminal is for the test, which then ends the pipe.
     const keeper = spawn("/bin/sh", ["-c", KEEPER, "keeper", this.folder, ...command], {
       ...this.owner,
-      stdio: ["pipe", "ignore", "pipe"],
+      stdio: ["pipe", "pipe", "pipe"],
       detached: true,
     });
     this.keeper = keeper;
     let printed = "";
+    let timer: ReturnType<typeof setTimeout> | undefined;
     try {
       await new Promise<void>((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error("not ready in time")), START_TIMEOUT_MS);
-        keeper.on("exit", () => reject(new Error("ended")));
+        timer = setTimeout(() => reject(new Error("not ready in time")), START_TIMEOUT_MS);
+        keeper.stdout?.resume().on("end", () => reject(new Error("ended")));
         keeper.stderr?.setEncoding("utf8").on("data", (text: string) => {
           printed += text;
           if (printed.includes(READY)) resolve();
-          else if (text.includes("FATAL:")) reject(new Error("refused to start"));
-          else return;
-          clearTimeout(timer);
         });
       });
     } catch (error) {
       await this.end("KILL");
       throw new Error(`PostgreSQL: ${(error as Error).message}\n${printed}`);
+    } finally {
+      clearTimeout(timer);
     }
   }
 

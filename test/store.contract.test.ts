@@ -282,12 +282,13 @@ for (const backend of BACKENDS) {
         }
       });
 
-      test("recorders of long ago are forgotten at start", async () => {
-        await (await open()).addUsage(batch(1));
+      test("recorders of long ago are forgotten with the first batch of a new one", async () => {
+        const store = await open();
+        await store.addUsage(batch(1, 1, "old"));
         clock += 31 * 86_400_000;
-        await open();
+        await store.addUsage(batch(1, 1, "new"));
         const sql = new SQL(address);
-        expect(await sql`SELECT id FROM inkling_recorders`).toHaveLength(0);
+        expect([...(await sql`SELECT id FROM inkling_recorders`)]).toEqual([{ id: "new" }]);
         await sql.close();
       });
     });

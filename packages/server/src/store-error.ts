@@ -37,25 +37,25 @@ const POSTGRES: readonly Row[] = [
     "REFUSED",
     "the user needs the right to create tables in its schema, or to use those that exist",
   ],
-  [/^23505/, "CONFLICT", "choose another one"],
-  [/^(08|40|53|55P03|57|58|25006|25P0)/, "AWAY", "it is tried again; look at the database server's log"],
+  [/^23505/, "CONFLICT", "it exists already: choose another one"],
+  [/^(08|40|53|55P03|57|58|25006|25P03)/, "AWAY", "it is tried again; look at the database server's log"],
 ];
 
-// https://www.sqlite.org/rescode.html
+// https://www.sqlite.org/rescode.html, and what making the file can meet
 const SQLITE: readonly Row[] = [
   [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, "AWAY", "another program holds the file locked; it is tried again"],
   [
-    /^SQLITE_(FULL|IOERR|NOMEM)/,
+    /^(SQLITE_(FULL|IOERR|NOMEM)|ENOSPC|EIO|EMFILE|ENFILE)/,
     "AWAY",
     "look for free disk space and at the disk's health; it is tried again",
   ],
   [
-    /^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/,
+    /^(SQLITE_(CANTOPEN|READONLY|PERM|AUTH)|EACCES|EPERM|EROFS|EISDIR|ENOTDIR|EEXIST|ENAMETOOLONG)/,
     "REFUSED",
     "the file and its folder must be writable for this user",
   ],
   [/^SQLITE_(NOTADB|CORRUPT)/, "REFUSED", "restore the file from a backup, or move it away to begin anew"],
-  [/^SQLITE_CONSTRAINT_(PRIMARYKEY|UNIQUE)/, "CONFLICT", "choose another one"],
+  [/^SQLITE_CONSTRAINT_(PRIMARYKEY|UNIQUE)/, "CONFLICT", "it exists already: choose another one"],
 ];
 
 const UNREACHABLE = "check host and port in the database address, and that the database server runs";

@@ -205,6 +205,7 @@ export class Store implements KeySource {
         WHERE r.sequence < excluded.sequence
         RETURNING id`;
       if (isNew.length === 0) return false;
+      if (sequence === 1) await this.forgetRecorders(tx);
       for (let at = 0; at < rows.length; at += USAGE_ROWS) {
         await tx`INSERT INTO inkling_usage AS u ${tx(rows.slice(at, at + USAGE_ROWS))}
           ON CONFLICT (day, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
@@ -230,6 +231,10 @@ export class Store implements KeySource {
         WHERE u.day = ${day} AND k.quota IS NOT NULL GROUP BY u.key_id`,
     );
     return new Map(rows.map((row) => [row.key_id, Number(row.total)]));
+  }
+
+  private async forgetRecorders(tx: TransactionSQL): Promise<void> {
+    await tx`DELETE FROM inkling_recorders WHERE flushed_at < ${this.now() - KEEP_RECORDERS_MS}`;
   }
 
   private newToken(mode: KeyMode): string {
@@ -266,18 +271,11 @@ export class Store implements KeySource {
 
   /** Migrates with the first call that reaches the database. */
   private ready(): Promise<void> {
-    this.migrated ??= this.prepare().catch((error) => {
+    this.migrated ??= migrate(this.database, this.now()).catch((error) => {
       this.migrated = undefined;
       throw error;
     });
     return this.migrated;
-  }
-
-  private async prepare(): Promise<void> {
-    await migrate(this.database, this.now());
-    await this.database.run(
-      (sql) => sql`DELETE FROM inkling_recorders WHERE flushed_at < ${this.now() - KEEP_RECORDERS_MS}`,
-    );
   }
 }
 

@@ -1,0 +1,290 @@
+// store-outage.test.ts: what goes on while the database is away, silent, or shared; and after a process was killed.
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { parseNewKey } from "../packages/server/src/key.ts";
+import { newKeyToken } from "../packages/server/src/key-format.ts";
+import { Keyring } from "../packages/server/src/keyring.ts";
+import { openStore, type Store } from "../packages/server/src/store.ts";
+import { StoreError } from "../packages/server/src/store-error.ts";
+import { UsageRecorder } from "../packages/server/src/usage.ts";
+import { POSTGRES_PASSWORD, Postgres } from "./postgres.ts";
+import type { Report } from "./store-process.ts";
+
+const ALL_DAYS = ["2000-01-01", "2999-12-31"] as const;
+
+let postgres: Postgres;
+let folder: string;
+const cleanUps: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "inkling-outage-"));
+  postgres = await Postgres.create();
+});
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+afterAll(async () => {
+  await postgres?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(address: string, options = {}): Promise<Store> {
+  const store = await openStore(address, options);
+  cleanUps.push(() => store.close());
+  return store;
+}
+
+/** Waits for something that must come; the test's own time-out ends the wait. */
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await Bun.sleep(2);
+}
+
+async function stored(store: Store, keyId: string): Promise<number> {
+  const entries = await store.usage(keyId, ...ALL_DAYS);
+  return entries.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Everything a server does with the store, as traffic with one key. */
+async function traffic(store: Store, token: string, intervalMs = 10) {
+  const keyring = new Keyring({ store, refreshMs: intervalMs });
+  const recorder = new UsageRecorder({ store, flushMs: intervalMs });
+  await Promise.all([keyring.start(), recorder.start()]);
+  const counts = { recorded: 0, refused: 0 };
+  const timer = setInterval(() => {
+    const result = keyring.authenticate(token, Date.now());
+    if (result.ok) {
+      recorder.record(result.key.id, "geolocate", Date.now());
+      counts.recorded++;
+    } else counts.refused++;
+  }, 1);
+  const stop = async () => {
+    clearInterval(timer);
+    const [{ lost }] = await Promise.all([recorder.stop(), keyring.stop()]);
+    return lost;
+  };
+  cleanUps.push(stop);
+  return { keyring, recorder, counts, stop };
+}
+
+describe("PostgreSQL in the middle of traffic", () => {
+  for (const way of ["stop", "kill"] as const) {
+    test(`${way}, then started again: keys go on, usage lands exactly once`, async () => {
+      const store = await open(await postgres.freshDatabase());
+      const { key, token } = await store.createKey(parseNewKey({ name: "shop" }, 0));
+      const { keyring, recorder, counts, stop } = await traffic(store, token);
+      for (let round = 0; round < 3; round++) {
+        const before = counts.recorded;
+        await until(() => counts.recorded > before + 20);
+        await postgres[way]();
+        await until(() => keyring.state.failures >= 2 && recorder.state.failuresInRow >= 2);
+        const during = counts.recorded;
+        await until(() => counts.recorded > during + 20 && recorder.state.pending > 0);
+        await postgres.start();
+        await until(() => keyring.state.failures === 0 && recorder.state.failuresInRow === 0);
+      }
+      expect(await stop()).toBe(0);
+      expect(counts.refused).toBe(0);
+      expect(counts.recorded).toBeGreaterThan(120);
+      expect(await stored(store, key.id)).toBe(counts.recorded);
+    }, 30_000);
+  }
+
+  test("silent after it has counted: the time-out ends the wait, and the second try does not count again", async () => {
+    const address = await postgres.freshDatabase();
+    const direct = await open(address);
+    const { key } = await direct.createKey(parseNewKey({ name: "shop" }, 0));
+    const proxy = silentProxy(postgres.port);
+    cleanUps.push(() => proxy.stop());
+    const store = await open(address.replace(`:${postgres.port}/`, `:${proxy.port}/`), { timeoutMs: 300 });
+    const batch = {
+      recorder: "r1",
+      sequence: 1,
+      entries: [{ keyId: key.id, day: "2026-06-01", lookup: "email" as const, count: 5 }],
+    };
+    // Answers are held back from the moment COMMIT passes through.
+    proxy.silentAfter = "COMMIT";
+    const error: StoreError = await store.addUsage(batch).then(
+      () => undefined,
+      (reason) => reason,
+    );
+    expect(error).toBeInstanceOf(StoreError);
+    expect(error).toMatchObject({ code: "AWAY" });
+    expect(error.message).toContain("no answer within 300 ms");
+    expect(await stored(direct, key.id)).toBe(5);
+    proxy.silentAfter = undefined;
+    expect(await store.addUsage(batch)).toBe(false);
+    expect(await stored(direct, key.id)).toBe(5);
+  });
+
+  test("away at the start: the store opens, tables are made and keys are read once it is there", async () => {
+    const address = await postgres.freshDatabase();
+    await postgres.stop();
+    cleanUps.push(() => postgres.start().catch(() => {})); // running already, when the test went well
+    expect(await openStore(address).catch((error) => error)).toMatchObject({ code: "AWAY" });
+    const store = await open(address, { mayBeAway: true });
+    const token = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
+    const keyring = new Keyring({
+      store,
+      refreshMs: 10,
+      beforeFirstLoad: async () => {
+        await store.createKey(parseNewKey({ name: "chosen" }, 0), token);
+      },
+    });
+    cleanUps.push(() => keyring.stop());
+    await keyring.start();
+    expect(keyring.state).toMatchObject({ loaded: false, failures: 1 });
+    expect(keyring.authenticate(token, 0)).toMatchObject({ code: "KEYS_NOT_LOADED" });
+    await postgres.start();
+    await until(() => keyring.state.loaded);
+    expect(keyring.authenticate(token, 0).ok).toBe(true);
+  });
+
+  test("no message has the password, whatever is wrong", async () => {
+    const good = await postgres.freshDatabase();
+    const encoded = encodeURIComponent(POSTGRES_PASSWORD);
+    expect(encoded).not.toBe(POSTGRES_PASSWORD);
+    const wrong: [string, string, string][] = [
+      ["password", good.replace(encoded, `${encoded}x`), "REFUSED"],
+      ["user", good.replace("inkling:", "nobody:"), "REFUSED"],
+      ["database", `${good}_nope`, "REFUSED"],
+      ["port", good.replace(`:${postgres.port}/`, ":1/"), "AWAY"],
+      ["host", good.replace("127.0.0.1", "host.invalid"), "AWAY"],
+      ["no TLS there", `${good}?sslmode=require`, "AWAY"],
+    ];
+    for (const [name, address, code] of wrong) {
+      const error: StoreError = await openStore(address).then(
+        () => undefined,
+        (reason) => reason,
+      );
+      expect([name, error?.code]).toEqual([name, code]);
+      const everything = `${Bun.inspect(error)} ${error.stack} ${JSON.stringify(error)} ${error.hint}`;
+      expect(everything).not.toContain(POSTGRES_PASSWORD);
+      expect(everything).not.toContain(encoded);
+    }
+  });
+});
+
+describe("several processes on one database", () => {
+  const addresses: [string, () => Promise<string>][] = [
+    ["sqlite", async () => join(folder, "shared.db")],
+    ["postgres", () => postgres.freshDatabase()],
+  ];
+  for (const [name, address] of addresses) {
+    test(`${name}: revocation is seen by the others, and usage adds up`, async () => {
+      const where = await address();
+      const store = await open(where);
+      const { key, token } = await store.createKey(parseNewKey({ name: "shop", quota: 1_000_000 }, 0));
+      const processes = [start(where, token, 1_000), start(where, token, 1_000)];
+      for (const process of processes) await process.until(({ answer }) => answer === "OK");
+      for (const process of processes) await process.until(({ confirmed }) => confirmed > 0);
+      await store.revokeKey(key.id);
+      for (const process of processes) await process.until(({ answer }) => answer === "KEY_INVALID");
+      let recorded = 0;
+      for (const process of processes) recorded += (await process.stop()).recorded;
+      expect(recorded).toBeGreaterThan(0);
+      expect(await stored(store, key.id)).toBe(recorded);
+      expect((await store.quotaUsage(new Date().toISOString().slice(0, 10))).get(key.id)).toBe(recorded);
+    }, 20_000);
+  }
+
+  test("sqlite: a process killed in the middle of its flushes loses nothing that was confirmed, and breaks nothing", async () => {
+    const file = join(folder, "killed.db");
+    const store = await open(file);
+    const { key, token } = await store.createKey(parseNewKey({ name: "shop" }, 0));
+    let atLeast = 0;
+    let atMost = 0;
+    for (let round = 0; round < 5; round++) {
+      const process = start(file, token, 1);
+      await process.until(({ confirmed }) => confirmed >= 20 + 7 * round);
+      const { recorded, confirmed } = await process.kill();
+      atLeast += confirmed;
+      atMost += recorded + 1; // counted after its last line
+      const sql = new SQL({ adapter: "sqlite", filename: file });
+      expect([...(await sql`PRAGMA integrity_check`)]).toEqual([{ integrity_check: "ok" }]);
+      await sql.close();
+      const total = await stored(store, key.id);
+      expect(total).toBeGreaterThanOrEqual(atLeast);
+      expect(total).toBeLessThanOrEqual(atMost);
+    }
+    expect(atLeast).toBeGreaterThan(100);
+  }, 20_000);
+});
+
+/** A process of store-process.ts. */
+function start(address: string, token: string, intervalMs: number) {
+  const child = Bun.spawn(
+    [process.execPath, join(import.meta.dir, "store-process.ts"), address, token, String(intervalMs)],
+    { stdout: "pipe", stderr: "inherit" },
+  );
+  cleanUps.push(() => child.kill("SIGKILL"));
+  let last: Report = { answer: "", keyId: undefined, recorded: 0, confirmed: 0 };
+  const reading = (async () => {
+    let rest = "";
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stdout) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) last = JSON.parse(line);
+    }
+  })();
+  const end = async (signal: "SIGTERM" | "SIGKILL") => {
+    child.kill(signal);
+    await Promise.all([child.exited, reading]);
+    return last;
+  };
+  return {
+    until: (isTrue: (report: Report) => boolean) => until(() => isTrue(last)),
+    stop: async () => {
+      const report = await end("SIGTERM");
+      expect(child.exitCode).toBe(0);
+      return report;
+    },
+    kill: () => end("SIGKILL"),
+  };
+}
+
+/** Passes everything on to `port`; from a message with the text `silentAfter` on, answers no more. */
+function silentProxy(port: number) {
+  const proxy = { port: 0, silentAfter: undefined as string | undefined, stop: () => {} };
+  interface Pair {
+    server: ReturnType<typeof Bun.connect>;
+    isSilent: boolean;
+  }
+  const listener = Bun.listen<Pair>({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open(client) {
+        const server = Bun.connect({
+          hostname: "127.0.0.1",
+          port,
+          socket: {
+            data: (_, bytes) => {
+              if (!client.data.isSilent) client.write(bytes);
+            },
+            close: () => {
+              if (!client.data.isSilent) client.end();
+            },
+          },
+        });
+        client.data = { server, isSilent: false };
+      },
+      async data(client, bytes) {
+        if (proxy.silentAfter !== undefined && Buffer.from(bytes).includes(proxy.silentAfter)) {
+          client.data.isSilent = true;
+        }
+        (await client.data.server).write(bytes);
+      },
+      async close(client) {
+        (await client.data.server).end();
+      },
+    },
+  });
+  proxy.port = listener.port;
+  proxy.stop = () => listener.stop(true);
+  return proxy;
+}
