@@ -272,7 +272,9 @@ export class MmdbDecoder {
 
   /** Steps over `size` bytes and returns where they begin. */
   private take(size: number, least: number, most: number, from: number): number {
-    if (size < least || size > most) this.fail(from, `number of ${size} bytes, want at most ${most}`);
+    if (size < least || size > most) {
+      this.fail(from, `number of ${size} bytes, want ${least === most ? most : `at most ${most}`}`);
+    }
     const at = this.at;
     if (size > this.end - at) this.fail(from, `${size} bytes run past the end of the section`);
     this.at = at + size;
