@@ -15,7 +15,10 @@ const ENGINE_TESTS = join(ENGINE, "dist-test");
 const MINUTE_MS = 60_000;
 const SKIPS_SHOWN = 40;
 
-/** Counts of a JUnit file as Bun writes it, and the names of what was skipped. */
+/**
+ * Counts of a JUnit file as Bun writes it, and the names of what was skipped.
+ * @returns {{ passed: number, failed: number, skipped: string[] }}
+ */
 export function countJunit(xml) {
   const counts = { passed: 0, failed: 0, skipped: [] };
   for (const [, attributes, body] of xml.matchAll(/<testcase\b([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)) {
@@ -32,7 +35,10 @@ function unescapeXml(text) {
   return text.replace(/&(lt|gt|quot|apos|amp);/g, (_, name) => entities[name]);
 }
 
-/** Counts of what `node --test` writes in TAP. */
+/**
+ * Counts of what `node --test` writes in TAP.
+ * @returns {{ passed: number, failed: number, skipped: string[] }}
+ */
 export function countTap(tap) {
   const count = (word) => Number(new RegExp(`^# ${word} (\\d+)$`, "m").exec(tap)?.[1] ?? 0);
   const skipped = [...tap.matchAll(/^\s*ok \d+ - (.*?) # SKIP ?(.*)$/gm)].map(([, name, why]) =>

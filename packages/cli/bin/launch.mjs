@@ -14,8 +14,8 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const MAIN = join(here, "../src/main.ts");
 
-/** Flags for Bun itself. */
-export const BUN_FLAGS = [];
+/** Flags for Bun itself: what is not in the environment or in inkling.toml (a .env file) sets nothing. */
+export const BUN_FLAGS = ["--no-install", "--no-env-file"];
 
 /** Until its install script has run, npm's `bun` package holds a small text file in place of the program. */
 const PLACEHOLDER_BELOW_BYTES = 1_000_000;

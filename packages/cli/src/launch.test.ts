@@ -5,8 +5,8 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { whyInstall } from "../../../scripts/install.mjs";
 import { countJunit, countTap, summary } from "../../../scripts/stages.mjs";
+import { whyInstall } from "../bin/installed.mjs";
 import { findBun, platformPackages } from "../bin/launch.mjs";
 
 const CLI = resolve(import.meta.dir, "..");

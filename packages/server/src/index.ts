@@ -5,6 +5,18 @@ export * from "./bucket.ts";
 export * from "./key.ts";
 export * from "./key-format.ts";
 export * from "./keyring.ts";
+export { LOG_LEVELS, type LogLevel } from "./log.ts";
+export { lookUpAddress, lookUpEmail } from "./lookups.ts";
+export {
+  currentName,
+  type LoadedRelease,
+  openRelease,
+  ReleaseError,
+  releaseNames,
+  verifyRelease,
+} from "./open-release.ts";
+export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./sandbox.ts";
+export { type RunningServer, type ServerOptions, StartError, startServer } from "./serve.ts";
 export {
   type IssuedKey,
   openStore,

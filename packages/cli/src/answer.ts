@@ -1,0 +1,40 @@
+// answer.ts: look-ups in this process, with the release in use; no HTTP, no key.
+//
+// in   a release; then one value at a time
+// out  the body that the API would answer with
+// err  CliError for whatever the API would refuse or not find, with the API's code for it
+
+import { parseIp, unwrapIpv4 } from "@inkling/engine";
+import { type LoadedRelease, lookUpAddress, lookUpEmail, type Scope } from "@inkling/server";
+import { CliError, EXIT } from "./errors.ts";
+
+const decoder = new TextDecoder();
+
+/** The body for `value`. @throws CliError for whatever the API would not answer with 200 */
+export function answer(release: LoadedRelease, lookup: Scope, value: string): string {
+  if (release[lookup === "geolocate" ? "geo" : lookup] === undefined) {
+    throw new CliError(
+      `release ${release.name} has no data for ${lookup} (DATA_NOT_LOADED)`,
+      "`inkling data status` says why; `inkling data update` makes a new release",
+    );
+  }
+  const outcome = lookup === "email" ? lookUpEmail(value, release) : answerAddress(release, lookup, value);
+  if (outcome instanceof Uint8Array) return decoder.decode(outcome);
+  const [line, ...more] = outcome.detail.split(/(?<=[.:]) /);
+  const exitCode = outcome.status === 400 ? EXIT.usage : EXIT.error;
+  const message = `${line!.replace(/[.:]$/, "")} (${outcome.code})`;
+  throw new CliError(message, more.length > 0 ? more.join(" ") : undefined, exitCode);
+}
+
+function answerAddress(release: LoadedRelease, lookup: "geolocate" | "reputation", value: string) {
+  const address = parseIp(value);
+  if (address === undefined) {
+    throw new CliError(
+      `${JSON.stringify(value.slice(0, 60))} is not an IP address (IP_ADDRESS_INVALID)`,
+      "for example 81.2.69.142 or 2001:4860:4860::8888, without port, brackets or prefix",
+      EXIT.usage,
+    );
+  }
+  unwrapIpv4(address);
+  return lookUpAddress(lookup, { address, isCaller: false }, release);
+}

@@ -1,0 +1,136 @@
+// build.ts: a build as a command runs it: checks first, then progress on the terminal, then what is to be said.
+
+import { accessSync, constants, mkdirSync, readdirSync } from "node:fs";
+import type { BuildRequest } from "@inkling/compiler/events";
+import type { Release } from "@inkling/engine";
+import { type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
+import { CliError, explainSystemError } from "./errors.ts";
+import { Progress } from "./progress.ts";
+import { dropBrokenSegments, findUsable } from "./releases.ts";
+import { isUrl, type Settings } from "./settings.ts";
+import { formatAge, formatBytes, formatCount, type Style, type Terminal, table } from "./terminal.ts";
+
+const REDRAW_MS = 100;
+
+/** Makes the data folder if needed. @throws CliError when this user cannot write to it */
+export function ensureWritable(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+    accessSync(dataDir, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw explainSystemError(error, `the data folder ${dataDir}`);
+  }
+}
+
+/** @throws CliError when a mirror is set that cannot be a source of feeds */
+export function checkMirror(mirror: string | undefined): void {
+  if (mirror === undefined || isUrl(mirror)) return;
+  try {
+    if (readdirSync(mirror).length > 0) return;
+  } catch (error) {
+    const explained = explainSystemError(error, `the mirror ${mirror}`);
+    if (!(explained instanceof CliError)) throw explained;
+    throw new CliError(explained.message, "INKLING_MIRROR must name a folder with one file per feed");
+  }
+  throw new CliError(
+    `the mirror ${mirror} is empty`,
+    "it needs one file per feed, named <feed id>.<anything>",
+  );
+}
+
+export function buildRequestOf(settings: Settings): BuildRequest {
+  return {
+    dataDir: settings.dataDir,
+    ...(settings.mirror === undefined ? {} : { mirror: settings.mirror }),
+    fetch: !settings.offline,
+  };
+}
+
+export interface BuildLook {
+  /** Are domains that lists disagree on shown one by one? */
+  readonly conflicts: boolean;
+}
+
+/**
+ * Builds a release with progress on standard error.
+ * @throws CliError when nothing was published
+ */
+export async function build(
+  settings: Settings,
+  terminal: Terminal,
+  signal: AbortSignal,
+  look: BuildLook,
+): Promise<BuildResult> {
+  ensureWritable(settings.dataDir);
+  checkMirror(settings.mirror);
+  if (findUsable(settings.dataDir).problem !== undefined) dropBrokenSegments(settings.dataDir);
+  const progress = new Progress({
+    live: terminal.live,
+    columns: terminal.columns,
+    style: terminal.style,
+    conflicts: look.conflicts,
+  });
+  let drawn = false;
+  const erase = () => {
+    if (drawn) terminal.err("\r\x1b[2K");
+    drawn = false;
+  };
+  const draw = (line: string | undefined) => {
+    erase();
+    if (line === undefined) return;
+    terminal.err(line);
+    drawn = true;
+  };
+  const timer = setInterval(() => draw(progress.live(performance.now())), REDRAW_MS);
+  try {
+    const result = await runBuild(buildRequestOf(settings), {
+      signal,
+      onEvent: (event) => {
+        const { keep, live } = progress.next(event, performance.now());
+        if (keep.length > 0) erase();
+        for (const line of keep) terminal.err(`${line}\n`);
+        if (keep.length > 0) draw(live);
+      },
+    });
+    writeLastBuild(settings.dataDir, result, new Date());
+    return result;
+  } finally {
+    clearInterval(timer);
+    erase();
+  }
+}
+
+/** What an operator must know of a release before trusting it; empty when there is nothing. */
+export function dataGaps(manifest: Release, style: Style): string[] {
+  const missing = manifest.missing.map(
+    (answer) => `${style.yellow("missing")}  ${answer}: no feed with it could be loaded`,
+  );
+  const partial = manifest.partial.map(({ answer, why }) => `${style.yellow("partial")}  ${answer}: ${why}`);
+  return [...missing, ...partial];
+}
+
+/** The texts that licences ask to be shown, each once. */
+export function attributions(manifest: Release): string[] {
+  const texts = manifest.feeds
+    .filter((feed) => feed.state === "loaded" && feed.attribution !== undefined)
+    .map((feed) => feed.attribution!);
+  return [...new Set(texts)];
+}
+
+/** Feeds of a release as a table for people. */
+export function feedTable(manifest: Release, now: Date): string {
+  const rows = manifest.feeds.map((feed) => {
+    const made = feed.published_at ?? feed.fetched_at;
+    const age = made === undefined ? "-" : formatAge(now.getTime() - Date.parse(made));
+    return [feed.id, feed.sets, feed.state, formatCount(feed.entries), feed.source, age, feed.error ?? ""];
+  });
+  return table([["FEED", "SETS", "STATE", "ENTRIES", "SOURCE", "AGE", "PROBLEM"], ...rows], [3]);
+}
+
+/** Segments of a release as a table for people. */
+export function segmentTable(manifest: Release): string {
+  const rows = Object.entries(manifest.segments).flatMap(([kind, report]) =>
+    report === undefined ? [] : [[kind, formatBytes(report.bytes), report.sha256.slice(0, 12)]],
+  );
+  return table([["SEGMENT", "SIZE", "SHA-256"], ...rows], [1]);
+}

@@ -1,0 +1,68 @@
+// config.ts: `inkling config`: the settings in force and where each came from.
+
+import { formatPrefix, type Prefix } from "@inkling/engine";
+import type { Command } from "commander";
+import { type Context, settingsFor, withSettings } from "../context.ts";
+import {
+  exampleFile,
+  type LoadedSettings,
+  SETTING_NAMES,
+  type SettingName,
+  shown,
+  tomlKey,
+  variableName,
+} from "../settings.ts";
+import { table } from "../terminal.ts";
+
+export function addConfig(program: Command, context: Context): void {
+  const command = program
+    .command("config")
+    .description("print the settings in force, and where each came from")
+    .option("--json", "print JSON")
+    .option("--example", "print a commented inkling.toml with every setting")
+    .addHelpText(
+      "after",
+      `
+Flags go before INKLING_* variables, those before inkling.toml, those before defaults.
+
+Examples:
+  inkling config
+  inkling config --example > inkling.toml
+  INKLING_PORT=9000 inkling config --json`,
+    )
+    .action((flags) => {
+      if (flags.example) return context.terminal.out(exampleFile().trimEnd());
+      const loaded = settingsFor(context, flags, SETTING_NAMES);
+      context.terminal.out(flags.json ? configJson(loaded) : configTable(loaded));
+    });
+  withSettings(command, SETTING_NAMES);
+}
+
+/** A setting as JSON may hold it; secrets are masked. */
+function plain(name: SettingName, loaded: LoadedSettings): unknown {
+  const value = shown(name, loaded.settings);
+  return name === "trustedProxies" ? (value as Prefix[]).map(formatPrefix) : value;
+}
+
+function configJson(loaded: LoadedSettings): string {
+  const settings = SETTING_NAMES.map((name) => [
+    tomlKey(name),
+    { value: plain(name, loaded), from: loaded.origins[name], variable: variableName(name) },
+  ]);
+  return JSON.stringify({ file: loaded.file ?? null, settings: Object.fromEntries(settings) }, null, 2);
+}
+
+function configTable(loaded: LoadedSettings): string {
+  const origin = {
+    default: "default",
+    environment: "environment",
+    flag: "flag",
+    file: loaded.file ?? "file",
+  };
+  const rows = SETTING_NAMES.map((name) => {
+    const value = plain(name, loaded);
+    const text = value === null || (Array.isArray(value) && value.length === 0) ? "-" : String(value);
+    return [variableName(name), text, origin[loaded.origins[name]]];
+  });
+  return table([["SETTING", "VALUE", "FROM"], ...rows]);
+}

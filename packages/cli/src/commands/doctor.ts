@@ -1,0 +1,68 @@
+// doctor.ts: `inkling doctor`: what is wrong with this installation, and what to do about it.
+
+import type { Command } from "commander";
+import { CHECKS, type Checkup, type Finding } from "../checkup.ts";
+import { action, type Context, settingsFor, withSettings } from "../context.ts";
+import { EXIT } from "../errors.ts";
+import { SETTING_NAMES, SettingsError } from "../settings.ts";
+import type { Style } from "../terminal.ts";
+
+interface Named extends Finding {
+  readonly check: string;
+}
+
+export function addDoctor(program: Command, context: Context): void {
+  const command = program
+    .command("doctor")
+    .description("say what is wrong with this installation, and what to do about it")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+The exit code is 1 when there is a problem. Nothing is changed.
+
+Examples:
+  inkling doctor
+  inkling doctor --json`,
+    )
+    .action(
+      action(context, async (flags) => {
+        const findings = await examine(context, flags);
+        const { terminal } = context;
+        const ok = findings.every(({ state }) => state !== "problem");
+        if (flags.json) terminal.out(JSON.stringify({ ok, checks: findings }, null, 2));
+        else terminal.out(findings.map((finding) => findingText(finding, terminal.style)).join("\n"));
+        return ok ? EXIT.ok : EXIT.error;
+      }),
+    );
+  withSettings(command, SETTING_NAMES);
+}
+
+/** Settings come first: without them nothing else can be looked at. */
+async function examine(context: Context, flags: Record<string, unknown>): Promise<Named[]> {
+  let checkup: Checkup;
+  try {
+    const { settings } = settingsFor(context, flags, SETTING_NAMES);
+    checkup = { settings, now: new Date(), version: context.version };
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return [
+      {
+        check: "settings",
+        state: "problem",
+        found: error.problems.join("; "),
+        fix: "correct these, then run `inkling doctor` again for the rest",
+      },
+    ];
+  }
+  const findings: Named[] = [{ check: "settings", state: "ok", found: "all can be used" }];
+  for (const [check, look] of CHECKS) findings.push({ check, ...(await look(checkup)) });
+  return findings;
+}
+
+function findingText({ check, state, found, fix }: Named, style: Style): string {
+  const mark = { ok: style.green("ok     "), note: style.yellow("note   "), problem: style.red("problem") }[
+    state
+  ];
+  return `${mark}  ${check}: ${found}${fix === undefined ? "" : `\n         -> ${fix}`}`;
+}

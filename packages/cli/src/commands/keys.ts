@@ -1,0 +1,222 @@
+// keys.ts: `inkling keys create | list | revoke | rotate`.
+
+import { formatPrefix } from "@inkling/engine";
+import { type IssuedKey, type Key, KeyInputError, parseNewKey, SCOPES } from "@inkling/server";
+import type { Command } from "commander";
+import { type Context, settingsFor, withSettings } from "../context.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { withStore } from "../keys.ts";
+import type { Settings } from "../settings.ts";
+import { formatCount, table } from "../terminal.ts";
+
+const STORE_SETTINGS = ["dataDir"] as const;
+const SHOWN_ONCE = "It is shown this once: only its hash is kept.";
+
+export function addKeys(program: Command, context: Context): void {
+  const keys = program.command("keys").description("make, list, rotate and revoke API keys");
+  addCreate(keys, context);
+  addList(keys, context);
+  addRevoke(keys, context);
+  addRotate(keys, context);
+}
+
+const collect = (value: string, before: string[] = []) => [...before, ...value.split(",").filter(Boolean)];
+
+function addCreate(keys: Command, context: Context): void {
+  const command = keys
+    .command("create")
+    .description("make a key; the key alone goes to standard output")
+    .option("--name <text>", "what the key is for", "unnamed")
+    .option("--sandbox", "a sandbox key (ink_test_…): fixed answers, see docs/sandbox.md")
+    .option("--scopes <list>", `look-ups it may do: ${SCOPES.join(", ")} (default: all)`, collect)
+    .option("--networks <list>", "networks that its callers must come from (default: any)", collect)
+    .option("--rate <number>", "look-ups per second; 0 = none (default: the server's)")
+    .option("--burst <number>", "look-ups at once (default: twice the rate, or the server's)")
+    .option("--quota <number>", "look-ups per UTC day (default: no limit)")
+    .option("--expires <time>", "when it ends: 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+A running server knows the key within a second.
+
+Examples:
+  inkling keys create --name checkout
+  inkling keys create --name signup --scopes email --networks 10.0.0.0/8 --expires 2027-01-31
+  KEY=$(inkling keys create --sandbox --name tests)`,
+    )
+    .action(async (flags) => {
+      const { settings } = settingsFor(context, flags, STORE_SETTINGS);
+      const wanted = parseKey(flags);
+      const issued = await withStore(settings, (store) => store.createKey(wanted));
+      show(context, issued, flags.json, `Made ${describe(issued.key)}. ${SHOWN_ONCE}`);
+    });
+  withSettings(command, STORE_SETTINGS);
+}
+
+function parseKey(flags: Record<string, unknown>) {
+  try {
+    return parseNewKey(
+      {
+        name: flags.name,
+        mode: flags.sandbox ? "test" : "live",
+        scopes: flags.scopes,
+        networks: flags.networks,
+        rate: numberOf(flags.rate),
+        burst: numberOf(flags.burst),
+        quota: numberOf(flags.quota),
+        expiresAt: flags.expires,
+      },
+      Date.now(),
+    );
+  } catch (error) {
+    if (!(error instanceof KeyInputError)) throw error;
+    const problems = error.problems.map((problem) => problem.replace(/^expiresAt/, "expires"));
+    throw new CliError(
+      `no key can be made like that: ${problems.map((problem) => `--${problem}`).join("; ")}`,
+      "`inkling keys create --help` shows examples",
+      EXIT.usage,
+    );
+  }
+}
+
+/** Text that is no number stays text, so that the schema refuses it. */
+const numberOf = (value: unknown) =>
+  typeof value === "string" && /^[0-9]+(\.[0-9]+)?$/.test(value) ? Number(value) : value;
+
+function addList(keys: Command, context: Context): void {
+  const command = keys
+    .command("list")
+    .description("list all keys; never the keys themselves")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling keys list\n  inkling keys list --json")
+    .action(async (flags) => {
+      const { settings } = settingsFor(context, flags, STORE_SETTINGS);
+      const all = await withStore(settings, (store) => store.listKeys());
+      const now = Date.now();
+      if (flags.json)
+        return context.terminal.out(
+          JSON.stringify(
+            all.map((key) => keyJson(key, now)),
+            null,
+            2,
+          ),
+        );
+      if (all.length === 0) {
+        context.terminal.err("There are no keys yet; `inkling keys create` makes one.\n");
+        return;
+      }
+      const rows = all.map((key) => [
+        key.id,
+        key.hint,
+        key.name,
+        keyState(key, now),
+        key.scopes.join(","),
+        key.networks.map(formatPrefix).join(",") || "any",
+        key.rate === undefined ? "server's" : `${formatCount(key.rate)}/s`,
+        key.expiresAt === undefined ? "never" : new Date(key.expiresAt).toISOString(),
+      ]);
+      context.terminal.out(
+        table([["ID", "KEY", "NAME", "STATE", "SCOPES", "NETWORKS", "RATE", "EXPIRES"], ...rows]),
+      );
+    });
+  withSettings(command, STORE_SETTINGS);
+}
+
+function addRevoke(keys: Command, context: Context): void {
+  const command = keys
+    .command("revoke <id>")
+    .description("end a key for good, within a second in every server")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling keys revoke key_3fK9mB2xQ7vR1tYz")
+    .action(async (id: string, flags) => {
+      const { settings } = settingsFor(context, flags, STORE_SETTINGS);
+      const key = await withStore(settings, (store) => store.revokeKey(id));
+      if (key === undefined) throw noSuchKey(id);
+      if (flags.json) context.terminal.out(JSON.stringify(keyJson(key, Date.now()), null, 2));
+      else context.terminal.out(`Revoked ${describe(key)}.`);
+    });
+  withSettings(command, STORE_SETTINGS);
+}
+
+const OVERLAP_UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** "24h" as milliseconds; undefined when it is no duration. */
+export function parseDuration(text: string): number | undefined {
+  const parts = /^([0-9]{1,6})(s|m|h|d)$/.exec(text);
+  return parts ? Number(parts[1]) * OVERLAP_UNITS[parts[2]!]! : undefined;
+}
+
+function addRotate(keys: Command, context: Context): void {
+  const command = keys
+    .command("rotate <id>")
+    .description("give a key a new text; the old one stays valid for a while")
+    .option("--overlap <duration>", "how long the old text stays valid: 0s, 30m, 24h, 7d", "24h")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  inkling keys rotate key_3fK9mB2xQ7vR1tYz
+  inkling keys rotate key_3fK9mB2xQ7vR1tYz --overlap 0s      it leaked: end the old text now`,
+    )
+    .action(async (id: string, flags) => {
+      const { settings } = settingsFor(context, flags, STORE_SETTINGS);
+      const overlap = parseDuration(flags.overlap);
+      if (overlap === undefined) {
+        const problem = `--overlap must be a number and s, m, h or d: it is "${flags.overlap}"`;
+        throw new CliError(problem, "for example --overlap 24h", EXIT.usage);
+      }
+      const until = Date.now() + overlap;
+      const issued = await rotate(settings, id, until);
+      const end = `The old one ends ${overlap === 0 ? "now" : `at ${new Date(until).toISOString()}`}.`;
+      show(context, issued, flags.json, `New text for ${describe(issued.key)}. ${SHOWN_ONCE} ${end}`);
+    });
+  withSettings(command, STORE_SETTINGS);
+}
+
+async function rotate(settings: Settings, id: string, until: number): Promise<IssuedKey> {
+  const issued = await withStore(settings, (store) => store.rotateKey(id, until));
+  if (issued === undefined) throw noSuchKey(id);
+  return issued;
+}
+
+function show(context: Context, { key, token }: IssuedKey, json: unknown, remark: string): void {
+  if (json) {
+    context.terminal.out(JSON.stringify({ ...keyJson(key, Date.now()), token }, null, 2));
+    return;
+  }
+  context.terminal.err(`${remark}\n`);
+  context.terminal.out(token);
+}
+
+const noSuchKey = (id: string) =>
+  new CliError(`there is no key ${id} that is in force`, "`inkling keys list` shows the ids of all keys");
+
+const describe = (key: Key) => `${key.mode === "test" ? "sandbox" : "live"} key ${key.id} "${key.name}"`;
+
+function keyState(key: Key, now: number): "revoked" | "expired" | "live" | "sandbox" {
+  if (key.revokedAt !== undefined) return "revoked";
+  if (key.expiresAt !== undefined && key.expiresAt <= now) return "expired";
+  return key.mode === "test" ? "sandbox" : "live";
+}
+
+/** A key for programs: snake_case, times as ISO 8601, null for "not set". */
+function keyJson(key: Key, now: number): Record<string, unknown> {
+  const time = (value: number | undefined) => (value === undefined ? null : new Date(value).toISOString());
+  return {
+    id: key.id,
+    hint: key.hint,
+    name: key.name,
+    mode: key.mode,
+    state: keyState(key, now),
+    scopes: key.scopes,
+    networks: key.networks.map(formatPrefix),
+    rate: key.rate ?? null,
+    burst: key.burst ?? null,
+    quota: key.quota ?? null,
+    created_at: time(key.createdAt),
+    expires_at: time(key.expiresAt),
+    revoked_at: time(key.revokedAt),
+  };
+}

@@ -1,0 +1,70 @@
+// lookup.ts: `inkling lookup geolocate | reputation | email VALUE`: the API's answers without a server.
+
+import { SCOPES, type Scope } from "@inkling/server";
+import type { Command } from "commander";
+import { answer } from "../answer.ts";
+import { type Context, settingsFor, withSettings } from "../context.ts";
+import { openServable } from "../releases.ts";
+import { table } from "../terminal.ts";
+
+const SETTINGS = ["dataDir"] as const;
+
+interface Row {
+  readonly value: string;
+  readonly title: string;
+  readonly example: string;
+}
+
+const ROWS: Readonly<Record<Scope, Row>> = {
+  geolocate: { value: "ip", title: "where an IP address is", example: "81.2.69.142" },
+  reputation: {
+    value: "ip",
+    title: "whether an IP address is a known abuser, proxy or Tor exit",
+    example: "185.220.101.1",
+  },
+  email: {
+    value: "email",
+    title: "whether an e-mail address is valid, and whether it is a throw-away",
+    example: "someone@mailinator.com",
+  },
+};
+
+export function addLookup(program: Command, context: Context): void {
+  const { terminal } = context;
+  const lookups = program
+    .command("lookup")
+    .description("answer from the release in use, in this process: no server, no key");
+  for (const lookup of SCOPES) {
+    const { value, title, example } = ROWS[lookup];
+    const command = lookups
+      .command(`${lookup} <${value}>`)
+      .description(title)
+      .option("--json", "print exactly what the API answers")
+      .addHelpText(
+        "after",
+        `\nExamples:\n  inkling lookup ${lookup} ${example}\n  inkling lookup ${lookup} ${example} --json`,
+      )
+      .action((value: string, flags) => {
+        const { settings } = settingsFor(context, flags, SETTINGS);
+        const release = openServable(settings.dataDir);
+        const body = answer(release, lookup, value);
+        for (const gap of release.states[lookup].missing) {
+          terminal.err(`${terminal.style.yellow("warning")}: ${gap} is unknown: no feed with it is loaded\n`);
+        }
+        terminal.out(flags.json ? body : flatTable(JSON.parse(body)));
+      });
+    withSettings(command, SETTINGS);
+  }
+}
+
+/** An answer for people: a line per leaf, named by its path. */
+export function flatTable(body: unknown): string {
+  return table(leaves(body, ""));
+}
+
+function leaves(value: unknown, path: string): [path: string, text: string][] {
+  if (value === null || typeof value !== "object") return [[path, String(value)]];
+  const entries = Object.entries(value);
+  if (entries.length === 0) return [[path, "-"]];
+  return entries.flatMap(([key, inner]) => leaves(inner, path === "" ? key : `${path}.${key}`));
+}

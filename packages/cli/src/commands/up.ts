@@ -1,0 +1,96 @@
+// up.ts: `inkling up`: everything in one command: data if there is none, keys on the first run, the server.
+
+import type { LoadedRelease } from "@inkling/server";
+import type { Command } from "commander";
+import { banner } from "../banner.ts";
+import { build, ensureWritable } from "../build.ts";
+import { type Context, settingsFor, withSettings } from "../context.ts";
+import { CliError } from "../errors.ts";
+import { countKeys, type FirstKeys, makeFirstKeys } from "../first-keys.ts";
+import { withStore } from "../keys.ts";
+import { findUsable, openServable } from "../releases.ts";
+import { probeListeners, runServer, serverOptions } from "../run-server.ts";
+import type { SettingName, Settings } from "../settings.ts";
+import type { Terminal } from "../terminal.ts";
+import { SERVER_SETTINGS } from "./serve.ts";
+
+const UP_SETTINGS: readonly SettingName[] = [...SERVER_SETTINGS, "mirror", "offline"];
+
+export function addUp(program: Command, context: Context): void {
+  const command = program
+    .command("up")
+    .description("build the data if there is none, make keys on the first run, and serve")
+    .addHelpText(
+      "after",
+      `
+The first run takes about half a minute and prints two keys once; later runs start within a second.
+
+Examples:
+  inkling up
+  inkling up --port 9000 --data-dir /var/lib/inkling
+  INKLING_MIRROR=/srv/feeds inkling up      lists from a folder: no internet needed`,
+    )
+    .action((flags) => up(settingsFor(context, flags, UP_SETTINGS).settings, context));
+  withSettings(command, UP_SETTINGS);
+}
+
+async function up(settings: Settings, context: Context): Promise<void> {
+  const { terminal, stopper } = context;
+  ensureWritable(settings.dataDir);
+  probeListeners(settings);
+  const current = usableRelease(settings, terminal) ?? (await firstBuild(settings, context));
+  const keys = await keysOf(settings);
+  let served = false;
+  try {
+    const server = await runServer(serverOptions(settings, "up", context.version));
+    served = true;
+    terminal.out(banner({ settings, current, keys, version: context.version, style: terminal.style }));
+    await server.untilStopped(stopper.signal);
+  } finally {
+    // They cannot be shown a second time.
+    if (!served && keys.made !== undefined) {
+      terminal.err(`The keys made before this failed:\n  ${keys.made.live}\n  ${keys.made.sandbox}\n`);
+    }
+  }
+}
+
+export interface KeysOf {
+  /** Those made just now, on the first run. */
+  readonly made: FirstKeys | undefined;
+  readonly live: number;
+  readonly sandbox: number;
+}
+
+async function keysOf(settings: Settings): Promise<KeysOf> {
+  return withStore(settings, async (store) => {
+    // Whoever brings a key of their own needs none of ours.
+    const made = settings.apiKey === undefined ? await makeFirstKeys(store) : undefined;
+    return { made, ...(await countKeys(store, Date.now())) };
+  });
+}
+
+/** A release that opens, or undefined; what is wrong with one that does not is said. */
+function usableRelease(settings: Settings, terminal: Terminal): LoadedRelease | undefined {
+  const { release, problem } = findUsable(settings.dataDir);
+  if (problem !== undefined) {
+    terminal.err(`${terminal.style.yellow("warning")}: ${problem}; a new release is built\n`);
+  }
+  return release;
+}
+
+async function firstBuild(settings: Settings, { terminal, stopper }: Context): Promise<LoadedRelease> {
+  terminal.err(`Building data in ${settings.dataDir} ${sourceWords(settings)}.\n`);
+  const result = await build(settings, terminal, stopper.signal, { conflicts: false });
+  const count = result.conflicts.length;
+  if (count > 0) {
+    terminal.err(`  lists disagree on ${count} domains: \`inkling data status\` shows each verdict\n`);
+  }
+  if (stopper.signal.aborted) throw new CliError("stopped", "the release is built: `inkling up` serves it");
+  return openServable(settings.dataDir);
+}
+
+function sourceWords({ mirror, offline }: Settings): string {
+  if (mirror !== undefined) return `from the mirror ${mirror}`;
+  if (offline) return "from the npm packages that came with Inkling";
+  return "from publishers where they can be reached, otherwise from npm packages";
+}

@@ -1,0 +1,56 @@
+// errors.ts: how a command ends when it cannot do what it was asked: one line, a hint, an exit code.
+
+/** Documented in docs/operations.md and in `inkling --help`. */
+export const EXIT = {
+  ok: 0,
+  /** What was asked could not be done. */
+  error: 1,
+  /** The command line or a setting is wrong; nothing was tried. */
+  usage: 2,
+  /** A release was published, but at least one feed was refused. */
+  refusedFeeds: 3,
+} as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** An expected failure: `message` is one line (or a titled list), `hint` says what to do next. */
+export class CliError extends Error {
+  override readonly name = "CliError";
+  readonly hint: string | undefined;
+  readonly exitCode: ExitCode;
+  constructor(message: string, hint?: string, exitCode: ExitCode = EXIT.error) {
+    super(message);
+    this.hint = hint;
+    this.exitCode = exitCode;
+  }
+}
+
+// What the system says in codes, in words that name the thing. A row is used where its code turns up.
+const SYSTEM: Readonly<Record<string, (what: string) => [message: string, hint: string]>> = {
+  EADDRINUSE: (what) => [
+    `${what} is in use by another program`,
+    "stop that program, or choose another port: --port 9000 --admin-port 9001",
+  ],
+  EADDRNOTAVAIL: (what) => [
+    `${what} is not an address of this machine`,
+    "use 127.0.0.1 for this machine only, or 0.0.0.0 for every network: --host 0.0.0.0",
+  ],
+  EACCES: (what) => [
+    `${what}: permission denied`,
+    "run as a user who may, or choose another: --data-dir FOLDER, --port NUMBER above 1023",
+  ],
+  EPERM: (what) => [`${what}: not permitted`, "run as a user who may, or choose another: --data-dir FOLDER"],
+  EROFS: (what) => [`${what} is on a read-only file system`, "choose a writable folder: --data-dir FOLDER"],
+  ENOSPC: (what) => [`${what}: no space left on the disk`, "free some space; a build needs about 1 GB"],
+  ENOTDIR: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
+  ENOENT: (what) => [
+    `${what} does not exist`,
+    "check the path; `inkling config` shows the settings in force",
+  ],
+};
+
+/** A system error about `what` as a CliError; anything else comes back as it is. */
+export function explainSystemError(error: unknown, what: string): unknown {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const row = SYSTEM[code];
+  return row ? new CliError(...row(what)) : error;
+}

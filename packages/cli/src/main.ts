@@ -1,0 +1,21 @@
+// main.ts: the process of the `inkling` command, on Bun. Started by bin/inkling.mjs.
+
+import packageJson from "../package.json" with { type: "json" };
+import { EXIT } from "./errors.ts";
+import { run } from "./program.ts";
+import { processEnvironment, surroundings } from "./settings.ts";
+import { listenForStop } from "./stop.ts";
+import { processTerminal } from "./terminal.ts";
+
+const { noColor, launcherPid } = surroundings(processEnvironment);
+const stopper = listenForStop(launcherPid);
+const exitCode = await run(Bun.argv.slice(2), {
+  terminal: processTerminal(noColor),
+  env: processEnvironment,
+  cwd: process.cwd(),
+  version: packageJson.version,
+  stopper,
+  ending: { exitCode: EXIT.ok },
+});
+stopper.release();
+process.exitCode = exitCode;

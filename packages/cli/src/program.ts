@@ -1,0 +1,126 @@
+// program.ts: the tree of commands, and how each way of ending becomes an exit code.
+
+import { Command, CommanderError } from "commander";
+import { addConfig } from "./commands/config.ts";
+import { addData } from "./commands/data.ts";
+import { addDoctor } from "./commands/doctor.ts";
+import { addKeys } from "./commands/keys.ts";
+import { addLookup } from "./commands/lookup.ts";
+import { addServe } from "./commands/serve.ts";
+import { addUp } from "./commands/up.ts";
+import type { Context } from "./context.ts";
+import { CliError, EXIT, explainSystemError } from "./errors.ts";
+import { SettingsError } from "./settings.ts";
+import type { Style } from "./terminal.ts";
+
+const HELP_AFTER = `
+Examples:
+  inkling up                                      everything in one command
+  inkling lookup reputation 185.220.101.1         no server needed
+  inkling keys create --name checkout
+  inkling doctor                                  what is wrong here, and what to do
+
+Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a feed was refused.
+Settings: flags, then INKLING_* variables, then inkling.toml; see \`inkling config\`.`;
+
+/** All commands. */
+export function makeProgram(context: Context): Command {
+  const program = new Command("inkling")
+    .description("Who is at the door: where an IP address is, whether it can be trusted, throw-away e-mail.")
+    .version(context.version, "-V, --version", "print the version")
+    .helpOption("-h, --help", "print help")
+    .addHelpText("after", HELP_AFTER);
+  addUp(program, context);
+  addServe(program, context);
+  addData(program, context);
+  addKeys(program, context);
+  addLookup(program, context);
+  addConfig(program, context);
+  addDoctor(program, context);
+  return program;
+}
+
+/** What commander would write, kept until it is known whether it is help or an error. */
+interface Written {
+  out: string;
+  err: string;
+}
+
+/** Runs one command line. @returns the exit code; never throws for a fault of the user */
+export async function run(args: readonly string[], context: Context): Promise<number> {
+  const written: Written = { out: "", err: "" };
+  const program = makeProgram(context);
+  for (const command of everyCommand(program)) {
+    command.exitOverride().configureOutput({
+      writeOut: (text) => {
+        written.out += text;
+      },
+      writeErr: (text) => {
+        written.err += text;
+      },
+    });
+  }
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return context.ending.exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return endUsage(error, written, context, helpFor(program, args));
+    context.terminal.err(describeError(error, context.terminal.style));
+    return error instanceof CliError ? error.exitCode : EXIT.error;
+  }
+}
+
+function* everyCommand(command: Command): Generator<Command> {
+  yield command;
+  for (const inner of command.commands) yield* everyCommand(inner);
+}
+
+/** The deepest command that a command line names: `inkling keys create --help`. */
+function helpFor(program: Command, args: readonly string[]): string {
+  let command = program;
+  const path = ["inkling"];
+  for (const arg of args) {
+    const inner = command.commands.find((candidate) => candidate.name() === arg);
+    if (inner === undefined) break;
+    command = inner;
+    path.push(arg);
+  }
+  return `\`${path.join(" ")} --help\` shows what there is`;
+}
+
+/** Help that was asked for goes to standard output; help that was not, and errors, to standard error. */
+function endUsage(error: CommanderError, written: Written, { terminal }: Context, help: string): number {
+  if (error.exitCode === 0) {
+    terminal.out(written.out.trimEnd());
+    return EXIT.ok;
+  }
+  if (error.code === "commander.help") {
+    terminal.err(written.err);
+    return EXIT.usage;
+  }
+  const [message, ...rest] = error.message.replace(/^error: /, "").split("\n");
+  const suggestion = /\((Did you mean .*)\)/.exec(rest.join(" "))?.[1];
+  const hint = suggestion === undefined ? help : `${suggestion.replace(/^D/, "d")} ${help}`;
+  terminal.err(`${terminal.style.red("inkling")}: ${message}\nhint: ${hint}\n`);
+  return EXIT.usage;
+}
+
+/** One line and a hint; a stack only where the fault is ours. */
+export function describeError(error: unknown, style: Style): string {
+  const { message, hint } = words(error);
+  const title = error instanceof SettingsError ? message : `${style.red("inkling")}: ${message}`;
+  return hint === undefined ? `${title}\n` : `${title}\nhint: ${hint}\n`;
+}
+
+function words(error: unknown): { message: string; hint: string | undefined } {
+  if (!(error instanceof Error)) return { message: String(error), hint: REPORT };
+  if (error instanceof CliError) return error;
+  // Errors of the store carry a hint of their own.
+  if ("hint" in error && typeof error.hint === "string") return { message: error.message, hint: error.hint };
+  const path = (error as NodeJS.ErrnoException).path;
+  const explained = path === undefined ? error : explainSystemError(error, path);
+  if (explained instanceof CliError) return explained;
+  return { message: error.stack ?? error.message, hint: REPORT };
+}
+
+const REPORT = "this is a fault of Inkling: please report it with the text above";

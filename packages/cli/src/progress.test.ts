@@ -1,0 +1,143 @@
+import { describe, expect, test } from "bun:test";
+import type { BuildEvent } from "@inkling/compiler/events";
+import { Progress, type ProgressOptions, renderBar, stepLine } from "./progress.ts";
+import { formatAge, formatBytes, makeStyle, table } from "./terminal.ts";
+
+const style = makeStyle(false);
+const progress = (options: Partial<ProgressOptions> = {}) =>
+  new Progress({ live: false, columns: 80, style, conflicts: true, ...options });
+
+const step = (name: string, done = 0, total?: number): BuildEvent => ({
+  type: "progress",
+  step: name,
+  done,
+  ...(total === undefined ? {} : { total }),
+});
+
+const feed = (over: object): BuildEvent => ({
+  type: "feed",
+  feed: {
+    id: "ipsum-3",
+    sets: "is_abuser",
+    source: "seed",
+    state: "loaded",
+    entries: 1,
+    licence: "x",
+    ...over,
+  },
+});
+
+describe("plain lines", () => {
+  test("a step is a line when it ends, with its time", () => {
+    const log = progress();
+    expect(log.next(step("reading feeds"), 0)).toEqual({ keep: [], live: undefined });
+    expect(log.next(step("building geo"), 2_100).keep).toEqual(["  reading feeds 2.1 s"]);
+  });
+
+  test("a long step is mentioned every ten seconds", () => {
+    const log = progress();
+    log.next(step("building geo", 0, 200), 0);
+    expect(log.next(step("building geo", 10, 200), 9_999).keep).toEqual([]);
+    expect(log.next(step("building geo", 50, 200), 10_000).keep).toEqual(["  building geo: 25 %"]);
+    expect(log.next(step("building geo", 60, 200), 12_000).keep).toEqual([]);
+    expect(log.next(step("building geo", 61), 20_000).keep).toEqual(["  building geo: 61"]);
+  });
+
+  test("what happens in a step keeps its place before the step's own line", () => {
+    const log = progress();
+    log.next(step("reading feeds"), 0);
+    const refused = log.next(feed({ state: "refused", source: "none", error: "is a web page" }), 5);
+    expect(refused.keep).toEqual(["  ipsum-3 refused: is a web page"]);
+  });
+
+  const rows: [name: string, event: BuildEvent, line: string | undefined][] = [
+    ["a feed without trouble is not mentioned", feed({}), undefined],
+    [
+      "a feed whose new copy is refused names what is in use",
+      feed({ source: "last-good", error: "12 entries, at least 100 are expected" }),
+      "  ipsum-3 refused: 12 entries, at least 100 are expected; in use instead: last good copy",
+    ],
+    [
+      "a missing feed",
+      feed({ state: "missing", source: "none", error: "no copy" }),
+      "  ipsum-3 missing: no copy",
+    ],
+    [
+      "a conflict",
+      { type: "conflict", domain: "hush.com", verdict: "not disposable", reason: "1 of 3 lists" },
+      "  lists disagree on hush.com: not disposable (1 of 3 lists)",
+    ],
+    ["a note", { type: "note", text: "97.2 % named" }, "  97.2 % named"],
+  ];
+  test.each(rows)("%s", (_, event, line) => {
+    expect(progress().next(event, 0).keep).toEqual(line === undefined ? [] : [line]);
+  });
+
+  test("conflicts can be left out", () => {
+    const event: BuildEvent = { type: "conflict", domain: "a.com", verdict: "disposable", reason: "r" };
+    expect(progress({ conflicts: false }).next(event, 0).keep).toEqual([]);
+  });
+
+  test("the last step ends with the build", () => {
+    const log = progress();
+    log.next(step("publishing"), 0);
+    expect(log.next({ type: "failed", message: "m", hint: "h" }, 300).keep).toEqual(["  publishing 0.3 s"]);
+  });
+});
+
+describe("the live line", () => {
+  test("has a bar, a percentage and the time", () => {
+    const log = progress({ live: true });
+    const { live } = log.next(step("building geo", 1, 4), 1_000);
+    expect(live).toBe(`  building geo ${"█".repeat(6)}${"░".repeat(18)}  25 % 0.0 s`);
+    expect(log.live(3_500)).toEndWith("25 % 2.5 s");
+  });
+
+  test("never fills the line, however long the step's name: it would wrap and could not be erased", () => {
+    for (const columns of [20, 40, 79, 80, 200]) {
+      for (const total of [undefined, 10]) {
+        const line = stepLine({ name: "x".repeat(300), since: 0, done: 5, total }, 123_456, columns, style);
+        expect(Bun.stringWidth(line)).toBeLessThan(Math.max(columns, 36));
+      }
+    }
+  });
+
+  test("more than the total is all of it", () => {
+    expect(stepLine({ name: "a", since: 0, done: 9, total: 4 }, 0, 80, style)).toContain("100 %");
+    expect(renderBar(1, 4)).toBe("████");
+    expect(renderBar(0, 4)).toBe("░░░░");
+  });
+});
+
+describe("words for people", () => {
+  const sizes: [bytes: number, text: string][] = [
+    [0, "0 B"],
+    [999, "999 B"],
+    [1_000, "1.0 KB"],
+    [63_100_000, "63.1 MB"],
+    [999_960_000, "1.0 GB"],
+  ];
+  test.each(sizes)("%d bytes: %s", (bytes, text) => expect(formatBytes(bytes)).toBe(text));
+
+  const ages: [milliseconds: number, text: string][] = [
+    [500, "just now"],
+    [1_000, "1 second"],
+    [7_200_000, "2 hours"],
+    [86_400_000 * 3, "3 days"],
+    [-5_000, "in the future"],
+  ];
+  test.each(ages)("%d ms: %s", (milliseconds, text) => expect(formatAge(milliseconds)).toBe(text));
+
+  test("tables align, colours and wide characters included", () => {
+    const colours = makeStyle(true);
+    expect(
+      table(
+        [
+          ["a", "10"],
+          [colours.red("東京"), "9"],
+        ],
+        [1],
+      ),
+    ).toBe(`a     10\n${colours.red("東京")}   9`);
+  });
+});

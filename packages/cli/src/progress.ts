@@ -1,0 +1,135 @@
+// progress.ts: a build's events -> what is seen on a terminal, or written as plain lines.
+//
+// in   BuildEvents and the time of each; nothing here reads a clock or writes
+// out  lines to keep, and the one line that is rewritten in place
+
+import type { BuildEvent } from "@inkling/compiler/events";
+import { formatCount, type Style } from "./terminal.ts";
+
+/** How often a plain log hears of a step that takes long. */
+const PLAIN_EVERY_MS = 10_000;
+const BAR_CELLS = 24;
+const SPACE_FOR_BAR = 70;
+
+interface Step {
+  readonly name: string;
+  readonly since: number;
+  done: number;
+  total: number | undefined;
+  mentioned: number;
+}
+
+/** What changed by one event. `keep` are whole lines; `live` is the line in progress, if any. */
+export interface Shown {
+  readonly keep: readonly string[];
+  readonly live: string | undefined;
+}
+
+export interface ProgressOptions {
+  /** Are lines rewritten in place? Otherwise a long step is mentioned now and then. */
+  readonly live: boolean;
+  readonly columns: number;
+  readonly style: Style;
+  /** Are domains that lists disagree on shown one by one, or only counted? */
+  readonly conflicts: boolean;
+}
+
+export class Progress {
+  private readonly options: ProgressOptions;
+  private step: Step | undefined;
+
+  constructor(options: ProgressOptions) {
+    this.options = options;
+  }
+
+  /** @param now milliseconds of any clock that does not go backwards */
+  next(event: BuildEvent, now: number): Shown {
+    const keep: string[] = [];
+    if (event.type === "progress") this.onProgress(event, now, keep);
+    else keep.push(...this.describe(event));
+    if (event.type === "done" || event.type === "failed") this.finish(now, keep);
+    return { keep, live: this.live(now) };
+  }
+
+  /** The line in progress, with its time brought up to `now`. */
+  live(now: number): string | undefined {
+    if (!this.options.live || this.step === undefined) return undefined;
+    return stepLine(this.step, now, this.options.columns, this.options.style);
+  }
+
+  private onProgress(event: BuildEvent & { type: "progress" }, now: number, keep: string[]): void {
+    if (this.step?.name !== event.step) {
+      this.finish(now, keep);
+      this.step = { name: event.step, since: now, done: 0, total: undefined, mentioned: now };
+    }
+    const step = this.step!;
+    step.done = event.done;
+    step.total = event.total;
+    if (!this.options.live && now - step.mentioned >= PLAIN_EVERY_MS) {
+      step.mentioned = now;
+      keep.push(`  ${step.name}: ${amount(step)}`);
+    }
+  }
+
+  private finish(now: number, keep: string[]): void {
+    if (this.step === undefined) return;
+    keep.unshift(`  ${this.step.name} ${this.options.style.dim(`${seconds(now - this.step.since)} s`)}`);
+    this.step = undefined;
+  }
+
+  private describe(event: Exclude<BuildEvent, { type: "progress" }>): string[] {
+    const { style } = this.options;
+    if (event.type === "note") return [`  ${event.text}`];
+    if (event.type === "conflict") {
+      if (!this.options.conflicts) return [];
+      return [`  lists disagree on ${event.domain}: ${event.verdict} (${event.reason})`];
+    }
+    if (event.type === "feed" && event.feed.error !== undefined) {
+      const { id, state, source, error } = event.feed;
+      const used = source === "none" ? "" : `; in use instead: ${SOURCES[source]}`;
+      return [`  ${style.yellow(`${id} ${state === "loaded" ? "refused" : state}`)}: ${error}${used}`];
+    }
+    return [];
+  }
+}
+
+/** Where a feed's copy came from, in words. */
+export const SOURCES = {
+  mirror: "mirror",
+  fetched: "publisher",
+  "last-good": "last good copy",
+  seed: "npm package",
+  own: "part of Inkling",
+  none: "none",
+} as const;
+
+/** One step, with a bar where the total is known and there is room. */
+export function stepLine(step: Omit<Step, "mentioned">, now: number, columns: number, style: Style): string {
+  const elapsed = `${seconds(now - step.since)} s`;
+  const part = fraction(step);
+  const bar = part === undefined || columns < SPACE_FOR_BAR ? "" : `${renderBar(part, BAR_CELLS)} `;
+  const percent = part === undefined ? amount(step) : `${Math.floor(part * 100)} %`.padStart(5);
+  const tail = ` ${bar}${percent} ${elapsed}`;
+  const room = Math.max(8, columns - 3 - Bun.stringWidth(tail));
+  const name = step.name.length > room ? `${step.name.slice(0, room - 1)}…` : step.name;
+  return `  ${name}${style.dim(tail)}`;
+}
+
+/** `done` of `total` as 0 to 1; undefined while the total is unknown. */
+function fraction({ done, total }: Pick<Step, "done" | "total">): number | undefined {
+  if (total === undefined || total <= 0) return undefined;
+  return Math.min(1, Math.max(0, done / total));
+}
+
+export function renderBar(part: number, cells: number): string {
+  const full = Math.round(part * cells);
+  return "█".repeat(full) + "░".repeat(cells - full);
+}
+
+function amount(step: Pick<Step, "done" | "total">): string {
+  const part = fraction(step);
+  if (part !== undefined) return `${Math.floor(part * 100)} %`;
+  return step.done > 0 ? formatCount(step.done) : "";
+}
+
+const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(1);

@@ -1,0 +1,205 @@
+// releases.ts: the releases of a data folder, as the command line shows, verifies and switches them.
+//
+// in   the data folder
+// out  names, manifests, the places at fault
+// err  CliError with a hint; node:fs errors with the path in them
+
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  DATA_FOLDER,
+  EmailSegment,
+  IpSegment,
+  type Release,
+  release as releaseSchema,
+  SEGMENT_KINDS,
+  type SegmentKind,
+} from "@inkling/engine";
+import {
+  currentName,
+  type LoadedRelease,
+  releaseNames as newestFirst,
+  openRelease,
+  ReleaseError,
+} from "@inkling/server";
+import { LAST_BUILD, type LastBuild } from "./build-process.ts";
+import { CliError } from "./errors.ts";
+
+export interface NamedRelease {
+  readonly name: string;
+  readonly manifest: Release;
+}
+
+const BUILD_HINT = "make one with `inkling data update`";
+
+/** Names of all releases, oldest first; a name begins with its time. */
+export const releaseNames = (dataDir: string) => newestFirst(dataDir).reverse();
+
+/** @throws CliError when the manifest is missing or is none */
+export function readRelease(dataDir: string, name: string): NamedRelease {
+  const path = join(dataDir, DATA_FOLDER.releaseFile(name));
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new CliError(
+      `release ${name} cannot be read: ${(error as Error).message}`,
+      "go back to an earlier one with `inkling data rollback`, or make a new one with `inkling data update`",
+    );
+  }
+  const parsed = releaseSchema.safeParse(content);
+  if (parsed.success) return { name, manifest: parsed.data };
+  const first = parsed.error.issues[0]!;
+  throw new CliError(
+    `release ${name} is not a manifest: ${first.path.join(".")}: ${first.message}`,
+    "go back to an earlier one with `inkling data rollback`, or make a new one with `inkling data update`",
+  );
+}
+
+/** The release in use, or undefined when there is none yet. @throws CliError when it cannot be read */
+export function findCurrent(dataDir: string): NamedRelease | undefined {
+  const name = currentName(dataDir);
+  return name === undefined ? undefined : readRelease(dataDir, name);
+}
+
+/** As {@link findCurrent}. @throws CliError also when there is none */
+export function openCurrent(dataDir: string): NamedRelease {
+  const current = findCurrent(dataDir);
+  if (current === undefined) throw new CliError(`there is no release in ${dataDir}`, BUILD_HINT);
+  return current;
+}
+
+/** One segment's verdict; `problem` names the place at fault. */
+export interface SegmentVerdict {
+  readonly kind: SegmentKind;
+  readonly file: string;
+  readonly bytes: number;
+  readonly problem?: string;
+}
+
+/** Reads every byte of every segment of a release: size, SHA-256 against the manifest, then all that it says. */
+export function verifySegments(dataDir: string, { manifest }: NamedRelease): SegmentVerdict[] {
+  const verdicts: SegmentVerdict[] = [];
+  for (const kind of Object.keys(SEGMENT_KINDS) as SegmentKind[]) {
+    const report = manifest.segments[kind];
+    if (report === undefined) continue;
+    const file = DATA_FOLDER.segmentFile(report.sha256);
+    const problem = segmentProblem(join(dataDir, file), kind, report);
+    verdicts.push({ kind, file, bytes: report.bytes, ...(problem === undefined ? {} : { problem }) });
+  }
+  return verdicts;
+}
+
+function segmentProblem(
+  path: string,
+  kind: SegmentKind,
+  report: { sha256: string; bytes: number },
+): string | undefined {
+  try {
+    const bytes = mapFile(path);
+    if (bytes.length !== report.bytes) return `has ${bytes.length} bytes, want ${report.bytes}`;
+    const places: string[] = [];
+    const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+    if (sha256 !== report.sha256) places.push(`SHA-256 is ${sha256.slice(0, 12)}…, not what its name says`);
+    try {
+      VERIFY[kind](bytes);
+    } catch (error) {
+      places.unshift((error as Error).message);
+    }
+    return places.length > 0 ? places.join("; ") : undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** A file's bytes without reading them. Private: writing to them would not reach the file, and nobody does. */
+export function mapFile(path: string): Uint8Array {
+  return Bun.mmap(path, { shared: false });
+}
+
+const VERIFY: Record<SegmentKind, (bytes: Uint8Array) => void> = {
+  geo: (bytes) => IpSegment.open(bytes, "geo").verify(),
+  reputation: (bytes) => IpSegment.open(bytes, "reputation").verify(),
+  email: (bytes) => EmailSegment.open(bytes).verify(),
+};
+
+/** Makes `name` the current release, by rename: whoever reads sees the old one or the new one. */
+export function switchTo(dataDir: string, name: string): void {
+  const temporary = join(dataDir, `.tmp-${process.pid}-${DATA_FOLDER.current}`);
+  writeFileSync(temporary, `${name}\n`);
+  renameSync(temporary, join(dataDir, DATA_FOLDER.current));
+}
+
+/**
+ * The newest release before the current one.
+ * @throws CliError when there is none
+ */
+export function previousRelease(dataDir: string): { from: string; previous: NamedRelease } {
+  const current = currentName(dataDir);
+  if (current === undefined) throw new CliError(`there is no release in ${dataDir}`, BUILD_HINT);
+  const earlier = releaseNames(dataDir).filter((name) => name < current);
+  const name = earlier.at(-1);
+  if (name === undefined) {
+    throw new CliError(
+      `there is no release before ${current}`,
+      "`inkling data status` lists the releases; the newest 5 are kept",
+    );
+  }
+  return { from: current, previous: readRelease(dataDir, name) };
+}
+
+/** How the last build went, or undefined when it was not recorded. */
+export function findLastBuild(dataDir: string): LastBuild | undefined {
+  try {
+    return JSON.parse(readFileSync(join(dataDir, LAST_BUILD), "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A release that can be served, or why the one in use cannot. */
+export interface Usable {
+  readonly release: LoadedRelease | undefined;
+  readonly problem: string | undefined;
+}
+
+/** Opens the release in use, cheaply: bounds are checked, contents are not. */
+export function findUsable(dataDir: string): Usable {
+  const name = currentName(dataDir);
+  if (name === undefined) return { release: undefined, problem: undefined };
+  try {
+    return { release: openRelease(dataDir, name), problem: undefined };
+  } catch (error) {
+    if (!(error instanceof ReleaseError)) throw error;
+    return { release: undefined, problem: error.message };
+  }
+}
+
+/**
+ * Deletes the segments of the release in use that are not what they should be: under their names a build would
+ * take them for the right ones.
+ */
+export function dropBrokenSegments(dataDir: string): void {
+  const name = currentName(dataDir);
+  if (name === undefined) return;
+  let current: NamedRelease;
+  try {
+    current = readRelease(dataDir, name);
+  } catch {
+    return; // without a manifest a build starts from nothing
+  }
+  for (const { file, problem } of verifySegments(dataDir, current)) {
+    if (problem !== undefined) rmSync(join(dataDir, file), { force: true });
+  }
+}
+
+/** As {@link findUsable}. @throws CliError when there is no release, or it cannot be used */
+export function openServable(dataDir: string): LoadedRelease {
+  const { release, problem } = findUsable(dataDir);
+  if (release !== undefined) return release;
+  if (problem === undefined) throw new CliError(`there is no release in ${dataDir}`, BUILD_HINT);
+  throw new CliError(
+    problem,
+    "`inkling data verify` checks all of it; `inkling data rollback` goes back to the release before",
+  );
+}

@@ -1,0 +1,243 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { formatPrefix } from "@inkling/engine";
+import { newKeyToken } from "@inkling/server";
+import { parse } from "smol-toml";
+import {
+  exampleFile,
+  flagName,
+  loadSettings,
+  maskUrl,
+  SETTING_NAMES,
+  SettingsError,
+  type SettingsInput,
+  shown,
+  tomlKey,
+  variableName,
+} from "./settings.ts";
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-settings-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+
+let folders = 0;
+/** A folder with an inkling.toml, or an empty one. */
+function folder(toml?: string): string {
+  const path = mkdtempSync(join(temp, `${folders++}-`));
+  if (toml !== undefined) writeFileSync(join(path, "inkling.toml"), toml);
+  return path;
+}
+
+const load = (input: Partial<SettingsInput>) => loadSettings({ flags: {}, env: {}, cwd: folder(), ...input });
+
+function problemsOf(input: Partial<SettingsInput>): readonly string[] {
+  try {
+    load(input);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+test("the defaults are those that others rely on", () => {
+  const cwd = folder();
+  const { settings, origins } = load({ cwd });
+  expect(settings).toEqual({
+    host: "127.0.0.1",
+    port: 8080,
+    adminHost: "127.0.0.1",
+    adminPort: 8081,
+    dataDir: join(cwd, "data"),
+    mirror: undefined,
+    offline: false,
+    databaseUrl: `sqlite://${cwd}/data/inkling.db`,
+    apiKey: undefined,
+    rate: 1000,
+    burst: 2000,
+    trustedProxies: [],
+    maxConnections: 10_000,
+    logLevel: undefined,
+  });
+  expect(new Set(Object.values(origins))).toEqual(new Set(["default"]));
+});
+
+test("names follow from each other", () => {
+  expect(flagName("adminPort")).toBe("--admin-port");
+  expect(variableName("adminPort")).toBe("INKLING_ADMIN_PORT");
+  expect(tomlKey("adminPort")).toBe("admin_port");
+});
+
+describe("flags before environment before file before default", () => {
+  const toml = "port = 3\nrate = 5\nburst = 7";
+  const rows: [name: string, input: Partial<SettingsInput>, port: number, origin: string][] = [
+    ["all", { flags: { port: "1" }, env: { INKLING_PORT: "2" }, cwd: folder(toml) }, 1, "flag"],
+    ["environment and file", { env: { INKLING_PORT: "2" }, cwd: folder(toml) }, 2, "environment"],
+    ["file", { cwd: folder(toml) }, 3, "file"],
+    ["an empty variable is not set", { env: { INKLING_PORT: "" }, cwd: folder(toml) }, 3, "file"],
+    ["none", {}, 8080, "default"],
+  ];
+  test.each(rows)("%s", (_, input, port, origin) => {
+    const loaded = load(input);
+    expect(loaded.settings.port).toBe(port);
+    expect(loaded.origins.port as string).toBe(origin);
+  });
+});
+
+const key = newKeyToken("live", (n) => new Uint8Array(n).fill(7));
+
+describe("values that are taken", () => {
+  const rows: [
+    variable: string,
+    text: string,
+    name: keyof ReturnType<typeof load>["settings"],
+    value: unknown,
+  ][] = [
+    ["INKLING_PORT", "65535", "port", 65535],
+    ["INKLING_HOST", "::", "host", "::"],
+    ["INKLING_HOST", "localhost", "host", "localhost"],
+    ["INKLING_OFFLINE", "1", "offline", true],
+    ["INKLING_OFFLINE", "No", "offline", false],
+    ["INKLING_RATE", "0", "rate", 0],
+    ["INKLING_LOG_LEVEL", "access", "logLevel", "access"],
+    ["INKLING_MIRROR", "https://mirror.example/feeds/", "mirror", "https://mirror.example/feeds/"],
+    ["INKLING_MIRROR", "/srv/feeds", "mirror", "/srv/feeds"],
+    ["INKLING_DATABASE_URL", "postgres://u:p@h/d", "databaseUrl", "postgres://u:p@h/d"],
+    ["INKLING_DATABASE_URL", "sqlite:///var/k.db", "databaseUrl", "sqlite:///var/k.db"],
+    ["INKLING_API_KEY", key, "apiKey", key],
+  ];
+  test.each(rows)("%s=%s", (variable, text, name, value) => {
+    expect(load({ env: { [variable]: text } }).settings[name]).toEqual(value as never);
+  });
+
+  test("trusted proxies, by variable and by file", () => {
+    const want = ["10.0.0.0/8", "127.0.0.1/32", "fd00::/8"];
+    const byVariable = load({ env: { INKLING_TRUSTED_PROXIES: "10.0.0.0/8, 127.0.0.1,fd00::/8" } });
+    const byFile = load({ cwd: folder(`trusted_proxies = ${JSON.stringify(want)}`) });
+    expect(byVariable.settings.trustedProxies.map(formatPrefix)).toEqual(want);
+    expect(byFile.settings.trustedProxies.map(formatPrefix)).toEqual(want);
+  });
+
+  test("relative paths start where they were named", () => {
+    const files = folder('data_dir = "here"\ndatabase_url = "sqlite://k.db"\nmirror = "feeds"');
+    const cwd = folder();
+    const byFile = load({ cwd, flags: { config: join(files, "inkling.toml") } }).settings;
+    expect([byFile.dataDir, byFile.mirror, byFile.databaseUrl]).toEqual([
+      join(files, "here"),
+      join(files, "feeds"),
+      `sqlite://${files}/k.db`,
+    ]);
+    expect(load({ cwd, env: { INKLING_DATA_DIR: "there" } }).settings.dataDir).toBe(join(cwd, "there"));
+  });
+});
+
+describe("values that are refused, in words", () => {
+  const whole = "must be a whole number from 1 to 65535: it is";
+  const rows: [name: string, input: Partial<SettingsInput>, problem: string | RegExp][] = [
+    ["zero port", { env: { INKLING_PORT: "0" } }, `INKLING_PORT ${whole} "0"`],
+    ["port too large", { flags: { port: "65536" } }, `--port ${whole} "65536"`],
+    ["port with a fraction", { env: { INKLING_PORT: "80.5" } }, `INKLING_PORT ${whole} "80.5"`],
+    ["port with a sign", { env: { INKLING_PORT: "+80" } }, `INKLING_PORT ${whole} "+80"`],
+    ["port in hex", { env: { INKLING_PORT: "0x50" } }, `INKLING_PORT ${whole} "0x50"`],
+    [
+      "port of another type",
+      { cwd: folder("port = true") },
+      /^port in .*inkling\.toml must be a whole .*: it is true$/,
+    ],
+    [
+      "port as a fraction in the file",
+      { cwd: folder("port = 80.5") },
+      /whole number from 1 to 65535: it is 80\.5$/,
+    ],
+    [
+      "host with a port",
+      { env: { INKLING_HOST: "a/b" } },
+      /^INKLING_HOST must be an address such as .*"a\/b"$/,
+    ],
+    ["yes or no", { env: { INKLING_OFFLINE: "maybe" } }, 'INKLING_OFFLINE must be 1 or 0: it is "maybe"'],
+    [
+      "another database",
+      { env: { INKLING_DATABASE_URL: "mysql://u:secret@h" } },
+      'INKLING_DATABASE_URL must start with sqlite:// or postgres://: it is "mysql://u:***@h"',
+    ],
+    [
+      "a mirror elsewhere",
+      { env: { INKLING_MIRROR: "ftp://h/" } },
+      /^INKLING_MIRROR must be a folder, or start/,
+    ],
+    [
+      "a key that is none",
+      { env: { INKLING_API_KEY: `${key.slice(0, -1)}x` } },
+      /^INKLING_API_KEY must be ink_live_/,
+    ],
+    [
+      "proxies with host bits",
+      { env: { INKLING_TRUSTED_PROXIES: "10.0.0.1/8" } },
+      /^INKLING_TRUSTED_PROXIES must be addresses or networks .*"10\.0\.0\.1\/8" is none/,
+    ],
+    [
+      "log level",
+      { flags: { logLevel: "debug" } },
+      '--log-level must be error, info or access: it is "debug"',
+    ],
+    [
+      "both ports the same",
+      { env: { INKLING_PORT: "8081" } },
+      "INKLING_ADMIN_PORT must differ from INKLING_PORT: both are 8081",
+    ],
+    [
+      "a file that is not there",
+      { flags: { config: "nowhere.toml" } },
+      /nowhere\.toml cannot be read: ENOENT/,
+    ],
+    ["a file that is no TOML", { cwd: folder("port = \n") }, /inkling\.toml cannot be read: line 1: /],
+    ["an unknown key", { cwd: folder("prot = 1") }, /^prot in .* is no setting; did you mean port\?$/],
+  ];
+  test.each(rows)("%s", (_, input, problem) => {
+    const problems = problemsOf(input);
+    expect(problems).toHaveLength(1);
+    if (typeof problem === "string") expect(problems[0]).toBe(problem);
+    else expect(problems[0]).toMatch(problem);
+  });
+
+  test("a refused key is not shown", () => {
+    expect(problemsOf({ env: { INKLING_API_KEY: "ink_live_hunter2" } }).join()).not.toContain("hunter2");
+  });
+
+  test("all problems come together", () => {
+    const env = { INKLING_PORT: "0", INKLING_DATABASE_URL: "mysql://x", INKLING_RATE: "-1" };
+    const problems = problemsOf({ env, cwd: folder("nonsense = 1") });
+    expect(problems).toHaveLength(4);
+    expect(() => load({ env })).toThrow(
+      /^Cannot start:\n {2}INKLING_PORT must .*\n {2}INKLING_DATABASE_URL must .*\n {2}INKLING_RATE must .*$/,
+    );
+  });
+});
+
+test("an unknown variable is pointed out, with the nearest name; it may belong to somebody else", () => {
+  const env = { INKLING_PROT: "1", INKLING_WHATEVER_ELSE: "1", INKLING_PORT: "9000" };
+  expect(load({ env }).warnings).toEqual([
+    "INKLING_PROT is no setting; did you mean INKLING_PORT?",
+    "INKLING_WHATEVER_ELSE is no setting",
+  ]);
+});
+
+test("secrets are masked", () => {
+  const env = { INKLING_API_KEY: key, INKLING_DATABASE_URL: "postgres://u:secret@h:5432/d" };
+  const { settings } = load({ env });
+  expect(shown("apiKey", settings)).toBe("ink_live_***");
+  expect(shown("databaseUrl", settings)).toBe("postgres://u:***@h:5432/d");
+  expect(maskUrl("postgres://u:p%40:x@h/d")).toBe("postgres://u:***@h/d");
+  expect(maskUrl("sqlite:///a:b@c")).toBe("sqlite:///a:b@c");
+});
+
+test("the example file has every setting, and its lines are the defaults", () => {
+  const cwd = folder(exampleFile());
+  expect(load({ cwd }).settings).toEqual(load({ cwd: cwd, env: {} }).settings);
+  const uncommented = exampleFile().replace(/^# ([a-z_]+ = )/gm, "$1");
+  expect(Object.keys(parse(uncommented))).toEqual(SETTING_NAMES.map(tomlKey));
+  const defaults = load({ cwd: folder() }).settings;
+  const { dataDir: _, databaseUrl: __, ...rest } = load({ cwd: folder(uncommented) }).settings;
+  expect(defaults).toMatchObject(rest);
+});

@@ -1,0 +1,107 @@
+// terminal.ts: where a command's words go, and how they may look there.
+//
+// Results go to standard output; progress, warnings and errors to standard error.
+// A reader that closes the pipe early (`| head`) ends the command quietly.
+
+export interface Terminal {
+  out(text: string): void;
+  err(text: string): void;
+  /** Can lines on standard error be rewritten? */
+  readonly live: boolean;
+  /** Columns of standard error. */
+  readonly columns: number;
+  readonly style: Style;
+}
+
+export interface Style {
+  bold(text: string): string;
+  dim(text: string): string;
+  green(text: string): string;
+  yellow(text: string): string;
+  red(text: string): string;
+}
+
+const CODES = { bold: [1, 22], dim: [2, 22], green: [32, 39], yellow: [33, 39], red: [31, 39] } as const;
+
+export function makeStyle(color: boolean): Style {
+  const wrap = (name: keyof typeof CODES) => (text: string) =>
+    color ? `\x1b[${CODES[name][0]}m${text}\x1b[${CODES[name][1]}m` : text;
+  return {
+    bold: wrap("bold"),
+    dim: wrap("dim"),
+    green: wrap("green"),
+    yellow: wrap("yellow"),
+    red: wrap("red"),
+  };
+}
+
+/** The terminal of this process. */
+export function processTerminal(noColor: boolean): Terminal {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "EPIPE") process.exit(0);
+      throw error;
+    });
+  }
+  return {
+    out: (text) => void process.stdout.write(`${text}\n`),
+    err: (text) => void process.stderr.write(text),
+    live: process.stderr.isTTY === true && !noColor,
+    columns: process.stderr.columns ?? 80,
+    style: makeStyle(!noColor && process.stdout.isTTY === true && process.stderr.isTTY === true),
+  };
+}
+
+/** Values that can say they are unknown, in columns; numbers to the right. */
+export function table(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, i) => {
+      widths[i] = Math.max(widths[i] ?? 0, Bun.stringWidth(cell));
+    });
+  }
+  return rows
+    .map((row) =>
+      row
+        .map((cell, i) => {
+          const pad = " ".repeat(widths[i]! - Bun.stringWidth(cell));
+          return right.includes(i) ? pad + cell : cell + pad;
+        })
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+const UNITS = ["B", "KB", "MB", "GB", "TB"];
+
+/** "63.1 MB"; decimal units, as disks and publishers count. */
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 999.95 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return unit === 0 ? `${value} B` : `${value.toFixed(1)} ${UNITS[unit]}`;
+}
+
+const SPANS: readonly [seconds: number, word: string][] = [
+  [86_400, "day"],
+  [3_600, "hour"],
+  [60, "minute"],
+  [1, "second"],
+];
+
+/** "3 days", "1 hour", "just now": the largest whole unit. */
+export function formatAge(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000);
+  if (seconds < 0) return "in the future";
+  for (const [span, word] of SPANS) {
+    const count = Math.floor(seconds / span);
+    if (count > 0) return `${count} ${word}${count === 1 ? "" : "s"}`;
+  }
+  return "just now";
+}
+
+export const formatCount = (count: number) => count.toLocaleString("en-US");
