@@ -30,6 +30,7 @@ function manifest(dataDir: string, n: number): Release {
     format: 1,
     id: n.toString(16).padStart(12, "0"),
     created_at: new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString(),
+    code: segment.sha256,
     segments: { email: { ...segment, inputs: segment.sha256 } },
     feeds: [],
     missing: [],

@@ -34,6 +34,8 @@ export const buildEvent = z.discriminatedUnion("type", [
     published: z.boolean(),
     name: z.string(),
     release,
+    /** Feeds of which a copy was refused, whether or not an older one is in use. */
+    refused: z.array(z.string()).readonly(),
     seconds: z.number(),
     peakBytes: z.number(),
   }),

@@ -7,7 +7,7 @@
 import type { Prefix } from "@inkling/engine";
 import { AnswerRecords } from "./answer-records.ts";
 import type { Place } from "./place.ts";
-import { overlay, RangeColumns } from "./range-columns.ts";
+import { cover, type Networks, overlay, type RangeColumns } from "./range-columns.ts";
 import { rangeSections } from "./range-table.ts";
 import type { SectionData } from "./segment-writer.ts";
 
@@ -53,28 +53,28 @@ export function geoTable(
   steps: GeoSteps,
 ): GeoTable {
   const records = new AnswerRecords("");
-  const valueOf = answerValues(source.places, registered?.countries ?? [], records, steps);
+  const valueFor = answerValues(source.places, registered?.countries ?? [], records, steps);
   const family = (which: 4 | 6) => {
-    const places = columnsOf(which, source);
-    const countries = registered ? columnsOf(which, registered) : new RangeColumns(which).finish();
-    return overlay(places, countries, valueOf);
+    const countries = cover(which, numbered(registered ?? NO_NETWORKS, which));
+    const ranges = overlay(countries, numbered(source, which), valueFor);
+    return { sections: rangeSections(ranges), ranges: answered(ranges) };
   };
   const v4 = family(4);
   steps.progress(1, 2);
   const v6 = family(6);
   steps.progress(2, 2);
   return {
-    sections: [...rangeSections(v4, v6), { name: "answers", data: records.section() }],
-    ranges: { v4: answered(v4), v6: answered(v6) },
+    sections: [...v4.sections, ...v6.sections, { name: "answers", data: records.section() }],
+    ranges: { v4: v4.ranges, v6: v6.ranges },
     answers: records.size - 1,
   };
 }
 
+const NO_NETWORKS: NetworkWalk = { walk: () => {} };
+
 /** Numbers from 1: 0 means that nothing is known. */
-function columnsOf(family: 4 | 6, source: NetworkWalk): RangeColumns {
-  const columns = new RangeColumns(family, 1 << 16);
-  source.walk(family, (w0, w1, w2, w3, bits, id) => columns.addNetwork(w0, w1, w2, w3, bits, id + 1));
-  return columns.finish();
+function numbered(source: NetworkWalk, family: 4 | 6): Networks {
+  return (add) => source.walk(family, (w0, w1, w2, w3, bits, id) => add(w0, w1, w2, w3, bits, id + 1));
 }
 
 /** (place number, country number) -> record, made when it is first asked for. */

@@ -2,9 +2,8 @@
 //
 // Row i says: from start i up to the next start, the value is values[i]; 0 = nothing known.
 // A start is one uint32 word for IPv4 and four for IPv6, most significant first.
-// cost 8 bytes a range for IPv4, 20 for IPv6; no object per range (there are 8 million)
-
-import type { Prefix } from "@inkling/engine";
+// cost 8 bytes a range for IPv4, 20 for IPv6, half as much again while growing; no object per range or network
+//      (there are 15 million networks)
 
 export class RangeColumns {
   readonly family: 4 | 6;
@@ -13,41 +12,12 @@ export class RangeColumns {
   starts: Uint32Array;
   values: Uint32Array;
   length = 0;
-  /** The first address that no range covers yet; undefined once the end of the space is reached. */
-  private next: Uint32Array | undefined;
 
   constructor(family: 4 | 6, capacity = 1024) {
     this.family = family;
     this.width = family === 4 ? 1 : 4;
     this.starts = new Uint32Array(capacity * this.width);
     this.values = new Uint32Array(capacity);
-    this.next = new Uint32Array(this.width);
-  }
-
-  /**
-   * Adds a network after all that were added before it; what lies between gets the value 0.
-   * @throws RangeError when it starts before the end of the last one
-   */
-  addNetwork(w0: number, w1: number, w2: number, w3: number, bits: number, value: number): void {
-    const next = this.next;
-    const order = next === undefined ? -1 : this.compareTo(next, w0, w1, w2, w3);
-    if (next === undefined || order < 0) throw new RangeError("networks overlap or are out of order");
-    if (order > 0) this.append(next[0]!, next[1] ?? 0, next[2] ?? 0, next[3] ?? 0, 0);
-    this.append(w0, w1, w2, w3, value);
-    this.next = this.after(w0, w1, w2, w3, bits);
-  }
-
-  /** As {@link addNetwork}. */
-  addPrefix({ address: { words }, bits }: Prefix, value: number): void {
-    this.addNetwork(words[0]!, words[1]!, words[2]!, words[3]!, bits, value);
-  }
-
-  /** Covers the rest of the address space with 0. Call once, when all is added. */
-  finish(): this {
-    const next = this.next;
-    if (next !== undefined) this.append(next[0]!, next[1] ?? 0, next[2] ?? 0, next[3] ?? 0, 0);
-    this.next = undefined;
-    return this;
   }
 
   /** Starts a new range at this address; merged with the one before when the value is the same. */
@@ -67,75 +37,125 @@ export class RangeColumns {
   }
 
   private grow(): void {
-    const values = new Uint32Array(this.values.length * 2);
+    const capacity = Math.ceil(this.values.length * 1.5) + 1;
+    const values = new Uint32Array(capacity);
     values.set(this.values);
-    const starts = new Uint32Array(this.starts.length * 2);
+    const starts = new Uint32Array(capacity * this.width);
     starts.set(this.starts);
     this.values = values;
     this.starts = starts;
   }
-
-  /** Sign of (given address - next). */
-  private compareTo(next: Uint32Array, w0: number, w1: number, w2: number, w3: number): number {
-    if (w0 !== next[0] || this.width === 1) return w0 - next[0]!;
-    return w1 - next[1]! || w2 - next[2]! || w3 - next[3]!;
-  }
-
-  /** The address after the network's last one, or undefined past the end of the space. */
-  private after(w0: number, w1: number, w2: number, w3: number, bits: number): Uint32Array | undefined {
-    const words = this.width === 1 ? [w0] : [w0, w1, w2, w3];
-    if (bits === 0) return undefined;
-    let index = (bits - 1) >> 5;
-    let step = 2 ** (31 - ((bits - 1) & 31));
-    for (; index >= 0; index--) {
-      const sum = words[index]! + step;
-      words[index] = sum >>> 0;
-      if (sum < 2 ** 32) return Uint32Array.from(words);
-      step = 1;
-    }
-    return undefined;
-  }
 }
 
-/** Sign of (start i of a - start j of b). Both are of one family. */
-function compareStarts(a: RangeColumns, i: number, b: RangeColumns, j: number): number {
-  const width = a.width;
-  for (let k = 0; k < width; k++) {
-    const difference = a.starts[i * width + k]! - b.starts[j * width + k]!;
-    if (difference !== 0) return difference;
-  }
-  return 0;
+/** Adds a network; `bits` is its prefix length. IPv4 uses `w0` alone. */
+export type AddNetwork = (
+  w0: number,
+  w1: number,
+  w2: number,
+  w3: number,
+  bits: number,
+  value: number,
+) => void;
+
+/** Adds networks of one family in address order, without overlaps. */
+export type Networks = (add: AddNetwork) => void;
+
+/**
+ * The covering that says what these networks say, and 0 between them.
+ * @throws RangeError when networks overlap or are out of order
+ */
+export function cover(family: 4 | 6, networks: Networks): RangeColumns {
+  return overlay(new EmptySpace(family), networks, (value) => value);
 }
 
 /**
- * Lays two coverings of the space over each other: wherever either changes, `combine` gives the new value.
- * @returns a new covering, equal neighbours merged
+ * Lays networks over a covering: wherever either changes, `combine` gives the new value.
+ * @param combine gets the network's value, 0 between networks, and the value of `under`
+ * @throws RangeError when networks overlap or are out of order
  */
 export function overlay(
-  a: RangeColumns,
-  b: RangeColumns,
-  combine: (a: number, b: number) => number,
+  under: RangeColumns,
+  networks: Networks,
+  combine: (over: number, under: number) => number,
 ): RangeColumns {
-  if (a.length === 0 || b.length === 0) throw new RangeError("a covering needs at least one range");
-  const out = new RangeColumns(a.family, Math.max(a.length, b.length) + 1024);
-  const width = a.width;
-  let i = 0;
-  let j = 0;
-  let from = a;
-  let at = 0; // the start that this step begins at: from.starts[at…]
-  for (;;) {
-    const s = from.starts;
-    const k = at * width;
-    const value = combine(a.values[i]!, b.values[j]!);
-    if (width === 1) out.append(s[k]!, 0, 0, 0, value);
-    else out.append(s[k]!, s[k + 1]!, s[k + 2]!, s[k + 3]!, value);
-    const moreA = i + 1 < a.length;
-    const moreB = j + 1 < b.length;
-    if (!moreA && !moreB) return out;
-    const order = !moreA ? 1 : !moreB ? -1 : compareStarts(a, i + 1, b, j + 1);
-    if (order <= 0) i++;
-    if (order >= 0) j++;
-    from = order <= 0 ? a : b;
-    at = order <= 0 ? i : j;
+  const { family, width, starts, values, length } = under;
+  const out = new RangeColumns(family, 1 << 12);
+  let row = 0; // the range of `under` that holds where the next span starts
+  const words = [new Uint32Array(4), new Uint32Array(4)] as const;
+  let start = words[0];
+  let end = words[1];
+  let open = true; // false once the end of the space is reached
+
+  const isBefore = (i: number, w: Uint32Array) => {
+    for (let k = 0; k < width; k++) {
+      const difference = starts[i * width + k]! - w[k]!;
+      if (difference !== 0) return difference < 0;
+    }
+    return false;
+  };
+  const isAt = (i: number, w: Uint32Array) => {
+    for (let k = 0; k < width; k++) if (starts[i * width + k] !== w[k]) return false;
+    return true;
+  };
+  /** From `start` up to `end` (or the end of the space), the networks say `value`. */
+  const span = (value: number, toEnd: boolean) => {
+    if (row + 1 < length && isAt(row + 1, start)) row++;
+    out.append(start[0]!, start[1]!, start[2]!, start[3]!, combine(value, values[row]!));
+    while (row + 1 < length && (toEnd || isBefore(row + 1, end))) {
+      row++;
+      const at = row * width;
+      out.append(
+        starts[at]!,
+        starts[at + 1]!,
+        starts[at + 2]!,
+        starts[at + 3]!,
+        combine(value, values[row]!),
+      );
+    }
+    const used = start;
+    start = end;
+    end = used;
+    open = !toEnd;
+  };
+
+  networks((w0, w1, w2, w3, bits, value) => {
+    const order = w0 - start[0]! || w1 - start[1]! || w2 - start[2]! || w3 - start[3]!;
+    if (!open || order < 0) throw new RangeError("networks overlap or are out of order");
+    if (order > 0) {
+      setWords(end, w0, w1, w2, w3);
+      span(0, false);
+    }
+    setWords(end, w0, w1, w2, w3);
+    span(value, !addSize(end, bits));
+  });
+  if (open) span(0, true);
+  return out;
+}
+
+/** A covering of one range that says nothing. */
+class EmptySpace extends RangeColumns {
+  constructor(family: 4 | 6) {
+    super(family, 1);
+    this.append(0, 0, 0, 0, 0);
   }
+}
+
+function setWords(words: Uint32Array, w0: number, w1: number, w2: number, w3: number): void {
+  words[0] = w0;
+  words[1] = w1;
+  words[2] = w2;
+  words[3] = w3;
+}
+
+/** Moves a network's first address to the address after its last; false past the end of the space. */
+function addSize(words: Uint32Array, bits: number): boolean {
+  if (bits === 0) return false;
+  let step = 2 ** (31 - ((bits - 1) & 31));
+  for (let index = (bits - 1) >> 5; index >= 0; index--) {
+    const sum = words[index]! + step;
+    words[index] = sum;
+    if (sum < 2 ** 32) return true;
+    step = 1;
+  }
+  return false;
 }

@@ -1,14 +1,14 @@
-// range-table.ts: coverings of both address spaces -> the v4* and v6* sections of a segment.
+// range-table.ts: the covering of an address space -> the v4* or v6* sections of a segment.
 //
-// in   RangeColumns whose values are below 2^31 (record numbers)
-// out  sections as docs/segment-format.md describes them; the reader is packages/engine/src/ranges.ts
+// in   the covering of one family, values below 2^31 (record numbers)
+// out  its sections as docs/segment-format.md describes them; the reader is packages/engine/src/ranges.ts
 
 import { DIRECTORY_ENTRIES, NODE_FLAG } from "@inkling/engine";
 import type { RangeColumns } from "./range-columns.ts";
 import type { SectionData } from "./segment-writer.ts";
 
-export function rangeSections(v4: RangeColumns, v6: RangeColumns): SectionData[] {
-  return [...sections4(v4), ...sections6(v6)];
+export function rangeSections(columns: RangeColumns): SectionData[] {
+  return columns.family === 4 ? sections4(columns) : sections6(columns);
 }
 
 function sections4({ starts, values, length }: RangeColumns): SectionData[] {

@@ -25,8 +25,11 @@ export function reputationSections(flags: FlagRanges): SectionData[] {
     }
     return out;
   };
-  const ranges = rangeSections(values(flags.v4), values(flags.v6));
-  return [...ranges, { name: "answers", data: records.section() }];
+  return [
+    ...rangeSections(values(flags.v4)),
+    ...rangeSections(values(flags.v6)),
+    { name: "answers", data: records.section() },
+  ];
 }
 
 /** The answer as it goes out (DESIGN.md section 4): exactly these members, in this order. */

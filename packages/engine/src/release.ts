@@ -48,6 +48,8 @@ export const release = z.object({
   format: z.literal(1),
   id: z.string().regex(/^[0-9a-f]{12}$/),
   created_at: time,
+  /** Digest of the program that made it: what another version made is read anew, not trusted. */
+  code: sha256,
   /** A segment that no loaded feed contributes to is absent. */
   segments: z.object({
     geo: segmentReport.optional(),
@@ -64,8 +66,7 @@ export type Release = z.infer<typeof release>;
 
 /** `releases/<name>.json` and the content of `current`. */
 export function releaseName(manifest: Release): string {
-  const stamp = manifest.created_at.replace(/\.\d+/, "").replace(/[-:]/g, "");
-  return `${stamp}-${manifest.id}`;
+  return `${manifest.created_at.replace(/[-:.]/g, "")}-${manifest.id}`;
 }
 
 /** Where things stand in the data folder (see docs/operations.md). */

@@ -15,6 +15,8 @@ export const SECTION_ENTRY_BYTES = 24;
 /** Sections start at multiples of this: a cache line, and enough for any typed view. */
 export const SECTION_ALIGN = 64;
 const MAX_SECTIONS = 32;
+/** Header bytes from here on are zeros. */
+const RESERVED_FROM = 36;
 
 /** What a segment answers; the number stands in the header. */
 export const SEGMENT_KINDS = { geo: 1, reputation: 2, email: 3 } as const;
@@ -129,6 +131,9 @@ export function openSegment(bytes: Uint8Array, kind: SegmentKind): SegmentFile {
   if (count > MAX_SECTIONS) throw new SegmentError("section count", `got ${count}, at most ${MAX_SECTIONS}`);
   const tableEnd = HEADER_BYTES + count * SECTION_ENTRY_BYTES;
   if (tableEnd > bytes.length) throw new SegmentError("section table", "runs past the end of the file");
+  for (let at = RESERVED_FROM; at < HEADER_BYTES; at++) {
+    if (bytes[at] !== 0) throw new SegmentError(`header, byte ${at}`, "is reserved and must be 0");
+  }
   const wantHeader = view.getUint32(32, true);
   const gotHeader = headerChecksum(bytes, tableEnd);
   if (gotHeader !== wantHeader) {

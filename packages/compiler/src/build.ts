@@ -1,0 +1,241 @@
+// build.ts: one build, from feeds to a published release.
+//
+// in   a BuildRequest, the clock, and where to tell what happens
+// out  "done": published, or found equal to what is there; refused feeds are in the release
+// err  throws when nothing was published: the folder cannot be written, another build is at work, a broken invariant
+//
+// feeds -> claims -> policy -> tables -> segment files -> (rename) -> manifest -> (rename) -> current
+
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  ANSWERS,
+  type Answer,
+  DATA_FOLDER,
+  EmailSegment,
+  IpSegment,
+  type Release,
+  type SegmentKind,
+  type SegmentReport,
+} from "@inkling/engine";
+import type { DomainClaims, NetworkClaims } from "./claims.ts";
+import { lockDataFolder, prepareDataFolder, publish, readCurrent, writeSegmentFile } from "./data-folder.ts";
+import { emailSections } from "./email-table.ts";
+import type { BuildEvent, BuildRequest } from "./events.ts";
+import type { Sets } from "./feed.ts";
+import { FEEDS } from "./feeds.ts";
+import { completePlace } from "./geo/complete-place.ts";
+import { encodePlace } from "./geo/encode-place.ts";
+import { geoTable } from "./geo-table.ts";
+import { codeDigest, inputsDigest } from "./inputs.ts";
+import { type LoadedFeed, loadFeed } from "./load.ts";
+import type { Place } from "./place.ts";
+import { judgeDomains } from "./policy/email.ts";
+import { GUARD_FILES, parseGuards } from "./policy/guards.ts";
+import { judgeNetworks } from "./policy/reputation.ts";
+import { reputationSections } from "./reputation-table.ts";
+import { type SectionData, segmentChunks } from "./segment-writer.ts";
+
+export interface BuildEffects {
+  readonly now: () => Date;
+  readonly emit: (event: BuildEvent) => void;
+}
+
+export interface Build {
+  readonly name: string;
+  readonly release: Release;
+  /** false when the current release has the same content already. */
+  readonly published: boolean;
+  /** Feeds of which a copy was refused, whether or not an older one is in use. */
+  readonly refused: readonly string[];
+}
+
+/** Which feeds a segment is made of: those that decide it, and those that only add to or correct it. */
+const PARTS: Readonly<
+  Record<SegmentKind, { readonly deciding: readonly Sets[]; readonly other: readonly Sets[] }>
+> = {
+  geo: { deciding: ["geolocation", "registered_country"], other: [] },
+  reputation: { deciding: ["is_abuser", "is_proxy", "is_tor_exit"], other: ["relay"] },
+  email: { deciding: ["disposable"], other: ["free", "relay"] },
+};
+
+export async function build(request: BuildRequest, effects: BuildEffects): Promise<Build> {
+  prepareDataFolder(request.dataDir);
+  const unlock = lockDataFolder(request.dataDir);
+  try {
+    return await buildLocked(request, effects);
+  } finally {
+    unlock();
+  }
+}
+
+async function buildLocked(request: BuildRequest, effects: BuildEffects): Promise<Build> {
+  const code = codeDigest();
+  const current = readCurrent(request.dataDir);
+  const before = current?.manifest;
+  const trusted = before?.code === code ? before : undefined;
+  const feeds = await loadFeeds(request, trusted, effects);
+  const makers: Record<SegmentKind, () => readonly SectionData[]> = {
+    geo: () => makeGeo(feeds, effects),
+    reputation: () => makeReputation(feeds),
+    email: () => makeEmail(feeds, effects),
+  };
+  const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
+  for (const kind of ["reputation", "email", "geo"] as const) {
+    const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
+    if (!parts.some((loaded) => isLoaded(loaded) && PARTS[kind].deciding.includes(loaded.feed.sets)))
+      continue;
+    const inputs = inputsDigest(
+      code,
+      kind,
+      parts.map((loaded) => loaded.report),
+    );
+    segments[kind] =
+      reusable(request.dataDir, before?.segments[kind], inputs) ??
+      writeSegment(request.dataDir, kind, makers[kind], parts, inputs, effects);
+  }
+  const manifest = describe(segments, feeds, code, effects.now());
+  const refused = feeds.filter((loaded) => loaded.refused).map(({ feed }) => feed.id);
+  if (current !== undefined && current.manifest.id === manifest.id) {
+    return { name: current.name, release: current.manifest, published: false, refused };
+  }
+  return { name: publish(request.dataDir, manifest), release: manifest, published: true, refused };
+}
+
+async function loadFeeds(
+  request: BuildRequest,
+  trusted: Release | undefined,
+  { now, emit }: BuildEffects,
+): Promise<LoadedFeed[]> {
+  const feeds: LoadedFeed[] = [];
+  for (const [index, feed] of FEEDS.entries()) {
+    emit({ type: "progress", step: "reading feeds", done: index, total: FEEDS.length });
+    const loaded = await loadFeed(feed, { ...request, now: now() }, trusted);
+    emit({ type: "feed", feed: loaded.report });
+    feeds.push(loaded);
+  }
+  emit({ type: "progress", step: "reading feeds", done: FEEDS.length, total: FEEDS.length });
+  return feeds;
+}
+
+function isLoaded({ report }: LoadedFeed): boolean {
+  return report.state === "loaded";
+}
+
+/** `relay` is said of networks and of domains: the format tells which segment it belongs to. */
+function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
+  const { deciding, other } = PARTS[kind];
+  if (feed.sets === "relay") return kind === (feed.format === "geofeed-csv" ? "reputation" : "email");
+  return deciding.includes(feed.sets) || other.includes(feed.sets);
+}
+
+/** The segment of the release before, when it was made from the same and is still there. */
+function reusable(
+  dataDir: string,
+  before: SegmentReport | undefined,
+  inputs: string,
+): SegmentReport | undefined {
+  if (before === undefined || before.inputs !== inputs) return undefined;
+  return existsSync(join(dataDir, DATA_FOLDER.segmentFile(before.sha256))) ? before : undefined;
+}
+
+function writeSegment(
+  dataDir: string,
+  kind: SegmentKind,
+  make: () => readonly SectionData[],
+  parts: readonly LoadedFeed[],
+  inputs: string,
+  { emit }: BuildEffects,
+): SegmentReport {
+  emit({ type: "progress", step: `building ${kind}`, done: 0 });
+  const meta = {
+    feeds: parts.filter(isLoaded).map(({ report }) => ({ id: report.id, sha256: report.sha256 })),
+  };
+  const written = writeSegmentFile(dataDir, segmentChunks(kind, make(), meta));
+  emit({ type: "progress", step: `verifying ${kind}`, done: 0 });
+  const bytes = Bun.mmap(join(dataDir, DATA_FOLDER.segmentFile(written.sha256)), { shared: false });
+  if (kind === "email") EmailSegment.open(bytes).verify();
+  else IpSegment.open(bytes, kind).verify();
+  return { ...written, inputs };
+}
+
+function makeGeo(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {
+  const contents = feeds.filter((loaded) => belongsTo("geo", loaded)).map((loaded) => loaded.content());
+  const places = contents.find((content) => content.places)?.places ?? { places: [], walk: () => {} };
+  const registered = contents.find((content) => content.registered)?.registered;
+  const table = geoTable(places, registered, {
+    complete: completePlace,
+    encode: answerFor,
+    progress: (done, total) => emit({ type: "progress", step: "building geo", done, total }),
+  });
+  emit({
+    type: "note",
+    text: `geolocation: ${table.ranges.v4} IPv4 and ${table.ranges.v6} IPv6 ranges, ${table.answers} different answers`,
+  });
+  return table.sections;
+}
+
+const NOTHING_KNOWN = encodePlace({ subdivisions: [] });
+
+/** An answer without a single leaf is no answer. */
+function answerFor(place: Place): string {
+  const answer = encodePlace(place);
+  return answer === NOTHING_KNOWN ? "" : answer;
+}
+
+function makeReputation(feeds: readonly LoadedFeed[]): readonly SectionData[] {
+  const claims = feeds.flatMap((loaded): NetworkClaims[] => {
+    const { networks } = belongsTo("reputation", loaded) ? loaded.content() : {};
+    return networks ? [networks] : [];
+  });
+  return reputationSections(judgeNetworks(claims, readGuards()));
+}
+
+function readGuards() {
+  const folder = join(import.meta.dir, "../data/guards");
+  return GUARD_FILES.flatMap((file) => parseGuards(readFileSync(join(folder, file), "utf8")));
+}
+
+function makeEmail(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {
+  const claims = feeds.flatMap((loaded): DomainClaims[] => {
+    const { domains } = belongsTo("email", loaded) ? loaded.content() : {};
+    return domains ? [domains] : [];
+  });
+  const { disposable, conflicts } = judgeDomains(claims);
+  for (const conflict of conflicts) emit({ type: "conflict", ...conflict });
+  return emailSections(disposable);
+}
+
+function describe(
+  segments: Release["segments"],
+  feeds: readonly LoadedFeed[],
+  code: string,
+  now: Date,
+): Release {
+  const reports = feeds.map((loaded) => loaded.report);
+  const content = [
+    ...Object.entries(segments).map(([kind, segment]) => `${kind}=${segment?.sha256}`),
+    ...reports.map(({ id, state, source, sha256 }) => `${id}=${state},${source},${sha256}`),
+  ];
+  return {
+    format: 1,
+    id: createHash("sha256").update(content.sort().join("\n")).digest("hex").slice(0, 12),
+    created_at: now.toISOString(),
+    code,
+    segments,
+    feeds: reports,
+    missing: ANSWERS.filter((answer) => !decidingFeeds(answer, feeds).some(isLoaded)),
+    partial: ANSWERS.flatMap((answer) => whyPartial(answer, decidingFeeds(answer, feeds))),
+  };
+}
+
+function decidingFeeds(answer: Answer, feeds: readonly LoadedFeed[]): LoadedFeed[] {
+  return feeds.filter(({ feed }) => feed.sets === answer);
+}
+
+function whyPartial(answer: Answer, feeds: readonly LoadedFeed[]): Release["partial"] {
+  const absent = feeds.filter((loaded) => !isLoaded(loaded)).map(({ feed }) => feed.id);
+  if (absent.length === 0 || absent.length === feeds.length) return [];
+  return [{ answer, why: `without ${absent.join(", ")}` }];
+}

@@ -1,0 +1,127 @@
+// Damage to a segment: what open refuses, what only verify sees, and what a look-up does all the same.
+
+import { describe, expect, test } from "bun:test";
+import { HEADER_BYTES, IpSegment, parseIp, parsePrefix, SegmentError } from "@inkling/engine";
+import { AnswerRecords } from "./answer-records.ts";
+import { cover } from "./range-columns.ts";
+import { rangeSections } from "./range-table.ts";
+import { writeSegment } from "./segment-writer.ts";
+
+const ADDRESSES = ["8.8.8.8", "8.8.4.255", "1.1.1.1", "2001:4860::1", "2001:4860:4860:0:ffff::1", "::2"].map(
+  (text) => parseIp(text)!,
+);
+
+function smallSegment(): Uint8Array {
+  const records = new AnswerRecords("");
+  const columns = (family: 4 | 6, rows: readonly (readonly [network: string, answer: string])[]) =>
+    cover(family, (add) => {
+      for (const [network, answer] of rows) {
+        const { address, bits } = parsePrefix(network)!;
+        const w = address.words;
+        add(w[0]!, w[1]!, w[2]!, w[3]!, bits, records.add(answer));
+      }
+    });
+  const v4 = columns(4, [
+    ["8.8.4.0/24", '{"a":1}'],
+    ["8.8.8.0/23", '{"a":2}'],
+  ]);
+  const v6 = columns(6, [
+    ["2001:4860::/32", '{"a":3}'],
+    ["2a00:1450:4001:800::/56", '{"a":1}'],
+    ["2a00:1450:4001:900::1/128", '{"a":4}'],
+  ]);
+  const sections = [...rangeSections(v4), ...rangeSections(v6)];
+  return writeSegment("geo", [...sections, { name: "answers", data: records.section() }], { feeds: [] });
+}
+
+const good = smallSegment();
+const copy = () => new Uint8Array(good);
+const verify = (bytes: Uint8Array) => IpSegment.open(bytes, "geo").verify();
+
+/** A small generator (mulberry32), so that a failure can be run again. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+describe("a segment", () => {
+  test("verifies, and the same input gives the same bytes", () => {
+    verify(good);
+    expect(Buffer.compare(good, smallSegment())).toBe(0);
+  });
+
+  test("answers as it was told", () => {
+    const segment = IpSegment.open(good, "geo");
+    const answers = ADDRESSES.map((address) => {
+      const bytes = segment.lookup(address);
+      return bytes && new TextDecoder().decode(bytes);
+    });
+    expect(answers).toEqual(['{"a":2}', '{"a":1}', undefined, '{"a":3}', '{"a":3}', undefined]);
+  });
+
+  const refusedAtOpen: readonly (readonly [
+    name: string,
+    place: RegExp,
+    damage: (bytes: Uint8Array) => Uint8Array,
+  ])[] = [
+    ["empty", /^header: needs 64 bytes, the file has 0/, () => new Uint8Array(0)],
+    ["a web page", /^magic/, () => new TextEncoder().encode("<!doctype html>".padEnd(100))],
+    ["of another version", /^version: got 2, this engine reads 1/, (bytes) => bytes.fill(2, 8, 9)],
+    ["of another kind", /^kind: got 2, want 1 \(geo\)/, (bytes) => bytes.fill(2, 12, 13)],
+    ["cut short by a byte", /^file length/, (bytes) => bytes.slice(0, -1)],
+    ["cut short in its table", /^file length/, (bytes) => bytes.slice(0, 100)],
+    ["with a byte more", /^file length/, (bytes) => Uint8Array.from([...bytes, 0])],
+    ["with a thousand sections", /^section count/, (bytes) => bytes.fill(255, 24, 25)],
+    [
+      "with a section moved",
+      /^header checksum/,
+      (bytes) => bytes.fill(64, HEADER_BYTES + 32, HEADER_BYTES + 33),
+    ],
+    ["with something in a reserved byte", /^header, byte 63/, (bytes) => bytes.fill(1, 63, 64)],
+  ];
+  for (const [name, place, damage] of refusedAtOpen) {
+    test(`${name} is refused when it is opened`, () => {
+      const open = () => IpSegment.open(damage(copy()), "geo");
+      expect(open).toThrow(SegmentError);
+      expect(open).toThrow(place);
+    });
+  }
+
+  test("with any bit flipped is refused by verify, and a look-up in it neither throws nor hangs", () => {
+    const random = randomOf(20_261_120);
+    let opened = 0;
+    for (let round = 0; round < 400; round++) {
+      const bytes = copy();
+      const at = Math.floor(random() * bytes.length);
+      bytes[at]! ^= 1 << Math.floor(random() * 8);
+      expect(() => verify(bytes), `bit of byte ${at}`).toThrow(SegmentError);
+      try {
+        const segment = IpSegment.open(bytes, "geo");
+        for (const address of ADDRESSES) segment.lookup(address);
+        opened++;
+      } catch (error) {
+        expect(error).toBeInstanceOf(SegmentError);
+      }
+    }
+    expect(opened).toBeGreaterThan(200);
+  });
+
+  test("filled with rubbish after its table still ends every look-up", () => {
+    const random = randomOf(1);
+    for (let round = 0; round < 50; round++) {
+      const bytes = copy();
+      for (let at = 512; at < bytes.length; at++) bytes[at] = random() * 256;
+      try {
+        const segment = IpSegment.open(bytes, "geo");
+        for (const address of ADDRESSES) segment.lookup(address);
+      } catch (error) {
+        expect(error).toBeInstanceOf(SegmentError);
+      }
+    }
+  });
+});
