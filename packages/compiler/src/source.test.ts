@@ -128,6 +128,13 @@ describe("order of preference", () => {
     ]);
     expect(publisher.requests.length).toBe(asked);
   });
+  test("a mirror without the file is told apart from one whose file cannot be used", async () => {
+    expect((await collect(feed(), { mirror }))[0]).toMatchObject({ source: "mirror", absent: true });
+    expect((await collect(feed(), { mirror: publisher.base }))[0]).toMatchObject({ absent: true });
+    writeFileSync(join(mirror, "test-feed.txt"), "1".repeat(1_001));
+    expect((await collect(feed(), { mirror }))[0]).not.toHaveProperty("absent");
+    expect((await collect(feed(), { mirror: join(root, "gone") }))[0]).not.toHaveProperty("absent");
+  });
   test("our own file comes last, and a mirror need not have it", async () => {
     const row = FEEDS.find((entry) => entry.id === "tor-exit-networks")!;
     expect((await collect(row, { mirror, fetch: true })).map(({ source }) => source)).toEqual(["own"]);

@@ -11,13 +11,13 @@
 // err  what node:fs throws when the data folder cannot be written; everything else is a NoCopy
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import manifest from "../package.json" with { type: "json" };
 import { EXTENSIONS, type Feed, FeedError, type Seed } from "./feed.ts";
 import {
   type Candidate,
+  type CopyFile,
   type FeedCopy,
   loadStable,
   measure,
@@ -71,7 +71,8 @@ async function* fromMirror(feed: Feed, mirror: string, options: SourceOptions): 
     const base = mirror.replace(/\/+$/, "");
     const url = `${base}/${feed.id}.${EXTENSIONS[feed.format]}`;
     for await (const candidate of fetchFrom(feed, url, "mirror", options)) {
-      if (feed.own === undefined || !isNotFound(candidate)) yield candidate;
+      if (!isNotFound(candidate)) yield candidate;
+      else if (feed.own === undefined) yield { ...candidate, absent: true };
     }
     return;
   }
@@ -169,12 +170,11 @@ function installedFolder(name: string): string {
 }
 
 async function readOwn(feed: Feed, own: string): Promise<FeedCopy> {
-  const path = join(PACKAGE, own);
-  const bytes = await readFile(path);
-  return { source: "own", format: feed.format, licence: feed.licence, ...measure([{ path, bytes }]) };
+  const file = await load(join(PACKAGE, own));
+  return { source: "own", format: feed.format, licence: feed.licence, ...measure([file]) };
 }
 
-async function load(path: string) {
+async function load(path: string): Promise<CopyFile> {
   try {
     return await loadStable(path);
   } catch (error) {
