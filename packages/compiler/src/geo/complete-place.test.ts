@@ -132,7 +132,7 @@ describe("what follows from a source's statements", () => {
       continentCode: "AF",
       continentName: "Afrika",
       countryCode: "AT",
-      countryName: "Oesterreich",
+      countryName: "Oesterreich ", // cleaned when it is written out
       latitude: 1,
       longitude: 2,
       timeZone: "Europe/Berlin",

@@ -3,7 +3,7 @@
 // in   a place as a source describes it
 // out  the same with continent, country names, subdivision codes and names, and time zone where they follow
 // err  none thrown; what does not follow stays absent, what the source says is never changed
-// cost about 1 µs a place
+// cost 0.6 µs a place of DB-IP City, time zone included
 
 import type { Place, Subdivision } from "../place.ts";
 import { type Coordinates, knownCoordinates } from "./coordinates.ts";

@@ -24,6 +24,7 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 const CONTINENTS: Readonly<Record<string, string>> = {
+  CX: "OC", // as in MaxMind's data, like Norfolk Island
   RU: "EU", // as in UN M49 and in MaxMind's data
 };
 
