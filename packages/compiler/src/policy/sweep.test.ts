@@ -1,0 +1,85 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { type Interval, sweep } from "./sweep.ts";
+
+const LIMIT = 32;
+const SOURCES = 3;
+
+/** What covers each place of a space of 32 places, by walking the pieces. */
+function bySweep(intervals: readonly Interval<number>[]): string[] {
+  const starts: number[] = [];
+  const pieces: string[] = [];
+  sweep(0, LIMIT, intervals, SOURCES, (start, covers) => {
+    starts.push(start);
+    pieces.push(covers.join());
+  });
+  expect(starts).toEqual([...new Set(starts)].sort((a, b) => a - b));
+  return Array.from({ length: LIMIT }, (_, at) => pieces[starts.findLastIndex((start) => start <= at)]!);
+}
+
+/** The same by asking every interval for every place. */
+function byCounting(intervals: readonly Interval<number>[]): string[] {
+  return Array.from({ length: LIMIT }, (_, at) => {
+    const covers = Array.from({ length: SOURCES }, () => 0);
+    for (const { start, end, source } of intervals) if (start <= at && at < end) covers[source]!++;
+    return covers.join();
+  });
+}
+
+describe("sweep", () => {
+  const rows: { name: string; intervals: Interval<number>[] }[] = [
+    { name: "nothing at all", intervals: [] },
+    { name: "the whole space", intervals: [{ start: 0, end: LIMIT, source: 1 }] },
+    { name: "the last place", intervals: [{ start: LIMIT - 1, end: LIMIT, source: 0 }] },
+    {
+      name: "one inside the other",
+      intervals: [
+        { start: 0, end: 8, source: 0 },
+        { start: 2, end: 4, source: 0 },
+      ],
+    },
+    {
+      name: "side by side",
+      intervals: [
+        { start: 4, end: 8, source: 0 },
+        { start: 8, end: 9, source: 0 },
+      ],
+    },
+    {
+      name: "the same twice",
+      intervals: [
+        { start: 4, end: 8, source: 2 },
+        { start: 4, end: 8, source: 2 },
+      ],
+    },
+  ];
+  for (const { name, intervals } of rows)
+    test(name, () => expect(bySweep(intervals)).toEqual(byCounting(intervals)));
+
+  test("random intervals, against counting at every place", () => {
+    const interval = fc
+      .tuple(fc.nat(LIMIT - 1), fc.integer({ min: 1, max: LIMIT }), fc.nat(SOURCES - 1))
+      .map(([start, size, source]) => ({ start, end: Math.min(LIMIT, start + size), source }));
+    let overlapping = 0;
+    fc.assert(
+      fc.property(fc.array(interval, { maxLength: 12 }), (intervals) => {
+        const expected = byCounting(intervals);
+        if (expected.some((covers) => /[2-9]/.test(covers))) overlapping++;
+        expect(bySweep(intervals)).toEqual(expected);
+      }),
+      { numRuns: 500 },
+    );
+    expect(overlapping).toBeGreaterThan(200);
+  });
+
+  test("bigint keys", () => {
+    const seen: [bigint, number][] = [];
+    sweep(0n, 1n << 128n, [{ start: 5n << 100n, end: 1n << 128n, source: 0 }], 1, (start, covers) => {
+      seen.push([start, covers[0]!]);
+    });
+    expect(seen).toEqual([
+      [0n, 0],
+      [5n << 100n, 1],
+    ]);
+  });
+});
