@@ -1,6 +1,6 @@
 // answer.ts: look-ups in this process, with the release in use; no HTTP, no key.
 //
-// in   a release; then one value at a time
+// in   a release, and one value
 // out  the body that the API would answer with
 // err  CliError for whatever the API would refuse or not find, with the API's code for it
 
@@ -8,17 +8,15 @@ import { parseIp, unwrapIpv4 } from "@inkling/engine";
 import { type LoadedRelease, lookUpAddress, lookUpEmail, type Scope } from "@inkling/server";
 import { CliError, EXIT } from "./errors.ts";
 
+/** Answers with what there is; the caller tells what is missing. */
+const MODE = "up";
+
 const decoder = new TextDecoder();
 
 /** The body for `value`. @throws CliError for whatever the API would not answer with 200 */
 export function answer(release: LoadedRelease, lookup: Scope, value: string): string {
-  if (release[lookup === "geolocate" ? "geo" : lookup] === undefined) {
-    throw new CliError(
-      `release ${release.name} has no data for ${lookup} (DATA_NOT_LOADED)`,
-      "`inkling data status` says why; `inkling data update` makes a new release",
-    );
-  }
-  const outcome = lookup === "email" ? lookUpEmail(value, release) : answerAddress(release, lookup, value);
+  const outcome =
+    lookup === "email" ? lookUpEmail(value, release, MODE) : answerAddress(release, lookup, value);
   if (outcome instanceof Uint8Array) return decoder.decode(outcome);
   const [line, ...more] = outcome.detail.split(/(?<=[.:]) /);
   const exitCode = outcome.status === 400 ? EXIT.usage : EXIT.error;
@@ -36,5 +34,5 @@ function answerAddress(release: LoadedRelease, lookup: "geolocate" | "reputation
     );
   }
   unwrapIpv4(address);
-  return lookUpAddress(lookup, { address, isCaller: false }, release);
+  return lookUpAddress(lookup, { address, isCaller: false }, release, MODE);
 }

@@ -41,6 +41,7 @@ const SYSTEM: Readonly<Record<string, (what: string) => [message: string, hint: 
   EPERM: (what) => [`${what}: not permitted`, "run as a user who may, or choose another: --data-dir FOLDER"],
   EROFS: (what) => [`${what} is on a read-only file system`, "choose a writable folder: --data-dir FOLDER"],
   ENOSPC: (what) => [`${what}: no space left on the disk`, "free some space; a build needs about 1 GB"],
+  EEXIST: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
   ENOTDIR: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
   ENOENT: (what) => [
     `${what} does not exist`,

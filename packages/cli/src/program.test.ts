@@ -1,0 +1,272 @@
+// The command as users meet it: the real process, its two streams and its exit code.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { CliError } from "./errors.ts";
+import { describeError, run } from "./program.ts";
+import { makeStyle } from "./terminal.ts";
+
+const BIN = resolve(import.meta.dir, "../bin/inkling.mjs");
+const temp = mkdtempSync(join(tmpdir(), "inkling-program-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+
+interface Ran {
+  readonly out: string;
+  readonly err: string;
+  readonly code: number;
+}
+
+/** The command in this process: the same but for main.ts, and twenty times as fast. */
+async function inkling(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  let out = "";
+  let err = "";
+  const code = await run(args, {
+    terminal: {
+      out: (text) => {
+        out += `${text}\n`;
+      },
+      err: (text) => {
+        err += text;
+      },
+      live: false,
+      columns: 80,
+      style: makeStyle(false),
+    },
+    env,
+    cwd: temp,
+    version: "1.2.3",
+    stopper: { signal: new AbortController().signal, release: () => {} },
+    ending: { exitCode: 0 },
+  });
+  return { out, err, code };
+}
+
+const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
+
+/** The command as a process of its own, as npm runs it. */
+async function spawned(
+  command: readonly string[],
+  extra: Record<string, string> = {},
+  cwd = temp,
+): Promise<Ran> {
+  const child = Bun.spawn([...command], {
+    cwd,
+    env: { ...env, ...extra },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  return { out, err, code };
+}
+
+const COMMANDS = [
+  [],
+  ["up"],
+  ["serve"],
+  ["data"],
+  ["data", "update"],
+  ["data", "status"],
+  ["data", "verify"],
+  ["data", "rollback"],
+  ["keys"],
+  ["keys", "create"],
+  ["keys", "list"],
+  ["keys", "revoke"],
+  ["keys", "rotate"],
+  ["lookup"],
+  ["lookup", "geolocate"],
+  ["lookup", "reputation"],
+  ["lookup", "email"],
+  ["config"],
+  ["doctor"],
+];
+
+describe("help", () => {
+  test.each(COMMANDS.map((path) => [path] as const))("%p --help", async (path) => {
+    const { out, err, code } = await inkling([...path, "--help"]);
+    expect([err, code]).toEqual(["", 0]);
+    expect(out).toStartWith(`Usage: inkling${path.map((word) => ` ${word}`).join("")} `);
+    const isGroup = ["data", "keys", "lookup"].includes(path.join(" "));
+    if (!isGroup) expect(out).toContain("Examples:\n");
+  });
+});
+
+describe("errors: one line, a hint, the exit code", () => {
+  writeFileSync(join(temp, "a-file"), "");
+  const rows: [line: string, code: number, err: RegExp][] = [
+    [
+      "up --prot 1",
+      2,
+      /^inkling: unknown option '--prot'\nhint: did you mean --port\? `inkling up --help` .*\n$/,
+    ],
+    ["dta", 2, /^inkling: unknown command 'dta'\nhint: did you mean data\? .*\n$/],
+    [
+      "lookup email",
+      2,
+      /^inkling: missing required argument 'email'\nhint: `inkling lookup email --help` .*\n$/,
+    ],
+    ["lookup email a b", 2, /^inkling: too many arguments.*\nhint: .*\n$/],
+    ["keys revoke", 2, /^inkling: missing required argument 'id'\nhint: .*\n$/],
+    [
+      "keys revoke key_x",
+      1,
+      /^inkling: there is no key key_x that is in force\nhint: `inkling keys list` .*\n$/,
+    ],
+    ["keys create --rate x", 2, /^inkling: no key can be made like that: --rate: .*\nhint: .*\n$/],
+    ["keys create --expires 2001-01-01", 2, /^inkling: .*--expires: is in the past\nhint: .*\n$/],
+    ["keys rotate key_x --overlap soon", 2, /^inkling: --overlap must be .*"soon"\nhint: for example .*\n$/],
+    ["serve", 1, /^inkling: there is no release in .*\/data\nhint: make one with `inkling data update`\n$/],
+    ["data status", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
+    ["data verify", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
+    ["data rollback", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
+    ["lookup geolocate 1.1.1.1", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
+    [
+      "data update --mirror nowhere",
+      1,
+      /^inkling: the mirror .*\/nowhere does not exist\nhint: INKLING_MIRROR .*\n$/,
+    ],
+    [
+      "data update --data-dir a-file/x",
+      1,
+      /^inkling: the data folder .*\/a-file\/x is not a folder\nhint: .*\n$/,
+    ],
+    ["up --data-dir a-file", 1, /^inkling: the data folder .*\/a-file is not a folder\nhint: .*\n$/],
+    ["up --config nowhere.toml", 2, /^Cannot start:\n {2}.*nowhere\.toml cannot be read: .*\nhint: .*\n$/],
+    [
+      "up --port 0 --rate no",
+      2,
+      /^Cannot start:\n {2}--port must be .*"0"\n {2}--rate must be .*"no"\nhint: .*\n$/,
+    ],
+  ];
+  test.each(rows)("%s", async (line, code, err) => {
+    const ran = await inkling(line.split(" "));
+    expect(ran.err).toMatch(err);
+    expect([ran.out, ran.code]).toEqual(["", code]);
+  });
+
+  test("a group without a command shows its help, as an error", async () => {
+    const { out, err, code } = await inkling(["data"]);
+    expect([out, code]).toEqual(["", 2]);
+    expect(err).toStartWith("Usage: inkling data ");
+  });
+
+  test.each(["port", "admin-port"])("a %s in use, before anything takes long", async (flag) => {
+    const other = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+    const { err, code } = await inkling(["up", `--${flag}`, String(other.port), "--offline"]);
+    other.stop(true);
+    expect(err).toMatch(
+      new RegExp(`^inkling: .*port ${other.port} on 127.0.0.1 is in use .*\\nhint: .*\\n$`),
+    );
+    expect(code).toBe(1);
+  });
+
+  test("a misspelt variable is a warning", async () => {
+    const { err, code } = await inkling(["config"], { INKLING_PROT: "1" });
+    expect(err).toBe("warning: INKLING_PROT is no setting; did you mean INKLING_PORT?\n");
+    expect(code).toBe(0);
+  });
+
+  test("a fault of ours shows its stack and asks for a report", () => {
+    const style = makeStyle(false);
+    expect(describeError(new TypeError("x is undefined"), style)).toMatch(
+      /TypeError: x[\s\S]* at [\s\S]*\nhint: .*report/,
+    );
+    expect(describeError(new CliError("m", "h"), style)).toBe("inkling: m\nhint: h\n");
+    const denied = Object.assign(new Error("EACCES"), { code: "EACCES", path: "/x" });
+    expect(describeError(denied, style)).toMatch(/^inkling: \/x: permission denied\nhint: .*\n$/);
+  });
+});
+
+describe("output for programs", () => {
+  test("config --json: values, origins, secrets masked", async () => {
+    const extra = { INKLING_PORT: "9000", INKLING_DATABASE_URL: "postgres://u:secret@h/d" };
+    const { out, code } = await inkling(["config", "--json", "--rate", "5"], extra);
+    expect(out).not.toContain("secret");
+    const { settings } = JSON.parse(out);
+    expect(settings.port).toEqual({ value: 9000, from: "environment", variable: "INKLING_PORT" });
+    expect(settings.rate).toEqual({ value: 5, from: "flag", variable: "INKLING_RATE" });
+    expect(settings.database_url.value).toBe("postgres://u:***@h/d");
+    expect(code).toBe(0);
+  });
+
+  test("keys: the key alone on standard output; made, listed, rotated, revoked", async () => {
+    const data = ["--data-dir", "keys-data"];
+    const made = await inkling(["keys", "create", "--name", "shop", "--scopes", "email,geolocate", ...data]);
+    expect(made.out).toMatch(/^ink_live_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}\n$/);
+    expect(made.err).toMatch(/^Made live key key_\w{16} "shop"\. It is shown this once/);
+    const list = async () => JSON.parse((await inkling(["keys", "list", "--json", ...data])).out);
+    const [key] = await list();
+    expect(key).toMatchObject({ name: "shop", mode: "live", state: "live", scopes: ["geolocate", "email"] });
+    expect(JSON.stringify(key)).not.toContain(made.out.trim());
+    const rotated = await inkling(["keys", "rotate", key.id, "--overlap", "0s", "--json", ...data]);
+    expect(JSON.parse(rotated.out).token).toMatch(/^ink_live_/);
+    expect(JSON.parse(rotated.out).token).not.toBe(made.out.trim());
+    const revoked = await inkling(["keys", "revoke", key.id, ...data]);
+    expect(revoked.out).toBe(`Revoked live key ${key.id} "shop".\n`);
+    expect((await list())[0].state).toBe("revoked");
+    const sandbox = await inkling(["keys", "create", "--sandbox", "--json", ...data]);
+    expect(JSON.parse(sandbox.out)).toMatchObject({ mode: "test", state: "sandbox", name: "unnamed" });
+    const table = await inkling(["keys", "list", ...data]);
+    expect(table.out.split("\n")[0]).toMatch(/^ID +KEY +NAME +STATE/);
+  });
+
+  test("doctor --json finds what an empty folder lacks", async () => {
+    const { out, code } = await inkling(["doctor", "--json", "--data-dir", "none"]);
+    const { ok, checks } = JSON.parse(out);
+    const states = Object.fromEntries(
+      checks.map((one: { check: string; state: string }) => [one.check, one.state]),
+    );
+    expect([ok, code]).toEqual([false, 1]);
+    expect(states).toMatchObject({
+      settings: "ok",
+      clock: "ok",
+      mirror: "ok",
+      release: "problem",
+      database: "note",
+    });
+    for (const { state, fix } of checks) expect(fix === undefined).toBe(state === "ok");
+  });
+
+  test("doctor reports wrong settings as a finding", async () => {
+    const { out, code } = await inkling(["doctor", "--port", "0"]);
+    expect(out).toMatch(/^problem {2}settings: --port must be .*\n {9}-> /);
+    expect(code).toBe(1);
+  });
+});
+
+describe("as a process", () => {
+  test("an error goes to standard error, with its exit code", async () => {
+    expect(await spawned(["node", BIN, "serve"])).toEqual({
+      out: "",
+      err: `inkling: there is no release in ${temp}/data\nhint: make one with \`inkling data update\`\n`,
+      code: 1,
+    });
+    expect((await spawned(["node", BIN, "--nonsense"])).code).toBe(2);
+  });
+
+  test("--version", async () => {
+    expect(await spawned(["node", BIN, "--version"])).toEqual({ out: "0.1.0\n", err: "", code: 0 });
+  });
+
+  test("a .env file sets nothing", async () => {
+    const folder = join(temp, "with-env");
+    mkdirSync(folder);
+    writeFileSync(join(folder, ".env"), "INKLING_PORT=9999\n");
+    const { out } = await spawned(["node", BIN, "config", "--json"], {}, folder);
+    expect(JSON.parse(out).settings.port.value).toBe(8080);
+  });
+
+  test("no colour where it is no terminal, whatever the environment says", async () => {
+    const { out, err } = await spawned(["node", BIN, "doctor"], { FORCE_COLOR: "1" });
+    expect(out).toContain("settings: all can be used");
+    expect(out + err).not.toContain("\x1b");
+  });
+
+  test("a reader that goes away ends it quietly", async () => {
+    const command = `node ${BIN} config --example | head -c 1; echo " \${PIPESTATUS[0]}"`;
+    expect(await spawned(["bash", "-c", command])).toEqual({ out: "# 0\n", err: "", code: 0 });
+  });
+});
