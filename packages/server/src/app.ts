@@ -1,0 +1,328 @@
+// app.ts: the HTTP API as a function: a request in, a response out. Knows no socket.
+//
+// in   a Request, and the address at the other end of its connection
+// out  a Response; a problem document for everything that is wrong with the request
+// err  none: what nobody expected becomes 500 without words, and its stack goes to the log
+//
+// Order: path, method, key, allowed network, scope, rate, quota; only then the value. A request takes the current
+// release once, so no answer mixes two.
+
+import type { IpAddress, Prefix } from "@inkling/engine";
+import { bearerToken } from "./authorization.ts";
+import type { Buckets, Decision } from "./bucket.ts";
+import { callerAddress } from "./client-address.ts";
+import type { Audience, Counts } from "./counts.ts";
+import { isSourceAllowed, type Key, type Scope } from "./key.ts";
+import type { Keyring } from "./keyring.ts";
+import type { Log } from "./log.ts";
+import { callerEtag, lookUpAddress, lookUpEmail, type Mode, type Outcome, readSubject } from "./lookups.ts";
+import type { LoadedRelease } from "./open-release.ts";
+import { PROBLEMS, type Problem, problem, problemBody } from "./problems.ts";
+import { rateLeft, ratePolicy, secondsToMidnight } from "./rate-headers.ts";
+import { decodeSegment, hasParameters, pathEnd, targetOf } from "./request-target.ts";
+import { findRoute, NO_ROUTE, type Route } from "./routes.ts";
+import { SANDBOX_ME, SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "./sandbox.ts";
+import type { StatusSource } from "./status.ts";
+import { readiness, statusDocument } from "./status.ts";
+
+/** Tells who is at the other end; a Bun server is one. */
+export interface Peers {
+  requestIP(request: Request): { readonly address: string } | null;
+}
+
+/** What the app needs of the usage recorder. */
+export interface UsageCounter {
+  record(keyId: string, lookup: Scope, now: number): void;
+  countToday(keyId: string, now: number): number;
+}
+
+export interface AppOptions extends StatusSource {
+  readonly mode: Mode;
+  readonly releases: StatusSource["releases"];
+  readonly keyring: Pick<Keyring, "authenticate" | "state">;
+  readonly buckets: Pick<Buckets, "take">;
+  readonly usage: UsageCounter;
+  readonly trustedProxies: readonly Prefix[];
+  readonly counts: Counts;
+  readonly log: Log;
+  /** Epoch ms. */
+  readonly now: () => number;
+  /** Milliseconds of a clock that only goes on. */
+  readonly elapsed: () => number;
+  readonly newRequestId: () => string;
+}
+
+const JSON_TYPE = "application/json";
+const PROBLEM_TYPE = "application/problem+json";
+const IP_CACHE = "private, max-age=300";
+const NO_STORE = "no-store";
+const NO_RELEASE_VERSION = "none";
+const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
+/** Longest declared body of a request whose method takes none; larger ones are 413 before 405. */
+const MAX_BODY_BYTES = 8 * 1024;
+
+type Headers = Record<string, string>;
+
+/** What is known of one request while it is answered. */
+class Exchange {
+  readonly request: Request;
+  readonly peers: Peers;
+  readonly id: string;
+  readonly now: number;
+  readonly release: LoadedRelease | undefined;
+  key: Key | undefined;
+  rate: Decision | undefined;
+  isLookup = false;
+
+  constructor(request: Request, peers: Peers, id: string, now: number, release: LoadedRelease | undefined) {
+    this.request = request;
+    this.peers = peers;
+    this.id = id;
+    this.now = now;
+    this.release = release;
+  }
+
+  get audience(): Audience {
+    return this.key === undefined ? "none" : this.key.mode;
+  }
+}
+
+export class App {
+  private readonly options: AppOptions;
+
+  constructor(options: AppOptions) {
+    this.options = options;
+  }
+
+  handle(request: Request, peers: Peers): Response {
+    const { options } = this;
+    const started = options.elapsed();
+    const exchange = new Exchange(
+      request,
+      peers,
+      options.newRequestId(),
+      options.now(),
+      options.releases.current,
+    );
+    const target = targetOf(request.url);
+    const end = pathEnd(target);
+    const route = findRoute(end === target.length ? target : target.slice(0, end));
+    let response: Response;
+    try {
+      response =
+        route === undefined
+          ? this.refuse(exchange, problem("PATH_NOT_FOUND"))
+          : this.answer(exchange, route, target, end);
+    } catch (error) {
+      response = this.crashed(exchange, route, error, target.slice(route?.prefix?.length ?? 0));
+    }
+    const ms = options.elapsed() - started;
+    const { status } = response;
+    options.counts.answered((route ?? NO_ROUTE).index, status, exchange.audience, ms);
+    if (options.log.hasAccess) {
+      options.log.access({
+        method: request.method,
+        route: (route ?? NO_ROUTE).template,
+        status,
+        ms,
+        keyId: exchange.key?.id,
+        requestId: exchange.id,
+      });
+    }
+    return response;
+  }
+
+  private answer(exchange: Exchange, route: Route, target: string, end: number): Response {
+    const { method } = exchange.request;
+    if (method !== "GET" && method !== "HEAD") return this.refuse(exchange, methodProblem(exchange.request));
+    switch (route.handler) {
+      case "healthz":
+        return this.json(exchange, 200, { status: "alive" });
+      case "readyz":
+        return this.ready(exchange);
+      case "status":
+        return this.status(exchange, target);
+      default:
+        return this.lookUp(exchange, route.handler, target, target.slice(route.prefix!.length, end));
+    }
+  }
+
+  private ready(exchange: Exchange): Response {
+    const reasons = readiness(this.options);
+    return reasons.length === 0
+      ? this.json(exchange, 200, { status: "ready" })
+      : this.json(exchange, 503, { status: "not ready", reasons });
+  }
+
+  private status(exchange: Exchange, target: string): Response {
+    const refusal =
+      this.admit(exchange) ?? (hasParameters(target) ? problem("PARAMETER_INVALID") : undefined);
+    if (refusal !== undefined) return this.refuse(exchange, refusal);
+    return this.json(exchange, 200, statusDocument(this.options, exchange.now));
+  }
+
+  private lookUp(exchange: Exchange, lookup: Scope, target: string, segment: string): Response {
+    const refusal =
+      this.admit(exchange, lookup) ?? (hasParameters(target) ? problem("PARAMETER_INVALID") : undefined);
+    if (refusal !== undefined) return this.refuse(exchange, refusal);
+    const response =
+      lookup === "email" ? this.email(exchange, segment) : this.address(exchange, lookup, segment);
+    // What was refused as bad input is not a look-up that somebody is charged for.
+    if (exchange.isLookup) this.options.usage.record(exchange.key!.id, lookup, exchange.now);
+    return response;
+  }
+
+  /** Finds the key, and asks whether it may do this now. */
+  private admit(exchange: Exchange, scope?: Scope): Problem | undefined {
+    const { options } = this;
+    const { request, now } = exchange;
+    const token = bearerToken(request.headers.get("authorization"));
+    if (token === undefined) return problem("KEY_MISSING");
+    const result = options.keyring.authenticate(token, now);
+    if (!result.ok) return problem(result.code);
+    const { key } = result;
+    exchange.key = key;
+    if (key.networks.length > 0) {
+      const caller = this.callerOf(exchange);
+      if (caller === undefined || !isSourceAllowed(key, caller)) {
+        exchange.rate = options.buckets.take(key, now, 0); // a stolen key must not use up its owner's rate
+        return problem("SOURCE_NOT_ALLOWED");
+      }
+    }
+    exchange.rate = options.buckets.take(key, now);
+    if (scope !== undefined && !key.scopes.includes(scope)) return scopeProblem(scope);
+    if (!exchange.rate.allowed) {
+      return problem("RATE_LIMITED", undefined, { "Retry-After": String(exchange.rate.retryAfterSeconds) });
+    }
+    if (
+      scope !== undefined &&
+      key.quota !== undefined &&
+      options.usage.countToday(key.id, now) >= key.quota
+    ) {
+      return problem("QUOTA_EXCEEDED", undefined, { "Retry-After": String(secondsToMidnight(now)) });
+    }
+    return undefined;
+  }
+
+  private callerOf(exchange: Exchange): IpAddress | undefined {
+    const { request, peers } = exchange;
+    const { trustedProxies } = this.options;
+    const forwardedFor = trustedProxies.length === 0 ? null : request.headers.get("x-forwarded-for");
+    return callerAddress(peers.requestIP(request)?.address, forwardedFor, trustedProxies);
+  }
+
+  private address(exchange: Exchange, lookup: "geolocate" | "reputation", segment: string): Response {
+    const isSandbox = exchange.key!.mode === "test";
+    const subject = readSubject(isSandbox && segment === "me" ? SANDBOX_ME : segment, () =>
+      this.callerOf(exchange),
+    );
+    if ("code" in subject) return this.refuse(exchange, subject);
+    const { release } = exchange;
+    const outcome = isSandbox
+      ? sandboxAddress(lookup, subject.address)
+      : lookUpAddress(lookup, subject, release, this.options.mode);
+    if (!(outcome instanceof Uint8Array)) return this.lookupProblem(exchange, outcome);
+    const etag = isSandbox
+      ? SANDBOX_ETAG
+      : subject.isCaller
+        ? callerEtag(release!, subject.address)
+        : release!.etag;
+    exchange.isLookup = true;
+    const headers = this.headers(exchange, JSON_TYPE, IP_CACHE);
+    headers.ETag = etag;
+    headers.Vary = "Authorization";
+    this.tellState(exchange, lookup, headers);
+    const condition = exchange.request.headers.get("if-none-match");
+    if (condition !== null && matchesEtag(condition, etag)) {
+      delete headers["Content-Type"];
+      return new Response(null, { status: 304, headers });
+    }
+    return new Response(outcome as Uint8Array<ArrayBuffer>, { headers });
+  }
+
+  private email(exchange: Exchange, segment: string): Response {
+    const text = decodeSegment(segment);
+    if (text === undefined) return this.refuse(exchange, problem("PATH_INVALID"));
+    const outcome: Outcome =
+      exchange.key!.mode === "test"
+        ? sandboxEmail(text)
+        : lookUpEmail(text, exchange.release, this.options.mode);
+    if (!(outcome instanceof Uint8Array)) return this.lookupProblem(exchange, outcome);
+    exchange.isLookup = true;
+    const headers = this.headers(exchange, JSON_TYPE, NO_STORE);
+    this.tellState(exchange, "email", headers);
+    return new Response(outcome as Uint8Array<ArrayBuffer>, { headers });
+  }
+
+  private tellState(exchange: Exchange, lookup: Scope, headers: Headers): void {
+    const state = exchange.key!.mode === "test" ? undefined : exchange.release!.states[lookup].header;
+    if (state !== undefined) headers["Inkling-Data-State"] = state;
+  }
+
+  /** "We looked, and there is nothing" is a look-up too. */
+  private lookupProblem(exchange: Exchange, outcome: Problem): Response {
+    exchange.isLookup = outcome.code === "IP_ADDRESS_NOT_FOUND";
+    return this.refuse(exchange, outcome);
+  }
+
+  private refuse(exchange: Exchange, refusal: Problem): Response {
+    this.options.counts.problem(refusal.code);
+    const headers = Object.assign(this.headers(exchange, PROBLEM_TYPE, NO_STORE), refusal.headers);
+    return new Response(problemBody(refusal, exchange.id), { status: refusal.status, headers });
+  }
+
+  private json(exchange: Exchange, status: number, document: unknown): Response {
+    const headers = this.headers(exchange, JSON_TYPE, NO_STORE);
+    return new Response(JSON.stringify(document), { status, headers });
+  }
+
+  /** The headers that every answer has. */
+  private headers(exchange: Exchange, type: string, cache: string): Headers {
+    const { key, rate, now } = exchange;
+    const headers: Headers = {
+      "Content-Type": type,
+      "Cache-Control": cache,
+      "Inkling-Data-Version":
+        key?.mode === "test" ? SANDBOX_VERSION : (exchange.release?.manifest.id ?? NO_RELEASE_VERSION),
+      "X-Request-Id": exchange.id,
+    };
+    if (key === undefined || rate === undefined) return headers;
+    const policy = ratePolicy(key, rate);
+    if (policy !== undefined) {
+      const used =
+        key.quota === undefined
+          ? 0
+          : this.options.usage.countToday(key.id, now) + (exchange.isLookup ? 1 : 0);
+      headers["RateLimit-Policy"] = policy;
+      headers.RateLimit = rateLeft(key, rate, used, now);
+    }
+    return headers;
+  }
+
+  private crashed(exchange: Exchange, route: Route | undefined, error: unknown, value: string): Response {
+    this.options.log.crash("request-failed", error, [value, decodeSegment(value) ?? ""], {
+      route: (route ?? NO_ROUTE).template,
+      request_id: exchange.id,
+    });
+    exchange.key = undefined; // what failed may lie in there
+    return this.refuse(exchange, problem("INTERNAL"));
+  }
+}
+
+function methodProblem(request: Request): Problem {
+  const declared = Number(request.headers.get("content-length") ?? 0);
+  return problem(declared > MAX_BODY_BYTES ? "CONTENT_TOO_LARGE" : "METHOD_NOT_ALLOWED");
+}
+
+function scopeProblem(scope: Scope): Problem {
+  const challenge = PROBLEMS.SCOPE_REQUIRED.headers["WWW-Authenticate"];
+  return problem("SCOPE_REQUIRED", `This look-up needs a key with the scope "${scope}".`, {
+    "WWW-Authenticate": `${challenge}, scope="${scope}"`,
+  });
+}
+
+/** RFC 9110 13.1.2: weak comparison with each entity tag of the list, or "*". */
+function matchesEtag(condition: string, etag: string): boolean {
+  if (condition === etag || condition.trim() === "*") return true;
+  return condition.split(",").some((entry) => entry.trim().replace(/^W\//, "") === etag);
+}

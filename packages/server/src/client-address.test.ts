@@ -1,0 +1,51 @@
+import { describe, expect, test } from "bun:test";
+import { formatIp, parsePrefix } from "@inkling/engine";
+import { callerAddress } from "./client-address.ts";
+
+const TRUSTED = ["10.0.0.0/8", "2001:db8:1::/48"].map((text) => parsePrefix(text)!);
+const caller = (peer: string | undefined, forwardedFor: string | null, trusted = TRUSTED) => {
+  const address = callerAddress(peer, forwardedFor, trusted);
+  return address === undefined ? undefined : formatIp(address);
+};
+
+describe("callerAddress", () => {
+  test.each([
+    ["direct", "203.0.113.9", null, "203.0.113.9"],
+    ["a header from a stranger counts nothing", "203.0.113.9", "8.8.8.8", "203.0.113.9"],
+    ["one proxy", "10.0.0.1", "8.8.8.8", "8.8.8.8"],
+    ["no header from a proxy: it asks itself", "10.0.0.1", null, "10.0.0.1"],
+    ["the visitor's own lie stands further left", "10.0.0.1", "1.1.1.1, 8.8.8.8", "8.8.8.8"],
+    ["two proxies", "10.0.0.1", "1.1.1.1, 8.8.8.8, 10.0.0.2", "8.8.8.8"],
+    ["only proxies", "10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"],
+    ["a mapped peer", "::ffff:10.0.0.1", "8.8.8.8", "8.8.8.8"],
+    ["a mapped entry", "10.0.0.1", "::ffff:8.8.8.8", "8.8.8.8"],
+    ["a mapped proxy in the chain", "10.0.0.1", "8.8.8.8,::ffff:10.0.0.2", "8.8.8.8"],
+    ["IPv6", "2001:db8:1::1", "2606:4700::1111", "2606:4700::1111"],
+    ["IPv4 with a port", "10.0.0.1", "8.8.8.8:443", "8.8.8.8"],
+    ["IPv6 in brackets with a port", "10.0.0.1", "[2606:4700::1111]:443", "2606:4700::1111"],
+    ["IPv6 in brackets", "10.0.0.1", "[2606:4700::1111]", "2606:4700::1111"],
+    ["a zone", "fe80::1%eth0", null, "fe80::1"],
+    ["spaces and tabs", "10.0.0.1", " 1.1.1.1 ,\t8.8.8.8 ", "8.8.8.8"],
+    ["a tunnel is an address of its own", "2002:808:808::1", null, "2002:808:808::1"],
+    ["unknown", "10.0.0.1", "unknown", undefined],
+    ["empty", "10.0.0.1", "", undefined],
+    ["an empty entry", "10.0.0.1", "8.8.8.8,", undefined],
+    ["a name", "10.0.0.1", "localhost", undefined],
+    ["leading zeros", "10.0.0.1", "010.8.8.8", undefined],
+    ["garbage left of the visitor is never read", "10.0.0.1", "<script>, 8.8.8.8", "8.8.8.8"],
+    ["garbage between proxies", "10.0.0.1", "8.8.8.8, junk, 10.0.0.2", undefined],
+    ["quotes and semicolons", "10.0.0.1", 'for="8.8.8.8";proto=http', undefined],
+    ["no connection", undefined, "8.8.8.8", undefined],
+  ])("%s", (_, peer, forwardedFor, expected) => {
+    expect(caller(peer, forwardedFor)).toBe(expected);
+  });
+
+  test("without trusted proxies the header is nothing", () => {
+    expect(caller("10.0.0.1", "8.8.8.8", [])).toBe("10.0.0.1");
+  });
+
+  test("a header full of commas ends", () => {
+    expect(caller("10.0.0.1", "10.0.0.2,".repeat(900))).toBeUndefined();
+    expect(caller("10.0.0.1", `8.8.8.8${",10.0.0.2".repeat(900)}`)).toBe("8.8.8.8");
+  });
+});

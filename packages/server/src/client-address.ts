@@ -1,0 +1,59 @@
+// client-address.ts: who is calling: what `me` means, and what a key's allowed networks are compared with.
+//
+// in   the address of the connection, X-Forwarded-For, the proxies that the operator trusts
+// out  the caller's address; undefined when a trusted proxy passed on something that is no address
+// note X-Forwarded-For is read from the right: each entry was written by the machine before it, so an entry
+//      counts only as long as everything to its right is a trusted proxy. What a visitor sends himself stands
+//      further left and is never reached. An unreadable entry ends in "unknown", not in the proxy's own
+//      address: that might lie in a key's allowed networks.
+
+import { IpAddress, type Prefix, parseIpInto, prefixContains } from "@inkling/engine";
+
+/**
+ * @param peer address of the connection, as the socket tells it
+ * @param forwardedFor the header's lines joined by ",", or null
+ */
+export function callerAddress(
+  peer: string | undefined,
+  forwardedFor: string | null,
+  trusted: readonly Prefix[],
+): IpAddress | undefined {
+  let caller = peer === undefined ? undefined : parseHop(peer);
+  let rest = forwardedFor;
+  while (caller !== undefined && rest !== null && isTrusted(caller, trusted)) {
+    const comma = rest.lastIndexOf(",");
+    caller = parseHop(rest.slice(comma + 1).trim());
+    rest = comma < 0 ? null : rest.slice(0, comma);
+  }
+  return caller;
+}
+
+function isTrusted(address: IpAddress, trusted: readonly Prefix[]): boolean {
+  return trusted.some((prefix) => prefixContains(prefix, address));
+}
+
+/** One address, also as "203.0.113.9:1234" or "[2001:db8::1]:1234", which some proxies write, or with a zone. */
+function parseHop(text: string): IpAddress | undefined {
+  const address = new IpAddress();
+  if (!parseIpInto(bareAddress(text), address)) return undefined;
+  unmap(address);
+  return address;
+}
+
+const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/;
+
+function bareAddress(text: string): string {
+  const match = WITH_PORT.exec(text);
+  const address = match === null ? text : (match[1] ?? match[2] ?? text);
+  const zone = address.indexOf("%");
+  return zone < 0 ? address : address.slice(0, zone);
+}
+
+/** Only IPv4-mapped: a socket that listens on both families reports IPv4 so. Tunnels are addresses of their own. */
+function unmap(address: IpAddress): void {
+  const w = address.words;
+  if (address.family === 6 && w[0] === 0 && w[1] === 0 && w[2] === 0xffff) {
+    address.family = 4;
+    w[0] = w[3]!;
+  }
+}

@@ -1,0 +1,106 @@
+// log.ts: what happened, one JSON object a line.
+//
+// in   events, access lines, unexpected errors
+// out  lines for standard error
+// note a line names the route's template, never the value, the query, a key's token or an e-mail address.
+//      Access lines are gathered for up to 200 ms: one write for many requests. Everything else goes out at once.
+
+export const LOG_LEVELS = ["error", "info", "access"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  /** Takes whole lines. */
+  readonly write: (lines: string) => void;
+  /** Epoch ms. */
+  readonly now: () => number;
+}
+
+export interface AccessLine {
+  readonly method: string;
+  /** Template, as "/v1/ip-intel/geolocate/{ip}". */
+  readonly route: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly keyId: string | undefined;
+  readonly requestId: string;
+}
+
+const FLUSH_MS = 200;
+const FLUSH_CHARACTERS = 64 * 1024;
+
+export class Log {
+  /** Are access lines wanted? Asked before one is made. */
+  readonly hasAccess: boolean;
+  private readonly options: LogOptions;
+  private pending = "";
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: LogOptions) {
+    this.options = options;
+    this.hasAccess = options.level === "access";
+  }
+
+  access(line: AccessLine): void {
+    const time = new Date(this.options.now()).toISOString();
+    // Every member is ours or checked (a method is one of a fixed list): nothing needs escaping.
+    this.pending += `{"time":"${time}","level":"access","method":"${line.method}","route":"${line.route}","status":${line.status},"ms":${line.ms.toFixed(3)}${line.keyId === undefined ? "" : `,"key":"${line.keyId}"`},"request_id":"${line.requestId}"}\n`;
+    if (this.pending.length >= FLUSH_CHARACTERS) this.flush();
+    else this.timer ??= setTimeout(() => this.flush(), FLUSH_MS);
+  }
+
+  info(event: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    if (this.options.level !== "error") this.line("info", event, fields);
+  }
+
+  error(event: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    this.line("error", event, fields);
+  }
+
+  /**
+   * An error that nobody expected, with its stack.
+   * @param secrets texts of the request that must not appear, such as its value
+   */
+  crash(
+    event: string,
+    error: unknown,
+    secrets: readonly string[],
+    fields: Readonly<Record<string, unknown>> = {},
+  ): void {
+    const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+    const frames = (stack ?? "").split("\n").filter((frame) => /^\s*at /.test(frame));
+    this.line("error", event, {
+      ...fields,
+      error: `${name}: ${scrub(message, secrets)}`,
+      stack: frames.map((frame) => frame.trim()),
+    });
+  }
+
+  /** Writes what was gathered. */
+  flush(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.pending === "") return;
+    const lines = this.pending;
+    this.pending = "";
+    this.options.write(lines);
+  }
+
+  private line(level: LogLevel, event: string, fields: Readonly<Record<string, unknown>>): void {
+    this.flush(); // lines stay in order
+    const time = new Date(this.options.now()).toISOString();
+    this.options.write(`${JSON.stringify({ time, level, event, ...fields })}\n`);
+  }
+}
+
+const TOKEN = /ink_(live|test)_[0-9A-Za-z_]*/g;
+const EMAIL = /[^\s"'<>]*@[^\s"'<>]*/g;
+
+/** Takes out what must not be logged: the given texts, and whatever looks like a key or an e-mail address. */
+export function scrub(text: string, secrets: readonly string[]): string {
+  let clean = text;
+  for (const secret of secrets) {
+    if (secret !== "") clean = clean.replaceAll(secret, "[removed]");
+  }
+  return clean.replace(TOKEN, "[removed]").replace(EMAIL, "[removed]");
+}

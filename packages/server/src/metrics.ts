@@ -1,0 +1,285 @@
+// metrics.ts: /metrics in Prometheus' text format, made from plain numbers when somebody asks.
+//
+// in   the counts of the hot path; the state of releases, keys, usage and connections
+// out  text
+// src  docs/operations.md lists the names; they do not change
+
+import { Counter, Gauge, type Metric, Registry } from "prom-client";
+import { type Counts, LATENCY_BOUNDS } from "./counts.ts";
+import type { Scope } from "./key.ts";
+import { ROUTES } from "./routes.ts";
+import { feedAge, type StatusSource } from "./status.ts";
+import type { UsageState } from "./usage.ts";
+
+export interface MetricsSource extends StatusSource {
+  readonly counts: Counts;
+  readonly usage: { readonly state: UsageState };
+  readonly connections: {
+    readonly open: number | undefined;
+    readonly refused: number;
+    readonly most: number;
+  };
+  /** Epoch ms. */
+  readonly now: () => number;
+  readonly startedAt: number;
+}
+
+type Labels = Record<string, string>;
+type Row = readonly [labels: Labels, value: number];
+
+interface Definition {
+  readonly type: "counter" | "gauge";
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+  readonly rows: (source: MetricsSource) => Iterable<Row>;
+}
+
+const one = (value: number | undefined): Row[] => (value === undefined ? [] : [[{}, value]]);
+const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000);
+
+const DEFINITIONS: readonly Definition[] = [
+  {
+    type: "counter",
+    name: "inkling_http_requests_total",
+    help: "Requests answered, by route, status and kind of key.",
+    labels: ["route", "status", "key"],
+    rows: ({ counts }) =>
+      Array.from(counts.requestRows(), ({ route, status, audience, count }) => [
+        { route, status, key: audience },
+        count,
+      ]),
+  },
+  {
+    type: "counter",
+    name: "inkling_lookups_total",
+    help: "Look-ups answered, IP_ADDRESS_NOT_FOUND and 304 included, by kind and kind of key.",
+    labels: ["lookup", "key"],
+    rows: ({ counts }) => lookupRows(counts),
+  },
+  {
+    type: "counter",
+    name: "inkling_problems_total",
+    help: "Requests refused, by code (docs/errors.md).",
+    labels: ["code"],
+    rows: ({ counts }) => Array.from(counts.problemRows(), ([code, count]) => [{ code }, count]),
+  },
+  {
+    type: "gauge",
+    name: "inkling_release_info",
+    help: "The release that answers now: always 1.",
+    labels: ["id", "name"],
+    rows: ({ releases }) =>
+      releases.current === undefined
+        ? []
+        : [[{ id: releases.current.manifest.id, name: releases.current.name }, 1]],
+  },
+  {
+    type: "gauge",
+    name: "inkling_release_age_seconds",
+    help: "Seconds since the release was built.",
+    rows: ({ releases, now }) =>
+      one(releases.current && (now() - Date.parse(releases.current.manifest.created_at)) / 1000),
+  },
+  {
+    type: "gauge",
+    name: "inkling_release_verified",
+    help: "1 when every byte of the release has been checked by this process.",
+    rows: ({ releases }) => one(releases.isVerified ? 1 : 0),
+  },
+  {
+    type: "gauge",
+    name: "inkling_release_refused",
+    help: "1 while the newest release is refused and an older one answers.",
+    rows: ({ releases }) => one(releases.refused === undefined ? 0 : 1),
+  },
+  {
+    type: "gauge",
+    name: "inkling_answer_missing",
+    help: "1 for an answer that no loaded feed contributes to.",
+    labels: ["answer"],
+    rows: ({ releases }) => (releases.current?.manifest.missing ?? []).map((answer) => [{ answer }, 1]),
+  },
+  {
+    type: "gauge",
+    name: "inkling_feed_age_seconds",
+    help: "Seconds since this copy of a feed was published, or fetched where the publisher does not say.",
+    labels: ["feed"],
+    rows: ({ releases, now }) =>
+      (releases.current?.manifest.feeds ?? []).flatMap((feed): Row[] => {
+        const age = feedAge(feed, now());
+        return age === undefined ? [] : [[{ feed: feed.id }, age]];
+      }),
+  },
+  {
+    type: "gauge",
+    name: "inkling_feed_entries",
+    help: "Networks, domains or records taken from a feed.",
+    labels: ["feed"],
+    rows: ({ releases }) =>
+      (releases.current?.manifest.feeds ?? []).map((feed) => [{ feed: feed.id }, feed.entries]),
+  },
+  {
+    type: "gauge",
+    name: "inkling_feed_failed",
+    help: "1 when the newest copy of a feed was refused or is missing.",
+    labels: ["feed"],
+    rows: ({ releases }) =>
+      (releases.current?.manifest.feeds ?? []).map((feed) => [
+        { feed: feed.id },
+        feed.error === undefined ? 0 : 1,
+      ]),
+  },
+  {
+    type: "gauge",
+    name: "inkling_keys",
+    help: "Keys in force.",
+    rows: ({ keyring }) => one(keyring.state.keys),
+  },
+  {
+    type: "gauge",
+    name: "inkling_database_reachable",
+    help: "1 when the last check with the database succeeded.",
+    rows: ({ keyring }) => one(keyring.state.failures === 0 ? 1 : 0),
+  },
+  {
+    type: "gauge",
+    name: "inkling_keys_checked_timestamp_seconds",
+    help: "When keys were last checked with the database.",
+    rows: ({ keyring }) => one(seconds(keyring.state.checkedAt)),
+  },
+  {
+    type: "gauge",
+    name: "inkling_usage_pending",
+    help: "Look-ups counted and not yet in the database.",
+    rows: ({ usage }) => one(usage.state.pending),
+  },
+  {
+    type: "counter",
+    name: "inkling_usage_flush_failures_total",
+    help: "Attempts to write usage that failed; the counts are kept and tried again.",
+    rows: ({ usage }) => one(usage.state.failures),
+  },
+  {
+    type: "gauge",
+    name: "inkling_connections",
+    help: "Open connections to the API; absent where the system does not tell.",
+    rows: ({ connections }) => one(connections.open),
+  },
+  {
+    type: "gauge",
+    name: "inkling_connections_most",
+    help: "Open connections beyond this are closed.",
+    rows: ({ connections }) => one(connections.most),
+  },
+  {
+    type: "counter",
+    name: "inkling_connections_refused_total",
+    help: "Connections closed because too many were open.",
+    rows: ({ connections }) => one(connections.refused),
+  },
+  {
+    type: "gauge",
+    name: "inkling_build_info",
+    help: "Version and mode of this server: always 1.",
+    labels: ["version", "mode"],
+    rows: ({ version, mode }) => [[{ version, mode }, 1]],
+  },
+  {
+    type: "counter",
+    name: "process_cpu_seconds_total",
+    help: "CPU time of this process.",
+    rows: () => {
+      const { user, system } = process.cpuUsage();
+      return one((user + system) / 1e6);
+    },
+  },
+  {
+    type: "gauge",
+    name: "process_resident_memory_bytes",
+    help: "Memory of this process, pages of mapped segments included.",
+    rows: () => one(process.memoryUsage.rss()),
+  },
+  {
+    type: "gauge",
+    name: "process_start_time_seconds",
+    help: "When this process started serving.",
+    rows: ({ startedAt }) => one(seconds(startedAt)),
+  },
+];
+
+/** Statuses of requests that were look-ups: the answer was had, or is known not to be there. */
+const LOOKUP_STATUSES = new Set(["200", "304", "404"]);
+
+function lookupRows(counts: Counts): Row[] {
+  const sums = new Map<string, number>();
+  const lookups = new Map(
+    ROUTES.filter(({ prefix }) => prefix !== undefined).map(({ template, handler }) => [
+      template,
+      handler as Scope,
+    ]),
+  );
+  for (const { route, status, audience, count } of counts.requestRows()) {
+    const lookup = lookups.get(route);
+    if (lookup === undefined || audience === "none" || !LOOKUP_STATUSES.has(status)) continue;
+    const name = `${lookup} ${audience}`;
+    sums.set(name, (sums.get(name) ?? 0) + count);
+  }
+  return Array.from(sums, ([name, count]): Row => {
+    const [lookup, key] = name.split(" ") as [string, string];
+    return [{ lookup, key }, count];
+  });
+}
+
+/** A registry whose metrics are read from `source` at each scrape. */
+export function metricsRegistry(source: MetricsSource): Registry {
+  const registry = new Registry();
+  for (const { type, name, help, labels, rows } of DEFINITIONS) {
+    const shape = { name, help, labelNames: labels ?? [], registers: [registry] };
+    if (type === "gauge") {
+      new Gauge({
+        ...shape,
+        collect() {
+          this.reset();
+          // a gauge without labels would otherwise say 0 where nothing is known
+          if (labels === undefined) this.set(Number.NaN);
+          for (const [labels, value] of rows(source)) this.set(labels, value);
+        },
+      });
+    } else {
+      new Counter({
+        ...shape,
+        collect() {
+          this.reset();
+          for (const [labels, value] of rows(source)) this.inc(labels, value);
+        },
+      });
+    }
+  }
+  registry.registerMetric(latencyHistogram(source.counts) as unknown as Metric);
+  return registry;
+}
+
+/** prom-client's own Histogram only takes observations, one by one; this one is handed its buckets. */
+function latencyHistogram(counts: Counts) {
+  const name = "inkling_http_request_duration_seconds";
+  const help = "From request read to answer made, by route, without the network.";
+  const value = (suffix: string, labels: Labels, value: number) => ({
+    metricName: name + suffix,
+    labels,
+    value,
+  });
+  const get = async () => ({
+    name,
+    help,
+    type: "histogram",
+    aggregator: "sum",
+    values: Array.from(counts.latencyRows()).flatMap(({ route, upTo, count, seconds }) => [
+      ...LATENCY_BOUNDS.map((bound, i) => value("_bucket", { le: String(bound), route }, upTo[i]!)),
+      value("_bucket", { le: "+Inf", route }, count),
+      value("_sum", { route }, seconds),
+      value("_count", { route }, count),
+    ]),
+  });
+  return { name, help, aggregator: "sum", get, reset() {} };
+}

@@ -1,0 +1,34 @@
+// rate-headers.ts: RateLimit-Policy and RateLimit, the way a caller learns how much is left.
+//
+// src  draft-ietf-httpapi-ratelimit-headers-10; docs/errors.md explains them to callers
+// note The bucket is one policy: q is its size, w the seconds that an empty one takes to fill; r is what is
+//      left, t the seconds until it is full again. A daily quota is a second one, "daily".
+
+import type { Decision } from "./bucket.ts";
+import type { Key } from "./key.ts";
+
+const DAY_SECONDS = 86_400;
+
+/** Seconds until the next UTC day begins, at least 1. */
+export function secondsToMidnight(now: number): number {
+  return DAY_SECONDS - (Math.floor(now / 1000) % DAY_SECONDS);
+}
+
+/** What a key may do; undefined when it has no limit at all. */
+export function ratePolicy(key: Pick<Key, "quota">, rate: Decision): string | undefined {
+  const daily = key.quota === undefined ? undefined : `"daily";q=${key.quota};w=${DAY_SECONDS}`;
+  if (rate.limit === 0) return daily;
+  const bucket = `"default";q=${rate.limit};w=${rate.windowSeconds}`;
+  return daily === undefined ? bucket : `${bucket}, ${daily}`;
+}
+
+/**
+ * What is left of it.
+ * @param used look-ups of this key today
+ */
+export function rateLeft(key: Pick<Key, "quota">, rate: Decision, used: number, now: number): string {
+  const bucket = rate.limit === 0 ? "" : `"default";r=${rate.remaining};t=${rate.resetSeconds}`;
+  if (key.quota === undefined) return bucket;
+  const daily = `"daily";r=${Math.max(0, key.quota - used)};t=${secondsToMidnight(now)}`;
+  return bucket === "" ? daily : `${bucket}, ${daily}`;
+}

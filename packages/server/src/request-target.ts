@@ -1,0 +1,47 @@
+// request-target.ts: the path, query and value of a request, from text that anybody may have written.
+//
+// in   Request.url: "http://host/path?query", or only "/path?query" (HTTP/1.0, or a Host that is none)
+// out  the parts as they were sent, and one segment decoded
+// err  none thrown: undefined means that it cannot be read
+// src  RFC 3986 2.1 and 3.3; never `new URL`, which throws on the second form
+// note In the first form the runtime has already resolved "." and "..", turned "\" into "/" and
+//      percent-encoded what is not ASCII; in the second nothing is done.
+
+/** Where the path begins in a URL with scheme and authority: after "http://" and at least one character. */
+const AFTER_SCHEME = 8;
+
+/** Path and query as sent, "" when there is none (as in `CONNECT host:80`). */
+export function targetOf(url: string): string {
+  if (url.charCodeAt(0) === 0x2f) return url;
+  const slash = url.indexOf("/", AFTER_SCHEME);
+  return slash < 0 ? "" : url.slice(slash);
+}
+
+/** Index of the query's "?", or the length of the target. */
+export function pathEnd(target: string): number {
+  const question = target.indexOf("?");
+  return question < 0 ? target.length : question;
+}
+
+/** Does the target carry a query parameter? A bare "?" is none. */
+export function hasParameters(target: string): boolean {
+  return pathEnd(target) < target.length - 1;
+}
+
+const NOT_PLAIN = /[^\x21-\x24\x26-\x7e]|#/; // "%" and all that may not stand in a URI
+const NOT_URI = /[^\x21-\x7e]|#/;
+
+/**
+ * Decodes one path segment, strictly.
+ * @returns undefined for an incomplete or non-hex escape, bytes that are not UTF-8, NUL, and characters
+ *          that a URI must percent-encode
+ */
+export function decodeSegment(segment: string): string | undefined {
+  if (!NOT_PLAIN.test(segment)) return segment;
+  if (NOT_URI.test(segment) || segment.includes("%00")) return undefined;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined; // the only way to ask whether escapes and UTF-8 are right
+  }
+}

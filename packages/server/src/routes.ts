@@ -1,0 +1,46 @@
+// routes.ts: every path that the API answers, one row each.
+//
+// in   the path of a request, as sent
+// out  its route, or undefined
+// cost a look-up's path is compared with at most three prefixes
+
+import type { Scope } from "./key.ts";
+
+export interface Route {
+  /** How logs and metrics name it. */
+  readonly template: string;
+  /** Position in ROUTES: where its counts stand. */
+  readonly index: number;
+  readonly handler: Scope | "healthz" | "readyz" | "status";
+  /** All before the value, for routes that end in one. */
+  readonly prefix?: string;
+}
+
+const ROWS: readonly Omit<Route, "index">[] = [
+  { template: "/v1/ip-intel/geolocate/{ip}", handler: "geolocate", prefix: "/v1/ip-intel/geolocate/" },
+  { template: "/v1/ip-intel/reputation/{ip}", handler: "reputation", prefix: "/v1/ip-intel/reputation/" },
+  { template: "/v1/user-intel/email/{email_address}", handler: "email", prefix: "/v1/user-intel/email/" },
+  { template: "/v1/status", handler: "status" },
+  { template: "/healthz", handler: "healthz" },
+  { template: "/readyz", handler: "readyz" },
+];
+
+export const ROUTES: readonly Route[] = ROWS.map((row, index) => ({ ...row, index }));
+/** Where requests to no route are counted. */
+export const NO_ROUTE = { template: "none", index: ROUTES.length } as const;
+
+const WITH_VALUE = ROUTES.filter((route): route is Route & { prefix: string } => route.prefix !== undefined);
+const WITHOUT = new Map(
+  ROUTES.filter((route) => route.prefix === undefined).map((route) => [route.template, route]),
+);
+
+/** @param path without query; a value must be one segment that is not empty */
+export function findRoute(path: string): Route | undefined {
+  for (const route of WITH_VALUE) {
+    const { prefix } = route;
+    if (path.startsWith(prefix)) {
+      return path.length > prefix.length && path.indexOf("/", prefix.length) < 0 ? route : undefined;
+    }
+  }
+  return WITHOUT.get(path);
+}

@@ -1,0 +1,144 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { IpAddress, parseIpInto, unwrapIpv4 } from "@inkling/engine";
+import { PROBLEM_CODES, PROBLEMS } from "./problems.ts";
+import {
+  SANDBOX_ADDRESSES,
+  SANDBOX_DOMAINS,
+  SANDBOX_PROBLEMS,
+  sandboxAddress,
+  sandboxEmail,
+} from "./sandbox.ts";
+
+const address = (text: string) => {
+  const parsed = new IpAddress();
+  expect(parseIpInto(text, parsed)).toBe(true);
+  unwrapIpv4(parsed);
+  return parsed;
+};
+/** What an outcome says: its JSON, or its code. */
+const said = (outcome: ReturnType<typeof sandboxEmail>) =>
+  outcome instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(outcome)) : outcome.code;
+
+describe("sandbox addresses", () => {
+  for (const { v4, v6, place, flags = [] } of SANDBOX_ADDRESSES) {
+    test.each([v4, v6, `::ffff:${v4}`])("%s", (text) => {
+      expect(said(sandboxAddress("geolocate", address(text)))).toEqual(place ?? "IP_ADDRESS_NOT_FOUND");
+      expect(said(sandboxAddress("reputation", address(text)))).toEqual({
+        is_abuser: flags.includes("is_abuser"),
+        is_proxy: flags.includes("is_proxy"),
+        is_tor_exit: flags.includes("is_tor_exit"),
+      });
+    });
+  }
+
+  test.each([
+    ["a documentation address in no row", "198.51.100.77", "IP_ADDRESS_NOT_FOUND"],
+    ["the newer documentation prefix", "3fff::1", "IP_ADDRESS_NOT_FOUND"],
+    ["a public address", "8.8.8.8", "IP_ADDRESS_NOT_FOUND"],
+    ["a private address", "10.0.0.1", "IP_ADDRESS_RESERVED"],
+    ["loopback", "::1", "IP_ADDRESS_RESERVED"],
+  ])("%s", (_, text, code) => {
+    expect(said(sandboxAddress("geolocate", address(text)))).toBe(code);
+  });
+
+  test("no two rows share an address or a domain", () => {
+    const rows = [...SANDBOX_ADDRESSES, ...SANDBOX_PROBLEMS].flatMap(({ v4, v6 }) => [v4, v6]);
+    expect(new Set(rows).size).toBe(rows.length);
+    const domains = [...SANDBOX_DOMAINS, ...SANDBOX_PROBLEMS].map(({ domain }) => domain);
+    expect(new Set(domains).size).toBe(domains.length);
+  });
+});
+
+describe("sandbox e-mail", () => {
+  for (const { domain, valid, providers } of SANDBOX_DOMAINS) {
+    test(domain, () => {
+      const disposable = providers.length > 0;
+      expect(said(sandboxEmail(`jane+x@${domain.toUpperCase()}`))).toEqual({ valid, disposable, providers });
+      expect(said(sandboxEmail(`jane doe@${domain}`))).toEqual({ valid: false, disposable, providers });
+    });
+  }
+
+  test.each([
+    ["elsewhere, valid", "jane@gmail.com", true],
+    ["elsewhere, not valid", "jane..doe@gmail.com", false],
+    ["an example domain in no row", "jane@nobody.example", false],
+    ["a sub-domain of a row", "jane@x.disposable.example", false],
+    ["no @", "disposable.example", false],
+    ["nothing", "", false],
+  ])("%s", (_, text, valid) => {
+    expect(said(sandboxEmail(text))).toEqual({ valid, disposable: false, providers: [] });
+  });
+});
+
+describe("sandbox problems", () => {
+  test("there is a row for each code", () => {
+    expect(SANDBOX_PROBLEMS.map(({ code }) => code)).toEqual(PROBLEM_CODES);
+  });
+
+  for (const { code, v4, v6, domain } of SANDBOX_PROBLEMS) {
+    test(code, () => {
+      for (const text of [v4, v6]) {
+        expect(said(sandboxAddress("geolocate", address(text)))).toBe(code);
+        expect(said(sandboxAddress("reputation", address(text)))).toBe(code);
+      }
+      expect(said(sandboxEmail(`jane@${domain}`))).toBe(code);
+    });
+  }
+});
+
+describe("docs/sandbox.md", () => {
+  const tables = docsTables();
+  test.each(Object.entries(tables))("has the table of %s", async (_, markdown) => {
+    const docs = await Bun.file(join(import.meta.dir, "../../../docs/sandbox.md")).text();
+    expect(docs).toContain(`\n\n${markdown}\n`);
+  });
+  test("shows the places as they are", async () => {
+    const docs = await Bun.file(join(import.meta.dir, "../../../docs/sandbox.md")).text();
+    const shown = [...docs.matchAll(/```json\n(.*?)```/gs)].map(([, json]) => JSON.parse(json!));
+    expect(shown).toEqual([SANDBOX_ADDRESSES[0]!.place, SANDBOX_ADDRESSES[1]!.place]);
+  });
+});
+
+const code = (text: string) => `\`${text}\``;
+const cells = (...texts: readonly string[]) => `| ${texts.join(" | ")} |`;
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [cells(...head), `|${"---|".repeat(head.length)}`, ...rows.map((row) => cells(...row))].join("\n");
+}
+
+/** The tables of the docs page, made from the rows that answer. */
+function docsTables() {
+  return {
+    addresses: table(
+      ["address", "or", "stands for", "geolocate", "reputation"],
+      SANDBOX_ADDRESSES.map(({ v4, v6, meaning, place, flags }) => [
+        code(v4),
+        code(v6),
+        meaning,
+        place === undefined ? "404 `IP_ADDRESS_NOT_FOUND`" : !("name" in place.city) ? "countries" : "full",
+        flags === undefined ? "all `false`" : flags.map(code).join(", "),
+      ]),
+    ),
+    domains: table(
+      ["domain", "stands for", "valid", "disposable", "providers"],
+      SANDBOX_DOMAINS.map(({ domain, meaning, valid, providers }) => [
+        code(domain),
+        meaning,
+        code(String(valid)),
+        code(String(providers.length > 0)),
+        code(JSON.stringify(providers)),
+      ]),
+    ),
+    problems: table(
+      ["status", "code", "address", "or", "domain"],
+      SANDBOX_PROBLEMS.map((row) => [
+        String(PROBLEMS[row.code].status),
+        code(row.code),
+        code(row.v4),
+        code(row.v6),
+        code(row.domain),
+      ]),
+    ),
+  };
+}
