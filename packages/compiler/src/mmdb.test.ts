@@ -54,6 +54,7 @@ describe("networks", () => {
       expect(lookup(db, "255.255.255.255")).toEqual({ bits: 32, value: "last" });
       expect(lookup(db, "1.0.1.128")).toBeUndefined();
       expect(lookup(db, "::1.0.1.127")).toBeUndefined();
+      expect(lookup(db, "100:17f::")).toBeUndefined(); // begins with the bits of 1.0.1.127
     });
     test(`IPv6 tree of ${recordSize} bits with IPv4 networks and aliases of them`, () => {
       const mapped = Object.entries(v4).map(([network, value]) => {
@@ -445,6 +446,19 @@ describe("search tree", () => {
     const walk = () => Mmdb.open(file).walk(family, () => {});
     expect(walk).toThrow(MmdbError);
     expect(walk).toThrow(message);
+  });
+
+  const high: [name: string, recordSize: 24 | 28 | 32, left: number, right: number][] = [
+    ["bit 24 of a 28-bit record, left", 28, 17 + 2 ** 24, 1],
+    ["bit 24 of a 28-bit record, right", 28, 1, 17 + 2 ** 24],
+    ["bit 27 of a 28-bit record, left", 28, 17 + 2 ** 27, 1],
+    ["bit 31 of a 32-bit record, left", 32, 17 + 2 ** 31, 1],
+    ["bit 31 of a 32-bit record, right", 32, 1, 17 + 2 ** 31],
+  ];
+  test.each(high)("reads %s", (_name, recordSize, left, right) => {
+    const db = Mmdb.open(assemble({ nodes: [[left, right]], recordSize, data }));
+    expect(() => db.walk(4, () => {})).toThrow("node 0: record points past the data section");
+    expect(lookup(db, left === 1 ? "1.0.0.0" : "128.0.0.0")).toBeUndefined();
   });
 
   test("find refuses what it comes across, and nothing else", () => {
