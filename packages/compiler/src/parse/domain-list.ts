@@ -42,7 +42,7 @@ export class DomainList {
 
 /** A domain of two labels or more as A-labels in lower case, or undefined when `text` is none. */
 export function toDomain(text: string): string | undefined {
-  if (text.length > MAX_DOMAIN) return undefined;
+  if (text.length > MAX_DOMAIN) return undefined; // no work for what cannot be one
   const lower = text.toLowerCase();
   let domain = lower;
   // "xn--" goes through too: an A-label that decodes to nothing valid is none.

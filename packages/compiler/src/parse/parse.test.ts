@@ -318,6 +318,7 @@ describe("files that are refused", () => {
       /^the file does not have the expected form at 0\.host/,
     ],
     ["host names", "monosans-json", '[{"host":"proxy.example"}]', /^1 of 1 records cannot be used/],
+    ["words", "domain-json", '["not","domains"]', /^2 of 2 records cannot be used; the first is record 1: /],
     ["numbers", "domain-json", "[1,2]", /^the file does not have the expected form at 0/],
     ["version 1", "fakefilter-json", '{"version":1,"t":1,"domains":{}}', /expected form at version/],
     [

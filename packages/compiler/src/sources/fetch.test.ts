@@ -89,6 +89,8 @@ describe("served badly", () => {
     ["too large", "/large", /^is larger than 100000 bytes$/],
     ["a gzip bomb", "/bomb", /^is larger than 100000 bytes$/],
     ["cut gzip", "/cut-gzip", /^is a damaged gzip file, or is cut short$/],
+    ["cut gzip, packed for transfer", "/cut-encoded", /^is a damaged gzip file, or is cut short$/],
+    ["a gzip bomb, packed for transfer", "/bomb-encoded", /^is larger than 100000 bytes$/],
     ["damaged gzip", "/damaged-gzip", /^is a damaged gzip file, or is cut short$/],
     ["no answer", "/silent", /^gave no answer within 50 ms$/, quick],
     ["an answer that drips", "/drip", /^took longer than 100 ms$/, patient],
@@ -114,7 +116,7 @@ describe("served badly", () => {
     [
       "less than announced",
       "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n192.0.2.1\n",
-      /cut short|could not be/,
+      /^could not be fetched: /,
     ],
     [
       "a chunk cut off",

@@ -52,6 +52,8 @@ export async function startPublisher(): Promise<Publisher> {
       "/to-nowhere": () => response.writeHead(302).end(),
       "/large": () => ok(Buffer.alloc(2 ** 20, "1")),
       "/bomb": () => ok(BOMB),
+      "/bomb-encoded": () => ok(BOMB, { "content-encoding": "gzip" }),
+      "/cut-encoded": () => ok(gzipSync(LIST.repeat(1000)).subarray(0, 40), { "content-encoding": "gzip" }),
       "/cut-gzip": () => ok(gzipSync(Buffer.from(LIST.repeat(1000))).subarray(0, 40)),
       "/damaged-gzip": () => {
         const body = gzipSync(LIST);
