@@ -18,6 +18,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
@@ -224,7 +225,10 @@ function hydrate(root: string): void {
   if (!links.every(({ target }) => existsSync(join(root, target)))) {
     spawnSync(process.execPath, ["scripts/hydrate-symlinks.js"], { cwd: root });
   }
-  for (const name of ["initdb", "postgres"]) chmodSync(join(root, "native/bin", name), 0o755);
+  for (const name of ["initdb", "postgres"]) {
+    const file = join(root, "native/bin", name);
+    if ((statSync(file).mode & 0o555) !== 0o555) chmodSync(file, 0o755);
+  }
 }
 
 function freePort(): Promise<number> {

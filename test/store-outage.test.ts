@@ -118,6 +118,12 @@ describe("PostgreSQL in the middle of traffic", () => {
     proxy.silentAfter = undefined;
     expect(await store.addUsage(batch)).toBe(false);
     expect(await stored(direct, key.id)).toBe(5);
+    // Silent connections are not used again: neither these, nor as many as the pool has.
+    proxy.silentAfter = "";
+    const pings = await Promise.allSettled(Array.from({ length: 8 }, () => store.ping()));
+    expect(pings.map(({ status }) => status)).toEqual(Array(8).fill("rejected"));
+    proxy.silentAfter = undefined;
+    await store.ping();
   });
 
   test("away at the start: the store opens, tables are made and keys are read once it is there", async () => {

@@ -24,6 +24,8 @@ class FakeStore implements KeySource {
   isAway = false;
   stampReads = 0;
   loads = 0;
+  gate: Promise<void> = Promise.resolve();
+  isWaiting = false;
 
   add(id: string, change: Partial<Key> = {}, validUntil?: number): string {
     const token = newKeyToken("live", random);
@@ -33,7 +35,9 @@ class FakeStore implements KeySource {
 
   async keyStamp(): Promise<string> {
     this.stampReads++;
-    await Promise.resolve();
+    this.isWaiting = true;
+    await this.gate;
+    this.isWaiting = false;
     if (this.isAway) throw new Error("database is away");
     return this.stamp;
   }
@@ -220,6 +224,22 @@ describe("keyring", () => {
     await Bun.sleep(10);
     expect(store.stampReads).toBe(reads);
     expect(answer(keyring, token)).toBe("key_a");
+  });
+
+  test("stopped while a check is under way: waits for it, and begins no other", async () => {
+    const store = new FakeStore();
+    store.add("key_a");
+    const keyring = new Keyring({ store, refreshMs: 1 });
+    await keyring.start();
+    const gate = Promise.withResolvers<void>();
+    store.gate = gate.promise;
+    while (!store.isWaiting) await Bun.sleep(1);
+    const stopped = keyring.stop();
+    gate.resolve();
+    await stopped;
+    const reads = store.stampReads;
+    await Bun.sleep(10);
+    expect(store.stampReads).toBe(reads);
   });
 
   test("more tokens than are remembered are still known", async () => {

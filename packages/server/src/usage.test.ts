@@ -12,11 +12,15 @@ class FakeStore implements UsageSink {
   readonly counts = new Map<string, number>();
   readonly sequences = new Map<string, number>();
   readonly batches: UsageBatch[] = [];
+  running = 0;
+  overlaps = 0;
   mode: "up" | "away" | "deaf" | "no totals" = "up";
 
   async addUsage(batch: UsageBatch): Promise<boolean> {
     this.batches.push(batch);
+    if (this.running++ > 0) this.overlaps++;
     await Promise.resolve();
+    this.running--;
     if (this.mode === "away") throw new Error("away");
     const isNew = batch.sequence > (this.sequences.get(batch.recorder) ?? 0);
     if (isNew) {
@@ -130,8 +134,11 @@ describe("usage recorder", () => {
     recorder.record("a", "email", NOON);
     const flushes = [recorder.flush(), recorder.flush(), recorder.flush()];
     recorder.record("a", "email", NOON);
-    expect(await Promise.all(flushes)).toEqual([true, true, true]);
-    expect(store.counts.get("2026-06-01 a email")).toBe(2);
+    await Promise.resolve();
+    recorder.record("a", "email", NOON);
+    expect(await Promise.all([...flushes, recorder.flush()])).toEqual([true, true, true, true]);
+    expect(store.overlaps).toBe(0);
+    expect(store.counts.get("2026-06-01 a email")).toBe(3);
   });
 
   describe("the day's count", () => {
@@ -174,6 +181,19 @@ describe("usage recorder", () => {
       await recorder.flush();
       expect(store.batches[0]!.entries).toHaveLength(2);
       expect(recorder.countToday("a", MIDNIGHT - 1)).toBe(2);
+    });
+
+    test("of the day before is kept when it came in during the flush after midnight", async () => {
+      const { store, clock, recorder } = setUp();
+      recorder.record("a", "email", MIDNIGHT - 1);
+      clock.now = MIDNIGHT;
+      const flush = recorder.flush();
+      while (store.running === 0) await Promise.resolve();
+      recorder.record("a", "email", MIDNIGHT - 1);
+      recorder.record("a", "email", MIDNIGHT);
+      await flush;
+      await recorder.flush();
+      expect(store.counts.get("2026-06-01 a email")).toBe(2);
     });
 
     test("is not doubled by a read that fails after the batch was stored", async () => {
