@@ -312,6 +312,25 @@ for (const backend of BACKENDS) {
         await database.close();
       });
 
+      test("a running process of the version before goes on when a later one adds columns", async () => {
+        const store = await open();
+        const { key, token } = await store.createKey(wanted());
+        const use = async () => [
+          rows(await store.listKeys()),
+          rows((await store.loadKeys()).tokens.map((loaded) => loaded.key)),
+          rows([(await store.keyByHash(hashToken(token)))!]),
+          rows([(await store.revokeKey(key.id))!]),
+        ];
+        const uses = () => Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(use)); // on every connection of the pool
+        await uses();
+        const before = await uses();
+        const database = new Database(address);
+        const next = { id: 99, name: "next", statements: ["ALTER TABLE inkling_keys ADD COLUMN note TEXT"] };
+        await migrate(database, NOW, [...MIGRATIONS, next]);
+        await database.close();
+        expect(await uses()).toEqual(before);
+      });
+
       test("a step that fails leaves the database as it was", async () => {
         await open();
         const database = new Database(address);

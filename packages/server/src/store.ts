@@ -127,14 +127,16 @@ export class Store implements KeySource {
   async keyByHash(hash: string): Promise<Key | undefined> {
     const rows: KeyRow[] = await this.read(
       (sql) =>
-        sql`SELECT k.* FROM inkling_keys k JOIN inkling_tokens t ON t.key_id = k.id WHERE t.hash = ${hash}`,
+        sql`SELECT ${keyColumns(sql)} FROM inkling_keys k JOIN inkling_tokens t ON t.key_id = k.id WHERE t.hash = ${hash}`,
     );
     return rows[0] && keyFromRow(rows[0]);
   }
 
   /** All keys, revoked ones too, oldest first. */
   async listKeys(): Promise<Key[]> {
-    const rows: KeyRow[] = await this.read((sql) => sql`SELECT * FROM inkling_keys ORDER BY created_at, id`);
+    const rows: KeyRow[] = await this.read(
+      (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k ORDER BY created_at, id`,
+    );
     return rows.map(keyFromRow);
   }
 
@@ -177,7 +179,7 @@ export class Store implements KeySource {
     // The stamp comes first: keys that change in between are then read again, not missed.
     const stamp = await this.keyStamp();
     const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.read(
-      (sql) => sql`SELECT k.*, t.hash, t.valid_until
+      (sql) => sql`SELECT ${keyColumns(sql)}, t.hash, t.valid_until
         FROM inkling_tokens t JOIN inkling_keys k ON k.id = t.key_id WHERE k.revoked_at IS NULL`,
     );
     const tokens = rows.map(({ hash, valid_until, ...row }) => ({
@@ -248,7 +250,7 @@ export class Store implements KeySource {
   }
 
   private async keyById(tx: TransactionSQL, id: string): Promise<Key | undefined> {
-    const rows: KeyRow[] = await tx`SELECT * FROM inkling_keys WHERE id = ${id}`;
+    const rows: KeyRow[] = await tx`SELECT ${keyColumns(tx)} FROM inkling_keys k WHERE id = ${id}`;
     return rows[0] && keyFromRow(rows[0]);
   }
 
@@ -278,6 +280,13 @@ export class Store implements KeySource {
     });
     return this.migrated;
   }
+}
+
+/** The columns of KeyRow, by name: `k.*` breaks prepared statements when a newer version adds a column. */
+function keyColumns(sql: SQL) {
+  return sql.unsafe(
+    "k.id, k.name, k.mode, k.hint, k.scopes, k.networks, k.rate, k.burst, k.quota, k.created_at, k.expires_at, k.revoked_at",
+  );
 }
 
 function order(a: string, b: string): number {
