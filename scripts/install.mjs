@@ -16,7 +16,9 @@ export function installIfNeeded(root, { dev }) {
   if (why === undefined) return;
   process.stderr.write(`Installing packages (${why}). This takes about a minute, once.\n`);
   const npm = process.env.npm_execpath;
-  const args = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
+  // Not `npm ci`: it refuses a lock file that lacks an optional package of another platform, which some registries
+  // do not have. --no-save leaves the lock file as it is, and it is followed all the same.
+  const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
   const [command, ...rest] = npm?.endsWith("js") ? [process.execPath, npm, ...args] : ["npm", ...args];
   // npm's own output goes to standard error, so that a command's standard output stays its own.
   const result = spawnSync(command, rest, {
@@ -27,6 +29,6 @@ export function installIfNeeded(root, { dev }) {
   if (result.status === 0) return;
   const how = result.error?.message ?? `it ended with ${result.status ?? result.signal}`;
   process.stderr.write(`inkling: npm could not install the packages: ${how}\n`);
-  process.stderr.write("hint: see npm's message above; `npm ci` in this folder runs the same step again\n");
+  process.stderr.write("hint: see npm's message above; `npm install` in this folder runs the same step again\n");
   process.exit(result.status || 1);
 }

@@ -92,7 +92,7 @@ function readOr(path, fallback) {
 function bunTests(filters, temp) {
   const bun = findBun();
   if (bun === undefined)
-    return settle({ passed: 0, failed: 0, skipped: [] }, "Bun is not installed: run `npm ci`");
+    return settle({ passed: 0, failed: 0, skipped: [] }, "Bun is not installed: run `npm install`");
   const report = join(temp, "bun.xml");
   const args = ["test", ...filters, "--reporter=junit", `--reporter-outfile=${report}`];
   const problem = run(bun, args, 12);

@@ -71,7 +71,7 @@ export function launch(args, find = packageFolder) {
   if (bun === undefined) {
     process.stderr.write(
       `inkling: Bun, the runtime it needs, is not installed for ${process.platform}-${process.arch}\n` +
-        "hint: run `npm ci` in the folder of Inkling; without --omit=optional, which leaves Bun out\n",
+        "hint: run `npm install` in the folder of Inkling; without --omit=optional, which leaves Bun out\n",
     );
     process.exitCode = 1;
     return;
@@ -85,7 +85,7 @@ export function launch(args, find = packageFolder) {
   const watch = watchNpm(() => child.kill("SIGTERM"));
   child.on("error", (error) => {
     clearInterval(watch);
-    process.stderr.write(`inkling: cannot start Bun: ${error.message}\nhint: run \`npm ci\` again\n`);
+    process.stderr.write(`inkling: cannot start Bun: ${error.message}\nhint: run \`npm install\` again\n`);
     process.exitCode = 1;
   });
   child.on("exit", (code, signal) => {

@@ -79,7 +79,7 @@ function runtime(): Finding {
     Bun.spawnSync(["node", "--version"], { stderr: "ignore" }).stdout.toString().trim() || "not in PATH";
   const found = `Bun ${Bun.version}, Node ${node}`;
   if (Bun.version === wanted) return ok(found);
-  return note(`${found}; tested with Bun ${wanted}`, "run `npm ci`, and start with `npx inkling`");
+  return note(`${found}; tested with Bun ${wanted}`, "run `npm install`, and start with `npx inkling`");
 }
 
 function packages(): Finding {
@@ -87,7 +87,7 @@ function packages(): Finding {
   const why = whyInstall(root, { dev: false });
   return why === undefined
     ? ok("as package-lock.json lists them")
-    : problem(why, `run \`npm ci\` in ${root}`);
+    : problem(why, `run \`npm install\` in ${root}`);
 }
 
 function clock({ settings, now }: Checkup): Finding {

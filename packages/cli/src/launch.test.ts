@@ -60,7 +60,7 @@ describe("the launcher as a process", () => {
     const ran = node([launcherIn(join(temp, "bare"), "")]);
     expect(ran.status).toBe(1);
     expect(ran.stdout).toBe("");
-    expect(ran.stderr).toMatch(/^inkling: Bun, .* is not installed for .*\nhint: .*npm ci.*\n$/);
+    expect(ran.stderr).toMatch(/^inkling: Bun, .* is not installed for .*\nhint: .*npm install.*\n$/);
   });
 
   const endings: [name: string, main: string, status: number][] = [
