@@ -241,8 +241,7 @@ export function metricsRegistry(source: MetricsSource): Registry {
         ...shape,
         collect() {
           this.reset();
-          // a gauge without labels would otherwise say 0 where nothing is known
-          if (labels === undefined) this.set(Number.NaN);
+          if (labels === undefined) this.remove(); // reset makes it 0, and what is not known is not 0
           for (const [labels, value] of rows(source)) this.set(labels, value);
         },
       });

@@ -175,7 +175,9 @@ export class Releases {
     }
     const names = releaseNames(dataDir);
     if (pointed === undefined) return names;
-    return [pointed, ...names.filter((name) => name < pointed)];
+    const target = pointed;
+    // A pointer to nothing that could be a release says nothing about age either.
+    return [target, ...names.filter((name) => name < target || !isReleaseName(target))];
   }
 
   private swap(next: LoadedRelease | undefined): void {

@@ -1,0 +1,542 @@
+// The HTTP contract as a function of a request: a table by end point and status, then each header and each rule.
+// test/http.test.ts asks the same over a real socket, of a release built from real data.
+
+import { describe, expect, test } from "bun:test";
+import { type EmailSegment, formatIp, type IpSegment, parsePrefix, type Release } from "@inkling/engine";
+import fc from "fast-check";
+import { App, type AppOptions } from "./app.ts";
+import { Buckets } from "./bucket.ts";
+import { Counts } from "./counts.ts";
+import { dataStates } from "./data-state.ts";
+import type { Key } from "./key.ts";
+import { Log } from "./log.ts";
+import type { LoadedRelease } from "./open-release.ts";
+import { requestIds } from "./request-id.ts";
+
+const NOON = Date.UTC(2026, 5, 1, 12);
+const encode = (text: string) => new TextEncoder().encode(text);
+const PLACE = '{"city":{"name":"Boxford"}}';
+const ABUSER = '{"is_abuser":true,"is_proxy":false,"is_tor_exit":false}';
+
+function release(over: Partial<Release> = {}): LoadedRelease {
+  const manifest = {
+    format: 1,
+    id: "0123456789ab",
+    created_at: "2026-06-01T00:00:00Z",
+    segments: {},
+    feeds: [],
+    missing: [],
+    partial: [],
+    ...over,
+  } as unknown as Release;
+  const answers = (known: string, text: string) =>
+    ({
+      lookup: (address: Parameters<IpSegment["lookup"]>[0]) =>
+        formatIp(address) === known ? encode(text) : undefined,
+    }) as unknown as IpSegment;
+  const email = {
+    providersFrom: (host: string) => (host === "mailinator.com" ? encode('["mailinator.com"]') : undefined),
+  } as unknown as EmailSegment;
+  return {
+    name: "20260601T000000000Z-0123456789ab",
+    manifest,
+    geo: answers("81.2.69.142", PLACE),
+    reputation: answers("81.2.69.142", ABUSER),
+    email,
+    states: dataStates(manifest),
+    etag: `"${manifest.id}"`,
+  };
+}
+
+const KEY: Key = {
+  id: "key_1",
+  name: "test",
+  mode: "live",
+  hint: "ink_live_aaaa…",
+  scopes: ["geolocate", "reputation", "email"],
+  networks: [],
+  rate: undefined,
+  burst: undefined,
+  quota: undefined,
+  createdAt: 0,
+  expiresAt: undefined,
+  revokedAt: undefined,
+};
+
+interface Setting {
+  readonly release?: LoadedRelease | undefined;
+  readonly key?: Partial<Key>;
+  readonly mode?: "up" | "serve";
+  readonly trustedProxies?: readonly string[];
+  readonly peer?: string;
+  readonly rate?: number;
+  readonly burst?: number;
+  readonly used?: number;
+}
+
+/** An app that knows the token "good", and says "old" is expired and "early" came before the keys. */
+function setUp(setting: Setting = {}) {
+  const key: Key = { ...KEY, ...setting.key };
+  const recorded: string[] = [];
+  const lines: string[] = [];
+  const counts = new Counts();
+  const options: AppOptions = {
+    version: "0.0.0",
+    mode: setting.mode ?? "serve",
+    releases: {
+      current: "release" in setting ? setting.release : release(),
+      refused: undefined,
+      isVerified: true,
+      since: NOON,
+    },
+    keyring: {
+      state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
+      authenticate: (token) =>
+        token === "good"
+          ? { ok: true, key }
+          : {
+              ok: false,
+              code: token === "old" ? "KEY_EXPIRED" : token === "early" ? "KEYS_NOT_LOADED" : "KEY_INVALID",
+            },
+    },
+    buckets: new Buckets({ rate: setting.rate ?? 1000, burst: setting.burst ?? 2000 }),
+    usage: {
+      record: (keyId, lookup) => recorded.push(`${keyId} ${lookup}`),
+      countToday: () => (setting.used ?? 0) + recorded.length,
+    },
+    trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
+    counts,
+    log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
+    now: () => NOON,
+    elapsed: () => 0,
+    newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
+  };
+  const app = new App(options);
+  const peers = { requestIP: () => ({ address: setting.peer ?? "81.2.69.142" }) };
+  const ask = (path: string, init: RequestInit = {}) => {
+    const headers = { Authorization: "Bearer good", ...(init.headers as Record<string, string>) };
+    return app.handle(new Request(`http://test${path}`, { ...init, headers }), peers);
+  };
+  return { app, ask, peers, recorded, counts, options, lines };
+}
+
+const GEO = "/v1/ip-intel/geolocate/";
+const REP = "/v1/ip-intel/reputation/";
+const MAIL = "/v1/user-intel/email/";
+const auth = (value: string | undefined): RequestInit => ({
+  headers: value === undefined ? {} : { Authorization: value },
+});
+
+/** What an answer says: its code when it is a problem, otherwise its JSON. */
+async function said(response: Response): Promise<unknown> {
+  const body = (await response.json()) as { code?: string };
+  return body.code ?? body;
+}
+
+const CLEAN = { is_abuser: false, is_proxy: false, is_tor_exit: false };
+const NOT_DISPOSABLE = { disposable: false, providers: [] };
+
+const TABLE: readonly [
+  name: string,
+  setting: Setting,
+  path: string,
+  init: RequestInit,
+  status: number,
+  says: unknown,
+][] = [
+  ["a place", {}, `${GEO}81.2.69.142`, {}, 200, JSON.parse(PLACE)],
+  ["a place, mapped", {}, `${GEO}::ffff:81.2.69.142`, {}, 200, JSON.parse(PLACE)],
+  ["a place, escaped", {}, `${GEO}%3A%3Affff%3A81.2.69.142`, {}, 200, JSON.parse(PLACE)],
+  ["a place, 6to4", {}, `${GEO}2002:5102:458e::1`, {}, 200, JSON.parse(PLACE)],
+  ["a place for me", {}, `${GEO}me`, {}, 200, JSON.parse(PLACE)],
+  ["no place", {}, `${GEO}8.8.8.8`, {}, 404, "IP_ADDRESS_NOT_FOUND"],
+  ["a bare question mark", {}, `${GEO}81.2.69.142?`, {}, 200, JSON.parse(PLACE)],
+  ["flags", {}, `${REP}81.2.69.142`, {}, 200, JSON.parse(ABUSER)],
+  ["no flags", {}, `${REP}8.8.8.8`, {}, 200, CLEAN],
+  ["no flags, IPv6", {}, `${REP}2606:4700::1111`, {}, 200, CLEAN],
+  [
+    "disposable",
+    {},
+    `${MAIL}a@mailinator.com`,
+    {},
+    200,
+    { valid: true, disposable: true, providers: ["mailinator.com"] },
+  ],
+  ["not disposable", {}, `${MAIL}a@gmail.com`, {}, 200, { valid: true, ...NOT_DISPOSABLE }],
+  [
+    "slash in the local part",
+    {},
+    `${MAIL}${encodeURIComponent("a/b@gmail.com")}`,
+    {},
+    200,
+    { valid: true, ...NOT_DISPOSABLE },
+  ],
+  ["broken e-mail", {}, `${MAIL}nobody`, {}, 200, { valid: false, ...NOT_DISPOSABLE }],
+  ["escaped space is broken e-mail", {}, `${MAIL}%20`, {}, 200, { valid: false, ...NOT_DISPOSABLE }],
+  ["not an address", {}, `${GEO}8.8.8`, {}, 400, "IP_ADDRESS_INVALID"],
+  ["octal", {}, `${REP}010.8.8.8`, {}, 400, "IP_ADDRESS_INVALID"],
+  ["a prefix", {}, `${REP}8.8.8.0%2F24`, {}, 400, "IP_ADDRESS_INVALID"],
+  ["white space", {}, `${REP}%208.8.8.8`, {}, 400, "IP_ADDRESS_INVALID"],
+  ["ME is not me", {}, `${GEO}ME`, {}, 400, "IP_ADDRESS_INVALID"],
+  ["private", {}, `${GEO}10.0.0.1`, {}, 400, "IP_ADDRESS_RESERVED"],
+  ["private inside mapped", {}, `${REP}::ffff:10.0.0.1`, {}, 400, "IP_ADDRESS_RESERVED"],
+  ["documentation", {}, `${REP}2001:db8::1`, {}, 400, "IP_ADDRESS_RESERVED"],
+  ["me from a private network", { peer: "192.168.1.5" }, `${GEO}me`, {}, 400, "IP_ADDRESS_RESERVED"],
+  ["not UTF-8", {}, `${GEO}%FF`, {}, 400, "PATH_INVALID"],
+  ["not UTF-8 in e-mail", {}, `${MAIL}%FF@x.org`, {}, 400, "PATH_INVALID"],
+  ["cut escape", {}, `${MAIL}a%4`, {}, 400, "PATH_INVALID"],
+  ["NUL", {}, `${REP}8.8.8.8%00`, {}, 400, "PATH_INVALID"],
+  ["a parameter", {}, `${GEO}81.2.69.142?include=all`, {}, 400, "PARAMETER_INVALID"],
+  ["a parameter of the status", {}, "/v1/status?x", {}, 400, "PARAMETER_INVALID"],
+  ["a parameter of an e-mail", {}, `${MAIL}a@gmail.com?checks=mx`, {}, 400, "PARAMETER_INVALID"],
+  ["authenticate first", {}, `${GEO}nonsense?x=1`, auth("Bearer bad"), 401, "KEY_INVALID"],
+  ["another scheme", {}, `${GEO}81.2.69.142`, auth("Basic Z29vZA=="), 401, "KEY_MISSING"],
+  ["no token", {}, `${GEO}81.2.69.142`, auth("Bearer  "), 401, "KEY_MISSING"],
+  ["scheme without a space", {}, `${GEO}81.2.69.142`, auth("Bearergood"), 401, "KEY_MISSING"],
+  ["lower-case scheme", {}, `${GEO}81.2.69.142`, auth("bearer good"), 200, JSON.parse(PLACE)],
+  ["expired", {}, `${REP}81.2.69.142`, auth("Bearer old"), 401, "KEY_EXPIRED"],
+  ["two keys", {}, `${REP}81.2.69.142`, auth("Bearer good, Bearer good"), 401, "KEY_INVALID"],
+  ["status without a good key", {}, "/v1/status", auth("Bearer bad"), 401, "KEY_INVALID"],
+  ["scope", { key: { scopes: ["email"] } }, `${GEO}81.2.69.142`, {}, 403, "SCOPE_REQUIRED"],
+  [
+    "network",
+    { key: { networks: [parsePrefix("192.0.2.0/24")!] } },
+    `${GEO}81.2.69.142`,
+    {},
+    403,
+    "SOURCE_NOT_ALLOWED",
+  ],
+  [
+    "network, right",
+    { key: { networks: [parsePrefix("81.2.69.0/24")!] } },
+    `${REP}81.2.69.142`,
+    {},
+    200,
+    JSON.parse(ABUSER),
+  ],
+  ["no such path", {}, "/v1/nothing", {}, 404, "PATH_NOT_FOUND"],
+  ["no value", {}, GEO, {}, 404, "PATH_NOT_FOUND"],
+  ["two segments", {}, `${MAIL}a/b@gmail.com`, {}, 404, "PATH_NOT_FOUND"],
+  ["root", {}, "/", {}, 404, "PATH_NOT_FOUND"],
+  ["POST", {}, `${GEO}81.2.69.142`, { method: "POST" }, 405, "METHOD_NOT_ALLOWED"],
+  ["DELETE", {}, "/v1/status", { method: "DELETE" }, 405, "METHOD_NOT_ALLOWED"],
+  ["OPTIONS", {}, "/healthz", { method: "OPTIONS" }, 405, "METHOD_NOT_ALLOWED"],
+  [
+    "a large body",
+    {},
+    `${GEO}81.2.69.142`,
+    { method: "POST", headers: { "Content-Length": "9000" } },
+    413,
+    "CONTENT_TOO_LARGE",
+  ],
+  ["quota", { key: { quota: 5 }, used: 5 }, `${MAIL}a@gmail.com`, {}, 429, "QUOTA_EXCEEDED"],
+  ["no release", { release: undefined }, `${GEO}81.2.69.142`, {}, 503, "DATA_NOT_LOADED"],
+  ["no release, reputation", { release: undefined }, `${REP}81.2.69.142`, {}, 503, "DATA_NOT_LOADED"],
+  ["no release, e-mail", { release: undefined }, `${MAIL}a@gmail.com`, {}, 503, "DATA_NOT_LOADED"],
+  ["no release, but validated", { release: undefined }, `${GEO}10.0.0.1`, {}, 400, "IP_ADDRESS_RESERVED"],
+  [
+    "a flag without a feed",
+    { release: release({ missing: ["is_proxy"] }) },
+    `${REP}8.8.8.8`,
+    {},
+    503,
+    "DATA_NOT_LOADED",
+  ],
+  [
+    "a flag without a feed, up",
+    { release: release({ missing: ["is_proxy"] }), mode: "up" },
+    `${REP}8.8.8.8`,
+    {},
+    200,
+    CLEAN,
+  ],
+  [
+    "another look-up's data is missing",
+    { release: release({ missing: ["is_proxy"] }) },
+    `${GEO}81.2.69.142`,
+    {},
+    200,
+    JSON.parse(PLACE),
+  ],
+  [
+    "no segment at all, up",
+    { release: { ...release({ missing: ["geolocation"] }), geo: undefined }, mode: "up" },
+    `${GEO}81.2.69.142`,
+    {},
+    503,
+    "DATA_NOT_LOADED",
+  ],
+  ["keys not read yet", {}, `${GEO}81.2.69.142`, auth("Bearer early"), 503, "KEYS_NOT_LOADED"],
+  ["alive", { release: undefined }, "/healthz", auth("Bearer bad"), 200, { status: "alive" }],
+  ["ready", {}, "/readyz", auth("Bearer bad"), 200, { status: "ready" }],
+  [
+    "not ready",
+    { release: undefined },
+    "/readyz",
+    {},
+    503,
+    { status: "not ready", reasons: ["no release of data is loaded"] },
+  ],
+  ["sandbox", { key: { mode: "test" }, release: undefined }, `${REP}192.0.2.3`, {}, 200, CLEAN],
+  ["sandbox me", { key: { mode: "test" }, peer: "127.0.0.1" }, `${REP}me`, {}, 200, CLEAN],
+  ["sandbox knows no data", { key: { mode: "test" } }, `${REP}81.2.69.142`, {}, 200, CLEAN],
+  ["sandbox problem", { key: { mode: "test" } }, `${GEO}203.0.113.17`, {}, 503, "DATA_NOT_LOADED"],
+];
+
+describe("answers", () => {
+  test.each(TABLE)("%s", async (_, setting, path, init, status, says) => {
+    const { ask } = setUp(setting);
+    const response = ask(path, init);
+    expect(response.status).toBe(status);
+    const isProblem = typeof says === "string";
+    expect(response.headers.get("content-type")).toBe(
+      isProblem ? "application/problem+json" : "application/json",
+    );
+    expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-hjkmnp-tv-z]{10}$/);
+    expect(response.headers.get("inkling-data-version")).toBeTruthy();
+    const cacheable = status === 200 && path.startsWith("/v1/ip-intel/");
+    expect(response.headers.get("cache-control")).toBe(cacheable ? "private, max-age=300" : "no-store");
+    expect(response.headers.get("vary")).toBe(cacheable ? "Authorization" : null);
+    expect(response.headers.has("etag")).toBe(cacheable);
+    expect(await said(response)).toEqual(says);
+  });
+
+  test("without any Authorization header", async () => {
+    const { app, peers } = setUp();
+    const response = app.handle(new Request(`http://test${GEO}81.2.69.142`), peers);
+    expect(response.status).toBe(401);
+    expect(response.headers.get("www-authenticate")).toBe('Bearer realm="inkling"');
+    expect(await said(response)).toBe("KEY_MISSING");
+  });
+
+  test("a crash is 500 without words; the log has the stack and not the value", async () => {
+    const { ask, options, lines } = setUp();
+    Object.assign(options.usage, {
+      record: () => {
+        throw new Error("cannot count jane@gmail.com with ink_live_secret");
+      },
+    });
+    const response = ask(`${MAIL}jane@gmail.com`);
+    expect(response.status).toBe(500);
+    const body = (await response.json()) as { code: string; request_id: string };
+    expect(body.code).toBe("INTERNAL");
+    expect(JSON.stringify(body)).not.toContain("count");
+    const line = JSON.parse(lines[0]!);
+    expect(line).toMatchObject({ event: "request-failed", request_id: body.request_id });
+    expect(line.stack.length).toBeGreaterThan(0);
+    expect(lines.join("")).not.toMatch(/jane|gmail|secret/);
+  });
+});
+
+describe("headers", () => {
+  test.each([
+    ["KEY_INVALID", auth("Bearer bad"), 'Bearer realm="inkling", error="invalid_token"'],
+    ["KEY_EXPIRED", auth("Bearer old"), 'Bearer realm="inkling", error="invalid_token"'],
+  ])("challenge of %s", (_, init, challenge) => {
+    expect(setUp().ask(`${GEO}8.8.8.8`, init).headers.get("www-authenticate")).toBe(challenge);
+  });
+
+  test("challenge of SCOPE_REQUIRED names the scope", () => {
+    const { ask } = setUp({ key: { scopes: ["email"] } });
+    expect(ask(`${REP}8.8.8.8`).headers.get("www-authenticate")).toBe(
+      'Bearer realm="inkling", error="insufficient_scope", scope="reputation"',
+    );
+  });
+
+  test("Allow", () => {
+    expect(setUp().ask(`${GEO}8.8.8.8`, { method: "PUT" }).headers.get("allow")).toBe("GET, HEAD");
+  });
+
+  test.each([
+    ["success", `${GEO}81.2.69.142`],
+    ["not found", `${GEO}8.8.8.8`],
+    ["invalid", `${GEO}x`],
+    ["e-mail", `${MAIL}a@b.com`],
+    ["status", "/v1/status"],
+  ])("rate limit on every authenticated answer: %s", (_, path) => {
+    const { headers } = setUp().ask(path);
+    expect(headers.get("ratelimit-policy")).toBe('"default";q=2000;w=2');
+    expect(headers.get("ratelimit")).toBe('"default";r=1999;t=1');
+  });
+
+  test("no rate limit headers for strangers, or where there is no limit", () => {
+    expect(setUp().ask(`${GEO}x`, auth("Bearer bad")).headers.has("ratelimit")).toBe(false);
+    const { headers } = setUp({ rate: 0 }).ask(`${GEO}81.2.69.142`);
+    expect(headers.has("ratelimit")).toBe(false);
+    expect(headers.has("ratelimit-policy")).toBe(false);
+  });
+
+  test("the quota counts the answer that it stands on", () => {
+    const { ask } = setUp({ key: { quota: 10 }, used: 3 });
+    expect(ask(`${GEO}81.2.69.142`).headers.get("ratelimit")).toContain('"daily";r=6;t=43200');
+    expect(ask(`${GEO}nonsense`).headers.get("ratelimit")).toContain('"daily";r=6;t=43200');
+  });
+
+  test("Retry-After: a rate comes back soon, a quota at midnight", async () => {
+    const { ask } = setUp({ rate: 1, burst: 1 });
+    expect(ask(`${GEO}81.2.69.142`).status).toBe(200);
+    const limited = ask(`${GEO}81.2.69.142`);
+    expect(limited.status).toBe(429);
+    expect(limited.headers.get("retry-after")).toBe("1");
+    expect(await said(limited)).toBe("RATE_LIMITED");
+    const spent = setUp({ key: { quota: 1 }, used: 1 }).ask(`${GEO}81.2.69.142`);
+    expect(spent.headers.get("retry-after")).toBe("43200");
+  });
+
+  test("a key from a wrong network uses nothing of its rate", () => {
+    const { ask } = setUp({ rate: 1, burst: 1, key: { networks: [parsePrefix("192.0.2.0/24")!] } });
+    for (let i = 0; i < 3; i++) {
+      const response = ask(`${GEO}81.2.69.142`);
+      expect(response.status).toBe(403);
+      expect(response.headers.get("ratelimit")).toBe('"default";r=1;t=0');
+    }
+  });
+
+  test.each([
+    ["missing", { missing: ["is_abuser", "is_proxy"] }, 'partial; missing="is_abuser is_proxy"'],
+    ["fallback", { partial: [{ answer: "is_tor_exit", why: "seed" }] }, 'partial; fallback="is_tor_exit"'],
+    [
+      "both",
+      { missing: ["is_proxy"], partial: [{ answer: "is_tor_exit", why: "seed" }] },
+      'partial; missing="is_proxy"; fallback="is_tor_exit"',
+    ],
+    ["everything there", {}, null],
+    ["another look-up's", { missing: ["disposable"] }, null],
+  ] as const)("Inkling-Data-State: %s", (_, over, header) => {
+    const { ask } = setUp({ mode: "up", release: release(over as Partial<Release>) });
+    expect(ask(`${REP}8.8.8.8`).headers.get("inkling-data-state")).toBe(header);
+  });
+
+  test("the data version", () => {
+    expect(setUp().ask("/healthz").headers.get("inkling-data-version")).toBe("0123456789ab");
+    expect(setUp({ release: undefined }).ask("/healthz").headers.get("inkling-data-version")).toBe("none");
+    const sandbox = setUp({ key: { mode: "test" } });
+    expect(sandbox.ask(`${REP}192.0.2.1`).headers.get("inkling-data-version")).toBe("sandbox-1");
+  });
+});
+
+describe("conditional requests", () => {
+  const etag = '"0123456789ab"';
+  test.each([
+    ["the same", etag, 304],
+    ["weak", `W/${etag}`, 304],
+    ["in a list", `"x", W/${etag}`, 304],
+    ["any", "*", 304],
+    ["another", '"x"', 200],
+    ["garbage", "0123456789ab", 200],
+  ])("%s", async (_, condition, status) => {
+    const { ask, recorded } = setUp();
+    const response = ask(`${GEO}81.2.69.142`, { headers: { "If-None-Match": condition } });
+    expect(response.status).toBe(status);
+    expect(response.headers.get("etag")).toBe(etag);
+    expect(response.headers.get("cache-control")).toBe("private, max-age=300");
+    if (status === 304) expect(await response.text()).toBe("");
+    expect(recorded).toEqual(["key_1 geolocate"]);
+  });
+
+  test("me has an ETag of its own for each address", () => {
+    const here = setUp().ask(`${REP}me`).headers.get("etag");
+    const there = setUp({ peer: "8.8.8.8" }).ask(`${REP}me`).headers.get("etag");
+    expect(here).not.toBe(there);
+    expect(here).not.toBe(etag);
+  });
+
+  test("a problem is never 304", () => {
+    const response = setUp().ask(`${GEO}8.8.8.8`, { headers: { "If-None-Match": "*" } });
+    expect(response.status).toBe(404);
+  });
+});
+
+describe("callers", () => {
+  const behind = { peer: "10.0.0.1", trustedProxies: ["10.0.0.0/8"] };
+  test("me through a trusted proxy", async () => {
+    const init = { headers: { "X-Forwarded-For": "1.2.3.4, 81.2.69.142" } };
+    expect(await said(setUp(behind).ask(`${REP}me`, init))).toEqual(JSON.parse(ABUSER));
+  });
+  test("me through a stranger is the stranger", async () => {
+    const init = { headers: { "X-Forwarded-For": "8.8.8.8" } };
+    expect(await said(setUp({ trustedProxies: ["10.0.0.0/8"] }).ask(`${REP}me`, init))).toEqual(
+      JSON.parse(ABUSER),
+    );
+  });
+  test("an unreadable header makes nobody of the caller", async () => {
+    const init = { headers: { "X-Forwarded-For": "junk" } };
+    expect(await said(setUp(behind).ask(`${REP}me`, init))).toBe("IP_ADDRESS_INVALID");
+    const bound = { ...behind, key: { networks: [parsePrefix("10.0.0.0/8")!] } };
+    expect(await said(setUp(bound).ask(`${REP}8.8.8.8`, init))).toBe("SOURCE_NOT_ALLOWED");
+  });
+  test("an allowed network is compared with the visitor behind the proxy", () => {
+    const bound = { ...behind, key: { networks: [parsePrefix("81.2.69.0/24")!] } };
+    const from = (address: string) =>
+      setUp(bound).ask(`${REP}8.8.8.8`, { headers: { "X-Forwarded-For": address } });
+    expect(from("81.2.69.7").status).toBe(200);
+    expect(from("81.2.70.7").status).toBe(403);
+  });
+});
+
+describe("usage and counts", () => {
+  test("answers are look-ups, refusals are not", () => {
+    const { ask, recorded, counts } = setUp();
+    ask(`${GEO}81.2.69.142`);
+    ask(`${GEO}8.8.8.8`);
+    ask(`${MAIL}broken`);
+    ask(`${REP}10.0.0.1`);
+    ask(`${REP}8.8.8.8?x=1`);
+    ask("/v1/status");
+    expect(recorded).toEqual(["key_1 geolocate", "key_1 geolocate", "key_1 email"]);
+    const rows = [...counts.requestRows()].map(
+      (row) => `${row.route} ${row.status} ${row.audience} ${row.count}`,
+    );
+    expect(rows).toEqual([
+      "/v1/ip-intel/geolocate/{ip} 200 live 1",
+      "/v1/ip-intel/geolocate/{ip} 404 live 1",
+      "/v1/ip-intel/reputation/{ip} 400 live 2",
+      "/v1/user-intel/email/{email_address} 200 live 1",
+      "/v1/status 200 live 1",
+    ]);
+    expect(new Map(counts.problemRows()).get("IP_ADDRESS_RESERVED")).toBe(1);
+  });
+
+  test("access lines name the route and the key's id, never the value", () => {
+    const { ask, options, lines } = setUp();
+    ask(`${MAIL}jane@gmail.com`);
+    ask(`${GEO}81.2.69.142?secret=1`);
+    ask("/private/jane@gmail.com");
+    options.log.flush();
+    const logged = lines.join("");
+    expect(logged).not.toMatch(/jane|81\.2|secret|good/);
+    expect(
+      logged
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line).route),
+    ).toEqual(["/v1/user-intel/email/{email_address}", "/v1/ip-intel/geolocate/{ip}", "none"]);
+  });
+});
+
+describe("any path at all", () => {
+  const escaped = fc.array(
+    fc.oneof(
+      fc.constantFrom("%", "%4", "%00", "%FF", "%C0%AF", "%2e%2e", "..", "%2F", "?", "#", ":", "@", "[", "]"),
+      fc.constantFrom("me", "8.8.8.8", "::1", "a@b.com", "xn--", ".", "%25", "+", '"'),
+      fc.string({ unit: "binary", maxLength: 6 }).map(encodeURIComponent),
+      fc.string({ maxLength: 6 }),
+    ),
+    { maxLength: 12 },
+  );
+  test("never gives a 5xx", () => {
+    const { app, peers } = setUp();
+    const statuses = new Map<number, number>();
+    fc.assert(
+      fc.property(fc.constantFrom(GEO, REP, MAIL, "/v1/", "/", ""), escaped, (prefix, parts) => {
+        const url = prefix + parts.join("");
+        const request = { url, method: "GET", headers: new Headers({ Authorization: "Bearer good" }) };
+        const response = app.handle(request as unknown as Request, peers);
+        statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+        expect(response.status).toBeLessThan(500);
+      }),
+      { numRuns: 5_000 },
+    );
+    for (const status of [200, 400, 404]) expect(statuses.get(status)).toBeGreaterThan(50);
+  });
+});
