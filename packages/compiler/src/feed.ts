@@ -85,7 +85,9 @@ export interface Skipped {
 export interface ParsedNetworks {
   /** Sorted (IPv4 first), each once; not merged. */
   readonly networks: readonly Prefix[];
+  /** The first thousand, and how many there were. */
   readonly skipped: readonly Skipped[];
+  readonly skippedCount: number;
   readonly publishedAt?: Date;
   /** The copyright line that the publisher wants kept with the data. */
   readonly copyright?: string;
@@ -93,7 +95,9 @@ export interface ParsedNetworks {
 export interface ParsedDomains {
   /** domain (A-label, lower case) -> service, "" when unknown; sorted */
   readonly domains: ReadonlyMap<string, string>;
+  /** The first thousand, and how many there were. */
   readonly skipped: readonly Skipped[];
+  readonly skippedCount: number;
   readonly publishedAt?: Date;
 }
 

@@ -49,7 +49,7 @@ export const FEEDS: readonly Feed[] = [
     licence: "public data, no licence stated",
     cadenceHours: HOUR,
     entries: { least: 700, most: 25_000 },
-    maxBytes: 32 * MIB,
+    maxBytes: 16 * MIB,
   },
   {
     id: "tor-exit-networks",
@@ -98,7 +98,7 @@ export const FEEDS: readonly Feed[] = [
     licence: "MIT",
     cadenceHours: HOUR,
     entries: { least: 50, most: 50_000 },
-    maxBytes: 64 * MIB,
+    maxBytes: 16 * MIB,
   },
   {
     id: "icloud-private-relay",
@@ -219,7 +219,7 @@ export const FEEDS: readonly Feed[] = [
     licence: "CC0-1.0",
     cadenceHours: DAY,
     entries: { least: 3_000, most: 500_000 },
-    maxBytes: 32 * MIB,
+    maxBytes: 16 * MIB,
     seed: {
       package: "disposable-email-domains",
       files: ["index.json"],
@@ -239,7 +239,7 @@ export const FEEDS: readonly Feed[] = [
     attribution: "Copyright (c) 2022, 7c",
     cadenceHours: DAY,
     entries: { least: 1_500, most: 50_000 },
-    maxBytes: 32 * MIB,
+    maxBytes: 16 * MIB,
     seed: {
       package: "fakefilter",
       files: ["json/data_version2.json"],
@@ -259,7 +259,7 @@ export const FEEDS: readonly Feed[] = [
     licence: "MIT",
     cadenceHours: DAY,
     entries: { least: 7_000, most: 500_000 },
-    maxBytes: 32 * MIB,
+    maxBytes: 16 * MIB,
     seed: {
       package: "disposable-domains",
       files: ["index.json"],

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -316,6 +317,23 @@ describe("last good copy", () => {
     await keep("192.0.2.2\n");
     expect(told(await collect(feed()))[0]).toBe("last-good: 192.0.2.2");
     expect(kept()).toHaveLength(2);
+  });
+  test("what stands there already is not written again, unless it is damaged", async () => {
+    const state = join(dataDir, "feeds/test-feed/state.json");
+    const inodes = () => kept().map((name) => statSync(join(dataDir, "feeds/test-feed", name)).ino);
+    await keep("192.0.2.1\n");
+    utimesSync(join(mirror, "test-feed.txt"), NOW, NOW);
+    const again = () =>
+      collect(feed(), { mirror }).then((found) => keepLastGood(feed(), first(found), dataDir));
+    await again();
+    const before = inodes();
+    await again();
+    expect(inodes()).toEqual(before);
+    writeFileSync(join(dataDir, "feeds/test-feed", kept()[0]!), "damaged");
+    writeFileSync(state, "{}");
+    await again();
+    expect(told(await collect(feed()))[0]).toBe("last-good: 192.0.2.1");
+    expect(inodes()).not.toEqual(before);
   });
   test("killed between body and state: the old one stays", async () => {
     await keep("192.0.2.1\n");

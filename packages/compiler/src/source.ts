@@ -128,7 +128,7 @@ async function* fetchFrom(
       source,
       format: feed.format,
       licence: feed.licence,
-      ...measure([await loadStable(into)]),
+      ...measure([loadStable(into)]),
       fetchedAt: options.now,
       ...(!Number.isNaN(published) && { publishedAt: new Date(published) }),
       origin: { url, ...validators },
@@ -144,18 +144,18 @@ async function* fetchFrom(
 const isNotFound = (candidate: Candidate): boolean =>
   "error" in candidate && / answered 404\b/.test(candidate.error);
 
-async function readSeed(
+function readSeed(
   feed: Feed,
   seed: Seed,
   packageFolder: (name: string) => string = installedFolder,
-): Promise<FeedCopy> {
+): FeedCopy {
   let folder: string;
   try {
     folder = packageFolder(seed.package);
   } catch {
     throw new FeedError(`the npm package ${seed.package} is not installed: run npm install`);
   }
-  const files = await Promise.all(seed.files.map((file) => load(join(folder, file))));
+  const files = seed.files.map((file) => load(join(folder, file)));
   return {
     source: "seed",
     format: seed.format,
@@ -169,21 +169,21 @@ function installedFolder(name: string): string {
   return dirname(fileURLToPath(import.meta.resolve(`${name}/package.json`)));
 }
 
-async function readOwn(feed: Feed, own: string): Promise<FeedCopy> {
-  const file = await load(join(PACKAGE, own));
+function readOwn(feed: Feed, own: string): FeedCopy {
+  const file = load(join(PACKAGE, own));
   return { source: "own", format: feed.format, licence: feed.licence, ...measure([file]) };
 }
 
-async function load(path: string): Promise<CopyFile> {
+function load(path: string): CopyFile {
   try {
-    return await loadStable(path);
+    return loadStable(path);
   } catch (error) {
     throw new FeedError(`${path} cannot be read: ${(error as Error).message}`);
   }
 }
 
 /** A FeedError becomes a value. */
-async function attempt<T>(source: Source, read: () => Promise<T>): Promise<T | NoCopy> {
+async function attempt<T>(source: Source, read: () => T | Promise<T>): Promise<T | NoCopy> {
   try {
     return await read();
   } catch (error) {

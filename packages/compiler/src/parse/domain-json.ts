@@ -11,10 +11,10 @@ const domains = z.array(z.string());
 
 /** @throws FeedError when the file cannot be believed */
 export function parseDomainJson(body: Uint8Array): ParsedDomains {
-  const tally = new Tally("records");
+  const tally = new Tally("record");
   const list = new DomainList(tally);
   for (const [index, domain] of readJson(readText(body), domains).entries())
     list.add(index + 1, domain.trim());
   tally.check();
-  return { domains: list.sorted(), skipped: tally.skipped };
+  return { domains: list.sorted(), ...tally.report };
 }

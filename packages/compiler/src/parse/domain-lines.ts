@@ -2,7 +2,6 @@
 
 import type { ParsedDomains } from "../feed.ts";
 import { DomainList } from "./domain-list.ts";
-import { requireWholeLastLine } from "./ip-lines.ts";
 import { Tally } from "./tally.ts";
 import { findStatedDate, forEachLine, readText } from "./text.ts";
 
@@ -18,7 +17,6 @@ export function parseDomainLines(body: Uint8Array): ParsedDomains {
     const value = comment < 0 ? line : line.slice(0, comment).trimEnd();
     if (value !== "") list.add(number, value);
   });
-  requireWholeLastLine(text, tally);
-  tally.check();
-  return { domains: list.sorted(), skipped: tally.skipped, ...(publishedAt && { publishedAt }) };
+  tally.checkLines(text);
+  return { domains: list.sorted(), ...tally.report, ...(publishedAt && { publishedAt }) };
 }

@@ -7,7 +7,6 @@
 import { z } from "zod";
 import type { ParsedDomains } from "../feed.ts";
 import { DomainList, toDomain } from "./domain-list.ts";
-import { requireWholeLastLine } from "./ip-lines.ts";
 import { readJson } from "./json.ts";
 import { Tally } from "./tally.ts";
 import { findStatedDate, forEachLine, readText } from "./text.ts";
@@ -37,15 +36,14 @@ export function parseFakefilterText(body: Uint8Array): ParsedDomains {
     else if (line.startsWith("#")) publishedAt ??= findStatedDate(line);
     else list.add(number, line, service);
   });
-  requireWholeLastLine(text, tally);
-  tally.check();
-  return { domains: list.sorted(), skipped: tally.skipped, ...(publishedAt && { publishedAt }) };
+  tally.checkLines(text);
+  return { domains: list.sorted(), ...tally.report, ...(publishedAt && { publishedAt }) };
 }
 
 /** @throws FeedError when the file cannot be believed */
 export function parseFakefilterJson(body: Uint8Array): ParsedDomains {
   const file = readJson(readText(body), version2);
-  const tally = new Tally("records");
+  const tally = new Tally("record");
   const list = new DomainList(tally);
   let number = 0;
   for (const { providers, hosts } of Object.values(file.domains)) {
@@ -54,5 +52,5 @@ export function parseFakefilterJson(body: Uint8Array): ParsedDomains {
     for (const host of Object.keys(hosts)) list.add(number, host, service);
   }
   tally.check();
-  return { domains: list.sorted(), skipped: tally.skipped, publishedAt: new Date(file.t * 1000) };
+  return { domains: list.sorted(), ...tally.report, publishedAt: new Date(file.t * 1000) };
 }

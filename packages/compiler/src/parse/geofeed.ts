@@ -1,7 +1,6 @@
 // geofeed.ts: a geofeed (RFC 8805): cidr,country,region,city,postal. Only the network is used.
 
 import type { ParsedNetworks } from "../feed.ts";
-import { requireWholeLastLine } from "./ip-lines.ts";
 import { NetworkList } from "./network-list.ts";
 import { Tally } from "./tally.ts";
 import { forEachLine, readText } from "./text.ts";
@@ -20,7 +19,6 @@ export function parseGeofeed(body: Uint8Array): ParsedNetworks {
     if (fields.length < LEAST_FIELDS) tally.fail(number, line, "is not a geofeed line");
     else list.add(number, fields[0]!.trim());
   });
-  requireWholeLastLine(text, tally);
-  tally.check();
-  return { networks: list.sorted(), skipped: tally.skipped };
+  tally.checkLines(text);
+  return { networks: list.sorted(), ...tally.report };
 }

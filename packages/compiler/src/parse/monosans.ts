@@ -11,12 +11,12 @@ const proxies = z.array(z.object({ host: z.string(), exit_ip: z.string().nullish
 
 /** @throws FeedError when the file cannot be believed */
 export function parseMonosans(body: Uint8Array): ParsedNetworks {
-  const tally = new Tally("records");
+  const tally = new Tally("record");
   const list = new NetworkList(tally);
   for (const [index, proxy] of readJson(readText(body), proxies).entries()) {
     list.add(index + 1, proxy.host);
     if (proxy.exit_ip) list.add(index + 1, proxy.exit_ip);
   }
   tally.check();
-  return { networks: list.sorted(), skipped: tally.skipped };
+  return { networks: list.sorted(), ...tally.report };
 }

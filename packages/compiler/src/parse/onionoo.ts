@@ -28,7 +28,7 @@ const WITH_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):[0-9]{1,5}$/;
 /** @throws FeedError when the file cannot be believed */
 export function parseOnionoo(body: Uint8Array): ParsedNetworks {
   const { relays, relays_published } = readJson(readText(body), details);
-  const tally = new Tally("records");
+  const tally = new Tally("record");
   const list = new NetworkList(tally);
   for (const [index, relay] of relays.entries()) {
     const number = index + 1;
@@ -45,5 +45,5 @@ export function parseOnionoo(body: Uint8Array): ParsedNetworks {
   }
   tally.check();
   const publishedAt = relays_published === undefined ? undefined : findDate(relays_published);
-  return { networks: list.sorted(), skipped: tally.skipped, ...(publishedAt && { publishedAt }) };
+  return { networks: list.sorted(), ...tally.report, ...(publishedAt && { publishedAt }) };
 }

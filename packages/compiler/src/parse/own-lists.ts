@@ -14,8 +14,8 @@ export function parseExitNetworks(body: Uint8Array): ParsedNetworks {
     requireSource(operator!, source!, line);
     list.add(line, network!);
   });
-  requireAll(tally.skipped);
-  return { networks: list.sorted(), skipped: [] };
+  requireAll(tally.report.skipped);
+  return { networks: list.sorted(), ...tally.report };
 }
 
 /** data/relay-domains.csv. @throws FeedError naming the first line at fault */
@@ -26,8 +26,8 @@ export function parseRelayDomains(body: Uint8Array): ParsedDomains {
     requireSource(service!, source!, line);
     list.add(line, domain!, service!);
   });
-  requireAll(tally.skipped);
-  return { domains: list.sorted(), skipped: [] };
+  requireAll(tally.report.skipped);
+  return { domains: list.sorted(), ...tally.report };
 }
 
 function requireSource(name: string, source: string, line: number): void {

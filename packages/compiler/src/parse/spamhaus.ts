@@ -19,7 +19,7 @@ const anyLine = z.union([metadata, record]);
 /** @throws FeedError when the file cannot be believed, above all when its metadata is missing or counts differently */
 export function parseSpamhaus(body: Uint8Array): ParsedNetworks {
   const text = readText(body);
-  const tally = new Tally("records");
+  const tally = new Tally("record");
   const list = new NetworkList(tally);
   let records = 0;
   let end: z.infer<typeof metadata> | undefined;
@@ -39,7 +39,7 @@ export function parseSpamhaus(body: Uint8Array): ParsedNetworks {
   tally.check();
   return {
     networks: list.sorted(),
-    skipped: tally.skipped,
+    ...tally.report,
     publishedAt: new Date(end.timestamp * 1000),
     ...(end.copyright !== undefined && { copyright: end.copyright }),
   };

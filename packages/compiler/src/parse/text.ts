@@ -48,11 +48,6 @@ export function forEachLine(text: string, visit: (line: string, number: number) 
   }
 }
 
-/** Was the file cut inside its last line, as far as one can tell: does it lack the last line end? */
-export function endsInsideLine(text: string): boolean {
-  return !text.endsWith("\n");
-}
-
 /** A piece of a feed that may be shown to an operator: at most 80 characters, in quotes, printable ASCII. */
 export function excerpt(value: string): string {
   const cut = value.length > EXCERPT ? `${value.slice(0, EXCERPT - 1)}~` : value;
@@ -60,9 +55,12 @@ export function excerpt(value: string): string {
 }
 
 const STATED_DATE = /\blast[ -]?(?:updated?|modified)\s*:\s*(.+?)[\s#]*$/i;
+/** Longest comment that is searched for a date: the pattern takes the square of its length. */
+const MAX_COMMENT = 200;
 
 /** The date that a comment such as "# Last updated: 2026-03-07 21:15:07 UTC" states. */
 export function findStatedDate(comment: string): Date | undefined {
+  if (comment.length > MAX_COMMENT) return undefined;
   const stated = STATED_DATE.exec(comment)?.[1];
   return stated === undefined ? undefined : findDate(stated);
 }

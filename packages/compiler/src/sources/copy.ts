@@ -1,7 +1,6 @@
 // copy.ts: a copy of a feed as the compiler holds it: where it came from, its bytes, its checksum.
 
-import { statSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFileSync, statSync } from "node:fs";
 import type { FeedReport } from "@inkling/engine";
 import type { Format } from "../feed.ts";
 import type { Validators } from "./fetch.ts";
@@ -48,10 +47,10 @@ export function isCopy(candidate: Candidate): candidate is FeedCopy {
 const MAP_FROM = 4 * 2 ** 20;
 
 /** Reads a file that only we or npm write: never in place, so that it may be mapped. */
-export async function loadStable(path: string): Promise<CopyFile> {
+export function loadStable(path: string): CopyFile {
   // Private, for a shared mapping is writable; an empty file cannot be mapped at all.
   if (statSync(path).size >= MAP_FROM) return { path, bytes: Bun.mmap(path, { shared: false }) };
-  return { path, bytes: await readFile(path) };
+  return { path, bytes: readFileSync(path) };
 }
 
 /** What a copy says of its own bytes. */
