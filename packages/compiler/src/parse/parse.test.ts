@@ -342,6 +342,18 @@ describe("files that are refused", () => {
     ["host names", "monosans-json", '[{"host":"proxy.example"}]', /^1 of 1 records cannot be used/],
     ["words", "domain-json", '["not","domains"]', /^2 of 2 records cannot be used; the first is record 1: /],
     ["numbers", "domain-json", "[1,2]", /^the file does not have the expected form at 0/],
+    [
+      "prose",
+      "fakefilter-text",
+      "## a.example\nnot found\n",
+      /^1 of 1 lines cannot be used; the first is line 2/,
+    ],
+    [
+      "hosts that are none",
+      "fakefilter-json",
+      '{"version":2,"t":1,"domains":{"a.example":{"providers":[],"hosts":{"x y":{}}}}}',
+      /^1 of 1 records cannot be used/,
+    ],
     ["version 1", "fakefilter-json", '{"version":1,"t":1,"domains":{}}', /expected form at version/],
     [
       "another header",
