@@ -23,7 +23,7 @@ const cleanUps: (() => unknown)[] = [];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "inkling-outage-"));
   postgres = await Postgres.create();
-});
+}, 60_000);
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });

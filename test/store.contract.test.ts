@@ -74,7 +74,7 @@ for (const backend of BACKENDS) {
       return store;
     }
 
-    beforeAll(backend.begin);
+    beforeAll(backend.begin, 60_000);
     beforeEach(async () => {
       await Promise.all(opened.splice(0).map((store) => store.close()));
       address = await backend.fresh();

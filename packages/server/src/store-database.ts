@@ -75,8 +75,8 @@ function postgresAddress(text: string): Address {
         ...(name === "" ? {} : { database: name }), // otherwise PGDATABASE in the environment wins over the URL
         connection: { application_name: "inkling" },
         // Each number of rows in a flush would be a statement of its own, kept on every connection: 100 of them
-        // took 20 MB of the server. Without names
-        // nothing is kept, and poolers such as PgBouncer can hand the connection on after each transaction.
+        // took 20 MB of the server. Unnamed statements are not kept, and poolers such as PgBouncer can hand the
+        // connection on after each transaction.
         prepare: false,
       }),
   };
