@@ -6,8 +6,9 @@
 //      StoreError
 //
 // Limits, and what enforces them: 8 KiB of request line and headers (Bun's parser: 431); 10 s to send them, also
-// byte by byte (idleTimeout, which a partial request does not renew; Bun looks every 4 s, so up to 14 s); bodies of
-// 64 KiB (413); connections (connections.ts). Measured over real sockets in test/server-limits.test.ts.
+// byte by byte (Bun allows a first request 10 s, and a later one idleTimeout; what arrives in part does not renew
+// either; it looks every 4 s, so 12 s were measured); bodies of 64 KiB (413); connections (connections.ts).
+// serve.test.ts asks over real sockets.
 
 import { mkdirSync } from "node:fs";
 import http from "node:http";
@@ -243,6 +244,7 @@ function listen(what: string, hostname: string, port: number, fetch: Handler): B
       port,
       fetch,
       development: false,
+      reusePort: false, // with `development: false` Bun would share the port with whoever has it
       idleTimeout: SEND_SECONDS,
       maxRequestBodySize: MAX_BODY_BYTES,
       error: () => new Response(null, { status: 500 }),
