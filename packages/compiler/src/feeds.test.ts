@@ -1,0 +1,110 @@
+// The feed table holds together: unique ids, a fixture, a line of documentation and limits for each row.
+
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { EXTENSIONS } from "./feed.ts";
+import { FEEDS, requireEntries } from "./feeds.ts";
+import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks } from "./parse/index.ts";
+
+const PACKAGE = join(import.meta.dir, "..");
+const FIXTURES = readdirSync(join(PACKAGE, "fixtures/feeds"));
+const DOCS = readFileSync(join(PACKAGE, "../../docs/feeds.md"), "utf8");
+const NETWORK_SETS = new Set(["is_abuser", "is_proxy", "is_tor_exit"]);
+const rows = FEEDS.map((feed) => [feed.id, feed] as const);
+const seeded = rows.filter(([, feed]) => feed.seed !== undefined);
+const inAugust = new Date("2026-08-22T00:00:00Z");
+
+test("ids are unique and fit for a file name", () => {
+  expect(new Set(FEEDS.map((feed) => feed.id)).size).toBe(FEEDS.length);
+  for (const feed of FEEDS) expect(feed.id).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+});
+
+describe("each feed", () => {
+  test.each(rows)("%s has a sample in fixtures/feeds", (id) => {
+    expect(FIXTURES.filter((name) => name.startsWith(`${id}.`))).not.toEqual([]);
+  });
+  test.each(rows)("%s has a row in docs/feeds.md that agrees with the table", (id, feed) => {
+    const line = DOCS.split("\n").find((text) => text.startsWith(`| \`${id}\` |`));
+    expect(line).toBeDefined();
+    expect(line).toContain(`| ${feed.sets} |`);
+    expect(line).toContain(
+      `| ${feed.entries.least.toLocaleString("en")} to ${feed.entries.most.toLocaleString("en")}`,
+    );
+    for (const url of feed.urls(inAugust)) expect(DOCS).toContain(url);
+    if (feed.seed) expect(line).toContain(feed.seed.package);
+  });
+  test.each(rows)("%s can be had, and is of a form that what it sets asks for", (_id, feed) => {
+    for (const url of feed.urls(inAugust)) expect(url).toStartWith("https://");
+    expect(feed.urls(inAugust).length > 0).toBe(feed.own === undefined);
+    if (feed.own) expect(existsSync(join(PACKAGE, feed.own))).toBe(true);
+    const { least, most } = feed.entries;
+    expect(least).toBeLessThan(most);
+    expect(feed.cadenceHours).toBeGreaterThan(0);
+    const formats = [
+      feed.format,
+      ...Object.values(feed.otherFormats ?? {}),
+      ...(feed.seed ? [feed.seed.format] : []),
+    ];
+    for (const format of formats) {
+      expect(EXTENSIONS[format]).toMatch(/^[a-z]+$/);
+      if (NETWORK_SETS.has(feed.sets)) expect(isNetworkFormat(format)).toBe(true);
+      else if (feed.sets === "disposable" || feed.sets === "free") expect(isDomainFormat(format)).toBe(true);
+      else if (feed.sets === "relay") expect(isDomainFormat(format) || isNetworkFormat(format)).toBe(true);
+      else expect(isDomainFormat(format) || isNetworkFormat(format)).toBe(false);
+    }
+  });
+  test.each(seeded)("%s: its seed is installed", (_id, feed) => {
+    for (const file of feed.seed!.files) {
+      expect(existsSync(join(PACKAGE, "../../node_modules", feed.seed!.package, file))).toBe(true);
+    }
+  });
+});
+
+test.each(rows.filter(([, feed]) => feed.own !== undefined))(
+  "%s, a file of ours, can be read to the last row",
+  (_id, feed) => {
+    const body = readFileSync(join(PACKAGE, feed.own!));
+    const parsed = isNetworkFormat(feed.format)
+      ? parseNetworks(feed.format, body)
+      : parseDomains(feed.format, body);
+    expect(parsed.skippedCount).toBe(0);
+    requireEntries(feed, "networks" in parsed ? parsed.networks.length : parsed.domains.size);
+  },
+);
+
+/** Of the domains in a seed, 12 stand there as Unicode and as A-labels both. */
+const IN_SEED: Readonly<Record<string, number>> = {
+  "disposable-email-domains": 121_570 - 12,
+  fakefilter: 4_552,
+  "disposable-domains-mx": 133_604 - 12,
+};
+test.each(Object.entries(IN_SEED))("the seed of %s can be read to the last domain", (id, entries) => {
+  const feed = FEEDS.find((row) => row.id === id)!;
+  const body = readFileSync(join(PACKAGE, "../../node_modules", feed.seed!.package, feed.seed!.files[0]!));
+  const parsed = parseDomains(feed.seed!.format, body);
+  expect(parsed.skipped).toEqual([]);
+  expect(parsed.domains.size).toBe(entries);
+  requireEntries(feed, entries);
+});
+
+describe("DB-IP's file of the month", () => {
+  test.each([
+    ["in a year", "2026-08-01T00:00:00Z", ["2026-08", "2026-07"]],
+    ["over New Year", "2027-01-31T23:59:59Z", ["2027-01", "2026-12"]],
+    ["on a day that the month before does not have", "2026-03-31T12:00:00Z", ["2026-03", "2026-02"]],
+  ])("%s", (_name, now, months) => {
+    const feed = FEEDS.find((row) => row.id === "dbip-city-lite")!;
+    expect(feed.urls(new Date(now))).toEqual(
+      months.map((month) => `https://download.db-ip.com/free/dbip-city-lite-${month}.mmdb.gz`),
+    );
+  });
+});
+
+test("sizes outside of the limits are refused, by number", () => {
+  const feed = FEEDS.find((row) => row.id === "relay-mail")!;
+  expect(() => requireEntries(feed, 9)).toThrow("has 9 entries, at least 10 are expected");
+  expect(() => requireEntries(feed, 2_001)).toThrow("has 2001 entries, at most 2000 are expected");
+  requireEntries(feed, 10);
+  requireEntries(feed, 2_000);
+});
