@@ -50,7 +50,9 @@ function gapsPart(current: LoadedRelease, style: Style): string[] {
   return [
     "This data is not complete:",
     ...gaps.map((gap) => `  ${gap}`),
-    style.dim("  `inkling data update` asks the publishers again; `inkling data status` shows every feed"),
+    style.dim(
+      "  `npx inkling data update` asks the publishers again; `npx inkling data status` shows every feed",
+    ),
   ];
 }
 

@@ -43,7 +43,7 @@ const WRITTEN = Date.parse("2026-08-01T00:00:00Z");
 const CLOCK_SLACK_MS = 3_600_000;
 const HTTP_TIMEOUT_MS = 3_000;
 
-const UPDATE = "run `inkling data update`";
+const UPDATE = "run `npx inkling data update`";
 
 const LOOKS: readonly (readonly [name: string, look: Look])[] = [
   ["runtime", runtime],
@@ -171,7 +171,7 @@ function releaseOpens({ settings }: Checkup): Finding {
   if (broken.length === 0) return ok(`${found.name}: every byte of ${verdicts.length} segments verified`);
   return problem(
     broken.map((verdict) => `${verdict.kind}: ${verdict.problem}`).join("; "),
-    "go back with `inkling data rollback`, or delete that segment and run `inkling data update`",
+    "go back with `npx inkling data rollback`, or delete that segment and run `npx inkling data update`",
   );
 }
 
@@ -192,7 +192,7 @@ function feeds(checkup: Checkup): Finding | Promise<Finding> {
       .join(", ");
     return note(
       `${troubled.length} of ${manifest.feeds.length}: ${list}`,
-      "`inkling data status` says why; `inkling data update` asks again; INKLING_MIRROR serves machines without internet",
+      "`npx inkling data status` says why; `npx inkling data update` asks again; INKLING_MIRROR serves machines without internet",
     );
   })(checkup);
 }
@@ -204,7 +204,7 @@ function answers(checkup: Checkup): Finding | Promise<Finding> {
       ...manifest.partial.map(({ answer, why }) => `${answer} is partial (${why})`),
     ];
     if (gaps.length === 0) return ok("all have data");
-    const fix = "`inkling serve` answers 503 for what is missing; get the feeds named above";
+    const fix = "`npx inkling serve` answers 503 for what is missing; get the feeds named above";
     return manifest.missing.length > 0 ? problem(gaps.join("; "), fix) : note(gaps.join("; "), fix);
   })(checkup);
 }
@@ -213,12 +213,12 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
   // Opening would make the file; a look must not.
   const file = settings.databaseUrl.replace(/^sqlite:\/\//, "");
   if (file !== settings.databaseUrl && !existsSync(file)) {
-    return note(`${file} does not exist yet`, "`inkling keys create` makes it, and a key");
+    return note(`${file} does not exist yet`, "`npx inkling keys create` makes it, and a key");
   }
   return withStore(settings, async (store) => {
     const keys = await countKeys(store, now.getTime());
     const found = `${store.label}: ${keys.live} live and ${keys.sandbox} sandbox keys in force`;
     if (keys.live > 0 || settings.apiKey !== undefined) return ok(found);
-    return problem(found, "make a key: `inkling keys create --name NAME`");
+    return problem(found, "make a key: `npx inkling keys create --name NAME`");
   });
 }

@@ -45,7 +45,7 @@ const SYSTEM: Readonly<Record<string, (what: string) => [message: string, hint: 
   ENOTDIR: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
   ENOENT: (what) => [
     `${what} does not exist`,
-    "check the path; `inkling config` shows the settings in force",
+    "check the path; `npx inkling config` shows the settings in force",
   ],
 };
 

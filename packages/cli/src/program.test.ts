@@ -100,25 +100,29 @@ describe("errors: one line, a hint, the exit code", () => {
     [
       "up --prot 1",
       2,
-      /^inkling: unknown option '--prot'\nhint: did you mean --port\? `inkling up --help` .*\n$/,
+      /^inkling: unknown option '--prot'\nhint: did you mean --port\? `npx inkling up --help` .*\n$/,
     ],
     ["dta", 2, /^inkling: unknown command 'dta'\nhint: did you mean data\? .*\n$/],
     [
       "lookup email",
       2,
-      /^inkling: missing required argument 'email'\nhint: `inkling lookup email --help` .*\n$/,
+      /^inkling: missing required argument 'email'\nhint: `npx inkling lookup email --help` .*\n$/,
     ],
     ["lookup email a b", 2, /^inkling: too many arguments.*\nhint: .*\n$/],
     ["keys revoke", 2, /^inkling: missing required argument 'id'\nhint: .*\n$/],
     [
       "keys revoke key_x",
       1,
-      /^inkling: there is no key key_x that is in force\nhint: `inkling keys list` .*\n$/,
+      /^inkling: there is no key key_x that is in force\nhint: `npx inkling keys list` .*\n$/,
     ],
     ["keys create --rate x", 2, /^inkling: no key can be made like that: --rate: .*\nhint: .*\n$/],
     ["keys create --expires 2001-01-01", 2, /^inkling: .*--expires: is in the past\nhint: .*\n$/],
     ["keys rotate key_x --overlap soon", 2, /^inkling: --overlap must be .*"soon"\nhint: for example .*\n$/],
-    ["serve", 1, /^inkling: there is no release in .*\/data\nhint: make one with `inkling data update`\n$/],
+    [
+      "serve",
+      1,
+      /^inkling: there is no release in .*\/data\nhint: make one with `npx inkling data update`\n$/,
+    ],
     ["data status", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
     ["data verify", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
     ["data rollback", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
@@ -241,7 +245,7 @@ describe("as a process", () => {
   test("an error goes to standard error, with its exit code", async () => {
     expect(await spawned(["node", BIN, "serve"])).toEqual({
       out: "",
-      err: `inkling: there is no release in ${temp}/data\nhint: make one with \`inkling data update\`\n`,
+      err: `inkling: there is no release in ${temp}/data\nhint: make one with \`npx inkling data update\`\n`,
       code: 1,
     });
     expect((await spawned(["node", BIN, "--nonsense"])).code).toBe(2);

@@ -21,7 +21,8 @@ Examples:
   inkling doctor                                  what is wrong here, and what to do
 
 Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a feed was refused.
-Settings: flags, then INKLING_* variables, then inkling.toml; see \`inkling config\`.`;
+Settings: flags, then INKLING_* variables, then inkling.toml; see \`npx inkling config\`.
+In a clone of the project the command is \`npx inkling\`.`;
 
 /** All commands. */
 export function makeProgram(context: Context): Command {
@@ -85,7 +86,7 @@ function helpFor(program: Command, args: readonly string[]): string {
     command = inner;
     path.push(arg);
   }
-  return `\`${path.join(" ")} --help\` shows what there is`;
+  return `\`npx ${path.join(" ")} --help\` shows what there is`;
 }
 
 /** Help that was asked for goes to standard output; help that was not, and errors, to standard error. */

@@ -55,7 +55,7 @@ describe("plain lines", () => {
     [
       "a feed whose new copy is refused names what is in use",
       feed({ source: "last-good", error: "12 entries, at least 100 are expected" }),
-      "  ipsum-3 refused: 12 entries, at least 100 are expected; in use instead: last good copy",
+      "  ipsum-3 not updated: 12 entries, at least 100 are expected; in use instead: last good copy",
     ],
     [
       "a missing feed",

@@ -87,7 +87,7 @@ export class Progress {
     if (event.type === "feed" && event.feed.error !== undefined) {
       const { id, state, source, error } = event.feed;
       const used = source === "none" ? "" : `; in use instead: ${SOURCES[source]}`;
-      return [`  ${style.yellow(`${id} ${state === "loaded" ? "refused" : state}`)}: ${error}${used}`];
+      return [`  ${style.yellow(`${id} ${state === "loaded" ? "not updated" : state}`)}: ${error}${used}`];
     }
     return [];
   }

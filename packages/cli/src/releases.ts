@@ -30,7 +30,7 @@ export interface NamedRelease {
   readonly manifest: Release;
 }
 
-const BUILD_HINT = "make one with `inkling data update`";
+const BUILD_HINT = "make one with `npx inkling data update`";
 
 /** Names of all releases, oldest first; a name begins with its time. */
 export const releaseNames = (dataDir: string) => newestFirst(dataDir).reverse();
@@ -44,7 +44,7 @@ export function readRelease(dataDir: string, name: string): NamedRelease {
   } catch (error) {
     throw new CliError(
       `release ${name} cannot be read: ${(error as Error).message}`,
-      "go back to an earlier one with `inkling data rollback`, or make a new one with `inkling data update`",
+      "go back to an earlier one with `npx inkling data rollback`, or make a new one with `npx inkling data update`",
     );
   }
   const parsed = releaseSchema.safeParse(content);
@@ -52,7 +52,7 @@ export function readRelease(dataDir: string, name: string): NamedRelease {
   const first = parsed.error.issues[0]!;
   throw new CliError(
     `release ${name} is not a manifest: ${first.path.join(".")}: ${first.message}`,
-    "go back to an earlier one with `inkling data rollback`, or make a new one with `inkling data update`",
+    "go back to an earlier one with `npx inkling data rollback`, or make a new one with `npx inkling data update`",
   );
 }
 
@@ -142,7 +142,7 @@ export function previousRelease(dataDir: string): { from: string; previous: Name
   if (name === undefined) {
     throw new CliError(
       `there is no release before ${current}`,
-      "`inkling data status` lists the releases; the newest 5 are kept",
+      "`npx inkling data status` lists the releases; the newest 5 are kept",
     );
   }
   return { from: current, previous: readRelease(dataDir, name) };
@@ -200,6 +200,6 @@ export function openServable(dataDir: string): LoadedRelease {
   if (problem === undefined) throw new CliError(`there is no release in ${dataDir}`, BUILD_HINT);
   throw new CliError(
     problem,
-    "`inkling data verify` checks all of it; `inkling data rollback` goes back to the release before",
+    "`npx inkling data verify` checks all of it; `npx inkling data rollback` goes back to the release before",
   );
 }

@@ -64,7 +64,7 @@ export function probeListeners(settings: Settings): void {
     if (explained instanceof CliError) throw explained;
     throw new CliError(
       `cannot listen on ${what}: ${error.message}`,
-      "`inkling config` shows the settings in force",
+      "`npx inkling config` shows the settings in force",
     );
   }
 }

@@ -65,7 +65,7 @@ const apiKey = z
   .string("must be text")
   .refine(
     isWellFormedToken,
-    "must be ink_live_ or ink_test_, 32 base62 characters, _ and their checksum; `inkling keys create` makes one",
+    "must be ink_live_ or ink_test_, 32 base62 characters, _ and their checksum; `npx inkling keys create` makes one",
   );
 
 const prefixes = z
@@ -223,7 +223,7 @@ export class SettingsError extends CliError {
   constructor(problems: readonly string[]) {
     super(
       `Cannot start:\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
-      "`inkling config --example` prints every setting with its default",
+      "`npx inkling config --example` prints every setting with its default",
       EXIT.usage,
     );
     this.problems = problems;

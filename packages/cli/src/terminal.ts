@@ -47,7 +47,7 @@ export function processTerminal(noColor: boolean): Terminal {
     out: (text) => void process.stdout.write(`${text}\n`),
     err: (text) => void process.stderr.write(text),
     live: process.stderr.isTTY === true && !noColor,
-    columns: process.stderr.columns ?? 80,
+    columns: process.stderr.columns || 80,
     style: makeStyle(!noColor && process.stdout.isTTY === true && process.stderr.isTTY === true),
   };
 }

@@ -128,7 +128,7 @@ function addVerify(data: Command, context: Context): void {
         if (broken.length === 0) return EXIT.ok;
         throw new CliError(
           `release ${current.name} is corrupt: ${broken.map(({ kind }) => kind).join(", ")}`,
-          "go back with `inkling data rollback`, or delete the segment named above and run `inkling data update`",
+          "go back with `npx inkling data rollback`, or delete the segment named above and run `npx inkling data update`",
         );
       }),
     );
@@ -143,7 +143,7 @@ function addRollback(data: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-A running server switches by itself. The next \`inkling data update\` goes forward again.
+A running server switches by itself. The next \`npx inkling data update\` goes forward again.
 
 Examples:
   inkling data rollback`,
@@ -155,7 +155,7 @@ Examples:
       if (broken !== undefined) {
         throw new CliError(
           `release ${previous.name} is corrupt as well: ${broken.kind}: ${broken.problem}`,
-          "make a new one with `inkling data update`; nothing was switched",
+          "make a new one with `npx inkling data update`; nothing was switched",
         );
       }
       switchTo(settings.dataDir, previous.name);

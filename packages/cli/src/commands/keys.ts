@@ -74,7 +74,7 @@ function parseKey(flags: Record<string, unknown>) {
     const problems = error.problems.map((problem) => problem.replace(/^expiresAt/, "expires"));
     throw new CliError(
       `no key can be made like that: ${problems.map((problem) => `--${problem}`).join("; ")}`,
-      "`inkling keys create --help` shows examples",
+      "`npx inkling keys create --help` shows examples",
       EXIT.usage,
     );
   }
@@ -103,7 +103,7 @@ function addList(keys: Command, context: Context): void {
           ),
         );
       if (all.length === 0) {
-        context.terminal.err("There are no keys yet; `inkling keys create` makes one.\n");
+        context.terminal.err("There are no keys yet; `npx inkling keys create` makes one.\n");
         return;
       }
       const rows = all.map((key) => [
@@ -191,7 +191,7 @@ function show(context: Context, { key, token }: IssuedKey, json: unknown, remark
 }
 
 const noSuchKey = (id: string) =>
-  new CliError(`there is no key ${id} that is in force`, "`inkling keys list` shows the ids of all keys");
+  new CliError(`there is no key ${id} that is in force`, "`npx inkling keys list` shows the ids of all keys");
 
 const describe = (key: Key) => `${key.mode === "test" ? "sandbox" : "live"} key ${key.id} "${key.name}"`;
 

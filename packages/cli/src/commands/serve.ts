@@ -1,4 +1,4 @@
-// serve.ts: `inkling serve`: the production server. JSON logs, and nothing else, on standard output.
+// serve.ts: `inkling serve`: the production server. JSON logs on standard error, and nothing else.
 
 import type { Command } from "commander";
 import { ensureWritable } from "../build.ts";

@@ -83,9 +83,10 @@ async function firstBuild(settings: Settings, { terminal, stopper }: Context): P
   const result = await build(settings, terminal, stopper.signal, { conflicts: false });
   const count = result.conflicts.length;
   if (count > 0) {
-    terminal.err(`  lists disagree on ${count} domains: \`inkling data status\` shows each verdict\n`);
+    terminal.err(`  lists disagree on ${count} domains: \`npx inkling data status\` shows each verdict\n`);
   }
-  if (stopper.signal.aborted) throw new CliError("stopped", "the release is built: `inkling up` serves it");
+  if (stopper.signal.aborted)
+    throw new CliError("stopped", "the release is built: `npx inkling up` serves it");
   return openServable(settings.dataDir);
 }
 

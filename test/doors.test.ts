@@ -1,0 +1,348 @@
+// doors.test.ts: the rules that keep the rooms apart, as tests. Each rule is a function of files, and is also run on
+// made-up files that break it: a rule that finds nothing anywhere is no rule.
+
+import { describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { makeProgram } from "../packages/cli/src/program.ts";
+import { flagName, SETTING_NAMES, settingRow, tomlKey, variableName } from "../packages/cli/src/settings.ts";
+import { makeStyle } from "../packages/cli/src/terminal.ts";
+
+const ROOT = resolve(import.meta.dir, "..");
+
+interface File {
+  /** From the project's folder, with "/". */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Larger files are data, not text that anyone writes. */
+const MAX_TEXT_BYTES = 1_000_000;
+
+function projectFiles(): File[] {
+  const listed = Bun.spawnSync(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
+    cwd: ROOT,
+  });
+  if (!listed.success) throw new Error(`git ls-files: ${listed.stderr.toString()}`);
+  return listed.stdout
+    .toString()
+    .split("\0")
+    .filter((path) => path !== "" && existsSync(join(ROOT, path)))
+    .filter((path) => statSync(join(ROOT, path)).size <= MAX_TEXT_BYTES)
+    .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }))
+    .filter(({ text }) => !text.includes("\0"));
+}
+
+const files = projectFiles();
+const isCode = ({ path }: File) => /\.(ts|mjs)$/.test(path);
+const isTest = ({ path }: File) => /\.test\.ts$/.test(path) || /^(test|bench)\//.test(path);
+const packageOf = ({ path }: File) => /^packages\/([^/]+)\//.exec(path)?.[1];
+const code = files.filter(isCode);
+const made = (path: string, text: string): File => ({ path, text });
+
+/** Code without its comments; strings stay, they may hold what a rule is about. */
+const withoutComments = (text: string) =>
+  text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "").replace(/ \/\/ .*$/gm, "");
+
+/** Everything that a file imports, types included. */
+function importsOf({ text }: File): string[] {
+  const pattern =
+    /^\s*(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
+  return [...withoutComments(text).matchAll(pattern)].map(([, a, b, c]) => (a ?? b ?? c)!);
+}
+
+/** "@inkling/engine/x" -> "@inkling/engine", "zod/v4" -> "zod". */
+const packageName = (specifier: string) =>
+  specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+
+describe("doors between packages", () => {
+  /** Which of our packages each may import. */
+  const DOORS: Readonly<Record<string, readonly string[]>> = {
+    engine: [],
+    compiler: ["engine"],
+    server: ["engine"],
+    cli: ["engine", "compiler", "server"],
+  };
+
+  function closedDoors(all: readonly File[]): string[] {
+    return all.flatMap((file) => {
+      const own = packageOf(file);
+      if (own === undefined) return [];
+      return importsOf(file).flatMap((specifier) => {
+        const other = /^@inkling\/([^/]+)/.exec(specifier)?.[1];
+        if (other !== undefined && !DOORS[own]?.includes(other)) return [`${file.path} imports ${specifier}`];
+        if (!specifier.startsWith(".") || isTest(file)) return [];
+        const target = relative(ROOT, resolve(ROOT, dirname(file.path), specifier));
+        return target.startsWith(`packages/${own}/`) ? [] : [`${file.path} leaves its package: ${specifier}`];
+      });
+    });
+  }
+
+  test("stay shut", () => expect(closedDoors(code)).toEqual([]));
+
+  test("every package has its row", () => {
+    const packages = new Set(code.map(packageOf).filter((name) => name !== undefined));
+    expect([...packages].sort()).toEqual(Object.keys(DOORS).sort());
+  });
+
+  const broken: [name: string, file: File][] = [
+    ["server -> compiler", made("packages/server/src/a.ts", 'import { build } from "@inkling/compiler";')],
+    [
+      "a type counts",
+      made("packages/server/src/a.ts", 'import type { Feed } from "@inkling/compiler/feed";'),
+    ],
+    ["engine -> compiler", made("packages/engine/src/a.ts", 'export * from "@inkling/compiler";')],
+    ["anything -> cli", made("packages/compiler/src/a.ts", 'await import("@inkling/cli");')],
+    [
+      "over several lines",
+      made("packages/engine/src/a.ts", 'import {\n  a,\n  b,\n} from "@inkling/server";'),
+    ],
+    ["around the door", made("packages/server/src/a.ts", 'import { x } from "../../compiler/src/x.ts";')],
+  ];
+  test.each(broken)("are seen when open: %s", (_, file) => expect(closedDoors([file])).toHaveLength(1));
+});
+
+describe("the engine", () => {
+  const ALLOWED = ["tldts", "zod"];
+  const ALLOWED_IN_TESTS = [
+    ...ALLOWED,
+    "fast-check",
+    "node:test",
+    "node:assert/strict",
+    "node:fs",
+    "node:path",
+    "node:url",
+    "node:net",
+  ];
+  /** Clock, chance, environment, and whatever only one runtime has. */
+  const IMPURE =
+    /\b(?:Bun|process|globalThis|performance|crypto|Buffer|Deno)\b\s*[.[(]|\bDate\.now\b|\bnew Date\b|\bMath\.random\b|\b(?:fetch|setTimeout|setInterval|queueMicrotask)\(|\b(?:window|document)\./;
+
+  const ofEngine = (all: readonly File[]) => all.filter((file) => packageOf(file) === "engine");
+
+  function foreignImports(all: readonly File[]): string[] {
+    return ofEngine(all).flatMap((file) =>
+      importsOf(file)
+        .filter((specifier) => !specifier.startsWith("./"))
+        .filter((specifier) => !(isTest(file) ? ALLOWED_IN_TESTS : ALLOWED).includes(specifier))
+        .map((specifier) => `${file.path} imports ${specifier}`),
+    );
+  }
+
+  function impurities(all: readonly File[]): string[] {
+    return ofEngine(all)
+      .filter((file) => !isTest(file))
+      .flatMap((file) =>
+        withoutComments(file.text)
+          .split("\n")
+          .filter((line) => IMPURE.test(line))
+          .map((line) => `${file.path}: ${line.trim()}`),
+      );
+  }
+
+  test("imports nothing that only one runtime has", () => expect(foreignImports(code)).toEqual([]));
+  test("reads no clock, chance, file or environment", () => expect(impurities(code)).toEqual([]));
+
+  const imports: [path: string, text: string][] = [
+    ["packages/engine/src/a.ts", 'import { readFileSync } from "node:fs";'],
+    ["packages/engine/src/a.ts", 'import { x } from "commander";'],
+    ["packages/engine/src/a.test.ts", 'import { test } from "bun:test";'],
+  ];
+  test.each(imports)("a foreign import is seen: %s %s", (path, text) => {
+    expect(foreignImports([made(path, text)])).toHaveLength(1);
+  });
+
+  const lines = [
+    "Bun.mmap(path)",
+    "Date.now()",
+    "new Date()",
+    "Math.random()",
+    "performance.now()",
+    "process.cwd()",
+    "fetch(url)",
+    "crypto.subtle",
+    "Buffer.from(x)",
+  ];
+  test.each(lines)("an impurity is seen: %s", (line) => {
+    expect(impurities([made("packages/engine/src/a.ts", `const x = ${line};`)])).toHaveLength(1);
+    expect(impurities([made("packages/engine/src/a.ts", `// ${line}`)])).toEqual([]);
+  });
+});
+
+describe("the environment", () => {
+  // The launcher hands the environment on to its child, and asks whether npm is its parent.
+  const READERS = ["packages/cli/src/settings.ts", "packages/cli/bin/launch.mjs"];
+  const READS = /\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b|\benv\s*\}\s*=\s*process\b/;
+
+  const readers = (all: readonly File[]) =>
+    all
+      .filter((file) => !isTest(file) && !file.path.startsWith("scripts/") && !READERS.includes(file.path))
+      .filter(({ text }) => READS.test(withoutComments(text)))
+      .map(({ path }) => path);
+
+  test("is read in one place", () => expect(readers(code)).toEqual([]));
+
+  test.each(["process.env.HOME", "Bun.env.HOME", "const { env } = process"])(
+    "reading it is seen: %s",
+    (text) => {
+      expect(readers([made("packages/server/src/a.ts", text)])).toEqual(["packages/server/src/a.ts"]);
+      expect(readers([made("packages/server/src/a.test.ts", text)])).toEqual([]);
+    },
+  );
+});
+
+describe("package.json", () => {
+  interface Manifest {
+    readonly dependencies?: Record<string, string>;
+    readonly devDependencies?: Record<string, string>;
+  }
+  const manifest = (path: string): Manifest => JSON.parse(readFileSync(join(ROOT, path), "utf8"));
+  const packages = [...new Set(code.map(packageOf).filter((name) => name !== undefined))];
+  const shared = Object.keys(manifest("package.json").devDependencies ?? {});
+  const isBuiltIn = (specifier: string) => /^(node:|bun:|bun$)/.test(specifier);
+
+  function unlisted(all: readonly File[], own: string, listed: readonly string[]): string[] {
+    return all
+      .filter((file) => packageOf(file) === own)
+      .flatMap((file) =>
+        importsOf(file)
+          .filter((specifier) => !specifier.startsWith(".") && !isBuiltIn(specifier))
+          .map(packageName)
+          .filter((name) => name !== `@inkling/${own}` && !listed.includes(name))
+          .filter((name) => !(isTest(file) && shared.includes(name)))
+          .map((name) => `${file.path} imports ${name}`),
+      );
+  }
+
+  test.each(packages)("of %s lists what it imports, and nothing else", (own) => {
+    const listed = Object.keys(manifest(`packages/${own}/package.json`).dependencies ?? {});
+    expect(unlisted(code, own, listed)).toEqual([]);
+    const text = code
+      .filter((file) => packageOf(file) === own)
+      .map((file) => file.text)
+      .join("\n");
+    expect(listed.filter((name) => !text.includes(`"${name}`))).toEqual([]);
+  });
+
+  test("an import that is not listed is seen", () => {
+    const file = made("packages/server/src/a.ts", 'import x from "@scope/left-pad/deep";');
+    expect(unlisted([file], "server", ["zod"])).toEqual(["packages/server/src/a.ts imports @scope/left-pad"]);
+  });
+
+  test("versions are exact, and the same everywhere", () => {
+    const seen = new Map<string, string>();
+    for (const path of ["package.json", ...packages.map((name) => `packages/${name}/package.json`)]) {
+      const { dependencies, devDependencies } = manifest(path);
+      for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+        expect(`${name} ${version}`).toMatch(/ \d+\.\d+\.\d+(-[\w.]+)?$/);
+        expect(`${name} ${seen.get(name) ?? version}`).toBe(`${name} ${version}`);
+        seen.set(name, version);
+      }
+    }
+    expect(seen.size).toBeGreaterThan(10);
+  });
+});
+
+describe("docs match the code", () => {
+  const program = makeProgram({
+    terminal: { out: () => {}, err: () => {}, live: false, columns: 80, style: makeStyle(false) },
+    env: {},
+    cwd: ROOT,
+    version: "0.0.0",
+    stopper: { signal: new AbortController().signal, release: () => {} },
+    ending: { exitCode: 0 },
+  });
+  /** "data update" and so on, groups included. */
+  const commands = program.commands.flatMap((command) => [
+    command.name(),
+    ...command.commands.map((inner) => `${command.name()} ${inner.name()}`),
+  ]);
+  const groups = program.commands
+    .filter((command) => command.commands.length > 0)
+    .map((command) => command.name());
+  const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+
+  test.each(SETTING_NAMES.map((name) => [variableName(name), name] as const))(
+    "docs/configuration.md has %s with its flag, key and default",
+    (variable, name) => {
+      const row = read("docs/configuration.md")
+        .split("\n")
+        .find((line) => line.startsWith(`| \`${variable}\` `));
+      expect(row).toBeDefined();
+      expect(row).toContain(`\`${tomlKey(name)}\``);
+      const { secret, fallback } = settingRow(name);
+      if (!secret) expect(row).toContain(`\`${flagName(name)}\``);
+      if (typeof fallback === "string" || typeof fallback === "number")
+        expect(row).toContain(`\`${fallback}\``);
+    },
+  );
+
+  const VARIABLES_OF_OTHERS = ["INKLING_CONFIG", "INKLING_VECTORS", "INKLING_KEY", "INKLING_LAUNCHER_PID"];
+  const known = [...SETTING_NAMES.map(variableName), ...VARIABLES_OF_OTHERS];
+  const unknownVariables = (all: readonly File[]) =>
+    all
+      .filter((file) => !isTest(file))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/\bINKLING_[A-Z_]*[A-Z]\b/g)]
+          .filter(([name]) => !known.includes(name))
+          .map(([name]) => `${path}: ${name}`),
+      );
+
+  test("no text names a variable that does not exist", () => expect(unknownVariables(files)).toEqual([]));
+  test("a variable that does not exist is seen", () => {
+    expect(unknownVariables([made("README.md", "set INKLING_PROT to 1")])).toEqual([
+      "README.md: INKLING_PROT",
+    ]);
+  });
+
+  test.each(commands)("docs/operations.md tells of `inkling %s`", (command) => {
+    expect(read("docs/operations.md")).toContain(`inkling ${command}`);
+  });
+
+  /** What follows "inkling" in code: in backticks, or at the start of a line of an example. */
+  const unknownCommands = (all: readonly File[]) =>
+    all.flatMap(({ path, text }) =>
+      [...text.matchAll(/(?:`|^ {2,}|^\$ )(?:npx )?inkling ([a-z]+)(?: ([a-z]+))?/gm)]
+        .filter(([, first, second]) => {
+          const inner = groups.includes(first!) && second !== undefined ? `${first} ${second}` : first!;
+          return !commands.includes(inner);
+        })
+        .map(([match]) => `${path}: ${match.trim()}`),
+    );
+  const speaking = files.filter((file) => /\.(md|ts|mjs)$/.test(file.path) && !isTest(file));
+
+  test("no text names a command that does not exist", () => expect(unknownCommands(speaking)).toEqual([]));
+  test("a command that does not exist is seen", () => {
+    expect(
+      unknownCommands([made("README.md", "run `inkling date update` or\n    npx inkling keys make")]),
+    ).toEqual(["README.md: `inkling date update", "README.md: npx inkling keys make"]);
+  });
+});
+
+describe("no trace of the machine that it was written on", () => {
+  const TRACES: readonly (readonly [what: string, pattern: RegExp])[] = [
+    ["a folder of one machine", /(?:^|[\s"'`(=:])\/(?:work|home|root|Users|tmp)\/\w/m],
+    ["a package registry", /https?:\/\/[^/\s"'`]*(?:registry|verdaccio|artifactory|nexus)[^/\s"'`]*/],
+    ["where a package was fetched from", /"resolved": "https?:/],
+  ];
+  const traces = (all: readonly File[]) =>
+    all.flatMap(({ path, text }) =>
+      TRACES.flatMap(([what, pattern]) => {
+        const found = pattern.exec(text);
+        return found === null ? [] : [`${path}: ${what}: ${found[0].trim()}`];
+      }),
+    );
+
+  test("in any file", () => expect(traces(files)).toEqual([]));
+
+  const samples = [
+    ["", "home", "me", "x"].join("/"),
+    `see ${["", "tmp", "x"].join("/")}`,
+    `https://${"registry"}.example/x`,
+    `"resolved": "${"https"}://h/x"`,
+  ];
+  test.each(samples)("a trace is seen: %s", (text) => expect(traces([made("a.md", text)])).not.toEqual([]));
+});

@@ -1,0 +1,346 @@
+// up.test.ts: `inkling up` from an empty folder to answers over HTTP, stopped in every way, and started again.
+//
+// One data folder for the whole file: its first build takes most of the time. The geolocation comes from the npm
+// packages, the lists from the mirror where there is one.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { MIRROR } from "./shared.ts";
+
+const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
+const BUILD_MS = 240_000;
+const STEP_MS = 30_000;
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-up-"));
+const dataDir = join(temp, "data");
+const running: Up[] = [];
+afterAll(() => {
+  for (const up of running) up.child.kill("SIGKILL");
+  rmSync(temp, { recursive: true, force: true });
+});
+
+function freePort(): number {
+  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  probe.stop(true);
+  return probe.port;
+}
+const port = freePort();
+const adminPort = freePort();
+const base = `http://127.0.0.1:${port}`;
+
+const source = existsSync(MIRROR) ? ["--mirror", MIRROR] : ["--offline"];
+const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
+
+interface Up {
+  readonly child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+  /** What was written so far. */
+  out: string;
+  err: string;
+}
+
+function start(args: readonly string[], extra: Record<string, string> = {}): Up {
+  const child = Bun.spawn(["node", BIN, ...args, "--data-dir", dataDir], {
+    cwd: temp,
+    env: { ...env, ...extra },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const up: Up = { child, out: "", err: "" };
+  const follow = async (stream: ReadableStream<Uint8Array>, name: "out" | "err") => {
+    for await (const text of stream.pipeThrough(new TextDecoderStream() as never)) up[name] += text;
+  };
+  follow(child.stdout, "out");
+  follow(child.stderr, "err");
+  running.push(up);
+  return up;
+}
+
+const startUp = (extra: Record<string, string> = {}) =>
+  start(["up", "--port", String(port), "--admin-port", String(adminPort), ...source], extra);
+
+/** Waits for a state of things; fails with what was written when the process ends before. */
+async function until(up: Up, what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) {
+    if (up.child.exitCode !== null) {
+      throw new Error(`ended with ${up.child.exitCode} before ${what}:\n${up.out}\n${up.err}`);
+    }
+    await Bun.sleep(20);
+  }
+}
+
+const untilServing = (up: Up) => until(up, "it served", () => up.out.includes("Ctrl-C stops."));
+
+/** Runs a command to its end. */
+async function run(...args: string[]): Promise<{ out: string; err: string; code: number }> {
+  const up = start(args);
+  const code = await up.child.exited;
+  await Bun.sleep(50); // the last of both streams
+  return { out: up.out, err: up.err, code };
+}
+
+const get = (path: string, key: string) =>
+  fetch(`${base}${path}`, { headers: { Authorization: `Bearer ${key}` } });
+
+/** Is the API's port free? */
+function portIsFree(): boolean {
+  try {
+    Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function stop(up: Up, signal: "SIGTERM" | "SIGINT" = "SIGTERM"): Promise<number> {
+  up.child.kill(signal);
+  return up.child.exited;
+}
+
+/** Process ids of what the launcher started, the compiler included. */
+function descendants(pid: number): number[] {
+  const children = Bun.spawnSync(["ps", "-o", "pid=", "--ppid", String(pid)])
+    .stdout.toString()
+    .split("\n")
+    .map(Number)
+    .filter((child) => child > 0);
+  return children.flatMap((child) => [child, ...descendants(child)]);
+}
+
+let live = "";
+let sandbox = "";
+
+describe("a build that is cut short", () => {
+  test(
+    "killed, it leaves nothing half-published",
+    async () => {
+      const up = startUp();
+      await until(up, "the build began", () => existsSync(join(dataDir, "build.lock")));
+      const cli = descendants(up.child.pid)[0]!;
+      process.kill(cli, "SIGKILL");
+      expect(await up.child.exited).toBe(137);
+      expect(existsSync(join(dataDir, "current"))).toBe(false);
+      expect(existsSync(join(dataDir, "releases")) ? readdirSync(join(dataDir, "releases")) : []).toEqual([]);
+    },
+    STEP_MS,
+  );
+
+  test(
+    "stopped, it says that nothing was published",
+    async () => {
+      const up = startUp();
+      await until(up, "the build began", () => up.err.includes("Building data in "));
+      await Bun.sleep(1_000);
+      expect(await stop(up, "SIGINT")).toBe(1);
+      await Bun.sleep(50);
+      expect(up.err).toContain("inkling: the build was stopped\nhint: Nothing was published");
+      expect(existsSync(join(dataDir, "current"))).toBe(false);
+    },
+    STEP_MS,
+  );
+});
+
+describe("the first run", () => {
+  let up: Up;
+  beforeAll(async () => {
+    up = startUp();
+    await untilServing(up);
+  }, BUILD_MS);
+
+  test("prints two keys, once", () => {
+    live = /^ {2}live +(ink_live_\w+)$/m.exec(up.out)?.[1] ?? "";
+    sandbox = /^ {2}sandbox +(ink_test_\w+)/m.exec(up.out)?.[1] ?? "";
+    expect([live.length, sandbox.length]).toEqual([48, 48]);
+  });
+
+  test("prints three curl lines whose answers are interesting", async () => {
+    const lines = [...up.out.matchAll(/^ {2}curl -H "Authorization: Bearer (\w+)" (\S+)\n {4}# (.+)$/gm)];
+    expect(lines).toHaveLength(3);
+    // biome-ignore lint/suspicious/noExplicitAny: JSON
+    const bodies: any[] = [];
+    for (const [, key, url] of lines) {
+      const answer = await fetch(url!, { headers: { Authorization: `Bearer ${key}` } });
+      expect(answer.status).toBe(200);
+      bodies.push(await answer.json());
+    }
+    const [place, reputation, email] = bodies;
+    expect(place.country.iso_code).toMatch(/^[A-Z]{2}$/);
+    expect(Object.values(reputation)).toContain(true);
+    expect(email).toMatchObject({ valid: true, disposable: true });
+  });
+
+  test("says whose data it is, and what is not complete", () => {
+    expect(up.out).toContain("https://db-ip.com");
+    expect(up.out).toContain("This data is not complete:\n");
+  });
+
+  test(
+    "stops on SIGTERM with exit code 0",
+    async () => {
+      expect(await stop(up)).toBe(0);
+      expect(portIsFree()).toBe(true);
+    },
+    STEP_MS,
+  );
+});
+
+describe("later runs", () => {
+  test(
+    "print no key, know the one of before, and stop on Ctrl-C as npm passes it on: twice",
+    async () => {
+      const up = startUp();
+      await untilServing(up);
+      expect(up.out).not.toMatch(/ink_(live|test)_/);
+      expect(up.out).toContain("Keys in force: 1 live, 1 sandbox");
+      expect((await get("/v1/ip-intel/reputation/1.1.1.1", live)).status).toBe(200);
+      expect((await get("/v1/ip-intel/reputation/1.1.1.1", sandbox)).status).toBeLessThan(500);
+      up.child.kill("SIGINT");
+      up.child.kill("SIGINT");
+      expect(await up.child.exited).toBe(0);
+    },
+    STEP_MS,
+  );
+
+  test(
+    "when the launcher is killed outright, the server does not keep its port",
+    async () => {
+      const up = startUp();
+      await untilServing(up);
+      up.child.kill("SIGKILL");
+      await up.child.exited;
+      while (!portIsFree()) await Bun.sleep(50);
+    },
+    STEP_MS,
+  );
+
+  test(
+    "when the server is killed outright, the next start serves as before",
+    async () => {
+      const first = startUp();
+      await untilServing(first);
+      process.kill(descendants(first.child.pid)[0]!, "SIGKILL");
+      expect(await first.child.exited).toBe(137);
+      const second = startUp();
+      await untilServing(second);
+      expect((await get("/v1/user-intel/email/a@mailinator.com", live)).status).toBe(200);
+      expect(await stop(second)).toBe(0);
+    },
+    STEP_MS,
+  );
+});
+
+describe("production", () => {
+  test(
+    "serve needs no more than the release: JSON lines and nothing else",
+    async () => {
+      const up = start(["serve", "--port", String(port), "--admin-port", String(adminPort)]);
+      await until(up, "it listened", () => up.err.includes('"listening"'));
+      await get("/v1/ip-intel/geolocate/81.2.69.142", live);
+      expect(await stop(up)).toBe(0);
+      expect(up.out).toBe("");
+      const lines = up.err
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      expect(lines.length).toBeGreaterThan(1);
+      expect(up.err).not.toContain("81.2.69.142");
+    },
+    STEP_MS,
+  );
+});
+
+describe("the commands on the release", () => {
+  const values: [lookup: string, path: string, value: string][] = [
+    ["geolocate", "/v1/ip-intel/geolocate/", "81.2.69.142"],
+    ["geolocate", "/v1/ip-intel/geolocate/", "2001:4860:4860::8888"],
+    ["reputation", "/v1/ip-intel/reputation/", "185.220.101.1"],
+    ["reputation", "/v1/ip-intel/reputation/", "::ffff:8.8.8.8"],
+    ["email", "/v1/user-intel/email/", "someone@sub.mailinator.com"],
+    ["email", "/v1/user-intel/email/", "not an address"],
+  ];
+  test(
+    "lookup --json prints what the API answers",
+    async () => {
+      const up = startUp();
+      await untilServing(up);
+      for (const [lookup, path, value] of values) {
+        const body = await (await get(`${path}${encodeURIComponent(value)}`, live)).text();
+        expect(await run("lookup", lookup, value, "--json")).toEqual({
+          out: `${body}\n`,
+          err: expect.any(String),
+          code: 0,
+        });
+      }
+      expect(await stop(up)).toBe(0);
+    },
+    STEP_MS,
+  );
+
+  test(
+    "lookup refuses what the API refuses",
+    async () => {
+      expect(await run("lookup", "reputation", "10.0.0.1")).toMatchObject({ out: "", code: 2 });
+      expect((await run("lookup", "geolocate", "010.0.0.1")).err).toMatch(
+        /^inkling: .*IP_ADDRESS_INVALID.*\nhint: /,
+      );
+    },
+    STEP_MS,
+  );
+
+  test(
+    "data status and data verify",
+    async () => {
+      const status = JSON.parse((await run("data", "status", "--json")).out);
+      expect(status.releases).toEqual([status.name]);
+      expect(Object.keys(status.release.segments).sort()).toEqual(["email", "geo", "reputation"]);
+      const verified = JSON.parse((await run("data", "verify", "--json")).out);
+      expect(verified).toMatchObject({ name: status.name, ok: true });
+      expect((await run("data", "status")).out).toContain("dbip-city-lite");
+    },
+    STEP_MS,
+  );
+
+  test(
+    "a second build of the same publishes nothing",
+    async () => {
+      const { out } = await run("data", "update", "--json", ...source);
+      expect(JSON.parse(out).published).toBe(false);
+    },
+    BUILD_MS,
+  );
+
+  test(
+    "a flipped byte is found, and named",
+    async () => {
+      const { release } = JSON.parse((await run("data", "status", "--json")).out);
+      const file = join(dataDir, "segments", `${release.segments.reputation.sha256}.seg`);
+      const bytes = await Bun.file(file).bytes();
+      bytes[bytes.length >> 1]! ^= 1;
+      await Bun.write(file, bytes);
+      const { out, err, code } = await run("data", "verify");
+      expect(out).toMatch(/^reputation \(segments\/\w+\.seg\): .*checksum/m);
+      expect(err).toMatch(/^inkling: release .* is corrupt: reputation\nhint: /);
+      expect(code).toBe(1);
+    },
+    STEP_MS,
+  );
+
+  test(
+    "a segment that was cut short: up says so, builds it again, and serves",
+    async () => {
+      const { release } = JSON.parse((await run("data", "status", "--json")).out);
+      const file = join(dataDir, "segments", `${release.segments.reputation.sha256}.seg`);
+      const half = (await Bun.file(file).bytes()).slice(0, 5_000);
+      rmSync(file);
+      await Bun.write(file, half);
+      const up = startUp();
+      await untilServing(up);
+      expect(up.err).toMatch(/^warning: release .*; a new release is built$/m);
+      expect(await stop(up)).toBe(0);
+      expect((await run("data", "verify")).code).toBe(0);
+    },
+    BUILD_MS,
+  );
+});
