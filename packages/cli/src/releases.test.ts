@@ -1,0 +1,147 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Release } from "@inkling/engine";
+import type { CliError } from "./errors.ts";
+import {
+  dropBrokenSegments,
+  findUsable,
+  openCurrent,
+  openServable,
+  previousRelease,
+  readRelease,
+  releaseNames,
+  switchTo,
+  verifySegments,
+} from "./releases.ts";
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-releases-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+
+const names = [1, 2, 3].map((day) => `2026060${day}T000000000Z-00000000000${day}`);
+const SHA = "ab".repeat(32);
+
+function manifest(over: Partial<Release> = {}): object {
+  return {
+    format: 1,
+    id: "000000000001",
+    code: "c".repeat(64),
+    created_at: "2026-06-01T00:00:00.000Z",
+    segments: {},
+    feeds: [],
+    missing: [],
+    partial: [],
+    ...over,
+  };
+}
+
+/** A data folder with three releases; the newest is current. */
+function dataFolder(over: Record<string, object | string> = {}): string {
+  const dataDir = mkdtempSync(join(temp, "data-"));
+  mkdirSync(join(dataDir, "releases"));
+  mkdirSync(join(dataDir, "segments"));
+  for (const name of names) {
+    const content = over[name] ?? manifest();
+    const text = typeof content === "string" ? content : JSON.stringify(content);
+    writeFileSync(join(dataDir, "releases", `${name}.json`), text);
+  }
+  writeFileSync(join(dataDir, "current"), `${names[2]}\n`);
+  return dataDir;
+}
+
+function errorOf(run: () => unknown): CliError {
+  try {
+    run();
+  } catch (error) {
+    return error as CliError;
+  }
+  throw new Error("it did not fail");
+}
+
+const withSegment = manifest({ segments: { reputation: { sha256: SHA, bytes: 100, inputs: SHA } } });
+
+describe("releases of a data folder", () => {
+  test("are named oldest first; other files are none", () => {
+    const dataDir = dataFolder();
+    writeFileSync(join(dataDir, "releases/.tmp-1-x.json"), "");
+    writeFileSync(join(dataDir, "releases/notes.json"), "");
+    expect(releaseNames(dataDir)).toEqual(names);
+    expect(releaseNames(join(temp, "nowhere"))).toEqual([]);
+  });
+
+  test("going back goes to the one before the current, not to the oldest, and once more to the one before", () => {
+    const dataDir = dataFolder();
+    for (const step of [1, 0]) {
+      const { from, previous } = previousRelease(dataDir);
+      expect([from, previous.name]).toEqual([names[step + 1]!, names[step]!]);
+      switchTo(dataDir, previous.name);
+      expect(readFileSync(join(dataDir, "current"), "utf8")).toBe(`${names[step]}\n`);
+      expect(readdirSync(dataDir).filter((file) => file.startsWith("."))).toEqual([]);
+    }
+    expect(errorOf(() => previousRelease(dataDir)).message).toBe(`there is no release before ${names[0]}`);
+  });
+
+  const broken: [name: string, content: string | object, message: RegExp][] = [
+    ["cut short", '{"format":', /^release .* cannot be read: /],
+    ["of another format", manifest({ format: 2 as 1 }), /^release .* is not a manifest: format: /],
+  ];
+  test.each(broken)("a manifest that is %s is refused, with a way out", (_, content, message) => {
+    const dataDir = dataFolder({ [names[2]!]: content });
+    const error = errorOf(() => openCurrent(dataDir));
+    expect(error.message).toMatch(message);
+    expect(error.hint).toContain("inkling data rollback");
+    expect(findUsable(dataDir)).toMatchObject({
+      release: undefined,
+      problem: expect.stringContaining("release "),
+    });
+  });
+
+  test("without any, the hint says how to make one", () => {
+    const empty = mkdtempSync(join(temp, "empty-"));
+    for (const open of [openCurrent, openServable, previousRelease]) {
+      expect(errorOf(() => open(empty)).hint).toContain("inkling data update");
+    }
+    expect(findUsable(empty)).toEqual({ release: undefined, problem: undefined });
+  });
+
+  test("a name in `current` that leads out of the folder is refused", () => {
+    const dataDir = dataFolder();
+    writeFileSync(join(dataDir, "current"), "../../etc/passwd\n");
+    expect(findUsable(dataDir).problem).toContain("not the name of a release");
+  });
+});
+
+describe("segments", () => {
+  const cases: [name: string, bytes: Uint8Array | undefined, problem: RegExp][] = [
+    ["missing", undefined, /ENOENT|No such file/i],
+    ["empty", new Uint8Array(0), /./],
+    ["of another size", new Uint8Array(64), /has 64 bytes, want 100/],
+    [
+      "of another content",
+      new Uint8Array(100),
+      /not an Inkling segment; SHA-256 is .*not what its name says/,
+    ],
+  ];
+  test.each(cases)("one that is %s is named, and only that is deleted", (_, bytes, problem) => {
+    const dataDir = dataFolder({ [names[2]!]: withSegment });
+    const file = join(dataDir, `segments/${SHA}.seg`);
+    const other = join(dataDir, "segments/other.seg");
+    if (bytes !== undefined) writeFileSync(file, bytes);
+    writeFileSync(other, "x");
+    const verdicts = verifySegments(dataDir, readRelease(dataDir, names[2]!));
+    expect(verdicts).toMatchObject([{ kind: "reputation", file: `segments/${SHA}.seg` }]);
+    expect(verdicts[0]!.problem).toMatch(problem);
+    expect(findUsable(dataDir).problem).toBeString();
+    dropBrokenSegments(dataDir);
+    expect([existsSync(file), existsSync(other)]).toEqual([false, true]);
+  });
+});
