@@ -4,7 +4,7 @@ import { accessSync, constants, mkdirSync, readdirSync } from "node:fs";
 import type { BuildRequest } from "@inkling/compiler/events";
 import type { Release } from "@inkling/engine";
 import { type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
-import { CliError, explainSystemError } from "./errors.ts";
+import { CliError, explainFileError } from "./errors.ts";
 import { Progress } from "./progress.ts";
 import { dropBrokenSegments, findUsable } from "./releases.ts";
 import { isUrl, type Settings } from "./settings.ts";
@@ -18,7 +18,7 @@ export function ensureWritable(dataDir: string): void {
     mkdirSync(dataDir, { recursive: true });
     accessSync(dataDir, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw explainSystemError(error, `the data folder ${dataDir}`);
+    throw explainFileError(error, `the data folder ${dataDir}`);
   }
 }
 
@@ -28,7 +28,7 @@ export function checkMirror(mirror: string | undefined): void {
   try {
     if (readdirSync(mirror).length > 0) return;
   } catch (error) {
-    const explained = explainSystemError(error, `the mirror ${mirror}`);
+    const explained = explainFileError(error, `the mirror ${mirror}`);
     if (!(explained instanceof CliError)) throw explained;
     throw new CliError(explained.message, "INKLING_MIRROR must name a folder with one file per feed");
   }

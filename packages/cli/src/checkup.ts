@@ -8,7 +8,7 @@ import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node
 import { dirname, resolve } from "node:path";
 import { whyInstall } from "../bin/installed.mjs";
 import packageJson from "../package.json" with { type: "json" };
-import { explainSystemError } from "./errors.ts";
+import { explainFileError } from "./errors.ts";
 import { countKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
 import { findCurrent, type NamedRelease, verifySegments } from "./releases.ts";
@@ -103,12 +103,12 @@ function clock({ settings, now }: Checkup): Finding {
 }
 
 async function listener(what: string, host: string, port: number): Promise<Finding> {
-  const error = probe(host, port);
+  const error = probe(what, host, port);
   if (error === undefined) return ok(`${port} on ${host} is free`);
-  if (error.code === "EADDRINUSE" && (await isInkling(host, port)))
+  if (error.code === "EADDRINUSE" && (await isInkling(host, port))) {
     return ok(`${port} on ${host}: Inkling is running`);
-  const explained = explainSystemError(error, `${what} ${port} on ${host}`) as Error & { hint?: string };
-  return problem(explained.message, explained.hint ?? "choose another");
+  }
+  return problem(error.message, error.hint ?? "choose another");
 }
 
 /** Does one of ours listen there? Both listeners answer with an error document that names itself. */
@@ -130,7 +130,7 @@ function dataFolder({ settings: { dataDir } }: Checkup): Finding {
   try {
     accessSync(existing, constants.W_OK | constants.X_OK);
   } catch (error) {
-    const explained = explainSystemError(error, existing) as Error & { hint?: string };
+    const explained = explainFileError(error, existing) as Error & { hint?: string };
     return problem(explained.message, explained.hint ?? "choose another");
   }
   const { bavail, bsize } = statfsSync(existing);

@@ -24,21 +24,10 @@ export class CliError extends Error {
   }
 }
 
-// What the system says in codes, in words that name the thing. A row is used where its code turns up.
-const SYSTEM: Readonly<Record<string, (what: string) => [message: string, hint: string]>> = {
-  EADDRINUSE: (what) => [
-    `${what} is in use by another program`,
-    "stop that program, or choose another port: --port 9000 --admin-port 9001",
-  ],
-  EADDRNOTAVAIL: (what) => [
-    `${what} is not an address of this machine`,
-    "use 127.0.0.1 for this machine only, or 0.0.0.0 for every network: --host 0.0.0.0",
-  ],
-  EACCES: (what) => [
-    `${what}: permission denied`,
-    "run as a user who may, or choose another: --data-dir FOLDER, --port NUMBER above 1023",
-  ],
-  EPERM: (what) => [`${what}: not permitted`, "run as a user who may, or choose another: --data-dir FOLDER"],
+/** What the system says in codes about a file or folder, in words that name it. */
+const FILE_ERRORS: Readonly<Record<string, (what: string) => [message: string, hint: string]>> = {
+  EACCES: (what) => [`${what}: permission denied`, OTHER_FOLDER],
+  EPERM: (what) => [`${what}: not permitted`, OTHER_FOLDER],
   EROFS: (what) => [`${what} is on a read-only file system`, "choose a writable folder: --data-dir FOLDER"],
   ENOSPC: (what) => [`${what}: no space left on the disk`, "free some space; a build needs about 1 GB"],
   EEXIST: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
@@ -48,10 +37,11 @@ const SYSTEM: Readonly<Record<string, (what: string) => [message: string, hint: 
     "check the path; `npx inkling config` shows the settings in force",
   ],
 };
+const OTHER_FOLDER = "run as the user who owns it, or choose another: --data-dir FOLDER";
 
-/** A system error about `what` as a CliError; anything else comes back as it is. */
-export function explainSystemError(error: unknown, what: string): unknown {
+/** An error of the file system about `what` as a CliError; anything else comes back as it is. */
+export function explainFileError(error: unknown, what: string): unknown {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const row = SYSTEM[code];
+  const row = FILE_ERRORS[code];
   return row ? new CliError(...row(what)) : error;
 }

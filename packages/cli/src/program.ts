@@ -9,7 +9,7 @@ import { addLookup } from "./commands/lookup.ts";
 import { addServe } from "./commands/serve.ts";
 import { addUp } from "./commands/up.ts";
 import type { Context } from "./context.ts";
-import { CliError, EXIT, explainSystemError } from "./errors.ts";
+import { CliError, EXIT, explainFileError } from "./errors.ts";
 import { SettingsError } from "./settings.ts";
 import type { Style } from "./terminal.ts";
 
@@ -119,7 +119,7 @@ function words(error: unknown): { message: string; hint: string | undefined } {
   // Errors of the store carry a hint of their own.
   if ("hint" in error && typeof error.hint === "string") return { message: error.message, hint: error.hint };
   const path = (error as NodeJS.ErrnoException).path;
-  const explained = path === undefined ? error : explainSystemError(error, path);
+  const explained = path === undefined ? error : explainFileError(error, path);
   if (explained instanceof CliError) return explained;
   return { message: error.stack ?? error.message, hint: REPORT };
 }

@@ -1,7 +1,7 @@
 // run-server.ts: starts the server and keeps it until it is asked to stop.
 
 import { type RunningServer, type ServerOptions, startServer } from "@inkling/server";
-import { CliError, explainSystemError } from "./errors.ts";
+import { CliError } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 
 export function serverOptions(settings: Settings, mode: "up" | "serve", version: string): ServerOptions {
@@ -53,28 +53,41 @@ export async function runServer(options: ServerOptions): Promise<Serving> {
  * @throws CliError naming the one that cannot be had
  */
 export function probeListeners(settings: Settings): void {
-  const wanted = [
-    [`port ${settings.port} on ${settings.host}`, settings.host, settings.port],
-    [`admin port ${settings.adminPort} on ${settings.adminHost}`, settings.adminHost, settings.adminPort],
-  ] as const;
-  for (const [what, hostname, port] of wanted) {
-    const error = probe(hostname, port);
-    if (error === undefined) continue;
-    const explained = explainSystemError(error, what);
-    if (explained instanceof CliError) throw explained;
-    throw new CliError(
-      `cannot listen on ${what}: ${error.message}`,
-      "`npx inkling config` shows the settings in force",
-    );
-  }
+  const { host, port, adminHost, adminPort } = settings;
+  const error = probe("port", host, port) ?? probe("admin port", adminHost, adminPort);
+  if (error !== undefined) throw error;
 }
 
-/** Why nothing can listen there, or undefined when something can. */
-export function probe(hostname: string, port: number): (Error & { code?: string }) | undefined {
+/** What the system says in codes about listening. */
+const LISTEN_ERRORS: Readonly<Record<string, readonly [problem: string, hint: string]>> = {
+  EADDRINUSE: [
+    "is in use by another program",
+    "stop that program, or choose others: --port 9000 --admin-port 9001",
+  ],
+  EADDRNOTAVAIL: ["is not on this machine", "use 127.0.0.1 for this machine only, 0.0.0.0 for every network"],
+  EACCES: ["is not for this user", "choose a port above 1023: --port 8080"],
+};
+
+/** What listens there already, or keeps anything from listening, as an error; undefined when nothing does. */
+export function probe(what: string, hostname: string, port: number): ListenError | undefined {
   try {
     Bun.listen({ hostname, port, socket: { data() {} } }).stop(true);
     return undefined;
   } catch (error) {
-    return error as Error & { code?: string };
+    const { code, message } = error as Error & { code?: string };
+    const [problem, hint] = LISTEN_ERRORS[code ?? ""] ?? [
+      `cannot be listened on: ${message}`,
+      "`npx inkling config` shows the settings in force",
+    ];
+    return new ListenError(code ?? "", `${what} ${port} on ${hostname} ${problem}`, hint);
+  }
+}
+
+/** A listener that cannot be had. */
+export class ListenError extends CliError {
+  readonly code: string;
+  constructor(code: string, message: string, hint: string) {
+    super(message, hint);
+    this.code = code;
   }
 }

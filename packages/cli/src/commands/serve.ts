@@ -3,8 +3,8 @@
 import type { Command } from "commander";
 import { ensureWritable } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
-import { openServable } from "../releases.ts";
-import { runServer, serverOptions } from "../run-server.ts";
+import { openCurrent, openServable } from "../releases.ts";
+import { probeListeners, runServer, serverOptions } from "../run-server.ts";
 import type { SettingName } from "../settings.ts";
 
 export const SERVER_SETTINGS: readonly SettingName[] = [
@@ -36,8 +36,10 @@ Examples:
     )
     .action(async (flags) => {
       const { settings } = settingsFor(context, flags, SERVER_SETTINGS);
-      openServable(settings.dataDir);
+      openCurrent(settings.dataDir);
       ensureWritable(settings.dataDir);
+      probeListeners(settings);
+      openServable(settings.dataDir);
       const server = await runServer(serverOptions(settings, "serve", context.version));
       await server.untilStopped(context.stopper.signal);
     });
