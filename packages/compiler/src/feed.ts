@@ -17,7 +17,7 @@ export type Format =
   | "fakefilter-text" // domains under "## provider" headings
   | "fakefilter-json" // data_version2.json: domain -> providers and hosts
   | "exit-networks" // ours: data/tor-exit-networks.csv
-  | "relay-domains" // ours: data/relay-domains.csv
+  | "relay-domains" // ours: data/relay-domains.csv and other files of domain,service,source
   | "nro-delegated" // pipe-separated delegations
   | "mmdb";
 

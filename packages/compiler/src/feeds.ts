@@ -306,6 +306,32 @@ export const FEEDS: readonly Feed[] = [
     maxBytes: MIB,
     own: "data/relay-domains.csv",
   },
+  {
+    id: "ordinary-mail",
+    sets: "free",
+    format: "relay-domains",
+    title: "Inkling: mailbox providers and organisations that are never throw-away, each with its source",
+    homepage: "docs/policy.md",
+    urls: () => [],
+    licence: "Apache-2.0",
+    cadenceHours: 26 * WEEK,
+    entries: { least: 10, most: 2_000 },
+    maxBytes: MIB,
+    own: "data/ordinary-mail.csv",
+  },
+  {
+    id: "disposable-services",
+    sets: "disposable",
+    format: "relay-domains",
+    title: "Inkling: services that offer throw-away addresses, each with its own page",
+    homepage: "docs/policy.md",
+    urls: () => [],
+    licence: "Apache-2.0",
+    cadenceHours: 26 * WEEK,
+    entries: { least: 10, most: 2_000 },
+    maxBytes: MIB,
+    own: "data/disposable-services.csv",
+  },
 ];
 
 /**
