@@ -41,6 +41,8 @@ export interface GeoSteps {
   /** The answer as it goes out; "" when nothing is known. */
   readonly encode: (place: Place) => string;
   readonly progress: (done: number, total: number) => void;
+  /** Called where much was just left behind: a good moment to give memory back. */
+  readonly settle: () => void;
 }
 
 /** More countries than ISO 3166-1 will ever have: part of a place-and-country number. */
@@ -56,7 +58,9 @@ export function geoTable(
   const valueFor = answerValues(source.places, registered?.countries ?? [], records, steps);
   const family = (which: 4 | 6) => {
     const countries = cover(which, numbered(registered ?? NO_NETWORKS, which));
+    steps.settle();
     const ranges = overlay(countries, numbered(source, which), valueFor);
+    steps.settle();
     return { sections: rangeSections(ranges), ranges: answered(ranges) };
   };
   const v4 = family(4);
@@ -77,27 +81,41 @@ function numbered(source: NetworkWalk, family: 4 | 6): Networks {
   return (add) => source.walk(family, (w0, w1, w2, w3, bits, id) => add(w0, w1, w2, w3, bits, id + 1));
 }
 
+/** Answers made between two moments to settle: each leaves about 1 KB behind. */
+const SETTLE_EVERY = 100_000;
+
 /** (place number, country number) -> record, made when it is first asked for. */
 function answerValues(
   places: readonly Place[],
   countries: readonly string[],
   records: AnswerRecords,
-  { complete, encode }: GeoSteps,
+  { complete, encode, settle }: GeoSteps,
 ): (place: number, country: number) => number {
   if (countries.length >= COUNTRY_ROOM) throw new RangeError(`${countries.length} registered countries`);
-  const known = new Map<number, number>();
+  // Most places are met with one country only: that one stands in columns (a Map of all takes 80 MB), the rest in a Map.
+  const firstCountry = new Uint16Array(places.length + 1).fill(COUNTRY_ROOM);
+  const firstValue = new Uint32Array(places.length + 1);
+  const others = new Map<number, number>();
+  let made = 0;
+  const make = (placeNumber: number, countryNumber: number) => {
+    if (++made % SETTLE_EVERY === 0) settle();
+    const place: Place = placeNumber > 0 ? places[placeNumber - 1]! : { subdivisions: [] };
+    const code = countryNumber > 0 ? countries[countryNumber - 1]! : undefined;
+    const isSilent = code !== undefined && place.registeredCountryCode === undefined;
+    return records.add(encode(complete(isSilent ? { ...place, registeredCountryCode: code } : place)));
+  };
   return (placeNumber, countryNumber) => {
+    if (firstCountry[placeNumber] === countryNumber) return firstValue[placeNumber]!;
+    if (firstCountry[placeNumber] === COUNTRY_ROOM) {
+      firstCountry[placeNumber] = countryNumber;
+      firstValue[placeNumber] = make(placeNumber, countryNumber);
+      return firstValue[placeNumber]!;
+    }
     const number = placeNumber * COUNTRY_ROOM + countryNumber;
-    let value = known.get(number);
+    let value = others.get(number);
     if (value === undefined) {
-      const place: Place = placeNumber > 0 ? places[placeNumber - 1]! : { subdivisions: [] };
-      const code = countryNumber > 0 ? countries[countryNumber - 1]! : undefined;
-      const registered =
-        code !== undefined && place.registeredCountryCode === undefined
-          ? { ...place, registeredCountryCode: code }
-          : place;
-      value = records.add(encode(complete(registered)));
-      known.set(number, value);
+      value = make(placeNumber, countryNumber);
+      others.set(number, value);
     }
     return value;
   };

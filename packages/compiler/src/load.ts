@@ -10,7 +10,7 @@ import { type Feed, FeedError } from "./feed.ts";
 import { requireEntries } from "./feeds.ts";
 import type { PlaceSource, RegisteredCountries } from "./geo-table.ts";
 import { registeredFromList } from "./geo-table.ts";
-import { Mmdb, MmdbError } from "./mmdb.ts";
+import { MmdbError } from "./mmdb.ts";
 import {
   isDomainFormat,
   isNetworkFormat,
@@ -18,7 +18,7 @@ import {
   parseNetworks,
   parseNroDelegated,
 } from "./parse/index.ts";
-import { GeoSource, readCountry } from "./place-source.ts";
+import { CountrySource, GeoSource } from "./place-source.ts";
 import { candidates, type FeedCopy, isCopy, keepLastGood, type SourceOptions } from "./source.ts";
 
 /** What a copy holds, by what it is for. */
@@ -145,13 +145,20 @@ function readContent(feed: Feed, copy: FeedCopy): Read {
     const rows = parseNroDelegated(onlyFile(copy));
     return { content: { registered: registeredFromList(rows) }, entries: rows.length };
   }
-  if (feed.sets === "registered_country") return readRegistered(copy);
-  const places = GeoSource.open(copy.files.map((file) => file.bytes));
-  return {
-    content: { places },
-    entries: places.networks[4] + places.networks[6],
-    publishedAt: places.publishedAt,
-  };
+  const files = copy.files.map((file) => file.bytes);
+  if (feed.sets === "registered_country") {
+    const registered = CountrySource.open(files);
+    return { content: { registered }, ...whatItIs(registered) };
+  }
+  const places = GeoSource.open(files);
+  return { content: { places }, ...whatItIs(places) };
+}
+
+function whatItIs({
+  networks,
+  publishedAt,
+}: GeoSource | CountrySource): Pick<Read, "entries" | "publishedAt"> {
+  return { entries: networks[4] + networks[6], publishedAt };
 }
 
 function onlyFile(copy: FeedCopy): Uint8Array {
@@ -159,39 +166,4 @@ function onlyFile(copy: FeedCopy): Uint8Array {
   if (file === undefined || others.length > 0)
     throw new FeedError(`has ${copy.files.length} files, want one`);
   return file.bytes;
-}
-
-/** A country database: records of one country code each, in one file or one for each family. */
-function readRegistered(copy: FeedCopy): Read {
-  const files = copy.files.map((file) => Mmdb.open(file.bytes));
-  const countries: string[] = [];
-  const indexOf = new Map<string, number>();
-  const add = (country: string) => {
-    const known = indexOf.get(country);
-    if (known !== undefined) return known;
-    indexOf.set(country, countries.length);
-    return countries.push(country) - 1;
-  };
-  // By file: data offset -> index into countries, -1 where the record names none.
-  const indices = files.map(() => new Map<number, number>());
-  const registered: RegisteredCountries = {
-    countries,
-    walk(family, visit) {
-      files.forEach((file, i) => {
-        const byOffset = indices[i]!;
-        file.walk(family, (w0, w1, w2, w3, bits, offset) => {
-          let index = byOffset.get(offset);
-          if (index === undefined) {
-            const country = readCountry(file.decode(offset));
-            index = country === undefined ? -1 : add(country);
-            byOffset.set(offset, index);
-          }
-          if (index >= 0) visit(w0, w1, w2, w3, bits, index);
-        });
-      });
-    },
-  };
-  let entries = 0;
-  for (const family of [4, 6] as const) registered.walk(family, () => entries++);
-  return { content: { registered }, entries };
 }
