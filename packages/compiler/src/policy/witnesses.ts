@@ -42,7 +42,6 @@ export const THROW_AWAY_WORDS: readonly string[] = [
   "guerrillamail",
   "yopmail",
   "wegwerf", // German: throw away
-  "eintags", // German: for one day
   "jetable", // French: to be thrown away
 ];
 
