@@ -19,15 +19,28 @@ interface File {
 /** Larger files are data, not text that anyone writes. */
 const MAX_TEXT_BYTES = 1_000_000;
 
+/** What git tracks or would track; without git (a tarball), everything but what is built or installed. */
+function projectPaths(): string[] {
+  // The folder may belong to another user than the one who runs the tests.
+  const git = [
+    "git",
+    "-c",
+    "safe.directory=*",
+    "ls-files",
+    "-z",
+    "--cached",
+    "--others",
+    "--exclude-standard",
+  ];
+  const listed = Bun.spawnSync(git, { cwd: ROOT, stderr: "ignore" });
+  if (listed.success) return listed.stdout.toString().split("\0").filter(Boolean);
+  const built = /(^|\/)(node_modules|dist|dist-test|coverage)\/|^(data|\.git)\//;
+  return [...new Bun.Glob("**/*").scanSync({ cwd: ROOT, dot: true })].filter((path) => !built.test(path));
+}
+
 function projectFiles(): File[] {
-  const listed = Bun.spawnSync(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
-    cwd: ROOT,
-  });
-  if (!listed.success) throw new Error(`git ls-files: ${listed.stderr.toString()}`);
-  return listed.stdout
-    .toString()
-    .split("\0")
-    .filter((path) => path !== "" && existsSync(join(ROOT, path)))
+  return projectPaths()
+    .filter((path) => existsSync(join(ROOT, path)))
     .filter((path) => statSync(join(ROOT, path)).size <= MAX_TEXT_BYTES)
     .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }))
     .filter(({ text }) => !text.includes("\0"));

@@ -84,10 +84,12 @@ async function run(...args: string[]): Promise<{ out: string; err: string; code:
 const get = (path: string, key: string) =>
   fetch(`${base}${path}`, { headers: { Authorization: `Bearer ${key}` } });
 
-/** Is the API's port free? */
-function portIsFree(): boolean {
+/** Are both ports free again? */
+function portsAreFree(): boolean {
   try {
-    Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
+    for (const one of [port, adminPort]) {
+      Bun.listen({ hostname: "127.0.0.1", port: one, socket: { data() {} } }).stop(true);
+    }
     return true;
   } catch {
     return false;
@@ -180,7 +182,7 @@ describe("the first run", () => {
     "stops on SIGTERM with exit code 0",
     async () => {
       expect(await stop(up)).toBe(0);
-      expect(portIsFree()).toBe(true);
+      expect(portsAreFree()).toBe(true);
     },
     STEP_MS,
   );
@@ -196,6 +198,10 @@ describe("later runs", () => {
       expect(up.out).toContain("Keys in force: 1 live, 1 sandbox");
       expect((await get("/v1/ip-intel/reputation/1.1.1.1", live)).status).toBe(200);
       expect((await get("/v1/ip-intel/reputation/1.1.1.1", sandbox)).status).toBeLessThan(500);
+      const doctor = await run("doctor", "--port", String(port), "--admin-port", String(adminPort));
+      expect(doctor.out).toMatch(/^ok {7}port: \d+ on 127\.0\.0\.1: Inkling is running$/m);
+      expect(doctor.out).toMatch(/^ok {7}admin port: \d+ on 127\.0\.0\.1: Inkling is running$/m);
+      expect([doctor.err, doctor.code]).toEqual(["", 0]);
       up.child.kill("SIGINT");
       up.child.kill("SIGINT");
       expect(await up.child.exited).toBe(0);
@@ -204,13 +210,13 @@ describe("later runs", () => {
   );
 
   test(
-    "when the launcher is killed outright, the server does not keep its port",
+    "when the launcher is killed outright, the server does not keep its ports",
     async () => {
       const up = startUp();
       await untilServing(up);
       up.child.kill("SIGKILL");
       await up.child.exited;
-      while (!portIsFree()) await Bun.sleep(50);
+      while (!portsAreFree()) await Bun.sleep(50);
     },
     STEP_MS,
   );

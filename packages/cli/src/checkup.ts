@@ -111,17 +111,24 @@ async function listener(what: string, host: string, port: number): Promise<Findi
   return problem(error.message, error.hint ?? "choose another");
 }
 
-/** Does one of ours listen there? Both listeners answer with an error document that names itself. */
+/** What only ours says, on either listener. */
+const SIGNS = [
+  ["/healthz", '{"status":"alive"}'],
+  ["/metrics", "inkling_"],
+] as const;
+
+/** Does one of ours listen there? */
 async function isInkling(host: string, port: number): Promise<boolean> {
-  const name = host.includes(":") ? `[${host}]` : host;
-  try {
-    const answer = await fetch(`http://${name}:${port}/healthz`, {
-      signal: AbortSignal.timeout(HTTP_TIMEOUT_MS),
-    });
-    return answer.ok;
-  } catch {
-    return false; // somebody else's: the port is then reported as in use
+  const base = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  for (const [path, sign] of SIGNS) {
+    try {
+      const answer = await fetch(base + path, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
+      if (answer.ok && (await answer.text()).includes(sign)) return true;
+    } catch {
+      return false; // it does not speak HTTP: the port is then reported as in use
+    }
   }
+  return false;
 }
 
 function dataFolder({ settings: { dataDir } }: Checkup): Finding {
