@@ -83,8 +83,7 @@ async function buildLocked(request: BuildRequest, effects: BuildEffects): Promis
   const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
   for (const kind of ["reputation", "email", "geo"] as const) {
     const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
-    if (!parts.some((loaded) => isLoaded(loaded) && PARTS[kind].deciding.includes(loaded.feed.sets)))
-      continue;
+    if (!parts.some((loaded) => isLoaded(loaded) && isData(loaded, PARTS[kind].deciding))) continue;
     const inputs = inputsDigest(
       code,
       kind,
@@ -229,7 +228,12 @@ function describe(
 }
 
 function decidingFeeds(answer: Answer, feeds: readonly LoadedFeed[]): LoadedFeed[] {
-  return feeds.filter(({ feed }) => feed.sets === answer);
+  return feeds.filter((loaded) => isData(loaded, [answer]));
+}
+
+/** Can it be answered from, as far as one of these goes? */
+function isData({ feed }: LoadedFeed, sets: readonly Sets[]): boolean {
+  return sets.includes(feed.sets) && feed.supplement !== true;
 }
 
 function whyPartial(answer: Answer, feeds: readonly LoadedFeed[]): Release["partial"] {

@@ -70,6 +70,8 @@ export interface Feed {
   /** Of the body as used, unpacked. */
   readonly maxBytes: number;
   readonly seed?: Seed;
+  /** Corrections of ours to other feeds of its kind: alone it is no data to answer from. */
+  readonly supplement?: true;
   /** A file of ours in this package, relative to its root. */
   readonly own?: string;
 }

@@ -331,6 +331,7 @@ export const FEEDS: readonly Feed[] = [
     entries: { least: 10, most: 2_000 },
     maxBytes: MIB,
     own: "data/disposable-services.csv",
+    supplement: true,
   },
 ];
 

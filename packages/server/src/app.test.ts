@@ -394,11 +394,11 @@ describe("headers", () => {
 
   test.each([
     ["missing", { missing: ["is_abuser", "is_proxy"] }, 'partial; missing="is_abuser is_proxy"'],
-    ["fallback", { partial: [{ answer: "is_tor_exit", why: "seed" }] }, 'partial; fallback="is_tor_exit"'],
+    ["incomplete", { partial: [{ answer: "is_tor_exit", why: "seed" }] }, 'partial; incomplete="is_tor_exit"'],
     [
       "both",
       { missing: ["is_proxy"], partial: [{ answer: "is_tor_exit", why: "seed" }] },
-      'partial; missing="is_proxy"; fallback="is_tor_exit"',
+      'partial; missing="is_proxy"; incomplete="is_tor_exit"',
     ],
     ["everything there", {}, null],
     ["another look-up's", { missing: ["disposable"] }, null],

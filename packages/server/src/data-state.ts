@@ -17,7 +17,7 @@ export const ANSWERS_OF: Readonly<Record<Scope, readonly Answer[]>> = {
 export interface DataState {
   /** Answers without any loaded feed. */
   readonly missing: readonly Answer[];
-  /** `partial; missing="is_abuser is_proxy"; fallback="is_tor_exit"`; undefined when everything is there. */
+  /** `partial; missing="is_abuser is_proxy"; incomplete="is_tor_exit"`; undefined when everything is there. */
   readonly header: string | undefined;
 }
 
@@ -26,10 +26,10 @@ export function dataStates(
 ): Readonly<Record<Scope, DataState>> {
   const entries = SCOPES.map((scope): [Scope, DataState] => {
     const missing = ANSWERS_OF[scope].filter((answer) => release.missing.includes(answer));
-    const fallback = ANSWERS_OF[scope].filter(
+    const incomplete = ANSWERS_OF[scope].filter(
       (answer) => !missing.includes(answer) && release.partial.some((row) => row.answer === answer),
     );
-    const parameters = [parameter("missing", missing), parameter("fallback", fallback)].join("");
+    const parameters = [parameter("missing", missing), parameter("incomplete", incomplete)].join("");
     return [scope, { missing, header: parameters === "" ? undefined : `partial${parameters}` }];
   });
   return Object.fromEntries(entries) as Record<Scope, DataState>;
