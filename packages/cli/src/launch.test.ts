@@ -95,6 +95,36 @@ describe("the launcher as a process", () => {
   });
 });
 
+describe("npm start and npm test", () => {
+  const npm = (args: readonly string[]) => spawnSync("npm", args, { cwd: ROOT, encoding: "utf8" });
+
+  test("npm start is `inkling up`, with its arguments", () => {
+    const ran = npm(["start", "--silent", "--", "--help"]);
+    expect(ran.stdout).toStartWith("Usage: inkling up ");
+    expect(ran.status).toBe(0);
+  });
+
+  test("npm start passes on how it ended", () => {
+    expect(npm(["start", "--silent", "--", "--port", "0"]).status).toBe(2);
+  });
+
+  test("npx inkling is the command", () => {
+    expect(npm(["exec", "--", "inkling", "--version"]).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  test("npm test with a name runs the tests of that name, and counts them in its last line", () => {
+    const ran = npm(["test", "--silent", "--", "cli/src/nearest"]);
+    expect(ran.stdout.trimEnd().split("\n").at(-1)).toMatch(/^\d+ passed, 0 failed$/);
+    expect(ran.status).toBe(0);
+  });
+
+  test("no test at all is a failure", () => {
+    const ran = npm(["test", "--silent", "--", "no-such-test"]);
+    expect(ran.stdout.trimEnd().split("\n").at(-1)).toBe("0 passed, 1 failed");
+    expect(ran.status).toBe(1);
+  });
+});
+
 describe("is an install needed?", () => {
   const lock = {
     "": {},
