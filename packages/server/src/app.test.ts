@@ -394,7 +394,11 @@ describe("headers", () => {
 
   test.each([
     ["missing", { missing: ["is_abuser", "is_proxy"] }, 'partial; missing="is_abuser is_proxy"'],
-    ["incomplete", { partial: [{ answer: "is_tor_exit", why: "seed" }] }, 'partial; incomplete="is_tor_exit"'],
+    [
+      "incomplete",
+      { partial: [{ answer: "is_tor_exit", why: "seed" }] },
+      'partial; incomplete="is_tor_exit"',
+    ],
     [
       "both",
       { missing: ["is_proxy"], partial: [{ answer: "is_tor_exit", why: "seed" }] },
@@ -412,6 +416,50 @@ describe("headers", () => {
     expect(setUp({ release: undefined }).ask("/healthz").headers.get("inkling-data-version")).toBe("none");
     const sandbox = setUp({ key: { mode: "test" } });
     expect(sandbox.ask(`${REP}192.0.2.1`).headers.get("inkling-data-version")).toBe("sandbox-1");
+  });
+});
+
+describe("headers that are kept between requests", () => {
+  test("an answer keeps its own when the next is made", () => {
+    const { ask } = setUp();
+    const first = ask(`${GEO}81.2.69.142`);
+    const [id, left] = [first.headers.get("x-request-id"), first.headers.get("ratelimit")];
+    const second = ask(`${GEO}81.2.69.142`);
+    expect([first.headers.get("x-request-id"), first.headers.get("ratelimit")]).toEqual([id, left]);
+    expect(second.headers.get("x-request-id")).not.toBe(id);
+  });
+
+  test("keys with other limits, and none, take turns", () => {
+    const { app, options, peers } = setUp();
+    const keys = [
+      { ...KEY, id: "a", rate: 5, burst: 10 },
+      { ...KEY, id: "b", rate: 0 },
+      { ...KEY, id: "c", rate: 0, quota: 7 },
+    ];
+    Object.assign(options.keyring, {
+      authenticate: (token: string) => ({ ok: true, key: keys.find(({ id }) => id === token) }),
+    });
+    const asked = ["a", "b", "a", "c", "b", "c"].map((token) => {
+      const request = new Request(`http://test${REP}8.8.8.8`, auth(`Bearer ${token}`));
+      const { headers } = app.handle(request, peers);
+      return [headers.get("ratelimit-policy"), headers.get("ratelimit")?.replace(/;r=\d+;t=\d+/, "")];
+    });
+    const a = ['"default";q=10;w=2', '"default"'];
+    const none = [null, undefined];
+    const c = ['"daily";q=7;w=86400', '"daily"'];
+    expect(asked as unknown).toEqual([a, none, a, c, none, c]);
+  });
+
+  test("a new release has its own", () => {
+    const { ask, options } = setUp();
+    expect(ask(`${REP}8.8.8.8`).headers.get("etag")).toBe('"0123456789ab"');
+    Object.assign(options.releases, {
+      current: release({ id: "ba9876543210", partial: [{ answer: "is_proxy", why: "" }] }),
+    });
+    const { headers } = ask(`${REP}8.8.8.8`);
+    expect(headers.get("etag")).toBe('"ba9876543210"');
+    expect(headers.get("inkling-data-version")).toBe("ba9876543210");
+    expect(headers.get("inkling-data-state")).toBe('partial; incomplete="is_proxy"');
   });
 });
 

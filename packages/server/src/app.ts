@@ -8,6 +8,7 @@
 // release once, so no answer mixes two.
 
 import type { IpAddress, Prefix } from "@inkling/engine";
+import { AnswerHeaders } from "./answer-headers.ts";
 import { bearerToken } from "./authorization.ts";
 import type { Buckets, Decision } from "./bucket.ts";
 import { callerAddress } from "./client-address.ts";
@@ -56,12 +57,13 @@ const JSON_TYPE = "application/json";
 const PROBLEM_TYPE = "application/problem+json";
 const IP_CACHE = "private, max-age=300";
 const NO_STORE = "no-store";
+const DATA_STATE = "Inkling-Data-State";
 const NO_RELEASE_VERSION = "none";
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
 /** Longest declared body of a request whose method takes none; larger ones are 413 before 405. */
 const MAX_BODY_BYTES = 8 * 1024;
 
-type Headers = Record<string, string>;
+type HeaderFields = Record<string, string>;
 
 /** What is known of one request while it is answered. */
 class Exchange {
@@ -89,6 +91,8 @@ class Exchange {
 
 export class App {
   private readonly options: AppOptions;
+  private templatesOf: LoadedRelease | undefined;
+  private templates: Readonly<Record<Scope, AnswerHeaders>> | undefined;
 
   constructor(options: AppOptions) {
     this.options = options;
@@ -222,17 +226,15 @@ export class App {
       ? sandboxAddress(lookup, subject.address)
       : lookUpAddress(lookup, subject, release, this.options.mode);
     if (!(outcome instanceof Uint8Array)) return this.lookupProblem(exchange, outcome);
-    const etag = isSandbox
-      ? SANDBOX_ETAG
-      : subject.isCaller
-        ? callerEtag(release!, subject.address)
-        : release!.etag;
     exchange.isLookup = true;
+    const isCommon = !isSandbox && !subject.isCaller;
+    const etag = isSandbox ? SANDBOX_ETAG : isCommon ? release!.etag : callerEtag(release!, subject.address);
+    const condition = exchange.request.headers.get("if-none-match");
+    if (isCommon && condition === null) return this.common(exchange, lookup, outcome);
     const headers = this.headers(exchange, JSON_TYPE, IP_CACHE);
     headers.ETag = etag;
     headers.Vary = "Authorization";
-    this.tellState(exchange, lookup, headers);
-    const condition = exchange.request.headers.get("if-none-match");
+    if (!isSandbox) this.tellState(exchange, lookup, headers);
     if (condition !== null && matchesEtag(condition, etag)) {
       delete headers["Content-Type"];
       return new Response(null, { status: 304, headers });
@@ -249,14 +251,33 @@ export class App {
         : lookUpEmail(text, exchange.release, this.options.mode);
     if (!(outcome instanceof Uint8Array)) return this.lookupProblem(exchange, outcome);
     exchange.isLookup = true;
+    if (exchange.key!.mode === "live") return this.common(exchange, "email", outcome);
     const headers = this.headers(exchange, JSON_TYPE, NO_STORE);
-    this.tellState(exchange, "email", headers);
     return new Response(outcome as Uint8Array<ArrayBuffer>, { headers });
   }
 
-  private tellState(exchange: Exchange, lookup: Scope, headers: Headers): void {
-    const state = exchange.key!.mode === "test" ? undefined : exchange.release!.states[lookup].header;
-    if (state !== undefined) headers["Inkling-Data-State"] = state;
+  /** The answer of nearly every request: its headers are kept from one to the next. */
+  private common(exchange: Exchange, lookup: Scope, body: Uint8Array): Response {
+    if (exchange.release !== this.templatesOf) {
+      this.templatesOf = exchange.release;
+      this.templates = answerTemplates(exchange.release!);
+    }
+    const { key, rate } = exchange;
+    const policy = ratePolicy(key!, rate!);
+    const left = policy === undefined ? "" : this.left(exchange);
+    const headers = this.templates![lookup].fill(exchange.id, policy, left);
+    return new Response(body as Uint8Array<ArrayBuffer>, { headers });
+  }
+
+  /** What is left of the key's rate and quota, this answer already counted. */
+  private left({ key, rate, now, isLookup }: Exchange): string {
+    const counted = key!.quota === undefined ? 0 : this.options.usage.countToday(key!.id, now);
+    return rateLeft(key!, rate!, counted + (isLookup ? 1 : 0), now);
+  }
+
+  private tellState(exchange: Exchange, lookup: Scope, headers: HeaderFields): void {
+    const state = exchange.release!.states[lookup].header;
+    if (state !== undefined) headers[DATA_STATE] = state;
   }
 
   /** "We looked, and there is nothing" is a look-up too. */
@@ -277,9 +298,9 @@ export class App {
   }
 
   /** The headers that every answer has. */
-  private headers(exchange: Exchange, type: string, cache: string): Headers {
-    const { key, rate, now } = exchange;
-    const headers: Headers = {
+  private headers(exchange: Exchange, type: string, cache: string): HeaderFields {
+    const { key, rate } = exchange;
+    const headers: HeaderFields = {
       "Content-Type": type,
       "Cache-Control": cache,
       "Inkling-Data-Version":
@@ -289,12 +310,8 @@ export class App {
     if (key === undefined || rate === undefined) return headers;
     const policy = ratePolicy(key, rate);
     if (policy !== undefined) {
-      const used =
-        key.quota === undefined
-          ? 0
-          : this.options.usage.countToday(key.id, now) + (exchange.isLookup ? 1 : 0);
       headers["RateLimit-Policy"] = policy;
-      headers.RateLimit = rateLeft(key, rate, used, now);
+      headers.RateLimit = this.left(exchange);
     }
     return headers;
   }
@@ -307,6 +324,26 @@ export class App {
     exchange.key = undefined; // what failed may lie in there
     return this.refuse(exchange, problem("INTERNAL"));
   }
+}
+
+/** What the answers of a release have in common, by look-up. */
+function answerTemplates({ manifest, states, etag }: LoadedRelease): Readonly<Record<Scope, AnswerHeaders>> {
+  const template = (lookup: Scope) => {
+    const state = states[lookup].header;
+    return new AnswerHeaders({
+      "Content-Type": JSON_TYPE,
+      "Inkling-Data-Version": manifest.id,
+      ...(lookup === "email"
+        ? { "Cache-Control": NO_STORE }
+        : { "Cache-Control": IP_CACHE, ETag: etag, Vary: "Authorization" }),
+      ...(state === undefined ? {} : { [DATA_STATE]: state }),
+    });
+  };
+  return {
+    geolocate: template("geolocate"),
+    reputation: template("reputation"),
+    email: template("email"),
+  };
 }
 
 function methodProblem(request: Request): Problem {

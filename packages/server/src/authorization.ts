@@ -12,6 +12,6 @@ export function bearerToken(header: string | null): string | undefined {
 }
 
 function trimmed(header: string): string | undefined {
-  const token = header.slice(SCHEME.length + 1).trim();
+  const token = header.slice(SCHEME.length + 1).trimStart(); // what follows it was taken off with the header's end
   return token === "" ? undefined : token;
 }

