@@ -12,10 +12,12 @@ interface BannerInput {
   readonly current: LoadedRelease;
   readonly keys: KeysOf;
   readonly version: string;
+  /** Is newer data looked for while this is read? */
+  readonly updates: boolean;
   readonly style: Style;
 }
 
-export function banner({ settings, current, keys, version, style }: BannerInput): string {
+export function banner({ settings, current, keys, version, updates, style }: BannerInput): string {
   const base = `http://${urlHost(settings.host)}:${settings.port}`;
   const age = formatAge(Date.now() - Date.parse(current.manifest.created_at));
   const key = keys.made?.live ?? (settings.apiKey === undefined ? "$INKLING_KEY" : "$INKLING_API_KEY");
@@ -26,7 +28,7 @@ export function banner({ settings, current, keys, version, style }: BannerInput)
         `release ${current.name}, built ${age === "just now" ? age : `${age} ago`}; metrics on http://${urlHost(settings.adminHost)}:${settings.adminPort}/metrics`,
       ),
     ],
-    gapsPart(current, style),
+    gapsPart(current, updates, style),
     keysPart(keys, style),
     [
       "Try:",
@@ -44,14 +46,16 @@ export function banner({ settings, current, keys, version, style }: BannerInput)
     .join("\n\n");
 }
 
-function gapsPart(current: LoadedRelease, style: Style): string[] {
+function gapsPart(current: LoadedRelease, updates: boolean, style: Style): string[] {
   const gaps = dataGaps(current.manifest, style);
   if (gaps.length === 0) return [];
   return [
     "This data is not complete:",
     ...gaps.map((gap) => `  ${gap}`),
     style.dim(
-      "  `npx inkling data update` asks the publishers again; `npx inkling data status` shows every feed",
+      updates
+        ? "  newer data is being looked for; `npx inkling data status` shows every feed"
+        : "  `npx inkling data status` shows every feed, and why it is missing",
     ),
   ];
 }

@@ -21,6 +21,7 @@ export interface BuildResult {
 
 export interface BuildOptions {
   readonly onEvent: (event: BuildEvent) => void;
+  readonly onStart?: (pid: number) => void;
   /** Aborting stops the build; what was published before stays. */
   readonly signal: AbortSignal;
   /** What to run, for tests; the request is added as the last argument. */
@@ -38,6 +39,7 @@ export async function runBuild(request: BuildRequest, options: BuildOptions): Pr
     stdout: "pipe",
     stderr: "pipe",
   });
+  options.onStart?.(child.pid);
   const stop = () => {
     child.kill("SIGTERM");
     setTimeout(() => child.kill("SIGKILL"), GRACE_MS).unref();

@@ -38,15 +38,23 @@ export function checkMirror(mirror: string | undefined): void {
   );
 }
 
-export function buildRequestOf(settings: Settings): BuildRequest {
+/** @param fetch may publishers be asked? Never when the settings say offline, or name a mirror. */
+export function buildRequestOf(settings: Settings, fetch: boolean): BuildRequest {
   return {
     dataDir: settings.dataDir,
     ...(settings.mirror === undefined ? {} : { mirror: settings.mirror }),
-    fetch: !settings.offline,
+    fetch: fetch && mayFetch(settings),
   };
 }
 
+/** Are publishers a source of feeds? */
+export function mayFetch({ offline, mirror }: Settings): boolean {
+  return !offline && mirror === undefined;
+}
+
 export interface BuildLook {
+  /** Are publishers asked, if the settings allow it? */
+  readonly fetch: boolean;
   /** Are domains that lists disagree on shown one by one? */
   readonly conflicts: boolean;
 }
@@ -83,7 +91,7 @@ export async function build(
   };
   const timer = setInterval(() => draw(progress.live(performance.now())), REDRAW_MS);
   try {
-    const result = await runBuild(buildRequestOf(settings), {
+    const result = await runBuild(buildRequestOf(settings, look.fetch), {
       signal,
       onEvent: (event) => {
         const { keep, live } = progress.next(event, performance.now());

@@ -1,6 +1,6 @@
 // main.ts: the compiler's process. See events.ts for what it is asked and what it says.
 
-import { writeSync } from "node:fs";
+import { existsSync, readFileSync, writeSync } from "node:fs";
 import { build } from "./build.ts";
 import { BuildBusy } from "./data-folder.ts";
 import { type BuildEvent, buildRequest } from "./events.ts";
@@ -22,6 +22,13 @@ function emit(event: BuildEvent): void {
     lastProgress = { step: event.step, at };
   }
   writeSync(1, `${JSON.stringify(event)}\n`);
+}
+
+/** The most memory this process ever held. On Linux maxRSS starts at what its parent held, so ask for our own. */
+function peakBytes(): number {
+  const own = "/proc/self/status";
+  const peak = existsSync(own) ? /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(own, "utf8"))?.[1] : undefined;
+  return 1024 * (peak === undefined ? process.resourceUsage().maxRSS : Number(peak));
 }
 
 /** What an operator can do about an error of the operating system. */
@@ -46,7 +53,7 @@ try {
   const started = performance.now();
   const result = await build(request, { now: () => new Date(), emit });
   const seconds = (performance.now() - started) / 1000;
-  emit({ type: "done", ...result, seconds, peakBytes: process.resourceUsage().maxRSS * 1024 });
+  emit({ type: "done", ...result, seconds, peakBytes: peakBytes() });
   process.exitCode = result.refused.length > 0 ? EXIT.refused : EXIT.done;
 } catch (error) {
   emit({

@@ -45,7 +45,7 @@ Examples:
       action(context, async (flags) => {
         const { settings } = settingsFor(context, flags, UPDATE_SETTINGS);
         const { terminal, stopper } = context;
-        const result = await build(settings, terminal, stopper.signal, { conflicts: true });
+        const result = await build(settings, terminal, stopper.signal, { fetch: true, conflicts: true });
         const { done, conflicts } = result;
         if (flags.json) {
           const { type: _, ...rest } = done;

@@ -2,8 +2,9 @@
 
 import type { LoadedRelease } from "@inkling/server";
 import type { Command } from "commander";
+import { updateInBackground } from "../background-update.ts";
 import { banner } from "../banner.ts";
-import { build, ensureWritable } from "../build.ts";
+import { build, ensureWritable, mayFetch } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { countKeys, type FirstKeys, makeFirstKeys } from "../first-keys.ts";
@@ -38,14 +39,21 @@ async function up(settings: Settings, context: Context): Promise<void> {
   const { terminal, stopper } = context;
   ensureWritable(settings.dataDir);
   probeListeners(settings);
-  const current = usableRelease(settings, terminal) ?? (await firstBuild(settings, context));
+  const found = usableRelease(settings, terminal);
+  const isEnough = found !== undefined && !mirrorMayFill(found, settings);
+  const current = isEnough ? found : await buildFirst(settings, context);
+  // What was just built from all there is cannot be improved.
+  const updates = isEnough || mayFetch(settings);
   const keys = await keysOf(settings);
   let served = false;
   try {
     const server = await runServer(serverOptions(settings, "up", context.version));
     served = true;
-    terminal.out(banner({ settings, current, keys, version: context.version, style: terminal.style }));
+    const { version } = context;
+    terminal.out(banner({ settings, current, keys, version, updates, style: terminal.style }));
+    const update = updates && updateInBackground(settings, server.running.log, stopper.signal);
     await server.untilStopped(stopper.signal);
+    await update;
   } finally {
     // They cannot be shown a second time.
     if (!served && keys.made !== undefined) {
@@ -78,9 +86,15 @@ function usableRelease(settings: Settings, terminal: Terminal): LoadedRelease | 
   return release;
 }
 
-async function firstBuild(settings: Settings, { terminal, stopper }: Context): Promise<LoadedRelease> {
+/** Does the release lack what the mirror may have? Seeds have no lists of proxies and abusers. */
+function mirrorMayFill({ manifest }: LoadedRelease, { mirror }: Settings): boolean {
+  return mirror !== undefined && manifest.missing.length > 0;
+}
+
+/** Publishers are asked later, in the background: the first answer does not wait for the internet. */
+async function buildFirst(settings: Settings, { terminal, stopper }: Context): Promise<LoadedRelease> {
   terminal.err(`Building data in ${settings.dataDir} ${sourceWords(settings)}.\n`);
-  const result = await build(settings, terminal, stopper.signal, { conflicts: false });
+  const result = await build(settings, terminal, stopper.signal, { fetch: false, conflicts: false });
   const count = result.conflicts.length;
   if (count > 0) {
     terminal.err(`  lists disagree on ${count} domains: \`npx inkling data status\` shows each verdict\n`);
@@ -90,8 +104,6 @@ async function firstBuild(settings: Settings, { terminal, stopper }: Context): P
   return openServable(settings.dataDir);
 }
 
-function sourceWords({ mirror, offline }: Settings): string {
-  if (mirror !== undefined) return `from the mirror ${mirror}`;
-  if (offline) return "from the npm packages that came with Inkling";
-  return "from publishers where they can be reached, otherwise from npm packages";
+function sourceWords({ mirror }: Settings): string {
+  return mirror !== undefined ? `from the mirror ${mirror}` : "from the npm packages that came with Inkling";
 }
