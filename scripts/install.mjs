@@ -29,6 +29,8 @@ export function installIfNeeded(root, { dev }) {
   if (result.status === 0) return;
   const how = result.error?.message ?? `it ended with ${result.status ?? result.signal}`;
   process.stderr.write(`inkling: npm could not install the packages: ${how}\n`);
-  process.stderr.write("hint: see npm's message above; `npm install` in this folder runs the same step again\n");
+  process.stderr.write(
+    "hint: see npm's message above; `npm install` in this folder runs the same step again\n",
+  );
   process.exit(result.status || 1);
 }
