@@ -46,7 +46,7 @@ export class Log {
   access(line: AccessLine): void {
     const time = this.time();
     // Every member is ours or checked (a method is one of a fixed list): nothing needs escaping.
-    this.pending += `{"time":"${time}","level":"access","method":"${line.method}","route":"${line.route}","status":${line.status},"ms":${line.ms.toFixed(3)}${line.keyId === undefined ? "" : `,"key":"${line.keyId}"`},"request_id":"${line.requestId}"}\n`;
+    this.pending += `{"time":"${time}","level":"access","method":"${line.method}","route":"${line.route}","status":${line.status},"ms":${millis(line.ms)}${line.keyId === undefined ? "" : `,"key":"${line.keyId}"`},"request_id":"${line.requestId}"}\n`;
     if (this.pending.length >= FLUSH_CHARACTERS) this.flush();
     else this.timer ??= setTimeout(() => this.flush(), FLUSH_MS);
   }
@@ -103,6 +103,14 @@ export class Log {
     const time = this.time();
     this.options.write(`${JSON.stringify({ time, level, event, ...fields })}\n`);
   }
+}
+
+const THOUSANDTHS = Array.from({ length: 1000 }, (_, n) => String(n).padStart(3, "0"));
+
+/** As toFixed(3), in a tenth of its time. */
+function millis(ms: number): string {
+  const micros = Math.round(ms * 1000);
+  return `${Math.floor(micros / 1000)}.${THOUSANDTHS[micros % 1000]}`;
 }
 
 const TOKEN = /ink_(live|test)_[0-9A-Za-z_]*/g;
