@@ -52,7 +52,7 @@ export class Releases {
   current: LoadedRelease | undefined;
 
   private readonly options: ReleasesOptions;
-  private tried = "";
+  private tried: string | undefined;
   private running: Promise<void> | undefined;
   private isStopped = false;
   private timer: ReturnType<typeof setInterval> | undefined;
@@ -68,16 +68,19 @@ export class Releases {
     this.options = options;
   }
 
-  /** Opens what `current` names, or the newest older release that opens, and goes on watching. */
-  start(): void {
+  /** Opens what `current` names, or the newest older release that opens. */
+  open(): void {
     this.tried = this.signature();
     const usable = this.openNewest(new Set());
-    if (usable !== undefined) {
-      this.swap(usable);
-      this.running = this.verifyServing().finally(() => {
-        this.running = undefined;
-      });
-    }
+    if (usable !== undefined) this.swap(usable);
+  }
+
+  /** Verifies behind what was opened, and goes on watching. Opens first where that was not done. */
+  start(): void {
+    if (this.tried === undefined) this.open();
+    this.running = this.verifyServing().finally(() => {
+      this.running = undefined;
+    });
     this.timer = setInterval(() => void this.check(), this.options.pollMs ?? POLL_MS);
     this.timer.unref();
     this.startWatching();

@@ -13,6 +13,7 @@
 import { mkdirSync } from "node:fs";
 import http from "node:http";
 import type { Prefix } from "@inkling/engine";
+import type { Registry } from "prom-client";
 import { adoptKey } from "./adopt-key.ts";
 import { App } from "./app.ts";
 import { Buckets } from "./bucket.ts";
@@ -22,7 +23,7 @@ import { KeyInputError } from "./key.ts";
 import { Keyring } from "./keyring.ts";
 import { Log, type LogLevel } from "./log.ts";
 import type { Mode } from "./lookups.ts";
-import { metricsRegistry } from "./metrics.ts";
+import type { MetricsSource } from "./metrics.ts";
 import { type ReleaseEvent, Releases, verifyInWorker } from "./releases.ts";
 import { requestIds } from "./request-id.ts";
 import { pathEnd, targetOf } from "./request-target.ts";
@@ -106,7 +107,7 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
     onEvent: (event) => logRelease(log, event),
   });
   closers.push(() => releases.stop());
-  releases.start();
+  releases.open();
 
   const store = await openStore(options.databaseUrl, { mayBeAway: true });
   closers.push(() => store.close());
@@ -132,6 +133,7 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
   });
   const api = listen("port", options.host, options.port, (request, server) => app.handle(request, server));
   closers.push(() => api.stop(true));
+  releases.start(); // only now: verifying would slow the start down
   const connections = new ConnectionLimit({
     port: api.port!,
     most: options.maxConnections,
@@ -145,12 +147,15 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
       why: "open files limit",
     });
   }
-  const registry = metricsRegistry({ ...status, counts, usage, connections, now, startedAt: now() });
+  const source: MetricsSource = { ...status, counts, usage, connections, now, startedAt: now() };
+  let registry: Registry | undefined;
   const admin = listen("admin port", options.adminHost, options.adminPort, async (request) => {
     const target = targetOf(request.url);
     if (target.slice(0, pathEnd(target)) !== "/metrics") {
       return new Response("404: this listener has /metrics\n", { status: 404 });
     }
+    // prom-client takes 25 ms to load: the first scrape waits for it, not the start.
+    registry ??= (await import("./metrics.ts")).metricsRegistry(source);
     return new Response(await registry.metrics(), { headers: { "Content-Type": registry.contentType } });
   });
   closers.push(() => admin.stop(true));
