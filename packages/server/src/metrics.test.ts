@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import type { Release } from "@inkling/engine";
 import { Counts, LATENCY_BOUNDS } from "./counts.ts";
 import { dataStates } from "./data-state.ts";
-import { type MetricsSource, metricsRegistry } from "./metrics.ts";
+import { type MetricsSource, metricsRegistry, metricsTable } from "./metrics.ts";
 import type { LoadedRelease } from "./open-release.ts";
 
 const manifest = {
@@ -122,4 +123,12 @@ describe("metrics", () => {
       ),
     ).toBeCloseTo(10.003041, 6);
   });
+});
+
+test("docs/metrics.md lists every metric", async () => {
+  const docs = await Bun.file(join(import.meta.dir, "../../../docs/metrics.md")).text();
+  expect(docs).toContain(`\n\n${metricsTable()}\n`);
+  const listed = [...metricsTable().matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name!);
+  const registered = (await metricsRegistry(source(loaded)).getMetricsAsJSON()).map(({ name }) => name);
+  expect(listed).toEqual(registered);
 });

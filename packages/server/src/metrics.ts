@@ -2,7 +2,7 @@
 //
 // in   the counts of the hot path; the state of releases, keys, usage and connections
 // out  text
-// src  docs/operations.md lists the names; they do not change
+// src  docs/metrics.md lists the names, which do not change; a test keeps both alike
 
 import { Counter, Gauge, type Metric, Registry } from "prom-client";
 import { type Counts, LATENCY_BOUNDS } from "./counts.ts";
@@ -259,10 +259,29 @@ export function metricsRegistry(source: MetricsSource): Registry {
   return registry;
 }
 
+const LATENCY = {
+  name: "inkling_http_request_duration_seconds",
+  help: "From request read to answer made, without the network, by route.",
+} as const;
+
+/** The table of docs/metrics.md. */
+export function metricsTable(): string {
+  const rows = [
+    ...DEFINITIONS.map(({ name, type, labels, help }) => ({ name, type, labels: labels ?? [], help })),
+    { ...LATENCY, type: "histogram", labels: ["route"] },
+  ];
+  return [
+    "| metric | type | labels | meaning |",
+    "|---|---|---|---|",
+    ...rows.map(
+      ({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.join(", ")} | ${help} |`,
+    ),
+  ].join("\n");
+}
+
 /** prom-client's own Histogram only takes observations, one by one; this one is handed its buckets. */
 function latencyHistogram(counts: Counts) {
-  const name = "inkling_http_request_duration_seconds";
-  const help = "From request read to answer made, by route, without the network.";
+  const { name, help } = LATENCY;
   const value = (suffix: string, labels: Labels, value: number) => ({
     metricName: name + suffix,
     labels,

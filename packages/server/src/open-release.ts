@@ -81,7 +81,7 @@ export function openRelease(dataDir: string, name: string): LoadedRelease {
 
 /**
  * Opens a release and reads every byte of it: the files' hashes, and each segment's own checks.
- * Takes about a second for each 200 MB: not for the thread that answers.
+ * Took 1.8 s for 280 MB: not for the thread that answers.
  * @throws ReleaseError
  */
 export function verifyRelease(dataDir: string, name: string): void {
