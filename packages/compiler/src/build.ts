@@ -7,7 +7,7 @@
 // feeds -> claims -> policy -> tables -> segment files -> (rename) -> manifest -> (rename) -> current
 
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   ANSWERS,
@@ -20,7 +20,14 @@ import {
   type SegmentReport,
 } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims } from "./claims.ts";
-import { lockDataFolder, prepareDataFolder, publish, readCurrent, writeSegmentFile } from "./data-folder.ts";
+import {
+  hasSegment,
+  lockDataFolder,
+  prepareDataFolder,
+  publish,
+  readCurrent,
+  writeSegmentFile,
+} from "./data-folder.ts";
 import { emailSections } from "./email-table.ts";
 import type { BuildEvent, BuildRequest } from "./events.ts";
 import type { Sets } from "./feed.ts";
@@ -135,7 +142,7 @@ function reusable(
   inputs: string,
 ): SegmentReport | undefined {
   if (before === undefined || before.inputs !== inputs) return undefined;
-  return existsSync(join(dataDir, DATA_FOLDER.segmentFile(before.sha256))) ? before : undefined;
+  return hasSegment(dataDir, before.sha256) ? before : undefined;
 }
 
 function writeSegment(

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Release } from "@inkling/engine";
 import {
   BuildBusy,
+  hasSegment,
   KEPT_RELEASES,
   lockDataFolder,
   prepareDataFolder,
@@ -67,6 +68,21 @@ describe("publishing", () => {
       expect(readCurrent(dataDir)).toBeUndefined();
       writeFileSync(join(dataDir, "current"), "gone\n");
       expect(readCurrent(dataDir)).toBeUndefined();
+    });
+  });
+});
+
+describe("a segment", () => {
+  test("that lost a bit on disk is written again", () => {
+    withFolder((dataDir) => {
+      const chunks = [new TextEncoder().encode("segment"), new TextEncoder().encode(" in two chunks")];
+      const { sha256 } = writeSegmentFile(dataDir, chunks);
+      const path = join(dataDir, `segments/${sha256}.seg`);
+      expect(hasSegment(dataDir, sha256)).toBe(true);
+      writeFileSync(path, "segmenT in two chunks");
+      expect(hasSegment(dataDir, sha256)).toBe(false);
+      writeSegmentFile(dataDir, chunks);
+      expect(readFileSync(path, "utf8")).toBe("segment in two chunks");
     });
   });
 });

@@ -13,6 +13,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -115,9 +116,24 @@ export function writeSegmentFile(
     bytes += chunk.length;
   }
   const sha256 = hash.digest("hex");
-  const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
-  if (!existsSync(path)) writeWhole(path, chunks);
+  if (!hasSegment(dataDir, sha256)) writeWhole(join(dataDir, DATA_FOLDER.segmentFile(sha256)), chunks);
   return { sha256, bytes };
+}
+
+/** Is a segment there, and undamaged? Reads all of it: a disk that lost a bit must not be built upon. */
+export function hasSegment(dataDir: string, sha256: string): boolean {
+  const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
+  if (!existsSync(path)) return false;
+  const file = openSync(path, "r");
+  try {
+    const hash = createHash("sha256");
+    const block = new Uint8Array(1 << 20);
+    for (let read = readSync(file, block); read > 0; read = readSync(file, block))
+      hash.update(block.subarray(0, read));
+    return hash.digest("hex") === sha256;
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** The release that `current` names, or undefined when there is none or it cannot be read. */
