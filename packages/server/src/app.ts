@@ -18,9 +18,10 @@ import type { Keyring } from "./keyring.ts";
 import type { Log } from "./log.ts";
 import { callerEtag, lookUpAddress, lookUpEmail, type Mode, type Outcome, readSubject } from "./lookups.ts";
 import type { LoadedRelease } from "./open-release.ts";
+import { PLAIN, readParameters } from "./parameters.ts";
 import { PROBLEMS, type Problem, problem, problemBody } from "./problems.ts";
 import { rateLeft, ratePolicy, secondsToMidnight } from "./rate-headers.ts";
-import { decodeSegment, hasParameters, pathEnd, targetOf } from "./request-target.ts";
+import { decodeSegment, pathEnd, targetOf } from "./request-target.ts";
 import { findRoute, NO_ROUTE, type Route } from "./routes.ts";
 import { SANDBOX_ME, SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "./sandbox.ts";
 import type { StatusSource } from "./status.ts";
@@ -75,6 +76,8 @@ class Exchange {
   key: Key | undefined;
   rate: Decision | undefined;
   isLookup = false;
+  /** What was asked for beyond the plain answer: bits of WANTS. */
+  wants: number = PLAIN;
 
   constructor(request: Request, peers: Peers, id: string, now: number, release: LoadedRelease | undefined) {
     this.request = request;
@@ -145,9 +148,9 @@ export class App {
       case "readyz":
         return this.ready(exchange);
       case "status":
-        return this.status(exchange, target);
+        return this.status(exchange, target, end);
       default:
-        return this.lookUp(exchange, route.handler, target, target.slice(route.prefix!.length, end));
+        return this.lookUp(exchange, route.handler, target, target.slice(route.prefix!.length, end), end);
     }
   }
 
@@ -158,22 +161,34 @@ export class App {
       : this.json(exchange, 503, { status: "not ready", reasons });
   }
 
-  private status(exchange: Exchange, target: string): Response {
-    const refusal =
-      this.admit(exchange) ?? (hasParameters(target) ? problem("PARAMETER_INVALID") : undefined);
+  private status(exchange: Exchange, target: string, end: number): Response {
+    const refusal = this.admit(exchange) ?? this.readWants(exchange, "status", target, end);
     if (refusal !== undefined) return this.refuse(exchange, refusal);
     return this.json(exchange, 200, statusDocument(this.options, exchange.now));
   }
 
-  private lookUp(exchange: Exchange, lookup: Scope, target: string, segment: string): Response {
-    const refusal =
-      this.admit(exchange, lookup) ?? (hasParameters(target) ? problem("PARAMETER_INVALID") : undefined);
+  private lookUp(exchange: Exchange, lookup: Scope, target: string, segment: string, end: number): Response {
+    const refusal = this.admit(exchange, lookup) ?? this.readWants(exchange, lookup, target, end);
     if (refusal !== undefined) return this.refuse(exchange, refusal);
     const response =
       lookup === "email" ? this.email(exchange, segment) : this.address(exchange, lookup, segment);
     // What was refused as bad input is not a look-up that somebody is charged for.
     if (exchange.isLookup) this.options.usage.record(exchange.key!.id, lookup, exchange.now);
     return response;
+  }
+
+  /** @param end where the path ends in the target; a bare "?" is no query */
+  private readWants(
+    exchange: Exchange,
+    route: Route["handler"],
+    target: string,
+    end: number,
+  ): Problem | undefined {
+    if (end >= target.length - 1) return undefined;
+    const wants = readParameters(target.slice(end + 1), route);
+    if (typeof wants !== "number") return wants;
+    exchange.wants = wants;
+    return undefined;
   }
 
   /** Finds the key, and asks whether it may do this now. */

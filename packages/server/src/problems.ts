@@ -27,7 +27,7 @@ export const PROBLEMS = {
   },
   PARAMETER_INVALID: {
     status: 400,
-    title: "Unknown parameter",
+    title: "Parameter not allowed",
     detail: "This request takes no query parameters.",
   },
   IP_ADDRESS_INVALID: {

@@ -23,11 +23,6 @@ export function pathEnd(target: string): number {
   return question < 0 ? target.length : question;
 }
 
-/** Does the target carry a query parameter? A bare "?" is none. */
-export function hasParameters(target: string): boolean {
-  return pathEnd(target) < target.length - 1;
-}
-
 const NOT_PLAIN = /[^\x21-\x24\x26-\x7e]|#/; // "%" and all that may not stand in a URI
 const NOT_URI = /[^\x21-\x7e]|#/;
 
