@@ -86,7 +86,11 @@ async function buildReal(): Promise<string> {
   const dataDir = temporaryFolder();
   const main = resolve(import.meta.dir, "../packages/compiler/src/main.ts");
   const request = JSON.stringify({ dataDir, mirror: MIRROR, fetch: false });
-  const child = Bun.spawn([process.execPath, main, request], { stdout: "pipe", stderr: "inherit" });
+  const child = Bun.spawn([process.execPath, main], {
+    stdin: Buffer.from(request),
+    stdout: "pipe",
+    stderr: "inherit",
+  });
   const said = await new Response(child.stdout).text();
   const status = await child.exited;
   if (status === 1) throw new Error(`the build failed: ${said.trim().split("\n").at(-1)}`);

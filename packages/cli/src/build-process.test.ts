@@ -60,9 +60,10 @@ describe("how a build ends", () => {
     expect((await result).done.refused).toEqual(["ipsum-3"]);
   });
 
-  test("the request is its only argument", async () => {
+  test("the order comes through standard input, and nothing of it stands in the arguments", async () => {
     const { events, result } = runScript(
-      `console.log(JSON.stringify({ type: "note", text: process.argv.slice(2).join("|") }));${say(done)}`,
+      `const text = process.argv.slice(2).join("|") + require("fs").readFileSync(0, "utf8");
+      console.log(JSON.stringify({ type: "note", text }));${say(done)}`,
     );
     await result;
     expect(events[0]).toEqual({ type: "note", text: '{"dataDir":"/nowhere","fetch":false}' });

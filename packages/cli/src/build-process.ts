@@ -1,6 +1,6 @@
 // build-process.ts: runs the compiler as a process of its own and follows what it says.
 //
-// in   a BuildRequest
+// in   a BuildOrder, handed on through standard input
 // out  how it ended, and the domains that lists disagree on
 // err  CliError: it failed by its own words, it died, or it was interrupted; nothing was published then
 //
@@ -8,7 +8,7 @@
 
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type BuildEvent, type BuildRequest, buildEvent } from "@inkling/compiler/events";
+import { type BuildEvent, type BuildOrder, buildEvent } from "@inkling/compiler/events";
 import { CliError } from "./errors.ts";
 
 export type BuildDone = BuildEvent & { type: "done" };
@@ -24,7 +24,7 @@ export interface BuildOptions {
   readonly onStart?: (pid: number) => void;
   /** Aborting stops the build; what was published before stays. */
   readonly signal: AbortSignal;
-  /** What to run, for tests; the request is added as the last argument. */
+  /** What to run, for tests. */
   readonly command?: readonly string[];
 }
 
@@ -33,9 +33,9 @@ const GRACE_MS = 2_000;
 const LAST_WORDS_LINES = 12;
 const NOTHING_PUBLISHED = "Nothing was published; a release that was there before is still in use.";
 
-export async function runBuild(request: BuildRequest, options: BuildOptions): Promise<BuildResult> {
-  const child = Bun.spawn([...(options.command ?? compilerCommand()), JSON.stringify(request)], {
-    stdin: "ignore",
+export async function runBuild(order: BuildOrder, options: BuildOptions): Promise<BuildResult> {
+  const child = Bun.spawn([...(options.command ?? compilerCommand())], {
+    stdin: Buffer.from(JSON.stringify(order)),
     stdout: "pipe",
     stderr: "pipe",
   });

@@ -1,7 +1,7 @@
 // build.ts: a build as a command runs it: checks first, then progress on the terminal, then what is to be said.
 
 import { accessSync, constants, mkdirSync, readdirSync } from "node:fs";
-import type { BuildRequest } from "@inkling/compiler/events";
+import type { BuildOrder } from "@inkling/compiler/events";
 import type { Release } from "@inkling/engine";
 import { type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
 import { CliError, explainFileError } from "./errors.ts";
@@ -39,7 +39,7 @@ export function checkMirror(mirror: string | undefined): void {
 }
 
 /** @param fetch may publishers be asked? Never when the settings say offline, or name a mirror. */
-export function buildRequestOf(settings: Settings, fetch: boolean): BuildRequest {
+export function buildRequestOf(settings: Settings, fetch: boolean): BuildOrder {
   return {
     dataDir: settings.dataDir,
     ...(settings.mirror === undefined ? {} : { mirror: settings.mirror }),

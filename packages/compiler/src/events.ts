@@ -1,6 +1,6 @@
 // events.ts: what the compiler's process is asked, and what it says while it works: one JSON object a line.
 //
-// in   a BuildRequest as the only argument
+// in   a BuildRequest on standard input, one JSON document: it holds secrets, which argv would show to everybody
 // out  BuildEvents on standard output; "done" or "failed" is the last one
 // Exit status: 0 done, 3 done but a feed was refused, 1 failed and nothing was published.
 
@@ -13,8 +13,16 @@ export const buildRequest = z.object({
   mirror: z.string().optional(),
   /** May publishers be asked? Without: mirror, last good copies, seeds and our own lists only. */
   fetch: z.boolean(),
+  /** Ask only for feeds whose time has come; all others are taken as they are. */
+  onlyDue: z.boolean().default(false),
+  /** Feeds of which a larger change than usual is accepted, this once. */
+  accept: z.array(z.string()).readonly().default([]),
+  /** What publishers ask for that know their readers, by the names that rows of the feed table use. */
+  credentials: z.record(z.string(), z.string()).default({}),
 });
 export type BuildRequest = z.infer<typeof buildRequest>;
+/** As it is sent: what has a default may be left out. */
+export type BuildOrder = z.input<typeof buildRequest>;
 
 export const buildEvent = z.discriminatedUnion("type", [
   /** A step of the build; `total` is absent while unknown. Sent at most ten times a second. */
@@ -36,6 +44,8 @@ export const buildEvent = z.discriminatedUnion("type", [
     release,
     /** Feeds of which a copy was refused, whether or not an older one is in use. */
     refused: z.array(z.string()).readonly(),
+    /** When the next feed is to be asked for; absent when none ever is. */
+    nextDue: z.iso.datetime().optional(),
     seconds: z.number(),
     peakBytes: z.number(),
   }),

@@ -49,7 +49,7 @@ function hintFor(error: unknown): string {
 }
 
 try {
-  const request = buildRequest.parse(JSON.parse(process.argv[2] ?? "{}"));
+  const request = buildRequest.parse(JSON.parse(await Bun.stdin.text()));
   const started = performance.now();
   const result = await build(request, { now: () => new Date(), emit });
   const seconds = (performance.now() - started) / 1000;
