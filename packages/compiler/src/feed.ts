@@ -1,7 +1,7 @@
 // feed.ts: what a row of the feed table holds, and what a parser gives back.
 
 import type { Prefix } from "@inkling/engine";
-import type { DomainSubject, NetworkSubject } from "./claims.ts";
+import type { DomainSubject, GuardKind, Label, NetworkSubject } from "./claims.ts";
 
 /** What a feed contributes to. */
 export type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_country";
@@ -50,6 +50,41 @@ export const EXTENSIONS: Readonly<Record<Format, string>> = {
   mmdb: "mmdb",
 };
 
+/** Counted from when the copy was last confirmed by its source, or was put into the mirror. */
+export interface AgeLimits {
+  /** Older is told: in status, metrics and log. */
+  readonly staleHours: number;
+  /** Older no longer speaks: its claims are dropped. Infinity where an old copy is better than none. */
+  readonly dropHours: number;
+}
+
+/** By name, as `optIn.credentials` of a row has them; the values are secret. */
+export type Credentials = Readonly<Record<string, string>>;
+
+export interface PublisherRequest {
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface OptIn {
+  /** key: needs an account. licence: none that is clear. non-commercial: what its terms say. noisy: flags too many. */
+  readonly why: "key" | "licence" | "non-commercial" | "noisy";
+  /** What the operator agrees to by turning it on, or should know, in one or two sentences. */
+  readonly terms: string;
+  /** Names of what the publisher asks for: see CREDENTIALS. */
+  readonly credentials?: readonly CredentialName[];
+}
+
+/** What publishers ask their readers for; `inkling` has a setting of each name, INKLING_MAXMIND_ACCOUNT_ID and so on. */
+export const CREDENTIALS = [
+  "maxmindAccountId",
+  "maxmindLicenseKey",
+  "abuseipdbKey",
+  "ip2locationToken",
+  "ipinfoToken",
+] as const;
+export type CredentialName = (typeof CREDENTIALS)[number];
+
 export interface Feed {
   /** Also the name of its file in a mirror, and of its folder in the data folder. */
   readonly id: string;
@@ -66,6 +101,28 @@ export interface Feed {
   /** The text that the licence asks to be shown. */
   readonly attribution?: string;
   readonly cadenceHours: number;
+  /** What it says of a network, for evidence: feeds of networks have one, others do not. */
+  readonly label?: Label | GuardKind;
+  readonly age: AgeLimits;
+  /**
+   * Greatest believable change against the last good copy: entries added, and entries removed, as shares of what
+   * that held. A larger one waits until the operator accepts it. Infinity for a list that is new each time.
+   */
+  readonly change: number;
+  /** Prefix length of the widest network that it can hold: anything wider is a slip or an attack. */
+  readonly widest?: { readonly v4: number; readonly v6: number };
+  /** Downloads that the publisher allows a day and account; asking whether there is a newer copy counts. */
+  readonly budgetPerDay?: number;
+  /** Feeds that it takes entries from: what both say was said once. */
+  readonly lineage?: readonly string[];
+  /** Why it is off until the operator turns it on; absent for feeds that are on by default. */
+  readonly optIn?: OptIn;
+  /**
+   * How a publisher that knows its readers is asked for one of `urls`. What it adds is secret: errors, states and
+   * logs name the URL of the table.
+   * @param credentials holds all that `optIn.credentials` names
+   */
+  readonly request?: (url: string, credentials: Credentials) => PublisherRequest;
   readonly entries: { readonly least: number; readonly most: number };
   /** Of the body as used, unpacked. */
   readonly maxBytes: number;

@@ -54,6 +54,15 @@ describe("each feed", () => {
       else expect(isDomainFormat(format) || isNetworkFormat(format)).toBe(false);
     }
   });
+  test.each(rows)("%s has limits that make sense", (_id, feed) => {
+    const ofNetworks = isNetworkFormat(feed.format);
+    expect(feed.label !== undefined).toBe(ofNetworks);
+    expect(feed.widest !== undefined).toBe(ofNetworks);
+    expect(feed.age.staleHours).toBeGreaterThanOrEqual(feed.cadenceHours);
+    expect(feed.age.dropHours).toBeGreaterThan(feed.age.staleHours);
+    expect(feed.change).toBeGreaterThan(0);
+    for (const other of feed.lineage ?? []) expect(other).not.toBe(feed.id);
+  });
   test.each(seeded)("%s: its seed is installed", (_id, feed) => {
     for (const file of feed.seed!.files) {
       expect(existsSync(join(PACKAGE, "../../node_modules", feed.seed!.package, file))).toBe(true);

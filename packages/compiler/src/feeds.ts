@@ -4,12 +4,38 @@
 // src  docs/feeds.md says where each fact was read; `entries` are about a third to ten times of what a feed held
 //      in August 2026 (its seed included), so that a nearly empty or a foreign file is refused, not believed
 
-import { type Feed, FeedError } from "./feed.ts";
+import { type AgeLimits, type Feed, FeedError } from "./feed.ts";
 
 const HOUR = 1;
 const DAY = 24;
 const WEEK = 7 * DAY;
 const MIB = 2 ** 20;
+
+const NEVER = Number.POSITIVE_INFINITY;
+/** Of a list that is new each time, or is ours. */
+const ANY_CHANGE = Number.POSITIVE_INFINITY;
+
+/** How long a copy is fresh, and how long it speaks; docs/feeds.md shows them in words. */
+const AGE = {
+  // An open proxy is gone within days, and its address somebody else's.
+  openProxies: { staleHours: 12, dropHours: 14 * DAY },
+  // After four months a quarter of Tor's exits is gone.
+  exits: { staleHours: 12, dropHours: 60 * DAY },
+  // Attackers' addresses are dealt out anew, and thousands share one behind carrier-grade NAT.
+  attackers: { staleHours: 3 * DAY, dropHours: 30 * DAY },
+  // Networks of VPN providers and of criminals change hands slowly.
+  networks: { staleHours: 7 * DAY, dropHours: 180 * DAY },
+  // An allow-list takes verdicts away: without it more people would be flagged wrongly, not fewer.
+  allowList: { staleHours: 30 * DAY, dropHours: NEVER },
+  // A domain that was thrown away once hardly ever becomes an ordinary one.
+  domains: { staleHours: 14 * DAY, dropHours: 3 * 365 * DAY },
+  // Places move slowly, and an old place is better than none.
+  places: { staleHours: 60 * DAY, dropHours: NEVER },
+  ours: { staleHours: 2 * 365 * DAY, dropHours: NEVER },
+} as const satisfies Record<string, AgeLimits>;
+
+/** A list of single addresses. */
+const ADDRESSES = { v4: 32, v6: 128 } as const;
 
 /** A URL that is the same every day. */
 const fixed = (url: string) => () => [url];
@@ -34,6 +60,10 @@ export const FEEDS: readonly Feed[] = [
     urls: fixed("https://check.torproject.org/torbulkexitlist"),
     licence: "public data, no licence stated",
     cadenceHours: HOUR,
+    label: "tor_exit",
+    age: AGE.exits,
+    change: 0.4,
+    widest: ADDRESSES,
     entries: { least: 400, most: 15_000 },
     maxBytes: 4 * MIB,
   },
@@ -48,6 +78,10 @@ export const FEEDS: readonly Feed[] = [
     ),
     licence: "public data, no licence stated",
     cadenceHours: HOUR,
+    label: "tor_exit",
+    age: AGE.exits,
+    change: 0.4,
+    widest: ADDRESSES,
     entries: { least: 700, most: 25_000 },
     maxBytes: 16 * MIB,
   },
@@ -60,6 +94,10 @@ export const FEEDS: readonly Feed[] = [
     urls: () => [],
     licence: "Apache-2.0",
     cadenceHours: 26 * WEEK,
+    label: "tor_exit",
+    age: AGE.ours,
+    change: ANY_CHANGE,
+    widest: { v4: 25, v6: 59 },
     entries: { least: 10, most: 200 },
     maxBytes: MIB,
     own: "data/tor-exit-networks.csv",
@@ -73,6 +111,10 @@ export const FEEDS: readonly Feed[] = [
     urls: fixed("https://raw.githubusercontent.com/X4BNet/lists_vpn/main/output/vpn/ipv4.txt"),
     licence: "MIT",
     cadenceHours: 6 * HOUR,
+    label: "vpn",
+    age: AGE.networks,
+    change: 0.4,
+    widest: { v4: 14, v6: 28 },
     entries: { least: 3_500, most: 110_000 },
     maxBytes: 16 * MIB,
   },
@@ -85,6 +127,10 @@ export const FEEDS: readonly Feed[] = [
     urls: fixed("https://raw.githubusercontent.com/X4BNet/lists_vpn/main/output/vpn/ipv6.txt"),
     licence: "MIT",
     cadenceHours: 6 * HOUR,
+    label: "vpn",
+    age: AGE.networks,
+    change: 0.4,
+    widest: { v4: 14, v6: 28 },
     entries: { least: 100, most: 20_000 },
     maxBytes: 16 * MIB,
   },
@@ -97,6 +143,10 @@ export const FEEDS: readonly Feed[] = [
     urls: fixed("https://raw.githubusercontent.com/monosans/proxy-list/main/proxies.json"),
     licence: "MIT",
     cadenceHours: HOUR,
+    label: "public_proxy",
+    age: AGE.openProxies,
+    change: ANY_CHANGE,
+    widest: ADDRESSES,
     entries: { least: 50, most: 50_000 },
     maxBytes: 16 * MIB,
   },
@@ -109,6 +159,10 @@ export const FEEDS: readonly Feed[] = [
     urls: fixed("https://mask-api.icloud.com/egress-ip-ranges.csv"),
     licence: "none stated",
     cadenceHours: 2 * DAY,
+    label: "relay",
+    age: AGE.allowList,
+    change: 0.4,
+    widest: { v4: 20, v6: 32 },
     // The publisher's own file has a row per city; merged, it came to 13,745.
     entries: { least: 4_000, most: 1_500_000 },
     maxBytes: 128 * MIB,
@@ -122,6 +176,11 @@ export const FEEDS: readonly Feed[] = [
     urls: fixed("https://raw.githubusercontent.com/stamparm/ipsum/master/levels/3.txt"),
     licence: "Unlicense",
     cadenceHours: DAY,
+    label: "attacker",
+    age: AGE.attackers,
+    change: 0.45,
+    widest: ADDRESSES,
+    lineage: ["blocklist-de", "cins-army", "greensnow", "et-compromised", "dshield", "abuseipdb"],
     entries: { least: 3_000, most: 150_000 },
     maxBytes: 16 * MIB,
   },
@@ -135,6 +194,10 @@ export const FEEDS: readonly Feed[] = [
     licence: "free under Spamhaus' fair-use terms; its copyright line must be kept",
     attribution: "(c) The Spamhaus Project SLU, https://www.spamhaus.org/drop/terms/",
     cadenceHours: 6 * HOUR,
+    label: "criminal_network",
+    age: AGE.networks,
+    change: 0.3,
+    widest: { v4: 10, v6: 19 },
     entries: { least: 500, most: 20_000 },
     maxBytes: 16 * MIB,
   },
@@ -148,6 +211,10 @@ export const FEEDS: readonly Feed[] = [
     licence: "free under Spamhaus' fair-use terms; its copyright line must be kept",
     attribution: "(c) The Spamhaus Project SLU, https://www.spamhaus.org/drop/terms/",
     cadenceHours: 6 * HOUR,
+    label: "criminal_network",
+    age: AGE.networks,
+    change: 0.45,
+    widest: { v4: 10, v6: 19 },
     // No copy was at hand to count: the list is short, and its metadata line counts it anyway.
     entries: { least: 1, most: 20_000 },
     maxBytes: 16 * MIB,
@@ -161,6 +228,10 @@ export const FEEDS: readonly Feed[] = [
     urls: fixed("https://feodotracker.abuse.ch/downloads/ipblocklist_recommended.txt"),
     licence: "CC0-1.0",
     cadenceHours: HOUR,
+    label: "botnet_c2",
+    age: AGE.attackers,
+    change: ANY_CHANGE,
+    widest: ADDRESSES,
     // Truly empty at times: its comment lines alone are a valid list.
     entries: { least: 0, most: 20_000 },
     maxBytes: 4 * MIB,
@@ -175,6 +246,8 @@ export const FEEDS: readonly Feed[] = [
     licence: "CC-BY-4.0",
     attribution: "IP Geolocation by DB-IP, https://db-ip.com",
     cadenceHours: 30 * DAY,
+    age: AGE.places,
+    change: 0.3,
     entries: { least: 2_000_000, most: 80_000_000 },
     maxBytes: 1024 * MIB,
     seed: {
@@ -195,6 +268,8 @@ export const FEEDS: readonly Feed[] = [
     licence: "public statistics of the registries",
     attribution: "Number Resource Organization, https://www.nro.net",
     cadenceHours: DAY,
+    age: AGE.places,
+    change: 0.3,
     entries: { least: 100_000, most: 5_000_000 },
     maxBytes: 256 * MIB,
     seed: {
@@ -218,6 +293,8 @@ export const FEEDS: readonly Feed[] = [
     ),
     licence: "CC0-1.0",
     cadenceHours: DAY,
+    age: AGE.domains,
+    change: 0.3,
     entries: { least: 3_000, most: 500_000 },
     maxBytes: 16 * MIB,
     seed: {
@@ -238,6 +315,8 @@ export const FEEDS: readonly Feed[] = [
     licence: "BSD-3-Clause",
     attribution: "Copyright (c) 2022, 7c",
     cadenceHours: DAY,
+    age: AGE.domains,
+    change: 0.45,
     entries: { least: 1_500, most: 50_000 },
     maxBytes: 16 * MIB,
     seed: {
@@ -258,6 +337,9 @@ export const FEEDS: readonly Feed[] = [
     urls: fixed("https://disposable.github.io/disposable-email-domains/domains_mx.txt"),
     licence: "MIT",
     cadenceHours: DAY,
+    age: AGE.domains,
+    change: 0.45,
+    lineage: ["disposable-email-domains"],
     entries: { least: 7_000, most: 500_000 },
     maxBytes: 16 * MIB,
     seed: {
@@ -278,6 +360,8 @@ export const FEEDS: readonly Feed[] = [
     ),
     licence: "MIT",
     cadenceHours: WEEK,
+    age: AGE.allowList,
+    change: 0.3,
     entries: { least: 1_500, most: 50_000 },
     maxBytes: 4 * MIB,
   },
@@ -290,6 +374,8 @@ export const FEEDS: readonly Feed[] = [
     urls: fixed("https://raw.githubusercontent.com/disposable/disposable/master/greylist.txt"),
     licence: "MIT",
     cadenceHours: WEEK,
+    age: AGE.allowList,
+    change: 0.45,
     entries: { least: 10, most: 2_000 },
     maxBytes: MIB,
   },
@@ -302,6 +388,8 @@ export const FEEDS: readonly Feed[] = [
     urls: () => [],
     licence: "Apache-2.0",
     cadenceHours: 26 * WEEK,
+    age: AGE.ours,
+    change: ANY_CHANGE,
     entries: { least: 10, most: 2_000 },
     maxBytes: MIB,
     own: "data/relay-domains.csv",
@@ -315,6 +403,8 @@ export const FEEDS: readonly Feed[] = [
     urls: () => [],
     licence: "Apache-2.0",
     cadenceHours: 26 * WEEK,
+    age: AGE.ours,
+    change: ANY_CHANGE,
     entries: { least: 10, most: 2_000 },
     maxBytes: MIB,
     own: "data/ordinary-mail.csv",
@@ -328,6 +418,8 @@ export const FEEDS: readonly Feed[] = [
     urls: () => [],
     licence: "Apache-2.0",
     cadenceHours: 26 * WEEK,
+    age: AGE.ours,
+    change: ANY_CHANGE,
     entries: { least: 10, most: 2_000 },
     maxBytes: MIB,
     own: "data/disposable-services.csv",

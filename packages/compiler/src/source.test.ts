@@ -60,6 +60,8 @@ const feed = (more: Partial<Feed> = {}): Feed => ({
   urls: () => [`${publisher.base}/good`],
   licence: "feed's",
   cadenceHours: 1,
+  age: { staleHours: 24, dropHours: 240 },
+  change: 1,
   entries: { least: 0, most: 10 },
   maxBytes: 1_000,
   seed: {

@@ -1,0 +1,60 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Feed } from "./feed.ts";
+import { choose, chosenFeeds, FEED_CHOICE_FILE, readFeedChoice, writeFeedChoice } from "./feed-choice.ts";
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-choice-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+
+const usual = { id: "usual" } as Feed;
+const asked = { id: "asked", optIn: { why: "key", terms: "none" } } as Feed;
+const TABLE = [usual, asked];
+const NONE = { enabled: [], disabled: [] };
+const chosen = (choice: Parameters<typeof chosenFeeds>[1]) => chosenFeeds(TABLE, choice).map(({ id }) => id);
+
+describe("which feeds are on", () => {
+  test.each([
+    ["without a choice: those of the default", NONE, ["usual"]],
+    ["one more", { enabled: ["asked"], disabled: [] }, ["usual", "asked"]],
+    ["one less", { enabled: [], disabled: ["usual"] }, []],
+    ["in both lists: off", { enabled: ["asked"], disabled: ["asked"] }, ["usual"]],
+    ["an id of another version changes nothing", { enabled: ["later"], disabled: ["earlier"] }, ["usual"]],
+  ])("%s", (_name, choice, want) => expect(chosen(choice)).toEqual(want));
+});
+
+test("turning on and off ends where it began", () => {
+  for (const feed of TABLE) {
+    const on = choose(NONE, feed, true);
+    expect(chosen(on)).toContain(feed.id);
+    const off = choose(on, feed, false);
+    expect(chosen(off)).not.toContain(feed.id);
+    expect(chosen(choose(off, feed, true))).toEqual(chosen(on));
+  }
+  expect(choose(choose(NONE, usual, false), usual, true)).toEqual(NONE);
+  expect(choose(choose(NONE, asked, true), asked, false)).toEqual(NONE);
+});
+
+test("it is kept whole, each id once, and read back", () => {
+  expect(readFeedChoice(temp)).toEqual(NONE);
+  writeFeedChoice(temp, { enabled: ["b", "a", "b"], disabled: ["c"] });
+  expect(readFeedChoice(temp)).toEqual({ enabled: ["a", "b"], disabled: ["c"] });
+  expect(readdirSync(temp)).toEqual([FEED_CHOICE_FILE]);
+  expect(readFileSync(join(temp, FEED_CHOICE_FILE), "utf8")).toEndWith("}\n");
+});
+
+describe("a choice that cannot be used is never taken for none", () => {
+  test.each([
+    ["not JSON", "{", /feeds\.json is not JSON$/],
+    ["of another shape", '{"enabled":"x"}', /cannot be used: enabled/],
+    ["with a member too many", '{"enabled":[],"enable":[]}', /cannot be used: .*"enable"/],
+    ["with a path for an id", '{"disabled":["../x"]}', /cannot be used: disabled 0 is no feed id$/],
+  ])("%s", (_name, text, problem) => {
+    writeFileSync(join(temp, FEED_CHOICE_FILE), text);
+    expect(() => readFeedChoice(temp)).toThrow(problem);
+  });
+  test("a folder in its place", () => {
+    expect(() => readFeedChoice(join(temp, FEED_CHOICE_FILE))).toThrow("cannot be read");
+  });
+});
