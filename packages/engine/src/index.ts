@@ -7,6 +7,7 @@ export * from "./email.ts";
 export * from "./email-segment.ts";
 export * from "./ip.ts";
 export * from "./ip-segment.ts";
+export * from "./nearest.ts";
 export * from "./ranges.ts";
 export * from "./release.ts";
 export * from "./segment.ts";
