@@ -41,14 +41,15 @@ export function smallRelease(dataDir: string, n: number): { id: string; files: s
     undefined,
     { complete: completePlace, encode: encodePlace, progress: () => {}, settle: () => {} },
   );
-  const flags = judgeNetworks([{ feed: "test", subject: smallFlag(n), networks: [network] }], []);
+  const label = ({ is_abuser: "attacker", is_proxy: "vpn", is_tor_exit: "tor_exit" } as const)[smallFlag(n)];
+  const judgement = judgeNetworks([{ feed: "test", subject: smallFlag(n), label, networks: [network] }]);
   const write = (kind: "geo" | "reputation" | "email", sections: readonly SectionData[]) => ({
     ...writeSegmentFile(dataDir, segmentChunks(kind, sections, {})),
     inputs: "0".repeat(64),
   });
   const segments = {
     geo: write("geo", geo.sections),
-    reputation: write("reputation", reputationSections(flags)),
+    reputation: write("reputation", reputationSections(judgement)),
     email: write("email", emailSections(new Map([[smallDomain(n), [smallDomain(n)]]]))),
   };
   const manifest: Release = {

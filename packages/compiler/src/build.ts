@@ -38,7 +38,7 @@ import { geoTable } from "./geo-table.ts";
 import { codeDigest, inputsDigest } from "./inputs.ts";
 import { type LoadedFeed, loadFeed } from "./load.ts";
 import { judgeDomains } from "./policy/email.ts";
-import { GUARD_FILES, parseGuards } from "./policy/guards.ts";
+import { GUARD_FILES, guardClaims, parseGuards } from "./policy/guards.ts";
 import { judgeNetworks } from "./policy/reputation.ts";
 import { reputationSections } from "./reputation-table.ts";
 import { type SectionData, segmentChunks } from "./segment-writer.ts";
@@ -193,12 +193,12 @@ function makeReputation(feeds: readonly LoadedFeed[]): readonly SectionData[] {
     const { networks } = belongsTo("reputation", loaded) ? loaded.content() : {};
     return networks ? [networks] : [];
   });
-  return reputationSections(judgeNetworks(claims, readGuards()));
+  return reputationSections(judgeNetworks([...claims, ...readGuards()]));
 }
 
 function readGuards() {
   const folder = join(import.meta.dir, "../data/guards");
-  return GUARD_FILES.flatMap((file) => parseGuards(readFileSync(join(folder, file), "utf8")));
+  return guardClaims(GUARD_FILES.flatMap((file) => parseGuards(readFileSync(join(folder, file), "utf8"))));
 }
 
 function makeEmail(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {

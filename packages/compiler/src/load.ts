@@ -133,12 +133,21 @@ function readContent(feed: Feed, copy: FeedCopy): Read {
   const { format } = copy;
   if (isNetworkFormat(format)) {
     const { networks, publishedAt, copyright } = parseNetworks(format, onlyFile(copy));
-    const claims = { feed: feed.id, subject: feed.sets as NetworkClaims["subject"], networks };
+    const { label, lineage = [] } = feed;
+    if (label === undefined) throw new Error(`${feed.id}: its row in the feed table says no label`);
+    const claims = {
+      feed: feed.id,
+      subject: feed.sets as NetworkClaims["subject"],
+      label,
+      networks,
+      lineage,
+    };
     return { content: { networks: claims }, entries: networks.length, publishedAt, attribution: copyright };
   }
   if (isDomainFormat(format)) {
     const { domains, publishedAt } = parseDomains(format, onlyFile(copy));
-    const claims = { feed: feed.id, subject: feed.sets as DomainClaims["subject"], domains };
+    const { lineage = [] } = feed;
+    const claims = { feed: feed.id, subject: feed.sets as DomainClaims["subject"], domains, lineage };
     return { content: { domains: claims }, entries: domains.size, publishedAt };
   }
   if (format === "nro-delegated") {

@@ -2,13 +2,13 @@
 
 import { AnswerRecords } from "./answer-records.ts";
 import { FLAG_BITS } from "./policy/flags.ts";
-import type { FlagRanges } from "./policy/reputation.ts";
+import type { Judgement } from "./policy/reputation.ts";
 import { RangeColumns } from "./range-columns.ts";
 import { rangeSections } from "./range-table.ts";
 import type { SectionData } from "./segment-writer.ts";
 
-/** @param flags coverings whose values are flag bits (policy/flags.ts) */
-export function reputationSections(flags: FlagRanges): SectionData[] {
+/** @param judgement the coverings of `flags` have flag bits as values (policy/flags.ts) */
+export function reputationSections({ flags }: Judgement): SectionData[] {
   const records = new AnswerRecords(reputationAnswer(0));
   const values = (columns: RangeColumns) => {
     const out = new RangeColumns(columns.family, Math.max(columns.length, 1));

@@ -5,9 +5,8 @@
 // err  parseGuards: Error naming the line; these files are ours, so a bad line is a defect, not a feed's fault
 
 import { type Prefix, parsePrefix } from "@inkling/engine";
+import type { GuardKind, NetworkClaims } from "../claims.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY } from "./flags.ts";
-
-export type GuardKind = "public-resolver" | "crawler" | "cdn" | "mail-sender";
 
 export interface Guard {
   readonly network: Prefix;
@@ -73,6 +72,16 @@ export function parseGuards(text: string): Guard[] {
     guards.push({ network: prefix, operator, kind, source });
   }
   return guards;
+}
+
+/** One claim for each kind, as of a feed that is named after the kind. */
+export function guardClaims(guards: readonly Guard[]): NetworkClaims[] {
+  return (Object.keys(GUARD_KINDS) as GuardKind[]).map((kind) => ({
+    feed: `${kind}s`,
+    subject: "guard",
+    label: kind,
+    networks: guards.filter((guard) => guard.kind === kind).map((guard) => guard.network),
+  }));
 }
 
 function isGuardKind(text: string): text is GuardKind {

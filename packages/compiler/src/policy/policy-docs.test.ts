@@ -3,9 +3,11 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Label } from "../claims.ts";
+import { FEEDS } from "../feeds.ts";
 import { FLAG_BITS } from "./flags.ts";
 import { GUARD_FILES, GUARD_KINDS, parseGuards } from "./guards.ts";
-import { EVIDENCE, NEEDED } from "./reputation.ts";
+import { LABELS, LIST_WEIGHTS, QUORUM, UNKNOWN_LIST } from "./labels.ts";
 import { NAME_WEIGHT, THROW_AWAY_WORDS, WEIGHTS } from "./witnesses.ts";
 
 const DOCS = readFileSync(join(import.meta.dir, "../../../../docs/policy.md"), "utf8");
@@ -40,9 +42,26 @@ test("how many guards there are", () => {
   expect(DOCS).toContain(`${guards.length} of them`);
 });
 
-test("evidence: what lists have, and what addresses need", () => {
-  for (const [feed, evidence] of Object.entries(EVIDENCE))
-    expect(row(String(evidence))[3]).toContain(`\`${feed}\``);
-  expect(row("ordinary")[2]).toBe(String(NEEDED.ordinary));
-  expect(row("Tor exit")[2]).toBe(String(NEEDED.torExit));
+const flagsIn = (text: string) =>
+  Object.entries(FLAG_BITS).reduce((sum, [flag, bit]) => (text.includes(`\`${flag}\``) ? sum | bit : sum), 0);
+
+test.each(Object.entries(LABELS))("the label %s", (label, { flag, takes, traffic = false }) => {
+  const [, , speaks, never, knows] = row(`\`${label}\``);
+  expect(speaks).toBe(flag === undefined ? "" : `\`${flag}\``);
+  expect(flagsIn(never!)).toBe(takes);
+  expect(knows === "what came from the address").toBe(traffic);
+});
+
+test("what the word of each list is worth", () => {
+  for (const [feed, weight] of Object.entries(LIST_WEIGHTS))
+    expect([feed, row(String(weight))[2]!.includes(`\`${feed}\``)]).toEqual([feed, true]);
+  expect(DOCS).toContain(`weigh ${QUORUM} together`);
+  expect(row(String(UNKNOWN_LIST))[2]).toContain("every list that is not named here");
+});
+
+test("every feed of networks that is no guard has its weight in the table", () => {
+  const feeds = FEEDS.filter(({ label }) => label && Object.hasOwn(LABELS, label));
+  const speaking = feeds.filter(({ label }) => LABELS[label as Label].flag !== undefined);
+  expect(speaking.length).toBeGreaterThan(8);
+  expect(speaking.map(({ id }) => id).filter((id) => !Object.hasOwn(LIST_WEIGHTS, id))).toEqual([]);
 });

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { formatIp, IpAddress, type Prefix, parsePrefix, SPECIAL_USE } from "@inkling/engine";
 import fc from "fast-check";
 import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
-import type { NetworkClaims, NetworkSubject } from "../claims.ts";
+import type { Flag, GuardKind, Label, NetworkClaims, NetworkSubject } from "../claims.ts";
 import type { RangeColumns } from "../range-columns.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
-import { GUARD_FILES, type Guard, type GuardKind, parseGuards } from "./guards.ts";
+import { GUARD_FILES, type Guard, guardClaims, parseGuards } from "./guards.ts";
 import { type FlagRanges, judgeNetworks } from "./reputation.ts";
 
 const GUARD_DIR = join(import.meta.dir, "../../data/guards");
@@ -24,7 +24,16 @@ function networks(texts: readonly string[]): Prefix[] {
 }
 
 function claim(feed: string, subject: NetworkSubject, ...texts: string[]): NetworkClaims {
-  return { feed, subject, networks: networks(texts) };
+  return { feed, subject, label: labelOf(feed, subject), networks: networks(texts) };
+}
+
+/** What each list of these tests knows. */
+function labelOf(feed: string, subject: NetworkSubject): Label {
+  if (feed.startsWith("spamhaus-drop")) return "criminal_network";
+  if (feed === "feodo-recommended") return "botnet_c2";
+  return ({ is_tor_exit: "tor_exit", is_proxy: "vpn", is_abuser: "attacker", relay: "relay" } as const)[
+    subject as Flag | "relay"
+  ];
 }
 
 function guard(kind: GuardKind, ...texts: string[]): Guard[] {
@@ -280,7 +289,7 @@ describe("judgeNetworks", () => {
   ];
   for (const { name, claims, guards = [], expected } of rows)
     test(name, () => {
-      const ranges = judgeNetworks(claims, guards);
+      const { flags: ranges } = judgeNetworks([...claims, ...guardClaims(guards)]);
       expectCovering(ranges.v4);
       expectCovering(ranges.v6);
       const got = Object.keys(expected).map((text) => [
@@ -320,7 +329,9 @@ describe("judgeNetworks", () => {
         ["icloud-private-relay", "relay"],
       ];
       const claims = fc.tuple(
-        ...feeds.map(([feed, subject]) => some.map((networks) => ({ feed, subject, networks }))),
+        ...feeds.map(([feed, subject]) =>
+          some.map((networks) => ({ feed, subject, label: labelOf(feed, subject), networks })),
+        ),
       );
       const kinds: GuardKind[] = ["public-resolver", "crawler", "cdn", "mail-sender"];
       const guards = fc.array(fc.tuple(network, fc.constantFrom(...kinds)), { maxLength: 4 });
@@ -333,7 +344,7 @@ describe("judgeNetworks", () => {
             kind,
             source: "https://x",
           }));
-          const ranges = judgeNetworks(claims, guards);
+          const { flags: ranges } = judgeNetworks([...claims, ...guardClaims(guards)]);
           const expected = oracle(claims, guards);
           for (let offset = -1; offset <= size; offset++) {
             const point = { family, at: at + BigInt(offset) };
@@ -423,9 +434,10 @@ describeWith(
     const claims: NetworkClaims[] = FILES.map(([file, subject, read]) => ({
       feed: file.replace(/\..*/, ""),
       subject,
+      label: labelOf(file.replace(/\..*/, ""), subject),
       networks: networks(read(file).filter((text) => parsePrefix(text) !== undefined)),
     }));
-    const ranges = judgeNetworks(claims, GUARDS);
+    const { flags: ranges } = judgeNetworks([...claims, ...guardClaims(GUARDS)]);
 
     test("covers both spaces, in order, merged", () => {
       expectCovering(ranges.v4);

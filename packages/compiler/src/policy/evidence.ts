@@ -1,0 +1,50 @@
+// evidence.ts: why an address has its flags: which networks of which lists, guards and labels count, and how.
+//
+// out  ranges like those of the flags; a value is the number of a list of entries, 0 where nothing is known
+// The flags of an address are those that its entries set, less those that its entries remove: nothing else.
+
+import type { Prefix } from "@inkling/engine";
+import type { Flag, GuardKind, Label } from "../claims.ts";
+import type { RangeColumns } from "../range-columns.ts";
+
+export interface EvidenceEntry {
+  /** A feed's id; "special-use" for the registries' special-purpose networks. */
+  readonly feed: string;
+  readonly label: Label | GuardKind | "special_use";
+  /** As the list has it; of several that hold the address the smallest. The /64 where a rule widened it. */
+  readonly network: Prefix;
+  /** "label": says something of the address and changes no flag. */
+  readonly effect: "sets" | "removes" | "label";
+  /** Empty for the effect "label". */
+  readonly flags: readonly Flag[];
+  /** The rule that kept it from having an effect, or that widened it. */
+  readonly why?: string;
+}
+
+/** A covering of each address space: value 0 = no evidence, n = `lists[n - 1]`. */
+export interface EvidenceRanges {
+  readonly v4: RangeColumns;
+  readonly v6: RangeColumns;
+  /** Each different list once, in the order in which addresses need them. */
+  readonly lists: readonly (readonly EvidenceEntry[])[];
+}
+
+/** Evidence gathered range by range; equal lists become one. */
+export class EvidenceLists {
+  readonly lists: (readonly EvidenceEntry[])[] = [];
+  private readonly numbers = new Map<string, number>();
+
+  /**
+   * The value of a range.
+   * @param key equal for equal lists and for no others
+   * @param list called once for each key; an empty list is "no evidence"
+   */
+  add(key: string, list: () => readonly EvidenceEntry[]): number {
+    const known = this.numbers.get(key);
+    if (known !== undefined) return known;
+    const entries = list();
+    const number = entries.length === 0 ? 0 : this.lists.push(entries);
+    this.numbers.set(key, number);
+    return number;
+  }
+}

@@ -1,0 +1,57 @@
+// labels.ts: what each label means for the answer, and what the word of each list is worth: the policy's one table.
+//
+// A flag is set when the lists that name an address for it weigh QUORUM together (reputation.ts has the exceptions).
+// docs/policy.md gives the reasons, and a test keeps it and these tables alike.
+
+import type { Flag, Label } from "../claims.ts";
+import { IS_ABUSER, IS_PROXY } from "./flags.ts";
+
+interface LabelRule {
+  /** The flag that it speaks for; without one it is evidence and no verdict. */
+  readonly flag?: Flag;
+  /** Bits of flags that such a network never has. */
+  readonly takes: number;
+  /** Does it speak of what came from the address, not of who runs it? */
+  readonly traffic?: true;
+}
+
+export const LABELS: Readonly<Record<Label, LabelRule>> = {
+  tor_exit: { flag: "is_tor_exit", takes: 0 },
+  vpn: { flag: "is_proxy", takes: 0 },
+  public_proxy: { flag: "is_proxy", takes: 0 },
+  attacker: { flag: "is_abuser", takes: 0, traffic: true },
+  criminal_network: { flag: "is_abuser", takes: 0 },
+  botnet_c2: { flag: "is_abuser", takes: 0 },
+  // Data centres rent to everybody: sites' own servers, crawlers and offices' gateways among them.
+  hosting: { takes: 0 },
+  // Ordinary people, many behind one address; the operator refuses abusers itself.
+  relay: { takes: IS_PROXY | IS_ABUSER },
+};
+
+/** The weight that sets a flag. */
+export const QUORUM = 2;
+
+/** 2: its word is enough. 1: needs the word of another list that does not copy it. */
+export type ListWeight = 1 | 2;
+
+/** Of a list that is not in the table: whoever adds one means it. A test asks for a row for each feed. */
+export const UNKNOWN_LIST: ListWeight = 2;
+
+/** Feed -> weight of its word, for each flag that it speaks for. */
+export const LIST_WEIGHTS: Readonly<Record<string, ListWeight>> = {
+  // On by default: each of these is about exactly one thing, and states what it saw.
+  "tor-bulk-exits": 2,
+  "tor-onionoo": 2,
+  "tor-exit-networks": 2,
+  "x4bnet-vpn-v4": 2,
+  "x4bnet-vpn-v6": 2,
+  "monosans-proxies": 2,
+  "ipsum-3": 2, // has counted three lists itself
+  "spamhaus-drop-v4": 2,
+  "spamhaus-drop-v6": 2,
+  "feodo-recommended": 2,
+};
+
+export function weightOfList(feed: string): ListWeight {
+  return LIST_WEIGHTS[feed] ?? UNKNOWN_LIST;
+}
