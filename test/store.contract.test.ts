@@ -5,13 +5,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
+import { isAdminToken } from "../packages/server/src/admin-token.ts";
 import { adoptKey } from "../packages/server/src/adopt-key.ts";
 import { type Key, parseNewKey, rowFromKey } from "../packages/server/src/key.ts";
 import { hashToken, isWellFormedToken, newKeyToken, tokenHint } from "../packages/server/src/key-format.ts";
+import { type NewOverride, overrideJson } from "../packages/server/src/override.ts";
 import { openStore, type Store, type UsageBatch } from "../packages/server/src/store.ts";
 import { Database } from "../packages/server/src/store-database.ts";
 import type { StoreError } from "../packages/server/src/store-error.ts";
 import { MIGRATIONS, migrate } from "../packages/server/src/store-migrations.ts";
+import { MAX_OVERRIDES } from "../packages/server/src/store-overrides.ts";
 import { Postgres } from "./postgres.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -290,6 +293,215 @@ for (const backend of BACKENDS) {
         const sql = new SQL(address);
         expect([...(await sql`SELECT id FROM inkling_recorders`)]).toEqual([{ id: "new" }]);
         await sql.close();
+      });
+    });
+
+    describe("overrides", () => {
+      const flagged = (value: string, over: Partial<NewOverride> = {}): NewOverride => ({
+        kind: "address",
+        value,
+        effect: { type: "flag", flag: "is_tor_exit", verdict: false },
+        note: "our office 東京",
+        author: "ada",
+        expiresAt: undefined,
+        ...over,
+      });
+      const mute = { type: "mute", feed: "ipsum-3" } as const;
+
+      test("one that was put is loaded, listed and found, and the audit trail has it", async () => {
+        const store = await open();
+        const wanted = flagged("81.2.69.142", { expiresAt: NOW + 5 });
+        const [write] = await store.overrides.put([wanted], "ada");
+        expect(write).toMatchObject({ outcome: "added", override: { ...wanted, createdAt: NOW } });
+        const { override } = write!;
+        expect(override.id).toMatch(/^ovr_[0-9A-Za-z]{16}$/);
+        expect((await store.overrides.load()).overrides).toEqual([override]);
+        expect(await store.overrides.list({ limit: 10 }, false)).toEqual({
+          items: [override],
+          next: undefined,
+        });
+        expect(await store.overrides.find(override.id)).toEqual(override);
+        expect((await store.overrides.audit({ limit: 10 })).items).toEqual([
+          {
+            sequence: 1,
+            at: NOW,
+            actor: "ada",
+            action: "override-added",
+            subject: override.id,
+            before: undefined,
+            after: overrideJson(override),
+          },
+        ]);
+      });
+
+      test("putting it again changes nothing; a new note or expiry changes it, under the same id", async () => {
+        const store = await open();
+        const [first] = await store.overrides.put([flagged("81.2.69.142")], "ada");
+        const [again] = await store.overrides.put([flagged("81.2.69.142", { author: "bob" })], "bob");
+        expect(again).toEqual({ override: first!.override, outcome: "unchanged" });
+        const [changed] = await store.overrides.put([flagged("81.2.69.142", { note: "new" })], "bob");
+        expect(changed).toEqual({ override: { ...first!.override, note: "new" }, outcome: "changed" });
+        expect((await store.overrides.load()).overrides).toEqual([changed!.override]);
+        const { items } = await store.overrides.audit({ limit: 10 });
+        expect(items.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
+          "bob override-changed",
+          "ada override-added",
+        ]);
+        expect(items[0]).toMatchObject({ before: { note: "our office 東京" }, after: { note: "new" } });
+      });
+
+      test("the opposite verdict is refused, and nothing of the rest is written", async () => {
+        const store = await open();
+        const opposite = { type: "flag", flag: "is_tor_exit", verdict: true } as const;
+        await store.overrides.put([flagged("81.2.69.142")], "ada");
+        const stamp = await store.overrides.stamp();
+        const wanted = [flagged("81.2.69.143"), flagged("81.2.69.142", { effect: opposite })];
+        const error = await store.overrides.put(wanted, "ada").catch((reason) => reason);
+        expect(error).toMatchObject({ name: "OverrideConflictError", code: "CONFLICT", why: "CONTRADICTS" });
+        expect(error.message).toContain(
+          "81.2.69.142 is_tor_exit=true contradicts 81.2.69.142 is_tor_exit=false",
+        );
+        const among = [flagged("81.2.69.9"), flagged("81.2.69.9", { effect: opposite })];
+        expect(await codeOf(store.overrides.put(among, "ada"))).toBe("CONFLICT");
+        expect((await store.overrides.load()).overrides).toHaveLength(1);
+        expect((await store.overrides.audit({ limit: 10 })).items).toHaveLength(1);
+        expect(await store.overrides.stamp()).toBe(stamp);
+      });
+
+      test("what does not contradict: another flag, another value, a mute, and what has ended", async () => {
+        const store = await open();
+        const opposite = { type: "flag", flag: "is_tor_exit", verdict: true } as const;
+        const [first] = await store.overrides.put([flagged("81.2.69.142")], "ada");
+        await store.overrides.put(
+          [
+            flagged("81.2.69.142", { effect: { type: "flag", flag: "is_proxy", verdict: true } }),
+            flagged("81.2.69.0/24", { kind: "network", effect: opposite }),
+            flagged("81.2.69.142", { effect: mute }),
+            flagged("81.2.69.142", { effect: { type: "mute", feed: "another" } }),
+          ],
+          "ada",
+        );
+        expect((await store.overrides.load()).overrides).toHaveLength(5);
+        await store.overrides.remove(first!.override.id, "ada");
+        const over = { effect: opposite, expiresAt: NOW + 10 };
+        await store.overrides.put([flagged("81.2.69.142", over)], "ada");
+        clock += 10;
+        const [later] = await store.overrides.put([flagged("81.2.69.142")], "ada");
+        expect(later!.outcome).toBe("added");
+        expect((await store.overrides.load()).overrides).toHaveLength(5);
+      });
+
+      test("removing ends it once; what never was is undefined", async () => {
+        const store = await open();
+        const [write] = await store.overrides.put([flagged("81.2.69.142")], "ada");
+        const { id } = write!.override;
+        clock += 5;
+        expect((await store.overrides.remove(id, "bob"))?.removedAt).toBe(NOW + 5);
+        clock += 5;
+        expect((await store.overrides.remove(id, "bob"))?.removedAt).toBe(NOW + 5);
+        expect(await store.overrides.remove("ovr_nope", "bob")).toBeUndefined();
+        expect(await store.overrides.find("ovr_nope")).toBeUndefined();
+        expect((await store.overrides.load()).overrides).toEqual([]);
+        expect((await store.overrides.list({ limit: 10 }, false)).items).toEqual([]);
+        expect((await store.overrides.list({ limit: 10 }, true)).items).toHaveLength(1);
+        const { items } = await store.overrides.audit({ limit: 10 });
+        expect(items.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
+          "bob override-removed",
+          "ada override-added",
+        ]);
+      });
+
+      test("pages: all of them, newest first, none twice", async () => {
+        const store = await open();
+        for (let round = 0; round < 3; round++) {
+          clock++;
+          await store.overrides.put(
+            [0, 1, 2].map((i) => flagged(`81.2.69.${10 * round + i}`)),
+            "ada",
+          );
+        }
+        const seen: number[] = [];
+        const ids = new Set<string>();
+        let cursor: string | undefined;
+        do {
+          const page = await store.overrides.list({ limit: 2, cursor }, false);
+          for (const { id, createdAt } of page.items) seen.push(ids.add(id) && createdAt);
+          cursor = page.next;
+        } while (cursor !== undefined);
+        expect(seen).toEqual([3, 3, 3, 2, 2, 2, 1, 1, 1].map((n) => NOW + n));
+        expect(ids.size).toBe(9);
+        const sequences: number[] = [];
+        do {
+          const page = await store.overrides.audit({ limit: 4, cursor });
+          sequences.push(...page.items.map(({ sequence }) => sequence));
+          cursor = page.next;
+        } while (cursor !== undefined);
+        expect(sequences).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
+      });
+
+      test("the stamp changes with every change; keys have their own", async () => {
+        const store = await open();
+        const keyStamp = await store.keyStamp();
+        const stamps = [await store.overrides.stamp()];
+        const [write] = await store.overrides.put([flagged("81.2.69.142")], "ada");
+        stamps.push(await store.overrides.stamp());
+        await store.overrides.remove(write!.override.id, "ada");
+        stamps.push(await store.overrides.stamp());
+        expect(new Set(stamps).size).toBe(3);
+        expect((await store.overrides.load()).stamp).toBe(stamps[2]!);
+        expect(await store.keyStamp()).toBe(keyStamp);
+      });
+
+      test("as many as there may be, and not one more", async () => {
+        const store = await open();
+        const many = Array.from({ length: MAX_OVERRIDES }, (_, i) => flagged(`9.9.${i >> 8}.${i & 255}`));
+        expect(await store.overrides.put(many, "import")).toHaveLength(MAX_OVERRIDES);
+        expect((await store.overrides.load()).overrides).toHaveLength(MAX_OVERRIDES);
+        expect(await codeOf(store.overrides.put([flagged("81.2.69.142")], "ada"))).toBe("CONFLICT");
+        expect((await store.overrides.audit({ limit: 1 })).items[0]?.sequence).toBe(MAX_OVERRIDES);
+      }, 20_000);
+
+      test("two processes that say the opposite at the same time: one of them is refused", async () => {
+        const stores = [await open(), await open()];
+        for (let round = 0; round < 10; round++) {
+          const results = await Promise.all(
+            stores.map((store, i) =>
+              codeOf(
+                store.overrides.put(
+                  [
+                    flagged(`81.2.69.${round}`, {
+                      effect: { type: "flag", flag: "is_proxy", verdict: i === 0 },
+                    }),
+                  ],
+                  "ada",
+                ),
+              ),
+            ),
+          );
+          expect(results.toSorted()).toEqual(["CONFLICT", undefined]);
+        }
+        const { items } = await stores[0]!.overrides.audit({ limit: 100 });
+        expect(items.map(({ sequence }) => sequence)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+      });
+    });
+
+    describe("the admin token", () => {
+      test("is made once, also by two processes at the same time; rotation ends the one before", async () => {
+        const stores = [await open(), await open()];
+        expect(await stores[0]!.adminToken.hash()).toBeUndefined();
+        const made = await Promise.all(stores.map((store) => store.adminToken.create("up")));
+        const tokens = made.filter((token) => token !== undefined);
+        expect(tokens).toHaveLength(1);
+        expect(isAdminToken(tokens[0]!)).toBe(true);
+        expect(await stores[1]!.adminToken.hash()).toBe(hashToken(tokens[0]!));
+        const next = await stores[1]!.adminToken.rotate("ada");
+        expect(await stores[0]!.adminToken.hash()).toBe(hashToken(next));
+        const { items } = await stores[0]!.overrides.audit({ limit: 10 });
+        expect(items.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
+          "ada admin-token-made",
+          "up admin-token-made",
+        ]);
+        expect(JSON.stringify(items)).not.toContain(next.slice(10, 42));
       });
     });
 

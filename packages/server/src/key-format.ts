@@ -26,8 +26,22 @@ const encoder = new TextEncoder();
  * @param randomBytes a source of `n` unpredictable bytes, such as crypto.getRandomValues
  */
 export function newKeyToken(mode: KeyMode, randomBytes: (n: number) => Uint8Array): string {
-  const body = `ink_${mode}_${randomBase62(RANDOM_LENGTH, randomBytes)}`;
+  return newToken(`ink_${mode}_`, randomBytes);
+}
+
+/** A token of any kind: its prefix, 32 random characters, _, checksum. */
+export function newToken(prefix: string, randomBytes: (n: number) => Uint8Array): string {
+  const body = `${prefix}${randomBase62(RANDOM_LENGTH, randomBytes)}`;
   return `${body}_${checksum(body)}`;
+}
+
+/** Tells whether a text has the form of a token with this prefix, checksum included. */
+export function tokenFormat(prefix: string): (text: string) => boolean {
+  const pattern = new RegExp(`^${prefix}[0-9A-Za-z]{${RANDOM_LENGTH}}_[0-9A-Za-z]{${CHECKSUM_LENGTH}}$`);
+  return (text) => {
+    const end = text.length - CHECKSUM_LENGTH;
+    return pattern.test(text) && text.slice(end) === checksum(text.slice(0, end - 1));
+  };
 }
 
 /** `length` characters of base62, each equally likely. */

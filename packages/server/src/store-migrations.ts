@@ -64,6 +64,39 @@ export const MIGRATIONS: readonly Migration[] = [
       )`,
     ],
   },
+  {
+    id: 2,
+    name: "overrides, audit trail, admin token",
+    statements: [
+      `CREATE TABLE inkling_overrides (
+        id TEXT PRIMARY KEY,
+        kind TEXT NOT NULL,
+        value TEXT NOT NULL,
+        effect TEXT NOT NULL,
+        argument TEXT NOT NULL,
+        note TEXT NOT NULL,
+        author TEXT NOT NULL,
+        created_at BIGINT NOT NULL,
+        expires_at BIGINT,
+        removed_at BIGINT
+      )`,
+      "CREATE INDEX inkling_overrides_created ON inkling_overrides (created_at, id)",
+      // One row: a text that is different after every change to overrides.
+      "CREATE TABLE inkling_override_stamp (id INTEGER PRIMARY KEY, stamp TEXT NOT NULL)",
+      "INSERT INTO inkling_override_stamp (id, stamp) VALUES (1, 'new')",
+      // Rows are only ever added. `was` and `became` are JSON.
+      `CREATE TABLE inkling_audit (
+        sequence BIGINT PRIMARY KEY,
+        at BIGINT NOT NULL,
+        actor TEXT NOT NULL,
+        action TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        was TEXT,
+        became TEXT
+      )`,
+      "CREATE TABLE inkling_admin_tokens (hash TEXT PRIMARY KEY, created_at BIGINT NOT NULL)",
+    ],
+  },
 ];
 
 /** Any number, the same in every process: what they agree to lock while migrating. */

@@ -1,17 +1,19 @@
-// store.ts: keys and usage, kept in an SQLite file or a PostgreSQL database.
+// store.ts: keys and usage, overrides and the admin token, kept in an SQLite file or a PostgreSQL database.
 //
 // in   the database's address
-// out  Store: keys in and out, usage in and out
+// out  Store: keys in and out, usage in and out; overrides in store-overrides.ts, the admin token in admin-token.ts
 // err  StoreError with a hint; its text never has the password or a token
 // cost see docs on each method; nothing here is on the way of a look-up
 
 import type { SQL, TransactionSQL } from "bun";
+import { AdminTokenStore } from "./admin-token.ts";
 import { type Key, type KeyRow, keyFromRow, type NewKey, rowFromKey, type Scope } from "./key.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "./key-format.ts";
 import type { KeySource, LoadedKeys } from "./keyring.ts";
 import { Database, type Dialect } from "./store-database.ts";
 import { StoreError } from "./store-error.ts";
 import { migrate } from "./store-migrations.ts";
+import { OverrideStore, type OverrideTables } from "./store-overrides.ts";
 
 const DAY_MS = 86_400_000;
 /** A replaced token is kept this long after its end, so that its users read KEY_EXPIRED, not KEY_INVALID. */
@@ -73,6 +75,8 @@ export async function openStore(address: string, options: StoreOptions = {}): Pr
 }
 
 export class Store implements KeySource {
+  readonly overrides: OverrideStore;
+  readonly adminToken: AdminTokenStore;
   private readonly database: Database;
   private readonly now: () => number;
   private readonly randomBytes: (n: number) => Uint8Array;
@@ -83,6 +87,14 @@ export class Store implements KeySource {
     this.database = new Database(address, options.timeoutMs);
     this.now = options.now ?? Date.now;
     this.randomBytes = options.randomBytes ?? ((n) => crypto.getRandomValues(new Uint8Array(n)));
+    const tables: OverrideTables = {
+      read: (work) => this.read(work),
+      write: (work, durable) => this.write(work, durable),
+      now: this.now,
+      randomBytes: this.randomBytes,
+    };
+    this.overrides = new OverrideStore(tables);
+    this.adminToken = new AdminTokenStore(tables);
   }
 
   get dialect(): Dialect {

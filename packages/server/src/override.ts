@@ -1,0 +1,412 @@
+// override.ts: an operator's own verdict for an address, network, domain or e-mail address: how it is asked for,
+// told and kept.
+//
+// in   unknown input (admin API, command line, an imported file), or a row of the store
+// out  NewOverride, Override, and their JSON
+// err  parseNewOverride throws OverrideInputError with every problem; a row that makes no sense throws too
+// src  docs/overrides.md
+// note An e-mail address is kept as the SHA-256 of its normal form only, and no message quotes one.
+
+import {
+  formatIp,
+  formatPrefix,
+  isSpecialUseDomain,
+  nearest,
+  type Prefix,
+  parseEmail,
+  parseIp,
+  parsePrefix,
+  publicSuffix,
+  specialUse,
+  toAsciiDomain,
+  unwrapIpv4,
+} from "@inkling/engine";
+import { z } from "zod";
+
+export const OVERRIDE_KINDS = ["address", "network", "domain", "email_hash"] as const;
+export type OverrideKind = (typeof OVERRIDE_KINDS)[number];
+
+/** The flags of an address, in the order of the answer. */
+export const ADDRESS_FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
+export type AddressFlag = (typeof ADDRESS_FLAGS)[number];
+export const OVERRIDE_FLAGS = [...ADDRESS_FLAGS, "disposable"] as const;
+export type OverrideFlag = (typeof OVERRIDE_FLAGS)[number];
+
+/** Which flags each kind can force. */
+export const FLAGS_OF: Readonly<Record<OverrideKind, readonly OverrideFlag[]>> = {
+  address: ADDRESS_FLAGS,
+  network: ADDRESS_FLAGS,
+  domain: ["disposable"],
+  email_hash: ["disposable"],
+};
+
+/** What an override does: one flag on or off, or one feed unheard. */
+export type OverrideEffect =
+  | { readonly type: "flag"; readonly flag: OverrideFlag; readonly verdict: boolean }
+  | { readonly type: "mute"; readonly feed: string };
+
+/** Whom an override is about, in normal form. */
+export interface OverrideTarget {
+  readonly kind: OverrideKind;
+  /** "203.0.114.9", "203.0.114.0/24", "example.co.uk", 64 hex digits. */
+  readonly value: string;
+}
+
+/** What is asked for when an override is made. */
+export interface NewOverride extends OverrideTarget {
+  readonly effect: OverrideEffect;
+  readonly note: string;
+  readonly author: string;
+  /** Epoch ms; undefined is never. */
+  readonly expiresAt: number | undefined;
+  /** Epoch ms, of an imported one. */
+  readonly createdAt?: number | undefined;
+}
+
+/** One override, frozen. All times are epoch ms. */
+export interface Override extends NewOverride {
+  /** `ovr_` and 16 characters. */
+  readonly id: string;
+  readonly createdAt: number;
+  readonly removedAt: number | undefined;
+}
+
+export const MAX_NOTE = 500;
+export const MAX_AUTHOR = 100;
+/** Networks with fewer bits, and public suffixes, need `force`. */
+export const WIDEST = { 4: 16, 6: 32 } as const;
+
+/** An override cannot be made as asked. `problems` has one line for each thing that is wrong. */
+export class OverrideInputError extends Error {
+  readonly problems: readonly string[];
+  /** TOO_WIDE: nothing is wrong with it, but it needs `force`. */
+  readonly code: "INVALID" | "TOO_WIDE";
+  constructor(problems: readonly string[], code: "INVALID" | "TOO_WIDE" = "INVALID") {
+    super(problems.join("; "));
+    this.name = "OverrideInputError";
+    this.problems = problems;
+    this.code = code;
+  }
+}
+
+const oneLine = (most: number) =>
+  z
+    .string()
+    .trim()
+    .min(1, "must not be empty")
+    .max(most, `must have at most ${most} characters`)
+    .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control characters or line breaks");
+
+export const isoTime = z
+  .union(
+    [z.iso.datetime({ offset: true }), z.iso.date()],
+    "must be a time such as 2027-01-31T12:00:00Z or a date",
+  )
+  .transform((text) => Date.parse(text));
+
+/** An override as asked for from outside. */
+export const newOverrideSchema = z.strictObject({
+  value: z.string("must be text").min(1, "must not be empty").max(400, "is too long"),
+  flag: z.string().max(100).optional(),
+  verdict: z.boolean("must be true or false").optional(),
+  mute: z.string().max(100).optional(),
+  note: oneLine(MAX_NOTE),
+  author: oneLine(MAX_AUTHOR).optional(),
+  expires_at: isoTime.nullish(),
+  force: z.boolean().optional(),
+});
+
+export interface OverrideContext {
+  /** Epoch ms. */
+  readonly now: number;
+  /** Who asks, where the input names nobody. */
+  readonly author: string;
+  /** Ids of the feeds that can be muted; undefined when nobody can tell (no release yet). */
+  readonly feeds: readonly string[] | undefined;
+}
+
+/**
+ * Reads an override from outside.
+ * @throws OverrideInputError with every problem
+ */
+export function parseNewOverride(input: unknown, context: OverrideContext): NewOverride {
+  const result = newOverrideSchema.safeParse(input);
+  if (!result.success) throw new OverrideInputError(issueLines(result.error));
+  const { data } = result;
+  const problems: string[] = [];
+  const target = readTarget(data.value, problems);
+  const effect = readEffect(data, target?.kind, context.feeds, problems);
+  const expiresAt = data.expires_at ?? undefined;
+  if (expiresAt !== undefined && expiresAt <= context.now) problems.push("expires_at: is in the past");
+  if (target === undefined || effect === undefined || problems.length > 0)
+    throw new OverrideInputError(problems);
+  if (target.tooWide !== undefined && data.force !== true) {
+    throw new OverrideInputError([`value: ${target.tooWide}`], "TOO_WIDE");
+  }
+  const { kind, value } = target;
+  return { kind, value, effect, note: data.note, author: data.author ?? context.author, expiresAt };
+}
+
+export function issueLines(error: z.ZodError): string[] {
+  return error.issues.map(({ path, message }) => `${path.join(".") || "override"}: ${message}`);
+}
+
+interface ReadTarget extends OverrideTarget {
+  /** Why it needs `force`. */
+  readonly tooWide?: string;
+}
+
+const HASH = /^[0-9a-f]{64}$/i;
+/** Whatever could be meant as an address or a network: digits and dots, or a colon. */
+const ADDRESS_LIKE = /^[0-9.]+(\/|$)|:/;
+
+/** What a value names, in normal form. */
+function readTarget(text: string, problems: string[]): ReadTarget | undefined {
+  const refuse = (problem: string) => {
+    problems.push(`value: ${problem}`);
+    return undefined;
+  };
+  if (text.includes("@")) {
+    const hash = emailHash(text);
+    return hash === undefined ? refuse("is no e-mail address") : { kind: "email_hash", value: hash };
+  }
+  if (HASH.test(text)) return { kind: "email_hash", value: text.toLowerCase() };
+  if (ADDRESS_LIKE.test(text) || text.includes("/")) return readNetwork(text, refuse);
+  return readDomain(text, refuse);
+}
+
+type Refuse = (problem: string) => undefined;
+
+function readNetwork(text: string, refuse: Refuse): ReadTarget | undefined {
+  const address = text.includes("/") ? undefined : parseIp(text);
+  if (address !== undefined) {
+    unwrapIpv4(address); // as a look-up does
+    const reserved = specialUse(address);
+    if (reserved !== undefined)
+      return refuse(`is a ${reserved.use} address: no look-up of it is ever answered`);
+    return { kind: "address", value: formatIp(address) };
+  }
+  const network = parsePrefix(text);
+  if (network === undefined) {
+    return refuse(
+      "is no address or network: write 203.0.114.9, 203.0.114.0/24 or 2a00:1450::/32, with no bits set after the prefix",
+    );
+  }
+  const { family } = network.address;
+  const width = family === 4 ? 32 : 128;
+  if (network.bits === width) return readNetwork(formatIp(network.address), refuse);
+  if (holdsIpv4(network)) {
+    return refuse(
+      "holds IPv4 addresses in IPv6, which are looked up as IPv4: write the IPv4 network instead",
+    );
+  }
+  const reserved = specialUse(network.address);
+  if (reserved !== undefined && reserved.prefix.bits <= network.bits) {
+    return refuse(`is a ${reserved.use} network: no look-up of it is ever answered`);
+  }
+  const value = formatPrefix(network);
+  if (network.bits >= WIDEST[family]) return { kind: "network", value };
+  const tooWide = `is wider than /${WIDEST[family]}: it covers ${family === 4 ? (2 ** (32 - network.bits)).toLocaleString("en") : `2^${128 - network.bits}`} addresses`;
+  return { kind: "network", value, tooWide };
+}
+
+/** 6to4, Teredo and NAT64 networks, all of whose addresses a look-up takes for the IPv4 address inside. */
+function holdsIpv4(network: Prefix): boolean {
+  if (network.address.family === 4) return false;
+  const [a, b, c] = network.address.words as unknown as [number, number, number];
+  return (
+    (network.bits >= 16 && a >>> 16 === 0x2002) ||
+    (network.bits >= 32 && a === 0x20010000) ||
+    (network.bits >= 96 && a === 0x0064ff9b && b === 0 && c === 0)
+  );
+}
+
+function readDomain(text: string, refuse: Refuse): ReadTarget | undefined {
+  // A top-level domain is a suffix of its own: it is read with a label in front.
+  const isSingle = !/[.\u3002\uff0e\uff61]/.test(text);
+  const host = toAsciiDomain(isSingle ? `x.${text}` : text)?.slice(isSingle ? 2 : 0);
+  if (host === undefined) return refuse("is no address, network, domain, e-mail address or SHA-256 in hex");
+  if (isSpecialUseDomain(host)) return refuse("is a special-use domain: no mail can come from there");
+  if (isSingle || publicSuffix(host) === host) {
+    return { kind: "domain", value: host, tooWide: `is a public suffix: everybody may register below it` };
+  }
+  return { kind: "domain", value: host };
+}
+
+type EffectInput = Pick<z.output<typeof newOverrideSchema>, "flag" | "verdict" | "mute">;
+
+function readEffect(
+  { flag, verdict, mute }: EffectInput,
+  kind: OverrideKind | undefined,
+  feeds: readonly string[] | undefined,
+  problems: string[],
+): OverrideEffect | undefined {
+  if ((flag === undefined) === (mute === undefined)) {
+    problems.push("override: give either flag (with verdict) or mute");
+    return undefined;
+  }
+  if (flag === undefined) return readMute(mute!, kind, feeds, problems);
+  const known = OVERRIDE_FLAGS.find((name) => name === flag);
+  if (known === undefined) {
+    problems.push(`flag: there is no flag "${flag}"${didYouMean(flag, OVERRIDE_FLAGS)}`);
+  } else if (kind !== undefined && !FLAGS_OF[kind].includes(known)) {
+    problems.push(`flag: ${known} is not a flag of ${KIND_WORDS[kind]}: use ${FLAGS_OF[kind].join(", ")}`);
+  }
+  if (verdict === undefined) problems.push("verdict: must be true or false");
+  return known === undefined || verdict === undefined ? undefined : { type: "flag", flag: known, verdict };
+}
+
+function readMute(
+  feed: string,
+  kind: OverrideKind | undefined,
+  feeds: readonly string[] | undefined,
+  problems: string[],
+): OverrideEffect | undefined {
+  if (kind === "email_hash") problems.push("mute: no feed knows e-mail addresses; mute it for the domain");
+  if (feeds === undefined) {
+    problems.push("mute: there is no release yet, so nobody can tell which feeds there are");
+  } else if (!feeds.includes(feed)) {
+    problems.push(`mute: there is no feed "${feed}"${didYouMean(feed, feeds)}`);
+  }
+  return { type: "mute", feed };
+}
+
+const KIND_WORDS: Readonly<Record<OverrideKind, string>> = {
+  address: "an address",
+  network: "a network",
+  domain: "a domain",
+  email_hash: "an e-mail address",
+};
+
+function didYouMean(word: string, known: readonly string[]): string {
+  const near = nearest(word, known);
+  return near === undefined ? `: there are ${known.slice(0, 12).join(", ")}` : `; did you mean ${near}?`;
+}
+
+/**
+ * What stands for an e-mail address: SHA-256, in hex, of its normal form: the local part in Unicode's NFC and lower
+ * case, cut at its first "+" unless it is quoted or begins with one, "@", the domain as lower-case A-labels.
+ * @returns undefined when no address can be read
+ */
+export function emailHash(text: string): string | undefined {
+  const { valid, host } = parseEmail(text);
+  return valid && host !== undefined ? hashOfMailbox(text, host) : undefined;
+}
+
+/** As {@link emailHash}, of an address whose host was read before. */
+export function hashOfMailbox(text: string, host: string): string {
+  const local = text.slice(0, text.lastIndexOf("@")).normalize("NFC").toLowerCase();
+  const plus = local.startsWith('"') ? -1 : local.indexOf("+");
+  const mailbox = `${plus > 0 ? local.slice(0, plus) : local}@${host}`;
+  return new Bun.CryptoHasher("sha256").update(mailbox).digest("hex");
+}
+
+/** Is it in force at this time? */
+export function isInForce({ removedAt, expiresAt }: Override, now: number): boolean {
+  return removedAt === undefined && (expiresAt === undefined || expiresAt > now);
+}
+
+/** Two overrides with the same text say the same of the same; two with the same subject cannot both be in force. */
+export function effectText({ kind, value, effect }: OverrideTarget & { effect: OverrideEffect }): string {
+  return `${subjectText({ kind, value, effect })}=${effect.type === "flag" ? effect.verdict : "mute"}`;
+}
+export function subjectText({ kind, value, effect }: OverrideTarget & { effect: OverrideEffect }): string {
+  return `${kind} ${value} ${effect.type === "flag" ? effect.flag : `mute ${effect.feed}`}`;
+}
+
+/** For people: "203.0.114.9 is_tor_exit=false". */
+export function describeOverride({ value, effect }: OverrideTarget & { effect: OverrideEffect }): string {
+  return `${value} ${effect.type === "flag" ? `${effect.flag}=${effect.verdict}` : `mute ${effect.feed}`}`;
+}
+
+/** An override for programs: snake_case, times as ISO 8601, null for "not set". */
+export interface OverrideJson {
+  readonly id: string;
+  readonly kind: OverrideKind;
+  readonly value: string;
+  readonly flag: OverrideFlag | null;
+  readonly verdict: boolean | null;
+  readonly mute: string | null;
+  readonly note: string;
+  readonly author: string;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  readonly removed_at: string | null;
+}
+
+export function overrideJson(override: Override): OverrideJson {
+  const { id, kind, value, effect, note, author } = override;
+  return {
+    id,
+    kind,
+    value,
+    flag: effect.type === "flag" ? effect.flag : null,
+    verdict: effect.type === "flag" ? effect.verdict : null,
+    mute: effect.type === "mute" ? effect.feed : null,
+    note,
+    author,
+    created_at: iso(override.createdAt),
+    expires_at: override.expiresAt === undefined ? null : iso(override.expiresAt),
+    removed_at: override.removedAt === undefined ? null : iso(override.removedAt),
+  };
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** A row of the overrides table, as both databases give it. PostgreSQL gives its 64-bit integers as text. */
+export interface OverrideRow {
+  readonly id: string;
+  readonly kind: string;
+  readonly value: string;
+  /** "is_tor_exit", or "mute". */
+  readonly effect: string;
+  /** "true", "false", or the feed. */
+  readonly argument: string;
+  readonly note: string;
+  readonly author: string;
+  readonly created_at: number | string;
+  readonly expires_at: number | string | null;
+  readonly removed_at: number | string | null;
+}
+
+/** @throws Error when the row was not written by this program */
+export function overrideFromRow(row: OverrideRow): Override {
+  const kind = OVERRIDE_KINDS.find((known) => known === row.kind);
+  if (kind === undefined) throw new Error(`override ${row.id}: unknown kind "${row.kind}"`);
+  return Object.freeze({
+    id: row.id,
+    kind,
+    value: row.value,
+    effect: effectFromRow(row),
+    note: row.note,
+    author: row.author,
+    createdAt: Number(row.created_at),
+    expiresAt: row.expires_at === null ? undefined : Number(row.expires_at),
+    removedAt: row.removed_at === null ? undefined : Number(row.removed_at),
+  });
+}
+
+function effectFromRow({ id, effect, argument }: OverrideRow): OverrideEffect {
+  if (effect === "mute") return { type: "mute", feed: argument };
+  const flag = OVERRIDE_FLAGS.find((known) => known === effect);
+  if (flag === undefined || (argument !== "true" && argument !== "false")) {
+    throw new Error(`override ${id}: unknown effect "${effect} ${argument}"`);
+  }
+  return { type: "flag", flag, verdict: argument === "true" };
+}
+
+export function rowFromOverride(override: Override): OverrideRow {
+  const { effect } = override;
+  return {
+    id: override.id,
+    kind: override.kind,
+    value: override.value,
+    effect: effect.type === "flag" ? effect.flag : "mute",
+    argument: effect.type === "flag" ? String(effect.verdict) : effect.feed,
+    note: override.note,
+    author: override.author,
+    created_at: override.createdAt,
+    expires_at: override.expiresAt ?? null,
+    removed_at: override.removedAt ?? null,
+  };
+}
