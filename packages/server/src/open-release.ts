@@ -126,7 +126,18 @@ function mapSegment(dataDir: string, segment: SegmentRow): Uint8Array {
   if (size !== segment.bytes) {
     throw new ReleaseError(`${file}: has ${size} bytes, the manifest says ${segment.bytes}`);
   }
-  return Bun.mmap(path, { shared: false });
+  return mapOrRead(path);
+}
+
+/** Bun.mmap opens a file for writing even where nothing is shared: on a read-only volume it is read instead. */
+function mapOrRead(path: string): Uint8Array {
+  try {
+    return Bun.mmap(path, { shared: false });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EACCES" && code !== "EROFS" && code !== "EPERM") throw error;
+    return readFileSync(path);
+  }
 }
 
 function checkHash(bytes: Uint8Array, want: string): void {
