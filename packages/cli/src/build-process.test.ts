@@ -124,6 +124,22 @@ describe("how a build ends", () => {
   });
 });
 
+test("a build that takes the e-mail segment over keeps what was found when that was made", async () => {
+  const dataDir = join(temp, "again");
+  const segment = { sha256: "a".repeat(64), bytes: 1, inputs: "b".repeat(64) };
+  const with_ = (sha256: string) => ({
+    ...done,
+    release: { ...release, segments: { email: { ...segment, sha256 } } },
+  });
+  const record = async (...said: object[]) => {
+    writeLastBuild(dataDir, await runScript(say(...said)).result, new Date(0));
+    return JSON.parse(readFileSync(join(dataDir, LAST_BUILD), "utf8")).conflicts.length;
+  };
+  expect(await record(conflict, with_("a".repeat(64)))).toBe(1);
+  expect(await record(with_("a".repeat(64)))).toBe(1);
+  expect(await record(with_("c".repeat(64)))).toBe(0);
+});
+
 test("the last build is recorded whole, without temporary files", async () => {
   const { result } = runScript(say(conflict, done));
   const dataDir = join(temp, "data");

@@ -6,7 +6,7 @@
 //
 // A build that runs out of memory takes only itself down.
 
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type BuildEvent, type BuildOrder, buildEvent } from "@inkling/compiler/events";
 import { CliError } from "./errors.ts";
@@ -127,21 +127,37 @@ export interface LastBuild {
   readonly published: boolean;
   readonly seconds: number;
   readonly peak_bytes: number;
+  /** Of the segment that the conflicts were found in: a build that takes it over as it is finds none itself. */
+  readonly email_sha256?: string | undefined;
   readonly conflicts: readonly Omit<BuildConflict, "type">[];
+}
+
+/** How the last build went, or undefined when it was not recorded. */
+export function findLastBuild(dataDir: string): LastBuild | undefined {
+  try {
+    return JSON.parse(readFileSync(join(dataDir, LAST_BUILD), "utf8"));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Writes `last-build.json`, whole or not at all. */
 export function writeLastBuild(dataDir: string, result: BuildResult, now: Date): void {
-  const { done, conflicts } = result;
+  const { done } = result;
+  const path = join(dataDir, LAST_BUILD);
+  const email = done.release.segments.email?.sha256;
+  const before = findLastBuild(dataDir);
+  const isSame = email !== undefined && before?.email_sha256 === email;
+  const conflicts = isSame && result.conflicts.length === 0 ? before.conflicts : result.conflicts;
   const content: LastBuild = {
     finished_at: now.toISOString(),
     release: done.name,
     published: done.published,
     seconds: done.seconds,
     peak_bytes: done.peakBytes,
+    email_sha256: email,
     conflicts: conflicts.map(({ domain, verdict, reason }) => ({ domain, verdict, reason })),
   };
-  const path = join(dataDir, LAST_BUILD);
   mkdirSync(dirname(path), { recursive: true });
   const temporary = join(dataDir, `.tmp-${process.pid}-${LAST_BUILD}`);
   writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`);

@@ -2,6 +2,7 @@
 
 import { accessSync, constants, mkdirSync, readdirSync } from "node:fs";
 import type { BuildOrder } from "@inkling/compiler/events";
+import { CREDENTIALS } from "@inkling/compiler/feed";
 import type { Release } from "@inkling/engine";
 import { type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
 import { CliError, explainFileError } from "./errors.ts";
@@ -38,13 +39,36 @@ export function checkMirror(mirror: string | undefined): void {
   );
 }
 
-/** @param fetch may publishers be asked? Never when the settings say offline, or name a mirror. */
-export function buildRequestOf(settings: Settings, fetch: boolean): BuildOrder {
+export interface BuildWishes {
+  /** May publishers be asked? Never when the settings say offline, or name a mirror. */
+  readonly fetch: boolean;
+  readonly onlyDue?: boolean;
+  /** Feeds of which a large change is accepted, this once. */
+  readonly accept?: readonly string[];
+}
+
+/** What the compiler is asked to do. Credentials go along only where publishers are asked. */
+export function buildOrder(settings: Settings, wishes: BuildWishes): BuildOrder {
+  const fetch = wishes.fetch && mayFetch(settings);
+  const { onlyDue = false, accept = [] } = wishes;
   return {
     dataDir: settings.dataDir,
     ...(settings.mirror === undefined ? {} : { mirror: settings.mirror }),
-    fetch: fetch && mayFetch(settings),
+    fetch,
+    onlyDue,
+    accept: [...accept],
+    credentials: fetch ? credentialsOf(settings) : {},
   };
+}
+
+/** Those that are set, by the names that the feed table uses. */
+export function credentialsOf(settings: Settings): Record<string, string> {
+  return Object.fromEntries(
+    CREDENTIALS.flatMap((name) => {
+      const value = settings[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
 }
 
 /** Are publishers a source of feeds? */
@@ -52,9 +76,7 @@ export function mayFetch({ offline, mirror }: Settings): boolean {
   return !offline && mirror === undefined;
 }
 
-export interface BuildLook {
-  /** Are publishers asked, if the settings allow it? */
-  readonly fetch: boolean;
+export interface BuildLook extends BuildWishes {
   /** Are domains that lists disagree on shown one by one? */
   readonly conflicts: boolean;
 }
@@ -91,7 +113,7 @@ export async function build(
   };
   const timer = setInterval(() => draw(progress.live(performance.now())), REDRAW_MS);
   try {
-    const result = await runBuild(buildRequestOf(settings, look.fetch), {
+    const result = await runBuild(buildOrder(settings, look), {
       signal,
       onEvent: (event) => {
         const { keep, live } = progress.next(event, performance.now());

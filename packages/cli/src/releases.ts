@@ -22,7 +22,6 @@ import {
   openRelease,
   ReleaseError,
 } from "@inkling/server";
-import { LAST_BUILD, type LastBuild } from "./build-process.ts";
 import { CliError } from "./errors.ts";
 
 export interface NamedRelease {
@@ -146,15 +145,6 @@ export function previousRelease(dataDir: string): { from: string; previous: Name
     );
   }
   return { from: current, previous: readRelease(dataDir, name) };
-}
-
-/** How the last build went, or undefined when it was not recorded. */
-export function findLastBuild(dataDir: string): LastBuild | undefined {
-  try {
-    return JSON.parse(readFileSync(join(dataDir, LAST_BUILD), "utf8"));
-  } catch {
-    return undefined;
-  }
 }
 
 /** A release that can be served, or why the one in use cannot. */

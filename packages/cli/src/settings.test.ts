@@ -13,6 +13,7 @@ import {
   SETTING_NAMES,
   SettingsError,
   type SettingsInput,
+  settingRow,
   shown,
   tomlKey,
   variableName,
@@ -162,6 +163,21 @@ describe("values that are refused, in words", () => {
       'INKLING_DATABASE_URL must start with sqlite:// or postgres://: it is "mysql://u:***@h"',
     ],
     [
+      "half of MaxMind's account",
+      { env: { INKLING_MAXMIND_LICENSE_KEY: "abcdef_secret" } },
+      "INKLING_MAXMIND_LICENSE_KEY is set, but INKLING_MAXMIND_ACCOUNT_ID is not: MaxMind asks for both",
+    ],
+    [
+      "the other half, as a number in the file",
+      { cwd: folder("maxmind_account_id = 123456") },
+      /^maxmind_account_id in .* is set, but INKLING_MAXMIND_LICENSE_KEY is not/,
+    ],
+    [
+      "a token with a space in it, which is not shown",
+      { env: { INKLING_IPINFO_TOKEN: "secret token" } },
+      /^INKLING_IPINFO_TOKEN must be as the publisher gave it to you, .* without spaces$/,
+    ],
+    [
       "a mirror elsewhere",
       { env: { INKLING_MIRROR: "ftp://h/" } },
       /^INKLING_MIRROR must be a folder, or start/,
@@ -224,8 +240,18 @@ test("an unknown variable is pointed out, with the nearest name; it may belong t
 });
 
 test("secrets are masked", () => {
-  const env = { INKLING_API_KEY: key, INKLING_DATABASE_URL: "postgres://u:secret@h:5432/d" };
+  const env = {
+    INKLING_API_KEY: key,
+    INKLING_DATABASE_URL: "postgres://u:secret@h:5432/d",
+    INKLING_MAXMIND_ACCOUNT_ID: "123456",
+    INKLING_MAXMIND_LICENSE_KEY: "abcdef_secret",
+    INKLING_IP2LOCATION_TOKEN: "token-secret",
+  };
   const { settings } = load({ env });
+  const masked = SETTING_NAMES.filter((name) => settingRow(name).secret).map((name) => shown(name, settings));
+  expect(masked.join()).not.toMatch(/secret|123456/);
+  expect(shown("maxmindAccountId", settings)).toBe("***");
+  expect(shown("ipinfoToken", settings)).toBe(null);
   expect(shown("apiKey", settings)).toBe("ink_live_***");
   expect(shown("databaseUrl", settings)).toBe("postgres://u:***@h:5432/d");
   expect(maskUrl("postgres://u:p%40:x@h/d")).toBe("postgres://u:***@h/d");
@@ -235,7 +261,7 @@ test("secrets are masked", () => {
 test("the example file has every setting, and its lines are the defaults", () => {
   const cwd = folder(exampleFile());
   expect(load({ cwd }).settings).toEqual(load({ cwd: cwd, env: {} }).settings);
-  const uncommented = exampleFile().replace(/^# ([a-z_]+ = )/gm, "$1");
+  const uncommented = exampleFile().replace(/^# ([a-z0-9_]+ = )/gm, "$1");
   expect(Object.keys(parse(uncommented))).toEqual(SETTING_NAMES.map(tomlKey));
   const defaults = load({ cwd: folder() }).settings;
   const { dataDir: _, databaseUrl: __, ...rest } = load({ cwd: folder(uncommented) }).settings;

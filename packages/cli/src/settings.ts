@@ -68,6 +68,15 @@ const apiKey = z
     "must be ink_live_ or ink_test_, 32 base62 characters, _ and their checksum; `npx inkling keys create` makes one",
   );
 
+const accountId = z
+  .union([z.string(), z.number()], "must be a number")
+  .transform(String)
+  .refine((text) => /^[0-9]{1,12}$/.test(text), "must be the number of your account");
+
+const publisherKey = z
+  .string("must be text")
+  .regex(/^[!-~]{8,200}$/, "must be as the publisher gave it to you, 8 characters at least, without spaces");
+
 const prefixes = z
   .union([z.string(), z.array(z.string())], "must be a list of networks")
   .transform((value, context) => {
@@ -155,6 +164,36 @@ export const SETTINGS = {
     fallback: undefined,
     secret: true,
     help: "a key of your choosing, in the key format, created at start",
+  },
+  maxmindAccountId: {
+    schema: accountId.optional(),
+    fallback: undefined,
+    secret: true,
+    help: "number of your MaxMind account, for the feeds geolite2-city, geoip2-city and geoip2-anonymous-ip",
+  },
+  maxmindLicenseKey: {
+    schema: publisherKey.optional(),
+    fallback: undefined,
+    secret: true,
+    help: "license key of that account",
+  },
+  abuseipdbKey: {
+    schema: publisherKey.optional(),
+    fallback: undefined,
+    secret: true,
+    help: "API key of your AbuseIPDB account, for the feed abuseipdb",
+  },
+  ip2locationToken: {
+    schema: publisherKey.optional(),
+    fallback: undefined,
+    secret: true,
+    help: "download token of your IP2Location LITE account, for the feed ip2proxy-lite",
+  },
+  ipinfoToken: {
+    schema: publisherKey.optional(),
+    fallback: undefined,
+    secret: true,
+    help: "token of your IPinfo account, for the feed ipinfo-lite",
   },
   rate: {
     schema: wholeNumber(0, 1_000_000_000),
@@ -286,6 +325,14 @@ function conflicts(settings: z.output<typeof settingsSchema>, raw: Record<Settin
   if (settings.port === settings.adminPort && settings.host === settings.adminHost) {
     return [`${raw.adminPort.label} must differ from ${raw.port.label}: both are ${settings.port}`];
   }
+  const { maxmindAccountId, maxmindLicenseKey } = settings;
+  if ((maxmindAccountId === undefined) !== (maxmindLicenseKey === undefined)) {
+    const [there, lacking] =
+      maxmindAccountId === undefined
+        ? (["maxmindLicenseKey", "maxmindAccountId"] as const)
+        : (["maxmindAccountId", "maxmindLicenseKey"] as const);
+    return [`${raw[there].label} is set, but ${variableName(lacking)} is not: MaxMind asks for both`];
+  }
   return [];
 }
 
@@ -374,6 +421,7 @@ export function shown(name: SettingName, settings: Settings): unknown {
   if (value === undefined) return null;
   if (name === "apiKey") return `${String(value).slice(0, "ink_live_".length)}***`;
   if (name === "databaseUrl") return maskUrl(String(value));
+  if (settingRow(name).secret) return "***";
   return value;
 }
 

@@ -2,16 +2,10 @@
 
 import type { Command } from "commander";
 import { build, dataGaps, feedTable, segmentTable } from "../build.ts";
+import { findLastBuild } from "../build-process.ts";
 import { action, type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError, EXIT } from "../errors.ts";
-import {
-  findLastBuild,
-  openCurrent,
-  previousRelease,
-  releaseNames,
-  switchTo,
-  verifySegments,
-} from "../releases.ts";
+import { openCurrent, previousRelease, releaseNames, switchTo, verifySegments } from "../releases.ts";
 import { formatAge, formatBytes, table } from "../terminal.ts";
 
 const UPDATE_SETTINGS = ["dataDir", "mirror", "offline"] as const;

@@ -3,9 +3,13 @@
 import type { Command } from "commander";
 import { ensureWritable } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
+import { keepSettingsFresh } from "../keep-fresh.ts";
 import { openCurrent, openServable } from "../releases.ts";
 import { probeListeners, runServer, serverOptions } from "../run-server.ts";
 import type { SettingName } from "../settings.ts";
+
+/** A server that has just started has other things to do first; chance doubles it, for servers that start together. */
+const FIRST_UPDATE_MS = 5_000;
 
 export const SERVER_SETTINGS: readonly SettingName[] = [
   "host",
@@ -13,6 +17,8 @@ export const SERVER_SETTINGS: readonly SettingName[] = [
   "adminHost",
   "adminPort",
   "dataDir",
+  "mirror",
+  "offline",
   "rate",
   "burst",
   "trustedProxies",
@@ -27,6 +33,7 @@ export function addServe(program: Command, context: Context): void {
     .addHelpText(
       "after",
       `
+Feeds are asked for in the background, each at its own pace; INKLING_OFFLINE=1 never asks, INKLING_MIRROR names a folder instead.
 SIGTERM and SIGINT let requests that are under way finish, then the exit code is 0.
 
 Examples:
@@ -41,7 +48,15 @@ Examples:
       probeListeners(settings);
       openServable(settings.dataDir);
       const server = await runServer(serverOptions(settings, "serve", context.version));
-      await server.untilStopped(context.stopper.signal);
+      const { signal } = context.stopper;
+      const fresh = keepSettingsFresh(
+        settings,
+        server.running.log,
+        signal,
+        FIRST_UPDATE_MS * (1 + Math.random()),
+      );
+      await server.untilStopped(signal);
+      await fresh;
     });
   withSettings(command, SERVER_SETTINGS);
 }

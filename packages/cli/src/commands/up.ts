@@ -2,20 +2,18 @@
 
 import type { LoadedRelease } from "@inkling/server";
 import type { Command } from "commander";
-import { updateInBackground } from "../background-update.ts";
 import { banner } from "../banner.ts";
 import { build, ensureWritable, mayFetch } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { countKeys, type FirstKeys, makeFirstKeys } from "../first-keys.ts";
+import { keepSettingsFresh, LONGEST_PAUSE_MS } from "../keep-fresh.ts";
 import { withStore } from "../keys.ts";
 import { findUsable, openServable } from "../releases.ts";
 import { probeListeners, runServer, serverOptions } from "../run-server.ts";
-import type { SettingName, Settings } from "../settings.ts";
+import type { Settings } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
 import { SERVER_SETTINGS } from "./serve.ts";
-
-const UP_SETTINGS: readonly SettingName[] = [...SERVER_SETTINGS, "mirror", "offline"];
 
 export function addUp(program: Command, context: Context): void {
   const command = program
@@ -31,8 +29,8 @@ Examples:
   inkling up --port 9000 --data-dir /var/lib/inkling
   INKLING_MIRROR=/srv/feeds inkling up      lists from a folder: no internet needed`,
     )
-    .action((flags) => up(settingsFor(context, flags, UP_SETTINGS).settings, context));
-  withSettings(command, UP_SETTINGS);
+    .action((flags) => up(settingsFor(context, flags, SERVER_SETTINGS).settings, context));
+  withSettings(command, SERVER_SETTINGS);
 }
 
 async function up(settings: Settings, context: Context): Promise<void> {
@@ -51,9 +49,14 @@ async function up(settings: Settings, context: Context): Promise<void> {
     served = true;
     const { version } = context;
     terminal.out(banner({ settings, current, keys, version, updates, style: terminal.style }));
-    const update = updates && updateInBackground(settings, server.running.log, stopper.signal);
+    const fresh = keepSettingsFresh(
+      settings,
+      server.running.log,
+      stopper.signal,
+      updates ? 0 : LONGEST_PAUSE_MS,
+    );
     await server.untilStopped(stopper.signal);
-    await update;
+    await fresh;
   } finally {
     // They cannot be shown a second time.
     if (!served && keys.made !== undefined) {

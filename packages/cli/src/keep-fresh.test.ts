@@ -1,0 +1,173 @@
+// An hour's worth of cadence, and what goes wrong in it, in no time: the clock, chance and sleep are the test's.
+
+import { describe, expect, test } from "bun:test";
+import type { FeedReport } from "@inkling/engine";
+import { BuildInterrupted, type BuildResult } from "./build-process.ts";
+import { CliError } from "./errors.ts";
+import { keepFresh, LONGEST_PAUSE_MS, pauseMs, SHORTEST_PAUSE_MS, sleepUnlessAborted } from "./keep-fresh.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const START = Date.parse("2026-08-22T10:00:00Z");
+
+describe("how long until the next build", () => {
+  const cases: [name: string, dueIn: number | undefined, failures: number, chance: number, want: number][] = [
+    ["until a feed is due", 10 * MINUTE, 0, 0, 10 * MINUTE],
+    ["a little later by chance", 10 * MINUTE, 0, 1, 11 * MINUTE],
+    ["a minute at least", 0, 0, 0, SHORTEST_PAUSE_MS],
+    ["also when a feed is long overdue", -HOUR, 0, 0, SHORTEST_PAUSE_MS],
+    ["an hour at most", 30 * HOUR, 0, 0, LONGEST_PAUSE_MS],
+    ["spread below the hour by chance", 30 * HOUR, 0, 1, 54 * MINUTE],
+    ["an hour when nothing is ever due", undefined, 0, 0, LONGEST_PAUSE_MS],
+    ["a minute after a failure", 30 * HOUR, 1, 0, MINUTE],
+    ["then twice as long each time", undefined, 4, 0, 8 * MINUTE],
+    ["up to an hour", undefined, 60, 0, LONGEST_PAUSE_MS],
+    ["also after failures without end", undefined, 5_000, 0.5, LONGEST_PAUSE_MS * 0.95],
+  ];
+  test.each(cases)("%s", (_name, dueIn, failures, chance, want) => {
+    expect(pauseMs(START, dueIn === undefined ? undefined : START + dueIn, failures, chance)).toBe(want);
+  });
+});
+
+const report = (id: string, error?: string): FeedReport => ({
+  id,
+  sets: "is_abuser",
+  source: "fetched",
+  state: "loaded",
+  entries: 1,
+  licence: "",
+  ...(error !== undefined && { error }),
+});
+
+/** What one build does. */
+type Step = { dueIn?: number; feeds?: FeedReport[]; published?: boolean } | Error;
+interface Seen {
+  readonly at: readonly number[];
+  readonly log: readonly (readonly [level: string, event: string, fields: Record<string, unknown>])[];
+}
+
+/** Lives through `hours`, one step a build; the last step goes on for ever. */
+async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Promise<Seen> {
+  const controller = new AbortController();
+  const at: number[] = [];
+  const log: [string, string, Record<string, unknown>][] = [];
+  const end = START + hours * HOUR;
+  let now = START;
+  const keep =
+    (level: string) =>
+    (event: string, fields: Readonly<Record<string, unknown>> = {}) =>
+      void log.push([level, event, fields]);
+  await keepFresh(
+    {
+      build: async () => {
+        at.push((now - START) / MINUTE);
+        const step = steps[Math.min(at.length, steps.length) - 1]!;
+        if (step instanceof Error) throw step;
+        const { dueIn, feeds = [], published = false } = step;
+        const nextDue = dueIn === undefined ? undefined : new Date(now + dueIn).toISOString();
+        now += 1_000; // a build takes its time
+        const done = {
+          published,
+          name: "n",
+          release: { feeds },
+          refused: [],
+          seconds: 1,
+          peakBytes: 1,
+          nextDue,
+        };
+        return { done, conflicts: [] } as unknown as BuildResult;
+      },
+      now: () => now,
+      chance: () => 0,
+      sleep: async (ms) => {
+        now += ms;
+        if (now >= end) controller.abort();
+      },
+      log: { info: keep("info"), error: keep("error") },
+    },
+    controller.signal,
+    firstMs,
+  );
+  return { at, log };
+}
+
+const events = ({ log }: Seen) => log.map(([, event]) => event);
+
+test("an hour of feeds that are due every ten minutes: six builds, each told", async () => {
+  const seen = await simulate([{ dueIn: 10 * MINUTE, published: true }], 1);
+  expect(seen.at).toEqual([0, 10, 20, 30, 40, 50]);
+  expect(new Set(events(seen))).toEqual(new Set(["data-update-done"]));
+  expect(seen.log[0]![2]).toEqual({
+    published: true,
+    name: "n",
+    seconds: 1,
+    next_due: "2026-08-22T10:10:00.000Z",
+  });
+});
+
+test("a day in which nothing is due: one look an hour", async () => {
+  const { at } = await simulate([{}], 24);
+  expect(at.length).toBe(24);
+});
+
+test("the first build waits where it is told to", async () => {
+  expect((await simulate([{}], 1, 5 * MINUTE)).at[0]).toBe(5);
+});
+
+test("a build that fails is tried again, later each time, and at the usual pace once it works", async () => {
+  const failure = new CliError("the disk is full", "free some space");
+  const seen = await simulate([failure, failure, failure, { dueIn: 30 * MINUTE }], 1);
+  expect(seen.at).toEqual([0, 1, 3, 7, 37]);
+  expect(seen.log[1]).toEqual([
+    "error",
+    "data-update-failed",
+    { reason: "the disk is full", hint: "free some space", failures: 2 },
+  ]);
+  expect(events(seen)).toEqual([
+    "data-update-failed",
+    "data-update-failed",
+    "data-update-failed",
+    "data-update-done",
+    "data-update-done",
+  ]);
+});
+
+test("another build at work is no error", async () => {
+  const busy = new CliError("another build is at work in data (process 7)");
+  const seen = await simulate([busy, {}], 0.5);
+  expect(seen.log[0]!.slice(0, 2)).toEqual(["info", "data-update-busy"]);
+  expect(seen.at).toEqual([0, 1]);
+});
+
+test("a poisoned feed in the middle is named once with its reason, and once more when it is well again", async () => {
+  const good = { dueIn: 10 * MINUTE, feeds: [report("ipsum-3"), report("free-mail")] };
+  const bad = { ...good, feeds: [report("ipsum-3", "fetched: has 0 entries"), report("free-mail")] };
+  const other = { ...good, feeds: [report("ipsum-3", "fetched: answered 500"), report("free-mail")] };
+  const seen = await simulate([good, bad, bad, other, good, good], 1);
+  expect(seen.log.filter(([, event]) => event !== "data-update-done")).toEqual([
+    [
+      "error",
+      "feed-not-updated",
+      { feed: "ipsum-3", state: "loaded", source: "fetched", reason: "fetched: has 0 entries" },
+    ],
+    [
+      "error",
+      "feed-not-updated",
+      { feed: "ipsum-3", state: "loaded", source: "fetched", reason: "fetched: answered 500" },
+    ],
+    ["info", "feed-updated-again", { feed: "ipsum-3", source: "fetched" }],
+  ]);
+});
+
+test("stopped while it builds, it ends without a word", async () => {
+  expect(await simulate([new BuildInterrupted()], 1)).toEqual({ at: [0], log: [] });
+});
+
+test("a sleep ends when it is told to stop, and leaves nothing behind", async () => {
+  const controller = new AbortController();
+  const sleeping = sleepUnlessAborted(HOUR, controller.signal);
+  controller.abort();
+  await sleeping;
+  await sleepUnlessAborted(HOUR, controller.signal);
+  await sleepUnlessAborted(0, new AbortController().signal);
+});

@@ -1,0 +1,146 @@
+// keep-fresh.ts: keeps the data fresh while Inkling serves: one small build after the other, at low priority.
+//
+// in   how to build, the clock, chance and sleep: an hour's worth of cadence is a fast test
+// out  log events: data-update-done, feed-not-updated, feed-updated-again, data-update-failed, data-update-busy
+// err  none: a build that fails is logged and tried again, and what is served goes on
+//
+// Which feeds are due, their budgets and their own back-off are the compiler's: it says when it wants to be called
+// next. The server picks a new release up by itself.
+
+import { constants, setPriority } from "node:os";
+import type { RunningServer } from "@inkling/server";
+import { buildOrder } from "./build.ts";
+import { BuildInterrupted, type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
+import { CliError } from "./errors.ts";
+import type { Settings } from "./settings.ts";
+
+const MINUTE = 60_000;
+/** A feed that is due at once still waits this long: publishers and this machine have better things to do. */
+export const SHORTEST_PAUSE_MS = MINUTE;
+/** Looked at again at the latest: a mirror has no due times, and feeds grow stale while nothing is fetched. */
+export const LONGEST_PAUSE_MS = 60 * MINUTE;
+/** Share of a pause that chance decides: many Inklings shall not ask one publisher at the same second. */
+const JITTER = 0.1;
+
+export interface FreshEffects {
+  /** One build of what is due. @throws BuildInterrupted, CliError */
+  readonly build: () => Promise<BuildResult>;
+  /** Epoch ms. */
+  readonly now: () => number;
+  /** From 0 to 1. */
+  readonly chance: () => number;
+  /** Resolves after so long, or at once when the signal is aborted; never rejects. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly log: Pick<RunningServer["log"], "info" | "error">;
+}
+
+/**
+ * How long until the next build.
+ * @param nextDue epoch ms; undefined when no feed is ever due
+ * @param failures builds that failed in a row
+ */
+export function pauseMs(now: number, nextDue: number | undefined, failures: number, chance: number): number {
+  const spread = JITTER * chance;
+  const wanted = failures > 0 ? SHORTEST_PAUSE_MS * 2 ** (failures - 1) : (nextDue ?? Infinity) - now;
+  const most = LONGEST_PAUSE_MS * (1 - spread);
+  return Math.round(Math.min(most, Math.max(SHORTEST_PAUSE_MS, wanted) * (1 + spread)));
+}
+
+/** Builds again and again until `signal` is aborted. @param firstMs pause before the first build */
+export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firstMs = 0): Promise<void> {
+  const { now, chance, sleep, log } = effects;
+  const troubles = new Troubles(log);
+  let failures = 0;
+  if (firstMs > 0) await sleep(firstMs, signal);
+  while (!signal.aborted) {
+    let nextDue: number | undefined;
+    try {
+      const { done } = await effects.build();
+      failures = 0;
+      nextDue = done.nextDue === undefined ? undefined : Date.parse(done.nextDue);
+      troubles.tell(done.release.feeds);
+      const { published, name, seconds } = done;
+      log.info("data-update-done", { published, name, seconds, next_due: done.nextDue });
+    } catch (error) {
+      if (error instanceof BuildInterrupted) return;
+      failures++;
+      tellFailure(log, error, failures);
+    }
+    await sleep(pauseMs(now(), nextDue, failures, chance()), signal);
+  }
+}
+
+function tellFailure(log: FreshEffects["log"], error: unknown, failures: number): void {
+  const reason = error instanceof Error ? error.message : String(error);
+  // `inkling data update`, or another server on the same folder, is doing the work.
+  if (/another build is at work/.test(reason)) {
+    log.info("data-update-busy", { reason });
+    return;
+  }
+  log.error("data-update-failed", {
+    reason,
+    hint: error instanceof CliError ? error.hint : undefined,
+    failures,
+  });
+}
+
+/** Says what is wrong with a feed once, not at each build, and when that is over. */
+class Troubles {
+  private readonly log: FreshEffects["log"];
+  private known = new Map<string, string>();
+
+  constructor(log: FreshEffects["log"]) {
+    this.log = log;
+  }
+
+  tell(feeds: BuildResult["done"]["release"]["feeds"]): void {
+    const before = this.known;
+    this.known = new Map();
+    for (const { id, state, source, error } of feeds) {
+      if (error !== undefined) {
+        this.known.set(id, error);
+        if (before.get(id) !== error)
+          this.log.error("feed-not-updated", { feed: id, state, source, reason: error });
+      } else if (before.has(id)) {
+        this.log.info("feed-updated-again", { feed: id, source });
+      }
+    }
+  }
+}
+
+/** {@link keepFresh} for these settings, in this process's time. */
+export function keepSettingsFresh(
+  settings: Settings,
+  log: RunningServer["log"],
+  signal: AbortSignal,
+  firstMs: number,
+): Promise<void> {
+  const build = async () => {
+    const result = await runBuild(buildOrder(settings, { fetch: true, onlyDue: true }), {
+      signal,
+      onStart: (pid) => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
+      onEvent: () => {},
+    });
+    writeLastBuild(settings.dataDir, result, new Date());
+    return result;
+  };
+  return keepFresh(
+    { build, now: Date.now, chance: Math.random, sleep: sleepUnlessAborted, log },
+    signal,
+    firstMs,
+  );
+}
+
+/** Resolves after `ms`, or as soon as `signal` is aborted. */
+export function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}
