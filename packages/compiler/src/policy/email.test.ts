@@ -154,6 +154,16 @@ describe("where lists disagree", () => {
       "3 for disposable (disposable-email-domains 2, disposable-domains-mx 1), 2 against (free-mail 2)",
     ],
     [
+      "two lists against one, of which the second copies the first",
+      [
+        listed("disposable-email-domains", "some.com"),
+        { ...listed("disposable-domains-mx", "some.com"), lineage: ["disposable-email-domains"] },
+        freeMail("some.com"),
+      ],
+      "not disposable",
+      "2 for disposable (disposable-email-domains 2, disposable-domains-mx 1; copies count once), 2 against (free-mail 2)",
+    ],
+    [
       "the name speaks for it",
       [listed("disposable-domains-mx", "my-temp-mail.com"), freeMail("my-temp-mail.com")],
       "disposable",
@@ -304,7 +314,7 @@ function realClaims(from: "mirror" | "seeds"): DomainClaims[] {
         : feed.seed && [join(MODULES, feed.seed.package, feed.seed.files[0]!), feed.seed.format];
     if (copy === undefined) return [];
     const { domains } = parseDomains(copy[1], readFileSync(copy[0]));
-    return [{ feed: feed.id, subject: feed.sets as DomainSubject, domains }];
+    return [{ feed: feed.id, subject: feed.sets as DomainSubject, domains, lineage: feed.lineage ?? [] }];
   });
 }
 

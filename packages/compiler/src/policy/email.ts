@@ -11,10 +11,12 @@
 //   2 a relay, what is below it, and what is above it (flagging the parent would flag the relay): never
 //   3 below a disposable domain: disposable
 //   4 on no list of free mail: disposable, one list is enough
-//   5 on one: the witnesses vote with their weights (witnesses.ts); as many against as for: not disposable
+//   5 on one: the witnesses vote with their weights (witnesses.ts), a list and its copies once (lineage.ts);
+//     as many against as for: not disposable
 
 import { isSpecialUseDomain, isUnderKnownSuffix, toAsciiDomain, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../claims.ts";
+import { independentWeight, type Witness } from "./lineage.ts";
 import { NAME_WEIGHT, nameSaysDisposable, weightOf } from "./witnesses.ts";
 
 export interface Conflict {
@@ -98,9 +100,9 @@ function vote(
 ): Conflict {
   const against = free.filter((claim) => names(claim, path)).map(witness);
   const voices = lists.filter((claim) => names(claim, path)).map(witness);
-  if (nameSaysDisposable(path)) voices.push({ name: "its name", weight: NAME_WEIGHT });
-  const sumFor = sum(voices);
-  const sumAgainst = sum(against);
+  if (nameSaysDisposable(path)) voices.push({ feed: "its name", weight: NAME_WEIGHT });
+  const sumFor = independentWeight(voices);
+  const sumAgainst = independentWeight(against);
   return {
     domain,
     verdict: sumFor > sumAgainst ? "disposable" : "not disposable",
@@ -113,21 +115,14 @@ function below(domain: string, parent: string): Conflict {
   return { domain, verdict: "disposable", reason: `below ${parent}, which is disposable` };
 }
 
-interface Voice {
-  readonly name: string;
-  readonly weight: number;
+function witness({ feed, lineage }: DomainClaims): Witness {
+  return { feed, lineage, weight: weightOf(feed) };
 }
 
-function witness({ feed }: DomainClaims): Voice {
-  return { name: feed, weight: weightOf(feed) };
-}
-
-function sum(voices: readonly Voice[]): number {
-  return voices.reduce((total, { weight }) => total + weight, 0);
-}
-
-function told(voices: readonly Voice[]): string {
-  return voices.map(({ name, weight }) => `${name} ${weight}`).join(", ");
+function told(voices: readonly Witness[]): string {
+  const each = voices.map(({ feed, weight }) => `${feed} ${weight}`).join(", ");
+  const added = voices.reduce((sum, { weight }) => sum + weight, 0);
+  return independentWeight(voices) < added ? `${each}; copies count once` : each;
 }
 
 function namesServices({ domains }: DomainClaims): boolean {

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Label } from "../claims.ts";
-import { FEEDS } from "../feeds.ts";
+import { AGE, FEEDS } from "../feeds.ts";
 import { FLAG_BITS } from "./flags.ts";
 import { GUARD_FILES, GUARD_KINDS, parseGuards } from "./guards.ts";
 import { LABELS, LIST_WEIGHTS, QUORUM, UNKNOWN_LIST } from "./labels.ts";
@@ -64,4 +64,11 @@ test("every feed of networks that is no guard has its weight in the table", () =
   const speaking = feeds.filter(({ label }) => LABELS[label as Label].flag !== undefined);
   expect(speaking.length).toBeGreaterThan(8);
   expect(speaking.map(({ id }) => id).filter((id) => !Object.hasOwn(LIST_WEIGHTS, id))).toEqual([]);
+});
+
+test.each(Object.entries(AGE))("how long %s speak", (kind, { staleHours, dropHours }) => {
+  const inWords = (hours: number) =>
+    hours === Number.POSITIVE_INFINITY ? "never" : hours % 24 === 0 ? `${hours / 24} days` : `${hours} hours`;
+  const [, , stale, dropped] = row(kind.replace(/[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`));
+  expect([stale, dropped]).toEqual([inWords(staleHours), inWords(dropHours)]);
 });

@@ -5,7 +5,7 @@
 // err  none thrown
 //
 // The rules (docs/policy.md gives their reasons):
-//   1 a flag is set when the lists that speak for it weigh QUORUM together (labels.ts)
+//   1 a flag is set when the lists that speak for it weigh QUORUM together (labels.ts); copies count once (lineage.ts)
 //   2 of a Tor exit, lists that saw traffic do not count
 //   3 relay: never is_proxy or is_abuser
 //   4 guard: never the flags that its kind takes away
@@ -17,15 +17,15 @@ import type { EvidenceEntry } from "./evidence.ts";
 import { ALL_FLAGS, FLAG_BITS, FLAGS, flagsOf, IS_TOR_EXIT } from "./flags.ts";
 import { GUARD_KINDS } from "./guards.ts";
 import { LABELS, QUORUM, weightOfList } from "./labels.ts";
+import { independentWeight, type Witness } from "./lineage.ts";
 
 /** One set of networks of the same effect: a feed under one label, or special use. */
-export interface Source extends Pick<EvidenceEntry, "feed" | "label"> {
+export interface Source extends Pick<EvidenceEntry, "feed" | "label">, Witness {
   /** Bits of the flag that it speaks for, 0 for none. */
   readonly adds: number;
   /** Bits of the flags that it takes away, whoever set them. */
   readonly takes: number;
   readonly traffic: boolean;
-  readonly weight: number;
 }
 
 /** What one of the sources does. */
@@ -51,14 +51,14 @@ export const SPECIAL_USE_SOURCE: Source = {
 };
 export const SPECIAL_USE_NETWORKS = SPECIAL_USE.map((row) => row.prefix);
 
-export function sourceOf({ feed, subject, label }: NetworkClaims): Source {
+export function sourceOf({ feed, subject, label, lineage }: NetworkClaims): Source {
   if (subject === "guard") {
     const { takes } = GUARD_KINDS[label as GuardKind];
     return { feed, label, adds: 0, takes, traffic: false, weight: 0 };
   }
   const { flag, takes, traffic = false } = LABELS[label as Label];
   const adds = flag === undefined ? 0 : FLAG_BITS[flag];
-  return { feed, label, adds, takes, traffic, weight: weightOfList(feed) };
+  return { feed, label, adds, takes, traffic, weight: weightOfList(feed), lineage };
 }
 
 /** @param sources all that name the address */
@@ -91,5 +91,5 @@ const TOR_EXIT = "what comes from a Tor exit is its users' traffic";
 
 /** The weight of those that speak for this flag. */
 function weigh(sources: readonly Source[], bit: number): number {
-  return sources.reduce((sum, source) => ((source.adds & bit) === 0 ? sum : sum + source.weight), 0);
+  return independentWeight(sources.filter((source) => (source.adds & bit) !== 0));
 }

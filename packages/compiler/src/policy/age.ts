@@ -1,0 +1,36 @@
+// age.ts: how long the copy of a feed speaks.
+//
+// in   the feed's limits (feed.ts, AgeLimits), the dates of the copy, and the time now
+// out  "fresh"; "stale", which is told and still speaks; "dropped", which no longer does
+// err  none thrown. A copy without any date is ours, or a seed that tells none: fresh, as far as anybody knows
+//
+// The limits are rows of the feed table; docs/policy.md gives the reason of each kind.
+
+import type { AgeLimits } from "../feed.ts";
+
+export type Age = "fresh" | "stale" | "dropped";
+
+export interface CopyDates {
+  /** When its source last said that this is its newest copy; of a file in a mirror: when it was put there. */
+  readonly confirmedAt?: Date | undefined;
+  /** When the publisher made it, as far as the copy or its source tells. */
+  readonly publishedAt?: Date | undefined;
+  /** Did the operator put it there, in a mirror? Who does so today means it, however old the file. */
+  readonly vouched?: boolean;
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * A publisher whose program died goes on confirming its last file: the older of the two dates counts. A copy that
+ * the operator vouches for is stale by that rule, too, but dropped only by when it was put there.
+ */
+export function ageOf({ age }: { readonly age: AgeLimits }, dates: CopyDates, now: Date): Age {
+  const { confirmedAt, publishedAt, vouched = false } = dates;
+  const known = [confirmedAt, publishedAt].filter((date) => date !== undefined);
+  if (known.length === 0) return "fresh";
+  const since = Math.min(...known.map(Number));
+  const speaksSince = vouched && confirmedAt !== undefined ? confirmedAt.getTime() : since;
+  if (now.getTime() - speaksSince > age.dropHours * HOUR_MS) return "dropped";
+  return now.getTime() - since > age.staleHours * HOUR_MS ? "stale" : "fresh";
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { FEEDS } from "../feeds.ts";
+import { independentWeight, type Witness } from "./lineage.ts";
+
+const list = (feed: string, weight: number, ...lineage: string[]): Witness => ({ feed, weight, lineage });
+
+describe("independentWeight", () => {
+  test.each<[string, Witness[], number]>([
+    ["nobody", [], 0],
+    ["one", [list("a", 2)], 2],
+    ["two that know nothing of each other", [list("a", 1), list("b", 1)], 2],
+    ["a copy", [list("a", 1), list("copy", 1, "a")], 1],
+    ["a heavier copy", [list("a", 1), list("copy", 2, "a")], 2],
+    ["two copies without their original", [list("x", 1, "a"), list("y", 1, "a")], 1],
+    [
+      "one that copies both takes nothing from them",
+      [list("a", 1), list("b", 1), list("all", 1, "a", "b")],
+      2,
+    ],
+    ["and stands beside a third", [list("a", 1), list("all", 1, "a", "b"), list("c", 1)], 2],
+    [
+      "one that copies two weighs more than each, less than both",
+      [list("a", 1), list("b", 1), list("all", 3, "a", "b")],
+      3,
+    ],
+  ])("%s", (_, witnesses, weight) => {
+    expect(independentWeight(witnesses)).toBe(weight);
+    expect(independentWeight(witnesses.toReversed())).toBe(weight);
+  });
+
+  test("against trying every set; one more witness never makes it less", () => {
+    const names = ["a", "b", "c", "d", "e", "f"];
+    const witness = fc.record({
+      feed: fc.constantFrom(...names),
+      weight: fc.integer({ min: 1, max: 6 }),
+      lineage: fc.subarray(names, { maxLength: 2 }),
+    });
+    let dependent = 0;
+    fc.assert(
+      fc.property(fc.uniqueArray(witness, { selector: (w) => w.feed, maxLength: 6 }), (witnesses) => {
+        const got = independentWeight(witnesses);
+        expect(got).toBe(bySets(witnesses));
+        expect(independentWeight(witnesses.slice(1))).toBeLessThanOrEqual(got);
+        if (got < witnesses.reduce((sum, { weight }) => sum + weight, 0)) dependent++;
+      }),
+      { numRuns: 300 },
+    );
+    expect(dependent).toBeGreaterThan(100);
+  });
+});
+
+/** All 2^n sets, and all pairs in each. */
+function bySets(witnesses: readonly Witness[]): number {
+  let best = 0;
+  for (let set = 0; set < 2 ** witnesses.length; set++) {
+    const chosen = witnesses.filter((_, i) => (set >> i) & 1);
+    const origins = chosen.flatMap(({ feed, lineage = [] }) => [...new Set([feed, ...lineage])]);
+    if (new Set(origins).size < origins.length) continue;
+    best = Math.max(
+      best,
+      chosen.reduce((sum, { weight }) => sum + weight, 0),
+    );
+  }
+  return best;
+}
+
+test("the lineage of each feed names the lineage of what it copies, and no feed copies itself", () => {
+  const lineageOf = new Map(FEEDS.map(({ id, lineage = [] }) => [id, lineage]));
+  expect([...lineageOf.values()].some((lineage) => lineage.length > 0)).toBe(true);
+  for (const [id, lineage] of lineageOf) {
+    const copied = lineage.flatMap((feed) => lineageOf.get(feed) ?? []);
+    expect([id, copied.filter((feed) => !lineage.includes(feed))]).toEqual([id, []]);
+    expect([id, lineage.includes(id)]).toEqual([id, false]);
+  }
+});
