@@ -1,0 +1,193 @@
+// How an override may be asked for, what is refused and why, and how it is kept.
+
+import { describe, expect, test } from "bun:test";
+import {
+  emailHash,
+  isInForce,
+  type Override,
+  OverrideInputError,
+  overrideFromRow,
+  parseNewOverride,
+  rowFromOverride,
+} from "./override.ts";
+
+const NOW = Date.parse("2026-06-01T12:00:00Z");
+const CONTEXT = { now: NOW, author: "ada", feeds: ["ipsum-3", "tor-bulk-exits", "mailchecker"] };
+const OFF = { flag: "is_tor_exit", verdict: false, note: "our office" };
+const GOOD = { flag: "disposable", verdict: false, note: "a customer" };
+
+function refusal(input: object, context = CONTEXT as Parameters<typeof parseNewOverride>[1]) {
+  try {
+    parseNewOverride(input, context);
+  } catch (error) {
+    if (error instanceof OverrideInputError) return error;
+    throw error;
+  }
+  return undefined;
+}
+
+const JANE = new Bun.CryptoHasher("sha256").update("jane.doe@example-shop.com").digest("hex");
+
+describe("values become normal forms", () => {
+  const rows: [given: string, effect: object, kind: string, value: string][] = [
+    ["81.2.69.142", OFF, "address", "81.2.69.142"],
+    ["81.2.69.142/32", OFF, "address", "81.2.69.142"],
+    ["::ffff:81.2.69.142", OFF, "address", "81.2.69.142"],
+    ["2002:5102:458e::1", OFF, "address", "81.2.69.142"],
+    ["2A00:1450:0:0::200E", OFF, "address", "2a00:1450::200e"],
+    ["81.2.0.0/16", OFF, "network", "81.2.0.0/16"],
+    ["::ffff:81.2.69.0/120", OFF, "network", "81.2.69.0/24"],
+    ["2a00:1450::/32", OFF, "network", "2a00:1450::/32"],
+    ["Mailinator.COM", GOOD, "domain", "mailinator.com"],
+    ["bücher.de", GOOD, "domain", "xn--bcher-kva.de"],
+    ["mail.example-shop.co.uk", GOOD, "domain", "mail.example-shop.co.uk"],
+    ["Jane.Doe+news@Example-Shop.com", GOOD, "email_hash", JANE],
+    [JANE.toUpperCase(), GOOD, "email_hash", JANE],
+  ];
+  test.each(rows)("%s", (given, effect, kind, value) => {
+    expect(parseNewOverride({ value: given, ...effect }, CONTEXT)).toMatchObject({ kind, value } as object);
+  });
+
+  test("all members", () => {
+    const input = { value: "81.2.69.142", ...OFF, author: "bob", expires_at: "2026-06-02T00:00:00Z" };
+    expect(parseNewOverride(input, CONTEXT)).toEqual({
+      kind: "address",
+      value: "81.2.69.142",
+      effect: { type: "flag", flag: "is_tor_exit", verdict: false },
+      note: "our office",
+      author: "bob",
+      expiresAt: Date.parse("2026-06-02T00:00:00Z"),
+    });
+    expect(parseNewOverride({ value: "81.2.69.0/24", mute: "ipsum-3", note: "x" }, CONTEXT)).toMatchObject({
+      effect: { type: "mute", feed: "ipsum-3" },
+      author: "ada",
+      expiresAt: undefined,
+    });
+  });
+});
+
+describe("refused, with the reason", () => {
+  const at = (value: string, over: object = OFF) => ({ value, ...over });
+  const rows: [name: string, input: object, reason: RegExp][] = [
+    ["no address", at("81.2.69"), /value: is no address or network/],
+    ["leading zeros", at("081.2.69.142"), /is no address or network/],
+    ["bits after the prefix", at("81.2.69.142/24"), /no bits set after the prefix/],
+    ["an address that nobody looks up", at("192.168.0.1"), /is a private address/],
+    ["such an address inside IPv6", at("::ffff:10.0.0.1"), /is a private address/],
+    ["such a network", at("10.0.0.0/24"), /is a private network/],
+    ["6to4", at("2002:5102::/32"), /write the IPv4 network instead/],
+    ["Teredo", at("2001:0:1234::/48"), /IPv4 network instead|IETF protocol/],
+    ["no domain", at("exa mple.com", GOOD), /is no address, network, domain/],
+    ["a special-use domain", at("corp.internal", GOOD), /special-use domain/],
+    ["no e-mail address", at("a b@example.com", GOOD), /is no e-mail address/],
+    ["a flag of e-mail for an address", at("81.2.69.142", GOOD), /not a flag of an address: use is_abuser/],
+    ["a flag of addresses for a domain", at("example-shop.com"), /not a flag of a domain: use disposable/],
+    ["a misspelt flag", at("81.2.69.142", { ...OFF, flag: "is_tor_exits" }), /did you mean is_tor_exit\?/],
+    ["an unknown flag", at("81.2.69.142", { ...OFF, flag: "evil" }), /there are is_abuser, is_proxy/],
+    ["a misspelt feed", at("81.2.69.142", { mute: "ipsum3", note: "x" }), /did you mean ipsum-3\?/],
+    ["a mute of an e-mail address", at(JANE, { mute: "mailchecker", note: "x" }), /mute it for the domain/],
+    ["neither flag nor mute", at("81.2.69.142", { note: "x" }), /give either flag .* or mute/],
+    ["both", at("81.2.69.142", { ...OFF, mute: "ipsum-3" }), /give either flag/],
+    [
+      "a flag without verdict",
+      at("81.2.69.142", { flag: "is_proxy", note: "x" }),
+      /verdict: must be true or/,
+    ],
+    [
+      "a verdict that is text",
+      at("81.2.69.142", { ...OFF, verdict: "no" }),
+      /verdict: must be true or false/,
+    ],
+    ["no note", at("81.2.69.142", { ...OFF, note: " " }), /note: must not be empty/],
+    ["a long note", at("81.2.69.142", { ...OFF, note: "x".repeat(501) }), /note: must have at most 500/],
+    ["a note of two lines", at("81.2.69.142", { ...OFF, note: "a\nb" }), /note: must not contain/],
+    ["an end in the past", at("81.2.69.142", { ...OFF, expires_at: "2026-06-01T12:00:00Z" }), /in the past/],
+    ["an end that is none", at("81.2.69.142", { ...OFF, expires_at: "soon" }), /expires_at: must be a time/],
+    ["an unknown member", at("81.2.69.142", { ...OFF, vedrict: true }), /vedrict/],
+  ];
+  test.each(rows)("%s", (_, input, reason) => {
+    const error = refusal(input);
+    expect(error?.code).toBe("INVALID");
+    expect(error?.message).toMatch(reason);
+  });
+
+  test("every problem at once, and never the e-mail address", () => {
+    const error = refusal({
+      value: "jane@exa mple.com",
+      flag: "x",
+      verdict: true,
+      note: "x",
+      expires_at: "2001-01-01",
+    });
+    expect(error?.problems).toHaveLength(3);
+    expect(error?.message).not.toContain("jane");
+  });
+
+  test("a mute without a release", () => {
+    const context = { ...CONTEXT, feeds: undefined };
+    expect(refusal(at("81.2.69.0/24", { mute: "ipsum-3", note: "x" }), context)?.message).toMatch(
+      /no release yet/,
+    );
+  });
+});
+
+describe("too wide without force", () => {
+  const rows: [value: string, effect: object, reason: RegExp][] = [
+    ["81.2.0.0/15", OFF, /wider than \/16: it covers 131,072 addresses/],
+    ["0.0.0.0/0", OFF, /wider than \/16/],
+    ["2a00:1450::/31", OFF, /wider than \/32: it covers 2\^97/],
+    ["::/0", OFF, /wider than \/32/],
+    ["co.uk", GOOD, /public suffix/],
+    ["github.io", GOOD, /public suffix/],
+    ["XYZ", GOOD, /public suffix/],
+  ];
+  test.each(rows)("%s", (value, effect, reason) => {
+    const error = refusal({ value, ...effect });
+    expect(error?.code).toBe("TOO_WIDE");
+    expect(error?.message).toMatch(reason);
+    expect(parseNewOverride({ value, ...effect, force: true }, CONTEXT).value).toBe(value.toLowerCase());
+  });
+});
+
+describe("the hash of an e-mail address", () => {
+  const same = [
+    "jane.doe@example-shop.com",
+    "Jane.Doe@EXAMPLE-shop.COM",
+    "jane.doe+x@example-shop.com",
+    "jane.doe+a+b@example-shop.com",
+  ];
+  test.each(same)("%s", (text) => expect(emailHash(text)).toBe(JANE));
+
+  const different = [
+    "janedoe@example-shop.com",
+    "jane.doe@sub.example-shop.com",
+    "+jane.doe@example-shop.com",
+  ];
+  test.each(different)("another: %s", (text) => {
+    expect(emailHash(text)).toMatch(/^[0-9a-f]{64}$/);
+    expect(emailHash(text)).not.toBe(JANE);
+  });
+
+  test("Unicode in either part", () => {
+    expect(emailHash("JOSE\u0301@bücher.de")).toBe(emailHash("jos\u00e9@xn--bcher-kva.de")!);
+  });
+});
+
+test("rows hold all that there is to an override, and nothing else is understood", () => {
+  const override: Override = {
+    id: "ovr_0123456789abcdef",
+    kind: "network",
+    value: "81.2.69.0/24",
+    effect: { type: "mute", feed: "ipsum-3" },
+    note: "x",
+    author: "ada",
+    createdAt: NOW,
+    expiresAt: NOW + 1,
+    removedAt: undefined,
+  };
+  const flagged: Override = { ...override, effect: { type: "flag", flag: "is_proxy", verdict: true } };
+  for (const one of [override, flagged]) expect(overrideFromRow(rowFromOverride(one))).toEqual(one);
+  expect(() => overrideFromRow({ ...rowFromOverride(override), kind: "planet" })).toThrow("unknown kind");
+  expect(() => overrideFromRow({ ...rowFromOverride(override), effect: "x" })).toThrow("unknown effect");
+  expect([NOW, NOW + 1].map((now) => isInForce(override, now))).toEqual([true, false]);
+});
