@@ -115,8 +115,18 @@ describe("errors: one line, a hint, the exit code", () => {
       1,
       /^inkling: there is no key key_x that is in force\nhint: `npx inkling keys list` .*\n$/,
     ],
-    ["keys create --rate x", 2, /^inkling: no key can be made like that: --rate: .*\nhint: .*\n$/],
-    ["keys create --expires 2001-01-01", 2, /^inkling: .*--expires: is in the past\nhint: .*\n$/],
+    [
+      "keys create --rate x",
+      2,
+      /^inkling: no key can be made like that:\n {2}--rate: must be a number from 0 to 1,000,000\nhint: .*\n$/,
+    ],
+    [
+      "keys create --rate x --scopes geo,mail --quota 1.5",
+      2,
+      /^inkling: .*\n {2}--scopes: must be some of .*\n {2}--rate: .*\n {2}--quota: must be a whole number .*\nhint: .*\n$/,
+    ],
+    ["keys create --expires 2001-01-01", 2, /^inkling: .*\n {2}--expires: is in the past\nhint: .*\n$/],
+    ["keys create --expires soon", 2, /\n {2}--expires: must be a time such as .*\n/],
     ["keys rotate key_x --overlap soon", 2, /^inkling: --overlap must be .*"soon"\nhint: for example .*\n$/],
     [
       "serve",

@@ -62,6 +62,12 @@ const expiry = z
   )
   .transform((text) => Date.parse(text));
 
+/** An optional number; whatever is wrong with it is said in one way. */
+function within(number: z.ZodNumber, least: number, most: number, kind: string) {
+  const must = `must be ${kind} from ${least} to ${most.toLocaleString("en")}`;
+  return z.custom<number>((value) => number.min(least).max(most).safeParse(value).success, must).optional();
+}
+
 /** A key as asked for from outside. Times are ISO 8601 text; a bare date means its first moment in UTC. */
 export const newKeySchema = z.strictObject({
   name: z
@@ -72,14 +78,14 @@ export const newKeySchema = z.strictObject({
     .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control characters"),
   mode: z.enum(KEY_MODES).default("live"),
   scopes: z
-    .array(z.enum(SCOPES))
-    .min(1)
+    .array(z.enum(SCOPES, `must be some of ${SCOPES.join(", ")}`))
+    .min(1, `must be some of ${SCOPES.join(", ")}`)
     .default([...SCOPES])
     .transform((given) => SCOPES.filter((scope) => given.includes(scope))),
   networks: z.array(prefix).max(256).default([]),
-  rate: z.number().min(0).max(1_000_000).optional(),
-  burst: z.int().min(1).max(10_000_000).optional(),
-  quota: z.int().min(0).max(1_000_000_000_000).optional(),
+  rate: within(z.number(), 0, 1_000_000, "a number"),
+  burst: within(z.number().int(), 1, 10_000_000, "a whole number"),
+  quota: within(z.number().int(), 0, 1_000_000_000_000, "a whole number"),
   expiresAt: expiry.optional(),
 });
 
@@ -102,7 +108,12 @@ export function parseNewKey(input: unknown, now: number): NewKey {
   const result = newKeySchema.safeParse(input);
   if (!result.success) {
     throw new KeyInputError(
-      result.error.issues.map(({ path, message }) => `${path.join(".") || "key"}: ${message}`),
+      // Which of several was wrong does not matter where each is told the same.
+      [
+        ...new Set(
+          result.error.issues.map(({ path, message }) => `${path[0]?.toString() ?? "key"}: ${message}`),
+        ),
+      ],
     );
   }
   const { rate, burst, quota, expiresAt, ...rest } = result.data;

@@ -1,7 +1,15 @@
 // keys.ts: `inkling keys create | list | revoke | rotate`.
 
 import { formatPrefix } from "@inkling/engine";
-import { type IssuedKey, type Key, KeyInputError, parseNewKey, SCOPES } from "@inkling/server";
+import {
+  type IssuedKey,
+  type Key,
+  KeyInputError,
+  parseNewKey,
+  SCOPES,
+  type Scope,
+  type Store,
+} from "@inkling/server";
 import type { Command } from "commander";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError, EXIT } from "../errors.ts";
@@ -33,7 +41,7 @@ function addCreate(keys: Command, context: Context): void {
     .option("--rate <number>", "look-ups per second; 0 = none (default: the server's)")
     .option("--burst <number>", "look-ups at once (default: twice the rate, or the server's)")
     .option("--quota <number>", "look-ups per UTC day (default: no limit)")
-    .option("--expires <time>", "when it ends: 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
+    .option("--expires <time>", "when it ends: 90d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -42,7 +50,7 @@ A running server knows the key within a second.
 
 Examples:
   inkling keys create --name checkout
-  inkling keys create --name signup --scopes email --networks 10.0.0.0/8 --expires 2027-01-31
+  inkling keys create --name signup --scopes email --networks 10.0.0.0/8 --expires 90d
   KEY=$(inkling keys create --sandbox --name tests)`,
     )
     .action(async (flags) => {
@@ -55,6 +63,7 @@ Examples:
 }
 
 function parseKey(flags: Record<string, unknown>) {
+  const now = Date.now();
   try {
     return parseNewKey(
       {
@@ -65,19 +74,25 @@ function parseKey(flags: Record<string, unknown>) {
         rate: numberOf(flags.rate),
         burst: numberOf(flags.burst),
         quota: numberOf(flags.quota),
-        expiresAt: flags.expires,
+        expiresAt: expiryOf(flags.expires, now),
       },
-      Date.now(),
+      now,
     );
   } catch (error) {
     if (!(error instanceof KeyInputError)) throw error;
-    const problems = error.problems.map((problem) => problem.replace(/^expiresAt/, "expires"));
+    const problems = error.problems.map((problem) => `  --${problem.replace(/^expiresAt/, "expires")}`);
     throw new CliError(
-      `no key can be made like that: ${problems.map((problem) => `--${problem}`).join("; ")}`,
+      ["no key can be made like that:", ...problems].join("\n"),
       "`npx inkling keys create --help` shows examples",
       EXIT.usage,
     );
   }
+}
+
+/** A duration from now as a time; anything else is left to the schema. */
+function expiryOf(value: unknown, now: number): unknown {
+  const duration = typeof value === "string" ? parseDuration(value) : undefined;
+  return duration === undefined ? value : new Date(now + duration).toISOString();
 }
 
 /** Text that is no number stays text, so that the schema refuses it. */
@@ -87,26 +102,22 @@ const numberOf = (value: unknown) =>
 function addList(keys: Command, context: Context): void {
   const command = keys
     .command("list")
-    .description("list all keys; never the keys themselves")
+    .description("list all keys and their look-ups of today (UTC); never the keys themselves")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling keys list\n  inkling keys list --json")
     .action(async (flags) => {
       const { settings } = settingsFor(context, flags, STORE_SETTINGS);
-      const all = await withStore(settings, (store) => store.listKeys());
       const now = Date.now();
-      if (flags.json)
-        return context.terminal.out(
-          JSON.stringify(
-            all.map((key) => keyJson(key, now)),
-            null,
-            2,
-          ),
-        );
+      const all = await withStore(settings, (store) => keysWithUsage(store, new Date(now)));
+      if (flags.json) {
+        const keys = all.map(({ key, today }) => ({ ...keyJson(key, now), lookups_today: today }));
+        return context.terminal.out(JSON.stringify(keys, null, 2));
+      }
       if (all.length === 0) {
         context.terminal.err("There are no keys yet; `npx inkling keys create` makes one.\n");
         return;
       }
-      const rows = all.map((key) => [
+      const rows = all.map(({ key, today }) => [
         key.id,
         key.hint,
         key.name,
@@ -114,13 +125,37 @@ function addList(keys: Command, context: Context): void {
         key.scopes.join(","),
         key.networks.map(formatPrefix).join(",") || "any",
         key.rate === undefined ? "server's" : `${formatCount(key.rate)}/s`,
+        formatCount(SCOPES.reduce((sum, lookup) => sum + today[lookup], 0)),
+        key.quota === undefined ? "none" : `${formatCount(key.quota)}/day`,
         key.expiresAt === undefined ? "never" : new Date(key.expiresAt).toISOString(),
       ]);
       context.terminal.out(
-        table([["ID", "KEY", "NAME", "STATE", "SCOPES", "NETWORKS", "RATE", "EXPIRES"], ...rows]),
+        table(
+          [
+            ["ID", "KEY", "NAME", "STATE", "SCOPES", "NETWORKS", "RATE", "TODAY", "QUOTA", "EXPIRES"],
+            ...rows,
+          ],
+          [7],
+        ),
       );
     });
   withSettings(command, STORE_SETTINGS);
+}
+
+/** All keys, each with its look-ups of this UTC day. */
+async function keysWithUsage(store: Store, now: Date) {
+  const day = now.toISOString().slice(0, 10);
+  const all = [];
+  for (const key of await store.listKeys()) {
+    const usage = await store.usage(key.id, day, day);
+    const count = (lookup: Scope) =>
+      usage.filter((entry) => entry.lookup === lookup).reduce((sum, entry) => sum + entry.count, 0);
+    all.push({
+      key,
+      today: { geolocate: count("geolocate"), reputation: count("reputation"), email: count("email") },
+    });
+  }
+  return all;
 }
 
 function addRevoke(keys: Command, context: Context): void {
