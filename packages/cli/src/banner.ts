@@ -20,7 +20,7 @@ interface BannerInput {
 export function banner({ settings, current, keys, version, updates, style }: BannerInput): string {
   const base = `http://${urlHost(settings.host)}:${settings.port}`;
   const age = formatAge(Date.now() - Date.parse(current.manifest.created_at));
-  const key = keys.made?.live ?? (settings.apiKey === undefined ? "$INKLING_KEY" : "$INKLING_API_KEY");
+  const key = keys.made?.live ?? (settings.apiKey === undefined ? "$KEY" : "$INKLING_API_KEY");
   const parts = [
     [
       style.bold(`Inkling ${version} answers on ${base}`),
@@ -62,7 +62,10 @@ function gapsPart(current: LoadedRelease, updates: boolean, style: Style): strin
 
 function keysPart({ made, live, sandbox }: KeysOf, style: Style): string[] {
   if (made === undefined) {
-    return [`Keys in force: ${live} live, ${sandbox} sandbox; \`npx inkling keys create\` makes another.`];
+    return [
+      `Keys in force: ${live} live, ${sandbox} sandbox. Put yours into the shell: export KEY=ink_live_…`,
+      style.dim("  lost it? `npx inkling keys create` makes another"),
+    ];
   }
   return [
     `Your keys, ${style.bold("shown this once")}:`,
