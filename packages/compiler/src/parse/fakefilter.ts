@@ -4,9 +4,10 @@
 // JSON groups hosts by registrable domain: only the hosts are listed, for a group such as a dynamic-DNS
 // domain has many owners.
 
+import { toAsciiDomain } from "@inkling/engine";
 import { z } from "zod";
 import type { ParsedDomains } from "../feed.ts";
-import { DomainList, toDomain } from "./domain-list.ts";
+import { DomainList } from "./domain-list.ts";
 import { readJson } from "./json.ts";
 import { Tally } from "./tally.ts";
 import { findStatedDate, forEachLine, readText } from "./text.ts";
@@ -22,7 +23,7 @@ const version2 = z.object({
 });
 
 /** A service as FakeFilter names it: mostly a domain, but also "static" for entries added by hand. */
-const toService = (name: string): string => toDomain(name) ?? "";
+const toService = (name: string): string => toAsciiDomain(name) ?? "";
 
 /** @throws FeedError when the file cannot be believed */
 export function parseFakefilterText(body: Uint8Array): ParsedDomains {
