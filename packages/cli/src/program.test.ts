@@ -169,7 +169,11 @@ describe("errors: one line, a hint, the exit code", () => {
 
   test.each(["port", "admin-port"])("a %s in use, before anything takes long", async (flag) => {
     const other = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-    const { err, code } = await inkling(["up", `--${flag}`, String(other.port), "--offline"]);
+    // The other listener gets a free port too: 8080 may belong to a server of whoever runs the tests.
+    const free = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+    free.stop(true);
+    const rest = [`--${flag === "port" ? "admin-port" : "port"}`, String(free.port), "--offline"];
+    const { err, code } = await inkling(["up", `--${flag}`, String(other.port), ...rest]);
     other.stop(true);
     expect(err).toMatch(
       new RegExp(`^inkling: .*port ${other.port} on 127.0.0.1 is in use .*\\nhint: .*\\n$`),
