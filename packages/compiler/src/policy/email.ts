@@ -73,7 +73,8 @@ function byDepth(domains: ReadonlySet<string>): string[] {
   return byLabels.flat();
 }
 
-function mayHaveMail(domain: string, path: readonly string[]): boolean {
+/** @param path from `walkUp` */
+export function mayHaveMail(domain: string, path: readonly string[]): boolean {
   return path.length > 0 && isUnderKnownSuffix(domain) && !isSpecialUseDomain(domain);
 }
 

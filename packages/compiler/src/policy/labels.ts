@@ -50,6 +50,21 @@ export const LIST_WEIGHTS: Readonly<Record<string, ListWeight>> = {
   "spamhaus-drop-v4": 2,
   "spamhaus-drop-v6": 2,
   "feodo-recommended": 2,
+  // Off by default. An account's answer at full confidence, or somebody's own reading of the network:
+  abuseipdb: 2, // asked for confidence 100 only
+  dshield: 2, // the twenty worst networks of three days
+  "firehol-level1": 2, // made of lists whose word is enough
+  "geoip2-anonymous-ip": 2,
+  "ip2proxy-lite": 2,
+  // One observer each, or what anybody reports: of ipsum 74 % stands on one such list alone.
+  "blocklist-de": 1,
+  "cins-army": 1,
+  greensnow: 1,
+  "et-compromised": 1,
+  "firehol-level2": 1,
+  "stopforumspam-1d": 1,
+  "thespeedx-proxies": 1, // not tried
+  "socks-proxy-1d": 1,
 };
 
 export function weightOfList(feed: string): ListWeight {

@@ -3,14 +3,28 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { formatIp, IpAddress, type Prefix, parsePrefix, SPECIAL_USE } from "@inkling/engine";
+import { formatIp, type Prefix, parsePrefix, SPECIAL_USE } from "@inkling/engine";
 import fc from "fast-check";
 import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
 import type { Flag, GuardKind, Label, NetworkClaims, NetworkSubject } from "../claims.ts";
-import type { RangeColumns } from "../range-columns.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
-import { GUARD_FILES, type Guard, guardClaims, parseGuards } from "./guards.ts";
-import { type FlagRanges, judgeNetworks } from "./reputation.ts";
+import { GUARD_FILES, guardClaims, parseGuards } from "./guards.ts";
+import {
+  boundaries,
+  evidenceAt,
+  evidenceOracle,
+  expectCovering,
+  flagsByEvidence,
+  Members,
+  namedBy,
+  oracle,
+  type Point,
+  pointOf,
+  show,
+  valueAt,
+  widthOf,
+} from "./oracle.testing.ts";
+import { type Judgement, judgeNetworks } from "./reputation.ts";
 
 const GUARD_DIR = join(import.meta.dir, "../../data/guards");
 const GUARDS = GUARD_FILES.flatMap((file) => parseGuards(readFileSync(join(GUARD_DIR, file), "utf8")));
@@ -36,128 +50,34 @@ function labelOf(feed: string, subject: NetworkSubject): Label {
   ];
 }
 
-function guard(kind: GuardKind, ...texts: string[]): Guard[] {
-  return networks(texts).map((network) => ({ network, operator: "x", kind, source: "https://example.org/" }));
+function guard(kind: GuardKind, ...texts: string[]): NetworkClaims {
+  return { feed: `of-${kind}`, subject: "guard", label: kind, networks: networks(texts) };
 }
 
-// Addresses as one bigint and a family: nothing here is shared with the code under test.
-interface Point {
-  readonly family: 4 | 6;
-  readonly at: bigint;
+/** Fails unless flags and evidence of an address are what the oracles say, and the flags what the evidence comes to. */
+function expectPoint(
+  { flags, evidence }: Judgement,
+  point: Point,
+  expected: { flags: number; named: readonly string[] },
+): number {
+  const got = valueAt(flags, point);
+  if (got !== expected.flags) throw new Error(`${show(point)}: ${got}, not ${expected.flags}`);
+  const entries = evidenceAt(evidence, point);
+  if (flagsByEvidence(entries) !== got)
+    throw new Error(`${show(point)}: ${got}, but its evidence comes to ${flagsByEvidence(entries)}`);
+  const named = namedBy(entries);
+  if (named.join() !== expected.named.join())
+    throw new Error(`${show(point)}: evidence is ${named.join()}, not ${expected.named.join()}`);
+  return got;
 }
 
-function pointOf({ family, words }: IpAddress): Point {
-  if (family === 4) return { family, at: BigInt(words[0]!) };
-  return { family, at: words.reduce((sum, word) => sum * 4294967296n + BigInt(word), 0n) };
-}
-
-function show({ family, at }: Point): string {
-  const address = new IpAddress();
-  address.family = family;
-  for (let k = 0; k < 4; k++) address.words[k] = Number((at >> BigInt(96 - 32 * k)) & 0xffffffffn);
-  if (family === 4) address.words[0] = Number(at);
-  return formatIp(address);
-}
-
-/** Milliseconds. The walks over all real networks take less than one second on a machine that has nothing else to do. */
+/** Milliseconds. The walks over all real networks take about two seconds on a machine that has nothing else to do. */
 const SLOW = 60_000;
-
-const widthOf = (family: 4 | 6) => (family === 4 ? 32n : 128n);
-
-/** The last range that starts at or before the point. */
-function flagsAt(ranges: FlagRanges, { family, at }: Point): number {
-  const columns: RangeColumns = family === 4 ? ranges.v4 : ranges.v6;
-  const start = (i: number) => {
-    let value = 0n;
-    for (let k = 0; k < columns.width; k++)
-      value = value * 4294967296n + BigInt(columns.starts[i * columns.width + k]!);
-    return value;
-  };
-  let low = 0;
-  let high = columns.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (start(middle) <= at) low = middle;
-    else high = middle - 1;
-  }
-  return columns.values[low]!;
-}
-
-/** Membership by one set of leading bits for each prefix length: exact, and too simple to be wrong. */
-class Members {
-  private readonly lengths: { family: 4 | 6; shift: bigint; heads: Set<bigint> }[] = [];
-
-  constructor(prefixes: readonly Prefix[]) {
-    for (const { address, bits } of prefixes) {
-      const { family, at } = pointOf(address);
-      const shift = widthOf(family) - BigInt(bits);
-      let length = this.lengths.find((row) => row.family === family && row.shift === shift);
-      if (length === undefined) {
-        length = { family, shift, heads: new Set() };
-        this.lengths.push(length);
-      }
-      length.heads.add(at >> shift);
-    }
-  }
-
-  has({ family, at }: Point): boolean {
-    return this.lengths.some((row) => row.family === family && row.heads.has(at >> row.shift));
-  }
-}
-
-/** docs/policy.md, once more, as plainly as it reads. */
-function oracle(claims: readonly NetworkClaims[], guards: readonly Guard[]): (point: Point) => number {
-  const special = new Members(SPECIAL_USE.map((row) => row.prefix));
-  const strong = ["spamhaus-drop-v4", "spamhaus-drop-v6", "feodo-recommended"];
-  const of = (wanted: (c: NetworkClaims) => boolean) =>
-    new Members(claims.filter(wanted).flatMap((c) => c.networks));
-  const tor = of((c) => c.subject === "is_tor_exit");
-  const proxy = of((c) => c.subject === "is_proxy");
-  const relay = of((c) => c.subject === "relay");
-  const crime = of((c) => c.subject === "is_abuser" && strong.includes(c.feed));
-  const traffic = of((c) => c.subject === "is_abuser" && !strong.includes(c.feed));
-  const guarded = (...kinds: GuardKind[]) =>
-    new Members(guards.filter((g) => kinds.includes(g.kind)).map((g) => g.network));
-  const never = guarded("public-resolver", "crawler");
-  const neverAbuser = guarded("cdn", "mail-sender");
-  const neverProxy = guarded("mail-sender");
-  return (point) => {
-    if (special.has(point) || never.has(point)) return 0;
-    const isTorExit = tor.has(point);
-    const ordinary = !relay.has(point);
-    const isProxy = ordinary && proxy.has(point) && !neverProxy.has(point);
-    const abuse = crime.has(point) || (!isTorExit && traffic.has(point));
-    const isAbuser = ordinary && abuse && !neverAbuser.has(point);
-    return (isAbuser ? IS_ABUSER : 0) + (isProxy ? IS_PROXY : 0) + (isTorExit ? IS_TOR_EXIT : 0);
-  };
-}
-
-/** Just before, at the start of, at the end of and just after a network. */
-function boundaries({ address, bits }: Prefix): Point[] {
-  const { family, at } = pointOf(address);
-  const size = 1n << (widthOf(family) - BigInt(bits));
-  const limit = 1n << widthOf(family);
-  return [at - 1n, at, at + size - 1n, at + size]
-    .filter((point) => point >= 0n && point < limit)
-    .map((point) => ({ family, at: point }));
-}
-
-/** Fails when two neighbours are equal, out of order, or the space is not covered from zero. */
-function expectCovering({ starts, values, length, width }: RangeColumns): void {
-  expect([...starts.subarray(0, width)].every((word) => word === 0)).toBe(true);
-  for (let i = 1; i < length; i++) {
-    if (values[i] === values[i - 1]) throw new Error(`ranges ${i - 1} and ${i} have the same flags`);
-    let k = 0;
-    while (k < width - 1 && starts[i * width + k] === starts[(i - 1) * width + k]) k++;
-    if (starts[i * width + k]! <= starts[(i - 1) * width + k]!) throw new Error(`range ${i} is out of order`);
-  }
-}
 
 describe("judgeNetworks", () => {
   const rows: {
     name: string;
     claims: NetworkClaims[];
-    guards?: Guard[];
     expected: Record<string, number>;
   }[] = [
     {
@@ -205,6 +125,35 @@ describe("judgeNetworks", () => {
         "2a00::1": IS_ABUSER,
         "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff": 0,
       },
+    },
+    {
+      name: "IPv6 abuse on less than a /64 counts for its /64, and for no more; other flags stay exact",
+      claims: [
+        claim("a", "is_abuser", "2a00:0:0:5::99", "2a00:0:0:9::/65", "2a00:0:1::/63", "20.0.0.1"),
+        claim("b", "is_proxy", "2a00:0:0:5::77"),
+        guard("public-resolver", "2a00:0:0:5::53"),
+      ],
+      expected: {
+        "2a00:0:0:4:ffff:ffff:ffff:ffff": 0,
+        "2a00:0:0:5::": IS_ABUSER,
+        "2a00:0:0:5::53": 0,
+        "2a00:0:0:5::76": IS_ABUSER,
+        "2a00:0:0:5::77": IS_ABUSER | IS_PROXY,
+        "2a00:0:0:5::99": IS_ABUSER,
+        "2a00:0:0:5:ffff:ffff:ffff:ffff": IS_ABUSER,
+        "2a00:0:0:6::": 0,
+        "2a00:0:0:9:8000::": IS_ABUSER,
+        "2a00:0:0:a::": 0,
+        "2a00:0:1:1:ffff:ffff:ffff:ffff": IS_ABUSER,
+        "2a00:0:1:2::": 0,
+        "20.0.0.0": 0,
+        "20.0.0.2": 0,
+      },
+    },
+    {
+      name: "special use wins in a /64, too",
+      claims: [claim("a", "is_abuser", "2001:db8::1", "::2")],
+      expected: { "2001:db8::1": 0, "2001:db8::2": 0, "::1": 0, "::2": 0 },
     },
     {
       name: "a Tor exit is no abuser because traffic lists saw it, however many",
@@ -257,8 +206,8 @@ describe("judgeNetworks", () => {
         claim("spamhaus-drop-v4", "is_abuser", "20.0.0.0/24"),
         claim("b", "is_proxy", "20.0.0.0/24"),
         claim("c", "is_tor_exit", "20.0.0.0/24"),
+        guard(kind, "20.0.0.9"),
       ],
-      guards: guard(kind, "20.0.0.9"),
       expected: { "20.0.0.8": ALL_FLAGS, "20.0.0.9": left, "20.0.0.10": ALL_FLAGS },
     })),
     {
@@ -267,8 +216,8 @@ describe("judgeNetworks", () => {
         claim("spamhaus-drop-v4", "is_abuser", "0.0.0.0/0", "::/0"),
         claim("b", "is_proxy", "0.0.0.0/0", "::/0"),
         claim("c", "is_tor_exit", "0.0.0.0/0", "::/0"),
+        ...guardClaims(GUARDS),
       ],
-      guards: GUARDS,
       expected: {
         "8.8.8.8": 0,
         "8.8.4.4": 0,
@@ -287,19 +236,20 @@ describe("judgeNetworks", () => {
       },
     },
   ];
-  for (const { name, claims, guards = [], expected } of rows)
+  for (const { name, claims, expected } of rows)
     test(name, () => {
-      const { flags: ranges } = judgeNetworks([...claims, ...guardClaims(guards)]);
-      expectCovering(ranges.v4);
-      expectCovering(ranges.v6);
-      const got = Object.keys(expected).map((text) => [
-        text,
-        flagsAt(ranges, pointOf(parsePrefix(text)!.address)),
-      ]);
+      const judgement = judgeNetworks(claims);
+      for (const { v4, v6 } of [judgement.flags, judgement.evidence]) {
+        expectCovering(v4);
+        expectCovering(v6);
+      }
+      const flags = oracle(claims);
+      const named = evidenceOracle(claims);
+      const got = Object.keys(expected).map((text) => {
+        const point = pointOf(parsePrefix(text)!.address);
+        return [text, expectPoint(judgement, point, { flags: flags(point), named: named(point) })];
+      });
       expect(Object.fromEntries(got)).toEqual(expected);
-      const byOracle = oracle(claims, guards);
-      for (const [text, flags] of Object.entries(expected))
-        expect(byOracle(pointOf(parsePrefix(text)!.address))).toBe(flags);
     });
 
   // Small universes where everything overlaps; special use begins or ends inside of three of them.
@@ -334,29 +284,150 @@ describe("judgeNetworks", () => {
         ),
       );
       const kinds: GuardKind[] = ["public-resolver", "crawler", "cdn", "mail-sender"];
-      const guards = fc.array(fc.tuple(network, fc.constantFrom(...kinds)), { maxLength: 4 });
+      const guards = fc.tuple(
+        ...kinds.map((kind) =>
+          fc.array(network, { maxLength: 1 }).map((networks) => ({ ...guard(kind), networks })),
+        ),
+      );
       const seen = new Set<number>();
       fc.assert(
-        fc.property(claims, guards, (claims, pairs) => {
-          const guards = pairs.map(([network, kind]) => ({
-            network,
-            operator: "x",
-            kind,
-            source: "https://x",
-          }));
-          const { flags: ranges } = judgeNetworks([...claims, ...guardClaims(guards)]);
-          const expected = oracle(claims, guards);
+        fc.property(claims, guards, (lists, guards) => {
+          const claims = [...lists, ...guards];
+          const judgement = judgeNetworks(claims);
+          expect(judgeNetworks(claims.toReversed())).toEqual(judgement);
+          const flags = oracle(claims);
+          const named = evidenceOracle(claims);
           for (let offset = -1; offset <= size; offset++) {
             const point = { family, at: at + BigInt(offset) };
-            const flags = flagsAt(ranges, point);
-            seen.add(flags);
-            if (flags !== expected(point))
-              throw new Error(`${show(point)}: ${flags}, not ${expected(point)}`);
+            seen.add(expectPoint(judgement, point, { flags: flags(point), named: named(point) }));
           }
         }),
-        { numRuns: 60 },
+        { numRuns: 250 },
       );
       expect(seen.size).toBe(8); // every set of flags was met
+    });
+});
+
+describe("evidence", () => {
+  type Told = [feed: string, label: string, network: string, effect: string, flags: string, why?: string];
+  const light = (feed: string, ...lineage: string[]): NetworkClaims => ({
+    ...claim(feed, "is_abuser", "20.0.0.1"),
+    lineage,
+  });
+  const rows: { name: string; claims: NetworkClaims[]; at?: string; told: Told[] }[] = [
+    { name: "nothing known", claims: [claim("a", "is_proxy", "20.0.1.0/24")], told: [] },
+    {
+      name: "of each list the smallest network; lists in order of names",
+      claims: [
+        claim("b", "is_proxy", "20.0.0.0/8", "20.0.0.0/30", "20.0.0.0/16"),
+        claim("a", "is_proxy", "20.0.0.1"),
+      ],
+      told: [
+        ["a", "vpn", "20.0.0.1/32", "sets", "is_proxy"],
+        ["b", "vpn", "20.0.0.0/30", "sets", "is_proxy"],
+      ],
+    },
+    {
+      name: "what takes flags away comes after what set them, and says which",
+      claims: [
+        guard("mail-sender", "20.0.0.0/24"),
+        claim("vpns", "is_proxy", "20.0.0.0/16"),
+        claim("z", "relay", "20.0.0.0/31"),
+        claim("tor", "is_tor_exit", "20.0.0.1"),
+      ],
+      told: [
+        ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
+        ["vpns", "vpn", "20.0.0.0/16", "sets", "is_proxy"],
+        ["of-mail-sender", "mail-sender", "20.0.0.0/24", "removes", "is_proxy"],
+        ["z", "relay", "20.0.0.0/31", "removes", "is_proxy"],
+      ],
+    },
+    {
+      name: "labels that are no verdict, guards and relays with nothing to take away",
+      claims: [
+        { ...claim("h", "relay", "20.0.0.0/24"), subject: "hosting", label: "hosting" },
+        claim("r", "relay", "20.0.0.0/24"),
+        guard("cdn", "20.0.0.0/24"),
+      ],
+      told: [
+        ["h", "hosting", "20.0.0.0/24", "label", ""],
+        ["of-cdn", "cdn", "20.0.0.0/24", "label", ""],
+        ["r", "relay", "20.0.0.0/24", "label", ""],
+      ],
+    },
+    {
+      name: "traffic of a Tor exit",
+      claims: [claim("ipsum-3", "is_abuser", "20.0.0.1"), claim("tor", "is_tor_exit", "20.0.0.1")],
+      told: [
+        ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
+        [
+          "ipsum-3",
+          "attacker",
+          "20.0.0.1/32",
+          "label",
+          "",
+          "what comes from a Tor exit is its users' traffic",
+        ],
+      ],
+    },
+    {
+      name: "IPv6 abuse beside the listed address",
+      claims: [claim("a", "is_abuser", "2a00::1", "2a00::2")],
+      at: "2a00::3",
+      told: [
+        [
+          "a",
+          "attacker",
+          "2a00::/64",
+          "sets",
+          "is_abuser",
+          "an address in it is listed: IPv6 abuse counts for its /64",
+        ],
+      ],
+    },
+    {
+      name: "IPv6 abuse at the listed address",
+      claims: [claim("a", "is_abuser", "2a00::1", "2a00::2")],
+      at: "2a00::2",
+      told: [["a", "attacker", "2a00::2/128", "sets", "is_abuser"]],
+    },
+    {
+      name: "special use, where a list names it",
+      claims: [claim("a", "is_abuser", "10.0.0.0/8")],
+      at: "10.0.0.1",
+      told: [
+        ["a", "attacker", "10.0.0.0/8", "sets", "is_abuser"],
+        ["special-use", "special_use", "10.0.0.0/8", "removes", "is_abuser"],
+      ],
+    },
+    { name: "special use that no list names", claims: [], at: "10.0.0.1", told: [] },
+    {
+      name: "a light list alone, and its echo",
+      claims: [light("greensnow"), light("blocklist-de", "greensnow")],
+      told: [
+        ["blocklist-de", "attacker", "20.0.0.1/32", "label", "", "1 of the 2 that it takes"],
+        ["greensnow", "attacker", "20.0.0.1/32", "label", "", "1 of the 2 that it takes"],
+      ],
+    },
+    {
+      name: "two light lists",
+      claims: [light("greensnow"), light("blocklist-de")],
+      told: [
+        ["blocklist-de", "attacker", "20.0.0.1/32", "sets", "is_abuser"],
+        ["greensnow", "attacker", "20.0.0.1/32", "sets", "is_abuser"],
+      ],
+    },
+  ];
+  for (const { name, claims, at = "20.0.0.1", told } of rows)
+    test(name, () => {
+      const { evidence } = judgeNetworks(claims);
+      const got = evidenceAt(evidence, pointOf(parsePrefix(at)!.address)).map(
+        ({ feed, label, network, effect, flags, why }) => [
+          ...[feed, label, `${formatIp(network.address)}/${network.bits}`, effect, flags.join(" ")],
+          ...(why === undefined ? [] : [why]),
+        ],
+      );
+      expect<unknown>(got).toEqual(told);
     });
 });
 
@@ -437,7 +508,9 @@ describeWith(
       label: labelOf(file.replace(/\..*/, ""), subject),
       networks: networks(read(file).filter((text) => parsePrefix(text) !== undefined)),
     }));
-    const { flags: ranges } = judgeNetworks([...claims, ...guardClaims(GUARDS)]);
+    const all = [...claims, ...guardClaims(GUARDS)];
+    const judgement = judgeNetworks(all);
+    const { flags: ranges } = judgement;
 
     test("covers both spaces, in order, merged", () => {
       expectCovering(ranges.v4);
@@ -447,16 +520,15 @@ describeWith(
     });
 
     test(
-      "is exact before, at and after the ends of every network of every list",
+      "flags and evidence are exact before, at and after the ends of every network of every list",
       () => {
-        const expected = oracle(claims, GUARDS);
+        const flags = oracle(all);
+        const named = evidenceOracle(all);
         const seen = new Map<number, number>();
-        for (const { networks } of claims)
+        for (const { networks } of all)
           for (const point of networks.flatMap(boundaries)) {
-            const flags = flagsAt(ranges, point);
-            if (flags !== expected(point))
-              throw new Error(`${show(point)}: ${flags}, not ${expected(point)}`);
-            seen.set(flags, (seen.get(flags) ?? 0) + 1);
+            const got = expectPoint(judgement, point, { flags: flags(point), named: named(point) });
+            seen.set(got, (seen.get(got) ?? 0) + 1);
           }
         for (const flags of [
           0,
@@ -490,7 +562,7 @@ describeWith(
           const members = new Members(listed);
           for (const point of listed.flatMap(boundaries)) {
             if (guarded.has(point) || (bit === IS_ABUSER && tor.has(point))) continue;
-            if (members.has(point) !== ((flagsAt(ranges, point) & bit) !== 0))
+            if (members.has(point) !== ((valueAt(ranges, point) & bit) !== 0))
               throw new Error(`${subject} ${show(point)}`);
             compared++;
           }
@@ -534,7 +606,7 @@ describeWith(
 );
 
 /** Flags of all ranges that a network touches. */
-function anyFlag(ranges: FlagRanges, prefix: Prefix): number {
+function anyFlag(ranges: Judgement["flags"], prefix: Prefix): number {
   const { family, at: first } = pointOf(prefix.address);
   const last = first + (1n << (widthOf(family) - BigInt(prefix.bits))) - 1n;
   const columns = family === 4 ? ranges.v4 : ranges.v6;
@@ -543,7 +615,7 @@ function anyFlag(ranges: FlagRanges, prefix: Prefix): number {
       (sum, word) => sum * 4294967296n + BigInt(word),
       0n,
     );
-  let flags = flagsAt(ranges, { family, at: first });
+  let flags = valueAt(ranges, { family, at: first });
   // A linear walk would do, were it not for 60,000 networks: begin at the range that holds the first address.
   let low = 0;
   let high = columns.length;

@@ -5,10 +5,11 @@
 // err  none thrown
 // The rules for one address are in verdict.ts; here is where each of them holds, from the first address to the last.
 
-import type { Prefix } from "@inkling/engine";
+import { IpAddress, type Prefix } from "@inkling/engine";
 import type { NetworkClaims } from "../claims.ts";
 import { RangeColumns } from "../range-columns.ts";
 import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
+import { IS_ABUSER } from "./flags.ts";
 import { type Interval, sweep } from "./sweep.ts";
 import {
   judge,
@@ -39,7 +40,16 @@ interface Span<Key extends number | bigint> extends Interval<Key> {
   /** Different for each span of both families. */
   readonly id: number;
   readonly network: Prefix;
+  /** The rule that widened it. */
+  readonly why?: string;
 }
+
+/**
+ * The subnet of IPv6 (RFC 7421): within it a machine takes a new address whenever it likes, as every phone does for
+ * privacy (RFC 8981). A claim of abuse on less counts for all of it.
+ */
+export const ABUSE_BITS_6 = 64;
+const WIDENED = `an address in it is listed: IPv6 abuse counts for its /${ABUSE_BITS_6}`;
 
 /** The flags of every address, with the evidence for them. */
 export function judgeNetworks(claims: readonly NetworkClaims[]): Judgement {
@@ -48,12 +58,13 @@ export function judgeNetworks(claims: readonly NetworkClaims[]): Judgement {
   const flags = { v4: new RangeColumns(4), v6: new RangeColumns(6) };
   const evidence = { v4: new RangeColumns(4), v6: new RangeColumns(6) };
   const spans4 = spans(lists, 4, 0, span4);
+  const spans6 = spans(lists, 6, spans4.length, span6);
   sweep(0, 2 ** 32, spans4, lists.length, (start, covers) => {
     const verdict = meetings.verdict(covers);
     flags.v4.append(start, 0, 0, 0, verdict.flags);
     evidence.v4.append(start, 0, 0, 0, meetings.evidence(verdict, covers));
   });
-  sweep(0n, 1n << 128n, spans(lists, 6, spans4.length, span6), lists.length, (start, covers) => {
+  sweep(0n, 1n << 128n, spans6, lists.length, (start, covers) => {
     const [w0, w1, w2, w3] = [word(start, 96n), word(start, 64n), word(start, 32n), word(start, 0n)];
     const verdict = meetings.verdict(covers);
     flags.v6.append(w0, w1, w2, w3, verdict.flags);
@@ -98,7 +109,9 @@ class Meetings {
     return this.evidenceLists.add(smallest.map((span) => span.id).join(), () =>
       parts.map(({ index, effect, flags, why }, i) => {
         const { feed, label } = this.sources[present[index]!]!;
-        return { feed, label, network: smallest[i]!.network, effect, flags, ...(why && { why }) };
+        const rules = [why, smallest[i]!.why].filter((rule) => rule !== undefined);
+        const entry = { feed, label, network: smallest[i]!.network, effect, flags };
+        return rules.length === 0 ? entry : { ...entry, why: rules.join("; ") };
       }),
     );
   }
@@ -123,11 +136,32 @@ function spans<Key extends number | bigint>(
   of: (prefix: Prefix) => Pick<Interval<Key>, "start" | "end">,
 ): Span<Key>[] {
   let id = firstId;
-  return lists.flatMap(({ networks }, source) =>
-    networks
-      .filter((network) => network.address.family === family)
-      .map((network) => ({ ...of(network), source, id: id++, network })),
-  );
+  return lists.flatMap(({ source: { adds }, networks }, source) => {
+    const own = networks.filter((network) => network.address.family === family);
+    const exact = own.map((network) => ({ ...of(network), source, id: id++, network }));
+    if (family === 4 || (adds & IS_ABUSER) === 0) return exact;
+    const widened = widen(own).map((network) => ({
+      ...of(network),
+      source,
+      id: id++,
+      network,
+      why: WIDENED,
+    }));
+    return [...widened, ...exact];
+  });
+}
+
+/** The /64 of each longer prefix, once. */
+function widen(networks: readonly Prefix[]): Prefix[] {
+  const wider = new Map<string, Prefix>();
+  for (const { address, bits } of networks) {
+    if (bits <= ABUSE_BITS_6) continue;
+    const start = new IpAddress();
+    start.family = 6;
+    start.words.set(address.words.subarray(0, ABUSE_BITS_6 / 32));
+    wider.set(start.words.join(), { address: start, bits: ABUSE_BITS_6 });
+  }
+  return [...wider.values()];
 }
 
 function span4({ address, bits }: Prefix): Pick<Interval<number>, "start" | "end"> {
