@@ -70,6 +70,7 @@ for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test"]) {
         }),
       );
     const table = geoTable(GeoSource.open([readFileSync(database)]), undefined, {
+      feeds: { places: [name] },
       complete: (place) => place,
       encode: encodePlace,
       progress: () => {},

@@ -39,7 +39,13 @@ export function smallRelease(dataDir: string, n: number): { id: string; files: s
       },
     },
     undefined,
-    { complete: completePlace, encode: encodePlace, progress: () => {}, settle: () => {} },
+    {
+      feeds: { places: ["test"] },
+      complete: completePlace,
+      encode: encodePlace,
+      progress: () => {},
+      settle: () => {},
+    },
   );
   const label = ({ is_abuser: "attacker", is_proxy: "vpn", is_tor_exit: "tor_exit" } as const)[smallFlag(n)];
   const judgement = judgeNetworks([{ feed: "test", subject: smallFlag(n), label, networks: [network] }]);

@@ -1,6 +1,7 @@
 // answer-records.ts: answers in, the `answers` section out; equal answers share one record.
 //
-// Record 0 is what an address without any value gets: empty means "not found".
+// Record 0 is what an address without any value gets: empty means "not found". Records may have notes: a number
+// each, beside what goes out, as part of what makes two records equal.
 // src  docs/segment-format.md; the reader is packages/engine/src/answers.ts
 // cost answers are kept as bytes only, in blocks: half a million of 350 bytes in one array would be copied
 //      at each doubling, and cost 700 MB at the last; equality is hash, then bytes
@@ -20,23 +21,29 @@ export class AnswerRecords {
   private slots = new Uint32Array(1 << 12);
   private count = 0;
 
+  private readonly hasNotes: boolean;
+
   /** @param standard the answer where nothing is known; "" for none */
-  constructor(standard: string) {
+  constructor(standard: string, hasNotes = false) {
+    this.hasNotes = hasNotes;
     this.add(standard);
   }
 
   /**
    * The value that stands for this answer in a range table.
+   * @param note below 2^32; only where records have notes
    * @throws RangeError for an answer of more than a million characters
    */
-  add(answer: string): number {
-    const room = 4 + answer.length * 3 + RECORD_ALIGN;
+  add(answer: string | Uint8Array, note = 0): number {
+    const room = 8 + answer.length * 3 + RECORD_ALIGN;
     if (room > BLOCK_BYTES) throw new RangeError(`an answer of ${answer.length} characters`);
     if (this.end + room > BLOCK_BYTES) this.addBlock();
     const { bytes, view } = this.blocks.at(-1)!;
     const start = this.end + 4;
-    const { written } = this.encoder.encodeInto(answer, bytes.subarray(start));
-    const content = bytes.subarray(start, start + written);
+    const written = this.write(answer, bytes, start);
+    const end = start + this.sizeOf(written);
+    if (this.hasNotes) view.setUint32(end - 4, note, true);
+    const content = bytes.subarray(start, end);
     if ((this.count + 1) * 2 > this.slots.length) this.rehash();
     const slot = this.slotOf(content);
     const known = this.slots[slot]!;
@@ -46,7 +53,7 @@ export class AnswerRecords {
     }
     const value = (this.blocks.length - 1) * BLOCK_RECORDS + this.end / RECORD_ALIGN;
     view.setUint32(this.end, written, true);
-    this.end = Math.ceil((start + written) / RECORD_ALIGN) * RECORD_ALIGN;
+    this.end = Math.ceil(end / RECORD_ALIGN) * RECORD_ALIGN;
     this.slots[slot] = value + 1;
     this.count++;
     return value;
@@ -62,6 +69,17 @@ export class AnswerRecords {
     return this.blocks.map(({ bytes }, i) =>
       i < this.blocks.length - 1 ? bytes : bytes.subarray(0, this.end),
     );
+  }
+
+  private write(answer: string | Uint8Array, bytes: Uint8Array, at: number): number {
+    if (typeof answer === "string") return this.encoder.encodeInto(answer, bytes.subarray(at)).written;
+    bytes.set(answer, at);
+    return answer.length;
+  }
+
+  /** Bytes after the length of a record: its answer, and its note on a whole word. */
+  private sizeOf(length: number): number {
+    return this.hasNotes ? Math.ceil(length / 4) * 4 + 4 : length;
   }
 
   private addBlock(): void {
@@ -83,7 +101,7 @@ export class AnswerRecords {
   private contentOf(value: number): Uint8Array {
     const { bytes, view } = this.blocks[Math.floor(value / BLOCK_RECORDS)]!;
     const at = (value % BLOCK_RECORDS) * RECORD_ALIGN;
-    return bytes.subarray(at + 4, at + 4 + view.getUint32(at, true));
+    return bytes.subarray(at + 4, at + 4 + this.sizeOf(view.getUint32(at, true)));
   }
 
   private rehash(): void {

@@ -37,6 +37,7 @@ import { encodePlace } from "./geo/encode-place.ts";
 import { geoTable } from "./geo-table.ts";
 import { codeDigest, inputsDigest } from "./inputs.ts";
 import { type LoadedFeed, loadFeed } from "./load.ts";
+import { domainEvidence } from "./policy/domain-evidence.ts";
 import { judgeDomains } from "./policy/email.ts";
 import { GUARD_FILES, guardClaims, parseGuards } from "./policy/guards.ts";
 import { judgeNetworks } from "./policy/reputation.ts";
@@ -167,10 +168,13 @@ function writeSegment(
 }
 
 function makeGeo(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {
-  const contents = feeds.filter((loaded) => belongsTo("geo", loaded)).map((loaded) => loaded.content());
-  const places = contents.find((content) => content.places)?.places ?? { places: [], walk: () => {} };
-  const registered = contents.find((content) => content.registered)?.registered;
-  const table = geoTable(places, registered, {
+  const parts = feeds.filter((loaded) => belongsTo("geo", loaded));
+  const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
+  const located = contents.find((content) => content.places);
+  const places = located?.places ?? { places: [], walk: () => {} };
+  const registry = contents.find((content) => content.registered);
+  const table = geoTable(places, registry?.registered, {
+    feeds: { places: located ? [located.id] : [], ...(registry && { registered: registry.id }) },
     complete: completePlace,
     encode: encodePlace,
     progress: (done, total) => emit({ type: "progress", step: "building geo", done, total }),
@@ -206,9 +210,9 @@ function makeEmail(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readon
     const { domains } = belongsTo("email", loaded) ? loaded.content() : {};
     return domains ? [domains] : [];
   });
-  const { disposable, conflicts } = judgeDomains(claims);
-  for (const conflict of conflicts) emit({ type: "conflict", ...conflict });
-  return emailSections(disposable);
+  const verdicts = judgeDomains(claims);
+  for (const conflict of verdicts.conflicts) emit({ type: "conflict", ...conflict });
+  return emailSections(verdicts.disposable, domainEvidence(claims, verdicts));
 }
 
 function describe(

@@ -16,12 +16,15 @@ import {
 import fc from "fast-check";
 import { getDomain } from "tldts";
 import { emailSections } from "./email-table.ts";
+import type { EvidenceText } from "./evidence-records.ts";
 import { type SectionData, writeSegment } from "./segment-writer.ts";
 
 type Table = ReadonlyMap<string, readonly string[]>;
 
-function bytesOf(domains: Table): Uint8Array {
-  return new Uint8Array(writeSegment("email", emailSections(domains), { made: "for a test" }));
+type Reasons = ReadonlyMap<string, readonly EvidenceText[]>;
+
+function bytesOf(domains: Table, evidence: Reasons = new Map()): Uint8Array {
+  return new Uint8Array(writeSegment("email", emailSections(domains, evidence), { made: "for a test" }));
 }
 
 function segmentOf(domains: Table): EmailSegment {
@@ -55,6 +58,20 @@ const GOLDEN: Table = new Map([
   ["xn--wegwerf-brse-djb.de", ["xn--wegwerf-brse-djb.de"]],
   ["someone.github.io", ["someone.github.io"]],
   ["trash.co.uk", ["trash.co.uk"]],
+]);
+
+const LISTED: EvidenceText = {
+  feed: "a",
+  label: "disposable",
+  effect: "sets",
+  flags: ["disposable"],
+  span: 2,
+};
+const GOLDEN_EVIDENCE: Reasons = new Map([
+  ["mailinator.com", [LISTED]],
+  ["sub.mailinator.com", [LISTED, { ...LISTED, feed: "b", span: 3 }]],
+  ["throw-away.tk", [LISTED]],
+  ["gmail.com", [{ feed: "c", label: "free_mail", effect: "label", span: 2 }]],
 ]);
 
 const HOSTS: readonly [host: string, providers: readonly string[] | undefined][] = [
@@ -116,12 +133,12 @@ test("a table gives back exactly what went in", () => {
 
 test("the order of the domains does not change a byte", () => {
   const turned = new Map([...GOLDEN].reverse());
-  expect(bytesOf(turned)).toEqual(bytesOf(GOLDEN));
+  expect(bytesOf(turned, GOLDEN_EVIDENCE)).toEqual(bytesOf(GOLDEN, GOLDEN_EVIDENCE));
 });
 
 test("the golden segment is what this compiler writes", () => {
   const golden = readFileSync(join(import.meta.dir, "../../engine/fixtures/email.seg"));
-  const got = bytesOf(GOLDEN);
+  const got = bytesOf(GOLDEN, GOLDEN_EVIDENCE);
   const differs = got.findIndex((byte, i) => byte !== golden[i]);
   expect({ length: got.length, firstDifference: differs }).toEqual({
     length: golden.length,
@@ -140,6 +157,20 @@ test("domains with the same providers share one answer", () => {
     ]),
   );
   expect(three[0]!.data.length).toBe(one[0]!.data.length);
+});
+
+test("evidence is found from each host as its closest name has it", () => {
+  const segment = EmailSegment.open(bytesOf(GOLDEN, GOLDEN_EVIDENCE));
+  const feedsOf = (host: string) => {
+    const record = segment.evidenceFrom(host, host.lastIndexOf(".", host.lastIndexOf(".") - 1) + 1);
+    return record && [...new TextDecoder().decode(record).matchAll(/"feed":"(\w)"/g)].map(([, feed]) => feed);
+  };
+  expect(segment.evidenceFeeds).toEqual(["c", "a", "b"]);
+  expect(feedsOf("mailinator.com")).toEqual(["a"]);
+  expect(feedsOf("x.sub.mailinator.com")).toEqual(["a", "b"]);
+  expect(feedsOf("mail.gmail.com")).toEqual(["c"]);
+  expect(feedsOf("example.com")).toBeUndefined();
+  expect(providers(segment, "gmail.com")).toBeUndefined();
 });
 
 describe("entries that no look-up may ever match are refused", () => {
@@ -168,6 +199,10 @@ describe("entries that no look-up may ever match are refused", () => {
       ).toThrow(problem);
     });
   }
+});
+
+test("evidence of a public suffix is refused", () => {
+  expect(() => emailSections(new Map(), new Map([["co.uk", [LISTED]]]))).toThrow("is a public suffix");
 });
 
 test("names of the same hash are told apart", () => {
@@ -200,7 +235,7 @@ test("names made to fall into one slot do not lengthen look-ups: another seed is
 });
 
 describe("sections that do not fit are refused at open", () => {
-  const good = new Map(emailSections(GOLDEN).map(({ name, data }) => [name, data]));
+  const good = new Map(emailSections(GOLDEN, GOLDEN_EVIDENCE).map(({ name, data }) => [name, data]));
   const rows: readonly [name: string, section: SectionName, data: SectionData["data"] | undefined][] = [
     ["no slots section", "domainSlots", undefined],
     ["no word of slots", "domainSlots", new Uint32Array(0)],
@@ -213,6 +248,11 @@ describe("sections that do not fit are refused at open", () => {
     ["names that end amid a word", "domainNames", new Uint8Array(6)],
     ["no answers section", "answers", undefined],
     ["no answers", "answers", new Uint8Array(0)],
+    ["no evidence section", "evidence", undefined],
+    ["half a record of evidence", "evidence", new Uint8Array(4)],
+    ["no feeds of evidence", "evidenceFeeds", undefined],
+    ["three slots of evidence", "evidenceSlots", new Uint32Array(8)],
+    ["no names of evidence", "evidenceNames", new Uint8Array(0)],
   ];
   for (const [name, section, data] of rows) {
     test(name, () => {
@@ -232,11 +272,11 @@ test("an answer that names a provider twice is refused", () => {
   const at = Buffer.from(bytes).indexOf("ab.com", answers);
   bytes[at + 1] = 0x61;
   mendChecksum(bytes);
-  expect(() => EmailSegment.open(bytes).verify()).toThrow("the answer of x.com is no list of providers");
+  expect(() => EmailSegment.open(bytes).verify()).toThrow(/\(x\.com\): its answer is no list/);
 });
 
 describe("damage", () => {
-  const whole = bytesOf(GOLDEN);
+  const whole = bytesOf(GOLDEN, GOLDEN_EVIDENCE);
   const emails = HOSTS.map(([host]) => `a@${host}`);
 
   test("every truncation is refused at open", () => {
@@ -254,6 +294,7 @@ describe("damage", () => {
       if (segment === undefined) continue;
       opened++;
       for (const email of emails) answerEmail(email, segment);
+      for (const [host] of HOSTS) segment.evidenceFrom(host, 0);
       if (bit >> 3 >= 36 && bit >> 3 < 64) continue; // reserved bytes of the header: see segment.test.ts
       expect(() => segment.verify()).toThrow(SegmentError);
     }
@@ -279,17 +320,24 @@ describe("damage", () => {
       /no slot points at it/,
     ],
     ["first bytes of the names", (b) => poke32(b, sections.names, 1), /byte 0/],
-    ["value of a name", (b) => poke32(b, sections.names + 4, 0x7fffffff), /points at no answer/],
+    ["value of a name", (b) => poke32(b, sections.names + 4, 0x7fffffff), /points at no record/],
     [
       "value of a name into an answer",
       (b) => poke32(b, sections.names + 4, 2),
-      /points at no answer|no list/,
+      /points at no record|no list/,
     ],
     ["value of a name is the empty answer", (b) => poke32(b, sections.names + 4, 0), /no list of providers/],
     ["length of a name", (b) => (b[sections.names + 8] = 255), /domainNames, byte/],
     ["length of the last name", (b) => pokeLengthOfLastName(b), /runs past the end/],
     ["upper case in a name", (b) => (b[sections.names + 9]! ^= 0x20), /lower-case A-labels/],
     ["letter of a name", (b) => (b[sections.names + 9]! ^= 1), /hash of/],
+    [
+      "value of evidence",
+      (b) => poke32(b, sections.reasons + 4, 0x7fffffff),
+      /evidenceNames.*points at no record/,
+    ],
+    ["empty evidence", (b) => poke32(b, sections.reasons + 4, 0), /evidenceNames.*its evidence is empty/],
+    ["letter of a name of evidence", (b) => (b[sections.reasons + 9]! ^= 1), /evidenceSlots.*hash of/],
     ["quote of an answer", (b) => (b[sections.answers + 13] = 0x20), /no list of providers/],
   ];
   for (const [name, damage, place] of rows) {
@@ -381,6 +429,7 @@ function sectionOffsets(bytes: Uint8Array) {
     slots: file.u32("domainSlots").byteOffset,
     slotsEnd: file.u32("domainSlots").byteOffset + file.u32("domainSlots").byteLength,
     names: file.u8("domainNames").byteOffset,
+    reasons: file.u8("evidenceNames").byteOffset,
   };
 }
 

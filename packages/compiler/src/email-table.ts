@@ -1,21 +1,25 @@
-// email-table.ts: disposable domains and their providers in, the sections of an e-mail segment out.
+// email-table.ts: disposable domains, their providers, and evidence in; the sections of an e-mail segment out.
 //
-// in   domain -> providers, as policy decided them, in any order
-// out  answers, domainSlots, domainNames; the same domains give the same bytes
+// in   domain -> providers, and domain -> evidence, as policy decided them, in any order
+// out  answers, domainSlots, domainNames; evidence, evidenceFeeds, evidenceSlots, evidenceNames
 // err  Error for an entry that policy must not let through: no A-label, a public suffix, no or repeated providers
 // src  docs/segment-format.md; the reader is packages/engine/src/email-segment.ts
 // note anybody may get a name into a public list. Names made to fall into the same slots would lengthen every
 //      look-up: the reader stops after MAX_DOMAIN_PROBES, so a table that needs more is built with another seed.
+//      Evidence has a table of its own: most of its names are on allow-lists, and no plain answer walks past them.
 
 import {
   cutSuffix,
   DOMAIN_NAME_ALIGN,
+  DOMAIN_SECTIONS,
   DOMAIN_SLOTS_HEADER,
+  type DomainSections,
   hashDomain,
   MAX_DOMAIN_PROBES,
   toAsciiDomain,
 } from "@inkling/engine";
 import { AnswerRecords } from "./answer-records.ts";
+import { type EvidenceText, EvidenceWriter } from "./evidence-records.ts";
 import type { SectionData } from "./segment-writer.ts";
 
 /** Natural tables fit with seed 0; from this seed on, the table doubles each time as well. */
@@ -25,27 +29,50 @@ const MAX_SEEDS = 12;
 /**
  * The sections of an e-mail segment.
  * @param domains lower-case A-labels, none a public suffix -> the providers of each: itself, then who runs it
+ * @param evidence what the lists say of each name that any of them has; equal lists may be one array
  * @throws Error naming the first entry (in order of names) that no look-up may ever match
  */
-export function emailSections(domains: ReadonlyMap<string, readonly string[]>): SectionData[] {
-  const names = [...domains.keys()].sort(); // code units: the same on every machine
+export function emailSections(
+  domains: ReadonlyMap<string, readonly string[]>,
+  evidence: ReadonlyMap<string, readonly EvidenceText[]> = new Map(),
+): SectionData[] {
   const records = new AnswerRecords("");
-  const values = names.map((name) => {
-    const providers = domains.get(name)!;
+  const providers = domainSections(domains, DOMAIN_SECTIONS.answers, (name, providers) => {
     checkEntry(name, providers);
     return records.add(JSON.stringify(providers));
   });
+  const writer = new EvidenceWriter();
+  const values = new Map<readonly EvidenceText[], number>();
+  const reasons = domainSections(evidence, DOMAIN_SECTIONS.evidence, (name, entries) => {
+    checkName(name);
+    const value = values.get(entries) ?? writer.add(entries);
+    values.set(entries, value);
+    return value;
+  });
+  return [{ name: "answers", data: records.section() }, ...providers, ...writer.sections(), ...reasons];
+}
+
+function domainSections<T>(
+  domains: ReadonlyMap<string, T>,
+  sections: DomainSections,
+  valueFor: (name: string, content: T) => number,
+): SectionData[] {
+  const names = [...domains.keys()].sort(); // code units: the same on every machine
+  const values = names.map((name) => valueFor(name, domains.get(name)!));
   const { bytes, pointers } = nameSection(names, values);
   return [
-    { name: "answers", data: records.section() },
-    { name: "domainSlots", data: slotSection(names, pointers) },
-    { name: "domainNames", data: bytes },
+    { name: sections.slots, data: slotSection(names, pointers) },
+    { name: sections.names, data: bytes },
   ];
 }
 
-function checkEntry(name: string, providers: readonly string[]): void {
+function checkName(name: string): void {
   if (toAsciiDomain(name) !== name) throw entryError(name, "is no domain name in lower-case A-labels");
   if (cutSuffix(name).registrableStart < 0) throw entryError(name, "is a public suffix");
+}
+
+function checkEntry(name: string, providers: readonly string[]): void {
+  checkName(name);
   if (providers.length === 0) throw entryError(name, "has no provider");
   if (new Set(providers).size !== providers.length) throw entryError(name, "names a provider twice");
   const wrong = providers.find((provider) => toAsciiDomain(provider) !== provider);

@@ -1,11 +1,14 @@
 // geo-table.ts: sources of geolocation -> the sections of the geo segment.
 //
 // in   networks with a place each, and networks with the country each is registered in
-// out  sections: one answer per distinct (place, registered country), and the ranges that point at them
+// out  sections: one answer per distinct (place, registered country), with a note that names the evidence for it,
+//      and the ranges that point at them
 // cost one pass over the networks of each family; an answer is made once, however many networks share it
 
 import type { Prefix } from "@inkling/engine";
 import { AnswerRecords } from "./answer-records.ts";
+import { EvidenceWriter } from "./evidence-records.ts";
+import { filledMask, type GeoFeeds, geoEntries } from "./geo/evidence.ts";
 import type { Place } from "./place.ts";
 import { cover, type Networks, overlay, type RangeColumns } from "./range-columns.ts";
 import { rangeSections } from "./range-table.ts";
@@ -36,6 +39,8 @@ export interface GeoTable {
 }
 
 export interface GeoSteps {
+  /** What evidence calls the sources. */
+  readonly feeds: GeoFeeds;
   /** Fills what a place leaves out. */
   readonly complete: (place: Place) => Place;
   /** The answer as it goes out; "" when nothing is known. */
@@ -54,8 +59,9 @@ export function geoTable(
   registered: RegisteredCountries | undefined,
   steps: GeoSteps,
 ): GeoTable {
-  const records = new AnswerRecords("");
-  const valueFor = answerValues(source.places, registered?.countries ?? [], records, steps);
+  const records = new AnswerRecords("", true);
+  const evidence = new EvidenceWriter();
+  const valueFor = answerValues(source.places, registered?.countries ?? [], records, evidence, steps);
   const family = (which: 4 | 6) => {
     const countries = cover(which, numbered(registered ?? NO_NETWORKS, which));
     steps.settle();
@@ -68,7 +74,12 @@ export function geoTable(
   const v6 = family(6);
   steps.progress(2, 2);
   return {
-    sections: [...v4.sections, ...v6.sections, { name: "answers", data: records.section() }],
+    sections: [
+      ...v4.sections,
+      ...v6.sections,
+      { name: "answers", data: records.section() },
+      ...evidence.sections(),
+    ],
     ranges: { v4: v4.ranges, v6: v6.ranges },
     answers: records.size - 1,
   };
@@ -89,7 +100,8 @@ function answerValues(
   places: readonly Place[],
   countries: readonly string[],
   records: AnswerRecords,
-  { complete, encode, settle }: GeoSteps,
+  evidence: EvidenceWriter,
+  { feeds, complete, encode, settle }: GeoSteps,
 ): (place: number, country: number) => number {
   if (countries.length >= COUNTRY_ROOM) throw new RangeError(`${countries.length} registered countries`);
   // Most places are met with one country only: that one stands in columns (a Map of all takes 80 MB), the rest in a Map.
@@ -102,7 +114,23 @@ function answerValues(
     const place: Place = placeNumber > 0 ? places[placeNumber - 1]! : { subdivisions: [] };
     const code = countryNumber > 0 ? countries[countryNumber - 1]! : undefined;
     const isSilent = code !== undefined && place.registeredCountryCode === undefined;
-    return records.add(encode(complete(isSilent ? { ...place, registeredCountryCode: code } : place)));
+    const whole = complete(isSilent ? { ...place, registeredCountryCode: code } : place);
+    const answer = encode(whole);
+    if (answer === "") return 0;
+    return records.add(
+      answer,
+      noteFor(filledMask(place, whole), placeNumber > 0 ? (place.feed ?? 0) : undefined),
+    );
+  };
+  const notes = new Map<string, number>();
+  const noteFor = (mask: number, feed: number | undefined) => {
+    const key = `${mask} ${feed}`;
+    let note = notes.get(key);
+    if (note === undefined) {
+      note = evidence.add(geoEntries(mask, feed, feeds));
+      notes.set(key, note);
+    }
+    return note;
   };
   return (placeNumber, countryNumber) => {
     if (firstCountry[placeNumber] === countryNumber) return firstValue[placeNumber]!;

@@ -1,17 +1,21 @@
-// range-table.ts: the covering of an address space -> the v4* or v6* sections of a segment.
+// range-table.ts: the covering of an address space -> the v4* or v6* sections of a segment, or of its evidence.
 //
 // in   the covering of one family, values below 2^31 (record numbers)
 // out  its sections as docs/segment-format.md describes them; the reader is packages/engine/src/ranges.ts
 
-import { DIRECTORY_ENTRIES, NODE_FLAG } from "@inkling/engine";
+import { DIRECTORY_ENTRIES, NODE_FLAG, RANGE_SECTIONS, type RangeSections } from "@inkling/engine";
 import type { RangeColumns } from "./range-columns.ts";
 import type { SectionData } from "./segment-writer.ts";
 
-export function rangeSections(columns: RangeColumns): SectionData[] {
-  return columns.family === 4 ? sections4(columns) : sections6(columns);
+/** @param names which of a segment's tables it is */
+export function rangeSections(
+  columns: RangeColumns,
+  names: RangeSections = RANGE_SECTIONS.answers,
+): SectionData[] {
+  return columns.family === 4 ? sections4(columns, names) : sections6(columns, names);
 }
 
-function sections4({ starts, values, length }: RangeColumns): SectionData[] {
+function sections4({ starts, values, length }: RangeColumns, names: RangeSections): SectionData[] {
   const directory = new Uint32Array(DIRECTORY_ENTRIES);
   const keys = new Uint16Array(length + DIRECTORY_ENTRIES);
   const tableValues = new Uint32Array(length + DIRECTORY_ENTRIES);
@@ -31,9 +35,9 @@ function sections4({ starts, values, length }: RangeColumns): SectionData[] {
   }
   directory[DIRECTORY_ENTRIES - 1] = n;
   return [
-    { name: "v4Directory", data: directory },
-    { name: "v4Keys", data: keys.slice(0, n) },
-    { name: "v4Values", data: tableValues.slice(0, n) },
+    { name: names.v4Directory, data: directory },
+    { name: names.v4Keys, data: keys.slice(0, n) },
+    { name: names.v4Values, data: tableValues.slice(0, n) },
   ];
 }
 
@@ -51,7 +55,7 @@ class Entries {
   }
 }
 
-function sections6(columns: RangeColumns): SectionData[] {
+function sections6(columns: RangeColumns, names: RangeSections): SectionData[] {
   const nodes: Entries[] = [];
   const directory = new Uint32Array(DIRECTORY_ENTRIES);
   const keys = new GrowingU32();
@@ -75,10 +79,10 @@ function sections6(columns: RangeColumns): SectionData[] {
   });
   nodeStarts[nodes.length] = keys.length;
   return [
-    { name: "v6Directory", data: directory },
-    { name: "v6Nodes", data: nodeStarts },
-    { name: "v6Keys", data: keys.whole() },
-    { name: "v6Values", data: values.whole() },
+    { name: names.v6Directory, data: directory },
+    { name: names.v6Nodes, data: nodeStarts },
+    { name: names.v6Keys, data: keys.whole() },
+    { name: names.v6Values, data: values.whole() },
   ];
 }
 

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { HEADER_BYTES, IpSegment, parseIp, parsePrefix, SegmentError } from "@inkling/engine";
 import { AnswerRecords } from "./answer-records.ts";
+import { EvidenceWriter } from "./evidence-records.ts";
 import { cover } from "./range-columns.ts";
 import { rangeSections } from "./range-table.ts";
 import { writeSegment } from "./segment-writer.ts";
@@ -12,13 +13,17 @@ const ADDRESSES = ["8.8.8.8", "8.8.4.255", "1.1.1.1", "2001:4860::1", "2001:4860
 );
 
 function smallSegment(): Uint8Array {
-  const records = new AnswerRecords("");
+  const records = new AnswerRecords("", true);
+  const evidence = new EvidenceWriter();
+  const notes = ["a", "b"].map((feed) =>
+    evidence.add([{ feed, label: "location", effect: "sets", span: 254 }]),
+  );
   const columns = (family: 4 | 6, rows: readonly (readonly [network: string, answer: string])[]) =>
     cover(family, (add) => {
       for (const [network, answer] of rows) {
         const { address, bits } = parsePrefix(network)!;
         const w = address.words;
-        add(w[0]!, w[1]!, w[2]!, w[3]!, bits, records.add(answer));
+        add(w[0]!, w[1]!, w[2]!, w[3]!, bits, records.add(answer, notes[bits % 2]));
       }
     });
   const v4 = columns(4, [
@@ -31,7 +36,8 @@ function smallSegment(): Uint8Array {
     ["2a00:1450:4001:900::1/128", '{"a":4}'],
   ]);
   const sections = [...rangeSections(v4), ...rangeSections(v6)];
-  return writeSegment("geo", [...sections, { name: "answers", data: records.section() }], { feeds: [] });
+  const answers = [{ name: "answers" as const, data: records.section() }, ...evidence.sections()];
+  return writeSegment("geo", [...sections, ...answers], { feeds: [] });
 }
 
 const good = smallSegment();
@@ -64,6 +70,18 @@ describe("a segment", () => {
     expect(answers).toEqual(['{"a":2}', '{"a":1}', undefined, '{"a":3}', '{"a":3}', undefined]);
   });
 
+  test("has evidence for what it answers, and the network that it holds for", () => {
+    const segment = IpSegment.open(good, "geo");
+    const evidence = ADDRESSES.map((address) => {
+      const bytes = segment.evidence(address);
+      return (
+        bytes && [new TextDecoder().decode(bytes).match(/"feed":"(.)"/)![1], segment.networkBits(address)]
+      );
+    });
+    expect(segment.evidenceFeeds).toEqual(["a", "b"]);
+    expect(evidence).toEqual([["b", 23], ["a", 24], undefined, ["a", 32], ["a", 32], undefined] as never);
+  });
+
   const refusedAtOpen: readonly (readonly [
     name: string,
     place: RegExp,
@@ -71,7 +89,7 @@ describe("a segment", () => {
   ])[] = [
     ["empty", /^header: needs 64 bytes, the file has 0/, () => new Uint8Array(0)],
     ["a web page", /^magic/, () => new TextEncoder().encode("<!doctype html>".padEnd(100))],
-    ["of another version", /^version: got 2, this engine reads 1/, (bytes) => bytes.fill(2, 8, 9)],
+    ["of another version", /^version: got 1, this engine reads 2/, (bytes) => bytes.fill(1, 8, 9)],
     ["of another kind", /^kind: got 2, want 1 \(geo\)/, (bytes) => bytes.fill(2, 12, 13)],
     ["cut short by a byte", /^file length/, (bytes) => bytes.slice(0, -1)],
     ["cut short in its table", /^file length/, (bytes) => bytes.slice(0, 100)],
@@ -102,7 +120,11 @@ describe("a segment", () => {
       expect(() => verify(bytes), `bit of byte ${at}`).toThrow(SegmentError);
       try {
         const segment = IpSegment.open(bytes, "geo");
-        for (const address of ADDRESSES) segment.lookup(address);
+        for (const address of ADDRESSES) {
+          segment.lookup(address);
+          segment.evidence(address);
+          segment.networkBits(address);
+        }
         opened++;
       } catch (error) {
         expect(error).toBeInstanceOf(SegmentError);
@@ -118,7 +140,11 @@ describe("a segment", () => {
       for (let at = 512; at < bytes.length; at++) bytes[at] = random() * 256;
       try {
         const segment = IpSegment.open(bytes, "geo");
-        for (const address of ADDRESSES) segment.lookup(address);
+        for (const address of ADDRESSES) {
+          segment.lookup(address);
+          segment.evidence(address);
+          segment.networkBits(address);
+        }
       } catch (error) {
         expect(error).toBeInstanceOf(SegmentError);
       }

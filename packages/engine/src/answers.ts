@@ -1,7 +1,8 @@
-// answers.ts: the answer records of a segment: bytes that go out as they stand.
+// answers.ts: the records of a segment: answers, bytes that go out as they stand, and evidence.
 //
-// A record is a uint32 length, the answer's bytes, and zeros up to the next multiple of 8.
+// A record is a uint32 length, its bytes, and zeros up to the next multiple of 8.
 // A value in a range table is the record's offset divided by 8: one read from value to answer.
+// A record with a note has a uint32 more, at the next multiple of 4 after its bytes.
 
 import { SegmentError } from "./segment.ts";
 
@@ -11,11 +12,19 @@ export const RECORD_ALIGN = 8;
 export class Answers {
   private readonly bytes: Uint8Array;
   private readonly words: Uint32Array;
+  private readonly section: string;
+  private readonly noteBytes: 0 | 4;
 
-  constructor(bytes: Uint8Array) {
+  /**
+   * @param section its name, for errors
+   * @throws SegmentError
+   */
+  constructor(bytes: Uint8Array, section = "answers", hasNotes = false) {
+    this.section = section;
+    this.noteBytes = hasNotes ? 4 : 0;
     if (bytes.length % RECORD_ALIGN !== 0 || bytes.length < RECORD_ALIGN) {
       throw new SegmentError(
-        "section answers",
+        `section ${section}`,
         `has ${bytes.length} bytes, want a multiple of ${RECORD_ALIGN}`,
       );
     }
@@ -32,20 +41,35 @@ export class Answers {
     return end <= this.bytes.length ? this.bytes.subarray(start, end) : undefined;
   }
 
+  /** The note of the record that `value` names; 0 when it is out of bounds. Only for records that have notes. */
+  noteOf(value: number): number {
+    const length = this.words[value * 2] ?? 0;
+    return this.words[value * 2 + 1 + Math.ceil(length / 4)] ?? 0;
+  }
+
+  /** The values of all records, in order; ends with the section, whatever the bytes. */
+  *values(): Generator<number> {
+    for (let at = 0; at < this.bytes.length; at = this.endOf(at)) yield at / RECORD_ALIGN;
+  }
+
   /**
    * Walks all records; the result tells whether a value names the start of one.
    * @throws SegmentError when a record runs past the end
    */
   verify(): (value: number) => boolean {
     const starts = new Uint8Array(this.bytes.length / RECORD_ALIGN);
-    let at = 0;
-    while (at < this.bytes.length) {
-      const end = at + 4 + this.words[at / 4]!;
-      if (end > this.bytes.length)
-        throw new SegmentError(`answers, byte ${at}`, "record runs past the end of the section");
-      starts[at / RECORD_ALIGN] = 1;
-      at = Math.ceil(end / RECORD_ALIGN) * RECORD_ALIGN;
+    for (const value of this.values()) {
+      const at = value * RECORD_ALIGN;
+      if (this.endOf(at) > this.bytes.length)
+        throw new SegmentError(`${this.section}, byte ${at}`, "record runs past the end of the section");
+      starts[value] = 1;
     }
     return (value) => starts[value] === 1;
+  }
+
+  /** Where the record after the one at `at` begins. */
+  private endOf(at: number): number {
+    const words = 1 + Math.ceil(this.words[at / 4]! / 4) + this.noteBytes / 4;
+    return at + Math.ceil(words / 2) * RECORD_ALIGN;
   }
 }

@@ -1,13 +1,14 @@
 // ip-segment.ts: segments that answer for an IP address: geo and reputation.
 //
 // in   the bytes of a segment, then one address at a time
-// out  the answer as JSON bytes, written at compile time
+// out  the answer as JSON bytes, written at compile time; the evidence for it, apart
 // err  open and verify: SegmentError; a look-up never throws
 
 import { Answers } from "./answers.ts";
+import { EvidenceRecords } from "./evidence.ts";
 import type { IpAddress } from "./ip.ts";
-import { RangeTable } from "./ranges.ts";
-import { openSegment, type SegmentFile, verifyChecksum } from "./segment.ts";
+import { RANGE_SECTIONS, RangeTable } from "./ranges.ts";
+import { openSegment, SegmentError, type SegmentFile, verifyChecksum } from "./segment.ts";
 
 export type IpSegmentKind = "geo" | "reputation";
 
@@ -16,12 +17,17 @@ export class IpSegment {
   private readonly file: SegmentFile;
   private readonly table: RangeTable;
   private readonly answers: Answers;
+  private readonly records: EvidenceRecords;
+  /** Absent in `geo`, where each answer's note names its evidence. */
+  private readonly evidenceTable: RangeTable | undefined;
 
   private constructor(kind: IpSegmentKind, file: SegmentFile) {
     this.kind = kind;
     this.file = file;
     this.table = new RangeTable(file);
-    this.answers = new Answers(file.u8("answers"));
+    this.answers = new Answers(file.u8("answers"), "answers", kind === "geo");
+    this.records = new EvidenceRecords(file);
+    this.evidenceTable = kind === "geo" ? undefined : new RangeTable(file, RANGE_SECTIONS.evidence);
   }
 
   /**
@@ -37,9 +43,26 @@ export class IpSegment {
    * Call `unwrapIpv4` and `specialUse` first. The bytes are a view of the segment: never write to them.
    */
   lookup(address: IpAddress): Uint8Array | undefined {
-    const value =
-      address.family === 4 ? this.table.find4(address.words[0]!) : this.table.find6(address.words);
-    return this.answers.at(value);
+    return this.answers.at(this.table.find(address));
+  }
+
+  /** The feeds that evidence names, by number. */
+  get evidenceFeeds(): readonly string[] {
+    return this.records.feeds;
+  }
+
+  /**
+   * The evidence for the answer about a public address: a record whose spans are prefix bits; undefined for none.
+   * A view of the segment: never write to it.
+   */
+  evidence(address: IpAddress): Uint8Array | undefined {
+    const value = (this.evidenceTable ?? this.table).find(address);
+    return this.records.at(this.evidenceTable === undefined ? this.answers.noteOf(value) : value);
+  }
+
+  /** The prefix length of the largest network around an address that has the same answer for the same reasons. */
+  networkBits(address: IpAddress): number {
+    return this.table.networkBits(address);
   }
 
   /**
@@ -48,6 +71,17 @@ export class IpSegment {
    */
   verify(): void {
     verifyChecksum(this.file);
-    this.table.verify(this.answers.verify());
+    const isAnswer = this.answers.verify();
+    this.table.verify(isAnswer);
+    const isEvidence = this.records.verify();
+    if (this.evidenceTable !== undefined) {
+      this.evidenceTable.verify(isEvidence);
+      return;
+    }
+    for (const value of this.answers.values()) {
+      const note = this.answers.noteOf(value);
+      if (!isEvidence(note))
+        throw new SegmentError(`answers, record ${value}`, `its note names no evidence: ${note}`);
+    }
   }
 }

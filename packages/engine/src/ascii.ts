@@ -1,0 +1,11 @@
+// ascii.ts: text of one byte a character <-> its bytes. The engine has no TextEncoder: it is no part of the language.
+
+export function ascii(text: string): Uint8Array {
+  return Uint8Array.from(text, (c) => c.charCodeAt(0));
+}
+
+export function asciiText(bytes: Uint8Array): string {
+  let text = "";
+  for (let i = 0; i < bytes.length; i++) text += String.fromCharCode(bytes[i]!);
+  return text;
+}
