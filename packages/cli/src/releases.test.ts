@@ -20,6 +20,7 @@ import {
   previousRelease,
   readRelease,
   releaseNames,
+  requireRelease,
   switchTo,
   verifySegments,
 } from "./releases.ts";
@@ -107,10 +108,24 @@ describe("releases of a data folder", () => {
 
   test("without any, the hint says how to make one", () => {
     const empty = mkdtempSync(join(temp, "empty-"));
-    for (const open of [openCurrent, openServable, previousRelease]) {
+    for (const open of [openCurrent, openServable, previousRelease, requireRelease]) {
       expect(errorOf(() => open(empty)).hint).toContain("inkling data update");
     }
     expect(findUsable(empty)).toEqual({ release: undefined, problem: undefined });
+  });
+
+  const damaged: [name: string, over: Record<string, object | string>, current: string][] = [
+    ["whose manifest is damaged", { [names[2]!]: "{" }, names[2]!],
+    ["that `current` names wrongly", {}, "../../etc/passwd"],
+    ["that is gone", {}, "20260609T000000000Z-000000000009"],
+  ];
+  test.each(damaged)("a server starts beside a release %s, on an older one", (_, over, current) => {
+    const dataDir = dataFolder(over);
+    writeFileSync(join(dataDir, "current"), `${current}\n`);
+    expect(findUsable(dataDir).release).toBeUndefined();
+    requireRelease(dataDir);
+    for (const name of names) writeFileSync(join(dataDir, "releases", `${name}.json`), "{");
+    expect(errorOf(() => requireRelease(dataDir)).message).toMatch(/^release /);
   });
 
   test("a name in `current` that leads out of the folder is refused", () => {

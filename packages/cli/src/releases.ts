@@ -183,6 +183,25 @@ export function dropBrokenSegments(dataDir: string): void {
   }
 }
 
+/**
+ * Makes sure that there is something to serve: the release in use, or an older one that the server falls back to,
+ * telling in its log which and why.
+ * @throws CliError when there is neither
+ */
+export function requireRelease(dataDir: string): void {
+  if (findUsable(dataDir).release !== undefined) return;
+  const opens = (name: string) => {
+    try {
+      openRelease(dataDir, name);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ReleaseError)) throw error;
+      return false;
+    }
+  };
+  if (!releaseNames(dataDir).some(opens)) openServable(dataDir);
+}
+
 /** As {@link findUsable}. @throws CliError when there is no release, or it cannot be used */
 export function openServable(dataDir: string): LoadedRelease {
   const { release, problem } = findUsable(dataDir);

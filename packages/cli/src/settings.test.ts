@@ -255,6 +255,9 @@ test("secrets are masked", () => {
   expect(shown("apiKey", settings)).toBe("ink_live_***");
   expect(shown("databaseUrl", settings)).toBe("postgres://u:***@h:5432/d");
   expect(maskUrl("postgres://u:p%40:x@h/d")).toBe("postgres://u:***@h/d");
+  expect(maskUrl("postgres://u:p@ss@h/d")).toBe("postgres://u:***@h/d");
+  expect(maskUrl("postgres://u:p/w@h/d")).toBe("postgres://u:***@h/d");
+  expect(maskUrl("https://mirror.example/a@b")).toBe("https://mirror.example/a@b");
   expect(maskUrl("sqlite:///a:b@c")).toBe("sqlite:///a:b@c");
 });
 

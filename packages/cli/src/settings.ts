@@ -316,7 +316,7 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
 
 function shownValue(name: SettingName, value: unknown): string {
   if (settingRow(name).secret && name !== "databaseUrl") return "";
-  const shown = name === "databaseUrl" ? maskUrl(String(value)) : value;
+  const shown = name === "databaseUrl" || name === "mirror" ? maskUrl(String(value)) : value;
   return `: it is ${(JSON.stringify(shown) ?? "nothing").slice(0, 200)}`;
 }
 
@@ -410,9 +410,9 @@ function didYouMean(name: string, known: readonly string[]): string {
   return near === undefined ? "" : `; did you mean ${near}?`;
 }
 
-/** A database URL without its password. */
+/** A URL without its password, and be it as long as to the last "@": better too much is hidden than too little. */
 export function maskUrl(url: string): string {
-  return url.replace(/^([a-z]+:\/\/[^:/@?#]*):[^@]*@/, "$1:***@");
+  return url.replace(/^([a-z]+:\/\/[^:/@?#]*):.*@/is, "$1:***@");
 }
 
 /** A setting's value as it may be shown to people and written to logs. */
@@ -420,7 +420,7 @@ export function shown(name: SettingName, settings: Settings): unknown {
   const value = settings[name];
   if (value === undefined) return null;
   if (name === "apiKey") return `${String(value).slice(0, "ink_live_".length)}***`;
-  if (name === "databaseUrl") return maskUrl(String(value));
+  if (name === "databaseUrl" || name === "mirror") return maskUrl(String(value));
   if (settingRow(name).secret) return "***";
   return value;
 }

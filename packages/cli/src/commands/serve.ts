@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { ensureWritable } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { keepSettingsFresh } from "../keep-fresh.ts";
-import { openCurrent, openServable } from "../releases.ts";
+import { requireRelease } from "../releases.ts";
 import { probeListeners, runServer, serverOptions } from "../run-server.ts";
 import type { SettingName } from "../settings.ts";
 
@@ -43,10 +43,9 @@ Examples:
     )
     .action(async (flags) => {
       const { settings } = settingsFor(context, flags, SERVER_SETTINGS);
-      openCurrent(settings.dataDir);
+      requireRelease(settings.dataDir);
       ensureWritable(settings.dataDir);
       probeListeners(settings);
-      openServable(settings.dataDir);
       const server = await runServer(serverOptions(settings, "serve", context.version));
       const { signal } = context.stopper;
       const fresh = keepSettingsFresh(
