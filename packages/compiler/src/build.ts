@@ -14,6 +14,7 @@ import {
   type Answer,
   DATA_FOLDER,
   EmailSegment,
+  type FeedsReport,
   IpSegment,
   type Release,
   type SegmentKind,
@@ -23,14 +24,18 @@ import type { DomainClaims, NetworkClaims } from "./claims.ts";
 import {
   hasSegment,
   lockDataFolder,
+  makeCurrent,
   prepareDataFolder,
   publish,
   readCurrent,
+  readNewest,
   writeSegmentFile,
+  writeWhole,
 } from "./data-folder.ts";
 import { emailSections } from "./email-table.ts";
 import type { BuildEvent, BuildRequest } from "./events.ts";
-import type { Sets } from "./feed.ts";
+import type { Feed, Sets } from "./feed.ts";
+import { chosenFeeds, readFeedChoice } from "./feed-choice.ts";
 import { FEEDS } from "./feeds.ts";
 import { completePlace } from "./geo/complete-place.ts";
 import { encodePlace } from "./geo/encode-place.ts";
@@ -43,19 +48,29 @@ import { GUARD_FILES, guardClaims, parseGuards } from "./policy/guards.ts";
 import { judgeNetworks } from "./policy/reputation.ts";
 import { reputationSections } from "./reputation-table.ts";
 import { type SectionData, segmentChunks } from "./segment-writer.ts";
+import type { FetchTimes } from "./sources/fetch.ts";
 
 export interface BuildEffects {
   readonly now: () => Date;
   readonly emit: (event: BuildEvent) => void;
+  /** From 0 to 1, as Math.random: spreads requests. */
+  readonly chance: () => number;
+  /** For tests: another feed table, other limits of time. */
+  readonly feeds?: readonly Feed[];
+  readonly times?: FetchTimes;
 }
 
 export interface Build {
   readonly name: string;
   readonly release: Release;
-  /** false when the current release has the same content already. */
+  /** false when the newest release has the same content already. */
   readonly published: boolean;
+  /** The release that stays in use because it is pinned, whatever was built. */
+  readonly pinned?: string;
   /** Feeds of which a copy was refused, whether or not an older one is in use. */
   readonly refused: readonly string[];
+  /** When the next feed is to be asked for; absent when none ever is. */
+  readonly nextDue?: string;
 }
 
 /** Which feeds a segment is made of: those that decide it, and those that only add to or correct it. */
@@ -66,6 +81,9 @@ const PARTS: Readonly<
   reputation: { deciding: ["is_abuser", "is_proxy", "is_tor_exit"], other: ["relay"] },
   email: { deciding: ["disposable"], other: ["free", "relay"] },
 };
+
+/** A publisher that answers by drips does not keep the others waiting. */
+const AT_A_TIME = 4;
 
 export async function build(request: BuildRequest, effects: BuildEffects): Promise<Build> {
   prepareDataFolder(request.dataDir);
@@ -79,8 +97,8 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
 
 async function buildLocked(request: BuildRequest, effects: BuildEffects): Promise<Build> {
   const code = codeDigest();
-  const current = readCurrent(request.dataDir);
-  const before = current?.manifest;
+  const newest = readNewest(request.dataDir);
+  const before = newest?.manifest;
   const trusted = before?.code === code ? before : undefined;
   const feeds = await loadFeeds(request, trusted, effects);
   const makers: Record<SegmentKind, () => readonly SectionData[]> = {
@@ -102,27 +120,60 @@ async function buildLocked(request: BuildRequest, effects: BuildEffects): Promis
       writeSegment(request.dataDir, kind, makers[kind], parts, inputs, effects);
   }
   const manifest = describe(segments, feeds, code, effects.now());
-  const refused = feeds.filter((loaded) => loaded.refused).map(({ feed }) => feed.id);
-  if (current !== undefined && current.manifest.id === manifest.id) {
-    return { name: current.name, release: current.manifest, published: false, refused };
-  }
-  return { name: publish(request.dataDir, manifest), release: manifest, published: true, refused };
+  const same = newest?.manifest.id === manifest.id ? newest : undefined;
+  const name = same?.name ?? publish(request.dataDir, manifest);
+  const isMoved = same !== undefined && makeCurrent(request.dataDir, name); // it was pinned elsewhere, or broken
+  writeFeedsReport(request.dataDir, name, feeds, effects.now());
+  const pinned = readCurrent(request.dataDir)?.name;
+  return {
+    name,
+    release: same?.manifest ?? manifest,
+    published: same === undefined || isMoved,
+    ...(pinned !== undefined && pinned !== name && { pinned }),
+    refused: feeds.filter((loaded) => loaded.refused).map(({ feed }) => feed.id),
+    ...nextDue(feeds),
+  };
+}
+
+function writeFeedsReport(dataDir: string, release: string, feeds: readonly LoadedFeed[], now: Date): void {
+  const report: FeedsReport = {
+    format: 1,
+    at: now.toISOString(),
+    release,
+    feeds: feeds.map((loaded) => loaded.report),
+  };
+  writeWhole(join(dataDir, DATA_FOLDER.feedsReport), [`${JSON.stringify(report, null, 2)}\n`]);
+}
+
+function nextDue(feeds: readonly LoadedFeed[]): Pick<Build, "nextDue"> {
+  const times = feeds.flatMap(({ dueAt }) => (dueAt === undefined ? [] : [dueAt.getTime()]));
+  return times.length === 0 ? {} : { nextDue: new Date(Math.min(...times)).toISOString() };
 }
 
 async function loadFeeds(
   request: BuildRequest,
   trusted: Release | undefined,
-  { now, emit }: BuildEffects,
+  { now, emit, chance, feeds = FEEDS, times }: BuildEffects,
 ): Promise<LoadedFeed[]> {
-  const feeds: LoadedFeed[] = [];
-  for (const [index, feed] of FEEDS.entries()) {
-    emit({ type: "progress", step: "reading feeds", done: index, total: FEEDS.length });
-    const loaded = await loadFeed(feed, { ...request, now: now() }, trusted);
-    emit({ type: "feed", feed: loaded.report });
-    feeds.push(loaded);
-  }
-  emit({ type: "progress", step: "reading feeds", done: FEEDS.length, total: FEEDS.length });
-  return feeds;
+  const chosen = chosenFeeds(feeds, readFeedChoice(request.dataDir));
+  const loaded: LoadedFeed[] = [];
+  const waiting = [...chosen.entries()];
+  let done = 0;
+  const tell = () => emit({ type: "progress", step: "reading feeds", done, total: chosen.length });
+  const work = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [index, feed] = next;
+      const accept = request.accept.includes(feed.id);
+      const options = { ...request, accept, now: now(), chance, ...(times && { times }) };
+      loaded[index] = await loadFeed(feed, options, trusted);
+      emit({ type: "feed", feed: loaded[index].report });
+      done++;
+      tell();
+    }
+  };
+  tell();
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+  return loaded;
 }
 
 function isLoaded({ report }: LoadedFeed): boolean {
@@ -224,7 +275,8 @@ function describe(
   const reports = feeds.map((loaded) => loaded.report);
   const content = [
     ...Object.entries(segments).map(([kind, segment]) => `${kind}=${segment?.sha256}`),
-    ...reports.map(({ id, state, source, sha256 }) => `${id}=${state},${source},${sha256}`),
+    // Not where a copy came from: a publisher who cannot be reached for an hour makes no new release.
+    ...reports.map(({ id, state, sha256 }) => `${id}=${state},${sha256}`),
   ];
   return {
     format: 1,

@@ -150,24 +150,60 @@ function readManifest(dataDir: string, name: string): Release {
   return release.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8")));
 }
 
-/** Makes `manifest` the current release, and sweeps away what no kept release needs. */
+/** The newest release that can be read: the current one, unless an older one is pinned. */
+export function readNewest(dataDir: string): { name: string; manifest: Release } | undefined {
+  for (const name of releaseNames(dataDir).reverse()) {
+    try {
+      return { name, manifest: readManifest(dataDir, name) };
+    } catch {
+      // As above: what cannot be read is no base to build upon.
+    }
+  }
+  return undefined;
+}
+
+/** The release that the operator pinned, if any. */
+export function findPinned(dataDir: string): string | undefined {
+  const path = join(dataDir, DATA_FOLDER.pinned);
+  return existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
+}
+
+/** Makes `manifest` a release, and the current one unless another is pinned. */
 export function publish(dataDir: string, manifest: Release): string {
   const name = releaseName(manifest);
   writeWhole(join(dataDir, DATA_FOLDER.releaseFile(name)), [`${JSON.stringify(manifest, null, 2)}\n`]);
-  writeWhole(join(dataDir, DATA_FOLDER.current), [`${name}\n`]);
+  makeCurrent(dataDir, name);
   sweep(dataDir, name);
   return name;
 }
 
-/** Removes releases beyond the kept ones, segments that none of those names, and what killed builds left. */
-export function sweep(dataDir: string, current: string): void {
+/**
+ * Points `current` at a release, unless another is pinned and in use.
+ * @returns did it point elsewhere before?
+ */
+export function makeCurrent(dataDir: string, name: string): boolean {
+  const current = readCurrent(dataDir)?.name;
+  if (current === name || (current !== undefined && current === findPinned(dataDir))) return false;
+  writeWhole(join(dataDir, DATA_FOLDER.current), [`${name}\n`]);
+  return true;
+}
+
+/** Oldest first: a name begins with its time. */
+function releaseNames(dataDir: string): string[] {
   const folder = join(dataDir, DATA_FOLDER.releases);
-  const names = readdirSync(folder)
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
     .filter((file) => file.endsWith(".json") && !file.startsWith(TEMPORARY))
     .map((file) => file.slice(0, -".json".length))
-    .sort(); // a name begins with its time
-  const newest = names.filter((name) => name !== current).slice(-(KEPT_RELEASES - 1));
-  const kept = new Set([...newest, current]);
+    .sort();
+}
+
+/** Removes releases beyond the kept ones (the newest, the one in use, the pinned one), segments that none of those names, and what killed builds left. */
+export function sweep(dataDir: string, published: string): void {
+  const names = releaseNames(dataDir);
+  const newest = names.filter((name) => name !== published).slice(-(KEPT_RELEASES - 1));
+  const inUse = [readCurrent(dataDir)?.name, findPinned(dataDir)].filter((name) => name !== undefined);
+  const kept = new Set([...newest, published, ...inUse.filter((name) => names.includes(name))]);
   const needed = new Set<string>();
   for (const name of names) {
     if (!kept.has(name)) rmSync(join(dataDir, DATA_FOLDER.releaseFile(name)), { force: true });

@@ -44,6 +44,8 @@ export const buildEvent = z.discriminatedUnion("type", [
     release,
     /** Feeds of which a copy was refused, whether or not an older one is in use. */
     refused: z.array(z.string()).readonly(),
+    /** The release that stays in use because the operator pinned it, whatever was built. */
+    pinned: z.string().optional(),
     /** When the next feed is to be asked for; absent when none ever is. */
     nextDue: z.iso.datetime().optional(),
     seconds: z.number(),

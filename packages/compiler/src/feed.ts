@@ -16,6 +16,10 @@ export type Format =
   | "domain-json" // a JSON array of domains
   | "fakefilter-text" // domains under "## provider" headings
   | "fakefilter-json" // data_version2.json: domain -> providers and hosts
+  | "abuseipdb-json"
+  | "ip-range-csv" // IP2Location's: first and last address as whole numbers
+  | "dshield-block" // first and last address, separated by tabs
+  | "proxy-lines" // address:port a line
   | "exit-networks" // ours: data/tor-exit-networks.csv
   | "relay-domains" // ours: data/relay-domains.csv and other files of domain,service,source
   | "nro-delegated" // pipe-separated delegations
@@ -44,6 +48,10 @@ export const EXTENSIONS: Readonly<Record<Format, string>> = {
   "domain-json": "json",
   "fakefilter-text": "txt",
   "fakefilter-json": "json",
+  "abuseipdb-json": "json",
+  "ip-range-csv": "csv",
+  "dshield-block": "txt",
+  "proxy-lines": "txt",
   "exit-networks": "csv",
   "relay-domains": "csv",
   "nro-delegated": "txt",
@@ -63,6 +71,8 @@ export type Credentials = Readonly<Record<string, string>>;
 
 export interface PublisherRequest {
   readonly url: string;
+  /** Where the SHA-256 of the file stands, as it is sent: the first word of that text. Asked with the same headers. */
+  readonly checksumUrl?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -129,6 +139,10 @@ export interface Feed {
   readonly seed?: Seed;
   /** Corrections of ours to other feeds of its kind: alone it is no data to answer from. */
   readonly supplement?: true;
+  /** It may come in a tar or zip archive, which holds one file whose name ends so (archive.ts). */
+  readonly member?: string;
+  /** The licence asks that a copy older than `age.dropHours` is destroyed, not only no longer used. */
+  readonly destroyOld?: true;
   /** A file of ours in this package, relative to its root. */
   readonly own?: string;
 }

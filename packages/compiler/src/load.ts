@@ -1,40 +1,34 @@
 // load.ts: one feed -> the newest copy of it that can be believed, read, and a report on how that went.
 //
 // in   copies in order of preference (source.ts): mirror or publisher, last good one, seed, our own file
-// out  what the first believable copy says, and a FeedReport that names what was refused and why
+// out  what the first copy says that passes the gates (gates.ts), and a FeedReport that names what was refused and why;
+//      the feed's state (sources/state.ts) remembers the copy, or the failure
 // err  none for a bad copy: it is refused by name and reason, and the next one is tried
 
 import type { FeedReport, Release } from "@inkling/engine";
-import type { DomainClaims, NetworkClaims } from "./claims.ts";
 import { type Feed, FeedError } from "./feed.ts";
-import { requireEntries } from "./feeds.ts";
-import type { PlaceSource, RegisteredCountries } from "./geo-table.ts";
-import { registeredFromList } from "./geo-table.ts";
+import { HeldBack, requireLikeness, requireNewer, requirePast } from "./gates.ts";
 import { MmdbError } from "./mmdb.ts";
+import { isDomainFormat, isNetworkFormat } from "./parse/index.ts";
+import { type Age, ageOf } from "./policy/age.ts";
+import { type Content, type Read, type Readable, readContent, readCopy } from "./read-copy.ts";
 import {
-  isDomainFormat,
-  isNetworkFormat,
-  parseDomains,
-  parseNetworks,
-  parseNroDelegated,
-} from "./parse/index.ts";
-import { CountrySource, GeoSource } from "./place-source.ts";
-import { candidates, type FeedCopy, isCopy, keepLastGood, type SourceOptions } from "./source.ts";
+  candidates,
+  type FeedCopy,
+  isCopy,
+  isRemote,
+  lackingCredentials,
+  type SourceOptions,
+} from "./source.ts";
+import { keepLastGood, keepPending, readLastGood } from "./sources/last-good.ts";
+import { type Attempts, dueAt, failed, findHold, spent, succeeded, untried } from "./sources/schedule.ts";
+import { type FeedState, stateOrNone, writeState } from "./sources/state.ts";
 
-/** What a copy holds, by what it is for. */
-export interface Content {
-  readonly networks?: NetworkClaims;
-  readonly domains?: DomainClaims;
-  readonly places?: PlaceSource;
-  readonly registered?: RegisteredCountries;
-}
-
-interface Read {
-  readonly content: Content;
-  readonly entries: number;
-  readonly publishedAt?: Date | undefined;
-  /** Shown instead of the feed table's attribution where the copy carries its own. */
-  readonly attribution?: string | undefined;
+export interface LoadOptions extends SourceOptions {
+  /** Is only asked for what is due by its schedule? */
+  readonly onlyDue: boolean;
+  /** From 0 to 1, as Math.random. */
+  readonly chance: () => number;
 }
 
 export interface LoadedFeed {
@@ -42,137 +36,262 @@ export interface LoadedFeed {
   readonly report: FeedReport;
   /** Was any copy refused, whether or not an older one is in use? */
   readonly refused: boolean;
+  /** When it is to be asked for next; undefined when never. */
+  readonly dueAt: Date | undefined;
   /** Reads the copy in use: empty when there is none. */
   readonly content: () => Content;
 }
 
+type InUse = Pick<LoadedFeed, "report" | "content">;
+
 /**
- * @param trusted the release before, when this same program made it: a large copy that it was made from is read
- *   only when somebody asks for its content
+ * @param trusted the release before, when this same program made it: a copy that it was made from is read only when
+ *   somebody asks for its content
  */
 export async function loadFeed(
   feed: Feed,
-  options: SourceOptions,
+  options: LoadOptions,
   trusted: Release | undefined,
 ): Promise<LoadedFeed> {
-  const refusals: string[] = [];
-  let refused = false;
-  for await (const copy of candidates(feed, options)) {
+  const round = new Round(feed, options);
+  let inUse: InUse | undefined;
+  for await (const copy of candidates(feed, { ...options, ask: round.asks })) {
     if (!isCopy(copy)) {
-      refusals.push(`${copy.source}: ${copy.error}`);
-      refused ||= copy.absent !== true;
+      round.refuse(copy.source, copy.error, copy);
       continue;
     }
     try {
-      const { report, content } = readCopy(feed, copy, trusted);
-      const isNew = copy.source === "mirror" || copy.source === "fetched";
-      if (isNew) await keepLastGood(feed, copy, options.dataDir);
-      return { feed, refused, report: withError(report, refusals), content };
+      inUse = round.use(copy, readCopy(feed, copy, trusted));
+      break;
     } catch (error) {
       if (!(error instanceof FeedError) && !(error instanceof MmdbError)) throw error;
-      refusals.push(`${copy.source}: ${error.message}`);
-      refused = true;
+      round.refuse(copy.source, error.message, {});
+      if (isNew(copy)) round.forgetOrHold(copy, error);
     }
   }
-  const report: FeedReport = {
-    id: feed.id,
-    sets: feed.sets,
-    source: "none",
-    state: refused ? "refused" : "missing",
-    entries: 0,
-    licence: feed.licence,
-  };
-  return { feed, refused, report: withError(report, refusals), content: () => ({}) };
+  return round.end(inUse);
 }
 
-function withError(report: FeedReport, refusals: readonly string[]): FeedReport {
-  return refusals.length > 0 ? { ...report, error: refusals.join("; ") } : report;
-}
+const isNew = ({ source }: Pick<FeedCopy, "source">) => source === "mirror" || source === "fetched";
 
-function readCopy(
-  feed: Feed,
-  copy: FeedCopy,
-  trusted: Release | undefined,
-): Pick<LoadedFeed, "report" | "content"> {
-  const before = trusted?.feeds.find((report) => report.id === feed.id && report.sha256 === copy.sha256);
-  const isLarge = copy.format === "mmdb" || copy.format === "nro-delegated";
-  let read: Read | undefined;
-  const readOnce = () => (read ??= readChecked(feed, copy));
-  const { entries, publishedAt, attribution } =
-    isLarge && before
-      ? { entries: before.entries, publishedAt: dateOf(before.published_at), attribution: before.attribution }
-      : readOnce();
-  const published = publishedAt ?? copy.publishedAt;
-  const report: FeedReport = {
-    id: feed.id,
-    sets: feed.sets,
-    source: copy.source,
-    state: "loaded",
-    entries,
-    sha256: copy.sha256,
-    bytes: copy.bytes,
-    ...(copy.fetchedAt && { fetched_at: copy.fetchedAt.toISOString() }),
-    ...(published && { published_at: published.toISOString() }),
-    licence: copy.licence,
-    ...((attribution ?? feed.attribution) && { attribution: attribution ?? feed.attribution }),
-  };
-  return { report, content: () => readOnce().content };
-}
+/** One feed in one build: what is known of it before, what went wrong on the way, what is remembered after. */
+class Round {
+  /** May its source be asked? */
+  readonly asks: boolean;
+  private readonly feed: Feed;
+  private readonly options: LoadOptions;
+  private readonly before: FeedState;
+  private attempts: Attempts;
+  /** What is said of copies that are not in use. */
+  private readonly problems: string[] = [];
+  /** Those of them that this round met at the feed's source, not in its own past. */
+  private readonly failures: string[] = [];
+  private retryAfter: string | undefined;
+  private refused = false;
+  private ended = false;
 
-function dateOf(text: string | undefined): Date | undefined {
-  return text === undefined ? undefined : new Date(text);
-}
+  constructor(feed: Feed, options: LoadOptions) {
+    const { dataDir, now, chance, onlyDue, accept } = options;
+    this.feed = feed;
+    this.options = options;
+    this.before = stateOrNone(feed, dataDir);
+    this.attempts = this.before.attempts ?? untried(chance);
+    const remote = isRemote(feed, options);
+    const hold = remote ? findHold(feed, this.attempts, now, onlyDue) : undefined;
+    this.asks = hold === undefined;
+    const isAccepted = accept === true && this.before.pending !== undefined;
+    if (isAccepted || !remote) return;
+    if (hold?.why === "held") this.problems.push(hold.reason);
+    if (hold !== undefined && this.attempts.error !== undefined) this.problems.push(this.attempts.error);
+    if (hold === undefined && feed.budgetPerDay !== undefined) {
+      this.attempts = spent(feed, this.attempts, now);
+      writeState(feed, dataDir, { ...this.before, attempts: this.attempts });
+    }
+  }
 
-function readChecked(feed: Feed, copy: FeedCopy): Read {
-  const read = readContent(feed, copy);
-  requireEntries(feed, read.entries);
-  return read;
-}
+  refuse(
+    source: FeedCopy["source"],
+    error: string,
+    { absent, retryAfter }: { absent?: true; retryAfter?: string },
+  ): void {
+    const problem = `${source}: ${error}`;
+    this.problems.push(problem);
+    if (isNew({ source })) this.failures.push(problem);
+    this.refused ||= absent !== true;
+    this.retryAfter ??= retryAfter;
+  }
 
-function readContent(feed: Feed, copy: FeedCopy): Read {
-  const { format } = copy;
-  if (isNetworkFormat(format)) {
-    const { networks, publishedAt, copyright } = parseNetworks(format, onlyFile(copy));
-    const { label, lineage = [] } = feed;
-    if (label === undefined) throw new Error(`${feed.id}: its row in the feed table says no label`);
-    const claims = {
-      feed: feed.id,
-      subject: feed.sets as NetworkClaims["subject"],
-      label,
-      networks,
-      lineage,
+  /** A new copy did not pass: it waits for the operator, or is not asked about again. */
+  forgetOrHold(copy: FeedCopy, error: Error): void {
+    const { feed, options, before } = this;
+    if (error instanceof HeldBack) {
+      this.remember(this.failed());
+      keepPending(feed, copy, error.message, options.dataDir, this.attempts);
+    } else if (copy.keptFrom !== undefined && before.copy !== undefined) {
+      // Confirmed by its publisher, and this program does not believe it any more: the next answer must be a file.
+      const { etag: _, lastModified: __, ...rest } = before.copy;
+      this.remember(this.failed());
+      writeState(feed, options.dataDir, { ...before, copy: rest, attempts: this.attempts });
+    }
+  }
+
+  /** @throws FeedError when a gate refuses it */
+  use(copy: FeedCopy, read: Readable): InUse {
+    const { feed, options } = this;
+    const { now, dataDir } = options;
+    const published = read.publishedAt ?? copy.publishedAt;
+    if (isNew(copy)) {
+      requirePast(published, now);
+      if (copy.accepted !== true && options.accept !== true) this.compare(copy, published, read);
+      this.remember(succeeded(feed, this.attempts, now));
+      keepLastGood(
+        feed,
+        { ...copy, ...(published && { publishedAt: published }) },
+        dataDir,
+        this.attempts,
+        read.entries,
+      );
+    }
+    const age = ageOfCopy(feed, copy, published, now);
+    const dates = {
+      ...(copy.fetchedAt && { fetched_at: copy.fetchedAt.toISOString() }),
+      ...(published && { published_at: published.toISOString() }),
     };
-    return { content: { networks: claims }, entries: networks.length, publishedAt, attribution: copyright };
+    const about = {
+      id: feed.id,
+      sets: feed.sets,
+      source: this.sourceOf(copy),
+      licence: copy.licence,
+      ...dates,
+    };
+    if (age === "dropped") {
+      if (feed.destroyOld === true) forgetCopy(feed, dataDir);
+      const days = Math.round(feed.age.dropHours / 24);
+      this.problems.push(`${copy.source}: is more than ${days} days old: its claims are dropped`);
+      return { report: { ...about, state: "expired", entries: 0 }, content: () => ({}) };
+    }
+    const { attribution = feed.attribution, skipped } = read;
+    const report: FeedReport = {
+      ...about,
+      state: "loaded",
+      entries: read.entries,
+      sha256: copy.sha256,
+      bytes: copy.bytes,
+      ...(attribution && { attribution }),
+      ...(skipped && { skipped }),
+      ...(age === "stale" && { stale: true }),
+    };
+    return { report, content: () => read.content() };
   }
-  if (isDomainFormat(format)) {
-    const { domains, publishedAt } = parseDomains(format, onlyFile(copy));
-    const { lineage = [] } = feed;
-    const claims = { feed: feed.id, subject: feed.sets as DomainClaims["subject"], domains, lineage };
-    return { content: { domains: claims }, entries: domains.size, publishedAt };
+
+  /** Holds a new copy against the last good one, as far as that is still believed itself. */
+  private compare(copy: FeedCopy, published: Date | undefined, read: Readable): void {
+    const { feed, options, before } = this;
+    const last = findLastGood(feed, options.dataDir);
+    if (last === undefined || last.sha256 === copy.sha256) return;
+    if (ageOfCopy(feed, last, last.publishedAt, options.now) === "dropped") return;
+    requireNewer(published, last.publishedAt, options.now);
+    if (last.format !== copy.format) return;
+    const isList = isNetworkFormat(copy.format) || isDomainFormat(copy.format);
+    const lastEntries = before.copy?.entries;
+    if (isList) {
+      const lastRead = findReadable(feed, last);
+      if (lastRead !== undefined)
+        requireLikeness(
+          feed,
+          { entries: read.entries, ...read.content() },
+          { entries: lastRead.entries, ...lastRead.content },
+        );
+    } else if (lastEntries !== undefined) requireLikeness(feed, read, { entries: lastEntries });
   }
-  if (format === "nro-delegated") {
-    const rows = parseNroDelegated(onlyFile(copy));
-    return { content: { registered: registeredFromList(rows) }, entries: rows.length };
+
+  /** A kept copy whose time has not come again is as good as fetched now. */
+  private sourceOf(copy: FeedCopy): FeedCopy["source"] {
+    const isCurrent = copy.source === "last-good" && !this.asks && this.problems.length === 0;
+    return isCurrent ? copy.keptFrom! : copy.source;
   }
-  const files = copy.files.map((file) => file.bytes);
-  if (feed.sets === "registered_country") {
-    const registered = CountrySource.open(files);
-    return { content: { registered }, ...whatItIs(registered) };
+
+  private failed(): Attempts {
+    const { feed, options, retryAfter } = this;
+    const failure = { error: this.failures.join("; "), retryAfter };
+    return failed(feed, this.attempts, options.now, failure, options.chance);
   }
-  const places = GeoSource.open(files);
-  return { content: { places }, ...whatItIs(places) };
+
+  private remember(attempts: Attempts): void {
+    this.attempts = attempts;
+    this.ended = true;
+  }
+
+  end(inUse: InUse | undefined): LoadedFeed {
+    const { feed, options } = this;
+    if (!this.ended && this.failures.length > 0 && lackingCredentials(feed, options).length === 0) {
+      this.remember(this.failed());
+      writeState(feed, options.dataDir, { ...this.before, attempts: this.attempts });
+    }
+    const none: FeedReport = {
+      id: feed.id,
+      sets: feed.sets,
+      source: "none",
+      state: this.refused ? "refused" : "missing",
+      entries: 0,
+      licence: feed.licence,
+    };
+    const { report, content } = inUse ?? { report: none, content: () => ({}) };
+    const due = this.dueAt();
+    const { at, failures } = this.attempts;
+    const { pending } = stateOrNone(feed, options.dataDir);
+    return {
+      feed,
+      refused: this.refused,
+      dueAt: due,
+      report: {
+        ...report,
+        ...(this.problems.length > 0 && { error: this.problems.join("; ") }),
+        ...(at && { checked_at: at }),
+        ...(due && { next_check_at: due.toISOString() }),
+        ...(failures > 0 && { failures }),
+        ...(pending && { pending: { sha256: pending.sha256, why: pending.why } }),
+      },
+      content,
+    };
+  }
+
+  private dueAt(): Date | undefined {
+    const { feed, options } = this;
+    const hasSource = options.mirror !== undefined || isRemote(feed, options);
+    if (!hasSource || this.attempts.nextAt === undefined || lackingCredentials(feed, options).length > 0)
+      return undefined;
+    return dueAt(feed, this.attempts, options.now);
+  }
 }
 
-function whatItIs({
-  networks,
-  publishedAt,
-}: GeoSource | CountrySource): Pick<Read, "entries" | "publishedAt"> {
-  return { entries: networks[4] + networks[6], publishedAt };
+/** A copy that stands in the operator's mirror, or stood there, is one that he vouches for. */
+function ageOfCopy(feed: Feed, copy: FeedCopy, publishedAt: Date | undefined, now: Date): Age {
+  const vouched = (copy.keptFrom ?? copy.source) === "mirror";
+  return ageOf(feed, { confirmedAt: copy.fetchedAt, publishedAt, vouched }, now);
 }
 
-function onlyFile(copy: FeedCopy): Uint8Array {
-  const [file, ...others] = copy.files;
-  if (file === undefined || others.length > 0)
-    throw new FeedError(`has ${copy.files.length} files, want one`);
-  return file.bytes;
+/** What licences ask for that forbid old copies; bodies go with the state that names them. */
+function forgetCopy(feed: Feed, dataDir: string): void {
+  const { attempts } = stateOrNone(feed, dataDir);
+  writeState(feed, dataDir, { ...(attempts && { attempts }) });
+}
+
+/** A last good copy that a newer program would refuse is nothing to compare with. */
+function findReadable(feed: Feed, copy: FeedCopy): Read | undefined {
+  try {
+    return readContent(feed, copy);
+  } catch (error) {
+    if (error instanceof FeedError) return undefined;
+    throw error;
+  }
+}
+
+function findLastGood(feed: Feed, dataDir: string): FeedCopy | undefined {
+  try {
+    return readLastGood(feed, dataDir);
+  } catch (error) {
+    if (error instanceof FeedError) return undefined; // it is reported where it would have been used
+    throw error;
+  }
 }

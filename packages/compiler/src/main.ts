@@ -51,7 +51,7 @@ function hintFor(error: unknown): string {
 try {
   const request = buildRequest.parse(JSON.parse(await Bun.stdin.text()));
   const started = performance.now();
-  const result = await build(request, { now: () => new Date(), emit });
+  const result = await build(request, { now: () => new Date(), emit, chance: Math.random });
   const seconds = (performance.now() - started) / 1000;
   emit({ type: "done", ...result, seconds, peakBytes: peakBytes() });
   process.exitCode = result.refused.length > 0 ? EXIT.refused : EXIT.done;

@@ -19,14 +19,8 @@ import { gzipSync } from "node:zlib";
 import type { Feed } from "./feed.ts";
 import { FEEDS } from "./feeds.ts";
 import { parseNetworks } from "./parse/index.ts";
-import {
-  type Candidate,
-  candidates,
-  type FeedCopy,
-  isCopy,
-  keepLastGood,
-  type SourceOptions,
-} from "./source.ts";
+import { type Candidate, candidates, type FeedCopy, isCopy, type SourceOptions } from "./source.ts";
+import { keepLastGood } from "./sources/last-good.ts";
 import { ETAG, LIST, type Publisher, startPublisher } from "./sources/publisher.testing.ts";
 
 const NOW = new Date("2026-08-22T12:00:00.000Z");
@@ -363,19 +357,16 @@ describe("last good copy", () => {
   });
   const broken: readonly [name: string, state: string, message: RegExp][] = [
     ["not JSON", "{", /state\.json is damaged: it is not JSON$/],
-    ["another form", "{}", /state\.json is damaged: /],
+    ["another form", '{"copy":{}}', /state\.json is damaged: /],
     [
       "a name that leads out of the folder",
-      JSON.stringify({ file: "../../x", format: "ip-lines", sha256: "", source: "fetched" }),
+      JSON.stringify({ copy: { file: "../../x", format: "ip-lines", sha256: "", source: "fetched" } }),
       /state\.json is damaged: /,
     ],
     [
       "a body that is gone",
       JSON.stringify({
-        file: "body-0123456789abcdef.txt",
-        format: "ip-lines",
-        sha256: "",
-        source: "fetched",
+        copy: { file: "body-0123456789abcdef.txt", format: "ip-lines", sha256: "", source: "fetched" },
       }),
       /body-0123456789abcdef\.txt is missing, which state\.json names$/,
     ],

@@ -2,6 +2,7 @@
 //
 // in   a row of the feed table, the data folder, the mirror (if any), whether publishers may be asked
 // out  candidates, lazily, in order of preference:
+//      0. the copy that waited for the operator, when he accepts it: nobody is asked then
 //      1. the mirror when one is set, else the publisher when allowed
 //      2. the last good copy
 //      3. the seed in an npm package
@@ -14,28 +15,23 @@ import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import manifest from "../package.json" with { type: "json" };
-import { EXTENSIONS, type Feed, FeedError, type Seed } from "./feed.ts";
+import { type Credentials, EXTENSIONS, type Feed, FeedError, type Seed } from "./feed.ts";
 import {
   type Candidate,
   type CopyFile,
   type FeedCopy,
+  isCopy,
   loadStable,
   measure,
   type NoCopy,
   type Source,
 } from "./sources/copy.ts";
-import { download, FETCH_TIMES, type FetchTimes } from "./sources/fetch.ts";
-import { feedFolder, readLastGood } from "./sources/last-good.ts";
+import { AnswerError, download, FETCH_TIMES, type FetchTimes } from "./sources/fetch.ts";
+import { readLastGood, readPending } from "./sources/last-good.ts";
 import { isMirrorUrl, readFromFolder } from "./sources/mirror.ts";
+import { feedFolder } from "./sources/state.ts";
 
-export {
-  type Candidate,
-  type CopyFile,
-  type FeedCopy,
-  isCopy,
-  type NoCopy,
-  type Source,
-} from "./sources/copy.ts";
+export { type Candidate, type FeedCopy, isCopy } from "./sources/copy.ts";
 export { keepLastGood } from "./sources/last-good.ts";
 
 export interface SourceOptions {
@@ -45,6 +41,11 @@ export interface SourceOptions {
   /** May publishers be asked, when there is no mirror? */
   readonly fetch: boolean;
   readonly now: Date;
+  /** Is it this feed's time (schedule.ts)? Folders are read whether or not. */
+  readonly ask?: boolean;
+  /** Is the copy taken that waits for the operator? */
+  readonly accept?: boolean;
+  readonly credentials?: Credentials;
   readonly userAgent?: string;
   readonly times?: FetchTimes;
   /** Folder of an installed npm package; throws when it is not installed. */
@@ -57,7 +58,9 @@ const DOWNLOAD = ".tmp-download";
 
 /** Copies of `feed` in order of preference; see the head of this file. Stop iterating once one is good. */
 export async function* candidates(feed: Feed, options: SourceOptions): AsyncGenerator<Candidate> {
-  if (options.mirror !== undefined) yield* fromMirror(feed, options.mirror, options);
+  const waited = options.accept && (await attempt("last-good", () => readPending(feed, options.dataDir)));
+  if (waited) yield isCopy(waited) ? { ...waited, accepted: true } : waited;
+  else if (options.mirror !== undefined) yield* fromMirror(feed, options.mirror, options);
   else if (options.fetch) yield* fromPublisher(feed, options);
   const last = await attempt("last-good", () => readLastGood(feed, options.dataDir));
   if (last !== undefined) yield last;
@@ -66,8 +69,15 @@ export async function* candidates(feed: Feed, options: SourceOptions): AsyncGene
   if (own !== undefined) yield await attempt("own", () => readOwn(feed, own));
 }
 
+/** Does asking for a newer copy of this feed mean asking over the network? */
+export function isRemote(feed: Feed, { mirror, fetch, now }: SourceOptions): boolean {
+  if (mirror !== undefined) return isMirrorUrl(mirror);
+  return fetch && feed.urls(now).length > 0;
+}
+
 async function* fromMirror(feed: Feed, mirror: string, options: SourceOptions): AsyncGenerator<Candidate> {
   if (isMirrorUrl(mirror)) {
+    if (options.ask === false) return;
     const base = mirror.replace(/\/+$/, "");
     const url = `${base}/${feed.id}.${EXTENSIONS[feed.format]}`;
     for await (const candidate of fetchFrom(feed, url, "mirror", options)) {
@@ -76,13 +86,21 @@ async function* fromMirror(feed: Feed, mirror: string, options: SourceOptions): 
     }
     return;
   }
-  const copy = await attempt("mirror", () => readFromFolder(feed, mirror));
+  const copy = await attempt("mirror", () =>
+    readFromFolder(feed, mirror, (path) => findKnown(feed, options.dataDir, path)),
+  );
   if (copy !== undefined) yield copy;
   else if (feed.own === undefined)
     yield { source: "mirror", error: `the mirror ${mirror} has no file ${feed.id}.*`, absent: true };
 }
 
 async function* fromPublisher(feed: Feed, options: SourceOptions): AsyncGenerator<Candidate> {
+  if (options.ask === false) return;
+  const lacking = lackingCredentials(feed, options);
+  if (lacking.length > 0) {
+    yield { source: "fetched", error: `needs ${lacking.map(settingOf).join(" and ")}`, absent: true };
+    return;
+  }
   const urls = feed.urls(options.now);
   for (const [index, url] of urls.entries()) {
     for await (const candidate of fetchFrom(feed, url, "fetched", options)) {
@@ -93,7 +111,19 @@ async function* fromPublisher(feed: Feed, options: SourceOptions): AsyncGenerato
   }
 }
 
-/** The file at one URL; "not modified" gives the last good copy, confirmed now. */
+/** What a publisher asks its readers for, and the operator did not give. */
+export function lackingCredentials(
+  feed: Feed,
+  { mirror, credentials = {} }: SourceOptions,
+): readonly string[] {
+  if (mirror !== undefined) return [];
+  return (feed.optIn?.credentials ?? []).filter((name) => !credentials[name]);
+}
+
+/** maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID, where an operator sets it. */
+const settingOf = (name: string) => `INKLING_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
+
+/** The file at one URL; "not modified" gives the kept copy, confirmed now. */
 async function* fetchFrom(
   feed: Feed,
   url: string,
@@ -104,13 +134,12 @@ async function* fetchFrom(
   mkdirSync(folder, { recursive: true });
   for (const name of readdirSync(folder))
     if (name.startsWith(DOWNLOAD)) rmSync(join(folder, name), { force: true });
-  // A damaged last good copy is no base for "not modified"; candidates() reports it when its turn comes.
-  const last = await readLastGood(feed, options.dataDir).catch(() => undefined);
-  const known = last?.origin?.url === url ? last : undefined;
+  const known = findKnown(feed, options.dataDir, url);
+  const asked = (source === "fetched" && feed.request?.(url, options.credentials ?? {})) || { url };
   const into = join(folder, `${DOWNLOAD}-${process.pid}`);
   try {
     const validators = await download({
-      url,
+      ...asked,
       into,
       maxBytes: feed.maxBytes,
       userAgent: options.userAgent ?? USER_AGENT,
@@ -135,10 +164,27 @@ async function* fetchFrom(
     };
   } catch (error) {
     if (!(error instanceof FeedError)) throw error;
-    yield { source, error: `${url} ${error.message}` };
+    const { retryAfter } = error instanceof AnswerError ? error : {};
+    yield { source, error: `${url} ${error.message}`, ...(retryAfter && { retryAfter }) };
   } finally {
     rmSync(into, { force: true }); // a mapped copy outlives its name
   }
+}
+
+/**
+ * The kept copy of what is at `url`: the one that waits for the operator, else the last good one.
+ * A damaged one is no base for "not modified"; candidates() reports it when its turn comes.
+ */
+function findKnown(feed: Feed, dataDir: string, url: string): FeedCopy | undefined {
+  for (const read of [readPending, readLastGood]) {
+    try {
+      const copy = read(feed, dataDir);
+      if (copy?.origin?.url === url) return copy;
+    } catch (error) {
+      if (!(error instanceof FeedError)) throw error;
+    }
+  }
+  return undefined;
 }
 
 const isNotFound = (candidate: Candidate): boolean =>

@@ -21,7 +21,8 @@ export const feedReport = z.object({
   sets: z.string(),
   /** Where this copy came from; "none" when there was no copy at all. */
   source: z.enum(["mirror", "fetched", "last-good", "seed", "own", "none"]),
-  state: z.enum(["loaded", "missing", "refused"]),
+  /** expired: there is a copy, too old to be believed, and none newer. */
+  state: z.enum(["loaded", "missing", "refused", "expired"]),
   /** Networks, domains or records taken from it. */
   entries: z.number().int().nonnegative(),
   sha256: sha256.optional(),
@@ -33,6 +34,17 @@ export const feedReport = z.object({
   attribution: z.string().optional(),
   /** Why the newest copy was refused or is missing; an older one may be in use all the same. */
   error: z.string().optional(),
+  /** Older than the feed should be; used all the same. */
+  stale: z.boolean().optional(),
+  /** When its source was last asked, and when it is to be asked next. */
+  checked_at: time.optional(),
+  next_check_at: time.optional(),
+  /** Attempts in a row that gave no copy that passed. */
+  failures: z.number().int().nonnegative().optional(),
+  /** A copy that waits for the operator, because it differs too much from the last good one. */
+  pending: z.object({ sha256, why: z.string() }).optional(),
+  /** Entries of the copy in use that say nothing: unreadable, or of what can never be flagged. */
+  skipped: z.object({ entries: z.number().int().positive(), first: z.string() }).optional(),
 });
 export type FeedReport = z.infer<typeof feedReport>;
 
@@ -64,6 +76,32 @@ export const release = z.object({
 });
 export type Release = z.infer<typeof release>;
 
+/**
+ * How feeds stand after the last build, whether or not it made a release: releases never change, and "the publisher
+ * was asked a minute ago and has nothing new" is news all the same.
+ */
+export const feedsReport = z.object({
+  format: z.literal(1),
+  at: time,
+  /** The newest release. */
+  release: z.string(),
+  feeds: z.array(feedReport),
+});
+export type FeedsReport = z.infer<typeof feedsReport>;
+
+/** Feeds of a release as they stand now: what it was made of, and what is known of each since. */
+export function feedsNow(manifest: Release, report: FeedsReport | undefined): readonly FeedReport[] {
+  if (report === undefined || report.at < manifest.created_at) return manifest.feeds;
+  const latest = new Map(report.feeds.map((feed) => [feed.id, feed]));
+  return manifest.feeds.map((feed) => {
+    const now = latest.get(feed.id);
+    if (now === undefined) return feed;
+    if (now.state === feed.state && now.sha256 === feed.sha256) return now;
+    const { error, stale, checked_at, next_check_at, failures, pending } = now;
+    return { ...feed, error, stale, checked_at, next_check_at, failures, pending };
+  });
+}
+
 /** `releases/<name>.json` and the content of `current`. */
 export function releaseName(manifest: Release): string {
   return `${manifest.created_at.replace(/[-:.]/g, "")}-${manifest.id}`;
@@ -75,6 +113,9 @@ export const DATA_FOLDER = {
   segments: "segments",
   releases: "releases",
   current: "current",
+  /** Names the release that stays in use, whatever is built, as long as the file is there. */
+  pinned: "pinned",
+  feedsReport: "feeds/report.json",
   database: "inkling.db",
   segmentFile: (sha: string) => `segments/${sha}.seg`,
   releaseFile: (name: string) => `releases/${name}.json`,

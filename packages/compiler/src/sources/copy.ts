@@ -14,6 +14,10 @@ export interface CopyFile {
 
 export interface FeedCopy {
   readonly source: Source;
+  /** Of a kept copy: where it came from in the first place. */
+  readonly keptFrom?: "mirror" | "fetched";
+  /** The operator accepted it, however much it differs from the last good copy. */
+  readonly accepted?: true;
   /** One, or several when a seed is split by family. */
   readonly files: readonly CopyFile[];
   readonly format: Format;
@@ -35,6 +39,8 @@ export interface NoCopy {
   readonly error: string;
   /** There simply is none at that place: worth a word, but nothing is wrong with the feed. */
   readonly absent?: true;
+  /** The publisher's Retry-After, as it was sent. */
+  readonly retryAfter?: string;
 }
 
 export type Candidate = FeedCopy | NoCopy;

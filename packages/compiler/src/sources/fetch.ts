@@ -2,8 +2,9 @@
 //
 // in   a URL of the feed table or of the operator's mirror; validators of the copy that is at hand
 // out  the unpacked body in `into`, or "not modified"
-// err  FeedError: the status, the time or size limit, a redirect that is not followed, a body cut short
-// note retries, Retry-After and budgets belong to the caller: this asks once
+// err  FeedError: the status, the time or size limit, a redirect that is not followed, a body cut short;
+//      what node:fs throws when `into` cannot be written: that is no fault of the publisher's
+// note when to ask, and when again, is schedule.ts's: this asks once
 
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
@@ -29,8 +30,24 @@ export interface Validators {
   readonly lastModified?: string | undefined;
 }
 
+/** The publisher answered, and not with a file. */
+export class AnswerError extends FeedError {
+  readonly status: number;
+  /** As it was sent. */
+  readonly retryAfter: string | undefined;
+  constructor(response: Response) {
+    super(`answered ${response.status} ${response.statusText}`.trimEnd());
+    this.status = response.status;
+    this.retryAfter = response.headers.get("retry-after") ?? undefined;
+  }
+}
+
 export interface Download {
   readonly url: string;
+  /** Where the SHA-256 of the file stands, as it is sent: the first word of that text. */
+  readonly checksumUrl?: string | undefined;
+  /** What the publisher knows its readers by; sent to this URL's origin alone, wherever it redirects to. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly into: string;
   readonly maxBytes: number;
   readonly userAgent: string;
@@ -56,15 +73,17 @@ export async function download(request: Download): Promise<Validators | undefine
     if (response.status === 304 && hasValidators(request)) return undefined;
     if (response.status !== 200) {
       await response.body?.cancel();
-      throw new FeedError(`answered ${response.status} ${response.statusText}`.trimEnd());
+      throw new AnswerError(response);
     }
-    await save(response, request, abort.signal);
+    const sha256 = await save(response, request, abort.signal);
+    if (request.checksumUrl !== undefined && sha256 !== (await askChecksum(request, abort.signal)))
+      throw new FeedError("does not have the checksum that its publisher states");
     return {
       etag: response.headers.get("etag") ?? undefined,
       lastModified: response.headers.get("last-modified") ?? undefined,
     };
   } catch (error) {
-    if (error instanceof FeedError) throw error;
+    if (error instanceof FeedError || isOurs(error)) throw error;
     if (abort.signal.reason instanceof FeedError) throw abort.signal.reason;
     throw new FeedError(networkProblem(error));
   } finally {
@@ -82,7 +101,7 @@ async function follow(request: Download, signal: AbortSignal): Promise<Response>
     if (!scheme.has(url.protocol)) throw new FeedError(`is at ${url.origin}, which is not HTTPS`);
     if (url.protocol === "https:") scheme.delete("http:");
     const response = await fetch(url.href, {
-      headers: requestHeaders(request),
+      headers: requestHeaders(request, url),
       redirect: "manual",
       decompress: false, // unpack.ts does, within limits
       signal,
@@ -96,8 +115,9 @@ async function follow(request: Download, signal: AbortSignal): Promise<Response>
   }
 }
 
-function requestHeaders({ userAgent, validators }: Download): Headers {
-  const headers = new Headers({ "user-agent": userAgent, "accept-encoding": "gzip" });
+function requestHeaders({ url, userAgent, validators, ...request }: Download, to: URL): Headers {
+  const own = to.origin === new URL(url).origin ? request.headers : undefined;
+  const headers = new Headers({ ...own, "user-agent": userAgent, "accept-encoding": "gzip" });
   if (validators?.etag) headers.set("if-none-match", validators.etag);
   if (validators?.lastModified) headers.set("if-modified-since", validators.lastModified);
   return headers;
@@ -106,11 +126,49 @@ function requestHeaders({ userAgent, validators }: Download): Headers {
 const hasValidators = ({ validators }: Download) => Boolean(validators?.etag || validators?.lastModified);
 
 /** A body shorter than announced, or with a chunk cut off, is an error of fetch itself. */
-async function save(response: Response, request: Download, signal: AbortSignal): Promise<void> {
+async function save(response: Response, request: Download, signal: AbortSignal): Promise<string> {
   if (response.body === null) throw new FeedError("is empty");
-  const chunks = Readable.from(unpacked(response.body, request.maxBytes), { objectMode: false });
+  const hash = new Bun.CryptoHasher("sha256");
+  const sent = hashed(response.body, hash);
+  const chunks = Readable.from(unpacked(sent, request.maxBytes), { objectMode: false });
   await pipeline(chunks, createWriteStream(request.into), { signal });
+  return hash.digest("hex");
 }
+
+async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: Bun.CryptoHasher) {
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
+  }
+}
+
+const MAX_CHECKSUM_BYTES = 4_096;
+
+async function askChecksum(request: Download, signal: AbortSignal): Promise<string> {
+  const response = await follow({ ...request, url: request.checksumUrl!, validators: undefined }, signal);
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new FeedError(`has no checksum: its publisher answered ${response.status}`);
+  }
+  const text: Buffer[] = [];
+  if (response.body === null) throw new FeedError("has no checksum: its publisher sent nothing");
+  for await (const chunk of unpacked(response.body, MAX_CHECKSUM_BYTES)) text.push(Buffer.from(chunk));
+  return Buffer.concat(text).toString().trim().split(/\s/, 1)[0]!.toLowerCase();
+}
+
+/** Errors of our own disk. */
+const DISK_ERRORS = new Set([
+  "ENOSPC",
+  "EDQUOT",
+  "EROFS",
+  "EACCES",
+  "EPERM",
+  "EIO",
+  "EMFILE",
+  "ENFILE",
+  "EISDIR",
+]);
+const isOurs = (error: unknown): boolean => DISK_ERRORS.has((error as { code?: string }).code ?? "");
 
 /** Tests run a publisher here; no publisher of the feed table does. */
 function isLoopback(url: URL): boolean {

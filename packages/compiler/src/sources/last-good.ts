@@ -1,93 +1,92 @@
-// last-good.ts: the newest copy of each feed that was fetched and passed: <dataDir>/feeds/<id>/.
+// last-good.ts: the newest copy of each feed that was fetched and passed, and the one that waits for the operator.
 //
-// A body has its checksum in its name; state.json says which one counts. Both are replaced by rename,
-// the body first, so that a killed process leaves either the old copy or the new one.
+// in   a feed, the data folder; a copy to keep
+// out  FeedCopy, with its bytes checked
+// err  FeedError when a kept copy is damaged; what node:fs throws when the folder cannot be written
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER } from "@inkling/engine";
-import { z } from "zod";
 import { writeWhole } from "../data-folder.ts";
-import { EXTENSIONS, type Feed, FeedError, type Format } from "../feed.ts";
+import { EXTENSIONS, type Feed, FeedError } from "../feed.ts";
 import { type FeedCopy, loadStable, measure } from "./copy.ts";
-
-const STATE = "state.json";
-const BODY = /^body-[0-9a-f]{16}\.[a-z]+$/;
-
-const stateSchema = z.object({
-  file: z.string().regex(BODY),
-  format: z.string().refine((text): text is Format => text in EXTENSIONS),
-  sha256: z.string(),
-  source: z.enum(["mirror", "fetched"]),
-  fetchedAt: z.iso.datetime().optional(),
-  publishedAt: z.iso.datetime().optional(),
-  url: z.string().optional(),
-  etag: z.string().optional(),
-  lastModified: z.string().optional(),
-});
-
-export function feedFolder(feed: Feed, dataDir: string): string {
-  return join(dataDir, DATA_FOLDER.feeds, feed.id);
-}
+import {
+  type FeedState,
+  feedFolder,
+  type KeptCopy,
+  readState,
+  STATE,
+  stateOrNone,
+  writeState,
+} from "./state.ts";
 
 /**
  * The last good copy of a feed, with its bytes checked.
  * @returns undefined when there is none
  * @throws FeedError when there is one and it is damaged
  */
-export async function readLastGood(feed: Feed, dataDir: string): Promise<FeedCopy | undefined> {
-  const folder = feedFolder(feed, dataDir);
-  const statePath = join(folder, STATE);
-  if (!existsSync(statePath)) return undefined;
-  const state = readState(statePath);
-  const path = join(folder, state.file);
+export function readLastGood(feed: Feed, dataDir: string): FeedCopy | undefined {
+  const { copy } = readState(feed, dataDir);
+  return copy && readKept(feed, dataDir, copy, "last-good");
+}
+
+/** The copy that waits to be accepted; else as {@link readLastGood}. */
+export function readPending(feed: Feed, dataDir: string): FeedCopy | undefined {
+  const { pending } = readState(feed, dataDir);
+  return pending && readKept(feed, dataDir, pending, pending.source);
+}
+
+function readKept(feed: Feed, dataDir: string, kept: KeptCopy, source: FeedCopy["source"]): FeedCopy {
+  const path = join(feedFolder(feed, dataDir), kept.file);
   if (!existsSync(path)) throw new FeedError(`${path} is missing, which ${STATE} names`);
   const measured = measure([loadStable(path)]);
-  if (measured.sha256 !== state.sha256) throw new FeedError(`${path} is damaged: its checksum has changed`);
+  if (measured.sha256 !== kept.sha256) throw new FeedError(`${path} is damaged: its checksum has changed`);
   return {
-    source: "last-good",
-    format: state.format,
+    source,
+    keptFrom: kept.source,
+    format: kept.format,
     licence: feed.licence,
     ...measured,
-    ...(state.fetchedAt !== undefined && { fetchedAt: new Date(state.fetchedAt) }),
-    ...(state.publishedAt !== undefined && { publishedAt: new Date(state.publishedAt) }),
-    ...(state.url !== undefined && {
-      origin: { url: state.url, etag: state.etag, lastModified: state.lastModified },
+    ...(kept.fetchedAt !== undefined && { fetchedAt: new Date(kept.fetchedAt) }),
+    ...(kept.publishedAt !== undefined && { publishedAt: new Date(kept.publishedAt) }),
+    ...(kept.url !== undefined && {
+      origin: { url: kept.url, etag: kept.etag, lastModified: kept.lastModified },
     }),
   };
 }
 
-function readState(path: string): z.infer<typeof stateSchema> {
-  let value: unknown;
-  try {
-    value = JSON.parse(readFileSync(path, "utf8"));
-  } catch {
-    throw new FeedError(`${path} is damaged: it is not JSON`);
-  }
-  const result = stateSchema.safeParse(value);
-  if (!result.success) throw new FeedError(`${path} is damaged: ${result.error.issues[0]!.message}`);
-  return result.data;
-}
-
 /**
- * Keeps a copy that passed as the last good one. Does nothing with seeds, our own lists and what is kept already.
+ * Keeps a copy that passed as the last good one; what waited is forgotten.
+ * Does nothing with seeds, our own lists and what is kept already.
  * @throws what node:fs throws when the data folder cannot be written
  */
-export function keepLastGood(feed: Feed, copy: FeedCopy, dataDir: string): void {
+export function keepLastGood(
+  feed: Feed,
+  copy: FeedCopy,
+  dataDir: string,
+  attempts: FeedState["attempts"] = stateOrNone(feed, dataDir).attempts,
+  entries?: number,
+): void {
   if (copy.source !== "mirror" && copy.source !== "fetched") return;
+  const kept = { ...keepBody("body", feed, copy, dataDir), ...(entries !== undefined && { entries }) };
+  writeState(feed, dataDir, { copy: kept, ...(attempts && { attempts }) });
+}
+
+/** Keeps a copy aside that the operator has to accept; the last good one stays. */
+export function keepPending(
+  feed: Feed,
+  copy: FeedCopy,
+  why: string,
+  dataDir: string,
+  attempts: FeedState["attempts"],
+): void {
+  const pending = { ...keepBody("pending", feed, copy, dataDir), why };
+  writeState(feed, dataDir, { ...stateOrNone(feed, dataDir), pending, attempts });
+}
+
+function keepBody(prefix: "body" | "pending", feed: Feed, copy: FeedCopy, dataDir: string): KeptCopy {
   const folder = feedFolder(feed, dataDir);
   mkdirSync(folder, { recursive: true });
-  const file = `body-${copy.sha256.slice(0, 16)}.${EXTENSIONS[copy.format]}`;
-  const state: z.input<typeof stateSchema> = {
-    file,
-    format: copy.format,
-    sha256: copy.sha256,
-    source: copy.source,
-    fetchedAt: copy.fetchedAt?.toISOString(),
-    publishedAt: copy.publishedAt?.toISOString(),
-    ...copy.origin,
-  };
-  const stateText = `${JSON.stringify(state, undefined, 2)}\n`;
+  const file = `${prefix}-${copy.sha256.slice(0, 16)}.${EXTENSIONS[copy.format]}`;
   // Nothing is written that stands there already: 14 mirror files took 310 ms to write again, 4 ms to compare.
   if (!holdsBody(join(folder, file), copy)) {
     writeWhole(
@@ -95,17 +94,18 @@ export function keepLastGood(feed: Feed, copy: FeedCopy, dataDir: string): void 
       copy.files.map(({ bytes }) => bytes),
     );
   }
-  if (!holdsText(join(folder, STATE), stateText)) writeWhole(join(folder, STATE), [stateText]);
-  for (const name of readdirSync(folder)) {
-    if (BODY.test(name) && name !== file) rmSync(join(folder, name), { force: true });
-  }
+  return {
+    file,
+    format: copy.format,
+    sha256: copy.sha256,
+    source: copy.source === "mirror" ? "mirror" : "fetched",
+    fetchedAt: copy.fetchedAt?.toISOString(),
+    publishedAt: copy.publishedAt?.toISOString(),
+    ...copy.origin,
+  };
 }
 
 function holdsBody(path: string, copy: FeedCopy): boolean {
   if (copy.files.length === 1 && copy.files[0]!.path === path) return true; // this very file, confirmed
   return existsSync(path) && measure([loadStable(path)]).sha256 === copy.sha256;
-}
-
-function holdsText(path: string, text: string): boolean {
-  return existsSync(path) && readFileSync(path, "utf8") === text;
 }

@@ -11,13 +11,22 @@ export const isMirrorUrl = (mirror: string): boolean => /^https?:\/\//i.test(mir
 
 /**
  * The copy that a mirror folder has.
+ * @param known the kept copy of a file at a path, if there is one: not read again while the file stands as it did
  * @returns undefined when it has none
  * @throws FeedError when it has several, or one that cannot be read or is too large
  */
-export async function readFromFolder(feed: Feed, folder: string): Promise<FeedCopy | undefined> {
+export async function readFromFolder(
+  feed: Feed,
+  folder: string,
+  known: (path: string) => FeedCopy | undefined = () => undefined,
+): Promise<FeedCopy | undefined> {
   const name = findFile(feed, folder);
   if (name === undefined) return undefined;
   const path = join(folder, name);
+  const { ino, size, mtime, mtimeMs, ctimeMs } = statSync(path);
+  const etag = `${ino}-${size}-${mtimeMs}-${ctimeMs}`;
+  const kept = known(path);
+  if (kept?.origin?.etag === etag) return { ...kept, source: "mirror", fetchedAt: mtime };
   // Read, not mapped: a mirror is written by others, and a mapped file that shrinks kills the process.
   const chunks: Uint8Array[] = [];
   try {
@@ -30,7 +39,8 @@ export async function readFromFolder(feed: Feed, folder: string): Promise<FeedCo
     format: formatOf(feed, name),
     licence: feed.licence,
     ...measure([{ path, bytes: Buffer.concat(chunks) }]),
-    fetchedAt: statSync(path).mtime,
+    fetchedAt: mtime,
+    origin: { url: path, etag },
   };
 }
 
