@@ -11,6 +11,8 @@ import { dataStates } from "./data-state.ts";
 import type { Key } from "./key.ts";
 import { Log } from "./log.ts";
 import type { LoadedRelease } from "./open-release.ts";
+import { emailHash, type Override } from "./override.ts";
+import { Overrides } from "./overrides.ts";
 import { requestIds } from "./request-id.ts";
 
 const NOON = Date.UTC(2026, 5, 1, 12);
@@ -72,6 +74,7 @@ interface Setting {
   readonly rate?: number;
   readonly burst?: number;
   readonly used?: number;
+  readonly overrides?: readonly Override[];
 }
 
 /** An app that knows the token "good", and says "old" is expired and "early" came before the keys. */
@@ -104,6 +107,7 @@ function setUp(setting: Setting = {}) {
       record: (keyId, lookup) => recorded.push(`${keyId} ${lookup}`),
       countToday: () => (setting.used ?? 0) + recorded.length,
     },
+    overrides: { current: new Overrides(setting.overrides ?? []) },
     trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
     counts,
     log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
@@ -586,5 +590,103 @@ describe("any path at all", () => {
       { numRuns: 5_000 },
     );
     for (const status of [200, 400, 404]) expect(statuses.get(status)).toBeGreaterThan(50);
+  });
+});
+
+describe("overrides", () => {
+  const TOR = { ...CLEAN, is_tor_exit: true };
+  const made = (kind: Override["kind"], value: string, over: Partial<Override>): Override => ({
+    id: "ovr_0123456789abcdef",
+    kind,
+    value,
+    effect: { type: "flag", flag: "is_abuser", verdict: false },
+    note: "x",
+    author: "ada",
+    createdAt: 0,
+    expiresAt: undefined,
+    removedAt: undefined,
+    ...over,
+  });
+  const disposable = (verdict: boolean): Partial<Override> => ({
+    effect: { type: "flag", flag: "disposable", verdict },
+  });
+  const tor: Partial<Override> = { effect: { type: "flag", flag: "is_tor_exit", verdict: true } };
+  const hash = emailHash("jane@gmail.com")!;
+  const rows: [name: string, override: Override, path: string, says: object][] = [
+    ["a flag off", made("address", "81.2.69.142", {}), `${REP}81.2.69.142`, CLEAN],
+    [
+      "a flag off, for a mapped address",
+      made("network", "81.2.69.0/24", {}),
+      `${REP}::ffff:81.2.69.142`,
+      CLEAN,
+    ],
+    ["a flag on", made("network", "8.8.0.0/16", tor), `${REP}8.8.8.8`, TOR],
+    ["a flag on, IPv6", made("network", "2606:4700::/32", tor), `${REP}2606:4700::1111`, TOR],
+    ["both", made("address", "81.2.69.142", tor), `${REP}81.2.69.142`, { ...TOR, is_abuser: true }],
+    ["me", made("address", "81.2.69.142", {}), `${REP}me`, CLEAN],
+    ["geolocation stays", made("address", "81.2.69.142", {}), `${GEO}81.2.69.142`, JSON.parse(PLACE)],
+    ["another address", made("address", "81.2.69.143", {}), `${REP}81.2.69.142`, JSON.parse(ABUSER)],
+    ["expired", made("address", "81.2.69.142", { expiresAt: NOON }), `${REP}81.2.69.142`, JSON.parse(ABUSER)],
+    [
+      "a domain that is disposable",
+      made("domain", "gmail.com", disposable(true)),
+      `${MAIL}a@x.gmail.com`,
+      { valid: true, disposable: true, providers: ["gmail.com"] },
+    ],
+    [
+      "a domain that is not",
+      made("domain", "mailinator.com", disposable(false)),
+      `${MAIL}a%20b@Mailinator.com`,
+      { valid: false, ...NOT_DISPOSABLE },
+    ],
+    [
+      "one e-mail address",
+      made("email_hash", hash, disposable(true)),
+      `${MAIL}Jane+shop@Gmail.com`,
+      { valid: true, disposable: true, providers: [] },
+    ],
+    [
+      "another e-mail address",
+      made("email_hash", hash, disposable(true)),
+      `${MAIL}jim@gmail.com`,
+      { valid: true, ...NOT_DISPOSABLE },
+    ],
+    [
+      "what is so already",
+      made("domain", "mailinator.com", disposable(true)),
+      `${MAIL}a@mailinator.com`,
+      { valid: true, disposable: true, providers: ["mailinator.com"] },
+    ],
+  ];
+  test.each(rows)("%s", async (_, override, path, says) => {
+    const response = setUp({ overrides: [override] }).ask(path);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual(says);
+  });
+
+  test("an answer that is changed has another ETag, and its own 304; others keep theirs", async () => {
+    const { ask } = setUp({ overrides: [made("address", "81.2.69.142", {})] });
+    const etag = (path: string) => ask(path).headers.get("etag");
+    const plain = setUp().ask(`${REP}81.2.69.142`).headers.get("etag")!;
+    const changed = etag(`${REP}81.2.69.142`)!;
+    expect(changed).toBe('"0123456789ab-o0"');
+    expect([etag(`${REP}8.8.8.8`), etag(`${GEO}81.2.69.142`)]).toEqual([plain, plain]);
+    const status = (condition: string) =>
+      ask(`${REP}81.2.69.142`, { headers: { "If-None-Match": condition } }).status;
+    expect([status(changed), status(plain)]).toEqual([304, 200]);
+    expect(etag(`${REP}me`)).toBe(`${setUp().ask(`${REP}me`).headers.get("etag")!.slice(0, -1)}-o0"`);
+    expect(ask(`${REP}81.2.69.142`).headers.get("vary")).toBe("Authorization");
+  });
+
+  test("a sandbox key does not see them, and missing data stays missing", async () => {
+    const overrides = [made("network", "0.0.0.0/0", tor)];
+    const sandbox = setUp({ overrides, key: { mode: "test" } });
+    expect(await sandbox.ask(`${REP}192.0.2.1`).json()).toEqual(
+      await setUp({ key: { mode: "test" } })
+        .ask(`${REP}192.0.2.1`)
+        .json(),
+    );
+    const bare = setUp({ overrides, release: undefined });
+    expect(await said(bare.ask(`${REP}8.8.8.8`))).toBe("DATA_NOT_LOADED");
   });
 });

@@ -18,6 +18,8 @@ import type { Keyring } from "./keyring.ts";
 import type { Log } from "./log.ts";
 import { callerEtag, lookUpAddress, lookUpEmail, type Mode, type Outcome, readSubject } from "./lookups.ts";
 import type { LoadedRelease } from "./open-release.ts";
+import { overriddenEtag, overrideEmail, overrideReputation } from "./override-answers.ts";
+import type { Overrides } from "./overrides.ts";
 import { PLAIN, readParameters } from "./parameters.ts";
 import { PROBLEMS, type Problem, problem, problemBody } from "./problems.ts";
 import { rateLeft, ratePolicy, secondsToMidnight } from "./rate-headers.ts";
@@ -44,6 +46,7 @@ export interface AppOptions extends StatusSource {
   readonly keyring: Pick<Keyring, "authenticate" | "state">;
   readonly buckets: Pick<Buckets, "take">;
   readonly usage: UsageCounter;
+  readonly overrides: { readonly current: Overrides };
   readonly trustedProxies: readonly Prefix[];
   readonly counts: Counts;
   readonly log: Log;
@@ -73,18 +76,20 @@ class Exchange {
   readonly id: string;
   readonly now: number;
   readonly release: LoadedRelease | undefined;
+  readonly overrides: Overrides;
   key: Key | undefined;
   rate: Decision | undefined;
   isLookup = false;
   /** What was asked for beyond the plain answer: bits of WANTS. */
   wants: number = PLAIN;
 
-  constructor(request: Request, peers: Peers, id: string, now: number, release: LoadedRelease | undefined) {
+  constructor(request: Request, peers: Peers, id: string, options: AppOptions) {
     this.request = request;
     this.peers = peers;
     this.id = id;
-    this.now = now;
-    this.release = release;
+    this.now = options.now();
+    this.release = options.releases.current;
+    this.overrides = options.overrides.current;
   }
 
   get audience(): Audience {
@@ -104,13 +109,7 @@ export class App {
   handle(request: Request, peers: Peers): Response {
     const { options } = this;
     const started = options.elapsed();
-    const exchange = new Exchange(
-      request,
-      peers,
-      options.newRequestId(),
-      options.now(),
-      options.releases.current,
-    );
+    const exchange = new Exchange(request, peers, options.newRequestId(), options);
     const target = targetOf(request.url);
     const end = pathEnd(target);
     const route = findRoute(end === target.length ? target : target.slice(0, end));
@@ -242,8 +241,18 @@ export class App {
       : lookUpAddress(lookup, subject, release, this.options.mode);
     if (!(outcome instanceof Uint8Array)) return this.lookupProblem(exchange, outcome);
     exchange.isLookup = true;
-    const isCommon = !isSandbox && !subject.isCaller;
-    const etag = isSandbox ? SANDBOX_ETAG : isCommon ? release!.etag : callerEtag(release!, subject.address);
+    const { overrides, now } = exchange;
+    const overridden =
+      lookup === "reputation" && overrides.hasAddresses && !isSandbox
+        ? overrideReputation(outcome, subject.address, overrides, now)
+        : undefined;
+    const isCommon = !isSandbox && !subject.isCaller && overridden === undefined;
+    const plainEtag = isSandbox
+      ? SANDBOX_ETAG
+      : subject.isCaller
+        ? callerEtag(release!, subject.address)
+        : release!.etag;
+    const etag = overridden === undefined ? plainEtag : overriddenEtag(plainEtag, overridden);
     const condition = exchange.request.headers.get("if-none-match");
     if (isCommon && condition === null) return this.common(exchange, lookup, outcome);
     const headers = this.headers(exchange, JSON_TYPE, IP_CACHE);
@@ -254,7 +263,7 @@ export class App {
       delete headers["Content-Type"];
       return new Response(null, { status: 304, headers });
     }
-    return new Response(outcome as Uint8Array<ArrayBuffer>, { headers });
+    return new Response((overridden?.body ?? outcome) as Uint8Array<ArrayBuffer>, { headers });
   }
 
   private email(exchange: Exchange, segment: string): Response {
@@ -266,7 +275,11 @@ export class App {
         : lookUpEmail(text, exchange.release, this.options.mode);
     if (!(outcome instanceof Uint8Array)) return this.lookupProblem(exchange, outcome);
     exchange.isLookup = true;
-    if (exchange.key!.mode === "live") return this.common(exchange, "email", outcome);
+    if (exchange.key!.mode === "live") {
+      const { overrides, now } = exchange;
+      const overridden = overrides.hasEmail ? overrideEmail(outcome, text, overrides, now) : undefined;
+      return this.common(exchange, "email", overridden?.body ?? outcome);
+    }
     const headers = this.headers(exchange, JSON_TYPE, NO_STORE);
     return new Response(outcome as Uint8Array<ArrayBuffer>, { headers });
   }

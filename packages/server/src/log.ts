@@ -113,7 +113,7 @@ function millis(ms: number): string {
   return `${Math.floor(micros / 1000)}.${THOUSANDTHS[micros % 1000]}`;
 }
 
-const TOKEN = /ink_(live|test)_[0-9A-Za-z_]*/g;
+const TOKEN = /ink_(live|test|admin)_[0-9A-Za-z_]*/g;
 const EMAIL = /[^\s"'<>]*@[^\s"'<>]*/g;
 
 /** Takes out what must not be logged: the given texts, and whatever looks like a key or an e-mail address. */

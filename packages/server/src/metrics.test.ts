@@ -35,6 +35,7 @@ function source(current: LoadedRelease | undefined, counts = new Counts()): Metr
       state: { pending: 4, failures: 2, failuresInRow: 0, flushedAt: undefined, lastError: undefined },
     },
     connections: { open: undefined, refused: 6, most: 100 },
+    overrides: { state: { overrides: 8, checkedAt: 3_000 } },
     now: () => Date.UTC(2026, 5, 1, 12),
     startedAt: 1_000,
   };
@@ -69,6 +70,8 @@ describe("metrics", () => {
       'inkling_feed_failed{feed="seed"} 1',
       'inkling_feed_failed{feed="tor"} 0',
       "inkling_keys 3",
+      "inkling_overrides 8",
+      "inkling_overrides_checked_timestamp_seconds 3",
       "inkling_usage_pending 4",
       "inkling_usage_flush_failures_total 2",
       "inkling_connections_refused_total 6",

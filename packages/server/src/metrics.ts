@@ -1,14 +1,15 @@
 // metrics.ts: /metrics in Prometheus' text format, made from plain numbers when somebody asks.
 //
-// in   the counts of the hot path; the state of releases, keys, usage and connections
+// in   the counts of the hot path; the state of releases, keys, overrides, usage and connections
 // out  text
 // src  docs/metrics.md lists the names, which do not change; a test keeps both alike
 
 import { Counter, Gauge, type Metric, Registry } from "prom-client";
 import { type Counts, LATENCY_BOUNDS } from "./counts.ts";
 import type { Scope } from "./key.ts";
+import type { OverrideBookState } from "./override-book.ts";
 import { ROUTES } from "./routes.ts";
-import { feedAge, type StatusSource } from "./status.ts";
+import { feedAge, feedsOf, type StatusSource } from "./status.ts";
 import type { UsageState } from "./usage.ts";
 
 export interface MetricsSource extends StatusSource {
@@ -19,6 +20,7 @@ export interface MetricsSource extends StatusSource {
     readonly refused: number;
     readonly most: number;
   };
+  readonly overrides: { readonly state: Pick<OverrideBookState, "overrides" | "checkedAt"> };
   /** Epoch ms. */
   readonly now: () => number;
   readonly startedAt: number;
@@ -106,7 +108,7 @@ const DEFINITIONS: readonly Definition[] = [
     help: "Seconds since this copy of a feed was published, or fetched where the publisher does not say.",
     labels: ["feed"],
     rows: ({ releases, now }) =>
-      (releases.current?.manifest.feeds ?? []).flatMap((feed): Row[] => {
+      feedsOf({ releases }).flatMap((feed): Row[] => {
         const age = feedAge(feed, now());
         return age === undefined ? [] : [[{ feed: feed.id }, age]];
       }),
@@ -116,25 +118,70 @@ const DEFINITIONS: readonly Definition[] = [
     name: "inkling_feed_entries",
     help: "Networks, domains or records taken from a feed.",
     labels: ["feed"],
-    rows: ({ releases }) =>
-      (releases.current?.manifest.feeds ?? []).map((feed) => [{ feed: feed.id }, feed.entries]),
+    rows: (source) => feedsOf(source).map((feed) => [{ feed: feed.id }, feed.entries]),
   },
   {
     type: "gauge",
     name: "inkling_feed_failed",
     help: "1 when the newest copy of a feed was refused or is missing.",
     labels: ["feed"],
-    rows: ({ releases }) =>
-      (releases.current?.manifest.feeds ?? []).map((feed) => [
-        { feed: feed.id },
-        feed.error === undefined ? 0 : 1,
-      ]),
+    rows: (source) => feedsOf(source).map((feed) => [{ feed: feed.id }, feed.error === undefined ? 0 : 1]),
+  },
+  {
+    type: "gauge",
+    name: "inkling_feed_failures",
+    help: "Attempts in a row, up to now, that gave no copy of a feed that passed.",
+    labels: ["feed"],
+    rows: (source) => feedsOf(source).map((feed) => [{ feed: feed.id }, feed.failures ?? 0]),
+  },
+  {
+    type: "gauge",
+    name: "inkling_feed_stale",
+    help: "1 when a feed is older than it should be, and used all the same.",
+    labels: ["feed"],
+    rows: (source) => feedsOf(source).map((feed) => [{ feed: feed.id }, feed.stale ? 1 : 0]),
+  },
+  {
+    type: "gauge",
+    name: "inkling_feed_expired",
+    help: "1 when a feed is so old that its claims are dropped.",
+    labels: ["feed"],
+    rows: (source) => feedsOf(source).map((feed) => [{ feed: feed.id }, feed.state === "expired" ? 1 : 0]),
+  },
+  {
+    type: "gauge",
+    name: "inkling_feed_pending",
+    help: "1 when a copy of a feed differs so much that it waits for the operator to accept it.",
+    labels: ["feed"],
+    rows: (source) => feedsOf(source).map((feed) => [{ feed: feed.id }, feed.pending ? 1 : 0]),
+  },
+  {
+    type: "gauge",
+    name: "inkling_feed_checked_timestamp_seconds",
+    help: "When the source of a feed was last asked for a newer copy.",
+    labels: ["feed"],
+    rows: (source) =>
+      feedsOf(source).flatMap(({ id, checked_at }): Row[] =>
+        checked_at === undefined ? [] : [[{ feed: id }, Date.parse(checked_at) / 1000]],
+      ),
   },
   {
     type: "gauge",
     name: "inkling_keys",
     help: "Keys in force.",
     rows: ({ keyring }) => one(keyring.state.keys),
+  },
+  {
+    type: "gauge",
+    name: "inkling_overrides",
+    help: "Overrides in force.",
+    rows: ({ overrides }) => one(overrides.state.overrides),
+  },
+  {
+    type: "gauge",
+    name: "inkling_overrides_checked_timestamp_seconds",
+    help: "When overrides were last checked with the database.",
+    rows: ({ overrides }) => one(seconds(overrides.state.checkedAt)),
   },
   {
     type: "gauge",

@@ -89,7 +89,8 @@ export class OverrideInputError extends Error {
   }
 }
 
-const oneLine = (most: number) =>
+/** Text of one line. */
+export const oneLine = (most: number) =>
   z
     .string()
     .trim()

@@ -14,6 +14,7 @@ import { mkdirSync } from "node:fs";
 import http from "node:http";
 import type { Prefix } from "@inkling/engine";
 import type { Registry } from "prom-client";
+import { ADMIN_PATH, AdminApp, MAX_IMPORT_BYTES } from "./admin-app.ts";
 import { adoptKey } from "./adopt-key.ts";
 import { App } from "./app.ts";
 import { Buckets } from "./bucket.ts";
@@ -24,6 +25,7 @@ import { Keyring } from "./keyring.ts";
 import { Log, type LogLevel } from "./log.ts";
 import type { Mode } from "./lookups.ts";
 import type { MetricsSource } from "./metrics.ts";
+import { OverrideBook, type OverrideEvent } from "./override-book.ts";
 import { type ReleaseEvent, Releases, verifyInWorker } from "./releases.ts";
 import { requestIds } from "./request-id.ts";
 import { pathEnd, targetOf } from "./request-target.ts";
@@ -116,7 +118,13 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
   closers.push(() => keyring.stop());
   const usage = new UsageRecorder({ store });
   closers.push(() => usage.stop());
-  await usage.start();
+  const overrides = new OverrideBook({
+    store: store.overrides,
+    dataDir: options.dataDir,
+    onEvent: (event) => logOverrides(log, event),
+  });
+  closers.push(() => overrides.stop());
+  await Promise.all([usage.start(), overrides.start()]);
 
   const counts = new Counts();
   const status = { version: options.version, mode: options.mode, releases, keyring };
@@ -124,6 +132,7 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
     ...status,
     buckets,
     usage,
+    overrides,
     trustedProxies: options.trustedProxies,
     counts,
     log,
@@ -147,17 +156,28 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
       why: "open files limit",
     });
   }
-  const source: MetricsSource = { ...status, counts, usage, connections, now, startedAt: now() };
+  const adminApp = new AdminApp({
+    overrides: store.overrides,
+    adminToken: store.adminToken,
+    book: overrides,
+    feeds: () => releases.current?.manifest.feeds.map(({ id }) => id),
+    log,
+    now,
+    newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
+  });
+  const source: MetricsSource = { ...status, overrides, counts, usage, connections, now, startedAt: now() };
   let registry: Registry | undefined;
-  const admin = listen("admin port", options.adminHost, options.adminPort, async (request) => {
+  const answerAdmin = async (request: Request) => {
     const target = targetOf(request.url);
+    if (target.startsWith(ADMIN_PATH)) return adminApp.handle(request);
     if (target.slice(0, pathEnd(target)) !== "/metrics") {
-      return new Response("404: this listener has /metrics\n", { status: 404 });
+      return new Response("404: this listener has /metrics and /admin/v1/\n", { status: 404 });
     }
     // prom-client takes 25 ms to load: the first scrape waits for it, not the start.
     registry ??= (await import("./metrics.ts")).metricsRegistry(source);
     return new Response(await registry.metrics(), { headers: { "Content-Type": registry.contentType } });
-  });
+  };
+  const admin = listen("admin port", options.adminHost, options.adminPort, answerAdmin, MAX_IMPORT_BYTES);
   closers.push(() => admin.stop(true));
   log.info("listening", {
     host: options.host,
@@ -173,9 +193,10 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
     await releases.stop();
     const { lost } = await usage.stop();
     if (lost > 0) log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
-    await keyring.stop();
-    await store.close();
     await admin.stop(true);
+    await keyring.stop();
+    await overrides.stop();
+    await store.close();
     log.info("stopped");
     log.flush();
   };
@@ -243,7 +264,13 @@ async function startKeyring(
 
 type Handler = (request: Request, server: Bun.Server<undefined>) => Response | Promise<Response>;
 
-function listen(what: string, hostname: string, port: number, fetch: Handler): Bun.Server<undefined> {
+function listen(
+  what: string,
+  hostname: string,
+  port: number,
+  fetch: Handler,
+  mostBody = MAX_BODY_BYTES,
+): Bun.Server<undefined> {
   // Bun's parser reads this once for each listener; its types do not know that it can be set.
   (http as { maxHeaderSize: number }).maxHeaderSize = MAX_HEADER_BYTES;
   try {
@@ -254,7 +281,7 @@ function listen(what: string, hostname: string, port: number, fetch: Handler): B
       development: false,
       reusePort: false, // with `development: false` Bun would share the port with whoever has it
       idleTimeout: SEND_SECONDS,
-      maxRequestBodySize: MAX_BODY_BYTES,
+      maxRequestBodySize: mostBody,
       error: () => new Response(null, { status: 500 }),
     });
   } catch (error) {
@@ -298,4 +325,10 @@ function logRelease(log: Log, event: ReleaseEvent): void {
   const { type, ...fields } = event;
   if (type === "refused") log.error("release-refused", fields);
   else log.info(`release-${type}`, fields);
+}
+
+function logOverrides(log: Log, event: OverrideEvent): void {
+  const { type, ...fields } = event;
+  if (type === "copy-failed") log.error("overrides-copy-failed", fields);
+  else log.info("overrides-loaded", fields);
 }
