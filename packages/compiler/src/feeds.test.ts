@@ -48,14 +48,15 @@ describe("each feed", () => {
     ];
     for (const format of formats) {
       expect(EXTENSIONS[format]).toMatch(/^[a-z]+$/);
-      if (NETWORK_SETS.has(feed.sets)) expect(isNetworkFormat(format)).toBe(true);
+      // Of MMDB files load.ts knows what to make.
+      if (NETWORK_SETS.has(feed.sets)) expect(isNetworkFormat(format) || format === "mmdb").toBe(true);
       else if (feed.sets === "disposable" || feed.sets === "free") expect(isDomainFormat(format)).toBe(true);
       else if (feed.sets === "relay") expect(isDomainFormat(format) || isNetworkFormat(format)).toBe(true);
       else expect(isDomainFormat(format) || isNetworkFormat(format)).toBe(false);
     }
   });
   test.each(rows)("%s has limits that make sense", (_id, feed) => {
-    const ofNetworks = isNetworkFormat(feed.format);
+    const ofNetworks = isNetworkFormat(feed.format) || NETWORK_SETS.has(feed.sets);
     expect(feed.label !== undefined).toBe(ofNetworks);
     expect(feed.widest !== undefined).toBe(ofNetworks);
     expect(feed.age.staleHours).toBeGreaterThanOrEqual(feed.cadenceHours);
@@ -95,6 +96,33 @@ test.each(Object.entries(IN_SEED))("the seed of %s can be read to the last domai
   expect(parsed.skipped).toEqual([]);
   expect(parsed.domains.size).toBe(entries);
   requireEntries(feed, entries);
+});
+
+describe("feeds that are off by default", () => {
+  const asked = FEEDS.filter(({ optIn }) => optIn !== undefined).map((feed) => [feed.id, feed] as const);
+  test("there are some", () => expect(asked.length).toBeGreaterThan(15));
+  test.each(asked)("%s says why, and what it takes", (_id, { optIn, request, budgetPerDay }) => {
+    expect(optIn!.terms.length).toBeGreaterThan(40);
+    const needsKey = optIn!.why === "key";
+    expect(optIn!.credentials !== undefined).toBe(needsKey);
+    expect(request !== undefined).toBe(needsKey);
+    if (needsKey) expect(budgetPerDay).toBeLessThanOrEqual(30);
+  });
+  test.each(asked.filter(([, { request }]) => request))(
+    "%s keeps its credentials out of its URLs",
+    (_id, feed) => {
+      const secrets = Object.fromEntries(feed.optIn!.credentials!.map((name) => [name, `secret-${name}`]));
+      const [url] = feed.urls(inAugust);
+      expect(url).not.toContain("secret");
+      const asked = feed.request!(url!, secrets);
+      const authorization = asked.headers?.authorization?.replace("Basic ", "") ?? "";
+      const sent = `${asked.url} ${Object.values(asked.headers ?? {})} ${atob(authorization)}`;
+      for (const name of feed.optIn!.credentials!) expect(sent).toContain(`secret-${name}`);
+      expect(new URL(asked.url).origin).toBe(new URL(url!).origin);
+      if (asked.checksumUrl !== undefined)
+        expect(new URL(asked.checksumUrl).origin).toBe(new URL(url!).origin);
+    },
+  );
 });
 
 describe("DB-IP's file of the month", () => {

@@ -1,41 +1,15 @@
-// feeds.ts: the feed table: every feed that is on by default.
+// feeds.ts: the feed table: every feed that is on by default, then those of opt-in-feeds.ts.
 //
 // To add a feed: a row here, a sample in fixtures/feeds, a line in docs/feeds.md (feeds.test.ts asks for all three).
 // src  docs/feeds.md says where each fact was read; `entries` are about a third to ten times of what a feed held
 //      in August 2026 (its seed included), so that a nearly empty or a foreign file is refused, not believed
 
-import { type AgeLimits, type Feed, FeedError } from "./feed.ts";
+import { type Feed, FeedError } from "./feed.ts";
 
-const HOUR = 1;
-const DAY = 24;
-const WEEK = 7 * DAY;
-const MIB = 2 ** 20;
+export { AGE } from "./feed-limits.ts";
 
-const NEVER = Number.POSITIVE_INFINITY;
-/** Of a list that is new each time, or is ours. */
-const ANY_CHANGE = Number.POSITIVE_INFINITY;
-
-/** How long a copy is fresh, and how long it speaks; docs/policy.md gives the reasons, policy/age.ts asks. */
-export const AGE = {
-  // An open proxy is gone within days, and its address somebody else's.
-  openProxies: { staleHours: 12, dropHours: 4 * DAY },
-  // After four months a quarter of Tor's exits is gone: after two weeks one in thirty-four.
-  exits: { staleHours: 12, dropHours: 14 * DAY },
-  // Attackers' addresses are dealt out anew, and thousands share one behind carrier-grade NAT.
-  attackers: { staleHours: 3 * DAY, dropHours: 7 * DAY },
-  // Networks of VPN providers and of criminals change hands slowly.
-  networks: { staleHours: 7 * DAY, dropHours: 180 * DAY },
-  // An allow-list takes verdicts away: without it more people would be flagged wrongly, not fewer.
-  allowList: { staleHours: 30 * DAY, dropHours: NEVER },
-  // A domain that was thrown away once hardly ever becomes an ordinary one.
-  domains: { staleHours: 14 * DAY, dropHours: 3 * 365 * DAY },
-  // Places move slowly, and an old place is better than none.
-  places: { staleHours: 60 * DAY, dropHours: NEVER },
-  ours: { staleHours: 2 * 365 * DAY, dropHours: NEVER },
-} as const satisfies Record<string, AgeLimits>;
-
-/** A list of single addresses. */
-const ADDRESSES = { v4: 32, v6: 128 } as const;
+import { ADDRESSES, AGE, ANY_CHANGE, DAY, HOUR, MIB, WEEK } from "./feed-limits.ts";
+import { OPT_IN_FEEDS } from "./opt-in-feeds.ts";
 
 /** A URL that is the same every day. */
 const fixed = (url: string) => () => [url];
@@ -50,7 +24,7 @@ function dbipUrls(now: Date): string[] {
   });
 }
 
-export const FEEDS: readonly Feed[] = [
+const DEFAULT_FEEDS: readonly Feed[] = [
   {
     id: "tor-bulk-exits",
     sets: "is_tor_exit",
@@ -426,6 +400,9 @@ export const FEEDS: readonly Feed[] = [
     supplement: true,
   },
 ];
+
+/** In this order they are read, and the first source of geolocation that knows a network is asked about it. */
+export const FEEDS: readonly Feed[] = [...DEFAULT_FEEDS, ...OPT_IN_FEEDS];
 
 /**
  * Holds a parsed copy against the size that its feed can have.

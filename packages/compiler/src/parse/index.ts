@@ -1,6 +1,8 @@
 // parse/index.ts: the parser of each format. Parsers take bytes and throw FeedError; nothing else is theirs.
 
 import { FeedError, type Format, type ParsedDomains, type ParsedNetworks } from "../feed.ts";
+import { parseAbuseipdb } from "./abuseipdb.ts";
+import { parseDshieldBlock, parseIpRangeCsv } from "./address-ranges.ts";
 import { parseDomainJson } from "./domain-json.ts";
 import { parseDomainLines } from "./domain-lines.ts";
 import { parseFakefilterJson, parseFakefilterText } from "./fakefilter.ts";
@@ -9,6 +11,7 @@ import { parseIpLines } from "./ip-lines.ts";
 import { parseMonosans } from "./monosans.ts";
 import { parseOnionoo } from "./onionoo.ts";
 import { parseExitNetworks, parseRelayDomains } from "./own-lists.ts";
+import { parseProxyLines } from "./proxy-lines.ts";
 import { parseSpamhaus } from "./spamhaus.ts";
 
 export { type Delegation, parseNroDelegated } from "./nro-delegated.ts";
@@ -19,6 +22,10 @@ const NETWORK_PARSERS: { readonly [F in Format]?: (body: Uint8Array) => ParsedNe
   "spamhaus-json-lines": parseSpamhaus,
   "onionoo-json": parseOnionoo,
   "monosans-json": parseMonosans,
+  "abuseipdb-json": parseAbuseipdb,
+  "ip-range-csv": parseIpRangeCsv,
+  "dshield-block": parseDshieldBlock,
+  "proxy-lines": parseProxyLines,
   "exit-networks": parseExitNetworks,
 };
 

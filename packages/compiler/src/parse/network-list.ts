@@ -1,6 +1,6 @@
 // network-list.ts: gathers the networks of one feed: each once, sorted, none absurdly wide.
 
-import { type IpAddress, type Prefix, parsePrefix } from "@inkling/engine";
+import { IpAddress, type Prefix, parsePrefix, SPECIAL_USE, specialUse } from "@inkling/engine";
 import type { Tally } from "./tally.ts";
 
 /**
@@ -25,6 +25,10 @@ export class NetworkList {
       return;
     }
     const shortest = SHORTEST[prefix.address.family];
+    if (prefix.bits < shortest && isSpecialUse(prefix)) {
+      this.tally.pass(line, `special-use: ${text}`);
+      return;
+    }
     if (prefix.bits < shortest) {
       this.tally.pass(line, `too wide: ${text}, at most /${shortest} is taken`);
       return;
@@ -38,6 +42,23 @@ export class NetworkList {
     this.networks.sort(comparePrefixes);
     return this.networks.filter((prefix, i, all) => i === 0 || comparePrefixes(all[i - 1]!, prefix) !== 0);
   }
+}
+
+const WIDEST_SPECIAL = Math.max(
+  ...SPECIAL_USE.filter(({ prefix }) => prefix.bits <= 8).map(({ prefix }) => prefix.bits),
+);
+
+/** Is all of it special-use? FireHOL's level 1 holds 224.0.0.0/3, which is multicast and reserved: harmless. */
+function isSpecialUse({ address, bits }: Prefix): boolean {
+  const row = specialUse(address);
+  if (row === undefined) return false;
+  if (row.prefix.bits <= bits) return true;
+  if (bits >= WIDEST_SPECIAL) return false;
+  const upper = new IpAddress();
+  upper.family = address.family;
+  upper.words.set(address.words);
+  upper.words[0]! |= 1 << (31 - bits);
+  return isSpecialUse({ address, bits: bits + 1 }) && isSpecialUse({ address: upper, bits: bits + 1 });
 }
 
 /** IPv4 before IPv6, then by address, the wider network first. */

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { formatPrefix } from "@inkling/engine";
-import { describeWith, MIRROR } from "../../../../test/shared.ts";
+import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
 import type { Format, ParsedDomains, ParsedNetworks } from "../feed.ts";
 import { FEEDS } from "../feeds.ts";
 import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks, parseNroDelegated } from "./index.ts";
@@ -44,6 +44,17 @@ describe("samples of each network feed", () => {
     ],
     ["spamhaus-drop-v6.json", "spamhaus-json-lines", ["2001:db8:bad::/48"], "2026-08-01T12:00:00.000Z"],
     ["feodo-recommended.txt", "ip-lines", [], "2026-08-01T12:00:00.000Z"],
+    ["abuseipdb.json", "abuseipdb-json", ["192.0.2.7/32", "2001:db8::7/128"], "2026-08-01T12:00:00.000Z"],
+    ["ip2proxy-lite.csv", "ip-range-csv", ["192.0.2.0/31", "198.51.100.0/29", "203.0.113.9/32"]],
+    ["blocklist-de.txt", "ip-lines", ["192.0.2.11/32", "198.51.100.11/32", "2001:db8::11/128"]],
+    ["cins-army.txt", "ip-lines", ["192.0.2.12/32", "198.51.100.12/32"]],
+    ["greensnow.txt", "ip-lines", ["192.0.2.13/32", "198.51.100.13/32"]],
+    ["et-compromised.txt", "ip-lines", ["192.0.2.14/32", "203.0.113.14/32"]],
+    ["firehol-level2.netset", "ip-lines", ["192.0.2.11/32", "192.0.2.64/29", "198.51.100.0/24"]],
+    ["dshield.txt", "dshield-block", ["192.0.2.0/24", "203.0.113.0/24"], "2026-08-01T12:00:00.000Z"],
+    ["stopforumspam-1d.txt", "ip-lines", ["192.0.2.21/32", "203.0.113.21/32"]],
+    ["thespeedx-proxies.txt", "proxy-lines", ["192.0.2.31/32", "198.51.100.31/32"]],
+    ["socks-proxy-1d.ipset", "ip-lines", ["192.0.2.41/32", "198.51.100.41/32"]],
   ];
   test.each(rows.map((row) => [row[0], row] as const))("%s", (_name, [file, format, want, publishedAt]) => {
     const parsed = parseNetworks(format, readFileSync(join(FIXTURES, file)));
@@ -51,9 +62,64 @@ describe("samples of each network feed", () => {
     expect(parsed.skipped).toEqual([]);
     expect(parsed.publishedAt?.toISOString()).toBe(publishedAt);
   });
+  test("firehol-level1.netset: what is wide and special-use all through is passed over", () => {
+    const parsed = parseNetworks("ip-lines", readFileSync(join(FIXTURES, "firehol-level1.netset")));
+    expect(networks(parsed)).toEqual(["10.0.0.0/8", "192.0.2.0/24", "198.51.100.0/25"]);
+    expect(parsed.skipped).toEqual([{ line: 12, reason: "special-use: 224.0.0.0/3" }]);
+  });
   test("Spamhaus' copyright line is kept", () => {
     const body = readFileSync(join(FIXTURES, "spamhaus-drop-v4.json"));
     expect(parseNetworks("spamhaus-json-lines", body).copyright).toBe("(c) 2026 The Spamhaus Project SLU");
+  });
+});
+
+describe("lists of ranges, of reports and of proxies", () => {
+  const ranges = (text: string) => networks(parseNetworks("ip-range-csv", bytes(text)));
+  const [mapped, six] = ["281473902969344", "42540766411282592856903984951653826560"];
+  test.each([
+    [
+      "quotes or none",
+      '"3221225984","3221225984","-","-"\n3221225985,3221225985,-\n',
+      ["192.0.2.0/32", "192.0.2.1/32"],
+    ],
+    [
+      "not aligned",
+      '"3221225985","3221225990","-","-"\n',
+      ["192.0.2.1/32", "192.0.2.2/31", "192.0.2.4/31", "192.0.2.6/32"],
+    ],
+    ["the last address of all", '"4294967295","4294967295","-","-"\n', ["255.255.255.255/32"]],
+    ["IPv4 mapped into IPv6", `"${mapped}","${mapped}","-","-"\n`, ["192.0.2.0/32"]],
+    ["IPv6", `"${six}","${six.slice(0, -1)}1","-","-"\n`, ["2001:db8::/127"]],
+  ])("ranges: %s", (_name, text, want) => expect(ranges(text)).toEqual(want));
+  test.each([
+    ["backwards", '"3221225985","3221225984","-","-"\n'],
+    ["past the end", `"0","${2n ** 128n}","-","-"\n`],
+    ["addresses in words", '"192.0.2.1","192.0.2.2","-","-"\n'],
+    ["one number", '"3221225985"\n'],
+  ])("ranges, refused: %s", (_name, text) => {
+    expect(() => ranges(text)).toThrow(/^1 of 1 lines cannot be used.*is not a range of addresses/);
+  });
+  test("DShield: families that differ, and a network twice", () => {
+    const read = (text: string) => networks(parseNetworks("dshield-block", bytes(text)));
+    expect(read("192.0.2.0\t192.0.2.255\t24\n192.0.2.0\t192.0.2.255\t24\n")).toEqual(["192.0.2.0/24"]);
+    expect(() => read("192.0.2.0\t2001:db8::\t24\n")).toThrow("is not a range of addresses");
+  });
+  test("AbuseIPDB: what is not quite sure is passed over", () => {
+    const body = { data: [{ ipAddress: "192.0.2.7", abuseConfidenceScore: 99 }] };
+    const parsed = parseNetworks("abuseipdb-json", bytes(JSON.stringify(body)));
+    expect(networks(parsed)).toEqual([]);
+    expect(parsed.skipped).toEqual([{ line: 1, reason: "confidence is 99, 100 is asked for" }]);
+    expect(() => parseNetworks("abuseipdb-json", bytes('{"errors":[{"detail":"no"}]}'))).toThrow(
+      "does not have the expected form at data",
+    );
+  });
+  test("proxies: a scheme before, brackets around IPv6", () => {
+    const text = "# tested\nsocks5://192.0.2.31:1080\n[2001:db8::31]:8080\n";
+    expect(networks(parseNetworks("proxy-lines", bytes(text)))).toEqual([
+      "192.0.2.31/32",
+      "2001:db8::31/128",
+    ]);
+    expect(() => parseNetworks("proxy-lines", bytes("192.0.2.1\n"))).toThrow("is not an address with a port");
   });
 });
 
@@ -75,6 +141,7 @@ describe("samples of each domain feed", () => {
       ["fakefilter.json", "fakefilter-json", fakefilter, "2026-08-01T12:00:00.000Z"],
       ["disposable-domains-mx.txt", "domain-lines", bucher],
       ["disposable-domains-mx.json", "domain-json", bucher],
+      ["wesbos-burner.txt", "domain-lines", { "burner.example": "", "throwaway.example": "" }],
       ["relay-mail.txt", "domain-lines", { "alias.example": "", "relay.example": "" }],
       [
         "relay-domains.csv",
@@ -122,7 +189,7 @@ describe("forms that lists come in", () => {
     expect(networks(parsed)).toEqual(["10.0.0.0/8", "2001::/16"]);
     expect(parsed.skipped).toEqual([
       { line: 1, reason: "too wide: 0.0.0.0/0, at most /8 is taken" },
-      { line: 2, reason: "too wide: 224.0.0.0/7, at most /8 is taken" },
+      { line: 2, reason: "special-use: 224.0.0.0/7" },
       { line: 3, reason: "too wide: 2000::/3, at most /16 is taken" },
     ]);
   });
@@ -535,5 +602,36 @@ describeWith([MIRROR], "the offline mirror", () => {
         .map((name) => name.slice(0, name.indexOf(".")))
         .sort(),
     ).toEqual(Object.keys(IN_MIRROR).sort());
+  });
+});
+
+/** Counted by `grep -v '^#' | sort -u | wc -l`; the copies are of January 2024. */
+const OPT_IN_SAMPLES: readonly (readonly [file: string, feed: string, entries: number])[] = [
+  ["blocklist_de.ipset", "blocklist-de", 23_723],
+  ["ciarmy.ipset", "cins-army", 15_000],
+  ["greensnow.ipset", "greensnow", 7_282],
+  ["et_compromised.ipset", "et-compromised", 581],
+  ["firehol_level2.netset", "firehol-level2", 18_107],
+  ["firehol_level1.netset", "firehol-level1", 1_946], // without 224.0.0.0/3
+];
+
+describeWith([join(VECTORS, "opt-in")], "samples of feeds that are off by default", () => {
+  test.each(OPT_IN_SAMPLES)("%s", (file, id, entries) => {
+    const feed = FEEDS.find((row) => row.id === id)!;
+    const { networks } = parseNetworks(feed.format, readFileSync(join(VECTORS, "opt-in", file)));
+    expect(networks.length).toBe(entries);
+    expect(entries).toBeGreaterThanOrEqual(feed.entries.least);
+    expect(entries).toBeLessThanOrEqual(feed.entries.most);
+    for (const { address, bits } of networks)
+      expect(bits).toBeGreaterThanOrEqual(address.family === 4 ? feed.widest!.v4 : feed.widest!.v6);
+  });
+  test("the documented forms of AbuseIPDB and IP2Proxy", () => {
+    const read = (file: string, format: Format) =>
+      networks(parseNetworks(format, readFileSync(join(VECTORS, "opt-in", file))));
+    expect(read("abuseipdb-blacklist.constructed.json", "abuseipdb-json")).toEqual([
+      "203.0.113.7/32",
+      "2001:db8::7/128",
+    ]);
+    expect(read("ip2proxy-px1.constructed.csv", "ip-range-csv")).toEqual(["1.0.4.1/32", "203.0.113.0/24"]);
   });
 });

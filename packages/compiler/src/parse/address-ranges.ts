@@ -1,0 +1,116 @@
+// address-ranges.ts: lists of ranges from a first to a last address, which become networks.
+//
+// ip-range-csv     IP2Location's: "first","last" as whole numbers, then more fields; IPv6 and mapped IPv4 as well
+// dshield-block    DShield's: first TAB last TAB bits TAB attacks TAB name TAB country TAB e-mail
+
+import { formatPrefix, IpAddress, type Prefix, parseIp } from "@inkling/engine";
+import type { ParsedNetworks } from "../feed.ts";
+import { NetworkList } from "./network-list.ts";
+import { Tally } from "./tally.ts";
+import { findDate, forEachLine, readText } from "./text.ts";
+
+/** A range of a list of proxies has 2 networks at most in all that was seen; one of thousands is a slip. */
+const MOST_NETWORKS = 64;
+const IPV4_END = 2n ** 32n;
+const IPV6_END = 2n ** 128n;
+const MAPPED = 0xffffn << 32n;
+
+/** Both are followed by something: a number that was cut short is another number. */
+const NUMBERS = /^"?([0-9]{1,39})"?,"?([0-9]{1,39})"?,/;
+
+/** @throws FeedError when the file cannot be believed */
+export function parseIpRangeCsv(body: Uint8Array): ParsedNetworks {
+  const text = readText(body);
+  const tally = new Tally();
+  const list = new NetworkList(tally);
+  forEachLine(text, (line, number) => {
+    const match = NUMBERS.exec(line);
+    const networks = match === null ? undefined : networksOfNumbers(BigInt(match[1]!), BigInt(match[2]!));
+    addAll(list, tally, number, line, networks);
+  });
+  tally.checkLines(text);
+  return { networks: list.sorted(), ...tally.report };
+}
+
+const UPDATED = /^#\s*updated:\s*(.+?)\s*$/i;
+const HEADING = /^Start\tEnd\t/;
+
+/** @throws FeedError when the file cannot be believed */
+export function parseDshieldBlock(body: Uint8Array): ParsedNetworks {
+  const text = readText(body);
+  const tally = new Tally();
+  const list = new NetworkList(tally);
+  let publishedAt: Date | undefined;
+  forEachLine(text, (line, number) => {
+    if (line.startsWith("#")) {
+      publishedAt ??= findDate(UPDATED.exec(line)?.[1] ?? "");
+      return;
+    }
+    if (HEADING.test(line)) return;
+    const [first = "", last = "", bits] = line.split("\t", 3);
+    const networks = bits === undefined ? undefined : networksBetween(parseIp(first), parseIp(last));
+    addAll(list, tally, number, line, networks);
+  });
+  tally.checkLines(text);
+  return { networks: list.sorted(), ...tally.report, ...(publishedAt && { publishedAt }) };
+}
+
+function addAll(
+  list: NetworkList,
+  tally: Tally,
+  number: number,
+  line: string,
+  networks: readonly Prefix[] | undefined,
+): void {
+  if (networks === undefined) tally.fail(number, line, "is not a range of addresses");
+  else for (const network of networks) list.add(number, formatPrefix(network));
+}
+
+/** Whole numbers below 2^32 are IPv4, others IPv6; mapped IPv4 is IPv4. */
+function networksOfNumbers(first: bigint, last: bigint): Prefix[] | undefined {
+  if (last >= IPV6_END) return undefined;
+  if (last < IPV4_END) return split(first, last, 4);
+  if (first >> 32n === 0xffffn && last >> 32n === 0xffffn) return split(first - MAPPED, last - MAPPED, 4);
+  return split(first, last, 6);
+}
+
+function networksBetween(first: IpAddress | undefined, last: IpAddress | undefined): Prefix[] | undefined {
+  if (first === undefined || last === undefined || first.family !== last.family) return undefined;
+  return split(toNumber(first), toNumber(last), first.family as 4 | 6);
+}
+
+function toNumber({ family, words }: IpAddress): bigint {
+  const count = family === 4 ? 1 : 4;
+  let value = 0n;
+  for (let k = 0; k < count; k++) value = (value << 32n) | BigInt(words[k]!);
+  return value;
+}
+
+/** The fewest networks that make up a range; undefined when it is none, or falls into absurdly many. */
+function split(first: bigint, last: bigint, family: 4 | 6): Prefix[] | undefined {
+  if (first > last) return undefined;
+  const width = family === 4 ? 32 : 128;
+  const networks: Prefix[] = [];
+  let from = first;
+  while (from <= last) {
+    let bits = width;
+    for (; bits > 0; bits--) {
+      const size = 1n << BigInt(width - bits + 1);
+      if (from % size !== 0n || from + size - 1n > last) break;
+    }
+    networks.push({ address: toAddress(from, family), bits });
+    if (networks.length > MOST_NETWORKS) return undefined;
+    from += 1n << BigInt(width - bits);
+  }
+  return networks;
+}
+
+function toAddress(value: bigint, family: 4 | 6): IpAddress {
+  const address = new IpAddress();
+  const count = family === 4 ? 1 : 4;
+  address.family = family;
+  for (let k = 0; k < count; k++) {
+    address.words[k] = Number((value >> BigInt(32 * (count - 1 - k))) & 0xffffffffn);
+  }
+  return address;
+}
