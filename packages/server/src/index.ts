@@ -5,6 +5,7 @@ export * from "./bucket.ts";
 export * from "./key.ts";
 export * from "./key-format.ts";
 export * from "./keyring.ts";
+export { readFeedsReport } from "./feeds-report.ts";
 export { LOG_LEVELS, type LogLevel } from "./log.ts";
 export { lookUpAddress, lookUpEmail } from "./lookups.ts";
 export {

@@ -8,9 +8,11 @@
 // At start a release is opened cheaply, serves at once and is verified behind; while serving, a new one is
 // verified in full before the swap. A swap is one assignment: requests under way keep the release they took.
 
-import { type FSWatcher, statSync, watch } from "node:fs";
+import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER } from "@inkling/engine";
+import { DATA_FOLDER, type FeedReport, feedsNow } from "@inkling/engine";
+import { FeedsReportFile } from "./feeds-report.ts";
+import { fileStamp } from "./file-stamp.ts";
 import {
   currentName,
   isReleaseName,
@@ -52,6 +54,7 @@ export class Releases {
   current: LoadedRelease | undefined;
 
   private readonly options: ReleasesOptions;
+  private readonly report: FeedsReportFile;
   private tried: string | undefined;
   private running: Promise<void> | undefined;
   private isStopped = false;
@@ -66,6 +69,12 @@ export class Releases {
 
   constructor(options: ReleasesOptions) {
     this.options = options;
+    this.report = new FeedsReportFile(options.dataDir);
+  }
+
+  /** The feeds of the current release as they stand now: asked since, failed since. */
+  get feeds(): readonly FeedReport[] {
+    return this.current === undefined ? [] : feedsNow(this.current.manifest, this.report.current);
   }
 
   /** Opens what `current` names, or the newest older release that opens. */
@@ -236,11 +245,6 @@ export class Releases {
     const reason = `${error instanceof Error ? error.message : error}; looking once a second instead`;
     this.options.onEvent({ type: "watch-failed", reason });
   }
-}
-
-function fileStamp(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? "-" : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
 }
 
 /** Verifies in a worker thread, which ends with its answer. */

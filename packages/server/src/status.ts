@@ -16,6 +16,8 @@ export interface StatusSource {
     readonly refused: Refusal | undefined;
     readonly isVerified: boolean;
     readonly since: number | undefined;
+    /** As they stand now; without, as the release says. */
+    readonly feeds?: readonly FeedReport[];
   };
   readonly keyring: { readonly state: KeyringState };
 }
@@ -26,6 +28,11 @@ export function readiness({ releases, keyring }: StatusSource): string[] {
   if (releases.current === undefined) reasons.push("no release of data is loaded");
   if (!keyring.state.loaded) reasons.push("keys were never read from the database");
   return reasons;
+}
+
+/** The feeds of the release that answers, as they stand now. */
+export function feedsOf({ releases }: Pick<StatusSource, "releases">): readonly FeedReport[] {
+  return releases.feeds ?? releases.current?.manifest.feeds ?? [];
 }
 
 /** The JSON of /v1/status. Times are ISO 8601, ages whole seconds. */
@@ -40,7 +47,7 @@ export function statusDocument(source: StatusSource, now: number) {
       refused === undefined ? null : { name: refused.name, reason: refused.reason, at: iso(refused.at) },
     missing: current?.manifest.missing ?? [],
     partial: current?.manifest.partial ?? [],
-    feeds: (current?.manifest.feeds ?? []).map((feed) => feedOf(feed, now)),
+    feeds: feedsOf(source).map((feed) => feedOf(feed, now)),
     keys: { loaded: keyring.state.loaded, database: keyring.state.failures === 0 ? "reachable" : "away" },
   };
 }
@@ -72,6 +79,12 @@ function feedOf(feed: FeedReport, now: number) {
     licence,
     attribution: attribution ?? null,
     error: error ?? null,
+    stale: feed.stale === true,
+    checked_at: feed.checked_at ?? null,
+    next_check_at: feed.next_check_at ?? null,
+    failures: feed.failures ?? 0,
+    pending: feed.pending ?? null,
+    skipped: feed.skipped ?? null,
   };
 }
 

@@ -1,0 +1,64 @@
+// What status and metrics say of feeds: the release's own account, brought up to date by the last build's.
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type FeedReport, feedsNow, type Release } from "@inkling/engine";
+import { FeedsReportFile } from "./feeds-report.ts";
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "inkling-report-"));
+  mkdirSync(join(dataDir, "feeds"));
+});
+afterEach(() => rmSync(dataDir, { recursive: true }));
+
+const sha = (digit: string) => digit.repeat(64);
+const feed = (more: Partial<FeedReport>): FeedReport => ({
+  id: "tor",
+  sets: "is_tor_exit",
+  source: "fetched",
+  state: "loaded",
+  entries: 3,
+  sha256: sha("a"),
+  fetched_at: "2026-08-22T12:00:00.000Z",
+  licence: "",
+  ...more,
+});
+const manifest = { created_at: "2026-08-22T12:00:00.000Z", feeds: [feed({})] } as unknown as Release;
+const write = (feeds: readonly FeedReport[], at = "2026-08-22T13:00:00.000Z") =>
+  writeFileSync(
+    join(dataDir, "feeds/report.json"),
+    JSON.stringify({ format: 1, at, release: "20260822T120000000Z-0123456789ab", feeds }),
+  );
+
+test("no report, and one that cannot be read: the release says how its feeds are", () => {
+  const file = new FeedsReportFile(dataDir);
+  expect(feedsNow(manifest, file.current)).toBe(manifest.feeds);
+  writeFileSync(join(dataDir, "feeds/report.json"), "{");
+  expect(feedsNow(manifest, file.current)).toBe(manifest.feeds);
+});
+
+test("a build that found nothing new is seen at once, with its times", () => {
+  const file = new FeedsReportFile(dataDir);
+  expect(file.current).toBeUndefined();
+  const now = feed({ fetched_at: "2026-08-22T13:00:00.000Z", checked_at: "2026-08-22T13:00:00.000Z" });
+  write([now]);
+  expect(feedsNow(manifest, file.current)).toEqual([now]);
+});
+
+test("an error is told of the copy that answers, also when that is not the newest one", () => {
+  const file = new FeedsReportFile(dataDir);
+  const failing = { error: "answered 500", failures: 3, checked_at: "2026-08-22T13:00:00.000Z" };
+  write([feed({ sha256: sha("b"), entries: 9, ...failing })]);
+  expect(feedsNow(manifest, file.current)).toEqual([feed(failing)]);
+});
+
+test("a report from before the release says nothing of it; nor does one of other feeds", () => {
+  const file = new FeedsReportFile(dataDir);
+  write([feed({ error: "old" })], "2026-08-22T11:00:00.000Z");
+  expect(feedsNow(manifest, file.current)).toBe(manifest.feeds);
+  write([feed({ id: "other", error: "of another" })]);
+  expect(feedsNow(manifest, file.current)).toEqual([...manifest.feeds]);
+});
