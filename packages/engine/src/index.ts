@@ -1,6 +1,7 @@
 // @inkling/engine: segments in, answers out. Pure, synchronous, no I/O, no clock.
 
 export * from "./answers.ts";
+export * from "./ascii.ts";
 export * from "./crc32.ts";
 export * from "./domain.ts";
 export * from "./domain-table.ts";

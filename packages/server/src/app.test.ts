@@ -35,9 +35,13 @@ function release(over: Partial<Release> = {}): LoadedRelease {
     ({
       lookup: (address: Parameters<IpSegment["lookup"]>[0]) =>
         formatIp(address) === known ? encode(text) : undefined,
+      evidence: (address: Parameters<IpSegment["lookup"]>[0]) =>
+        formatIp(address) === known ? record(24) : undefined,
+      networkBits: () => 20,
     }) as unknown as IpSegment;
   const email = {
     providersFrom: (host: string) => (host === "mailinator.com" ? encode('["mailinator.com"]') : undefined),
+    evidenceFrom: (host: string) => (host === "mailinator.com" ? record(2) : undefined),
   } as unknown as EmailSegment;
   return {
     name: "20260601T000000000Z-0123456789ab",
@@ -47,7 +51,18 @@ function release(over: Partial<Release> = {}): LoadedRelease {
     email,
     states: dataStates(manifest),
     etag: `"${manifest.id}"`,
+    evidence: {
+      geolocate: [encode("}")],
+      reputation: [encode(',"fetched_at":"then"}')],
+      email: [encode("}")],
+    },
   };
+}
+
+/** Evidence of one entry, as a segment has it (docs/segment-format.md). */
+function record(span: number): Uint8Array {
+  const text = encode('{"feed":"a"');
+  return Uint8Array.from([1, 0, 0, 0, 0, 0, text.length, 0, span, ...text]);
 }
 
 const KEY: Key = {
@@ -191,6 +206,76 @@ const TABLE: readonly [
   ["cut escape", {}, `${MAIL}a%4`, {}, 400, "PATH_INVALID"],
   ["NUL", {}, `${REP}8.8.8.8%00`, {}, 400, "PATH_INVALID"],
   ["a parameter", {}, `${GEO}81.2.69.142?include=all`, {}, 400, "PARAMETER_INVALID"],
+  [
+    "evidence",
+    {},
+    `${REP}81.2.69.142?include=evidence`,
+    {},
+    200,
+    { ...JSON.parse(ABUSER), evidence: [{ feed: "a", network: "81.2.69.0/24", fetched_at: "then" }] },
+  ],
+  [
+    "evidence of a place, encoded",
+    {},
+    `${GEO}::ffff:81.2.69.142?%69nclude=evidence&`,
+    {},
+    200,
+    { ...JSON.parse(PLACE), evidence: [{ feed: "a", network: "81.2.69.0/24" }] },
+  ],
+  [
+    "evidence for me",
+    {},
+    `${GEO}me?include=evidence`,
+    {},
+    200,
+    { ...JSON.parse(PLACE), evidence: [{ feed: "a", network: "81.2.69.0/24" }] },
+  ],
+  ["no evidence", {}, `${REP}8.8.8.8?include=evidence`, {}, 200, { ...CLEAN, evidence: [] }],
+  ["evidence of no place", {}, `${GEO}8.8.8.8?include=evidence`, {}, 404, "IP_ADDRESS_NOT_FOUND"],
+  [
+    "evidence of an e-mail",
+    {},
+    `${MAIL}a@mailinator.com?include=evidence`,
+    {},
+    200,
+    {
+      valid: true,
+      disposable: true,
+      providers: ["mailinator.com"],
+      evidence: [{ feed: "a", domain: "mailinator.com" }],
+    },
+  ],
+  [
+    "evidence of a public suffix",
+    {},
+    `${MAIL}a@edu.pl?include=evidence`,
+    {},
+    200,
+    {
+      valid: false,
+      ...NOT_DISPOSABLE,
+      evidence: [
+        {
+          feed: "public-suffix-list",
+          label: "public_suffix",
+          effect: "removes",
+          flags: ["disposable"],
+          domain: "edu.pl",
+        },
+      ],
+    },
+  ],
+  [
+    "evidence of no domain",
+    {},
+    `${MAIL}nobody?include=evidence`,
+    {},
+    200,
+    { valid: false, ...NOT_DISPOSABLE, evidence: [] },
+  ],
+  ["evidence twice", {}, `${REP}8.8.8.8?include=evidence&include=evidence`, {}, 400, "PARAMETER_INVALID"],
+  ["evidence without a value", {}, `${REP}8.8.8.8?include`, {}, 400, "PARAMETER_INVALID"],
+  ["evidence of the status", {}, "/v1/status?include=evidence", {}, 400, "PARAMETER_INVALID"],
   ["a parameter of the status", {}, "/v1/status?x", {}, 400, "PARAMETER_INVALID"],
   ["a parameter of an e-mail", {}, `${MAIL}a@gmail.com?checks=mx`, {}, 400, "PARAMETER_INVALID"],
   ["authenticate first", {}, `${GEO}nonsense?x=1`, auth("Bearer bad"), 401, "KEY_INVALID"],

@@ -13,6 +13,7 @@ import { bearerToken } from "./authorization.ts";
 import type { Buckets, Decision } from "./bucket.ts";
 import { callerAddress } from "./client-address.ts";
 import type { Audience, Counts } from "./counts.ts";
+import { withAddressEvidence, withEmailEvidence } from "./evidence.ts";
 import { isSourceAllowed, type Key, type Scope } from "./key.ts";
 import type { Keyring } from "./keyring.ts";
 import type { Log } from "./log.ts";
@@ -20,7 +21,7 @@ import { callerEtag, lookUpAddress, lookUpEmail, type Mode, type Outcome, readSu
 import type { LoadedRelease } from "./open-release.ts";
 import { overriddenEtag, overrideEmail, overrideReputation } from "./override-answers.ts";
 import type { Overrides } from "./overrides.ts";
-import { PLAIN, readParameters } from "./parameters.ts";
+import { PLAIN, readParameters, WANTS } from "./parameters.ts";
 import { PROBLEMS, type Problem, problem, problemBody } from "./problems.ts";
 import { rateLeft, ratePolicy, secondsToMidnight } from "./rate-headers.ts";
 import { decodeSegment, pathEnd, targetOf } from "./request-target.ts";
@@ -236,8 +237,9 @@ export class App {
     );
     if ("code" in subject) return this.refuse(exchange, subject);
     const { release } = exchange;
+    const wantsEvidence = (exchange.wants & WANTS.evidence) !== 0;
     const outcome = isSandbox
-      ? sandboxAddress(lookup, subject.address)
+      ? sandboxAddress(lookup, subject.address, wantsEvidence)
       : lookUpAddress(lookup, subject, release, this.options.mode);
     if (!(outcome instanceof Uint8Array)) return this.lookupProblem(exchange, outcome);
     exchange.isLookup = true;
@@ -253,8 +255,11 @@ export class App {
         ? callerEtag(release!, subject.address)
         : release!.etag;
     const etag = overridden === undefined ? plainEtag : overriddenEtag(plainEtag, overridden);
+    const plain = overridden?.body ?? outcome;
+    const body =
+      wantsEvidence && !isSandbox ? withAddressEvidence(plain, lookup, subject.address, release!) : plain;
     const condition = exchange.request.headers.get("if-none-match");
-    if (isCommon && condition === null) return this.common(exchange, lookup, outcome);
+    if (isCommon && condition === null) return this.common(exchange, lookup, body);
     const headers = this.headers(exchange, JSON_TYPE, IP_CACHE);
     headers.ETag = etag;
     headers.Vary = "Authorization";
@@ -263,22 +268,28 @@ export class App {
       delete headers["Content-Type"];
       return new Response(null, { status: 304, headers });
     }
-    return new Response((overridden?.body ?? outcome) as Uint8Array<ArrayBuffer>, { headers });
+    return new Response(body as Uint8Array<ArrayBuffer>, { headers });
   }
 
   private email(exchange: Exchange, segment: string): Response {
     const text = decodeSegment(segment);
     if (text === undefined) return this.refuse(exchange, problem("PATH_INVALID"));
+    const wantsEvidence = (exchange.wants & WANTS.evidence) !== 0;
     const outcome: Outcome =
       exchange.key!.mode === "test"
-        ? sandboxEmail(text)
+        ? sandboxEmail(text, wantsEvidence)
         : lookUpEmail(text, exchange.release, this.options.mode);
     if (!(outcome instanceof Uint8Array)) return this.lookupProblem(exchange, outcome);
     exchange.isLookup = true;
     if (exchange.key!.mode === "live") {
       const { overrides, now } = exchange;
       const overridden = overrides.hasEmail ? overrideEmail(outcome, text, overrides, now) : undefined;
-      return this.common(exchange, "email", overridden?.body ?? outcome);
+      const plain = overridden?.body ?? outcome;
+      return this.common(
+        exchange,
+        "email",
+        wantsEvidence ? withEmailEvidence(plain, text, exchange.release!) : plain,
+      );
     }
     const headers = this.headers(exchange, JSON_TYPE, NO_STORE);
     return new Response(outcome as Uint8Array<ArrayBuffer>, { headers });

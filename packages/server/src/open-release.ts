@@ -15,6 +15,7 @@ import {
   release as releaseSchema,
 } from "@inkling/engine";
 import { type DataState, dataStates } from "./data-state.ts";
+import { type EvidenceTails, evidenceTails } from "./evidence.ts";
 import type { Scope } from "./key.ts";
 
 /** A release that cannot be used; the message is for the operator. */
@@ -32,6 +33,7 @@ export interface LoadedRelease {
   readonly states: Readonly<Record<Scope, DataState>>;
   /** What every IP answer of this release has as ETag: a URL's answer changes only with the release. */
   readonly etag: string;
+  readonly evidence: EvidenceTails;
 }
 
 /** What `releaseName` of the engine makes; anything else in `current` is refused before it becomes a path. */
@@ -66,16 +68,21 @@ export function releaseNames(dataDir: string): string[] {
 export function openRelease(dataDir: string, name: string): LoadedRelease {
   return explained(dataDir, name, () => {
     const manifest = readManifest(dataDir, name);
-    const { geo, reputation, email } = manifest.segments;
-    return {
-      name,
-      manifest,
-      geo: geo && IpSegment.open(mapSegment(dataDir, geo), "geo"),
-      reputation: reputation && IpSegment.open(mapSegment(dataDir, reputation), "reputation"),
-      email: email && EmailSegment.open(mapSegment(dataDir, email)),
-      states: dataStates(manifest),
-      etag: `"${manifest.id}"`,
-    };
+    const { segments, feeds } = manifest;
+    const geo = segments.geo && IpSegment.open(mapSegment(dataDir, segments.geo), "geo");
+    const reputation =
+      segments.reputation && IpSegment.open(mapSegment(dataDir, segments.reputation), "reputation");
+    const email = segments.email && EmailSegment.open(mapSegment(dataDir, segments.email));
+    const evidence = evidenceTails(
+      {
+        geolocate: geo?.evidenceFeeds,
+        reputation: reputation?.evidenceFeeds,
+        email: email?.evidenceFeeds,
+      },
+      feeds,
+    );
+    const states = dataStates(manifest);
+    return { name, manifest, geo, reputation, email, states, etag: `"${manifest.id}"`, evidence };
   });
 }
 

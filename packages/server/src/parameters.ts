@@ -23,7 +23,14 @@ export interface Parameter {
 }
 
 /** Each value of each parameter, and where it may be asked. */
-export const PARAMETERS: readonly Parameter[] = [];
+export const PARAMETERS: readonly Parameter[] = [
+  {
+    name: "include",
+    value: "evidence",
+    wants: WANTS.evidence,
+    routes: ["geolocate", "reputation", "email"],
+  },
+];
 
 const REFUSALS = new Map<Route["handler"], Problem>();
 

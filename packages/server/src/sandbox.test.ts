@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { IpAddress, parseIpInto, unwrapIpv4 } from "@inkling/engine";
+import { IpAddress, parseIpInto, parsePrefix, prefixContains, unwrapIpv4 } from "@inkling/engine";
 import { PROBLEM_CODES, PROBLEMS } from "./problems.ts";
 import {
   SANDBOX_ADDRESSES,
@@ -49,6 +49,62 @@ describe("sandbox addresses", () => {
     expect(new Set(domains).size).toBe(domains.length);
   });
 });
+
+describe("sandbox evidence", () => {
+  test.each(SANDBOX_ADDRESSES.map((row) => [row.v4, row] as const))(
+    "%s",
+    (_, { v4, v6, place, flags = [] }) => {
+      for (const text of [v4, v6]) {
+        const plain = said(sandboxAddress("reputation", address(text)));
+        const { evidence, ...rest } = said(sandboxAddress("reputation", address(text), true));
+        expect(rest).toEqual(plain);
+        // As docs/evidence.md says: set by an entry, removed by none.
+        const flagsOf = (effect: string) =>
+          evidence.flatMap((entry: Entry) => (entry.effect === effect ? entry.flags : []));
+        const removed = flagsOf("removes");
+        expect(flagsOf("sets").filter((flag: string) => !removed.includes(flag))).toEqual(flags);
+        for (const { network } of evidence) {
+          expect(prefixContains(parsePrefix(network)!, address(text))).toBe(true);
+        }
+        const geo = said(sandboxAddress("geolocate", address(text), true));
+        if (place !== undefined)
+          expect(geo.evidence[0]).toMatchObject({ feed: "sandbox-places", effect: "sets" });
+      }
+    },
+  );
+
+  test.each(SANDBOX_DOMAINS.map((row) => [row.domain, row] as const))("%s", (domain, { providers }) => {
+    const { evidence, ...rest } = said(sandboxEmail(`jane@${domain}`, true));
+    expect(rest).toEqual(said(sandboxEmail(`jane@${domain}`)));
+    const effects = evidence.map((entry: Entry) => entry.effect);
+    expect(effects.includes("sets") && !effects.includes("removes")).toBe(providers.length > 0);
+  });
+
+  test("an address in no row has none", () => {
+    expect(said(sandboxAddress("reputation", address("8.8.8.8"), true)).evidence).toEqual([]);
+    expect(said(sandboxEmail("jane@gmail.com", true)).evidence).toEqual([]);
+    expect(said(sandboxAddress("geolocate", address("8.8.8.8"), true))).toBe("IP_ADDRESS_NOT_FOUND");
+  });
+});
+
+describe("docs/evidence.md", () => {
+  test("shows what the sandbox answers", async () => {
+    const docs = await Bun.file(join(import.meta.dir, "../../../docs/evidence.md")).text();
+    const shown = [...docs.matchAll(/```\nGET (\S+)\?include=evidence\n```\n\n```json\n(.*?)```/gs)];
+    expect(shown).toHaveLength(3);
+    for (const [, path, json] of shown) {
+      const [lookup, value] = path!.split("/").slice(-2) as ["geolocate" | "reputation" | "email", string];
+      const outcome =
+        lookup === "email" ? sandboxEmail(value, true) : sandboxAddress(lookup, address(value), true);
+      expect(said(outcome)).toEqual(JSON.parse(json!));
+    }
+  });
+});
+
+interface Entry {
+  readonly effect: string;
+  readonly flags?: readonly string[];
+}
 
 describe("sandbox e-mail", () => {
   for (const { domain, valid, providers } of SANDBOX_DOMAINS) {

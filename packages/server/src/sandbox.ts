@@ -2,7 +2,7 @@
 //
 // in   a look-up, and its value: documentation addresses (RFC 5737, RFC 3849) and example domains (RFC 2606)
 // out  the answer's bytes, or a problem; the same for ever
-// src  docs/sandbox.md shows these tables; a test keeps both alike
+// src  docs/sandbox.md and docs/evidence.md show these tables; a test keeps both alike
 // note the release is never asked: a client's tests pass on an empty server, and on a server with other data
 
 import {
@@ -43,6 +43,59 @@ const COUNTRY_ONLY = {
 
 type Flag = "is_abuser" | "is_proxy" | "is_tor_exit";
 
+/** An entry of evidence; its network or domain, and its times, are added. */
+interface SandboxEvidence {
+  readonly feed: string;
+  readonly label: string;
+  readonly effect: "sets" | "removes" | "fills" | "label";
+  readonly flags?: readonly (Flag | "disposable")[];
+  readonly members?: readonly string[];
+  readonly why?: string;
+}
+
+/** When every list of the sandbox was fetched. */
+const FETCHED_AT = "2026-01-01T00:00:00Z";
+const PLACE_EVIDENCE: SandboxEvidence = { feed: "sandbox-places", label: "location", effect: "sets" };
+const DERIVED_EVIDENCE: SandboxEvidence = {
+  feed: "inkling",
+  label: "derived",
+  effect: "fills",
+  members: ["continent.name", "country.name"],
+  why: "from the ISO 3166-1 code of the country",
+};
+const ATTACKER: SandboxEvidence = {
+  feed: "sandbox-attackers",
+  label: "attacker",
+  effect: "sets",
+  flags: ["is_abuser"],
+};
+const VPN: SandboxEvidence = { feed: "sandbox-vpn", label: "vpn", effect: "sets", flags: ["is_proxy"] };
+const TOR_EXIT: SandboxEvidence = {
+  feed: "sandbox-tor",
+  label: "tor_exit",
+  effect: "sets",
+  flags: ["is_tor_exit"],
+};
+const HOSTING: SandboxEvidence = { feed: "sandbox-hosting", label: "hosting", effect: "label" };
+const RELAY: SandboxEvidence = {
+  feed: "sandbox-relay",
+  label: "relay",
+  effect: "removes",
+  flags: ["is_abuser", "is_proxy"],
+};
+const DISPOSABLE: SandboxEvidence = {
+  feed: "sandbox-disposable",
+  label: "disposable",
+  effect: "sets",
+  flags: ["disposable"],
+};
+const MAIL_RELAY: SandboxEvidence = {
+  feed: "sandbox-relay-mail",
+  label: "relay",
+  effect: "removes",
+  flags: ["disposable"],
+};
+
 export interface SandboxAddress {
   readonly v4: string;
   readonly v6: string;
@@ -50,6 +103,8 @@ export interface SandboxAddress {
   /** Absent: 404 IP_ADDRESS_NOT_FOUND. */
   readonly place?: typeof FULL_PLACE | typeof COUNTRY_ONLY;
   readonly flags?: readonly Flag[];
+  /** Of its reputation. */
+  readonly evidence?: readonly SandboxEvidence[];
 }
 
 /** Addresses with a verdict. */
@@ -62,15 +117,44 @@ export const SANDBOX_ADDRESSES: readonly SandboxAddress[] = [
   },
   { v4: "192.0.2.2", v6: "2001:db8::2", meaning: "only countries known", place: COUNTRY_ONLY },
   { v4: "192.0.2.3", v6: "2001:db8::3", meaning: "a public address that no data knows" },
-  { v4: "192.0.2.4", v6: "2001:db8::4", meaning: "an abuser", place: FULL_PLACE, flags: ["is_abuser"] },
-  { v4: "192.0.2.5", v6: "2001:db8::5", meaning: "a proxy or VPN", place: FULL_PLACE, flags: ["is_proxy"] },
-  { v4: "192.0.2.6", v6: "2001:db8::6", meaning: "a Tor exit", place: FULL_PLACE, flags: ["is_tor_exit"] },
+  {
+    v4: "192.0.2.4",
+    v6: "2001:db8::4",
+    meaning: "an abuser",
+    place: FULL_PLACE,
+    flags: ["is_abuser"],
+    evidence: [ATTACKER],
+  },
+  {
+    v4: "192.0.2.5",
+    v6: "2001:db8::5",
+    meaning: "a proxy or VPN",
+    place: FULL_PLACE,
+    flags: ["is_proxy"],
+    evidence: [VPN, HOSTING],
+  },
+  {
+    v4: "192.0.2.6",
+    v6: "2001:db8::6",
+    meaning: "a Tor exit",
+    place: FULL_PLACE,
+    flags: ["is_tor_exit"],
+    evidence: [TOR_EXIT],
+  },
   {
     v4: "192.0.2.7",
     v6: "2001:db8::7",
     meaning: "all three",
     place: FULL_PLACE,
     flags: ["is_abuser", "is_proxy", "is_tor_exit"],
+    evidence: [ATTACKER, VPN, TOR_EXIT],
+  },
+  {
+    v4: "192.0.2.8",
+    v6: "2001:db8::8",
+    meaning: "a privacy relay that a VPN list names: not flagged",
+    place: FULL_PLACE,
+    evidence: [VPN, RELAY],
   },
 ];
 
@@ -79,6 +163,7 @@ export interface SandboxDomain {
   readonly meaning: string;
   readonly valid: boolean;
   readonly providers: readonly string[];
+  readonly evidence?: readonly SandboxEvidence[];
 }
 
 /** E-mail domains with a verdict; a well-formed address is expected before the "@". */
@@ -86,24 +171,33 @@ export const SANDBOX_DOMAINS: readonly SandboxDomain[] = [
   { domain: "example.com", meaning: "an ordinary address", valid: true, providers: [] },
   { domain: "example.net", meaning: "an ordinary address", valid: true, providers: [] },
   { domain: "example.org", meaning: "an ordinary address", valid: true, providers: [] },
-  { domain: "relay.example", meaning: "a privacy relay: not disposable", valid: true, providers: [] },
+  {
+    domain: "relay.example",
+    meaning: "a privacy relay: not disposable",
+    valid: true,
+    providers: [],
+    evidence: [DISPOSABLE, MAIL_RELAY],
+  },
   {
     domain: "disposable.example",
     meaning: "a disposable provider",
     valid: true,
     providers: ["disposable.example"],
+    evidence: [DISPOSABLE],
   },
   {
     domain: "alias.example",
     meaning: "a disposable domain that another service runs",
     valid: true,
     providers: ["alias.example", "disposable.example"],
+    evidence: [DISPOSABLE],
   },
   {
     domain: "invalid-disposable.example",
     meaning: "disposable, but not a valid address",
     valid: false,
     providers: ["invalid-disposable.example"],
+    evidence: [DISPOSABLE],
   },
   { domain: "invalid.example", meaning: "not a valid address", valid: false, providers: [] },
 ];
@@ -148,50 +242,81 @@ function row(code: ProblemCode, number: number) {
 const encoder = new TextEncoder();
 const bytes = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
 
-function reputation(flags: readonly Flag[]): Uint8Array {
-  const has = (flag: Flag) => flags.includes(flag);
-  return bytes({
-    is_abuser: has("is_abuser"),
-    is_proxy: has("is_proxy"),
-    is_tor_exit: has("is_tor_exit"),
-  });
+/** An answer, without and with its evidence. */
+interface Answer {
+  readonly plain: Uint8Array;
+  readonly reasoned: Uint8Array;
 }
 
-function emailAnswer(valid: boolean, providers: readonly string[]): Uint8Array {
-  return bytes({ valid, disposable: providers.length > 0, providers });
+function answer(body: object, evidence: readonly object[]): Answer {
+  return { plain: bytes(body), reasoned: bytes({ ...body, evidence }) };
+}
+
+function entry(row: SandboxEvidence, subject: object): object {
+  return { ...row, ...(row.members === undefined && { ...subject, fetched_at: FETCHED_AT }) };
+}
+
+function reputation(flags: readonly Flag[], evidence: readonly object[]): Answer {
+  const has = (flag: Flag) => flags.includes(flag);
+  return answer(
+    { is_abuser: has("is_abuser"), is_proxy: has("is_proxy"), is_tor_exit: has("is_tor_exit") },
+    evidence,
+  );
+}
+
+function emailAnswer(valid: boolean, providers: readonly string[], evidence: readonly object[]): Answer {
+  return answer({ valid, disposable: providers.length > 0, providers }, evidence);
 }
 
 interface AddressAnswer {
-  readonly geolocate: Uint8Array | Problem;
-  readonly reputation: Uint8Array | Problem;
+  readonly geolocate: Answer | Problem;
+  readonly reputation: Answer | Problem;
 }
 
-const UNKNOWN: AddressAnswer = { geolocate: problem("IP_ADDRESS_NOT_FOUND"), reputation: reputation([]) };
+const UNKNOWN: AddressAnswer = {
+  geolocate: problem("IP_ADDRESS_NOT_FOUND"),
+  reputation: reputation([], []),
+};
 
 const addresses = new Map<string, AddressAnswer>();
-const domains = new Map<string, (valid: boolean) => Uint8Array | Problem>();
+const domains = new Map<string, (valid: boolean) => Answer | Problem>();
 
-function addAddress(v4: string, v6: string, answer: AddressAnswer): void {
-  for (const text of [v4, v6]) {
-    const address = parseIp(text);
-    if (address === undefined) throw new Error(`sandbox.ts: ${text} is no address`);
-    addresses.set(formatIp(address), answer);
+function addAddress(text: string, answer: AddressAnswer): void {
+  const address = parseIp(text);
+  if (address === undefined) throw new Error(`sandbox.ts: ${text} is no address`);
+  addresses.set(formatIp(address), answer);
+}
+
+for (const { v4, v6, place, flags = [], evidence = [] } of SANDBOX_ADDRESSES) {
+  for (const [text, host, wide] of [
+    [v4, `${v4}/32`, "192.0.2.0/24"],
+    [v6, `${v6}/128`, "2001:db8::/32"],
+  ] as const) {
+    const from = [PLACE_EVIDENCE, DERIVED_EVIDENCE].map((row) => entry(row, { network: wide }));
+    addAddress(text, {
+      geolocate: place === undefined ? UNKNOWN.geolocate : answer(place, from),
+      reputation: reputation(
+        flags,
+        evidence.map((row) => entry(row, { network: row.effect === "sets" ? host : wide })),
+      ),
+    });
   }
 }
-
-for (const { v4, v6, place, flags } of SANDBOX_ADDRESSES) {
-  const geolocate = place === undefined ? UNKNOWN.geolocate : bytes(place);
-  addAddress(v4, v6, { geolocate, reputation: reputation(flags ?? []) });
-}
-for (const { domain, valid, providers } of SANDBOX_DOMAINS) {
-  const good = emailAnswer(valid, providers);
-  const bad = emailAnswer(false, providers);
+for (const { domain, valid, providers, evidence = [] } of SANDBOX_DOMAINS) {
+  const reasons = evidence.map((row) => entry(row, { domain }));
+  const good = emailAnswer(valid, providers, reasons);
+  const bad = emailAnswer(false, providers, reasons);
   domains.set(domain, (wellFormed) => (wellFormed ? good : bad));
 }
 for (const { code, v4, v6, domain } of SANDBOX_PROBLEMS) {
   const refusal = problem(code);
-  addAddress(v4, v6, { geolocate: refusal, reputation: refusal });
+  for (const text of [v4, v6]) addAddress(text, { geolocate: refusal, reputation: refusal });
   domains.set(domain, () => refusal);
+}
+
+function told(found: Answer | Problem, withEvidence: boolean): Uint8Array | Problem {
+  if ("code" in found) return found;
+  return withEvidence ? found.reasoned : found.plain;
 }
 
 /** What `me` means with a sandbox key, wherever the caller is. */
@@ -204,20 +329,24 @@ const DOCUMENTATION = SPECIAL_USE.filter(({ use }) => use === "documentation");
  * unknown; other special-use addresses are refused as always.
  * @param address after `unwrapIpv4`
  */
-export function sandboxAddress(lookup: "geolocate" | "reputation", address: IpAddress): Uint8Array | Problem {
+export function sandboxAddress(
+  lookup: "geolocate" | "reputation",
+  address: IpAddress,
+  withEvidence = false,
+): Uint8Array | Problem {
   const listed = addresses.get(formatIp(address));
-  if (listed !== undefined) return listed[lookup];
+  if (listed !== undefined) return told(listed[lookup], withEvidence);
   const isDocumentation = DOCUMENTATION.some(({ prefix }) => prefixContains(prefix, address));
   if (!isDocumentation && specialUse(address) !== undefined) return problem("IP_ADDRESS_RESERVED");
-  return UNKNOWN[lookup];
+  return told(UNKNOWN[lookup], withEvidence);
 }
 
 /** The fixed answer for an e-mail address; outside the tables `valid` is real and nothing is disposable. */
-export function sandboxEmail(text: string): Uint8Array | Problem {
+export function sandboxEmail(text: string, withEvidence = false): Uint8Array | Problem {
   const { valid, host } = parseEmail(text);
   const listed = host === undefined ? undefined : domains.get(host);
   // example domains are special-use and so never valid: the local part is judged at a domain that may be
-  return listed?.(isWellFormed(text)) ?? emailAnswer(valid, []);
+  return told(listed?.(isWellFormed(text)) ?? emailAnswer(valid, [], []), withEvidence);
 }
 
 function isWellFormed(text: string): boolean {
