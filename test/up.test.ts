@@ -157,6 +157,14 @@ describe("the first run", () => {
     expect([live.length, sandbox.length]).toEqual([48, 48]);
   });
 
+  test("prints an admin token that the admin API takes", async () => {
+    const [, base, token] =
+      /(http:\/\/\S+\/admin\/v1\/overrides).*\n {2}(ink_admin_\w+)$/m.exec(up.out) ?? [];
+    const ask = (authorization: string) => fetch(base!, { headers: { Authorization: authorization } });
+    expect((await ask(`Bearer ${token}`)).status).toBe(200);
+    expect((await ask(`Bearer ${live}`)).status).toBe(403);
+  });
+
   test("prints three curl lines whose answers are interesting", async () => {
     const lines = [...up.out.matchAll(/^ {2}curl -H "Authorization: Bearer (\w+)" (\S+)\n {4}# (.+)$/gm)];
     expect(lines).toHaveLength(3);
@@ -194,7 +202,7 @@ describe("later runs", () => {
     async () => {
       const up = startUp();
       await untilServing(up);
-      expect(up.out).not.toMatch(/ink_(live|test)_/);
+      expect(up.out).not.toMatch(/ink_(live|test|admin)_/);
       expect(up.out).toContain("Keys in force: 1 live, 1 sandbox");
       expect((await get("/v1/ip-intel/reputation/1.1.1.1", live)).status).toBe(200);
       expect((await get("/v1/ip-intel/reputation/1.1.1.1", sandbox)).status).toBeLessThan(500);

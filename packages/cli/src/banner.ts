@@ -30,6 +30,7 @@ export function banner({ settings, current, keys, version, updates, style }: Ban
     ],
     gapsPart(current, updates, style),
     keysPart(keys, style),
+    adminPart(keys, settings, style),
     [
       "Try:",
       ...examples(current).flatMap(({ path, shows }) => [
@@ -71,6 +72,14 @@ function keysPart({ made, live, sandbox }: KeysOf, style: Style): string[] {
     `Your keys, ${style.bold("shown this once")}:`,
     `  live     ${made.live}`,
     `  sandbox  ${made.sandbox}  ${style.dim("fixed answers, for tests")}`,
+  ];
+}
+
+function adminPart({ adminToken }: KeysOf, { adminHost, adminPort }: Settings, style: Style): string[] {
+  if (adminToken === undefined) return [];
+  return [
+    `Your admin token, ${style.bold("shown this once")}; http://${urlHost(adminHost)}:${adminPort}/admin/v1/overrides asks for it:`,
+    `  ${adminToken}`,
   ];
 }
 

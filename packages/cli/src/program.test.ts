@@ -80,6 +80,16 @@ const COMMANDS = [
   ["lookup", "geolocate"],
   ["lookup", "reputation"],
   ["lookup", "email"],
+  ["override"],
+  ["override", "add"],
+  ["override", "list"],
+  ["override", "remove"],
+  ["override", "export"],
+  ["override", "import"],
+  ["override", "audit"],
+  ["admin"],
+  ["admin", "token"],
+  ["admin", "token", "rotate"],
   ["config"],
   ["doctor"],
 ];
@@ -89,7 +99,7 @@ describe("help", () => {
     const { out, err, code } = await inkling([...path, "--help"]);
     expect([err, code]).toEqual(["", 0]);
     expect(out).toStartWith(`Usage: inkling${path.map((word) => ` ${word}`).join("")} `);
-    const isGroup = ["data", "keys", "lookup"].includes(path.join(" "));
+    const isGroup = ["data", "keys", "lookup", "override", "admin", "admin token"].includes(path.join(" "));
     if (!isGroup) expect(out).toContain("Examples:\n");
   });
 });

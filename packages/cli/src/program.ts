@@ -1,11 +1,13 @@
 // program.ts: the tree of commands, and how each way of ending becomes an exit code.
 
 import { Command, CommanderError } from "commander";
+import { addAdmin } from "./commands/admin.ts";
 import { addConfig } from "./commands/config.ts";
 import { addData } from "./commands/data.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addLookup } from "./commands/lookup.ts";
+import { addOverride } from "./commands/override.ts";
 import { addServe } from "./commands/serve.ts";
 import { addUp } from "./commands/up.ts";
 import type { Context } from "./context.ts";
@@ -36,6 +38,8 @@ export function makeProgram(context: Context): Command {
   addData(program, context);
   addKeys(program, context);
   addLookup(program, context);
+  addOverride(program, context);
+  addAdmin(program, context);
   addConfig(program, context);
   addDoctor(program, context);
   return program;

@@ -1,11 +1,12 @@
 // @inkling/server: the HTTP API, keys, limits and usage.
 
+export { isAdminToken } from "./admin-token.ts";
 export * from "./adopt-key.ts";
 export * from "./bucket.ts";
+export { readFeedsReport } from "./feeds-report.ts";
 export * from "./key.ts";
 export * from "./key-format.ts";
 export * from "./keyring.ts";
-export { readFeedsReport } from "./feeds-report.ts";
 export { LOG_LEVELS, type LogLevel } from "./log.ts";
 export { lookUpAddress, lookUpEmail } from "./lookups.ts";
 export {
@@ -16,6 +17,10 @@ export {
   releaseNames,
   verifyRelease,
 } from "./open-release.ts";
+export * from "./override.ts";
+export { type OverrideEvent, SNAPSHOT_FILE } from "./override-book.ts";
+export { exportFile, type OverrideFile, readFile, readSnapshot } from "./override-file.ts";
+export { Overrides } from "./overrides.ts";
 export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./sandbox.ts";
 export { type RunningServer, type ServerOptions, StartError, startServer } from "./serve.ts";
 export {
@@ -27,4 +32,13 @@ export {
   type UsageEntry,
 } from "./store.ts";
 export * from "./store-error.ts";
+export {
+  type AuditEntry,
+  auditJson,
+  isAuditCursor,
+  MAX_OVERRIDES,
+  MAX_PAGE,
+  OverrideConflictError,
+  type OverrideWrite,
+} from "./store-overrides.ts";
 export * from "./usage.ts";

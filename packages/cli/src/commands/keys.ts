@@ -90,7 +90,7 @@ function parseKey(flags: Record<string, unknown>) {
 }
 
 /** A duration from now as a time; anything else is left to the schema. */
-function expiryOf(value: unknown, now: number): unknown {
+export function expiryOf(value: unknown, now: number): unknown {
   const duration = typeof value === "string" ? parseDuration(value) : undefined;
   return duration === undefined ? value : new Date(now + duration).toISOString();
 }

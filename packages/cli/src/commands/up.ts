@@ -62,6 +62,9 @@ async function up(settings: Settings, context: Context): Promise<void> {
     if (!served && keys.made !== undefined) {
       terminal.err(`The keys made before this failed:\n  ${keys.made.live}\n  ${keys.made.sandbox}\n`);
     }
+    if (!served && keys.adminToken !== undefined) {
+      terminal.err(`The admin token made before this failed:\n  ${keys.adminToken}\n`);
+    }
   }
 }
 
@@ -70,13 +73,16 @@ export interface KeysOf {
   readonly made: FirstKeys | undefined;
   readonly live: number;
   readonly sandbox: number;
+  /** The admin API's, made just now, on the first run. */
+  readonly adminToken: string | undefined;
 }
 
 async function keysOf(settings: Settings): Promise<KeysOf> {
   return withStore(settings, async (store) => {
     // Whoever brings a key of their own needs none of ours.
     const made = settings.apiKey === undefined ? await makeFirstKeys(store) : undefined;
-    return { made, ...(await countKeys(store, Date.now())) };
+    const adminToken = await store.adminToken.create("inkling up");
+    return { made, ...(await countKeys(store, Date.now())), adminToken };
   });
 }
 

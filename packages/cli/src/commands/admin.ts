@@ -1,0 +1,34 @@
+// admin.ts: `inkling admin token rotate`: the token of the admin API.
+
+import { userInfo } from "node:os";
+import type { Command } from "commander";
+import { type Context, settingsFor, withSettings } from "../context.ts";
+import { withStore } from "../keys.ts";
+
+const SETTINGS = ["dataDir"] as const;
+
+export function addAdmin(program: Command, context: Context): void {
+  const admin = program.command("admin").description("the admin API on the admin listener");
+  const token = admin.command("token").description("the token that the admin API asks for");
+  const command = token
+    .command("rotate")
+    .description(
+      "make a new admin token; the one before ends at once; the token alone goes to standard output",
+    )
+    .addHelpText(
+      "after",
+      `
+\`inkling up\` makes the first one and shows it; for \`inkling serve\` this makes it. Only its hash is kept.
+
+Examples:
+  TOKEN=$(inkling admin token rotate)
+  curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8081/admin/v1/overrides`,
+    )
+    .action(async (flags) => {
+      const { settings } = settingsFor(context, flags, SETTINGS);
+      const made = await withStore(settings, (store) => store.adminToken.rotate(userInfo().username));
+      context.terminal.err("Made a new admin token. It is shown this once: only its hash is kept.\n");
+      context.terminal.out(made);
+    });
+  withSettings(command, SETTINGS);
+}

@@ -1,0 +1,172 @@
+// `inkling override …` and `inkling admin token rotate` as users meet them: two streams and an exit code.
+
+import { afterAll, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isAdminToken } from "@inkling/server";
+import { run } from "../program.ts";
+import { makeStyle } from "../terminal.ts";
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-override-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(temp, "run-"));
+});
+
+async function inkling(...args: string[]) {
+  let out = "";
+  let err = "";
+  const code = await run(args, {
+    terminal: {
+      out: (text) => {
+        out += `${text}\n`;
+      },
+      err: (text) => {
+        err += text;
+      },
+      live: false,
+      columns: 80,
+      style: makeStyle(false),
+    },
+    env: {},
+    cwd,
+    version: "1.2.3",
+    stopper: { signal: new AbortController().signal, release: () => {} },
+    ending: { exitCode: 0 },
+  });
+  return { out, err, code };
+}
+
+const add = (...args: string[]) => inkling("override", "add", ...args);
+const OFF = ["81.2.69.142", "--flag", "is_tor_exit=false", "--note", "our office"];
+
+test("add, list, remove, audit", async () => {
+  const added = await add(...OFF, "--expires", "30d", "--author", "ada");
+  expect([added.err, added.code]).toEqual(["", 0]);
+  expect(added.out).toMatch(/^Added ovr_\w{16}: 81\.2\.69\.142 is_tor_exit=false, until 20.*Z\.\n$/);
+  const [{ id, ...listed }] = JSON.parse((await inkling("override", "list", "--json")).out);
+  expect(listed).toMatchObject({ value: "81.2.69.142", flag: "is_tor_exit", verdict: false, author: "ada" });
+  expect((await inkling("override", "list")).out).toContain(
+    `${id}  81.2.69.142  is_tor_exit=false  until 20`,
+  );
+  const removed = await inkling("override", "remove", id, "--author", "bob");
+  expect(removed.out).toBe(`Removed ${id}: 81.2.69.142 is_tor_exit=false.\n`);
+  expect(await inkling("override", "list")).toMatchObject({ out: "", code: 0 });
+  expect((await inkling("override", "list", "--all")).out).toContain(" removed ");
+  const audit = (await inkling("override", "audit")).out;
+  expect(audit).toMatch(
+    /bob +override-removed +ovr_\w+ +81\.2\.69\.142 is_tor_exit=false\n.*ada +override-added/,
+  );
+  const [last] = JSON.parse((await inkling("override", "audit", "--json", "--limit", "1")).out);
+  expect(last).toMatchObject({ actor: "bob", before: { removed_at: null } });
+});
+
+test("adding it again changes its note, and says so", async () => {
+  const first = await add(...OFF);
+  const id = /ovr_\w{16}/.exec(first.out)![0];
+  expect((await add(...OFF)).out).toStartWith(`There already: ${id}`);
+  expect((await add(...OFF.slice(0, 3), "--note", "new")).out).toStartWith(`Changed ${id}`);
+});
+
+test("an e-mail address is hashed here, and in no file", async () => {
+  const { out } = await add("Jane.Doe@gmail.com", "--flag", "disposable=true", "--note", "x", "--json");
+  expect(JSON.parse(out)).toMatchObject({
+    kind: "email_hash",
+    value: expect.stringMatching(/^[0-9a-f]{64}$/),
+  });
+  expect((await inkling("override", "list")).out).toMatch(/ e-mail [0-9a-f]{12}… /);
+  expect(readFileSync(join(cwd, "data/inkling.db"), "latin1").toLowerCase()).not.toContain("jane");
+});
+
+test("export, then import elsewhere", async () => {
+  await add(...OFF);
+  await add("mailinator.com", "--flag", "disposable=false", "--note", "a test");
+  const file = join(temp, "overrides.json");
+  expect((await inkling("override", "export", file)).err).toBe(`Wrote 2 overrides to ${file}.\n`);
+  const printed = JSON.parse((await inkling("override", "export")).out);
+  expect(printed.overrides).toEqual(JSON.parse(readFileSync(file, "utf8")).overrides);
+  cwd = mkdtempSync(join(temp, "other-"));
+  const imported = await inkling("override", "import", file);
+  expect(imported.out).toBe(`Imported ${file}: 2 added, 0 changed, 0 unchanged, 0 expired.\n`);
+  expect((await inkling("override", "import", file)).out).toContain("0 added, 0 changed, 2 unchanged");
+  expect(JSON.parse((await inkling("override", "export")).out).overrides).toEqual(printed.overrides);
+});
+
+const refused: [name: string, args: string[], code: number, err: RegExp][] = [
+  ["no note", OFF.slice(0, 3), 2, /^inkling: required option '--note <text>' not specified\nhint: /],
+  [
+    "no verdict",
+    ["1.1.1.1", "--flag", "is_proxy", "--note", "x"],
+    2,
+    /--flag must be .*"is_proxy"\nhint: for example/,
+  ],
+  ["a verdict that is none", ["1.1.1.1", "--flag", "is_proxy=no", "--note", "x"], 2, /--flag must be/],
+  [
+    "a misspelt flag",
+    ["1.1.1.1", "--flag", "is_porxy=true", "--note", "x"],
+    2,
+    /\n {2}--flag: .*did you mean is_proxy\?\nhint: /,
+  ],
+  [
+    "no value",
+    ["1.1.1", "--flag", "is_proxy=true", "--note", "x"],
+    2,
+    /\n {2}VALUE: is no address or network/,
+  ],
+  ["neither flag nor mute", ["1.1.1.1", "--note", "x"], 2, /give either flag .* or mute/],
+  ["an end in the past", [...OFF, "--expires", "2001-01-01"], 2, /\n {2}--expires: is in the past\n/],
+  ["an end that is none", [...OFF, "--expires", "soon"], 2, /\n {2}--expires: must be a time/],
+  [
+    "too wide",
+    ["81.0.0.0/8", ...OFF.slice(1)],
+    2,
+    /VALUE: is wider than \/16.*\nhint: --force, if this is meant\n$/,
+  ],
+  ["a feed without a release", ["81.2.69.142", "--mute", "ipsum-3", "--note", "x"], 2, /no release yet/],
+  [
+    "the opposite",
+    ["81.2.69.142", "--flag", "is_tor_exit=true", "--note", "x"],
+    1,
+    /^inkling: .*contradicts.*our office.*\nhint: remove the other one first: /,
+  ],
+];
+test.each(refused)("refused with a reason and a hint: %s", async (_, args, code, err) => {
+  await add(...OFF);
+  const ran = await add(...args);
+  expect(ran.err).toMatch(err);
+  expect([ran.out, ran.code]).toEqual(["", code]);
+  expect(JSON.parse((await inkling("override", "list", "--json")).out)).toHaveLength(1);
+});
+
+test("remove and import: what is not there, and what is no such file", async () => {
+  expect((await inkling("override", "remove", "ovr_x")).err).toMatch(
+    /^inkling: there is no override ovr_x\nhint: /,
+  );
+  expect((await inkling("override", "import", join(cwd, "nowhere.json"))).err).toMatch(
+    /does not exist\nhint: /,
+  );
+  const file = join(cwd, "file.json");
+  writeFileSync(file, "{");
+  expect((await inkling("override", "import", file)).err).toMatch(/is no JSON: .*\nhint: .*export/);
+  writeFileSync(
+    file,
+    '{"format":"inkling-overrides","version":1,"overrides":[{"value":"x y","note":"x","flag":"disposable","verdict":true}]}',
+  );
+  expect((await inkling("override", "import", file)).err).toMatch(
+    /cannot be imported:\n {2}overrides\.0\.value: is no/,
+  );
+  expect((await inkling("override", "audit", "--limit", "0")).code).toBe(2);
+});
+
+test("admin token rotate: the token alone on standard output, each time another", async () => {
+  const [first, second] = [
+    await inkling("admin", "token", "rotate"),
+    await inkling("admin", "token", "rotate"),
+  ];
+  expect([first, second].map(({ out }) => isAdminToken(out.trim()))).toEqual([true, true]);
+  expect(first.out).not.toBe(second.out);
+  expect(first.err).toContain("shown this once");
+  expect(readFileSync(join(cwd, "data/inkling.db"), "latin1")).not.toContain(second.out.slice(10, 40));
+});

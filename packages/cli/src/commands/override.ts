@@ -1,0 +1,354 @@
+// override.ts: `inkling override add | list | remove | export | import | audit`: the operator's own verdicts.
+//
+// The database is written directly, as `inkling keys` does: no server needs to run, and those that do know within a
+// second. The admin API does the same over HTTP (docs/overrides.md).
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
+import {
+  auditJson,
+  describeOverride,
+  exportFile,
+  isInForce,
+  MAX_PAGE,
+  type NewOverride,
+  type Override,
+  OverrideConflictError,
+  type OverrideContext,
+  OverrideInputError,
+  overrideJson,
+  parseNewOverride,
+  readFile,
+  type Store,
+} from "@inkling/server";
+import type { Command } from "commander";
+import { type Context, settingsFor, withSettings } from "../context.ts";
+import { CliError, EXIT, explainFileError } from "../errors.ts";
+import { withStore } from "../keys.ts";
+import { findCurrent } from "../releases.ts";
+import type { Settings } from "../settings.ts";
+import { formatCount, table } from "../terminal.ts";
+import { expiryOf } from "./keys.ts";
+
+const SETTINGS = ["dataDir"] as const;
+
+export function addOverride(program: Command, context: Context): void {
+  const overrides = program
+    .command("override")
+    .description(
+      "your own verdict on an address, network, domain or e-mail address: beats every feed, at once",
+    );
+  addAdd(overrides, context);
+  addList(overrides, context);
+  addRemove(overrides, context);
+  addExport(overrides, context);
+  addImport(overrides, context);
+  addAudit(overrides, context);
+}
+
+const AUTHOR = ["--author <name>", "who decides this, for the audit trail (default: this user)"] as const;
+
+function addAdd(overrides: Command, context: Context): void {
+  const command = overrides
+    .command("add <value>")
+    .description("force a flag on or off, or mute a feed")
+    .option("--flag <flag=verdict>", "is_abuser, is_proxy, is_tor_exit or disposable, =true or =false")
+    .option("--mute <feed>", "do not hear this feed about the value; `inkling data status` lists feeds")
+    .requiredOption("--note <text>", "why; at most 500 characters")
+    .option("--expires <time>", "when it ends: 30d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
+    .option(...AUTHOR)
+    .option("--force", "also a network wider than /16 (IPv6: /32), or a public suffix such as co.uk")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+VALUE is an address, a network, a domain (with all below it), or an e-mail address, of which only a SHA-256 is kept.
+The closest override wins: the longest prefix, the e-mail address before its domain. Servers know it within a second.
+Adding it again changes its note and expiry. docs/overrides.md has more.
+
+Examples:
+  inkling override add 81.2.69.142 --flag is_tor_exit=false --note "our office" --expires 30d
+  inkling override add 81.2.69.0/24 --flag is_abuser=true --note "ticket 4711"
+  inkling override add 81.2.69.0/24 --mute ipsum-3 --note "too eager about this network"
+  inkling override add example-shop.com --flag disposable=false --note "a customer"
+  inkling override add someone@gmail.com --flag disposable=true --note "ticket 4712"`,
+    )
+    .action(async (value: string, flags) => {
+      const { settings } = settingsFor(context, flags, SETTINGS);
+      const wanted = checked("no override can be made like that", () => {
+        const about = contextOf(settings, flags.author);
+        return parseNewOverride(inputOf(value, flags, about.now), about);
+      });
+      const [write] = await put(settings, [wanted]);
+      const { override, outcome } = write!;
+      if (flags.json) {
+        context.terminal.out(JSON.stringify({ ...overrideJson(override), outcome }, null, 2));
+      } else
+        context.terminal.out(
+          `${OUTCOMES[outcome]} ${override.id}: ${describeOverride(override)}, ${endOf(override)}.`,
+        );
+    });
+  withSettings(command, SETTINGS);
+}
+
+const OUTCOMES = { added: "Added", changed: "Changed", unchanged: "There already:" } as const;
+
+const endOf = ({ expiresAt }: Override) =>
+  expiresAt === undefined ? "for good" : `until ${new Date(expiresAt).toISOString()}`;
+
+/** The admin API's form of what the command line says. */
+function inputOf(value: string, flags: Record<string, unknown>, now: number): Record<string, unknown> {
+  const [flag, verdict, ...rest] = typeof flags.flag === "string" ? flags.flag.split("=") : [];
+  if (flag !== undefined && (rest.length > 0 || (verdict !== "true" && verdict !== "false"))) {
+    throw new CliError(
+      `--flag must be a flag, "=" and true or false: it is ${JSON.stringify(String(flags.flag).slice(0, 60))}`,
+      "for example --flag is_tor_exit=false",
+      EXIT.usage,
+    );
+  }
+  return {
+    value,
+    ...(flag === undefined ? {} : { flag, verdict: verdict === "true" }),
+    ...(flags.mute === undefined ? {} : { mute: flags.mute }),
+    note: flags.note,
+    ...(flags.expires === undefined ? {} : { expires_at: expiryOf(flags.expires, now) }),
+    ...(flags.force ? { force: true } : {}),
+  };
+}
+
+/** Who asks, when, and which feeds the release in use has. */
+function contextOf(settings: Settings, author: unknown): OverrideContext {
+  const feeds = findCurrent(settings.dataDir)?.manifest.feeds.map(({ id }) => id);
+  return { now: Date.now(), author: authorOf(author), feeds };
+}
+
+const authorOf = (author: unknown) =>
+  typeof author === "string" && author !== "" ? author : userInfo().username;
+
+const FLAG_OF: Readonly<Record<string, string>> = {
+  value: "VALUE",
+  verdict: "--flag",
+  expires_at: "--expires",
+  override: "override",
+};
+
+/** What the library refuses, in words of the command line. */
+function checked<T>(title: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof OverrideInputError)) throw error;
+    const lines = error.problems.map((problem) => {
+      const [name, ...rest] = problem.split(": ");
+      return rest.length === 0 ? `  ${problem}` : `  ${FLAG_OF[name!] ?? nameOf(name!)}: ${rest.join(": ")}`;
+    });
+    const hint =
+      error.code === "TOO_WIDE"
+        ? "--force, if this is meant"
+        : "`npx inkling override add --help` shows examples";
+    throw new CliError([`${title}:`, ...lines].join("\n"), hint, EXIT.usage);
+  }
+}
+
+/** Members of a file keep their path: "overrides.3.note". */
+const nameOf = (name: string) => (/^[a-z]+$/.test(name) ? `--${name}` : name);
+
+async function put(settings: Settings, wanted: readonly NewOverride[], author?: string) {
+  try {
+    return await withStore(settings, (store) => store.overrides.put(wanted, author ?? wanted[0]!.author));
+  } catch (error) {
+    if (!(error instanceof OverrideConflictError)) throw error;
+    const [first, ...more] = error.problems;
+    throw new CliError([first, ...more.map((problem) => `  ${problem}`)].join("\n"), error.hint);
+  }
+}
+
+function addList(overrides: Command, context: Context): void {
+  const command = overrides
+    .command("list")
+    .description("the overrides in force")
+    .option("--all", "with those that were removed or have expired")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling override list\n  inkling override list --all --json")
+    .action(async (flags) => {
+      const { settings } = settingsFor(context, flags, SETTINGS);
+      const all = await withStore(settings, (store) => everyOverride(store, flags.all === true));
+      if (flags.json) return context.terminal.out(JSON.stringify(all.map(overrideJson), null, 2));
+      if (all.length === 0) {
+        context.terminal.err("There are no overrides; `npx inkling override add` makes one.\n");
+        return;
+      }
+      const now = Date.now();
+      const rows = all.map((override) => [
+        override.id,
+        shortValue(override),
+        override.effect.type === "flag"
+          ? `${override.effect.flag}=${override.effect.verdict}`
+          : `mute ${override.effect.feed}`,
+        stateOf(override, now),
+        override.author,
+        override.note,
+      ]);
+      context.terminal.out(table([["ID", "VALUE", "EFFECT", "STATE", "AUTHOR", "NOTE"], ...rows]));
+    });
+  withSettings(command, SETTINGS);
+}
+
+async function everyOverride(store: Store, ended: boolean): Promise<Override[]> {
+  const all: Override[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.overrides.list({ limit: MAX_PAGE, cursor }, ended);
+    all.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return all;
+}
+
+/** A hash is 64 characters: its first ones tell it apart. */
+const shortValue = ({ kind, value }: Override) =>
+  kind === "email_hash" ? `e-mail ${value.slice(0, 12)}…` : value;
+
+function stateOf(override: Override, now: number): string {
+  if (isInForce(override, now)) return endOf(override);
+  return override.removedAt === undefined ? "expired" : "removed";
+}
+
+function addRemove(overrides: Command, context: Context): void {
+  const command = overrides
+    .command("remove <id>")
+    .description("end an override, within a second in every server")
+    .option(...AUTHOR)
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling override remove ovr_3fK9mB2xQ7vR1tYz")
+    .action(async (id: string, flags) => {
+      const { settings } = settingsFor(context, flags, SETTINGS);
+      const actor = authorOf(flags.author);
+      const override = await withStore(settings, (store) => store.overrides.remove(id, actor));
+      if (override === undefined) {
+        throw new CliError(
+          `there is no override ${id}`,
+          "`npx inkling override list` shows the ids of all overrides",
+        );
+      }
+      if (flags.json) context.terminal.out(JSON.stringify(overrideJson(override), null, 2));
+      else context.terminal.out(`Removed ${override.id}: ${describeOverride(override)}.`);
+    });
+  withSettings(command, SETTINGS);
+}
+
+function addExport(overrides: Command, context: Context): void {
+  const command = overrides
+    .command("export [file]")
+    .description("all overrides in force as one JSON file (default: to standard output)")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  inkling override export overrides.json\n  inkling override export | jq .",
+    )
+    .action(async (file: string | undefined, flags) => {
+      const { settings } = settingsFor(context, flags, SETTINGS);
+      const { overrides } = await withStore(settings, (store) => store.overrides.load());
+      const text = JSON.stringify(exportFile(overrides, Date.now()), null, 2);
+      if (file === undefined) return context.terminal.out(text);
+      fileWork(file, () => writeFileSync(file, `${text}\n`));
+      context.terminal.err(`Wrote ${formatCount(overrides.length)} overrides to ${file}.\n`);
+    });
+  withSettings(command, SETTINGS);
+}
+
+function addImport(overrides: Command, context: Context): void {
+  const command = overrides
+    .command("import <file>")
+    .description("put the overrides of an exported file in force: all of them, or none")
+    .option(...AUTHOR)
+    .option("--force", "also networks and domains that are too wide otherwise")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Overrides that are in force already are left alone, so a file can be imported again. Nothing is removed.
+
+Examples:
+  inkling override import overrides.json`,
+    )
+    .action(async (file: string, flags) => {
+      const { settings } = settingsFor(context, flags, SETTINGS);
+      const input = jsonOf(file);
+      const about = contextOf(settings, flags.author);
+      const read = checked(`${file} cannot be imported`, () => readFile(input, about, flags.force === true));
+      const writes = await put(settings, read.overrides, about.author);
+      const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;
+      const result = {
+        added: count("added"),
+        changed: count("changed"),
+        unchanged: count("unchanged"),
+        expired: read.expired,
+      };
+      if (flags.json) context.terminal.out(JSON.stringify(result, null, 2));
+      else {
+        const words = Object.entries(result).map(([what, number]) => `${formatCount(number)} ${what}`);
+        context.terminal.out(`Imported ${file}: ${words.join(", ")}.`);
+      }
+    });
+  withSettings(command, SETTINGS);
+}
+
+function jsonOf(file: string): unknown {
+  const text = fileWork(file, () => readFileSync(file, "utf8"));
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const hint = "`npx inkling override export` writes such a file";
+    throw new CliError(`${file} is no JSON: ${(error as Error).message}`, hint, EXIT.usage);
+  }
+}
+
+function fileWork<T>(file: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw explainFileError(error, file);
+  }
+}
+
+function addAudit(overrides: Command, context: Context): void {
+  const command = overrides
+    .command("audit")
+    .description("who changed what, newest first: overrides and the admin token")
+    .option("--limit <number>", "how many entries", "50")
+    .option("--json", "print JSON, with before and after")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  inkling override audit\n  inkling override audit --limit 1000 --json",
+    )
+    .action(async (flags) => {
+      const { settings } = settingsFor(context, flags, SETTINGS);
+      const limit = Number(flags.limit);
+      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+        throw new CliError(
+          `--limit must be a whole number from 1 to ${MAX_PAGE}`,
+          "for example --limit 100",
+          EXIT.usage,
+        );
+      }
+      const { items } = await withStore(settings, (store) => store.overrides.audit({ limit }));
+      if (flags.json) return context.terminal.out(JSON.stringify(items.map(auditJson), null, 2));
+      if (items.length === 0) {
+        context.terminal.err("Nothing was changed yet.\n");
+        return;
+      }
+      const rows = items.map(({ at, actor, action, subject, before, after }) => {
+        const { value, flag, verdict, mute } = (after ?? before ?? {}) as Record<string, unknown>;
+        const effect = flag === null ? `mute ${mute}` : `${flag}=${verdict}`;
+        return [
+          new Date(at).toISOString(),
+          actor,
+          action,
+          subject,
+          value === undefined ? "" : `${value} ${effect}`,
+        ];
+      });
+      context.terminal.out(table([["WHEN", "WHO", "WHAT", "ID", "OVERRIDE"], ...rows]));
+    });
+  withSettings(command, SETTINGS);
+}
