@@ -1,0 +1,335 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  a,
+  aaaa,
+  cname,
+  type DnsAnswer,
+  type DnsQuestion,
+  type DnsServer,
+  mx,
+  soa,
+  startDnsServer,
+} from "../../../test/dns-server.ts";
+import { DnsClient, type DnsOutcome } from "./dns-client.ts";
+import {
+  type Asker,
+  BUDGET_MS,
+  KEPT_SECONDS,
+  MX_OUTCOMES,
+  type MxFinding,
+  MxLookups,
+  type MxLookupsOptions,
+} from "./mx.ts";
+import { MxCounts } from "./mx-counts.ts";
+
+const MX = 15;
+const A = 1;
+const AAAA = 28;
+
+type Script = (question: DnsQuestion) => DnsAnswer | "silent" | "hang-up";
+
+/** What the server does for domains by their first label. */
+const SCRIPTS: Readonly<Record<string, Script>> = {
+  found: ({ name }) => ({ answers: [mx(name, 20, "second.net"), mx(name, 10, "First.net")] }),
+  even: ({ name }) => ({ answers: [mx(name, 10, "a.net"), mx(name, 10, "b.net"), mx(name, 11, "c.net")] }),
+  alias: ({ name }) => ({ answers: [cname(name, "x.net"), mx("x.net", 1, "m.net")] }),
+  capitals: ({ name, type }) => ({
+    answers: [mx(name, 1, "m.net")],
+    question: { name: name.toUpperCase(), type },
+  }),
+  ipv4: ({ name, type }) => (type === A ? { answers: [a(name)] } : {}),
+  ipv6: ({ name, type }) => (type === AAAA ? { answers: [aaaa(name)] } : {}),
+  nothing: () => ({ authorities: [soa("example", 60)] }),
+  null: ({ name }) => ({ answers: [mx(name, 0, "")] }),
+  nullandmore: ({ name }) => ({ answers: [mx(name, 0, ""), mx(name, 10, "m.net")] }),
+  nx: () => ({ rcode: 3, authorities: [soa("example", 60)] }),
+  aliasnx: ({ name }) => ({ rcode: 3, answers: [cname(name, "gone.net")] }),
+  nxonlya: ({ type }) => (type === MX ? {} : { rcode: 3 }),
+  servfail: () => ({ rcode: 2 }),
+  refused: () => ({ rcode: 5 }),
+  formerr: () => ({ rcode: 1, question: "none" }),
+  servfaila: ({ type }) => (type === MX ? {} : { rcode: 2 }),
+  ipv4servfail: ({ name, type }) =>
+    type === AAAA ? { answers: [aaaa(name)] } : type === A ? { rcode: 2 } : {},
+  silent: () => "silent",
+  silenta: ({ type }) => (type === MX ? {} : "silent"),
+  slow: () => ({ rcode: 3, delayMs: 2_000 }),
+  wrongid: () => ({ rcode: 3, idShift: 1 }),
+  wrongname: ({ type }) => ({ rcode: 3, question: { name: "else.example", type } }),
+  elsewhere: () => ({ rcode: 3, fromElsewhere: true }),
+  loop: ({ name }) => ({ answers: [cname(name, "x.net"), cname("x.net", name)] }),
+  garbage: () => ({ raw: Uint8Array.of(0x81, 0x83, 0, 1, 0xff, 0xff, 0xff, 0xff, 0, 0, 1) }),
+  truncated: ({ name, overTcp }) =>
+    overTcp ? { answers: [mx(name, 1, "m.net")] } : { truncated: true, rcode: 3 },
+  dripped: ({ name, overTcp }) =>
+    overTcp ? { answers: [mx(name, 1, "m.net")], drip: true } : { truncated: true },
+  truncatednx: ({ overTcp }) => (overTcp ? { rcode: 3 } : { truncated: true }),
+  hungup: ({ overTcp }) => (overTcp ? "hang-up" : { truncated: true }),
+  truncatedtwice: () => ({ truncated: true }),
+  silenttcp: ({ overTcp }) => (overTcp ? "silent" : { truncated: true }),
+  huge: ({ name, overTcp }) =>
+    overTcp
+      ? { answers: Array.from({ length: 1_500 }, (_, i) => mx(name, i, `m${i}.net`)) }
+      : { truncated: true },
+};
+
+let server: DnsServer;
+beforeAll(async () => {
+  server = await startDnsServer((question) => {
+    const script = SCRIPTS[question.name.split(".")[0]!.toLowerCase()];
+    return script?.(question) ?? { rcode: 5 };
+  });
+});
+afterAll(() => server.stop());
+
+const random = () => crypto.getRandomValues(new Uint16Array(1))[0]!;
+const at = (...ports: number[]) =>
+  new DnsClient({ servers: ports.map((port) => ({ address: "127.0.0.1", port })), newId: random });
+
+function lookups(options: Partial<MxLookupsOptions> & { dns: Asker }) {
+  const counts = new MxCounts();
+  let ms = 0;
+  const made = new MxLookups({ counts, elapsed: () => ms, ...options });
+  return {
+    made,
+    counts,
+    find: async (host: string) => made.find(host),
+    pass: (seconds: number) => {
+      ms += seconds * 1000;
+    },
+  };
+}
+
+const asked = (name: string) => server.asked.filter((question) => question.name === name).length;
+
+describe("what DNS says", () => {
+  const rows: [domain: string, outcome: MxFinding["outcome"], hosts?: string[]][] = [
+    ["found", "found", ["first.net"]],
+    ["even", "found", ["a.net", "b.net"]],
+    ["alias", "found", ["m.net"]],
+    ["capitals", "found", ["m.net"]],
+    ["ipv4", "implicit"],
+    ["ipv6", "implicit"],
+    ["nothing", "none"],
+    ["null", "null"],
+    ["nullandmore", "found", ["m.net"]],
+    ["nx", "nxdomain"],
+    ["aliasnx", "nxdomain"],
+    ["nxonlya", "none"],
+    ["servfail", "failed"],
+    ["refused", "failed"],
+    ["formerr", "failed"],
+    ["servfaila", "failed"],
+    ["ipv4servfail", "implicit"],
+    ["loop", "failed"],
+    ["garbage", "failed"],
+    ["truncated", "found", ["m.net"]],
+    ["dripped", "found", ["m.net"]],
+    ["truncatednx", "nxdomain"],
+    ["hungup", "failed"],
+    ["truncatedtwice", "failed"],
+    ["huge", "failed"],
+  ];
+  for (const [domain, outcome, hosts = []] of rows) {
+    test(`${domain}: ${outcome}`, async () => {
+      const { find } = lookups({ dns: at(server.port) });
+      expect(await find(`${domain}.example.com`)).toEqual({ outcome, hosts });
+    });
+  }
+
+  const silent = ["silent", "silenta", "silenttcp", "slow", "wrongid", "wrongname", "elsewhere"];
+  test.concurrent.each(silent)("%s: a time-out, while the server has yet to answer", async (domain) => {
+    const { find, made } = lookups({ dns: at(server.port) });
+    expect(await find(`${domain}.example.com`)).toEqual({ outcome: "timeout", hosts: [] });
+    made.stop();
+  });
+
+  test("nobody listens there: failed", async () => {
+    const closed = await startDnsServer(() => "silent");
+    closed.stop();
+    expect(await lookups({ dns: at(closed.port) }).find("a.example")).toMatchObject({ outcome: "failed" });
+  });
+
+  test("there is no server at all: failed", async () => {
+    expect(await lookups({ dns: at() }).find("a.example")).toMatchObject({ outcome: "failed" });
+  });
+
+  test("an asker that throws: failed", async () => {
+    const dns: Asker = { ask: () => Promise.reject(new Error("broken")) };
+    expect(await lookups({ dns }).find("a.example")).toMatchObject({ outcome: "failed" });
+  });
+});
+
+describe("several servers", () => {
+  test.each([
+    ["the first refuses", () => ({ rcode: 5 }) as const],
+    ["the first is silent", () => "silent" as const],
+    ["the first talks nonsense", () => ({ raw: Uint8Array.of(0x81, 0x83, 0, 1, 0, 1, 0, 0, 0, 0) }) as const],
+  ])("%s: the second is asked", async (_, script) => {
+    const first = await startDnsServer(script);
+    const { find } = lookups({ dns: at(first.port, server.port) });
+    expect(await find("found.example.com")).toMatchObject({ outcome: "found" });
+    expect(first.asked.length).toBe(1);
+    first.stop();
+  });
+
+  test("the first says NXDOMAIN: the second is not asked", async () => {
+    const first = await startDnsServer(() => ({ rcode: 3 }));
+    const before = server.asked.length;
+    expect(await lookups({ dns: at(first.port, server.port) }).find("found.example.com")).toMatchObject({
+      outcome: "nxdomain",
+    });
+    expect(server.asked.length).toBe(before);
+    first.stop();
+  });
+
+  test("a lost datagram is sent again to the only server", async () => {
+    let lost = false;
+    const flaky = await startDnsServer(({ name }) => {
+      if (lost) return { answers: [mx(name, 1, "m.net")] };
+      lost = true;
+      return "silent";
+    });
+    expect(await lookups({ dns: at(flaky.port) }).find("a.example")).toMatchObject({ outcome: "found" });
+    flaky.stop();
+  });
+});
+
+describe("what is kept", () => {
+  const scripted = (reply: DnsOutcome) => {
+    let asks = 0;
+    const dns: Asker = {
+      ask: async () => {
+        asks++;
+        return reply;
+      },
+    };
+    return { dns, asks: () => asks };
+  };
+  const records = (ttlSeconds: number): DnsOutcome => ({
+    kind: "records",
+    mx: [{ preference: 1, host: "m.net" }],
+    ttlSeconds,
+  });
+
+  test.each([
+    ["found, as DNS says", records(600), 600],
+    ["found, at least", records(0), 60],
+    ["found, at most", records(86_400), 3_600],
+    ["nxdomain, as DNS says", { kind: "nxdomain", ttlSeconds: 100 } as const, 100],
+    ["nxdomain, at least", { kind: "nxdomain", ttlSeconds: 0 } as const, 30],
+    ["nxdomain, at most", { kind: "nxdomain", ttlSeconds: 86_400 } as const, 300],
+    ["failed", { kind: "failed" } as const, 5],
+    ["timeout", { kind: "timeout" } as const, 5],
+  ])("%s", async (_, reply, seconds) => {
+    const { dns, asks } = scripted(reply);
+    const { find, pass, counts } = lookups({ dns });
+    await find("a.example");
+    const once = asks();
+    pass(seconds - 0.001);
+    await find("a.example");
+    expect(asks()).toBe(once);
+    expect(counts.hits).toBe(1);
+    pass(0.001);
+    await find("a.example");
+    expect(asks()).toBe(2 * once);
+  });
+
+  test("every outcome has its bounds", () => {
+    const kept = MX_OUTCOMES.filter((outcome) => outcome !== "skipped");
+    expect(Object.keys(KEPT_SECONDS).sort()).toEqual([...kept].sort());
+    for (const [least, most] of Object.values(KEPT_SECONDS)) expect(least).toBeLessThanOrEqual(most);
+  });
+
+  test("no more domains than asked for: the oldest goes", async () => {
+    const { dns, asks } = scripted(records(600));
+    const { find, made, counts } = lookups({ dns, maxKept: 3 });
+    for (const host of ["a", "b", "c", "d"]) await find(`${host}.example`);
+    expect(counts.state.kept).toBe(3);
+    for (const host of ["b", "c", "d"]) expect(made.find(`${host}.example`)).not.toBeInstanceOf(Promise);
+    await find("a.example");
+    expect(asks()).toBe(5);
+    expect(counts.state.kept).toBe(3);
+  });
+
+  test("a look-up that was too slow for one request answers the next", async () => {
+    const { promise, resolve } = Promise.withResolvers<DnsOutcome>();
+    const { find, made } = lookups({ dns: { ask: () => promise }, budgetMs: 20 });
+    expect(await find("a.example")).toMatchObject({ outcome: "timeout" });
+    resolve(records(600));
+    await Bun.sleep(1);
+    expect(made.find("a.example")).toMatchObject({ outcome: "found" });
+  });
+});
+
+describe("many at once", () => {
+  test("requests for one domain share one look-up", async () => {
+    const { find, counts } = lookups({ dns: at(server.port) });
+    const before = asked("found.shared.example.com");
+    const found = await Promise.all(Array.from({ length: 200 }, () => find("found.shared.example.com")));
+    expect(new Set(found.map(({ outcome }) => outcome))).toEqual(new Set(["found"]));
+    expect(asked("found.shared.example.com") - before).toBe(1);
+    expect([...counts.lookups]).toEqual([["found", 1]]);
+  });
+
+  test("2,000 distinct domains: never more than 64 asked about at a time, all answered", async () => {
+    let open = 0;
+    let most = 0;
+    const asker = at(server.port);
+    const dns: Asker = {
+      async ask(...question) {
+        most = Math.max(most, ++open);
+        try {
+          return await asker.ask(...question);
+        } finally {
+          open--;
+        }
+      },
+    };
+    const { find, counts } = lookups({ dns, budgetMs: 30_000 });
+    const domains = Array.from({ length: 2_000 }, (_, i) => `found.d${i}.example.com`);
+    const all = Promise.all(domains.map(find));
+    expect(counts.state).toEqual({ underWay: 64, waiting: 1_936, kept: 0 });
+    const found = await all;
+    expect(found.filter(({ outcome }) => outcome === "found").length).toBe(2_000);
+    expect(most).toBe(64);
+    expect(counts.state).toEqual({ underWay: 0, waiting: 0, kept: 2_000 });
+  });
+
+  test("2,000 distinct domains of a silent server: all time out, and what nobody waits for is not asked", async () => {
+    const before = server.asked.length;
+    const { find, counts, made } = lookups({ dns: at(server.port), budgetMs: 150 });
+    const all = await Promise.all(Array.from({ length: 2_000 }, (_, i) => find(`silent.s${i}.example.com`)));
+    expect(all.filter(({ outcome }) => outcome === "timeout").length).toBe(2_000);
+    expect(counts.state).toMatchObject({ underWay: 64, waiting: 0 });
+    expect(server.asked.length - before).toBe(64);
+    made.stop();
+    await Bun.sleep(1);
+    expect(counts.state).toMatchObject({ underWay: 0 });
+  });
+
+  test("beyond the places to wait: failed at once, and nothing is kept of it", async () => {
+    const dns: Asker = { ask: () => Promise.withResolvers<DnsOutcome>().promise };
+    const { find, made, counts } = lookups({ dns, maxUnderWay: 2, maxWaiting: 3, budgetMs: 20 });
+    const waiting = Array.from({ length: 5 }, (_, i) => find(`d${i}.example`));
+    expect(made.find("one-too-many.example")).toEqual({ outcome: "failed", hosts: [] });
+    expect(counts.state.kept).toBe(0);
+    await Promise.all(waiting);
+  });
+});
+
+describe("stopping", () => {
+  test("those who wait are told at once, and nothing is asked any more", async () => {
+    const { find, made, counts } = lookups({ dns: at(server.port), maxUnderWay: 1, budgetMs: 60_000 });
+    const waiting = [find("silent.x.example.com"), find("silent.y.example.com")];
+    await Bun.sleep(5);
+    made.stop();
+    expect((await Promise.all(waiting)).map(({ outcome }) => outcome)).toEqual(["timeout", "timeout"]);
+    expect(counts.state).toMatchObject({ underWay: 0, waiting: 0 });
+    const before = server.asked.length;
+    expect(await find("found.z.example.com")).toMatchObject({ outcome: "failed" });
+    expect(server.asked.length).toBe(before);
+  });
+});
+
+test("the budget is what the docs say", () => expect(BUDGET_MS).toBe(500));
