@@ -7,7 +7,6 @@
 // feeds -> claims -> policy -> tables -> segment files -> (rename) -> manifest -> (rename) -> current
 
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   ANSWERS,
@@ -44,7 +43,6 @@ import { codeDigest, inputsDigest } from "./inputs.ts";
 import { type LoadedFeed, loadFeed } from "./load.ts";
 import { domainEvidence } from "./policy/domain-evidence.ts";
 import { judgeDomains } from "./policy/email.ts";
-import { GUARD_FILES, guardClaims, parseGuards } from "./policy/guards.ts";
 import { judgeNetworks } from "./policy/reputation.ts";
 import { reputationSections } from "./reputation-table.ts";
 import { type SectionData, segmentChunks } from "./segment-writer.ts";
@@ -78,7 +76,7 @@ const PARTS: Readonly<
   Record<SegmentKind, { readonly deciding: readonly Sets[]; readonly other: readonly Sets[] }>
 > = {
   geo: { deciding: ["geolocation", "registered_country"], other: [] },
-  reputation: { deciding: ["is_abuser", "is_proxy", "is_tor_exit"], other: ["relay"] },
+  reputation: { deciding: ["is_abuser", "is_proxy", "is_tor_exit"], other: ["hosting", "relay", "guard"] },
   email: { deciding: ["disposable"], other: ["free", "relay"] },
 };
 
@@ -248,12 +246,7 @@ function makeReputation(feeds: readonly LoadedFeed[]): readonly SectionData[] {
     const { networks } = belongsTo("reputation", loaded) ? loaded.content() : {};
     return networks ? [networks] : [];
   });
-  return reputationSections(judgeNetworks([...claims, ...readGuards()]));
-}
-
-function readGuards() {
-  const folder = join(import.meta.dir, "../data/guards");
-  return guardClaims(GUARD_FILES.flatMap((file) => parseGuards(readFileSync(join(folder, file), "utf8"))));
+  return reputationSections(judgeNetworks(claims));
 }
 
 function makeEmail(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {

@@ -20,7 +20,10 @@ export type Format =
   | "ip-range-csv" // IP2Location's: first and last address as whole numbers
   | "dshield-block" // first and last address, separated by tabs
   | "proxy-lines" // address:port a line
-  | "exit-networks" // ours: data/tor-exit-networks.csv
+  | "prefix-json" // Google's and Microsoft's crawlers
+  | "fastly-json"
+  | "misp-json" // a warning list
+  | "exit-networks" // ours: data/tor-exit-networks.csv and other files of network,operator,source
   | "relay-domains" // ours: data/relay-domains.csv and other files of domain,service,source
   | "nro-delegated" // pipe-separated delegations
   | "mmdb";
@@ -52,6 +55,9 @@ export const EXTENSIONS: Readonly<Record<Format, string>> = {
   "ip-range-csv": "csv",
   "dshield-block": "txt",
   "proxy-lines": "txt",
+  "prefix-json": "json",
+  "fastly-json": "json",
+  "misp-json": "json",
   "exit-networks": "csv",
   "relay-domains": "csv",
   "nro-delegated": "txt",
@@ -145,6 +151,8 @@ export interface Feed {
   readonly destroyOld?: true;
   /** A file of ours in this package, relative to its root. */
   readonly own?: string;
+  /** Of that file, where it is not the publisher's. */
+  readonly ownFormat?: Format;
 }
 
 /** A line or record that a parser passed over, for the report; the reason quotes at most 80 characters of it. */

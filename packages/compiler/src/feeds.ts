@@ -1,4 +1,4 @@
-// feeds.ts: the feed table: every feed that is on by default, then those of opt-in-feeds.ts.
+// feeds.ts: the feed table: every feed that is on by default, then those of guard-feeds.ts and opt-in-feeds.ts.
 //
 // To add a feed: a row here, a sample in fixtures/feeds, a line in docs/feeds.md (feeds.test.ts asks for all three).
 // src  docs/feeds.md says where each fact was read; `entries` are about a third to ten times of what a feed held
@@ -9,6 +9,7 @@ import { type Feed, FeedError } from "./feed.ts";
 export { AGE } from "./feed-limits.ts";
 
 import { ADDRESSES, AGE, ANY_CHANGE, DAY, HOUR, MIB, WEEK } from "./feed-limits.ts";
+import { GUARD_FEEDS } from "./guard-feeds.ts";
 import { OPT_IN_FEEDS } from "./opt-in-feeds.ts";
 
 /** A URL that is the same every day. */
@@ -402,7 +403,7 @@ const DEFAULT_FEEDS: readonly Feed[] = [
 ];
 
 /** In this order they are read, and the first source of geolocation that knows a network is asked about it. */
-export const FEEDS: readonly Feed[] = [...DEFAULT_FEEDS, ...OPT_IN_FEEDS];
+export const FEEDS: readonly Feed[] = [...DEFAULT_FEEDS, ...GUARD_FEEDS, ...OPT_IN_FEEDS];
 
 /**
  * Holds a parsed copy against the size that its feed can have.

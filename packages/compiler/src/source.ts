@@ -217,7 +217,7 @@ function installedFolder(name: string): string {
 
 function readOwn(feed: Feed, own: string): FeedCopy {
   const file = load(join(PACKAGE, own));
-  return { source: "own", format: feed.format, licence: feed.licence, ...measure([file]) };
+  return { source: "own", format: feed.ownFormat ?? feed.format, licence: feed.licence, ...measure([file]) };
 }
 
 function load(path: string): CopyFile {

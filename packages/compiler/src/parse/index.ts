@@ -12,6 +12,7 @@ import { parseMonosans } from "./monosans.ts";
 import { parseOnionoo } from "./onionoo.ts";
 import { parseExitNetworks, parseRelayDomains } from "./own-lists.ts";
 import { parseProxyLines } from "./proxy-lines.ts";
+import { parseFastlyJson, parseMispJson, parsePrefixJson } from "./published-networks.ts";
 import { parseSpamhaus } from "./spamhaus.ts";
 
 export { type Delegation, parseNroDelegated } from "./nro-delegated.ts";
@@ -26,6 +27,9 @@ const NETWORK_PARSERS: { readonly [F in Format]?: (body: Uint8Array) => ParsedNe
   "ip-range-csv": parseIpRangeCsv,
   "dshield-block": parseDshieldBlock,
   "proxy-lines": parseProxyLines,
+  "prefix-json": parsePrefixJson,
+  "fastly-json": parseFastlyJson,
+  "misp-json": parseMispJson,
   "exit-networks": parseExitNetworks,
 };
 

@@ -55,6 +55,16 @@ describe("samples of each network feed", () => {
     ["stopforumspam-1d.txt", "ip-lines", ["192.0.2.21/32", "203.0.113.21/32"]],
     ["thespeedx-proxies.txt", "proxy-lines", ["192.0.2.31/32", "198.51.100.31/32"]],
     ["socks-proxy-1d.ipset", "ip-lines", ["192.0.2.41/32", "198.51.100.41/32"]],
+    ["public-resolvers.csv", "exit-networks", ["192.0.2.53/32", "2001:db8::53/128"]],
+    ["listed-resolvers.csv", "exit-networks", ["198.51.100.53/32"]],
+    ["mail-senders.csv", "exit-networks", ["203.0.113.0/26"]],
+    ["public-dns-v4.json", "misp-json", ["192.0.2.54/32", "198.51.100.54/32"]],
+    ["public-dns-v6.json", "misp-json", ["2001:db8::54/128"]],
+    ["cloudflare-v4.txt", "ip-lines", ["192.0.2.0/25", "198.51.100.0/24"]],
+    ["cloudflare-v6.txt", "ip-lines", ["2001:db8:cc::/47", "2001:db8:cd::/48"]],
+    ["fastly.json", "fastly-json", ["192.0.2.128/25", "198.51.100.128/25", "2001:db8:fa::/48"]],
+    ["googlebot.json", "prefix-json", ["192.0.2.66/31", "2001:db8:66::/64"]],
+    ["bingbot.json", "prefix-json", ["203.0.113.64/28"]],
   ];
   test.each(rows.map((row) => [row[0], row] as const))("%s", (_name, [file, format, want, publishedAt]) => {
     const parsed = parseNetworks(format, readFileSync(join(FIXTURES, file)));
@@ -66,6 +76,30 @@ describe("samples of each network feed", () => {
     const parsed = parseNetworks("ip-lines", readFileSync(join(FIXTURES, "firehol-level1.netset")));
     expect(networks(parsed)).toEqual(["10.0.0.0/8", "192.0.2.0/24", "198.51.100.0/25"]);
     expect(parsed.skipped).toEqual([{ line: 12, reason: "special-use: 224.0.0.0/3" }]);
+  });
+  test.each<[string, Format, string, string]>([
+    [
+      "a prefix of neither family",
+      "prefix-json",
+      '{"prefixes":[{"prefix":"192.0.2.0/24"}]}',
+      "expected form at prefixes.0",
+    ],
+    ["no prefixes", "prefix-json", '{"creationTime":"2026-08-01"}', "expected form at prefixes"],
+    [
+      "Fastly's without IPv6",
+      "fastly-json",
+      '{"addresses":["192.0.2.0/24"]}',
+      "expected form at ipv6_addresses",
+    ],
+    [
+      "a warning list of names",
+      "misp-json",
+      '{"list":["example.org","example.net"]}',
+      "2 of 2 records cannot be used",
+    ],
+    ["a warning list cut short", "misp-json", '{"list":["192.0.2.1",', "is not JSON, or is cut short"],
+  ])("what operators publish of themselves, refused: %s", (_name, format, text, why) => {
+    expect(() => parseNetworks(format, bytes(text))).toThrow(why);
   });
   test("Spamhaus' copyright line is kept", () => {
     const body = readFileSync(join(FIXTURES, "spamhaus-drop-v4.json"));
@@ -484,7 +518,7 @@ describe("files that are refused", () => {
       return seed % below;
     };
     let [refused, read] = [0, 0];
-    for (let round = 0; round < 20_000; round++) {
+    for (let round = 0; round < 30_000; round++) {
       const [a, b] = [samples[random(samples.length)]!, samples[random(samples.length)]!];
       const body = Buffer.concat([a.subarray(0, random(a.length + 1)), b.subarray(random(b.length + 1))]);
       try {

@@ -95,56 +95,76 @@ function widened(networks: readonly Prefix[]): Prefix[] {
   });
 }
 
-/** The flags of an address: docs/policy.md, once more. Lists weigh 2 unless `light` names them; none copies another. */
-export function oracle(
-  claims: readonly NetworkClaims[],
-  light: readonly string[] = [],
-): (point: Point) => number {
-  const special = new Members(SPECIAL_USE.map((row) => row.prefix));
-  const of = (wanted: (c: NetworkClaims) => boolean) =>
+/** Who says what, each a set of networks; abuse with its /64s. */
+function sides(claims: readonly NetworkClaims[]) {
+  const of = (wanted: (c: NetworkClaims) => boolean, hosts = false) =>
     new Members(
       claims
         .filter(wanted)
         .flatMap(({ subject, networks }) =>
-          subject === "is_abuser" ? [...networks, ...widened(networks)] : networks,
-        ),
+          subject === "is_abuser" && !hosts ? [...networks, ...widened(networks)] : networks,
+        )
+        .filter(({ address, bits }) => !hosts || BigInt(bits) === widthOf(address.family)),
     );
+  const isCrime = (c: NetworkClaims) => c.label === "criminal_network" || c.label === "botnet_c2";
   const tor = of((c) => c.subject === "is_tor_exit");
   const proxy = of((c) => c.subject === "is_proxy");
-  const relay = of((c) => c.subject === "relay");
-  const crime = of((c) => c.label === "criminal_network" || c.label === "botnet_c2");
-  const traffic = of((c) => c.label === "attacker" && !light.includes(c.feed));
-  const lightTraffic = light.map((feed) => of((c) => c.feed === feed));
+  const crime = of(isCrime);
+  const traffic = of((c) => c.label === "attacker");
+  const proxyHost = of((c) => c.subject === "is_proxy", true);
+  const crimeHost = of(isCrime, true);
   const guarded = (...kinds: GuardKind[]) => of((c) => kinds.some((kind) => kind === c.label));
+  const resolver = guarded("listed-resolver");
+  return {
+    guarded,
+    relay: of((c) => c.subject === "relay"),
+    isTorExit: (point: Point) => tor.has(point),
+    isSaid: (point: Point) => ({
+      proxy: proxy.has(point),
+      abuse: crime.has(point) || (!tor.has(point) && traffic.has(point)),
+    }),
+    isSaidOfIt: (point: Point) => ({ proxy: proxyHost.has(point), abuse: crimeHost.has(point) }),
+    isResolver: (point: Point) => resolver.has(point),
+  };
+}
+
+/** The flags of an address: docs/policy.md, once more, for lists whose word is enough. */
+export function oracle(claims: readonly NetworkClaims[]): (point: Point) => number {
+  const special = new Members(SPECIAL_USE.map((row) => row.prefix));
+  const { guarded, relay, isTorExit, isSaid, isSaidOfIt, isResolver } = sides(claims);
   const never = guarded("public-resolver", "crawler");
   const neverAbuser = guarded("cdn", "mail-sender");
   const neverProxy = guarded("mail-sender");
   return (point) => {
     if (special.has(point) || never.has(point)) return 0;
-    const isTorExit = tor.has(point);
+    const said = isResolver(point) ? isSaidOfIt(point) : isSaid(point);
     const ordinary = !relay.has(point);
-    const isProxy = ordinary && proxy.has(point) && !neverProxy.has(point);
-    const seen = traffic.has(point) || lightTraffic.filter((list) => list.has(point)).length > 1;
-    const abuse = crime.has(point) || (!isTorExit && seen);
-    const isAbuser = ordinary && abuse && !neverAbuser.has(point);
-    return (isAbuser ? IS_ABUSER : 0) + (isProxy ? IS_PROXY : 0) + (isTorExit ? IS_TOR_EXIT : 0);
+    const isProxy = ordinary && said.proxy && !neverProxy.has(point);
+    const isAbuser = ordinary && said.abuse && !neverAbuser.has(point);
+    return (isAbuser ? IS_ABUSER : 0) + (isProxy ? IS_PROXY : 0) + (isTorExit(point) ? IS_TOR_EXIT : 0);
   };
 }
 
 /**
  * The networks that the evidence for an address must name, as "feed label network", sorted: of each list that holds it
- * the smallest, and special use left out.
+ * the smallest; listed resolvers where they matter; special use left out.
  */
 export function evidenceOracle(claims: readonly NetworkClaims[]): (point: Point) => string[] {
   const lists = claims.map(({ feed, label, subject, networks }) => {
     const all = subject === "is_abuser" ? [...networks, ...widened(networks)] : networks;
-    return { name: `${feed} ${label}`, members: new Members(all) };
+    return { label, name: `${feed} ${label}`, members: new Members(all) };
   });
+  const { isSaid, isSaidOfIt } = sides(claims);
+  const isOutweighed = (point: Point) => {
+    const [said, close] = [isSaid(point), isSaidOfIt(point)];
+    return (said.proxy && !close.proxy) || (said.abuse && !close.abuse);
+  };
   return (point) =>
     lists
-      .flatMap(({ name, members }) => {
+      .flatMap(({ label, name, members }) => {
         const network = members.smallest(point);
-        return network === undefined ? [] : [`${name} ${network}`];
+        if (network === undefined || (label === "listed-resolver" && !isOutweighed(point))) return [];
+        return [`${name} ${network}`];
       })
       .sort();
 }

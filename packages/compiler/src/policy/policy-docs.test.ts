@@ -5,8 +5,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Label } from "../claims.ts";
 import { AGE, FEEDS } from "../feeds.ts";
+import { GUARD_FEEDS } from "../guard-feeds.ts";
 import { FLAG_BITS } from "./flags.ts";
-import { GUARD_FILES, GUARD_KINDS, parseGuards } from "./guards.ts";
+import { GUARD_KINDS } from "./guards.ts";
 import { LABELS, LIST_WEIGHTS, QUORUM, UNKNOWN_LIST } from "./labels.ts";
 import { NAME_WEIGHT, THROW_AWAY_WORDS, WEIGHTS } from "./witnesses.ts";
 
@@ -27,19 +28,22 @@ test("weight of the name, and its words", () => {
   for (const word of THROW_AWAY_WORDS) expect(DOCS).toContain(`\`${word}\``);
 });
 
-test.each(Object.entries(GUARD_KINDS))("guards of the kind %s", (kind, { takes }) => {
+test.each(Object.entries(GUARD_KINDS))("guards of the kind %s", (kind, { takes, outweighs }) => {
   const told = row(`\`${kind}\``)[2]!;
   const flags = Object.entries(FLAG_BITS).filter(
     ([flag]) => told === "all flags" || told.includes(`\`${flag}\``),
   );
-  expect(flags.reduce((sum, [, bit]) => sum | bit, 0)).toBe(takes);
+  expect(flags.reduce((sum, [, bit]) => sum | bit, 0)).toBe(takes | outweighs);
+  expect(told.includes("of traffic or of a wider network")).toBe(outweighs !== 0);
 });
 
-test("how many guards there are", () => {
-  const guards = GUARD_FILES.flatMap((file) =>
-    parseGuards(readFileSync(join(import.meta.dir, "../../data/guards", file), "utf8")),
-  );
-  expect(DOCS).toContain(`${guards.length} of them`);
+test("guard feeds: each kind names its feeds, and how many networks our files have", () => {
+  for (const { id, label } of GUARD_FEEDS)
+    expect([id, row(`\`${label}\``)[3]!.includes(`\`${id}\``)]).toEqual([id, true]);
+  const rows = GUARD_FEEDS.flatMap(({ own }) =>
+    own === undefined ? [] : readFileSync(join(import.meta.dir, "../..", own), "utf8").split("\n"),
+  ).filter((line) => line !== "" && !line.startsWith("#") && !line.startsWith("network,"));
+  expect(DOCS).toContain(`${rows.length} networks`);
 });
 
 const flagsIn = (text: string) =>

@@ -9,7 +9,6 @@ import { IpAddress, type Prefix } from "@inkling/engine";
 import type { NetworkClaims } from "../claims.ts";
 import { RangeColumns } from "../range-columns.ts";
 import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
-import { IS_ABUSER } from "./flags.ts";
 import { type Interval, sweep } from "./sweep.ts";
 import {
   judge,
@@ -33,15 +32,18 @@ export interface Judgement {
 
 interface Listed {
   readonly source: Source;
-  readonly networks: readonly Prefix[];
+  readonly networks: readonly Network[];
 }
 
-interface Span<Key extends number | bigint> extends Interval<Key> {
-  /** Different for each span of both families. */
-  readonly id: number;
+interface Network {
   readonly network: Prefix;
   /** The rule that widened it. */
   readonly why?: string;
+}
+
+interface Span<Key extends number | bigint> extends Interval<Key>, Network {
+  /** Different for each span of both families. */
+  readonly id: number;
 }
 
 /**
@@ -117,16 +119,45 @@ class Meetings {
   }
 }
 
-/** One row for each feed and label, by name, special use last. */
+/** Rows for each feed and label, by name: single addresses, then networks; special use last. */
 function listed(claims: readonly NetworkClaims[]): Listed[] {
-  const byName = new Map<string, Listed>();
+  const byName = new Map<string, NetworkClaims[]>();
   for (const claim of claims) {
     const name = `${claim.feed} ${claim.label}`;
-    const networks = [...(byName.get(name)?.networks ?? []), ...claim.networks];
-    byName.set(name, { source: sourceOf(claim), networks });
+    byName.set(name, [...(byName.get(name) ?? []), claim]);
   }
   const rows = [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
-  return [...rows, { source: SPECIAL_USE_SOURCE, networks: SPECIAL_USE_NETWORKS }];
+  const special = SPECIAL_USE_NETWORKS.map((network) => ({ network }));
+  return [...rows.flatMap(bySize), { source: SPECIAL_USE_SOURCE, networks: special }];
+}
+
+/** @param claims of one feed and label */
+function bySize(claims: readonly NetworkClaims[]): Listed[] {
+  const networks = claims.flatMap((claim) => claim.networks);
+  const claim = claims[0]!;
+  const widened = claim.subject === "is_abuser" ? widen(networks) : [];
+  const [hosts, wider] = [networks.filter(isHost), networks.filter((network) => !isHost(network))];
+  return [
+    { source: sourceOf(claim, false), networks: hosts.map((network) => ({ network })) },
+    { source: sourceOf(claim, true), networks: [...widened, ...wider.map((network) => ({ network }))] },
+  ].filter((row) => row.networks.length > 0);
+}
+
+function isHost({ address, bits }: Prefix): boolean {
+  return bits === (address.family === 4 ? 32 : 128);
+}
+
+/** The /64 of each longer IPv6 prefix, once. */
+function widen(networks: readonly Prefix[]): Network[] {
+  const wider = new Map<string, Network>();
+  for (const { address, bits } of networks) {
+    if (address.family === 4 || bits <= ABUSE_BITS_6) continue;
+    const start = new IpAddress();
+    start.family = 6;
+    start.words.set(address.words.subarray(0, ABUSE_BITS_6 / 32));
+    wider.set(start.words.join(), { network: { address: start, bits: ABUSE_BITS_6 }, why: WIDENED });
+  }
+  return [...wider.values()];
 }
 
 function spans<Key extends number | bigint>(
@@ -136,32 +167,11 @@ function spans<Key extends number | bigint>(
   of: (prefix: Prefix) => Pick<Interval<Key>, "start" | "end">,
 ): Span<Key>[] {
   let id = firstId;
-  return lists.flatMap(({ source: { adds }, networks }, source) => {
-    const own = networks.filter((network) => network.address.family === family);
-    const exact = own.map((network) => ({ ...of(network), source, id: id++, network }));
-    if (family === 4 || (adds & IS_ABUSER) === 0) return exact;
-    const widened = widen(own).map((network) => ({
-      ...of(network),
-      source,
-      id: id++,
-      network,
-      why: WIDENED,
-    }));
-    return [...widened, ...exact];
-  });
-}
-
-/** The /64 of each longer prefix, once. */
-function widen(networks: readonly Prefix[]): Prefix[] {
-  const wider = new Map<string, Prefix>();
-  for (const { address, bits } of networks) {
-    if (bits <= ABUSE_BITS_6) continue;
-    const start = new IpAddress();
-    start.family = 6;
-    start.words.set(address.words.subarray(0, ABUSE_BITS_6 / 32));
-    wider.set(start.words.join(), { address: start, bits: ABUSE_BITS_6 });
-  }
-  return [...wider.values()];
+  return lists.flatMap(({ networks }, source) =>
+    networks
+      .filter(({ network }) => network.address.family === family)
+      .map((row) => ({ ...row, ...of(row.network), source, id: id++ })),
+  );
 }
 
 function span4({ address, bits }: Prefix): Pick<Interval<number>, "start" | "end"> {

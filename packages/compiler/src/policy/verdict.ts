@@ -8,7 +8,7 @@
 //   1 a flag is set when the lists that speak for it weigh QUORUM together (labels.ts); copies count once (lineage.ts)
 //   2 of a Tor exit, lists that saw traffic do not count
 //   3 relay: never is_proxy or is_abuser
-//   4 guard: never the flags that its kind takes away
+//   4 guard: never the flags that its kind takes away, or not on the word of lists that know less of the address
 //   5 special-use: no flag at all
 
 import { SPECIAL_USE } from "@inkling/engine";
@@ -25,7 +25,11 @@ export interface Source extends Pick<EvidenceEntry, "feed" | "label">, Witness {
   readonly adds: number;
   /** Bits of the flags that it takes away, whoever set them. */
   readonly takes: number;
+  /** Bits of the flags that it takes away where all that set them is traffic, or is said of a wider network. */
+  readonly outweighs: number;
   readonly traffic: boolean;
+  /** Is it said of a network, not of the very address? */
+  readonly wide: boolean;
 }
 
 /** What one of the sources does. */
@@ -46,43 +50,66 @@ export const SPECIAL_USE_SOURCE: Source = {
   label: "special_use",
   adds: 0,
   takes: ALL_FLAGS,
+  outweighs: 0,
   traffic: false,
+  wide: true,
   weight: 0,
 };
 export const SPECIAL_USE_NETWORKS = SPECIAL_USE.map((row) => row.prefix);
 
-export function sourceOf({ feed, subject, label, lineage }: NetworkClaims): Source {
+/** @param wide for the networks of the claim, or for its single addresses? */
+export function sourceOf({ feed, subject, label, lineage }: NetworkClaims, wide: boolean): Source {
   if (subject === "guard") {
-    const { takes } = GUARD_KINDS[label as GuardKind];
-    return { feed, label, adds: 0, takes, traffic: false, weight: 0 };
+    const { takes, outweighs } = GUARD_KINDS[label as GuardKind];
+    return { feed, label, adds: 0, takes, outweighs, traffic: false, wide, weight: 0 };
   }
   const { flag, takes, traffic = false } = LABELS[label as Label];
   const adds = flag === undefined ? 0 : FLAG_BITS[flag];
-  return { feed, label, adds, takes, traffic, weight: weightOfList(feed), lineage };
+  return { feed, label, adds, takes, outweighs: 0, traffic, wide, weight: weightOfList(feed), lineage };
 }
 
-/** @param sources all that name the address */
+/**
+ * @param sources all that name the address; of what a feed says of the address and of a network around it under one
+ *   label, the former counts
+ */
 export function judge(sources: readonly Source[]): Verdict {
-  const isTorExit = weigh(sources, IS_TOR_EXIT) >= QUORUM;
-  const counting = isTorExit ? sources.filter((source) => !source.traffic) : sources;
-  const weights = new Map(FLAGS.map((flag) => [FLAG_BITS[flag], weigh(counting, FLAG_BITS[flag])]));
-  let set = 0;
-  for (const [bit, weight] of weights) if (weight >= QUORUM) set |= bit;
-  let taken = 0;
-  for (const { takes } of sources) taken |= takes;
+  const said = sources.filter((source) => !isShadowed(source, sources));
+  const isTorExit = weigh(said, IS_TOR_EXIT) >= QUORUM;
+  const counting = isTorExit ? said.filter((source) => !source.traffic) : said;
+  const set = reached(counting);
+  const outweighed = said.reduce((bits, { outweighs }) => bits | outweighs, 0);
+  const close = counting.filter(
+    ({ adds, wide, traffic }) => !((adds & outweighed) !== 0 && (wide || traffic)),
+  );
+  const lost = set & ~reached(close);
+  const taken = said.reduce((bits, { takes }) => bits | takes, lost);
   const parts = sources.flatMap((source, index): Part[] => {
-    if (source.label === "special_use" && set === 0) return [];
-    if ((source.takes & set) !== 0) return [{ index, effect: "removes", flags: flagsOf(source.takes & set) }];
+    if (!said.includes(source)) return [];
+    const removed = (source.takes & set) | (source.outweighs & lost);
+    if (removed !== 0) return [{ index, effect: "removes", flags: flagsOf(removed) }];
+    if (source.label === "special_use" || source.outweighs !== 0) return []; // of interest where it matters
     if (source.adds === 0) return [{ index, effect: "label", flags: [] }];
     if (isTorExit && source.traffic) return [{ index, effect: "label", flags: [], why: TOR_EXIT }];
     if ((source.adds & set) !== 0) return [{ index, effect: "sets", flags: flagsOf(source.adds) }];
-    const why = `${weights.get(source.adds)} of the ${QUORUM} that it takes`;
+    const why = `${weigh(counting, source.adds)} of the ${QUORUM} that it takes`;
     return [{ index, effect: "label", flags: [], why }];
   });
   return {
     flags: set & ~taken,
     parts: EFFECTS.flatMap((wanted) => parts.filter((p) => p.effect === wanted)),
   };
+}
+
+/** Does the same feed say the same of the very address? */
+function isShadowed({ feed, label, wide }: Source, sources: readonly Source[]): boolean {
+  return wide && sources.some((other) => !other.wide && other.feed === feed && other.label === label);
+}
+
+/** Bits of the flags that these set together. */
+function reached(sources: readonly Source[]): number {
+  return FLAGS.map((flag) => FLAG_BITS[flag])
+    .filter((bit) => weigh(sources, bit) >= QUORUM)
+    .reduce((bits, bit) => bits | bit, 0);
 }
 
 const EFFECTS = ["sets", "removes", "label"] as const;
