@@ -763,6 +763,26 @@ describe("overrides", () => {
     expect(ask(`${REP}81.2.69.142`).headers.get("vary")).toBe("Authorization");
   });
 
+  test("evidence begins with them, and its ETag changes with them", async () => {
+    const path = `${REP}81.2.69.142?include=evidence`;
+    const one = made("address", "81.2.69.142", {});
+    const response = setUp({ overrides: [one] }).ask(path);
+    const [first, second] = ((await response.json()) as { evidence: object[] }).evidence;
+    const entry = { feed: "override", label: "override", effect: "removes", flags: ["is_abuser"] };
+    expect(first).toEqual({ ...entry, id: one.id, network: "81.2.69.142/32" });
+    expect(second).toMatchObject({ feed: "a" });
+    const other = { ...one, id: "ovr_fedcba9876543210" };
+    const etags = [[], [one], [other]].map((overrides) => setUp({ overrides }).ask(path).headers.get("etag"));
+    expect(new Set(etags).size).toBe(3);
+    const domain = made("domain", "gmail.com", disposable(false));
+    const mail = setUp({ overrides: [domain] }).ask(`${MAIL}a@gmail.com?include=evidence`);
+    expect(await mail.json()).toEqual({
+      valid: true,
+      ...NOT_DISPOSABLE,
+      evidence: [{ ...entry, flags: ["disposable"], id: domain.id, domain: "gmail.com" }],
+    });
+  });
+
   test("a sandbox key does not see them, and missing data stays missing", async () => {
     const overrides = [made("network", "0.0.0.0/0", tor)];
     const sandbox = setUp({ overrides, key: { mode: "test" } });

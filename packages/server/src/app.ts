@@ -19,7 +19,7 @@ import type { Keyring } from "./keyring.ts";
 import type { Log } from "./log.ts";
 import { callerEtag, lookUpAddress, lookUpEmail, type Mode, type Outcome, readSubject } from "./lookups.ts";
 import type { LoadedRelease } from "./open-release.ts";
-import { overriddenEtag, overrideEmail, overrideReputation } from "./override-answers.ts";
+import { overriddenEtag, overrideEmail, overrideEntries, overrideReputation } from "./override-answers.ts";
 import type { Overrides } from "./overrides.ts";
 import { PLAIN, readParameters, WANTS } from "./parameters.ts";
 import { PROBLEMS, type Problem, problem, problemBody } from "./problems.ts";
@@ -246,18 +246,22 @@ export class App {
     const { overrides, now } = exchange;
     const overridden =
       lookup === "reputation" && overrides.hasAddresses && !isSandbox
-        ? overrideReputation(outcome, subject.address, overrides, now)
+        ? overrideReputation(outcome, subject.address, release!, overrides, now)
         : undefined;
-    const isCommon = !isSandbox && !subject.isCaller && overridden === undefined;
+    const isOwn = overridden !== undefined && (overridden.isChanged || wantsEvidence);
+    const isCommon = !isSandbox && !subject.isCaller && !isOwn;
     const plainEtag = isSandbox
       ? SANDBOX_ETAG
       : subject.isCaller
         ? callerEtag(release!, subject.address)
         : release!.etag;
-    const etag = overridden === undefined ? plainEtag : overriddenEtag(plainEtag, overridden);
+    const etag = isOwn ? overriddenEtag(plainEtag, overridden, wantsEvidence) : plainEtag;
     const plain = overridden?.body ?? outcome;
+    const entries = wantsEvidence && overridden !== undefined ? overrideEntries(overridden.verdict) : [];
     const body =
-      wantsEvidence && !isSandbox ? withAddressEvidence(plain, lookup, subject.address, release!) : plain;
+      wantsEvidence && !isSandbox
+        ? withAddressEvidence(plain, lookup, subject.address, release!, entries)
+        : plain;
     const condition = exchange.request.headers.get("if-none-match");
     if (isCommon && condition === null) return this.common(exchange, lookup, body);
     const headers = this.headers(exchange, JSON_TYPE, IP_CACHE);
@@ -283,12 +287,16 @@ export class App {
     exchange.isLookup = true;
     if (exchange.key!.mode === "live") {
       const { overrides, now } = exchange;
-      const overridden = overrides.hasEmail ? overrideEmail(outcome, text, overrides, now) : undefined;
+      const release = exchange.release!;
+      const overridden = overrides.hasEmail
+        ? overrideEmail(outcome, text, release, overrides, now)
+        : undefined;
       const plain = overridden?.body ?? outcome;
+      const entries = wantsEvidence && overridden !== undefined ? overrideEntries(overridden.verdict) : [];
       return this.common(
         exchange,
         "email",
-        wantsEvidence ? withEmailEvidence(plain, text, exchange.release!) : plain,
+        wantsEvidence ? withEmailEvidence(plain, text, release, entries) : plain,
       );
     }
     const headers = this.headers(exchange, JSON_TYPE, NO_STORE);
