@@ -35,12 +35,14 @@ import { emailSections } from "./email-table.ts";
 import type { BuildEvent, BuildRequest } from "./events.ts";
 import type { Feed, Sets } from "./feed.ts";
 import { chosenFeeds, readFeedChoice } from "./feed-choice.ts";
-import { FEEDS } from "./feeds.ts";
+import { FEEDS, PLACE_PREFERENCE } from "./feeds.ts";
 import { completePlace } from "./geo/complete-place.ts";
 import { encodePlace } from "./geo/encode-place.ts";
 import { geoTable } from "./geo-table.ts";
 import { codeDigest, inputsDigest } from "./inputs.ts";
 import { type LoadedFeed, loadFeed } from "./load.ts";
+import { overruledLines } from "./overruled.ts";
+import { preferPlaces } from "./place-preference.ts";
 import { domainEvidence } from "./policy/domain-evidence.ts";
 import { judgeDomains } from "./policy/email.ts";
 import { judgeNetworks } from "./policy/reputation.ts";
@@ -101,7 +103,7 @@ async function buildLocked(request: BuildRequest, effects: BuildEffects): Promis
   const feeds = await loadFeeds(request, trusted, effects);
   const makers: Record<SegmentKind, () => readonly SectionData[]> = {
     geo: () => makeGeo(feeds, effects),
-    reputation: () => makeReputation(feeds),
+    reputation: () => makeReputation(feeds, effects),
     email: () => makeEmail(feeds, effects),
   };
   const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
@@ -219,11 +221,13 @@ function writeSegment(
 function makeGeo(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {
   const parts = feeds.filter((loaded) => belongsTo("geo", loaded));
   const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
-  const located = contents.find((content) => content.places);
-  const places = located?.places ?? { places: [], walk: () => {} };
+  const located = contents
+    .flatMap(({ id, places }) => (places ? [{ id, places }] : []))
+    .sort((a, b) => PLACE_PREFERENCE.indexOf(a.id) - PLACE_PREFERENCE.indexOf(b.id));
+  const places = preferPlaces(located.map((source) => source.places));
   const registry = contents.find((content) => content.registered);
   const table = geoTable(places, registry?.registered, {
-    feeds: { places: located ? [located.id] : [], ...(registry && { registered: registry.id }) },
+    feeds: { places: located.map(({ id }) => id), ...(registry && { registered: registry.id }) },
     complete: completePlace,
     encode: encodePlace,
     progress: (done, total) => emit({ type: "progress", step: "building geo", done, total }),
@@ -241,12 +245,14 @@ function settle(): void {
   Bun.gc(true);
 }
 
-function makeReputation(feeds: readonly LoadedFeed[]): readonly SectionData[] {
-  const claims = feeds.flatMap((loaded): NetworkClaims[] => {
+function makeReputation(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {
+  const claims = feeds.flatMap((loaded): readonly NetworkClaims[] => {
     const { networks } = belongsTo("reputation", loaded) ? loaded.content() : {};
-    return networks ? [networks] : [];
+    return networks ?? [];
   });
-  return reputationSections(judgeNetworks(claims));
+  const judged = judgeNetworks(claims);
+  for (const text of overruledLines(judged.evidence)) emit({ type: "note", text });
+  return reputationSections(judged);
 }
 
 function makeEmail(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {

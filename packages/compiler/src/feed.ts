@@ -145,8 +145,6 @@ export interface Feed {
   readonly seed?: Seed;
   /** Corrections of ours to other feeds of its kind: alone it is no data to answer from. */
   readonly supplement?: true;
-  /** It may come in a tar or zip archive, which holds one file whose name ends so (archive.ts). */
-  readonly member?: string;
   /** The licence asks that a copy older than `age.dropHours` is destroyed, not only no longer used. */
   readonly destroyOld?: true;
   /** A file of ours in this package, relative to its root. */

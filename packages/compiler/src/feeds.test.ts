@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXTENSIONS } from "./feed.ts";
-import { FEEDS, requireEntries } from "./feeds.ts";
+import { FEEDS, PLACE_PREFERENCE, requireEntries } from "./feeds.ts";
 import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks } from "./parse/index.ts";
 
 const PACKAGE = join(import.meta.dir, "..");
@@ -18,6 +18,11 @@ const inAugust = new Date("2026-08-22T00:00:00Z");
 test("ids are unique and fit for a file name", () => {
   expect(new Set(FEEDS.map((feed) => feed.id)).size).toBe(FEEDS.length);
   for (const feed of FEEDS) expect(feed.id).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+});
+
+test("every source of geolocation has its place in the order of preference", () => {
+  const sources = FEEDS.filter(({ sets }) => sets === "geolocation").map(({ id }) => id);
+  expect([...PLACE_PREFERENCE].sort()).toEqual(sources.sort());
 });
 
 describe("each feed", () => {

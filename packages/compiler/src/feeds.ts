@@ -402,7 +402,14 @@ const DEFAULT_FEEDS: readonly Feed[] = [
   },
 ];
 
-/** In this order they are read, and the first source of geolocation that knows a network is asked about it. */
+/** Sources of geolocation: a network's place is that of the first one that knows it. */
+export const PLACE_PREFERENCE: readonly string[] = [
+  "geoip2-city",
+  "geolite2-city",
+  "dbip-city-lite",
+  "ipinfo-lite",
+];
+
 export const FEEDS: readonly Feed[] = [...DEFAULT_FEEDS, ...GUARD_FEEDS, ...OPT_IN_FEEDS];
 
 /**

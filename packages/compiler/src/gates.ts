@@ -14,9 +14,10 @@ import {
   specialUse,
   walkUp,
 } from "@inkling/engine";
-import type { DomainClaims, NetworkClaims } from "./claims.ts";
-import { type Feed, FeedError, type Skipped } from "./feed.ts";
+import type { DomainClaims, Flag, NetworkClaims } from "./claims.ts";
+import { type Feed, FeedError, type Format, type Skipped } from "./feed.ts";
 import { comparePrefixes } from "./parse/network-list.ts";
+import { FLAGS } from "./policy/flags.ts";
 
 const HOUR = 3_600_000;
 /** Clocks differ, and a date without a time may be tomorrow's somewhere. */
@@ -47,6 +48,28 @@ export function requireNewer(
   );
 }
 
+/** Formats of one entry a line, that say nowhere how many there are. */
+const LINES: ReadonlySet<Format> = new Set([
+  "ip-lines",
+  "domain-lines",
+  "geofeed-csv",
+  "fakefilter-text",
+  "proxy-lines",
+  "dshield-block",
+  "ip-range-csv",
+]);
+const LINE_END = 10;
+
+/**
+ * A list that always ended its last line and does not now was cut in the middle of one: what is left of that line can
+ * be an address all the same.
+ * @throws HeldBack
+ */
+export function requireWholeLines(format: Format, next: Uint8Array, last: Uint8Array): void {
+  if (!LINES.has(format) || last.at(-1) !== LINE_END || next.at(-1) === LINE_END) return;
+  throw new HeldBack("is cut short: its last line has no end, as that of the last good copy has");
+}
+
 /** @throws FeedError when a network is wider than any that the feed can hold */
 export function requireNarrow(
   feed: Feed,
@@ -69,7 +92,7 @@ export function requireNarrow(
 /** What can be compared: entries one by one, or only how many there are. */
 export interface Comparable {
   readonly entries: number;
-  readonly networks?: NetworkClaims;
+  readonly networks?: readonly NetworkClaims[];
   readonly domains?: DomainClaims;
 }
 
@@ -87,13 +110,19 @@ export function requireLikeness(feed: Feed, next: Comparable, last: Comparable):
 
 export function changes(next: Comparable, last: Comparable): { added: number; removed: number } {
   let kept: number;
-  if (next.networks && last.networks) kept = common(next.networks.networks, last.networks.networks);
+  const [networks, before] = [onlyOne(next.networks), onlyOne(last.networks)];
+  if (networks && before) kept = common(networks, before);
   else if (next.domains && last.domains) {
-    const before = last.domains.domains;
+    const domains = last.domains.domains;
     kept = 0;
-    for (const domain of next.domains.domains.keys()) if (before.has(domain)) kept++;
+    for (const domain of next.domains.domains.keys()) if (domains.has(domain)) kept++;
   } else kept = Math.min(next.entries, last.entries);
   return { added: next.entries - kept, removed: last.entries - kept };
+}
+
+/** The list of a feed that knows one label; those with several are compared by how many they have. */
+function onlyOne(claims: readonly NetworkClaims[] | undefined): readonly Prefix[] | undefined {
+  return claims?.length === 1 ? claims[0]!.networks : undefined;
 }
 
 /** How many networks two sorted lists share. */
@@ -110,7 +139,7 @@ function common(a: readonly Prefix[], b: readonly Prefix[]): number {
 
 /** Networks that no visitor comes from: policy never flags them, whoever lists them. */
 export function silentNetworks({ sets }: Feed, networks: readonly Prefix[]): string[] {
-  if (sets === "relay") return [];
+  if (!FLAGS.includes(sets as Flag)) return [];
   return networks.flatMap((network) => {
     const special = specialUse(network.address);
     return special === undefined ? [] : [`${formatPrefix(network)} is ${special.use}: never flagged`];

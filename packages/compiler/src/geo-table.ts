@@ -24,6 +24,10 @@ export interface NetworkWalk {
 
 export interface PlaceSource extends NetworkWalk {
   readonly places: readonly Place[];
+  /** Of a source that is made of several: which of them says it, counted from 0. */
+  readonly feedOf?: (id: number) => number;
+  /** Of a source that is made of several, instead of walk: ids from 1, 0 where no place is known. */
+  readonly cover?: (family: 4 | 6) => RangeColumns;
 }
 
 /** Which country each network is registered in; an id is an index into `countries`. */
@@ -61,11 +65,15 @@ export function geoTable(
 ): GeoTable {
   const records = new AnswerRecords("", true);
   const evidence = new EvidenceWriter();
-  const valueFor = answerValues(source.places, registered?.countries ?? [], records, evidence, steps);
+  const valueFor = answerValues(source, registered?.countries ?? [], records, evidence, steps);
   const family = (which: 4 | 6) => {
-    const countries = cover(which, numbered(registered ?? NO_NETWORKS, which));
+    const countries = numbered(registered ?? NO_NETWORKS, which);
+    const under = source.cover?.(which) ?? cover(which, countries);
     steps.settle();
-    const ranges = overlay(countries, numbered(source, which), valueFor);
+    const ranges =
+      source.cover === undefined
+        ? overlay(under, numbered(source, which), valueFor)
+        : overlay(under, countries, (country, place) => valueFor(place, country));
     steps.settle();
     return { sections: rangeSections(ranges), ranges: answered(ranges) };
   };
@@ -97,7 +105,7 @@ const SETTLE_EVERY = 100_000;
 
 /** (place number, country number) -> record, made when it is first asked for. */
 function answerValues(
-  places: readonly Place[],
+  { places, feedOf }: PlaceSource,
   countries: readonly string[],
   records: AnswerRecords,
   evidence: EvidenceWriter,
@@ -119,7 +127,7 @@ function answerValues(
     if (answer === "") return 0;
     return records.add(
       answer,
-      noteFor(filledMask(place, whole), placeNumber > 0 ? (place.feed ?? 0) : undefined),
+      noteFor(filledMask(place, whole), placeNumber > 0 ? (feedOf?.(placeNumber - 1) ?? 0) : undefined),
     );
   };
   const notes = new Map<string, number>();

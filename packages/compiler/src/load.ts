@@ -7,7 +7,7 @@
 
 import type { FeedReport, Release } from "@inkling/engine";
 import { type Feed, FeedError } from "./feed.ts";
-import { HeldBack, requireLikeness, requireNewer, requirePast } from "./gates.ts";
+import { HeldBack, requireLikeness, requireNewer, requirePast, requireWholeLines } from "./gates.ts";
 import { MmdbError } from "./mmdb.ts";
 import { isDomainFormat, isNetworkFormat } from "./parse/index.ts";
 import { type Age, ageOf } from "./policy/age.ts";
@@ -192,6 +192,7 @@ class Round {
     if (ageOfCopy(feed, last, last.publishedAt, options.now) === "dropped") return;
     requireNewer(published, last.publishedAt, options.now);
     if (last.format !== copy.format) return;
+    requireWholeLines(copy.format, copy.files[0]!.bytes, last.files[0]!.bytes);
     const isList = isNetworkFormat(copy.format) || isDomainFormat(copy.format);
     const lastEntries = before.copy?.entries;
     if (isList) {

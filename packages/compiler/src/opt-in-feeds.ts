@@ -32,7 +32,6 @@ function maxmindRequest(url: string, { maxmindAccountId, maxmindLicenseKey }: Cr
 /** What MaxMind's databases have in common. */
 const MAXMIND = {
   format: "mmdb",
-  member: ".mmdb",
   cadenceHours: DAY,
   age: AGE.maxmind,
   destroyOld: true,
@@ -142,7 +141,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     id: "ip2proxy-lite",
     sets: "is_proxy",
     format: "ip-range-csv",
-    member: ".csv",
     title: "IP2Proxy LITE: public proxies",
     homepage: "https://lite.ip2location.com/database/px1-ip-country",
     urls: fixed("https://www.ip2location.com/download/?file=PX1LITECSV"),
@@ -263,7 +261,6 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
   {
     ...ATTACKERS,
     id: "stopforumspam-1d",
-    member: ".txt",
     title: "Stop Forum Spam: addresses that posted spam within a day",
     homepage: "https://www.stopforumspam.com/downloads",
     urls: fixed("https://www.stopforumspam.com/downloads/listed_ip_1.zip"),

@@ -7,8 +7,6 @@ export interface Subdivision {
 }
 
 export interface Place {
-  /** Which feed says it, of a source that is made of several (GeoFeeds); the first when absent. */
-  readonly feed?: number;
   readonly cityName?: string;
   readonly continentCode?: string;
   readonly continentName?: string;

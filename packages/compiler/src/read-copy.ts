@@ -5,7 +5,8 @@
 // err  FeedError, MmdbError: it is not believed, and why
 
 import type { FeedReport, Release } from "@inkling/engine";
-import type { DomainClaims, NetworkClaims } from "./claims.ts";
+import { readAnonymous } from "./anonymous-ip.ts";
+import type { DomainClaims, NetworkClaims, NetworkSubject } from "./claims.ts";
 import { type Feed, FeedError, type ParsedNetworks } from "./feed.ts";
 import { requireEntries } from "./feeds.ts";
 import { requireNarrow, silentDomains, silentNetworks } from "./gates.ts";
@@ -19,11 +20,13 @@ import {
   parseNroDelegated,
 } from "./parse/index.ts";
 import { CountrySource, GeoSource } from "./place-source.ts";
+import { LABELS } from "./policy/labels.ts";
 import type { FeedCopy } from "./sources/copy.ts";
 
 /** What a copy holds, by what it is for. */
 export interface Content {
-  readonly networks?: NetworkClaims;
+  /** One for each label that the feed knows. */
+  readonly networks?: readonly NetworkClaims[];
   readonly domains?: DomainClaims;
   readonly places?: PlaceSource;
   readonly registered?: RegisteredCountries;
@@ -79,15 +82,9 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
     const skipped = leftOut(left, silentNetworks(feed, networks));
     const { label, lineage = [] } = feed;
     if (label === undefined) throw new Error(`${feed.id}: its row in the feed table says no label`);
-    const claims = {
-      feed: feed.id,
-      subject: feed.sets as NetworkClaims["subject"],
-      label,
-      networks,
-      lineage,
-    };
+    const subject = feed.sets as NetworkSubject;
     return {
-      content: { networks: claims },
+      content: { networks: [{ feed: feed.id, subject, label, networks, lineage }] },
       entries: networks.length,
       publishedAt,
       attribution: copyright,
@@ -110,8 +107,20 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
     const registered = CountrySource.open(files);
     return { content: { registered }, ...whatItIs(registered) };
   }
+  if (feed.sets !== "geolocation") return readLabels(feed, files);
   const places = GeoSource.open(files);
   return { content: { places }, ...whatItIs(places) };
+}
+
+/** What a database says of networks by label, each under the flag that the label speaks for. */
+function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
+  const { byLabel, entries, publishedAt } = readAnonymous(files);
+  const { lineage = [] } = feed;
+  const claims = [...byLabel].map(([label, networks]): NetworkClaims => {
+    requireNarrow(feed, networks);
+    return { feed: feed.id, subject: LABELS[label].flag ?? "hosting", label, networks, lineage };
+  });
+  return { content: { networks: claims }, entries, publishedAt };
 }
 
 /** Lines that the parser passed over, and entries that no flag can come of. */

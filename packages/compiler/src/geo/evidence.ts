@@ -10,7 +10,7 @@ import type { Place } from "../place.ts";
 
 /** Who said what: ids of feeds. */
 export interface GeoFeeds {
-  /** By `Place.feed`. */
+  /** By `PlaceSource.feedOf`. */
   readonly places: readonly string[];
   readonly registered?: string;
 }
