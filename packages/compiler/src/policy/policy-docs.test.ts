@@ -8,7 +8,7 @@ import { AGE, FEEDS } from "../feeds.ts";
 import { GUARD_FEEDS } from "../guard-feeds.ts";
 import { FLAG_BITS } from "./flags.ts";
 import { GUARD_KINDS } from "./guards.ts";
-import { LABELS, LIST_WEIGHTS, QUORUM, UNKNOWN_LIST } from "./labels.ts";
+import { LABELS, LIST_WEIGHTS, QUORUM, UNKNOWN_LIST, weightOfList } from "./labels.ts";
 import { NAME_WEIGHT, THROW_AWAY_WORDS, WEIGHTS } from "./witnesses.ts";
 
 const DOCS = readFileSync(join(import.meta.dir, "../../../../docs/policy.md"), "utf8");
@@ -70,9 +70,33 @@ test("every feed of networks that is no guard has its weight in the table", () =
   expect(speaking.map(({ id }) => id).filter((id) => !Object.hasOwn(LIST_WEIGHTS, id))).toEqual([]);
 });
 
+const NETWORK_FEEDS = FEEDS.filter(({ label, optIn }) => label !== undefined && optIn === undefined);
+const told = (hours: number) =>
+  hours === Number.POSITIVE_INFINITY ? "never" : hours % 24 === 0 ? `${hours / 24} days` : `${hours} hours`;
+
+test.each(NETWORK_FEEDS.filter(({ sets }) => sets !== "guard").map((feed) => [feed.id, feed] as const))(
+  "%s: what it knows, sets and weighs, whom it copies, how long it speaks",
+  (id, { label, lineage = [], age }) => {
+    const { flag } = LABELS[label as Label];
+    expect(row(`\`${id}\``).slice(2, -1)).toEqual([
+      `\`${label}\``,
+      flag === undefined ? "" : `\`${flag}\``,
+      flag === undefined ? "" : String(weightOfList(id)),
+      lineage.map((feed) => `\`${feed}\``).join(", "),
+      told(age.dropHours),
+    ]);
+  },
+);
+
+test("the subject of each feed is what its label speaks for", () => {
+  expect(NETWORK_FEEDS.length).toBeGreaterThan(15);
+  for (const { id, sets, label } of FEEDS)
+    if (label !== undefined && Object.hasOwn(LABELS, label))
+      expect([id, sets]).toEqual([id, LABELS[label as Label].flag ?? label]);
+    else if (label !== undefined) expect([id, sets]).toEqual([id, "guard"]);
+});
+
 test.each(Object.entries(AGE))("how long %s speak", (kind, { staleHours, dropHours }) => {
-  const inWords = (hours: number) =>
-    hours === Number.POSITIVE_INFINITY ? "never" : hours % 24 === 0 ? `${hours / 24} days` : `${hours} hours`;
   const [, , stale, dropped] = row(kind.replace(/[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`));
-  expect([stale, dropped]).toEqual([inWords(staleHours), inWords(dropHours)]);
+  expect([stale, dropped]).toEqual([told(staleHours), told(dropHours)]);
 });
