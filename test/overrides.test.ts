@@ -1,0 +1,190 @@
+// Overrides over real sockets: two server processes on one database, look-ups without a pause, new releases,
+// restarts, and a database that goes away.
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import type { Subprocess } from "bun";
+import { newKeyToken } from "../packages/server/src/key-format.ts";
+import { openStore } from "../packages/server/src/store.ts";
+import { Postgres } from "./postgres.ts";
+import { SMALL_NETWORK, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
+import type { Ports } from "./server-process.ts";
+
+const TOKEN = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
+const ADDRESS = "81.2.69.142";
+const CLEAN = { is_abuser: false, is_proxy: false, is_tor_exit: false };
+const flagged = (n: number) => ({ ...CLEAN, [smallFlag(n)]: true });
+
+let postgres: Postgres;
+const running: Server[] = [];
+beforeAll(async () => {
+  postgres = await Postgres.create();
+}, 60_000);
+afterEach(() => Promise.all(running.splice(0).map((server) => server.stop())));
+afterAll(() => postgres?.close());
+
+interface Server extends Ports {
+  readonly stop: () => Promise<number>;
+}
+
+async function start(dataDir: string, databaseUrl: string): Promise<Server> {
+  const options = JSON.stringify({ dataDir, databaseUrl, adoptKey: TOKEN });
+  const child: Subprocess<"ignore", "pipe", "inherit"> = Bun.spawn(
+    [process.execPath, join(import.meta.dir, "server-process.ts"), options],
+    { stdin: "ignore", stdout: "pipe", stderr: "inherit" },
+  );
+  let printed = "";
+  for await (const chunk of child.stdout) {
+    printed += new TextDecoder().decode(chunk);
+    if (printed.endsWith("\n")) break;
+  }
+  const server = {
+    ...(JSON.parse(printed) as Ports),
+    stop: () => {
+      child.kill("SIGTERM");
+      return child.exited;
+    },
+  };
+  running.push(server);
+  return server;
+}
+
+const ask = ({ port }: Server, path: string) =>
+  fetch(`http://127.0.0.1:${port}/v1/${path}`, { headers: { Authorization: `Bearer ${TOKEN}` } });
+const flagsOf = async (server: Server) => (await ask(server, `ip-intel/reputation/${ADDRESS}`)).json();
+const disposable = async (server: Server, address: string) =>
+  ((await (await ask(server, `user-intel/email/${address}`)).json()) as { disposable: boolean }).disposable;
+
+/** Waits for something that must come; the test's own time-out ends the wait. */
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await Bun.sleep(5);
+}
+const same = (a: unknown, b: unknown) => Bun.deepEquals(a, b);
+
+const BACKENDS: readonly [name: string, address: (dataDir: string) => Promise<string>][] = [
+  ["sqlite", async (dataDir) => `sqlite://${join(dataDir, "inkling.db")}`],
+  ["postgres", () => postgres.freshDatabase()],
+];
+
+describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
+  async function setUp() {
+    const folders = [temporaryFolder(), temporaryFolder()];
+    for (const folder of folders) smallRelease(folder, 0);
+    const databaseUrl = await addressOf(folders[0]!);
+    const store = await openStore(databaseUrl);
+    const adminToken = (await store.adminToken.create("test"))!;
+    await store.close();
+    const servers = [await start(folders[0]!, databaseUrl), await start(folders[1]!, databaseUrl)] as const;
+    const admin = async (server: Server, method: string, path: string, body?: unknown) => {
+      const response = await fetch(`http://127.0.0.1:${server.adminPort}/admin/v1/${path}`, {
+        method,
+        headers: { Authorization: `Bearer ${adminToken}` },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, document: (await response.json()) as { id: string } };
+    };
+    return { folders, databaseUrl, servers, admin };
+  }
+
+  test("an address is un-flagged in both at once, while look-ups run; no look-up fails or says anything else", async () => {
+    const { servers, admin } = await setUp();
+    const log: string[][] = [[], []];
+    let isDone = false;
+    const load = servers.map(async (server, i) => {
+      while (!isDone) {
+        const response = await ask(server, `ip-intel/reputation/${ADDRESS}`);
+        log[i]!.push(`${response.status} ${await response.text()}`);
+      }
+    });
+    await until(async () => log.every((lines) => lines.length > 20));
+    const off = { value: SMALL_NETWORK, flag: smallFlag(0), verdict: false, note: "our own" };
+    const made = await admin(servers[0], "POST", "overrides", off);
+    expect(made.status).toBe(201);
+    expect(await flagsOf(servers[0])).toEqual(CLEAN); // this process knows before it answers
+    await until(async () => same(await flagsOf(servers[1]), CLEAN));
+    await admin(servers[1], "DELETE", `overrides/${made.document.id}`);
+    expect(await flagsOf(servers[1])).toEqual(flagged(0));
+    await until(async () => same(await flagsOf(servers[0]), flagged(0)));
+    isDone = true;
+    await Promise.all(load);
+    for (const lines of log) {
+      const runs = lines.filter((line, i) => line !== lines[i - 1]);
+      const [yes, no] = [flagged(0), CLEAN].map((flags) => `200 ${JSON.stringify(flags)}`);
+      expect(runs).toEqual([yes!, no!, yes!]);
+    }
+  }, 30_000);
+
+  test("a domain and one e-mail address, too", async () => {
+    const { servers, admin } = await setUp();
+    const listed = smallDomain(0);
+    await admin(servers[0], "POST", "overrides", {
+      value: listed,
+      flag: "disposable",
+      verdict: false,
+      note: "x",
+    });
+    await admin(servers[1], "POST", "overrides", {
+      value: `jane@${listed}`,
+      flag: "disposable",
+      verdict: true,
+      note: "x",
+    });
+    for (const server of servers) {
+      await until(async () => !(await disposable(server, `jim@mail.${listed}`)));
+      await until(() => disposable(server, `Jane%2Bshop@${listed}`));
+    }
+  }, 30_000);
+
+  test("overrides outlive new releases and restarts, and a feed that is muted stays so", async () => {
+    const { folders, databaseUrl, servers, admin } = await setUp();
+    const off = { value: ADDRESS, flag: smallFlag(1), verdict: false, note: "our own" };
+    await admin(servers[0], "POST", "overrides", off);
+    const { id } = smallRelease(folders[0]!, 1);
+    await until(async () => (await ask(servers[0], "status")).headers.get("inkling-data-version") === id);
+    expect(await flagsOf(servers[0])).toEqual(CLEAN);
+    expect(await servers[0].stop()).toBe(0);
+    const again = await start(folders[0]!, databaseUrl);
+    expect(await flagsOf(again)).toEqual(CLEAN);
+    const store = await openStore(databaseUrl);
+    const target = {
+      kind: "network",
+      value: SMALL_NETWORK,
+      note: "x",
+      author: "x",
+      expiresAt: undefined,
+    } as const;
+    await store.overrides.put([{ ...target, effect: { type: "mute", feed: "test" } }], "x");
+    await store.close();
+    await until(async () => same(await flagsOf(servers[1]), CLEAN)); // still at release 0, with another flag
+    smallRelease(folders[0]!, 2);
+    await until(async () => (await ask(again, "status")).headers.get("inkling-data-version") !== id);
+    expect(await flagsOf(again)).toEqual(CLEAN);
+  }, 30_000);
+});
+
+test("a server that starts while PostgreSQL is away knows the overrides, and applies them as soon as it knows a key", async () => {
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 0);
+  const databaseUrl = await postgres.freshDatabase();
+  const first = await start(dataDir, databaseUrl);
+  const store = await openStore(databaseUrl);
+  const effect = { type: "flag", flag: smallFlag(0), verdict: false } as const;
+  const target = { kind: "address", value: ADDRESS, note: "x", author: "x", expiresAt: undefined } as const;
+  await store.overrides.put([{ ...target, effect }], "x");
+  await store.close();
+  await until(async () => same(await flagsOf(first), CLEAN));
+  await postgres.stop();
+  expect(await flagsOf(first)).toEqual(CLEAN);
+  const second = await start(dataDir, databaseUrl);
+  const metrics = await (await fetch(`http://127.0.0.1:${second.adminPort}/metrics`)).text();
+  expect(metrics).toContain("\ninkling_overrides 1\n");
+  expect(await flagsOf(second)).toMatchObject({ code: "KEYS_NOT_LOADED" });
+  await postgres.start();
+  const answers = new Set<string>();
+  await until(async () => {
+    const response = await ask(second, `ip-intel/reputation/${ADDRESS}`);
+    answers.add(`${response.status} ${await response.text()}`.replace(/"request_id":"\w+"/, ""));
+    return response.status === 200;
+  });
+  expect([...answers].filter((answer) => answer.startsWith("200"))).toEqual([`200 ${JSON.stringify(CLEAN)}`]);
+}, 60_000);
