@@ -318,7 +318,7 @@ describe("docs match the code", () => {
   /** What follows "inkling" in code: in backticks, or at the start of a line of an example. */
   const unknownCommands = (all: readonly File[]) =>
     all.flatMap(({ path, text }) =>
-      [...text.matchAll(/(?:`|^ {2,}|^\$ )(?:npx )?inkling ([a-z]+)(?: ([a-z]+))?/gm)]
+      [...text.matchAll(/(?:`|^ {2,}|^\$ )(?:npx )?inkling ([a-z]+)(?: ([a-z]+(?:-[a-z]+)*))?/gm)]
         .filter(([, first, second]) => {
           const inner = groups.includes(first!) && second !== undefined ? `${first} ${second}` : first!;
           return !commands.includes(inner);

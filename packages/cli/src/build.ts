@@ -152,7 +152,8 @@ export function feedTable(manifest: Release, now: Date): string {
   const rows = manifest.feeds.map((feed) => {
     const made = feed.published_at ?? feed.fetched_at;
     const age = made === undefined ? "-" : formatAge(now.getTime() - Date.parse(made));
-    return [feed.id, feed.sets, feed.state, formatCount(feed.entries), feed.source, age, feed.error ?? ""];
+    const state = feed.pending !== undefined ? "waits" : feed.stale === true ? "stale" : feed.state;
+    return [feed.id, feed.sets, state, formatCount(feed.entries), feed.source, age, feed.error ?? ""];
   });
   return table([["FEED", "SETS", "STATE", "ENTRIES", "SOURCE", "AGE", "PROBLEM"], ...rows], [3]);
 }

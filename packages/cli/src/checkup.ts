@@ -6,12 +6,13 @@
 
 import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import type { FeedReport } from "@inkling/engine";
 import { whyInstall } from "../bin/installed.mjs";
 import packageJson from "../package.json" with { type: "json" };
 import { explainFileError } from "./errors.ts";
 import { countKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
-import { findCurrent, type NamedRelease, verifySegments } from "./releases.ts";
+import { findCurrent, findPinned, type NamedRelease, verifySegments } from "./releases.ts";
 import { probe } from "./run-server.ts";
 import { isUrl, type Settings } from "./settings.ts";
 import { formatAge, formatBytes } from "./terminal.ts";
@@ -183,25 +184,33 @@ function releaseOpens({ settings }: Checkup): Finding {
 }
 
 function age(checkup: Checkup): Finding | Promise<Finding> {
-  return onRelease(({ manifest }, { now }) => {
+  return onRelease(({ manifest }, { now, settings }) => {
     const milliseconds = now.getTime() - Date.parse(manifest.created_at);
     const found = `built ${manifest.created_at}, age: ${formatAge(milliseconds)}`;
+    if (findPinned(settings.dataDir) !== undefined)
+      return note(`${found}; it is pinned`, "`npx inkling data unpin` uses the newest release again");
     return milliseconds > OLD_RELEASE_MS ? note(found, UPDATE) : ok(found);
   })(checkup);
 }
 
 function feeds(checkup: Checkup): Finding | Promise<Finding> {
   return onRelease(({ manifest }) => {
-    const troubled = manifest.feeds.filter((feed) => feed.state !== "loaded" || feed.error !== undefined);
+    const troubled = manifest.feeds.filter((feed) => stateOf(feed) !== "loaded");
     if (troubled.length === 0) return ok(`all ${manifest.feeds.length} loaded`);
-    const list = troubled
-      .map((feed) => `${feed.id} ${feed.state === "loaded" ? "stale" : feed.state}`)
-      .join(", ");
+    const list = troubled.map((feed) => `${feed.id} ${stateOf(feed)}`).join(", ");
     return note(
       `${troubled.length} of ${manifest.feeds.length}: ${list}`,
       "`npx inkling data status` says why; `npx inkling data update` asks again; INKLING_MIRROR serves machines without internet",
     );
   })(checkup);
+}
+
+/** In the order of what matters most to the operator. */
+function stateOf({ state, pending, stale, error }: FeedReport): string {
+  if (state !== "loaded") return state;
+  if (pending !== undefined) return "waits for --accept";
+  if (stale === true) return "stale";
+  return error === undefined ? "loaded" : "not updated";
 }
 
 function answers(checkup: Checkup): Finding | Promise<Finding> {

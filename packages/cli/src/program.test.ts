@@ -71,6 +71,12 @@ const COMMANDS = [
   ["data", "status"],
   ["data", "verify"],
   ["data", "rollback"],
+  ["data", "unpin"],
+  ["feeds"],
+  ["feeds", "list"],
+  ["feeds", "enable"],
+  ["feeds", "disable"],
+  ["feeds", "export-mirror"],
   ["keys"],
   ["keys", "create"],
   ["keys", "list"],
@@ -99,7 +105,7 @@ describe("help", () => {
     const { out, err, code } = await inkling([...path, "--help"]);
     expect([err, code]).toEqual(["", 0]);
     expect(out).toStartWith(`Usage: inkling${path.map((word) => ` ${word}`).join("")} `);
-    const isGroup = ["data", "keys", "lookup", "override", "admin", "admin token"].includes(path.join(" "));
+    const isGroup = ["data", "feeds", "keys", "lookup", "override", "admin", "admin token"].includes(path.join(" "));
     if (!isGroup) expect(out).toContain("Examples:\n");
   });
 });

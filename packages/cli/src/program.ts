@@ -5,6 +5,7 @@ import { addAdmin } from "./commands/admin.ts";
 import { addConfig } from "./commands/config.ts";
 import { addData } from "./commands/data.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addFeeds } from "./commands/feeds.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addLookup } from "./commands/lookup.ts";
 import { addOverride } from "./commands/override.ts";
@@ -36,6 +37,7 @@ export function makeProgram(context: Context): Command {
   addUp(program, context);
   addServe(program, context);
   addData(program, context);
+  addFeeds(program, context);
   addKeys(program, context);
   addLookup(program, context);
   addOverride(program, context);

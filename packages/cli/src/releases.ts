@@ -4,7 +4,7 @@
 // out  names, manifests, the places at fault
 // err  CliError with a hint; node:fs errors with the path in them
 
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   DATA_FOLDER,
@@ -124,9 +124,28 @@ const VERIFY: Record<SegmentKind, (bytes: Uint8Array) => void> = {
 
 /** Makes `name` the current release, by rename: whoever reads sees the old one or the new one. */
 export function switchTo(dataDir: string, name: string): void {
-  const temporary = join(dataDir, `.tmp-${process.pid}-${DATA_FOLDER.current}`);
+  point(dataDir, DATA_FOLDER.current, name);
+}
+
+/** Keeps `name` in use, whatever is built, until {@link unpin}. To be written before the switch to it. */
+export function pin(dataDir: string, name: string): void {
+  point(dataDir, DATA_FOLDER.pinned, name);
+}
+
+/** The release that is pinned, if any. */
+export function findPinned(dataDir: string): string | undefined {
+  const path = join(dataDir, DATA_FOLDER.pinned);
+  return existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
+}
+
+export function unpin(dataDir: string): void {
+  rmSync(join(dataDir, DATA_FOLDER.pinned), { force: true });
+}
+
+function point(dataDir: string, pointer: string, name: string): void {
+  const temporary = join(dataDir, `.tmp-${process.pid}-${pointer}`);
   writeFileSync(temporary, `${name}\n`);
-  renameSync(temporary, join(dataDir, DATA_FOLDER.current));
+  renameSync(temporary, join(dataDir, pointer));
 }
 
 /**

@@ -3,9 +3,13 @@
 // Results go to standard output; progress, warnings and errors to standard error.
 // A reader that closes the pipe early (`| head`) ends the command quietly.
 
+import { createInterface } from "node:readline/promises";
+
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
+  /** Asks whoever sits there, and gives the line that they typed; absent where nobody does. */
+  readonly ask?: (question: string) => Promise<string>;
   /** Can lines on standard error be rewritten? */
   readonly live: boolean;
   /** Columns of standard error. */
@@ -46,10 +50,20 @@ export function processTerminal(noColor: boolean): Terminal {
   return {
     out: (text) => void process.stdout.write(`${text}\n`),
     err: (text) => void process.stderr.write(text),
+    ...(process.stdin.isTTY && process.stderr.isTTY && { ask: askProcess }),
     live: process.stderr.isTTY === true && !noColor,
     columns: process.stderr.columns || 80,
     style: makeStyle(!noColor && process.stdout.isTTY === true && process.stderr.isTTY === true),
   };
+}
+
+async function askProcess(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await lines.question(question);
+  } finally {
+    lines.close();
+  }
 }
 
 /** Values that can say they are unknown, in columns; numbers to the right. */

@@ -5,8 +5,20 @@ import { build, dataGaps, feedTable, segmentTable } from "../build.ts";
 import { findLastBuild } from "../build-process.ts";
 import { action, type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError, EXIT } from "../errors.ts";
-import { openCurrent, previousRelease, releaseNames, switchTo, verifySegments } from "../releases.ts";
+import {
+  findPinned,
+  type NamedRelease,
+  openCurrent,
+  pin,
+  previousRelease,
+  readRelease,
+  releaseNames,
+  switchTo,
+  unpin,
+  verifySegments,
+} from "../releases.ts";
 import { formatAge, formatBytes, table } from "../terminal.ts";
+import { feedOf } from "./feeds.ts";
 
 const UPDATE_SETTINGS = ["dataDir", "mirror", "offline"] as const;
 const READ_SETTINGS = ["dataDir"] as const;
@@ -17,12 +29,14 @@ export function addData(program: Command, context: Context): void {
   addStatus(data, context);
   addVerify(data, context);
   addRollback(data, context);
+  addUnpin(data, context);
 }
 
 function addUpdate(data: Command, context: Context): void {
   const command = data
     .command("update")
     .description("build a release from the newest copies of all feeds, and make it current")
+    .option("--accept <feed...>", "take the copies of these feeds that wait because they changed so much")
     .option("--json", "print the result as JSON")
     .addHelpText(
       "after",
@@ -33,13 +47,16 @@ copy stays in use, the release is published all the same, and the exit code is 3
 Examples:
   inkling data update
   inkling data update --mirror /srv/feeds     one file per feed, for machines without internet
+  inkling data update --accept ipsum-3
   inkling data update --offline --json`,
     )
     .action(
       action(context, async (flags) => {
         const { settings } = settingsFor(context, flags, UPDATE_SETTINGS);
         const { terminal, stopper } = context;
-        const result = await build(settings, terminal, stopper.signal, { fetch: true, conflicts: true });
+        const accept = ((flags.accept ?? []) as string[]).map((id) => feedOf(id).id);
+        const look = { fetch: true, conflicts: true, accept };
+        const result = await build(settings, terminal, stopper.signal, look);
         const { done, conflicts } = result;
         if (flags.json) {
           const { type: _, ...rest } = done;
@@ -48,8 +65,11 @@ Examples:
           );
         } else {
           const verb = done.published ? "published" : "has the same content already: nothing to publish";
+          const pinned = done.pinned;
           const cost = `${done.seconds.toFixed(1)} s, ${formatBytes(done.peakBytes)} of memory`;
           terminal.out(`Release ${done.name} ${verb} (${cost}).`);
+          if (pinned !== undefined)
+            terminal.out(`  ${pinned} is pinned and stays in use: \`npx inkling data unpin\` goes forward`);
           for (const line of dataGaps(done.release, terminal.style)) terminal.out(`  ${line}`);
           if (done.refused.length > 0) terminal.out(`Refused, see above: ${done.refused.join(", ")}`);
         }
@@ -72,8 +92,15 @@ function addStatus(data: Command, context: Context): void {
       const releases = releaseNames(settings.dataDir);
       const last = findLastBuild(settings.dataDir);
       const conflicts = last?.release === current.name ? last.conflicts : [];
+      const pinned = findPinned(settings.dataDir);
       if (flags.json) {
-        const status = { name: current.name, release: current.manifest, releases, conflicts };
+        const status = {
+          name: current.name,
+          pinned: pinned ?? null,
+          release: current.manifest,
+          releases,
+          conflicts,
+        };
         return terminal.out(JSON.stringify(status, null, 2));
       }
       const now = new Date();
@@ -89,11 +116,25 @@ function addStatus(data: Command, context: Context): void {
         const rows = conflicts.map(({ domain, verdict, reason }) => [domain, verdict, reason]);
         parts.push(table([["LISTS DISAGREE ON", "VERDICT", "REASON"], ...rows]));
       }
-      const kept = releases.map((name) => (name === current.name ? `${name} (current)` : name));
+      const remark = (name: string) =>
+        [name === current.name ? ["current"] : [], name === pinned ? ["pinned"] : []].flat().join(", ");
+      const kept = releases.map((name) => (remark(name) === "" ? name : `${name} (${remark(name)})`));
+      if (pinned !== undefined)
+        parts.push(`${pinned} is pinned: newer releases wait until \`npx inkling data unpin\`.`);
+      parts.push(...waitingLines(current.manifest));
       parts.push(`Releases kept: ${kept.join(", ")}`);
       terminal.out(parts.join("\n\n"));
     });
   withSettings(command, READ_SETTINGS);
+}
+
+/** What the operator is asked about, if anything. */
+function waitingLines({ feeds }: NamedRelease["manifest"]): string[] {
+  const waiting = feeds.filter(({ pending }) => pending !== undefined).map(({ id }) => id);
+  if (waiting.length === 0) return [];
+  return [
+    `Waiting for you: \`npx inkling data update --accept ${waiting.join(" ")}\` takes what changed so much.`,
+  ];
 }
 
 function addVerify(data: Command, context: Context): void {
@@ -132,12 +173,12 @@ function addVerify(data: Command, context: Context): void {
 function addRollback(data: Command, context: Context): void {
   const command = data
     .command("rollback")
-    .description("go back to the release before the one in use")
+    .description("go back to the release before the one in use, and stay there until `data unpin`")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-A running server switches by itself. The next \`npx inkling data update\` goes forward again.
+A running server switches by itself. What is built from then on is kept, but not used, until \`npx inkling data unpin\`.
 
 Examples:
   inkling data rollback`,
@@ -145,19 +186,54 @@ Examples:
     .action((flags) => {
       const { settings } = settingsFor(context, flags, READ_SETTINGS);
       const { from, previous } = previousRelease(settings.dataDir);
-      const broken = verifySegments(settings.dataDir, previous).find(({ problem }) => problem !== undefined);
-      if (broken !== undefined) {
-        throw new CliError(
-          `release ${previous.name} is corrupt as well: ${broken.kind}: ${broken.problem}`,
-          "make a new one with `npx inkling data update`; nothing was switched",
-        );
-      }
+      requireSound(settings.dataDir, previous);
+      // In this order: a build that ends in between must not go forward again.
+      pin(settings.dataDir, previous.name);
       switchTo(settings.dataDir, previous.name);
       context.terminal.out(
         flags.json
-          ? JSON.stringify({ from, to: previous.name }, null, 2)
-          : `Release ${previous.name} is in use again (it was ${from}).`,
+          ? JSON.stringify({ from, to: previous.name, pinned: true }, null, 2)
+          : `Release ${previous.name} is in use again (it was ${from}), and stays so until \`npx inkling data unpin\`.`,
       );
     });
   withSettings(command, READ_SETTINGS);
+}
+
+function addUnpin(data: Command, context: Context): void {
+  const command = data
+    .command("unpin")
+    .description("use the newest release again, after `data rollback`")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nA running server switches by itself.\n\nExamples:\n  inkling data unpin")
+    .action((flags) => {
+      const { settings } = settingsFor(context, flags, READ_SETTINGS);
+      const { dataDir } = settings;
+      const { name: from } = openCurrent(dataDir);
+      const wasPinned = findPinned(dataDir) !== undefined;
+      const to = releaseNames(dataDir).at(-1)!;
+      if (wasPinned && to !== from) requireSound(dataDir, readRelease(dataDir, to));
+      unpin(dataDir);
+      // A build that ended meanwhile has switched already.
+      if (wasPinned && to !== from && openCurrent(dataDir).name === from) switchTo(dataDir, to);
+      const { terminal } = context;
+      if (flags.json)
+        return terminal.out(
+          JSON.stringify({ from, to: wasPinned ? to : from, unpinned: wasPinned }, null, 2),
+        );
+      if (!wasPinned) return terminal.out(`No release is pinned; ${from} is in use.`);
+      terminal.out(
+        to === from ? `${from} is no longer pinned.` : `Release ${to} is in use (it was ${from}).`,
+      );
+    });
+  withSettings(command, READ_SETTINGS);
+}
+
+/** @throws CliError when a segment of it is corrupt; nothing was switched then */
+function requireSound(dataDir: string, release: NamedRelease): void {
+  const broken = verifySegments(dataDir, release).find(({ problem }) => problem !== undefined);
+  if (broken === undefined) return;
+  throw new CliError(
+    `release ${release.name} is corrupt: ${broken.kind}: ${broken.problem}`,
+    "make a new one with `npx inkling data update`; nothing was switched",
+  );
 }

@@ -1,0 +1,319 @@
+// `inkling feeds`, `data rollback` and `data unpin` as an operator meets them: in this process, on folders of their own.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { build } from "../../../compiler/src/build.ts";
+import { exportMirror } from "../../../compiler/src/export-mirror.ts";
+import type { Feed } from "../../../compiler/src/feed.ts";
+import { FEEDS } from "../../../compiler/src/feeds.ts";
+import { run } from "../program.ts";
+import { makeStyle } from "../terminal.ts";
+
+const FIXTURES = resolve(import.meta.dir, "../../../compiler/fixtures/feeds");
+const temp = mkdtempSync(join(tmpdir(), "inkling-feeds-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+
+let folders = 0;
+const folder = () => {
+  const path = join(temp, String(folders++));
+  mkdirSync(path);
+  return path;
+};
+
+interface Wishes {
+  readonly env?: Record<string, string>;
+  /** What the operator types; without, nobody sits at the terminal. */
+  readonly typed?: string;
+}
+
+async function inkling(dataDir: string, line: string, { env = {}, typed }: Wishes = {}) {
+  const [out, err, asked]: [string[], string[], string[]] = [[], [], []];
+  const code = await run(line.split(" "), {
+    terminal: {
+      out: (text) => void out.push(text),
+      err: (text) => void err.push(text),
+      ...(typed !== undefined && {
+        ask: async (question: string) => {
+          asked.push(question);
+          return typed;
+        },
+      }),
+      live: false,
+      columns: 80,
+      style: makeStyle(false),
+    },
+    env: { INKLING_DATA_DIR: dataDir, ...env },
+    cwd: temp,
+    version: "1.2.3",
+    stopper: { signal: new AbortController().signal, release: () => {} },
+    ending: { exitCode: 0 },
+  });
+  return { out: out.join("\n"), err: err.join(""), asked, code };
+}
+
+const choiceIn = (dataDir: string) =>
+  existsSync(join(dataDir, "feeds.json"))
+    ? JSON.parse(readFileSync(join(dataDir, "feeds.json"), "utf8"))
+    : undefined;
+
+const MAXMIND = { INKLING_MAXMIND_ACCOUNT_ID: "123456", INKLING_MAXMIND_LICENSE_KEY: "abcdef_secret" };
+
+describe("enable", () => {
+  const rows: [
+    name: string,
+    line: string,
+    wishes: Wishes,
+    code: number,
+    err: RegExp,
+    enabled: string[] | undefined,
+  ][] = [
+    ["a noisy one: told, not asked", "wesbos-burner", {}, 0, /terms: .*ordinary people/, ["wesbos-burner"]],
+    [
+      "a non-commercial one without a terminal",
+      "dshield",
+      {},
+      1,
+      /licence: CC-BY-NC-SA-2\.5\n.*terms: For non-commercial use[\s\S]*inkling: dshield asks for your agreement\nhint: `npx inkling feeds enable dshield --yes`/,
+      undefined,
+    ],
+    ["the same with --yes", "dshield --yes", {}, 0, /non-commercial/, ["dshield"]],
+    ["agreed at the terminal", "greensnow", { typed: "y" }, 0, /states no licence/, ["greensnow"]],
+    ["not agreed", "greensnow", { typed: "" }, 1, /inkling: greensnow stays off\n/, undefined],
+    [
+      "without the account that it asks for",
+      "geolite2-city",
+      {},
+      1,
+      /^inkling: geolite2-city needs INKLING_MAXMIND_ACCOUNT_ID and INKLING_MAXMIND_LICENSE_KEY\nhint: set what its publisher gave you/,
+      undefined,
+    ],
+    [
+      "with it",
+      "geolite2-city",
+      { env: MAXMIND },
+      0,
+      /to be shown with its data: .*GeoLite Data/,
+      ["geolite2-city"],
+    ],
+    [
+      "without, but from a mirror",
+      "geolite2-city",
+      { env: { INKLING_MIRROR: temp } },
+      0,
+      /GeoLite/,
+      ["geolite2-city"],
+    ],
+    [
+      "misspelt",
+      "gelite2-city",
+      {},
+      2,
+      /^inkling: there is no feed "gelite2-city"\nhint: did you mean geolite2-city\?/,
+      undefined,
+    ],
+    [
+      "something else",
+      "nonsense",
+      {},
+      2,
+      /^inkling: there is no feed "nonsense"\nhint: `npx inkling feeds list`/,
+      undefined,
+    ],
+  ];
+  test.each(rows)("%s", async (_name, line, wishes, code, err, enabled) => {
+    const dataDir = folder();
+    const ran = await inkling(dataDir, `feeds enable ${line}`, wishes);
+    expect(ran.err).toMatch(err);
+    expect(ran.code).toBe(code);
+    expect(choiceIn(dataDir)?.enabled).toEqual(enabled);
+    expect(ran.out + ran.err).not.toContain("abcdef_secret");
+    if (wishes.typed !== undefined) expect(ran.asked).toEqual(["Do you use it on these terms? [y/N] "]);
+  });
+
+  test("on and off again, each said once", async () => {
+    const dataDir = folder();
+    expect((await inkling(dataDir, "feeds enable ipsum-3")).out).toBe("ipsum-3 is on already.");
+    expect((await inkling(dataDir, "feeds disable ipsum-3")).out).toStartWith("ipsum-3 is off. ");
+    expect((await inkling(dataDir, "feeds disable ipsum-3 --json")).out).toContain('"changed": false');
+    expect(choiceIn(dataDir)).toEqual({ enabled: [], disabled: ["ipsum-3"] });
+    await inkling(dataDir, "feeds enable ipsum-3");
+    expect(choiceIn(dataDir)).toEqual({ enabled: [], disabled: [] });
+  });
+
+  test("a choice that cannot be read is never written over", async () => {
+    const dataDir = folder();
+    writeFileSync(join(dataDir, "feeds.json"), "{");
+    const { err, code } = await inkling(dataDir, "feeds disable ipsum-3");
+    expect(err).toMatch(/^inkling: .*feeds\.json is not JSON\nhint: correct it/);
+    expect(code).toBe(1);
+    expect(readFileSync(join(dataDir, "feeds.json"), "utf8")).toBe("{");
+  });
+});
+
+describe("list", () => {
+  test("every feed with licence, on or off, and what it needs", async () => {
+    const dataDir = folder();
+    await inkling(dataDir, "feeds enable dshield --yes");
+    const { out, code } = await inkling(dataDir, "feeds list", { env: MAXMIND });
+    expect(code).toBe(0);
+    for (const { id } of FEEDS) expect(out).toMatch(new RegExp(`^(on|off) +${id} `, "m"));
+    expect(out).toMatch(/^on +dshield .*CC-BY-NC-SA-2\.5 +non-commercial$/m);
+    expect(out).toMatch(/^off +ipinfo-lite .*needs INKLING_IPINFO_TOKEN$/m);
+    expect(out).toMatch(/^off +geolite2-city .*GeoLite End User License Agreement$/m);
+  });
+  test("as JSON, with terms", async () => {
+    const lines = JSON.parse((await inkling(folder(), "feeds list --json")).out);
+    expect(lines.map(({ id }: { id: string }) => id)).toEqual(FEEDS.map(({ id }) => id));
+    expect(lines.find(({ id }: { id: string }) => id === "abuseipdb")).toMatchObject({
+      on: false,
+      on_by_default: false,
+      why_off: "key",
+      needs: ["INKLING_ABUSEIPDB_KEY"],
+      not_set: ["INKLING_ABUSEIPDB_KEY"],
+      report: null,
+    });
+  });
+});
+
+/** The table with the sizes of samples, and without the seeds of geolocation: they are 15 million networks. */
+const TABLE: readonly Feed[] = FEEDS.filter(({ optIn }) => optIn === undefined).map(
+  ({ seed: _, ...feed }) => ({
+    ...feed,
+    entries: { least: 0, most: 1_000 },
+  }),
+);
+
+function sampleMirror(): string {
+  const mirror = folder();
+  cpSync(FIXTURES, mirror, { recursive: true });
+  // Both forms of one feed are among the samples: one stays, once the first and once the second.
+  for (const name of ["fakefilter.txt", "disposable-domains-mx.json"]) rmSync(join(mirror, name));
+  return mirror;
+}
+
+/** Builds with the little table. @param second of a day, so that releases have names of their own */
+const buildFrom = (dataDir: string, mirror: string | undefined, second: number) =>
+  build(
+    {
+      dataDir,
+      ...(mirror && { mirror }),
+      fetch: false,
+      onlyDue: false,
+      accept: TABLE.map(({ id }) => id),
+      credentials: {},
+    },
+    { now: () => new Date(Date.now() + second * 1_000), emit: () => {}, chance: () => 0, feeds: TABLE },
+  );
+
+describe("export-mirror", () => {
+  test("what was exported builds the same release elsewhere, and is as old as it was", async () => {
+    const [dataDir, mirror, elsewhere] = [folder(), sampleMirror(), folder()];
+    const old = new Date(Date.now() - 3_600_000);
+    for (const name of readdirSync(mirror)) utimesSync(join(mirror, name), old, old);
+    const before = await buildFrom(dataDir, mirror, 0);
+    const target = join(temp, "usb", "feeds");
+    const { exported, leftOut } = await exportMirror(TABLE, dataDir, target, new Date());
+    expect(leftOut.map(({ why }) => why)).toEqual(leftOut.map(() => "comes with Inkling"));
+    expect(exported.length).toBeGreaterThan(15);
+    expect(readdirSync(target).sort()).toEqual(exported.map(({ file }) => file).sort());
+    expect(readdirSync(target)).toContain("fakefilter.json");
+    for (const { file } of exported)
+      expect(Math.abs(statSync(join(target, file)).mtimeMs - old.getTime())).toBeLessThan(2);
+    const after = await buildFrom(elsewhere, target, 0);
+    const sums = ({ release }: typeof before) =>
+      release.feeds.map(({ id, state, sha256, entries }) => ({ id, state, sha256, entries }));
+    expect(sums(after)).toEqual(sums(before));
+    expect(after.refused).toEqual([]);
+  });
+
+  test("into a folder with older files: replaced, also under another name; strangers stay", async () => {
+    const dataDir = folder();
+    await buildFrom(dataDir, sampleMirror(), 0);
+    const target = folder();
+    writeFileSync(join(target, "fakefilter.txt"), "old.example\n");
+    writeFileSync(join(target, "readme.md"), "mine");
+    await exportMirror(TABLE, dataDir, target, new Date());
+    expect(
+      readdirSync(target)
+        .filter((name) => /^(fakefilter|readme)\./.test(name))
+        .sort(),
+    ).toEqual(["fakefilter.json", "readme.md"]);
+    expect(readdirSync(target).filter((name) => name.includes(".tmp-"))).toEqual([]);
+  });
+
+  test("the command, on a machine that has nothing yet: seeds, and what is left out with its reason", async () => {
+    const dataDir = folder();
+    const target = join(temp, "nothing-yet");
+    const { out, code } = await inkling(dataDir, `feeds export-mirror ${target} --json`);
+    expect(code).toBe(0);
+    const { exported, leftOut } = JSON.parse(out);
+    expect(exported.map(({ file }: { file: string }) => file).sort()).toEqual([
+      "disposable-domains-mx.json",
+      "disposable-email-domains.json",
+      "fakefilter.json",
+    ]);
+    expect(leftOut).toContainEqual({ feed: "relay-domains", why: "comes with Inkling" });
+    expect(leftOut).toContainEqual({ feed: "ipsum-3", why: "there is no copy yet" });
+    expect(leftOut).toContainEqual({
+      feed: "dbip-city-lite",
+      why: "its seed comes with Inkling, in several files",
+    });
+  });
+
+  test("a folder that cannot be written: one line, and what to do", async () => {
+    writeFileSync(join(temp, "a-file"), "");
+    const { err, code } = await inkling(folder(), `feeds export-mirror ${join(temp, "a-file")}`);
+    expect(err).toMatch(/^inkling: the folder .*a-file is not a folder\nhint: /);
+    expect(code).toBe(1);
+  });
+});
+
+test("rollback pins, builds go on behind it, unpin goes to the newest", async () => {
+  const [dataDir, mirror] = [folder(), sampleMirror()];
+  const first = (await buildFrom(dataDir, mirror, 0)).name;
+  writeFileSync(join(mirror, "ipsum-3.txt"), "81.2.69.1\n81.2.69.2\n");
+  const second = (await buildFrom(dataDir, mirror, 1)).name;
+  const current = () => readFileSync(join(dataDir, "current"), "utf8").trim();
+  expect(current()).toBe(second);
+  expect((await inkling(dataDir, "data unpin")).out).toBe(`No release is pinned; ${second} is in use.`);
+
+  const back = await inkling(dataDir, "data rollback");
+  expect(back.out).toBe(
+    `Release ${first} is in use again (it was ${second}), and stays so until \`npx inkling data unpin\`.`,
+  );
+  writeFileSync(join(mirror, "ipsum-3.txt"), "81.2.69.3\n");
+  const third = await buildFrom(dataDir, mirror, 2);
+  expect([current(), third.pinned]).toEqual([first, first]);
+  expect(third.name > second).toBe(true);
+
+  const status = await inkling(dataDir, "data status");
+  expect(status.out).toContain(`${first} is pinned: newer releases wait until \`npx inkling data unpin\`.`);
+  expect(status.out).toContain(`${first} (current, pinned)`);
+  expect(JSON.parse((await inkling(dataDir, "data status --json")).out).pinned).toBe(first);
+  expect((await inkling(dataDir, "doctor")).out).toMatch(/age of data: .*it is pinned/);
+
+  expect((await inkling(dataDir, "data unpin")).out).toBe(
+    `Release ${third.name} is in use (it was ${first}).`,
+  );
+  expect([current(), existsSync(join(dataDir, "pinned"))]).toEqual([third.name, false]);
+  expect(readdirSync(dataDir).filter((name) => name.startsWith("."))).toEqual([]);
+});
+
+test("--accept takes ids of feeds alone", async () => {
+  const { err, code } = await inkling(folder(), "data update --offline --accept ipsum-4");
+  expect(err).toMatch(/^inkling: there is no feed "ipsum-4"\nhint: did you mean ipsum-3\?/);
+  expect(code).toBe(2);
+});
