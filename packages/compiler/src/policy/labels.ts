@@ -50,20 +50,20 @@ export const LIST_WEIGHTS: Readonly<Record<string, ListWeight>> = {
   "spamhaus-drop-v4": 2,
   "spamhaus-drop-v6": 2,
   "feodo-recommended": 2,
-  // Off by default. An account's answer at full confidence, or somebody's own reading of the network:
-  abuseipdb: 2, // asked for confidence 100 only
-  dshield: 2, // the twenty worst networks of three days
-  "firehol-level1": 2, // made of lists whose word is enough
+  // Off by default: whoever turns one on takes its word.
   "geoip2-anonymous-ip": 2,
   "ip2proxy-lite": 2,
-  // One observer each, or what anybody reports: of ipsum 74 % stands on one such list alone.
-  "blocklist-de": 1,
-  "cins-army": 1,
-  greensnow: 1,
-  "et-compromised": 1,
-  "firehol-level2": 1,
-  "stopforumspam-1d": 1,
-  "thespeedx-proxies": 1, // not tried
+  abuseipdb: 2, // asked for confidence 100 only
+  "blocklist-de": 2,
+  "cins-army": 2,
+  greensnow: 2,
+  "et-compromised": 2,
+  dshield: 2,
+  "firehol-level1": 2,
+  "firehol-level2": 2,
+  "stopforumspam-1d": 2,
+  // Noisy: gathered wherever somebody wrote an address down, and not tried.
+  "thespeedx-proxies": 1,
   "socks-proxy-1d": 1,
 };
 

@@ -4,10 +4,11 @@
 
 import { expect } from "bun:test";
 import { formatIp, IpAddress, type Prefix, SPECIAL_USE } from "@inkling/engine";
-import type { GuardKind, NetworkClaims } from "../claims.ts";
+import type { Flag, NetworkClaims } from "../claims.ts";
 import type { RangeColumns } from "../range-columns.ts";
 import type { EvidenceEntry, EvidenceRanges } from "./evidence.ts";
 import { FLAG_BITS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
+import { weightOfList } from "./labels.ts";
 import type { FlagRanges } from "./reputation.ts";
 
 export interface Point {
@@ -95,52 +96,68 @@ function widened(networks: readonly Prefix[]): Prefix[] {
   });
 }
 
-/** Who says what, each a set of networks; abuse with its /64s. */
-function sides(claims: readonly NetworkClaims[]) {
-  const of = (wanted: (c: NetworkClaims) => boolean, hosts = false) =>
-    new Members(
-      claims
-        .filter(wanted)
-        .flatMap(({ subject, networks }) =>
-          subject === "is_abuser" && !hosts ? [...networks, ...widened(networks)] : networks,
-        )
-        .filter(({ address, bits }) => !hosts || BigInt(bits) === widthOf(address.family)),
-    );
-  const isCrime = (c: NetworkClaims) => c.label === "criminal_network" || c.label === "botnet_c2";
-  const tor = of((c) => c.subject === "is_tor_exit");
-  const proxy = of((c) => c.subject === "is_proxy");
-  const crime = of(isCrime);
-  const traffic = of((c) => c.label === "attacker");
-  const proxyHost = of((c) => c.subject === "is_proxy", true);
-  const crimeHost = of(isCrime, true);
-  const guarded = (...kinds: GuardKind[]) => of((c) => kinds.some((kind) => kind === c.label));
-  const resolver = guarded("listed-resolver");
+/** All that one list says: of addresses, and of networks, abuse with its /64s. */
+interface Side extends Pick<NetworkClaims, "feed" | "subject" | "label"> {
+  readonly origins: readonly string[];
+  readonly members: Members;
+  readonly hosts: Members;
+}
+
+function sideOf({ feed, subject, label, lineage = [], networks }: NetworkClaims): Side {
+  const hosts = networks.filter(({ address, bits }) => BigInt(bits) === widthOf(address.family));
+  const all = subject === "is_abuser" ? [...networks, ...widened(networks)] : networks;
   return {
-    guarded,
-    relay: of((c) => c.subject === "relay"),
-    isTorExit: (point: Point) => tor.has(point),
-    isSaid: (point: Point) => ({
-      proxy: proxy.has(point),
-      abuse: crime.has(point) || (!tor.has(point) && traffic.has(point)),
-    }),
-    isSaidOfIt: (point: Point) => ({ proxy: proxyHost.has(point), abuse: crimeHost.has(point) }),
-    isResolver: (point: Point) => resolver.has(point),
+    ...{ feed, subject, label, origins: [feed, ...lineage] },
+    ...{ members: new Members(all), hosts: new Members(hosts) },
   };
 }
 
-/** The flags of an address: docs/policy.md, once more, for lists whose word is enough. */
+/** Do some of these that share no origin weigh 2 together? */
+function isEnough(speaking: readonly Side[]): boolean {
+  if (speaking.some(({ feed }) => weightOfList(feed) === 2)) return true;
+  return speaking.some((a) => speaking.some((b) => !a.origins.some((feed) => b.origins.includes(feed))));
+}
+
+/** What lists say of a point: all of them, and those that a listed resolver does not outweigh. */
+function sayings(sides: readonly Side[]) {
+  const of = (subject: Flag, hosts: boolean, traffic: boolean) => (point: Point) =>
+    isEnough(
+      sides.filter(
+        (side) =>
+          side.subject === subject &&
+          (traffic || side.label !== "attacker") &&
+          (hosts ? side.hosts : side.members).has(point),
+      ),
+    );
+  const isTorExit = of("is_tor_exit", false, true);
+  const [proxy, proxyHost] = [of("is_proxy", false, true), of("is_proxy", true, true)];
+  const [abuse, crime, crimeHost] = [
+    of("is_abuser", false, true),
+    of("is_abuser", false, false),
+    of("is_abuser", true, false),
+  ];
+  return {
+    isTorExit,
+    all: (point: Point) => ({
+      proxy: proxy(point),
+      abuse: isTorExit(point) ? crime(point) : abuse(point),
+    }),
+    close: (point: Point) => ({ proxy: proxyHost(point), abuse: crimeHost(point) }),
+  };
+}
+
+/** The flags of an address: docs/policy.md, once more. */
 export function oracle(claims: readonly NetworkClaims[]): (point: Point) => number {
+  const sides = claims.map(sideOf);
+  const { isTorExit, all, close } = sayings(sides);
   const special = new Members(SPECIAL_USE.map((row) => row.prefix));
-  const { guarded, relay, isTorExit, isSaid, isSaidOfIt, isResolver } = sides(claims);
-  const never = guarded("public-resolver", "crawler");
-  const neverAbuser = guarded("cdn", "mail-sender");
-  const neverProxy = guarded("mail-sender");
+  const has = (point: Point, ...labels: string[]) =>
+    sides.some(({ label, members }) => labels.includes(label) && members.has(point));
   return (point) => {
-    if (special.has(point) || never.has(point)) return 0;
-    const said = isResolver(point) ? isSaidOfIt(point) : isSaid(point);
-    const ordinary = !relay.has(point);
-    const isProxy = ordinary && said.proxy && !neverProxy.has(point);
-    const isAbuser = ordinary && said.abuse && !neverAbuser.has(point);
+    if (special.has(point) || has(point, "public-resolver", "crawler")) return 0;
+    const said = has(point, "listed-resolver") ? close(point) : all(point);
+    const isProxy = said.proxy && !has(point, "relay", "mail-sender");
+    const isAbuser = said.abuse && !has(point, "relay", "mail-sender", "cdn");
     return (isAbuser ? IS_ABUSER : 0) + (isProxy ? IS_PROXY : 0) + (isTorExit(point) ? IS_TOR_EXIT : 0);
   };
 }
@@ -150,21 +167,18 @@ export function oracle(claims: readonly NetworkClaims[]): (point: Point) => numb
  * the smallest; listed resolvers where they matter; special use left out.
  */
 export function evidenceOracle(claims: readonly NetworkClaims[]): (point: Point) => string[] {
-  const lists = claims.map(({ feed, label, subject, networks }) => {
-    const all = subject === "is_abuser" ? [...networks, ...widened(networks)] : networks;
-    return { label, name: `${feed} ${label}`, members: new Members(all) };
-  });
-  const { isSaid, isSaidOfIt } = sides(claims);
+  const sides = claims.map(sideOf);
+  const { all, close } = sayings(sides);
   const isOutweighed = (point: Point) => {
-    const [said, close] = [isSaid(point), isSaidOfIt(point)];
-    return (said.proxy && !close.proxy) || (said.abuse && !close.abuse);
+    const [said, left] = [all(point), close(point)];
+    return (said.proxy && !left.proxy) || (said.abuse && !left.abuse);
   };
   return (point) =>
-    lists
-      .flatMap(({ label, name, members }) => {
+    sides
+      .flatMap(({ feed, label, members }) => {
         const network = members.smallest(point);
         if (network === undefined || (label === "listed-resolver" && !isOutweighed(point))) return [];
-        return [`${name} ${network}`];
+        return [`${feed} ${label} ${network}`];
       })
       .sort();
 }

@@ -68,6 +68,8 @@ test("every feed of networks that is no guard has its weight in the table", () =
   const speaking = feeds.filter(({ label }) => LABELS[label as Label].flag !== undefined);
   expect(speaking.length).toBeGreaterThan(8);
   expect(speaking.map(({ id }) => id).filter((id) => !Object.hasOwn(LIST_WEIGHTS, id))).toEqual([]);
+  for (const { id, optIn } of speaking)
+    expect([id, LIST_WEIGHTS[id]]).toEqual([id, optIn?.why === "noisy" ? 1 : 2]);
 });
 
 const NETWORK_FEEDS = FEEDS.filter(({ label, optIn }) => label !== undefined && optIn === undefined);

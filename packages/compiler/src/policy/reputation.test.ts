@@ -7,6 +7,7 @@ import { formatIp, type Prefix, parsePrefix, SPECIAL_USE } from "@inkling/engine
 import fc from "fast-check";
 import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
 import type { Flag, GuardKind, Label, NetworkClaims, NetworkSubject } from "../claims.ts";
+import { FEEDS } from "../feeds.ts";
 import { GUARD_FEEDS } from "../guard-feeds.ts";
 import { parseNetworks } from "../parse/index.ts";
 import type { RangeColumns } from "../range-columns.ts";
@@ -46,7 +47,8 @@ function networks(texts: readonly string[]): Prefix[] {
 }
 
 function claim(feed: string, subject: NetworkSubject, ...texts: string[]): NetworkClaims {
-  return { feed, subject, label: labelOf(feed, subject), networks: networks(texts) };
+  const lineage = FEEDS.find(({ id }) => id === feed)?.lineage ?? [];
+  return { feed, subject, label: labelOf(feed, subject), networks: networks(texts), lineage };
 }
 
 /** What each list of these tests knows. */
@@ -304,14 +306,14 @@ describe("judgeNetworks", () => {
         ["ipsum-3", "is_abuser"],
         ["spamhaus-drop-v4", "is_abuser"],
         ["unknown", "is_abuser"],
+        ["thespeedx-proxies", "is_proxy"],
+        ["socks-proxy-1d", "is_proxy"],
         ["x4bnet-vpn-v4", "is_proxy"],
         ["tor-bulk-exits", "is_tor_exit"],
         ["icloud-private-relay", "relay"],
       ];
       const claims = fc.tuple(
-        ...feeds.map(([feed, subject]) =>
-          some.map((networks) => ({ feed, subject, label: labelOf(feed, subject), networks })),
-        ),
+        ...feeds.map(([feed, subject]) => some.map((networks) => ({ ...claim(feed, subject), networks }))),
       );
       const kinds: GuardKind[] = ["public-resolver", "listed-resolver", "crawler", "cdn", "mail-sender"];
       const guards = fc.tuple(
@@ -341,7 +343,7 @@ describe("judgeNetworks", () => {
 describe("evidence", () => {
   type Told = [feed: string, label: string, network: string, effect: string, flags: string, why?: string];
   const light = (feed: string, ...lineage: string[]): NetworkClaims => ({
-    ...claim(feed, "is_abuser", "20.0.0.1"),
+    ...claim(feed, "is_proxy", "20.0.0.1"),
     lineage,
   });
   const rows: { name: string; claims: NetworkClaims[]; at?: string; told: Told[] }[] = [
@@ -446,18 +448,18 @@ describe("evidence", () => {
     { name: "special use that no list names", claims: [], at: "10.0.0.1", told: [] },
     {
       name: "a light list alone, and its echo",
-      claims: [light("greensnow"), light("blocklist-de", "greensnow")],
+      claims: [light("socks-proxy-1d"), light("thespeedx-proxies", "socks-proxy-1d")],
       told: [
-        ["blocklist-de", "attacker", "20.0.0.1/32", "label", "", "1 of the 2 that it takes"],
-        ["greensnow", "attacker", "20.0.0.1/32", "label", "", "1 of the 2 that it takes"],
+        ["socks-proxy-1d", "vpn", "20.0.0.1/32", "label", "", "1 of the 2 that it takes"],
+        ["thespeedx-proxies", "vpn", "20.0.0.1/32", "label", "", "1 of the 2 that it takes"],
       ],
     },
     {
       name: "two light lists",
-      claims: [light("greensnow"), light("blocklist-de")],
+      claims: [light("socks-proxy-1d"), light("thespeedx-proxies")],
       told: [
-        ["blocklist-de", "attacker", "20.0.0.1/32", "sets", "is_abuser"],
-        ["greensnow", "attacker", "20.0.0.1/32", "sets", "is_abuser"],
+        ["socks-proxy-1d", "vpn", "20.0.0.1/32", "sets", "is_proxy"],
+        ["thespeedx-proxies", "vpn", "20.0.0.1/32", "sets", "is_proxy"],
       ],
     },
   ];
