@@ -9,6 +9,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type BuildEvent, type BuildOrder, buildEvent } from "@inkling/compiler/events";
+import type { FeedReport } from "@inkling/engine";
 import { CliError } from "./errors.ts";
 
 export type BuildDone = BuildEvent & { type: "done" };
@@ -16,6 +17,8 @@ export type BuildConflict = BuildEvent & { type: "conflict" };
 
 export interface BuildResult {
   readonly done: BuildDone;
+  /** How each feed fared in this round; `done.release` may be an older release, found equal. */
+  readonly feeds: readonly FeedReport[];
   readonly conflicts: readonly BuildConflict[];
 }
 
@@ -48,6 +51,7 @@ export async function runBuild(order: BuildOrder, options: BuildOptions): Promis
   if (options.signal.aborted) stop();
   let last: BuildEvent | undefined;
   const conflicts: BuildConflict[] = [];
+  const feeds: FeedReport[] = [];
   const stray: string[] = [];
   const words: string[] = [];
   const follow = eachLine(child.stdout, (line) => {
@@ -58,13 +62,14 @@ export async function runBuild(order: BuildOrder, options: BuildOptions): Promis
     }
     last = event;
     if (event.type === "conflict") conflicts.push(event);
+    if (event.type === "feed") feeds.push(event.feed);
     options.onEvent(event);
   });
   await Promise.all([follow, eachLine(child.stderr, (line) => keepLast(words, line))]);
   await child.exited;
   options.signal.removeEventListener("abort", stop);
   if (last?.type === "done" && (child.exitCode === 0 || child.exitCode === 3)) {
-    return { done: last, conflicts };
+    return { done: last, feeds, conflicts };
   }
   if (options.signal.aborted) throw new BuildInterrupted();
   if (last?.type === "failed") throw new CliError(last.message, `${last.hint}\n${NOTHING_PUBLISHED}`);

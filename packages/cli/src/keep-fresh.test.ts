@@ -69,13 +69,12 @@ async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Pro
         const done = {
           published,
           name: "n",
-          release: { feeds },
           refused: [],
           seconds: 1,
           peakBytes: 1,
           nextDue,
         };
-        return { done, conflicts: [] } as unknown as BuildResult;
+        return { done, feeds, conflicts: [] } as unknown as BuildResult;
       },
       now: () => now,
       chance: () => 0,

@@ -55,10 +55,10 @@ export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firs
   while (!signal.aborted) {
     let nextDue: number | undefined;
     try {
-      const { done } = await effects.build();
+      const { done, feeds } = await effects.build();
       failures = 0;
       nextDue = done.nextDue === undefined ? undefined : Date.parse(done.nextDue);
-      troubles.tell(done.release.feeds);
+      troubles.tell(feeds);
       const { published, name, seconds } = done;
       log.info("data-update-done", { published, name, seconds, next_due: done.nextDue });
     } catch (error) {
@@ -93,7 +93,7 @@ class Troubles {
     this.log = log;
   }
 
-  tell(feeds: BuildResult["done"]["release"]["feeds"]): void {
+  tell(feeds: BuildResult["feeds"]): void {
     const before = this.known;
     this.known = new Map();
     for (const { id, state, source, error } of feeds) {

@@ -105,7 +105,9 @@ describe("help", () => {
     const { out, err, code } = await inkling([...path, "--help"]);
     expect([err, code]).toEqual(["", 0]);
     expect(out).toStartWith(`Usage: inkling${path.map((word) => ` ${word}`).join("")} `);
-    const isGroup = ["data", "feeds", "keys", "lookup", "override", "admin", "admin token"].includes(path.join(" "));
+    const isGroup = ["data", "feeds", "keys", "lookup", "override", "admin", "admin token"].includes(
+      path.join(" "),
+    );
     if (!isGroup) expect(out).toContain("Examples:\n");
   });
 });
