@@ -165,10 +165,21 @@ async function* fetchFrom(
   } catch (error) {
     if (!(error instanceof FeedError)) throw error;
     const { retryAfter } = error instanceof AnswerError ? error : {};
-    yield { source, error: `${url} ${error.message}`, ...(retryAfter && { retryAfter }) };
+    yield {
+      source,
+      error: `${url} ${error.message}${doubt(feed, error)}`,
+      ...(retryAfter && { retryAfter }),
+    };
   } finally {
     rmSync(into, { force: true }); // a mapped copy outlives its name
   }
+}
+
+/** A publisher that knows its readers and refuses one: what he looks at. */
+function doubt({ optIn }: Feed, error: FeedError): string {
+  const refused = error instanceof AnswerError && (error.status === 401 || error.status === 403);
+  if (!refused || optIn?.credentials === undefined) return "";
+  return `: check ${optIn.credentials.map(settingOf).join(" and ")}`;
 }
 
 /**

@@ -1,0 +1,119 @@
+// MaxMind's permanent links as they answer: basic authentication, a .tar.gz with a licence beside the database, and a
+// checksum of the packed file. The publisher is ours; the archive is made by tar itself.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { build } from "../packages/compiler/src/build.ts";
+import type { Feed } from "../packages/compiler/src/feed.ts";
+import { writeFeedChoice } from "../packages/compiler/src/feed-choice.ts";
+import { FEEDS } from "../packages/compiler/src/feeds.ts";
+
+const SAMPLE = resolve(import.meta.dir, "../packages/compiler/fixtures/feeds/geolite2-city.mmdb");
+const CREDENTIALS = { maxmindAccountId: "123456", maxmindLicenseKey: "abcdef_secret" };
+const temp = mkdtempSync(join(tmpdir(), "inkling-maxmind-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+
+let archive: Uint8Array<ArrayBuffer>;
+let checksum: string;
+let server: Bun.Server<undefined>;
+const asked: string[] = [];
+
+beforeAll(() => {
+  const folder = join(temp, "GeoLite2-City_20260801");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "GeoLite2-City.mmdb"), readFileSync(SAMPLE));
+  for (const name of ["LICENSE.txt", "COPYRIGHT.txt", "README.txt"])
+    writeFileSync(join(folder, name), "words");
+  const packed = Bun.spawnSync(["tar", "-czf", "-", "-C", temp, "GeoLite2-City_20260801"]);
+  expect(packed.success).toBe(true);
+  archive = new Uint8Array(packed.stdout);
+  server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) => {
+      const { search } = new URL(request.url);
+      asked.push(search);
+      const isKnown = request.headers.get("authorization") === `Basic ${btoa("123456:abcdef_secret")}`;
+      if (!isKnown) return new Response("Invalid license key", { status: 401 });
+      return new Response(
+        search.endsWith(".sha256") ? `${checksum}  GeoLite2-City_20260801.tar.gz\n` : archive,
+      );
+    },
+  });
+});
+afterAll(() => server.stop(true));
+beforeEach(() => {
+  checksum = new Bun.CryptoHasher("sha256").update(archive).digest("hex");
+  asked.length = 0;
+});
+
+const row = FEEDS.find(({ id }) => id === "geolite2-city")!;
+let folders = 0;
+
+async function fetched(
+  credentials: Record<string, string>,
+  { dataDir = join(temp, `data-${folders++}`), now = new Date("2026-08-02T00:00:00Z"), least = 1 } = {},
+) {
+  const table: readonly Feed[] = [
+    {
+      ...row,
+      entries: { least, most: 1_000 },
+      urls: () => [`http://127.0.0.1:${server.port}/geoip/databases/GeoLite2-City/download?suffix=tar.gz`],
+    },
+  ];
+  mkdirSync(dataDir, { recursive: true });
+  writeFeedChoice(dataDir, { enabled: [row.id], disabled: [] });
+  const request = { dataDir, fetch: true, onlyDue: false, accept: [], credentials };
+  const said: string[] = [];
+  const emit = (event: unknown) => void said.push(JSON.stringify(event));
+  const { release } = await build(request, { now: () => now, emit, chance: () => 0.5, feeds: table });
+  const kept = readdirSync(join(dataDir, "feeds", row.id));
+  const everything = [
+    ...said,
+    ...kept.map((name) => readFileSync(join(dataDir, "feeds", row.id, name), "latin1")),
+  ];
+  return { dataDir, report: release.feeds[0]!, kept, everything: everything.join("\n") };
+}
+
+describe("a download", () => {
+  test("with the account: unpacked, checked, kept; the key is written nowhere", async () => {
+    const { report, kept, everything } = await fetched(CREDENTIALS);
+    expect(report).toMatchObject({ state: "loaded", source: "fetched", entries: 2 });
+    expect(report.published_at).toBe("2026-08-01T12:00:00.000Z");
+    expect(asked.sort()).toEqual(["?suffix=tar.gz", "?suffix=tar.gz.sha256"]);
+    expect(kept.filter((name) => name.endsWith(".mmdb"))).toHaveLength(1);
+    expect(everything).not.toContain("abcdef_secret");
+    expect(everything).not.toContain(btoa("123456:abcdef_secret"));
+  });
+
+  test("another checksum: refused", async () => {
+    checksum = "0".repeat(64);
+    const { report } = await fetched(CREDENTIALS);
+    expect(report.state).toBe("refused");
+    expect(report.error).toContain("does not have the checksum that its publisher states");
+  });
+
+  test("a wrong key: refused, naming what to look at, without the key", async () => {
+    const { report, everything } = await fetched({ ...CREDENTIALS, maxmindLicenseKey: "wrong_secret" });
+    expect(report.state).toBe("refused");
+    expect(report.error).toContain("answered 401");
+    expect(report.error).toContain("INKLING_MAXMIND_LICENSE_KEY");
+    expect(everything).not.toContain("wrong_secret");
+  });
+
+  test("without an account nobody is asked", async () => {
+    const { report } = await fetched({});
+    expect(report.state).toBe("missing");
+    expect(report.error).toContain("needs INKLING_MAXMIND_ACCOUNT_ID and INKLING_MAXMIND_LICENSE_KEY");
+    expect(asked).toEqual([]);
+  });
+});
+
+test("a copy older than 30 days is destroyed, not only dropped", async () => {
+  const { dataDir } = await fetched(CREDENTIALS);
+  const later = await fetched({}, { dataDir, now: new Date("2026-09-02T00:00:00Z") });
+  expect(later.report.state).toBe("expired");
+  expect(later.kept.filter((name) => name.endsWith(".mmdb"))).toEqual([]);
+});
