@@ -1,11 +1,19 @@
 // answer.ts: look-ups in this process, with the release in use; no HTTP, no key.
 //
-// in   a release, and one value
+// in   a release, one value, the overrides in force
 // out  the body that the API would answer with
 // err  CliError for whatever the API would refuse or not find, with the API's code for it
 
 import { parseIp, unwrapIpv4 } from "@inkling/engine";
-import { type LoadedRelease, lookUpAddress, lookUpEmail, type Scope } from "@inkling/server";
+import {
+  type LoadedRelease,
+  lookUpAddress,
+  lookUpEmail,
+  Overrides,
+  overrideEmail,
+  overrideReputation,
+  type Scope,
+} from "@inkling/server";
 import { CliError, EXIT } from "./errors.ts";
 
 /** Answers with what there is; the caller tells what is missing. */
@@ -14,9 +22,17 @@ const MODE = "up";
 const decoder = new TextDecoder();
 
 /** The body for `value`. @throws CliError for whatever the API would not answer with 200 */
-export function answer(release: LoadedRelease, lookup: Scope, value: string): string {
+export function answer(
+  release: LoadedRelease,
+  lookup: Scope,
+  value: string,
+  overrides = Overrides.NONE,
+  now = 0,
+): string {
   const outcome =
-    lookup === "email" ? lookUpEmail(value, release, MODE) : answerAddress(release, lookup, value);
+    lookup === "email"
+      ? answerEmail(release, value, overrides, now)
+      : answerAddress(release, lookup, value, overrides, now);
   if (outcome instanceof Uint8Array) return decoder.decode(outcome);
   const [line, ...more] = outcome.detail.split(/(?<=[.:]) /);
   const exitCode = outcome.status === 400 ? EXIT.usage : EXIT.error;
@@ -24,7 +40,19 @@ export function answer(release: LoadedRelease, lookup: Scope, value: string): st
   throw new CliError(message, more.length > 0 ? more.join(" ") : undefined, exitCode);
 }
 
-function answerAddress(release: LoadedRelease, lookup: "geolocate" | "reputation", value: string) {
+function answerEmail(release: LoadedRelease, value: string, overrides: Overrides, now: number) {
+  const outcome = lookUpEmail(value, release, MODE);
+  if (!(outcome instanceof Uint8Array) || !overrides.hasEmail) return outcome;
+  return overrideEmail(outcome, value, release, overrides, now)?.body ?? outcome;
+}
+
+function answerAddress(
+  release: LoadedRelease,
+  lookup: "geolocate" | "reputation",
+  value: string,
+  overrides: Overrides,
+  now: number,
+) {
   const address = parseIp(value);
   if (address === undefined) {
     throw new CliError(
@@ -34,5 +62,7 @@ function answerAddress(release: LoadedRelease, lookup: "geolocate" | "reputation
     );
   }
   unwrapIpv4(address);
-  return lookUpAddress(lookup, { address, isCaller: false }, release, MODE);
+  const outcome = lookUpAddress(lookup, { address, isCaller: false }, release, MODE);
+  if (!(outcome instanceof Uint8Array) || lookup === "geolocate") return outcome;
+  return overrideReputation(outcome, address, release, overrides, now)?.body ?? outcome;
 }

@@ -3,6 +3,8 @@
 export { isAdminToken } from "./admin-token.ts";
 export * from "./adopt-key.ts";
 export * from "./bucket.ts";
+export type { DnsServer } from "./dns-client.ts";
+export { formatDnsServer, parseDnsServer } from "./dns-servers.ts";
 export { readFeedsReport } from "./feeds-report.ts";
 export * from "./key.ts";
 export * from "./key-format.ts";
@@ -12,12 +14,15 @@ export { lookUpAddress, lookUpEmail } from "./lookups.ts";
 export {
   currentName,
   type LoadedRelease,
+  openManifest,
   openRelease,
   ReleaseError,
+  releaseId,
   releaseNames,
   verifyRelease,
 } from "./open-release.ts";
 export * from "./override.ts";
+export { overrideEmail, overrideReputation } from "./override-answers.ts";
 export { type OverrideEvent, SNAPSHOT_FILE } from "./override-book.ts";
 export { exportFile, type OverrideFile, readFile, readSnapshot } from "./override-file.ts";
 export { Overrides } from "./overrides.ts";

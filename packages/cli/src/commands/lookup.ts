@@ -1,9 +1,10 @@
 // lookup.ts: `inkling lookup geolocate | reputation | email VALUE`: the API's answers without a server.
 
-import { SCOPES, type Scope } from "@inkling/server";
+import { Overrides, SCOPES, type Scope } from "@inkling/server";
 import type { Command } from "commander";
 import { answer } from "../answer.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
+import { overridesNow } from "../overrides.ts";
 import { openServable } from "../releases.ts";
 import { table } from "../terminal.ts";
 
@@ -29,11 +30,21 @@ const ROWS: Readonly<Record<Scope, Row>> = {
   },
 };
 
+const OVERRIDES = `
+Your overrides apply when the database can be read (INKLING_DATABASE_URL), otherwise those of the data folder's copy.
+`;
+const OVERRIDES_HELP: Readonly<Record<Scope, string>> = {
+  geolocate: "",
+  reputation: OVERRIDES,
+  email: OVERRIDES,
+};
+const NO_OVERRIDES = { overrides: Overrides.NONE, remark: undefined };
+
 export function addLookup(program: Command, context: Context): void {
   const { terminal } = context;
   const lookups = program
     .command("lookup")
-    .description("answer from the release in use, in this process: no server, no key");
+    .description("answer from the release in use, in this process: no server, no key; overrides count");
   for (const lookup of SCOPES) {
     const { value, title, example } = ROWS[lookup];
     const command = lookups
@@ -42,12 +53,14 @@ export function addLookup(program: Command, context: Context): void {
       .option("--json", "print exactly what the API answers")
       .addHelpText(
         "after",
-        `\nExamples:\n  inkling lookup ${lookup} ${example}\n  inkling lookup ${lookup} ${example} --json`,
+        `${OVERRIDES_HELP[lookup]}\nExamples:\n  inkling lookup ${lookup} ${example}\n  inkling lookup ${lookup} ${example} --json`,
       )
-      .action((value: string, flags) => {
+      .action(async (value: string, flags) => {
         const { settings } = settingsFor(context, flags, SETTINGS);
         const release = openServable(settings.dataDir);
-        const body = answer(release, lookup, value);
+        const { overrides, remark } = lookup === "geolocate" ? NO_OVERRIDES : await overridesNow(settings);
+        const body = answer(release, lookup, value, overrides, Date.now());
+        if (remark !== undefined) terminal.err(`${terminal.style.yellow("warning")}: ${remark}\n`);
         for (const gap of release.states[lookup].missing) {
           terminal.err(`${terminal.style.yellow("warning")}: ${gap} is unknown: no feed with it is loaded\n`);
         }

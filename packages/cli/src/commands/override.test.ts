@@ -1,10 +1,11 @@
 // `inkling override …` and `inkling admin token rotate` as users meet them: two streams and an exit code.
 
 import { afterAll, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isAdminToken } from "@inkling/server";
+import { smallRelease } from "../../../../test/release.ts";
 import { run } from "../program.ts";
 import { makeStyle } from "../terminal.ts";
 
@@ -15,7 +16,9 @@ beforeEach(() => {
   cwd = mkdtempSync(join(temp, "run-"));
 });
 
-async function inkling(...args: string[]) {
+const inkling = (...args: string[]) => inklingWith({}, ...args);
+
+async function inklingWith(env: Record<string, string>, ...args: string[]) {
   let out = "";
   let err = "";
   const code = await run(args, {
@@ -30,7 +33,7 @@ async function inkling(...args: string[]) {
       columns: 80,
       style: makeStyle(false),
     },
-    env: {},
+    env,
     cwd,
     version: "1.2.3",
     stopper: { signal: new AbortController().signal, release: () => {} },
@@ -92,6 +95,34 @@ test("export, then import elsewhere", async () => {
   expect(imported.out).toBe(`Imported ${file}: 2 added, 0 changed, 0 unchanged, 0 expired.\n`);
   expect((await inkling("override", "import", file)).out).toContain("0 added, 0 changed, 2 unchanged");
   expect(JSON.parse((await inkling("override", "export")).out).overrides).toEqual(printed.overrides);
+});
+
+test("lookup applies them; while the database is away, those of the data folder's copy", async () => {
+  smallRelease(join(cwd, "data"), 0);
+  const flagOf = async (env: Record<string, string> = {}) => {
+    const { out, err, code } = await inklingWith(env, "lookup", "reputation", "81.2.69.142", "--json");
+    if (code !== 0) throw new Error(err);
+    return { abuser: JSON.parse(out).is_abuser, err, code };
+  };
+  expect(await flagOf()).toEqual({ abuser: true, err: "", code: 0 });
+  expect(existsSync(join(cwd, "data/inkling.db"))).toBe(false); // looking makes no database
+  await add("81.2.69.0/24", "--flag", "is_abuser=false", "--note", "x");
+  await add("throw-away-0.com", "--flag", "disposable=false", "--note", "x");
+  expect(await flagOf()).toEqual({ abuser: false, err: "", code: 0 });
+  const mail = await inkling("lookup", "email", "a@mail.throw-away-0.com", "--json");
+  expect(mail.out).toBe('{"valid":true,"disposable":false,"providers":[]}\n');
+  const away = { INKLING_DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+  const without = await flagOf(away);
+  expect(without).toMatchObject({ abuser: true, code: 0 });
+  expect(without.err).toMatch(
+    /^warning: postgres:\/\/nobody@127\.0\.0\.1:1\/none: .*; answered without overrides\n$/,
+  );
+  const [override] = JSON.parse((await inkling("override", "list", "--json")).out).slice(-1);
+  const copy = { format: "inkling-override-snapshot", version: 1, stamp: "x", overrides: [override] };
+  writeFileSync(join(cwd, "data/overrides.json"), JSON.stringify(copy));
+  const withCopy = await flagOf(away);
+  expect(withCopy).toMatchObject({ abuser: false, code: 0 });
+  expect(withCopy.err).toContain("overrides are those of overrides.json");
 });
 
 const refused: [name: string, args: string[], code: number, err: RegExp][] = [
