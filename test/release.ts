@@ -3,11 +3,11 @@
 // smallRelease  one city, one flag, one domain, all named after its number: made in milliseconds
 // realRelease   everything that the mirror and the npm packages hold: 10 to 20 s, once for each test process
 
-import { createHash } from "node:crypto";
 import { linkSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parsePrefix, type Release } from "@inkling/engine";
+import { releaseId } from "@inkling/server";
 import { prepareDataFolder, publish, writeSegmentFile } from "../packages/compiler/src/data-folder.ts";
 import { emailSections } from "../packages/compiler/src/email-table.ts";
 import { completePlace } from "../packages/compiler/src/geo/complete-place.ts";
@@ -58,9 +58,8 @@ export function smallRelease(dataDir: string, n: number): { id: string; files: s
     reputation: write("reputation", reputationSections(judgement)),
     email: write("email", emailSections(new Map([[smallDomain(n), [smallDomain(n)]]]))),
   };
-  const manifest: Release = {
+  const content: Omit<Release, "id"> = {
     format: 1,
-    id: createHash("sha256").update(JSON.stringify(segments)).digest("hex").slice(0, 12),
     created_at: new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString(),
     code: "0".repeat(64),
     segments,
@@ -68,6 +67,7 @@ export function smallRelease(dataDir: string, n: number): { id: string; files: s
     missing: [],
     partial: [],
   };
+  const manifest: Release = { id: releaseId(content), ...content };
   publish(dataDir, manifest);
   const files = Object.values(segments).map(({ sha256 }) => join(dataDir, "segments", `${sha256}.seg`));
   return { id: manifest.id, files };

@@ -10,7 +10,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Release } from "@inkling/engine";
+import { ANSWERS, type Release, releaseName } from "@inkling/engine";
+import { releaseId } from "@inkling/server";
 import type { CliError } from "./errors.ts";
 import {
   dropBrokenSegments,
@@ -28,30 +29,31 @@ import {
 const temp = mkdtempSync(join(tmpdir(), "inkling-releases-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
 
-const names = [1, 2, 3].map((day) => `2026060${day}T000000000Z-00000000000${day}`);
 const SHA = "ab".repeat(32);
 
-function manifest(over: Partial<Release> = {}): object {
-  return {
-    format: 1,
-    id: "000000000001",
-    code: "c".repeat(64),
-    created_at: "2026-06-01T00:00:00.000Z",
+/** The release of a day in June, its id made of its content. */
+function release(day: number, over: Partial<Release> = {}): Release {
+  const manifest = {
+    format: 1 as const,
+    code: String(day).repeat(64),
+    created_at: `2026-06-0${day}T00:00:00.000Z`,
     segments: {},
     feeds: [],
-    missing: [],
+    missing: [...ANSWERS],
     partial: [],
     ...over,
   };
+  return { id: releaseId(manifest), ...manifest };
 }
+const names = [1, 2, 3].map((day) => releaseName(release(day)));
 
 /** A data folder with three releases; the newest is current. */
 function dataFolder(over: Record<string, object | string> = {}): string {
   const dataDir = mkdtempSync(join(temp, "data-"));
   mkdirSync(join(dataDir, "releases"));
   mkdirSync(join(dataDir, "segments"));
-  for (const name of names) {
-    const content = over[name] ?? manifest();
+  for (const [index, name] of names.entries()) {
+    const content = over[name] ?? release(index + 1);
     const text = typeof content === "string" ? content : JSON.stringify(content);
     writeFileSync(join(dataDir, "releases", `${name}.json`), text);
   }
@@ -68,7 +70,7 @@ function errorOf(run: () => unknown): CliError {
   throw new Error("it did not fail");
 }
 
-const withSegment = manifest({ segments: { reputation: { sha256: SHA, bytes: 100, inputs: SHA } } });
+const withSegment = release(4, { segments: { reputation: { sha256: SHA, bytes: 100, inputs: SHA } } });
 
 describe("releases of a data folder", () => {
   test("are named oldest first; other files are none", () => {
@@ -92,8 +94,9 @@ describe("releases of a data folder", () => {
   });
 
   const broken: [name: string, content: string | object, message: RegExp][] = [
-    ["cut short", '{"format":', /^release .* cannot be read: /],
-    ["of another format", manifest({ format: 2 as 1 }), /^release .* is not a manifest: format: /],
+    ["cut short", '{"format":', /^release .*: .*JSON/],
+    ["of another format", release(3, { format: 2 as 1 }), /^release .*: .*format/],
+    ["damaged", { ...release(3), missing: [] }, /^release .*: the manifest is damaged/],
   ];
   test.each(broken)("a manifest that is %s is refused, with a way out", (_, content, message) => {
     const dataDir = dataFolder({ [names[2]!]: content });
@@ -147,12 +150,15 @@ describe("segments", () => {
     ],
   ];
   test.each(cases)("one that is %s is named, and only that is deleted", (_, bytes, problem) => {
-    const dataDir = dataFolder({ [names[2]!]: withSegment });
+    const dataDir = dataFolder();
+    const name = releaseName(withSegment);
+    writeFileSync(join(dataDir, "releases", `${name}.json`), JSON.stringify(withSegment));
+    switchTo(dataDir, name);
     const file = join(dataDir, `segments/${SHA}.seg`);
     const other = join(dataDir, "segments/other.seg");
     if (bytes !== undefined) writeFileSync(file, bytes);
     writeFileSync(other, "x");
-    const verdicts = verifySegments(dataDir, readRelease(dataDir, names[2]!));
+    const verdicts = verifySegments(dataDir, readRelease(dataDir, name));
     expect(verdicts).toMatchObject([{ kind: "reputation", file: `segments/${SHA}.seg` }]);
     expect(verdicts[0]!.problem).toMatch(problem);
     expect(findUsable(dataDir).problem).toBeString();

@@ -9,9 +9,10 @@ import { join } from "node:path";
 import {
   DATA_FOLDER,
   EmailSegment,
+  type FeedReport,
+  feedsNow,
   IpSegment,
   type Release,
-  release as releaseSchema,
   SEGMENT_KINDS,
   type SegmentKind,
 } from "@inkling/engine";
@@ -19,8 +20,10 @@ import {
   currentName,
   type LoadedRelease,
   releaseNames as newestFirst,
+  openManifest,
   openRelease,
   ReleaseError,
+  readFeedsReport,
 } from "@inkling/server";
 import { CliError } from "./errors.ts";
 
@@ -36,23 +39,15 @@ export const releaseNames = (dataDir: string) => newestFirst(dataDir).reverse();
 
 /** @throws CliError when the manifest is missing or is none */
 export function readRelease(dataDir: string, name: string): NamedRelease {
-  const path = join(dataDir, DATA_FOLDER.releaseFile(name));
-  let content: unknown;
   try {
-    content = JSON.parse(readFileSync(path, "utf8"));
+    return { name, manifest: openManifest(dataDir, name) };
   } catch (error) {
+    if (!(error instanceof ReleaseError)) throw error;
     throw new CliError(
-      `release ${name} cannot be read: ${(error as Error).message}`,
+      error.message,
       "go back to an earlier one with `npx inkling data rollback`, or make a new one with `npx inkling data update`",
     );
   }
-  const parsed = releaseSchema.safeParse(content);
-  if (parsed.success) return { name, manifest: parsed.data };
-  const first = parsed.error.issues[0]!;
-  throw new CliError(
-    `release ${name} is not a manifest: ${first.path.join(".")}: ${first.message}`,
-    "go back to an earlier one with `npx inkling data rollback`, or make a new one with `npx inkling data update`",
-  );
 }
 
 /** The release in use, or undefined when there is none yet. @throws CliError when it cannot be read */
@@ -66,6 +61,11 @@ export function openCurrent(dataDir: string): NamedRelease {
   const current = findCurrent(dataDir);
   if (current === undefined) throw new CliError(`there is no release in ${dataDir}`, BUILD_HINT);
   return current;
+}
+
+/** The feeds of a release as they stand after the last build: what was tried, what is stale, what waits. */
+export function feedsOf(dataDir: string, { manifest }: NamedRelease): readonly FeedReport[] {
+  return feedsNow(manifest, readFeedsReport(dataDir));
 }
 
 /** One segment's verdict; `problem` names the place at fault. */

@@ -15,7 +15,9 @@ import {
   EmailSegment,
   type FeedsReport,
   IpSegment,
+  RELEASE_ID_DIGITS,
   type Release,
+  releaseContent,
   type SegmentKind,
   type SegmentReport,
 } from "@inkling/engine";
@@ -272,14 +274,8 @@ function describe(
   now: Date,
 ): Release {
   const reports = feeds.map((loaded) => loaded.report);
-  const content = [
-    ...Object.entries(segments).map(([kind, segment]) => `${kind}=${segment?.sha256}`),
-    // Not where a copy came from: a publisher who cannot be reached for an hour makes no new release.
-    ...reports.map(({ id, state, sha256 }) => `${id}=${state},${sha256}`),
-  ];
-  return {
+  const manifest: Omit<Release, "id"> = {
     format: 1,
-    id: createHash("sha256").update(content.sort().join("\n")).digest("hex").slice(0, 12),
     created_at: now.toISOString(),
     code,
     segments,
@@ -287,6 +283,8 @@ function describe(
     missing: ANSWERS.filter((answer) => !decidingFeeds(answer, feeds).some(isLoaded)),
     partial: ANSWERS.flatMap((answer) => whyPartial(answer, decidingFeeds(answer, feeds))),
   };
+  const content = createHash("sha256").update(releaseContent(manifest)).digest("hex");
+  return { id: content.slice(0, RELEASE_ID_DIGITS), ...manifest };
 }
 
 function decidingFeeds(answer: Answer, feeds: readonly LoadedFeed[]): LoadedFeed[] {

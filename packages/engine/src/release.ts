@@ -102,6 +102,47 @@ export function feedsNow(manifest: Release, report: FeedsReport | undefined): re
   });
 }
 
+/** The segment that each answer comes from. */
+const SEGMENT_OF: Readonly<Record<Answer, keyof Release["segments"]>> = {
+  geolocation: "geo",
+  is_abuser: "reputation",
+  is_proxy: "reputation",
+  is_tor_exit: "reputation",
+  disposable: "email",
+};
+
+/**
+ * What a release's id is made of, as text: the id is the first {@link RELEASE_ID_DIGITS} hex digits of its SHA-256.
+ * It is all that decides answers, and not times or where a copy came from: a publisher who cannot be reached for an
+ * hour makes no new release.
+ */
+export function releaseContent({
+  format,
+  code,
+  segments,
+  feeds,
+  missing,
+  partial,
+}: Omit<Release, "id">): string {
+  const loaded = feeds.filter((feed) => feed.state === "loaded");
+  return JSON.stringify([
+    format,
+    code,
+    Object.entries(segments)
+      .map(([kind, report]) => [kind, report?.sha256, report?.bytes, report?.inputs])
+      .sort(),
+    loaded.map(({ id, sha256 }) => [id, sha256]).sort(),
+    [...missing].sort(),
+    partial.map(({ answer, why }) => [answer, why]).sort(),
+  ]);
+}
+export const RELEASE_ID_DIGITS = 12;
+
+/** Answers that a manifest neither has a segment for nor calls missing: such a manifest is damaged. */
+export function unfoundedAnswers({ segments, missing }: Pick<Release, "segments" | "missing">): Answer[] {
+  return ANSWERS.filter((answer) => !missing.includes(answer) && segments[SEGMENT_OF[answer]] === undefined);
+}
+
 /** `releases/<name>.json` and the content of `current`. */
 export function releaseName(manifest: Release): string {
   return `${manifest.created_at.replace(/[-:.]/g, "")}-${manifest.id}`;

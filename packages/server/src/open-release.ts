@@ -11,8 +11,12 @@ import {
   DATA_FOLDER,
   EmailSegment,
   IpSegment,
+  RELEASE_ID_DIGITS,
   type Release,
+  releaseContent,
+  releaseName,
   release as releaseSchema,
+  unfoundedAnswers,
 } from "@inkling/engine";
 import { type DataState, dataStates } from "./data-state.ts";
 import { type EvidenceTails, evidenceTails } from "./evidence.ts";
@@ -87,6 +91,14 @@ export function openRelease(dataDir: string, name: string): LoadedRelease {
 }
 
 /**
+ * Reads a release's manifest: its form, its id, its name, and that every answer has its segment.
+ * @throws ReleaseError
+ */
+export function openManifest(dataDir: string, name: string): Release {
+  return explained(dataDir, name, () => readManifest(dataDir, name));
+}
+
+/**
  * Opens a release and reads every byte of it: the files' hashes, and each segment's own checks.
  * Took 1.8 s for 280 MB: not for the thread that answers.
  * @throws ReleaseError
@@ -120,10 +132,26 @@ interface SegmentRow {
   readonly bytes: number;
 }
 
+/** The id that a manifest's content makes. */
+export function releaseId(manifest: Omit<Release, "id">): string {
+  return new Bun.CryptoHasher("sha256")
+    .update(releaseContent(manifest))
+    .digest("hex")
+    .slice(0, RELEASE_ID_DIGITS);
+}
+
 function readManifest(dataDir: string, name: string): Release {
   if (!isReleaseName(name)) throw new ReleaseError("this is not the name of a release");
   const text = readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8");
-  return releaseSchema.parse(JSON.parse(text));
+  const manifest = releaseSchema.parse(JSON.parse(text));
+  const id = releaseId(manifest);
+  if (id !== manifest.id) throw new ReleaseError(`the manifest is damaged: its content makes the id ${id}`);
+  if (releaseName(manifest) !== name) {
+    throw new ReleaseError(`the manifest is that of the release ${releaseName(manifest)}`);
+  }
+  const [unfounded] = unfoundedAnswers(manifest);
+  if (unfounded !== undefined) throw new ReleaseError(`the manifest has no segment for ${unfounded}`);
+  return manifest;
 }
 
 function mapSegment(dataDir: string, segment: SegmentRow): Uint8Array {

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openRelease, ReleaseError, releaseNames } from "./open-release.ts";
+import { ANSWERS, type Release, releaseName } from "@inkling/engine";
+import { openRelease, ReleaseError, releaseId, releaseNames } from "./open-release.ts";
 import { type ReleaseEvent, Releases } from "./releases.ts";
 
 let dataDir: string;
@@ -20,29 +21,36 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-const nameOf = (n: number) => `2026060${n}T000000000Z-00000000000${n}`;
-
-function manifest(n: number, over: object = {}): string {
-  return JSON.stringify({
-    format: 1,
-    id: `00000000000${n}`,
+/** Release `n`: a manifest whose id is made of its content, as the compiler makes it. */
+function release(n: number, over: object = {}): Release {
+  const manifest = {
+    format: 1 as const,
     created_at: `2026-06-0${n}T00:00:00.000Z`,
-    code: "0".repeat(64),
+    code: String(n).repeat(64),
     segments: {},
     feeds: [],
-    missing: ["geolocation"],
+    missing: [...ANSWERS],
     partial: [],
     ...over,
-  });
+  };
+  return { id: releaseId(manifest), ...manifest };
 }
+const segment = (digit: string) => ({ sha256: digit.repeat(64), bytes: 100, inputs: "1".repeat(64) });
+const idOf = (n: number) => release(n).id;
+const nameOf = (n: number) => releaseName(release(n));
+const manifest = (n: number, over: object = {}) => JSON.stringify({ ...release(n), ...over });
 
 function replace(path: string, text: string): void {
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
 }
-function publish(n: number, text = manifest(n)): void {
-  replace(join(dataDir, "releases", `${nameOf(n)}.json`), text);
-  replace(join(dataDir, "current"), `${nameOf(n)}\n`);
+/** @returns the name that it is published under: its own, as far as it has one */
+function publish(n: number, text = manifest(n)): string {
+  const id = /"id":"([0-9a-f]{12})"/.exec(text)?.[1] ?? idOf(n);
+  const name = releaseName({ ...release(n), id });
+  replace(join(dataDir, "releases", `${name}.json`), text);
+  replace(join(dataDir, "current"), `${name}\n`);
+  return name;
 }
 
 function setUp(unsound: readonly number[] = []) {
@@ -76,10 +84,22 @@ const CORRUPT: readonly [name: string, text: string, reason: string][] = [
   ["HTML", "<html></html>", "JSON"],
   ["another format", manifest(2, { format: 2 }), "format"],
   ["no id", manifest(2, { id: undefined }), "id"],
+  ["a segment that is not there", JSON.stringify(release(2, { segments: { geo: segment("a") } })), "ENOENT"],
+  ["its missing answers forgotten", manifest(2, { missing: [] }), "the manifest is damaged"],
   [
-    "a segment that is not there",
-    manifest(2, { segments: { geo: { sha256: "a".repeat(64), bytes: 100, inputs: "1".repeat(64) } } }),
-    "ENOENT",
+    "its segments forgotten",
+    manifest(2, { segments: {}, missing: ["disposable"] }),
+    "the manifest is damaged",
+  ],
+  [
+    "an answer without a segment",
+    JSON.stringify(release(2, { missing: [] })),
+    "has no segment for geolocation",
+  ],
+  [
+    "another time than its name",
+    manifest(2, { created_at: "2026-06-09T00:00:00.000Z" }),
+    "is that of the release",
   ],
 ];
 
@@ -91,7 +111,7 @@ describe("at start", () => {
     expect(releases.refused).toBeUndefined();
     publish(1);
     await settled();
-    expect(serving(releases)).toBe("000000000001");
+    expect(serving(releases)).toBe(idOf(1));
     expect(releases.isVerified).toBe(true);
   });
 
@@ -99,7 +119,7 @@ describe("at start", () => {
     publish(1);
     const { releases, settled, events } = setUp();
     releases.start();
-    expect(serving(releases)).toBe("000000000001");
+    expect(serving(releases)).toBe(idOf(1));
     expect(releases.isVerified).toBe(false);
     await settled();
     expect(releases.isVerified).toBe(true);
@@ -108,15 +128,15 @@ describe("at start", () => {
 
   test.each(CORRUPT)("%s: the newest older one that opens serves", async (_, text, reason) => {
     publish(1);
-    publish(2, text);
+    const name = publish(2, text);
     const { releases, settled } = setUp();
     releases.start();
-    expect(serving(releases)).toBe("000000000001");
-    expect(releases.refused).toMatchObject({ name: nameOf(2), at: 1 });
+    expect(serving(releases)).toBe(idOf(1));
+    expect(releases.refused).toMatchObject({ name, at: 1 });
     expect(releases.refused!.reason).toContain(reason);
     expect(releases.refused!.reason).not.toContain(dataDir);
     await settled();
-    expect(serving(releases)).toBe("000000000001");
+    expect(serving(releases)).toBe(idOf(1));
   });
 
   test("unsound on reading: the next older takes its place, and so on", async () => {
@@ -124,7 +144,7 @@ describe("at start", () => {
     const { releases, settled, verified } = setUp([2, 3]);
     releases.start();
     await settled();
-    expect(serving(releases)).toBe("000000000001");
+    expect(serving(releases)).toBe(idOf(1));
     expect(verified).toEqual([nameOf(3), nameOf(2), nameOf(1)]);
   });
 
@@ -143,7 +163,7 @@ describe("at start", () => {
     publish(1);
     const { releases } = setUp();
     releases.start();
-    expect(serving(releases)).toBe("000000000001");
+    expect(serving(releases)).toBe(idOf(1));
   });
 
   test.each(["../../etc/passwd", "", "x".repeat(5000), "20260601T000000000Z-ZZZ"])(
@@ -153,7 +173,7 @@ describe("at start", () => {
       replace(join(dataDir, "current"), text);
       const { releases } = setUp();
       releases.start();
-      expect(serving(releases)).toBe("000000000001");
+      expect(serving(releases)).toBe(idOf(1));
     },
   );
 });
@@ -166,7 +186,7 @@ describe("while serving", () => {
     await settled();
     publish(2);
     await settled();
-    expect(serving(releases)).toBe("000000000002");
+    expect(serving(releases)).toBe(idOf(2));
     expect(verified).toEqual([nameOf(1), nameOf(2)]);
     expect(events.at(-1)).toEqual({ type: "serving", name: nameOf(2), before: nameOf(1) });
   });
@@ -177,10 +197,10 @@ describe("while serving", () => {
     releases.start();
     await settled();
     const before = releases.current;
-    publish(2, text);
+    const name = publish(2, text);
     await settled();
     expect(releases.current).toBe(before);
-    expect(releases.refused).toMatchObject({ name: nameOf(2) });
+    expect(releases.refused).toMatchObject({ name });
     expect(releases.refused!.reason).toContain(reason);
     expect(events.filter(({ type }) => type === "refused").length).toBe(1);
   });
@@ -194,13 +214,13 @@ describe("while serving", () => {
     await settled();
     await settled();
     expect(verified).toEqual([nameOf(1), nameOf(2)]);
-    expect(serving(releases)).toBe("000000000001");
+    expect(serving(releases)).toBe(idOf(1));
     bad.clear();
     await settled();
-    expect(serving(releases)).toBe("000000000001");
+    expect(serving(releases)).toBe(idOf(1));
     publish(2); // the same, written anew
     await settled();
-    expect(serving(releases)).toBe("000000000002");
+    expect(serving(releases)).toBe(idOf(2));
     expect(releases.refused).toBeUndefined();
   });
 
@@ -210,7 +230,7 @@ describe("while serving", () => {
     const { releases, settled, events } = setUp();
     releases.start();
     await settled();
-    publish(2, manifest(2, { segments: { geo: { sha256, bytes: 100, inputs: "1".repeat(64) } } }));
+    publish(2, JSON.stringify(release(2, { segments: { geo: segment("b") } })));
     await settled();
     replace(join(dataDir, "segments", `${sha256}.seg`), "x".repeat(99));
     await settled();
@@ -226,7 +246,7 @@ describe("while serving", () => {
     await settled();
     unlinkSync(join(dataDir, "current"));
     await settled();
-    expect(serving(releases)).toBe("000000000001");
+    expect(serving(releases)).toBe(idOf(1));
     expect(releases.refused).toBeUndefined();
   });
 
@@ -238,7 +258,7 @@ describe("while serving", () => {
     await settled();
     publish(1);
     await settled();
-    expect(serving(releases)).toBe("000000000001");
+    expect(serving(releases)).toBe(idOf(1));
   });
 
   test("stop during a verification swaps nothing any more", async () => {
@@ -250,7 +270,7 @@ describe("while serving", () => {
     const checking = releases.check();
     await releases.stop();
     await checking;
-    expect(serving(releases)).toBe("000000000001");
+    expect(serving(releases)).toBe(idOf(1));
   });
 });
 
@@ -258,7 +278,7 @@ describe("openRelease", () => {
   test("names the release and what is wrong, on one line", () => {
     publish(2, manifest(2, { id: 5, feeds: {} }));
     expect(() => openRelease(dataDir, nameOf(2))).toThrow(
-      /^release 20260602T000000000Z-000000000002: [^\n]+$/,
+      /^release 20260602T000000000Z-[0-9a-f]{12}: [^\n]+$/,
     );
   });
   test("names without their form are no paths", () => {
