@@ -101,15 +101,55 @@ describe("writeWhole", () => {
 });
 
 describe("the lock", () => {
-  test("is refused while its process lives, and taken over when it is gone", () => {
+  const startOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")[19];
+  const isLinux = process.platform === "linux";
+  const rows: readonly (readonly [name: string, content: () => string, isRefused: boolean])[] = [
+    ["of a living process", () => `${process.ppid} ${isLinux ? startOf(process.ppid) : ""}`, true],
+    ["of a living process, written before starts were", () => String(process.ppid), true],
+    ["of a process that is gone", () => "999999999 1", false],
+    ["of a number that another process has now", () => `${process.ppid} 1`, !isLinux],
+    ["without a number", () => "", false],
+    ["with something else in it", () => "<html>", false],
+  ];
+  test.each(rows)("%s", (_, content, isRefused) => {
     withFolder((dataDir) => {
-      writeFileSync(join(dataDir, "build.lock"), String(process.ppid));
-      expect(() => lockDataFolder(dataDir)).toThrow(BuildBusy);
-      writeFileSync(join(dataDir, "build.lock"), "999999999");
-      const release = lockDataFolder(dataDir);
-      expect(existsSync(join(dataDir, "build.lock"))).toBe(true);
-      release();
-      expect(existsSync(join(dataDir, "build.lock"))).toBe(false);
+      const path = join(dataDir, "build.lock");
+      writeFileSync(path, content());
+      if (isRefused) {
+        expect(() => lockDataFolder(dataDir)).toThrow(BuildBusy);
+        expect(readFileSync(path, "utf8")).toBe(content());
+      } else {
+        const release = lockDataFolder(dataDir);
+        expect(() => lockDataFolder(dataDir)).toThrow(BuildBusy);
+        release();
+        expect(existsSync(path)).toBe(false);
+      }
+      expect(readdirSync(dataDir).filter((file) => file.startsWith(".tmp-"))).toEqual([]);
+    });
+  });
+
+  test.skipIf(!isLinux)("of a process that ended, though nobody asked for its status", () => {
+    withFolder((dataDir) => {
+      // The shell's child ends at once; what the shell became does not ask for it.
+      const shell = Bun.spawn(["sh", "-c", "sleep 0.2 & exec sleep 30"]);
+      try {
+        const pid = Number(childOf(shell.pid));
+        const started = startOf(pid);
+        while (!readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ")) Bun.sleepSync(5);
+        writeFileSync(join(dataDir, "build.lock"), `${pid} ${started}`);
+        lockDataFolder(dataDir)();
+      } finally {
+        shell.kill("SIGKILL");
+      }
     });
   });
 });
+
+/** The child of a process, once it has one. */
+function childOf(parent: number): string {
+  for (;;) {
+    const children = readFileSync(`/proc/${parent}/task/${parent}/children`, "utf8").trim();
+    if (children !== "") return children.split(" ")[0]!;
+    Bun.sleepSync(5);
+  }
+}

@@ -9,6 +9,7 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -24,7 +25,8 @@ import { DATA_FOLDER, type Release, release, releaseName } from "@inkling/engine
 
 /** Releases that stay for rollback, the current one included. */
 export const KEPT_RELEASES = 5;
-const TEMPORARY = ".tmp-";
+/** What files are called while they are written: nobody reads these. */
+export const TEMPORARY = ".tmp-";
 const LOCK = "build.lock";
 
 export class BuildBusy extends Error {
@@ -45,29 +47,55 @@ export function prepareDataFolder(dataDir: string): void {
  */
 export function lockDataFolder(dataDir: string): () => void {
   const path = join(dataDir, LOCK);
-  for (let attempt = 0; ; attempt++) {
-    try {
-      writeFileSync(path, String(process.pid), { flag: "wx" });
-      return () => rmSync(path, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || attempt === 1) throw error;
-      const holder = Number(readFileSync(path, "utf8"));
-      if (holder !== process.pid && isAlive(holder)) {
-        throw new BuildBusy(`another build is at work in ${dataDir} (process ${holder})`);
+  // Linked into place with its content, so that nobody ever sees a lock that names no process.
+  const own = join(dataDir, `${TEMPORARY}${process.pid}-${LOCK}`);
+  writeFileSync(own, `${process.pid} ${startOf(process.pid) ?? ""}`);
+  try {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        linkSync(own, path);
+        return () => rmSync(path, { force: true });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST" || attempt === 1) throw error;
+        const [pid = "", started = ""] = readFileSync(path, "utf8").split(" ");
+        if (isAtWork(Number(pid), started)) {
+          throw new BuildBusy(
+            `another build is at work in ${dataDir} (process ${pid}; if it is not, delete ${path})`,
+          );
+        }
+        rmSync(path, { force: true });
       }
-      rmSync(path, { force: true });
     }
+  } finally {
+    rmSync(own, { force: true });
   }
 }
 
-function isAlive(pid: number): boolean {
+/** Is it alive, and the process that it was? Numbers are given again, at once in a container that starts anew. */
+function isAtWork(pid: number, started: string): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
   }
+  const start = startOf(pid);
+  return start === undefined || (start !== ENDED && (started === "" || start === started));
+}
+
+/** A process that has ended, and that nobody has asked for its exit status yet. */
+const ENDED = "ended";
+
+/** When a process started, in ticks since the machine did; undefined where the system has no /proc. */
+function startOf(pid: number): string | undefined {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch {
+    return undefined; // not Linux, or gone between two questions: then kill() has said so, or will the next time
+  }
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the name before may hold spaces
+  return fields[0] === "Z" || fields[0] === "X" ? ENDED : fields[19];
 }
 
 /** Writes `chunks` so that `path` is either absent, as before, or whole. */
@@ -217,7 +245,7 @@ export function sweep(dataDir: string, published: string): void {
       // A manifest that cannot be read keeps nothing alive: it cannot be rolled back to either.
     }
   }
-  for (const part of [DATA_FOLDER.segments, DATA_FOLDER.releases, "."]) {
+  for (const part of [DATA_FOLDER.segments, DATA_FOLDER.releases, DATA_FOLDER.feeds, "."]) {
     for (const file of readdirSync(join(dataDir, part))) {
       const left = file.startsWith(TEMPORARY) || (part === DATA_FOLDER.segments && !needed.has(file));
       if (left) rmSync(join(dataDir, part, file), { force: true });
