@@ -88,6 +88,12 @@ describe("an address", () => {
       [mute("a"), force("is_proxy", true)],
       ["is_proxy"],
     ],
+    [
+      "one of two lists that a guard holds back",
+      [sets("a", "is_abuser"), sets("b", "is_abuser"), removes("g", "is_abuser")],
+      [mute("a")],
+      [],
+    ],
     ["and a guard", [removes("g", "is_abuser")], [force("is_abuser", true)], ["is_abuser"]],
     [
       "the other flags stay",
