@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { formatPrefix } from "@inkling/engine";
-import { newKeyToken } from "@inkling/server";
+import { formatDnsServer, newKeyToken } from "@inkling/server";
 import { parse } from "smol-toml";
 import {
   exampleFile,
@@ -59,6 +59,7 @@ test("the defaults are those that others rely on", () => {
     burst: 2000,
     trustedProxies: [],
     maxConnections: 10_000,
+    dnsServers: [],
     logLevel: undefined,
   });
   expect(new Set(Object.values(origins))).toEqual(new Set(["default"]));
@@ -118,6 +119,19 @@ describe("values that are taken", () => {
     const byFile = load({ cwd: folder(`trusted_proxies = ${JSON.stringify(want)}`) });
     expect(byVariable.settings.trustedProxies.map(formatPrefix)).toEqual(want);
     expect(byFile.settings.trustedProxies.map(formatPrefix)).toEqual(want);
+  });
+
+  test("DNS servers, by variable and by file", () => {
+    const want = ["192.0.2.53", "192.0.2.54:5353", "[2001:db8::53]:5353"];
+    const byVariable = load({
+      env: { INKLING_DNS_SERVERS: "192.0.2.53, 192.0.2.54:5353 [2001:db8::53]:5353" },
+    });
+    const byFile = load({ cwd: folder(`dns_servers = ${JSON.stringify(want)}`) });
+    expect(byVariable.settings.dnsServers.map(formatDnsServer)).toEqual(want);
+    expect(byFile.settings.dnsServers.map(formatDnsServer)).toEqual(want);
+    expect(problemsOf({ env: { INKLING_DNS_SERVERS: "192.0.2.53,dns.example" } })).toEqual([
+      'INKLING_DNS_SERVERS must be addresses of DNS servers such as 192.0.2.53 or [2001:db8::53]:5353: "dns.example" is none: it is "192.0.2.53,dns.example"',
+    ]);
   });
 
   test("relative paths start where they were named", () => {

@@ -10,7 +10,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Prefix, parsePrefix } from "@inkling/engine";
-import { isWellFormedToken, LOG_LEVELS } from "@inkling/server";
+import { type DnsServer, isWellFormedToken, LOG_LEVELS, parseDnsServer } from "@inkling/server";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
 import { CliError, EXIT } from "./errors.ts";
@@ -88,6 +88,21 @@ const prefixes = z
     context.addIssue({
       code: "custom",
       message: `must be addresses or networks such as 10.0.0.0/8 (no bits set after the prefix): ${named} is none`,
+    });
+    return z.NEVER;
+  });
+
+const dnsServers = z
+  .union([z.string(), z.array(z.string())], "must be a list of addresses")
+  .transform((value, context) => {
+    const texts = typeof value === "string" ? value.split(/[\s,]+/).filter(Boolean) : value;
+    const parsed = texts.map((text) => ({ text, server: parseDnsServer(text) }));
+    const wrong = parsed.filter(({ server }) => server === undefined);
+    if (wrong.length === 0) return parsed.map(({ server }) => server as DnsServer);
+    const named = wrong.map(({ text }) => JSON.stringify(text)).join(", ");
+    context.addIssue({
+      code: "custom",
+      message: `must be addresses of DNS servers such as 192.0.2.53 or [2001:db8::53]:5353: ${named} is none`,
     });
     return z.NEVER;
   });
@@ -218,6 +233,12 @@ export const SETTINGS = {
     fallback: 10_000,
     placeholder: "number",
     help: "open connections at once; further ones are closed",
+  },
+  dnsServers: {
+    schema: dnsServers,
+    fallback: [],
+    placeholder: "addresses",
+    help: "DNS servers for ?checks=mx, separated by commas; default: the system's",
   },
   logLevel: {
     schema: z.enum(LOG_LEVELS, "must be error, info or access").optional(),

@@ -10,6 +10,7 @@ import { Counts } from "./counts.ts";
 import { dataStates } from "./data-state.ts";
 import type { Key } from "./key.ts";
 import { Log } from "./log.ts";
+import type { MxFinding } from "./mx.ts";
 import type { LoadedRelease } from "./open-release.ts";
 import { emailHash, type Override } from "./override.ts";
 import { Overrides } from "./overrides.ts";
@@ -90,6 +91,13 @@ interface Setting {
   readonly burst?: number;
   readonly used?: number;
   readonly overrides?: readonly Override[];
+  readonly mx?: MxFinding | Promise<MxFinding>;
+}
+
+/** What is answered at once: everything but `?checks=mx` while DNS is asked. */
+function answered(response: Response | Promise<Response>): Response {
+  if (response instanceof Promise) throw new Error("the answer has to be waited for");
+  return response;
 }
 
 /** An app that knows the token "good", and says "old" is expired and "early" came before the keys. */
@@ -123,6 +131,7 @@ function setUp(setting: Setting = {}) {
       countToday: () => (setting.used ?? 0) + recorded.length,
     },
     overrides: { current: new Overrides(setting.overrides ?? []) },
+    checks: { mx: () => setting.mx ?? { outcome: "found", hosts: ["mx.example.net"] } },
     trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
     counts,
     log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
@@ -134,7 +143,7 @@ function setUp(setting: Setting = {}) {
   const peers = { requestIP: () => ({ address: setting.peer ?? "81.2.69.142" }) };
   const ask = (path: string, init: RequestInit = {}) => {
     const headers = { Authorization: "Bearer good", ...(init.headers as Record<string, string>) };
-    return app.handle(new Request(`http://test${path}`, { ...init, headers }), peers);
+    return answered(app.handle(new Request(`http://test${path}`, { ...init, headers }), peers));
   };
   return { app, ask, peers, recorded, counts, options, lines };
 }
@@ -277,7 +286,62 @@ const TABLE: readonly [
   ["evidence without a value", {}, `${REP}8.8.8.8?include`, {}, 400, "PARAMETER_INVALID"],
   ["evidence of the status", {}, "/v1/status?include=evidence", {}, 400, "PARAMETER_INVALID"],
   ["a parameter of the status", {}, "/v1/status?x", {}, 400, "PARAMETER_INVALID"],
-  ["a parameter of an e-mail", {}, `${MAIL}a@gmail.com?checks=mx`, {}, 400, "PARAMETER_INVALID"],
+  ["an unknown check", {}, `${MAIL}a@gmail.com?checks=smtp`, {}, 400, "PARAMETER_INVALID"],
+  ["a check of an address", {}, `${REP}81.2.69.142?checks=mx`, {}, 400, "PARAMETER_INVALID"],
+  [
+    "a check of an e-mail",
+    {},
+    `${MAIL}a@gmail.com?checks=mx`,
+    {},
+    200,
+    { valid: true, ...NOT_DISPOSABLE, checks: { mx: "found" } },
+  ],
+  [
+    "no such domain",
+    { mx: { outcome: "nxdomain", hosts: [] } },
+    `${MAIL}a@gmail.com?checks=mx`,
+    {},
+    200,
+    { valid: false, ...NOT_DISPOSABLE, checks: { mx: "nxdomain" } },
+  ],
+  [
+    "a throw-away mail host, with evidence",
+    { mx: { outcome: "found", hosts: ["in.mail.tm"] } },
+    `${MAIL}a@gmail.com?checks=mx&include=evidence`,
+    {},
+    200,
+    {
+      valid: true,
+      disposable: true,
+      providers: ["mail.tm"],
+      checks: { mx: "found" },
+      evidence: [
+        {
+          feed: "inkling",
+          label: "mail_host",
+          effect: "sets",
+          flags: ["disposable"],
+          mail_host: "in.mail.tm",
+        },
+      ],
+    },
+  ],
+  [
+    "a throw-away mail host, without data",
+    { release: undefined, mx: { outcome: "found", hosts: ["in.mail.tm"] } },
+    `${MAIL}a@gmail.com?checks=mx`,
+    {},
+    503,
+    "DATA_NOT_LOADED",
+  ],
+  [
+    "a check in the sandbox",
+    { key: { mode: "test" }, mx: { outcome: "nxdomain", hosts: [] } },
+    `${MAIL}a@mx-timeout.example?checks=mx`,
+    {},
+    200,
+    { valid: true, ...NOT_DISPOSABLE, checks: { mx: "timeout" } },
+  ],
   ["authenticate first", {}, `${GEO}nonsense?x=1`, auth("Bearer bad"), 401, "KEY_INVALID"],
   ["another scheme", {}, `${GEO}81.2.69.142`, auth("Basic Z29vZA=="), 401, "KEY_MISSING"],
   ["no token", {}, `${GEO}81.2.69.142`, auth("Bearer  "), 401, "KEY_MISSING"],
@@ -392,7 +456,7 @@ describe("answers", () => {
 
   test("without any Authorization header", async () => {
     const { app, peers } = setUp();
-    const response = app.handle(new Request(`http://test${GEO}81.2.69.142`), peers);
+    const response = answered(app.handle(new Request(`http://test${GEO}81.2.69.142`), peers));
     expect(response.status).toBe(401);
     expect(response.headers.get("www-authenticate")).toBe('Bearer realm="inkling"');
     expect(await said(response)).toBe("KEY_MISSING");
@@ -530,7 +594,7 @@ describe("headers that are kept between requests", () => {
     });
     const asked = ["a", "b", "a", "c", "b", "c"].map((token) => {
       const request = new Request(`http://test${REP}8.8.8.8`, auth(`Bearer ${token}`));
-      const { headers } = app.handle(request, peers);
+      const { headers } = answered(app.handle(request, peers));
       return [headers.get("ratelimit-policy"), headers.get("ratelimit")?.replace(/;r=\d+;t=\d+/, "")];
     });
     const a = ['"default";q=10;w=2', '"default"'];
@@ -668,7 +732,7 @@ describe("any path at all", () => {
       fc.property(fc.constantFrom(GEO, REP, MAIL, "/v1/", "/", ""), escaped, (prefix, parts) => {
         const url = prefix + parts.join("");
         const request = { url, method: "GET", headers: new Headers({ Authorization: "Bearer good" }) };
-        const response = app.handle(request as unknown as Request, peers);
+        const response = answered(app.handle(request as unknown as Request, peers));
         statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
         expect(response.status).toBeLessThan(500);
       }),
@@ -793,5 +857,53 @@ describe("overrides", () => {
     );
     const bare = setUp({ overrides, release: undefined });
     expect(await said(bare.ask(`${REP}8.8.8.8`))).toBe("DATA_NOT_LOADED");
+  });
+});
+
+describe("checks=mx that has to wait for DNS", () => {
+  const waiting = () => {
+    const { promise, resolve, reject } = Promise.withResolvers<MxFinding>();
+    return { promise, resolve: () => resolve({ outcome: "found", hosts: [] }), reject };
+  };
+  const path = `${MAIL}a@gmail.com?checks=mx`;
+  const request = () => new Request(`http://test${path}`, { headers: { Authorization: "Bearer good" } });
+
+  test("is answered, counted and charged when DNS has spoken, once", async () => {
+    const { promise, resolve } = waiting();
+    const { app, peers, recorded, lines, counts, options } = setUp({ mx: promise, key: { quota: 10 } });
+    const response = app.handle(request(), peers);
+    expect(response).toBeInstanceOf(Promise);
+    expect(recorded).toEqual([]);
+    resolve();
+    const { status, headers } = await response;
+    expect(status).toBe(200);
+    expect(headers.get("Cache-Control")).toBe("no-store");
+    expect(headers.get("RateLimit")).toContain("r=9");
+    expect(recorded).toEqual([`${KEY.id} email`]);
+    options.log.flush();
+    expect(lines.join("").match(/"status":200/g)).toHaveLength(1);
+    expect([...counts.requestRows()]).toMatchObject([{ status: "200", count: 1 }]);
+  });
+
+  test("the same answer as at once, header by header", async () => {
+    const { promise, resolve } = waiting();
+    const { app, peers } = setUp({ mx: promise });
+    const late = app.handle(request(), peers);
+    resolve();
+    const [a, b] = [await late, setUp({ mx: { outcome: "found", hosts: [] } }).ask(path)];
+    const fields = ({ headers }: Response) => [...headers].filter(([name]) => name !== "x-request-id");
+    expect(fields(a)).toEqual(fields(b));
+    expect(await a.text()).toBe(await b.text());
+  });
+
+  test("what breaks meanwhile is 500, and tells nothing of the address", async () => {
+    const { promise, reject } = waiting();
+    const { app, peers, lines, options, recorded } = setUp({ mx: promise });
+    const response = app.handle(request(), peers);
+    reject(new Error("broken for a@gmail.com"));
+    expect((await response).status).toBe(500);
+    expect(recorded).toEqual([]);
+    options.log.flush();
+    expect(lines.join("")).not.toContain("gmail");
   });
 });

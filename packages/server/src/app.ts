@@ -13,11 +13,13 @@ import { bearerToken } from "./authorization.ts";
 import type { Buckets, Decision } from "./bucket.ts";
 import { callerAddress } from "./client-address.ts";
 import type { Audience, Counts } from "./counts.ts";
+import { type EmailChecks, isClearedBy, withMx } from "./email-checks.ts";
 import { withAddressEvidence, withEmailEvidence } from "./evidence.ts";
 import { isSourceAllowed, type Key, type Scope } from "./key.ts";
 import type { Keyring } from "./keyring.ts";
 import type { Log } from "./log.ts";
 import { callerEtag, lookUpAddress, lookUpEmail, type Mode, type Outcome, readSubject } from "./lookups.ts";
+import type { MxFinding } from "./mx.ts";
 import type { LoadedRelease } from "./open-release.ts";
 import { overriddenEtag, overrideEmail, overrideEntries, overrideReputation } from "./override-answers.ts";
 import type { Overrides } from "./overrides.ts";
@@ -48,6 +50,7 @@ export interface AppOptions extends StatusSource {
   readonly buckets: Pick<Buckets, "take">;
   readonly usage: UsageCounter;
   readonly overrides: { readonly current: Overrides };
+  readonly checks: Pick<EmailChecks, "mx">;
   readonly trustedProxies: readonly Prefix[];
   readonly counts: Counts;
   readonly log: Log;
@@ -107,28 +110,43 @@ export class App {
     this.options = options;
   }
 
-  handle(request: Request, peers: Peers): Response {
+  /** A promise only for `?checks=mx`, which may have to wait for DNS. */
+  handle(request: Request, peers: Peers): Response | Promise<Response> {
     const { options } = this;
     const started = options.elapsed();
     const exchange = new Exchange(request, peers, options.newRequestId(), options);
     const target = targetOf(request.url);
     const end = pathEnd(target);
     const route = findRoute(end === target.length ? target : target.slice(0, end));
-    let response: Response;
+    let response: Response | Promise<Response>;
     try {
       response =
         route === undefined
           ? this.refuse(exchange, problem("PATH_NOT_FOUND"))
           : this.answer(exchange, route, target, end);
     } catch (error) {
-      response = this.crashed(exchange, route, error, target.slice(route?.prefix?.length ?? 0));
+      response = this.crashed(exchange, route, error, target);
     }
+    return response instanceof Promise
+      ? response
+          .catch((error) => this.crashed(exchange, route, error, target))
+          .then((answered) => this.counted(exchange, route, answered, started))
+      : this.counted(exchange, route, response, started);
+  }
+
+  private counted(
+    exchange: Exchange,
+    route: Route | undefined,
+    response: Response,
+    started: number,
+  ): Response {
+    const { options } = this;
     const ms = options.elapsed() - started;
     const { status } = response;
     options.counts.answered((route ?? NO_ROUTE).index, status, exchange.audience, ms);
     if (options.log.hasAccess) {
       options.log.access({
-        method: request.method,
+        method: exchange.request.method,
         route: (route ?? NO_ROUTE).template,
         status,
         ms,
@@ -139,7 +157,12 @@ export class App {
     return response;
   }
 
-  private answer(exchange: Exchange, route: Route, target: string, end: number): Response {
+  private answer(
+    exchange: Exchange,
+    route: Route,
+    target: string,
+    end: number,
+  ): Response | Promise<Response> {
     const { method } = exchange.request;
     if (method !== "GET" && method !== "HEAD") return this.refuse(exchange, methodProblem(exchange.request));
     switch (route.handler) {
@@ -167,11 +190,23 @@ export class App {
     return this.json(exchange, 200, statusDocument(this.options, exchange.now));
   }
 
-  private lookUp(exchange: Exchange, lookup: Scope, target: string, segment: string, end: number): Response {
+  private lookUp(
+    exchange: Exchange,
+    lookup: Scope,
+    target: string,
+    segment: string,
+    end: number,
+  ): Response | Promise<Response> {
     const refusal = this.admit(exchange, lookup) ?? this.readWants(exchange, lookup, target, end);
     if (refusal !== undefined) return this.refuse(exchange, refusal);
     const response =
       lookup === "email" ? this.email(exchange, segment) : this.address(exchange, lookup, segment);
+    return response instanceof Promise
+      ? response.then((answered) => this.charged(exchange, lookup, answered))
+      : this.charged(exchange, lookup, response);
+  }
+
+  private charged(exchange: Exchange, lookup: Scope, response: Response): Response {
     // What was refused as bad input is not a look-up that somebody is charged for.
     if (exchange.isLookup) this.options.usage.record(exchange.key!.id, lookup, exchange.now);
     return response;
@@ -275,32 +310,41 @@ export class App {
     return new Response(body as Uint8Array<ArrayBuffer>, { headers });
   }
 
-  private email(exchange: Exchange, segment: string): Response {
+  private email(exchange: Exchange, segment: string): Response | Promise<Response> {
     const text = decodeSegment(segment);
     if (text === undefined) return this.refuse(exchange, problem("PATH_INVALID"));
-    const wantsEvidence = (exchange.wants & WANTS.evidence) !== 0;
-    const outcome: Outcome =
-      exchange.key!.mode === "test"
-        ? sandboxEmail(text, wantsEvidence)
-        : lookUpEmail(text, exchange.release, this.options.mode);
+    const { wants } = exchange;
+    const isSandbox = exchange.key!.mode === "test";
+    const outcome: Outcome = isSandbox
+      ? sandboxEmail(text, (wants & WANTS.evidence) !== 0, (wants & WANTS.mx) !== 0)
+      : lookUpEmail(text, exchange.release, this.options.mode);
     if (!(outcome instanceof Uint8Array)) return this.lookupProblem(exchange, outcome);
     exchange.isLookup = true;
-    if (exchange.key!.mode === "live") {
-      const { overrides, now } = exchange;
-      const release = exchange.release!;
-      const overridden = overrides.hasEmail
-        ? overrideEmail(outcome, text, release, overrides, now)
-        : undefined;
-      const plain = overridden?.body ?? outcome;
-      const entries = wantsEvidence && overridden !== undefined ? overrideEntries(overridden.verdict) : [];
-      return this.common(
-        exchange,
-        "email",
-        wantsEvidence ? withEmailEvidence(plain, text, release, entries) : plain,
-      );
+    if (isSandbox) {
+      const headers = this.headers(exchange, JSON_TYPE, NO_STORE);
+      return new Response(outcome as Uint8Array<ArrayBuffer>, { headers });
     }
-    const headers = this.headers(exchange, JSON_TYPE, NO_STORE);
-    return new Response(outcome as Uint8Array<ArrayBuffer>, { headers });
+    if ((wants & WANTS.mx) === 0) return this.emailAnswer(exchange, text, outcome);
+    const finding = this.options.checks.mx(text);
+    return finding instanceof Promise
+      ? finding.then((found) => this.emailAnswer(exchange, text, outcome, found))
+      : this.emailAnswer(exchange, text, outcome, finding);
+  }
+
+  /** What the lists say, then the operator, then DNS. */
+  private emailAnswer(exchange: Exchange, text: string, listed: Uint8Array, finding?: MxFinding): Response {
+    const { overrides, now } = exchange;
+    const release = exchange.release!;
+    const wantsEvidence = (exchange.wants & WANTS.evidence) !== 0;
+    const overridden = overrides.hasEmail ? overrideEmail(listed, text, release, overrides, now) : undefined;
+    const plain = overridden?.body ?? listed;
+    if (finding === undefined && !wantsEvidence) return this.common(exchange, "email", plain);
+    const entries = overridden === undefined ? [] : overrideEntries(overridden.verdict);
+    const reasoned = (body: Uint8Array) => withEmailEvidence(body, text, release, entries);
+    if (finding === undefined) return this.common(exchange, "email", reasoned(plain));
+    const { body, entry } = withMx(plain, finding, () => isClearedBy(reasoned(plain)));
+    if (entry !== undefined) entries.push(entry);
+    return this.common(exchange, "email", wantsEvidence ? reasoned(body) : body);
   }
 
   /** The answer of nearly every request: its headers are kept from one to the next. */
@@ -363,7 +407,8 @@ export class App {
     return headers;
   }
 
-  private crashed(exchange: Exchange, route: Route | undefined, error: unknown, value: string): Response {
+  private crashed(exchange: Exchange, route: Route | undefined, error: unknown, target: string): Response {
+    const value = target.slice(route?.prefix?.length ?? 0);
     this.options.log.crash("request-failed", error, [value, decodeSegment(value) ?? ""], {
       route: (route ?? NO_ROUTE).template,
       request_id: exchange.id,

@@ -4,6 +4,7 @@ import type { Release } from "@inkling/engine";
 import { Counts, LATENCY_BOUNDS } from "./counts.ts";
 import { dataStates } from "./data-state.ts";
 import { type MetricsSource, metricsRegistry, metricsTable } from "./metrics.ts";
+import { MxCounts } from "./mx-counts.ts";
 import type { LoadedRelease } from "./open-release.ts";
 
 const manifest = {
@@ -33,13 +34,18 @@ const manifest = {
 } as unknown as Release;
 const loaded = { name: "n", manifest, states: dataStates(manifest) } as unknown as LoadedRelease;
 
-function source(current: LoadedRelease | undefined, counts = new Counts()): MetricsSource {
+function source(
+  current: LoadedRelease | undefined,
+  counts = new Counts(),
+  mx = new MxCounts(),
+): MetricsSource {
   return {
     version: "1.2.3",
     mode: "serve",
     releases: { current, refused: undefined, isVerified: current !== undefined, since: undefined },
     keyring: { state: { loaded: true, keys: 3, checkedAt: 2_000, failures: 0, lastError: undefined } },
     counts,
+    mx,
     usage: {
       state: { pending: 4, failures: 2, failuresInRow: 0, flushedAt: undefined, lastError: undefined },
     },
@@ -98,6 +104,29 @@ describe("metrics", () => {
       expect(text).toContain(line);
     }
     expect(text.some((line) => line.startsWith('inkling_feed_age_seconds{feed="seed"}'))).toBe(false);
+  });
+
+  test("checks of mail domains", async () => {
+    const mx = new MxCounts();
+    mx.watch(() => ({ underWay: 1, waiting: 2, kept: 3 }));
+    mx.lookedUp("nxdomain", 250);
+    mx.lookedUp("nxdomain", 500);
+    mx.hit();
+    mx.answered("nxdomain");
+    mx.answered("skipped");
+    const text = await lines(source(loaded, new Counts(), mx));
+    for (const line of [
+      'inkling_mx_checks_total{outcome="nxdomain"} 1',
+      'inkling_mx_checks_total{outcome="skipped"} 1',
+      'inkling_mx_lookups_total{outcome="nxdomain"} 2',
+      "inkling_mx_lookup_seconds_total 0.75",
+      "inkling_mx_cache_hits_total 1",
+      "inkling_mx_lookups_under_way 1",
+      "inkling_mx_lookups_waiting 2",
+      "inkling_mx_cache_entries 3",
+    ]) {
+      expect(text).toContain(line);
+    }
   });
 
   test("a scrape adds nothing to the next", async () => {

@@ -7,6 +7,7 @@
 import { Counter, Gauge, type Metric, Registry } from "prom-client";
 import { type Counts, LATENCY_BOUNDS } from "./counts.ts";
 import type { Scope } from "./key.ts";
+import type { MxCounts } from "./mx-counts.ts";
 import type { OverrideBookState } from "./override-book.ts";
 import { ROUTES } from "./routes.ts";
 import { feedAge, feedsOf, type StatusSource } from "./status.ts";
@@ -14,6 +15,7 @@ import type { UsageState } from "./usage.ts";
 
 export interface MetricsSource extends StatusSource {
   readonly counts: Counts;
+  readonly mx: MxCounts;
   readonly usage: { readonly state: UsageState };
   readonly connections: {
     readonly open: number | undefined;
@@ -224,6 +226,50 @@ const DEFINITIONS: readonly Definition[] = [
     name: "inkling_connections_refused_total",
     help: "Connections closed because too many were open.",
     rows: ({ connections }) => one(connections.refused),
+  },
+  {
+    type: "counter",
+    name: "inkling_mx_checks_total",
+    help: "Answers with ?checks=mx, by what they say (docs/email.md).",
+    labels: ["outcome"],
+    rows: ({ mx }) => Array.from(mx.answers, ([outcome, count]) => [{ outcome }, count]),
+  },
+  {
+    type: "counter",
+    name: "inkling_mx_lookups_total",
+    help: "Domains that DNS was asked about, by what came of it.",
+    labels: ["outcome"],
+    rows: ({ mx }) => Array.from(mx.lookups, ([outcome, count]) => [{ outcome }, count]),
+  },
+  {
+    type: "counter",
+    name: "inkling_mx_lookup_seconds_total",
+    help: "Time that those took, together.",
+    rows: ({ mx }) => one(mx.seconds),
+  },
+  {
+    type: "counter",
+    name: "inkling_mx_cache_hits_total",
+    help: "Checks answered without asking DNS, because it had answered before.",
+    rows: ({ mx }) => one(mx.hits),
+  },
+  {
+    type: "gauge",
+    name: "inkling_mx_lookups_under_way",
+    help: "Domains that DNS is being asked about; 64 at most.",
+    rows: ({ mx }) => one(mx.state.underWay),
+  },
+  {
+    type: "gauge",
+    name: "inkling_mx_lookups_waiting",
+    help: "Domains that wait for their turn.",
+    rows: ({ mx }) => one(mx.state.waiting),
+  },
+  {
+    type: "gauge",
+    name: "inkling_mx_cache_entries",
+    help: "Domains whose answer is kept; 10,000 at most.",
+    rows: ({ mx }) => one(mx.state.kept),
   },
   {
     type: "gauge",

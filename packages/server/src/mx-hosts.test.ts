@@ -3,6 +3,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { registrableDomain, toAsciiDomain } from "@inkling/engine";
 import { describeWith, MIRROR, VECTORS } from "../../../test/shared.ts";
+import {
+  BUDGET_MS,
+  KEPT_SECONDS,
+  LOOKUP_MS,
+  MAX_KEPT,
+  MAX_UNDER_WAY,
+  MAX_WAITING,
+  MX_OUTCOMES,
+} from "./mx.ts";
 import { findMxHost, MX_HOSTS, throwAwayHost } from "./mx-hosts.ts";
 
 describe("the table of mail hosts", () => {
@@ -22,6 +31,38 @@ describe("the table of mail hosts", () => {
 
   test("each row has a source", () => {
     for (const { source } of MX_HOSTS) expect(source).toMatch(/^https:\/\/\S+$|^public blocklists/);
+  });
+});
+
+describe("docs/email.md", () => {
+  const docs = readFileSync(join(import.meta.dir, "../../../docs/email.md"), "utf8");
+
+  test("has the table of mail hosts", () => {
+    const rows = MX_HOSTS.map(
+      (row) => `| \`${row.suffix}\` | ${row.kind} | ${row.service} | ${row.source} |`,
+    );
+    expect(docs).toContain(`|---|---|---|---|\n${rows.join("\n")}\n\n`);
+  });
+
+  test("tells what each outcome does", () => {
+    const told = [...docs.matchAll(/^\| `([a-z]+)` \| .* \| (stays|becomes `false`) \|$/gm)];
+    expect(told.map(([, outcome]) => outcome!)).toEqual([...MX_OUTCOMES]);
+    const refuted = told.filter(([, , effect]) => effect !== "stays").map(([, outcome]) => outcome);
+    expect(refuted).toEqual(["null", "nxdomain"]);
+  });
+
+  test("has the numbers of the code", () => {
+    const number = (value: number) => value.toLocaleString("en");
+    for (const text of [
+      `within ${BUDGET_MS} ms`,
+      `${MAX_UNDER_WAY} domains`,
+      `${number(MAX_WAITING)} more`,
+      `${number(MAX_KEPT)} domains`,
+    ]) {
+      expect(docs).toContain(text);
+    }
+    expect(KEPT_SECONDS).toMatchObject({ found: [60, 3600], nxdomain: [30, 300], failed: [5, 5] });
+    expect(LOOKUP_MS).toBe(3000);
   });
 });
 

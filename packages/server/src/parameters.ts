@@ -11,7 +11,7 @@ import { decodeSegment } from "./request-target.ts";
 import type { Route } from "./routes.ts";
 
 /** What a caller may ask for beyond the plain answer; bits of a set. */
-export const WANTS = { evidence: 1 } as const;
+export const WANTS = { evidence: 1, mx: 2 } as const;
 /** The plain answer. */
 export const PLAIN = 0;
 
@@ -30,6 +30,7 @@ export const PARAMETERS: readonly Parameter[] = [
     wants: WANTS.evidence,
     routes: ["geolocate", "reputation", "email"],
   },
+  { name: "checks", value: "mx", wants: WANTS.mx, routes: ["email"] },
 ];
 
 const REFUSALS = new Map<Route["handler"], Problem>();

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { IpAddress, parseIpInto, parsePrefix, prefixContains, unwrapIpv4 } from "@inkling/engine";
+import { MX_OUTCOMES } from "./mx.ts";
 import { PROBLEM_CODES, PROBLEMS } from "./problems.ts";
 import {
   SANDBOX_ADDRESSES,
+  SANDBOX_CHECKS,
   SANDBOX_DOMAINS,
   SANDBOX_PROBLEMS,
   sandboxAddress,
@@ -45,7 +47,7 @@ describe("sandbox addresses", () => {
   test("no two rows share an address or a domain", () => {
     const rows = [...SANDBOX_ADDRESSES, ...SANDBOX_PROBLEMS].flatMap(({ v4, v6 }) => [v4, v6]);
     expect(new Set(rows).size).toBe(rows.length);
-    const domains = [...SANDBOX_DOMAINS, ...SANDBOX_PROBLEMS].map(({ domain }) => domain);
+    const domains = [...SANDBOX_DOMAINS, ...SANDBOX_CHECKS, ...SANDBOX_PROBLEMS].map(({ domain }) => domain);
     expect(new Set(domains).size).toBe(domains.length);
   });
 });
@@ -127,6 +129,44 @@ describe("sandbox e-mail", () => {
   });
 });
 
+describe("sandbox checks", () => {
+  test("there is a row for each outcome that can be had of a domain", () => {
+    const outcomes = ["found", "skipped", ...SANDBOX_CHECKS.map(({ mx }) => mx)];
+    expect([...new Set(outcomes)].sort()).toEqual([...MX_OUTCOMES].sort());
+  });
+
+  for (const { domain, mx, valid, providers } of SANDBOX_CHECKS) {
+    test(domain, () => {
+      const disposable = providers.length > 0;
+      const checks = { mx };
+      expect(said(sandboxEmail(`jane@${domain}`, false, true))).toEqual({
+        valid,
+        disposable,
+        providers,
+        checks,
+      });
+      expect(said(sandboxEmail(`jane doe@${domain}`, false, true))).toMatchObject({ valid: false, checks });
+      expect(said(sandboxEmail(`jane@${domain}`))).toEqual({ valid: true, disposable: false, providers: [] });
+      const { evidence, ...rest } = said(sandboxEmail(`jane@${domain}`, true, true));
+      expect(rest).toEqual({ valid, disposable, providers, checks });
+      expect(evidence.map((entry: Entry) => entry.effect)).toEqual(disposable ? ["sets"] : []);
+    });
+  }
+
+  test.each([
+    ["jane@example.com", "found"],
+    ["jane doe@example.com", "found"],
+    ["jane@disposable.example", "found"],
+    ["jane@invalid.example", "skipped"],
+    ["jane@gmail.com", "found"],
+    ["jane", "skipped"],
+  ])("%s: %s, and the rest as without checks", (text, mx) => {
+    const { checks, ...rest } = said(sandboxEmail(text, false, true));
+    expect(checks).toEqual({ mx });
+    expect(rest).toEqual(said(sandboxEmail(text)));
+  });
+});
+
 describe("sandbox problems", () => {
   test("there is a row for each code", () => {
     expect(SANDBOX_PROBLEMS.map(({ code }) => code)).toEqual(PROBLEM_CODES);
@@ -184,6 +224,17 @@ function docsTables() {
         code(String(valid)),
         code(String(providers.length > 0)),
         code(JSON.stringify(providers)),
+      ]),
+    ),
+    checks: table(
+      ["domain", "stands for", "valid", "disposable", "providers", "checks.mx"],
+      SANDBOX_CHECKS.map(({ domain, meaning, mx, valid, providers }) => [
+        code(domain),
+        meaning,
+        code(String(valid)),
+        code(String(providers.length > 0)),
+        code(JSON.stringify(providers)),
+        code(mx),
       ]),
     ),
     problems: table(

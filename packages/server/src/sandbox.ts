@@ -14,6 +14,8 @@ import {
   SPECIAL_USE,
   specialUse,
 } from "@inkling/engine";
+import { mailHostEntry } from "./email-checks.ts";
+import type { MxOutcome } from "./mx.ts";
 import { type Problem, type ProblemCode, problem } from "./problems.ts";
 
 /** What `Inkling-Data-Version` says on sandbox answers. */
@@ -202,6 +204,33 @@ export const SANDBOX_DOMAINS: readonly SandboxDomain[] = [
   { domain: "invalid.example", meaning: "not a valid address", valid: false, providers: [] },
 ];
 
+/** E-mail domains for `?checks=mx`; without it each is an ordinary address. */
+export const SANDBOX_CHECKS: readonly {
+  readonly domain: string;
+  readonly meaning: string;
+  readonly mx: MxOutcome;
+  readonly valid: boolean;
+  readonly providers: readonly string[];
+}[] = [
+  check("implicit-mx", "no MX record, but an address: mail goes there", "implicit"),
+  check("no-mx", "neither an MX record nor an address", "none"),
+  check("null-mx", "the domain takes no mail (RFC 7505)", "null", false),
+  check("no-domain", "there is no such domain", "nxdomain", false),
+  check("mx-timeout", "DNS did not answer in time", "timeout"),
+  check("mx-failed", "DNS refused, or answered nonsense", "failed"),
+  check("mx-disposable", "its mail goes to a throw-away service", "found", true, ["disposable.example"]),
+];
+
+function check(
+  name: string,
+  meaning: string,
+  mx: MxOutcome,
+  valid = true,
+  providers: readonly string[] = [],
+) {
+  return { domain: `${name}.example`, meaning, mx, valid, providers };
+}
+
 /** Refusals that depend on the key, the server or the moment, and so cannot be had by sending the wrong thing. */
 export const SANDBOX_PROBLEMS: readonly {
   readonly code: ProblemCode;
@@ -264,8 +293,25 @@ function reputation(flags: readonly Flag[], evidence: readonly object[]): Answer
   );
 }
 
-function emailAnswer(valid: boolean, providers: readonly string[], evidence: readonly object[]): Answer {
-  return answer({ valid, disposable: providers.length > 0, providers }, evidence);
+function emailAnswer(verdict: MailVerdict, mx: MxOutcome): EmailAnswer {
+  return { unchecked: mailAnswer(verdict), checked: mailAnswer(verdict, mx) };
+}
+
+function mailAnswer({ valid, providers, evidence }: MailVerdict, mx?: MxOutcome): Answer {
+  const plain = { valid, disposable: providers.length > 0, providers };
+  return answer(mx === undefined ? plain : { ...plain, checks: { mx } }, evidence);
+}
+
+interface MailVerdict {
+  readonly valid: boolean;
+  readonly providers: readonly string[];
+  readonly evidence: readonly object[];
+}
+
+/** Without and with `?checks=mx`. */
+interface EmailAnswer {
+  readonly unchecked: Answer;
+  readonly checked: Answer;
 }
 
 interface AddressAnswer {
@@ -279,7 +325,7 @@ const UNKNOWN: AddressAnswer = {
 };
 
 const addresses = new Map<string, AddressAnswer>();
-const domains = new Map<string, (valid: boolean) => Answer | Problem>();
+const domains = new Map<string, (valid: boolean) => EmailAnswer | Problem>();
 
 function addAddress(text: string, answer: AddressAnswer): void {
   const address = parseIp(text);
@@ -304,9 +350,17 @@ for (const { v4, v6, place, flags = [], evidence = [] } of SANDBOX_ADDRESSES) {
 }
 for (const { domain, valid, providers, evidence = [] } of SANDBOX_DOMAINS) {
   const reasons = evidence.map((row) => entry(row, { domain }));
-  const good = emailAnswer(valid, providers, reasons);
-  const bad = emailAnswer(false, providers, reasons);
+  const mx = valid ? "found" : "skipped";
+  const good = emailAnswer({ valid, providers, evidence: reasons }, mx);
+  const bad = emailAnswer({ valid: false, providers, evidence: reasons }, mx);
   domains.set(domain, (wellFormed) => (wellFormed ? good : bad));
+}
+for (const { domain, mx, valid, providers } of SANDBOX_CHECKS) {
+  const evidence = providers.length > 0 ? [mailHostEntry(`mx.${providers[0]}`)] : [];
+  domains.set(domain, (wellFormed) => ({
+    unchecked: mailAnswer({ valid: wellFormed, providers: [], evidence: [] }),
+    checked: mailAnswer({ valid: wellFormed && valid, providers, evidence }, mx),
+  }));
 }
 for (const { code, v4, v6, domain } of SANDBOX_PROBLEMS) {
   const refusal = problem(code);
@@ -342,11 +396,14 @@ export function sandboxAddress(
 }
 
 /** The fixed answer for an e-mail address; outside the tables `valid` is real and nothing is disposable. */
-export function sandboxEmail(text: string, withEvidence = false): Uint8Array | Problem {
+export function sandboxEmail(text: string, withEvidence = false, withMx = false): Uint8Array | Problem {
   const { valid, host } = parseEmail(text);
   const listed = host === undefined ? undefined : domains.get(host);
   // example domains are special-use and so never valid: the local part is judged at a domain that may be
-  return told(listed?.(isWellFormed(text)) ?? emailAnswer(valid, [], []), withEvidence);
+  const found =
+    listed?.(isWellFormed(text)) ??
+    emailAnswer({ valid, providers: [], evidence: [] }, valid ? "found" : "skipped");
+  return "code" in found ? found : told(withMx ? found.checked : found.unchecked, withEvidence);
 }
 
 function isWellFormed(text: string): boolean {

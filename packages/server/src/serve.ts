@@ -20,11 +20,16 @@ import { App } from "./app.ts";
 import { Buckets } from "./bucket.ts";
 import { ConnectionLimit } from "./connections.ts";
 import { Counts } from "./counts.ts";
+import type { DnsServer } from "./dns-client.ts";
+import { makeAsker } from "./dns-servers.ts";
+import { EmailChecks } from "./email-checks.ts";
 import { KeyInputError } from "./key.ts";
 import { Keyring } from "./keyring.ts";
 import { Log, type LogLevel } from "./log.ts";
 import type { Mode } from "./lookups.ts";
 import type { MetricsSource } from "./metrics.ts";
+import { MxLookups } from "./mx.ts";
+import { MxCounts } from "./mx-counts.ts";
 import { OverrideBook, type OverrideEvent } from "./override-book.ts";
 import { type ReleaseEvent, Releases, verifyInWorker } from "./releases.ts";
 import { requestIds } from "./request-id.ts";
@@ -47,6 +52,8 @@ export interface ServerOptions {
   readonly burst: number;
   readonly trustedProxies: readonly Prefix[];
   readonly maxConnections: number;
+  /** Asked by `?checks=mx`; none = the system's. */
+  readonly dnsServers?: readonly DnsServer[];
   readonly logLevel: LogLevel;
   /** A key of the operator's choosing. */
   readonly adoptKey?: string;
@@ -127,17 +134,22 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
   await Promise.all([usage.start(), overrides.start()]);
 
   const counts = new Counts();
+  const elapsed = () => performance.now();
+  const mxCounts = new MxCounts();
+  const mx = new MxLookups({ dns: makeAsker(options.dnsServers ?? []), counts: mxCounts, elapsed });
+  closers.push(() => mx.stop());
   const status = { version: options.version, mode: options.mode, releases, keyring };
   const app = new App({
     ...status,
     buckets,
     usage,
     overrides,
+    checks: new EmailChecks(mx, mxCounts),
     trustedProxies: options.trustedProxies,
     counts,
     log,
     now,
-    elapsed: () => performance.now(),
+    elapsed,
     newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
   });
   const api = listen("port", options.host, options.port, (request, server) => app.handle(request, server));
@@ -165,7 +177,16 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
     now,
     newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
   });
-  const source: MetricsSource = { ...status, overrides, counts, usage, connections, now, startedAt: now() };
+  const source: MetricsSource = {
+    ...status,
+    overrides,
+    counts,
+    mx: mxCounts,
+    usage,
+    connections,
+    now,
+    startedAt: now(),
+  };
   let registry: Registry | undefined;
   const answerAdmin = async (request: Request) => {
     const target = targetOf(request.url);
@@ -190,6 +211,7 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
     log.info("stopping");
     connections.stop();
     await drained(api);
+    mx.stop();
     await releases.stop();
     const { lost } = await usage.stop();
     if (lost > 0) log.error("usage-lost", { lookups: lost, why: usage.state.lastError });

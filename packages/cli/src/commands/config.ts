@@ -1,6 +1,7 @@
 // config.ts: `inkling config`: the settings in force and where each came from.
 
 import { formatPrefix, type Prefix } from "@inkling/engine";
+import { type DnsServer, formatDnsServer } from "@inkling/server";
 import type { Command } from "commander";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import {
@@ -41,7 +42,8 @@ Examples:
 /** A setting as JSON may hold it; secrets are masked. */
 function plain(name: SettingName, loaded: LoadedSettings): unknown {
   const value = shown(name, loaded.settings);
-  return name === "trustedProxies" ? (value as Prefix[]).map(formatPrefix) : value;
+  if (name === "trustedProxies") return (value as Prefix[]).map(formatPrefix);
+  return name === "dnsServers" ? (value as DnsServer[]).map(formatDnsServer) : value;
 }
 
 function configJson(loaded: LoadedSettings): string {

@@ -9,7 +9,7 @@ import { probeListeners, runServer, serverOptions } from "../run-server.ts";
 import type { SettingName } from "../settings.ts";
 
 /** A server that has just started has other things to do first; chance doubles it, for servers that start together. */
-const FIRST_UPDATE_MS = 5_000;
+const FIRST_UPDATE_MS = 60_000;
 
 export const SERVER_SETTINGS: readonly SettingName[] = [
   "host",
@@ -23,6 +23,7 @@ export const SERVER_SETTINGS: readonly SettingName[] = [
   "burst",
   "trustedProxies",
   "maxConnections",
+  "dnsServers",
   "logLevel",
 ];
 
