@@ -205,6 +205,19 @@ describe("mirror folder", () => {
       SEED,
     ]);
   });
+  const strange: [name: string, make: (path: string) => void, why: string][] = [
+    ["a link to nothing", (path) => symlinkSync(join(mirror, "nowhere"), path), "is a link to nothing"],
+    ["a folder", (path) => mkdirSync(path), "is not a file"],
+    ["a pipe", (path) => Bun.spawnSync(["mkfifo", path]), "is not a file"],
+    ["a device", (path) => symlinkSync("/dev/zero", path), "is not a file"],
+  ];
+  test.each(strange)("%s is refused by name", async (_, make, why) => {
+    make(join(mirror, "test-feed.txt"));
+    expect(told(await collect(feed(), { mirror }))).toEqual([
+      `mirror! ROOT/mirror/test-feed.txt ${why}`,
+      SEED,
+    ]);
+  });
   test("too large, packed or not, and damaged", async () => {
     put("test-feed.txt", "1".repeat(1_001));
     expect(told(await collect(feed(), { mirror }))[0]).toBe(

@@ -23,7 +23,11 @@ export async function readFromFolder(
   const name = findFile(feed, folder);
   if (name === undefined) return undefined;
   const path = join(folder, name);
-  const { ino, size, mtime, mtimeMs, ctimeMs } = statSync(path);
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) throw new FeedError(`${path} is a link to nothing`);
+  // A pipe would never end, a device never say anything.
+  if (!stats.isFile()) throw new FeedError(`${path} is not a file`);
+  const { ino, size, mtime, mtimeMs, ctimeMs } = stats;
   const etag = `${ino}-${size}-${mtimeMs}-${ctimeMs}`;
   const kept = known(path);
   if (kept?.origin?.etag === etag) return { ...kept, source: "mirror", fetchedAt: mtime };
@@ -51,9 +55,7 @@ function findFile(feed: Feed, folder: string): string | undefined {
   } catch (error) {
     throw new FeedError(`the mirror ${folder} cannot be read: ${(error as Error).message}`);
   }
-  const found = names.filter(
-    (name) => name.startsWith(`${feed.id}.`) && statSync(join(folder, name)).isFile(),
-  );
+  const found = names.filter((name) => name.startsWith(`${feed.id}.`));
   if (found.length > 1) {
     throw new FeedError(`the mirror ${folder} has several files for it: ${found.sort().join(", ")}`);
   }
