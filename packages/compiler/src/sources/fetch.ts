@@ -96,10 +96,11 @@ export async function download(request: Download): Promise<Validators | undefine
 /** Asks, and follows redirects, but never from HTTPS to anything else. */
 async function follow(request: Download, signal: AbortSignal): Promise<Response> {
   let url = new URL(request.url);
-  const scheme = new Set(request.allowHttp || isLoopback(url) ? ["https:", "http:"] : ["https:"]);
+  let mayBeHttp = true;
   for (let hops = 0; ; hops++) {
-    if (!scheme.has(url.protocol)) throw new FeedError(`is at ${url.origin}, which is not HTTPS`);
-    if (url.protocol === "https:") scheme.delete("http:");
+    if (url.protocol === "https:") mayBeHttp = false;
+    else if (!mayBeHttp || url.protocol !== "http:" || !(request.allowHttp || isLoopback(url)))
+      throw new FeedError(`is at ${url.protocol}//${url.host}, which is not HTTPS`);
     const response = await fetch(url.href, {
       headers: requestHeaders(request, url),
       redirect: "manual",

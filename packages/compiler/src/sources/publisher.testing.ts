@@ -1,6 +1,6 @@
 // publisher.testing.ts: a publisher on 127.0.0.1 for tests, that serves well and badly.
 
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer as createRawServer } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -97,4 +97,32 @@ export async function startRaw(text: string): Promise<{ base: string; stop(): Pr
     base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     stop: () => new Promise((resolve) => server.close(() => resolve())),
   };
+}
+
+export interface Script {
+  readonly base: string;
+  /** Requests so far. */
+  count: number;
+  /** What the next requests get. */
+  answer: (request: IncomingMessage, response: ServerResponse) => void;
+  stop(): Promise<void>;
+}
+
+/** A publisher that answers as it is told, one request after the other. */
+export async function startScript(): Promise<Script> {
+  const server = createServer((request, response) => {
+    script.count++;
+    script.answer(request, response);
+  });
+  await listen(server);
+  const script: Script = {
+    base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    count: 0,
+    answer: (_, response) => response.writeHead(404).end(),
+    stop: () => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+  return script;
 }

@@ -11,7 +11,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:f
 import { join } from "node:path";
 import { DATA_FOLDER } from "@inkling/engine";
 import { z } from "zod";
-import { writeWhole } from "../data-folder.ts";
+import { TEMPORARY, writeWhole } from "../data-folder.ts";
 import { EXTENSIONS, type Feed, FeedError, type Format } from "../feed.ts";
 
 export const STATE = "state.json";
@@ -80,7 +80,7 @@ export function stateOrNone(feed: Feed, dataDir: string): FeedState {
   }
 }
 
-/** Replaces the state, and removes bodies that it does not name. */
+/** Replaces the state, and removes bodies that it does not name, and what a killed build left. */
 export function writeState(feed: Feed, dataDir: string, state: FeedState): void {
   const folder = feedFolder(feed, dataDir);
   mkdirSync(folder, { recursive: true });
@@ -89,6 +89,7 @@ export function writeState(feed: Feed, dataDir: string, state: FeedState): void 
   if (!(existsSync(path) && readFileSync(path, "utf8") === text)) writeWhole(path, [text]);
   for (const name of readdirSync(folder)) {
     const isNeeded = name === state.copy?.file || name === state.pending?.file;
-    if (BODY.test(name) && !isNeeded) rmSync(join(folder, name), { force: true });
+    if ((BODY.test(name) && !isNeeded) || name.startsWith(TEMPORARY))
+      rmSync(join(folder, name), { force: true });
   }
 }

@@ -1,0 +1,102 @@
+// A build that is killed at any moment leaves a data folder that opens, and that the next build goes on from.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type FeedsReport, feedsReport } from "@inkling/engine";
+import { currentName, releaseNames, verifyRelease } from "@inkling/server";
+import { build } from "../packages/compiler/src/build.ts";
+import { type Script, startScript } from "../packages/compiler/src/sources/publisher.testing.ts";
+import { temporaryFolder } from "./release.ts";
+import { smallFeeds } from "./small-feeds.ts";
+
+const KILLS = 200;
+/** As many as there are cores on a small machine. */
+const AT_A_TIME = 2;
+const LOOP = resolve(import.meta.dir, "build-loop.ts");
+
+let script: Script;
+beforeAll(async () => {
+  script = await startScript();
+  // Different at each request, so that each build writes bodies, states, segments, a release.
+  script.answer = (request, response) => {
+    const n = script.count % 250;
+    const body =
+      request.url === "/networks" ? `45.66.100.1\n45.66.101.${n}\n` : `throw-away-${n}.com\nmailinator.com\n`;
+    response.writeHead(200).end(body);
+  };
+});
+afterAll(() => script.stop());
+
+interface Seen {
+  kills: number;
+  /** Kills while a build held the folder. */
+  amidBuild: number;
+  /** Kills that left something half-written, which nobody names. */
+  litter: number;
+  /** Kills after which another release was in use than before. */
+  moved: number;
+}
+
+const start = (dataDir: string) =>
+  Bun.spawn([process.execPath, LOOP, dataDir, script.base], { stdout: "pipe", stderr: "inherit" });
+
+/** From the beginning of a process's first build to its end. */
+async function firstBuildMs(): Promise<number> {
+  const child = start(temporaryFolder());
+  const said = child.stdout.getReader();
+  await said.read();
+  const from = performance.now();
+  await said.read();
+  child.kill("SIGKILL");
+  await child.exited;
+  return performance.now() - from;
+}
+
+async function killOnce(dataDir: string, latestMs: number, seen: Seen): Promise<void> {
+  const before = currentName(dataDir);
+  const child = start(dataDir);
+  await child.stdout.getReader().read();
+  await Bun.sleep(Math.random() * latestMs);
+  child.kill("SIGKILL");
+  await child.exited;
+  expect(child.signalCode).toBe("SIGKILL");
+  seen.kills++;
+  if (existsSync(join(dataDir, "build.lock"))) seen.amidBuild++;
+  const after = currentName(dataDir);
+  if (after !== before) seen.moved++;
+  if (after !== undefined) verifyRelease(dataDir, after); // throws when any byte is not as it should be
+  if (readdirSync(dataDir, { recursive: true }).some((name) => String(name).includes(".tmp-"))) seen.litter++;
+  const report = join(dataDir, "feeds/report.json");
+  if (existsSync(report)) feedsReport.parse(JSON.parse(readFileSync(report, "utf8")));
+
+  const next = await build(
+    { dataDir, fetch: true, onlyDue: false, accept: [], credentials: {} },
+    { now: () => new Date(), chance: Math.random, emit: () => {}, feeds: smallFeeds(script.base) },
+  );
+  expect(next).toMatchObject({ published: true, refused: [] });
+  expect(currentName(dataDir)).toBe(next.name);
+  const { feeds }: FeedsReport = feedsReport.parse(JSON.parse(readFileSync(report, "utf8")));
+  expect(feeds.map(({ state, error }) => [state, error])).toEqual([
+    ["loaded", undefined],
+    ["loaded", undefined],
+  ]);
+  expect(releaseNames(dataDir).length).toBeLessThanOrEqual(5);
+  expect(readdirSync(dataDir, { recursive: true }).filter((name) => String(name).includes(".tmp-"))).toEqual(
+    [],
+  );
+}
+
+test(`killed at ${KILLS} random moments`, async () => {
+  const seen: Seen = { kills: 0, amidBuild: 0, litter: 0, moved: 0 };
+  const latestMs = 2 * (await firstBuildMs());
+  const track = async () => {
+    const dataDir = temporaryFolder();
+    for (let n = 0; n < KILLS / AT_A_TIME; n++) await killOnce(dataDir, latestMs, seen);
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, track));
+  expect(seen.kills).toBe(KILLS);
+  expect(seen.amidBuild).toBeGreaterThan(KILLS / 2);
+  expect(seen.moved).toBeGreaterThan(KILLS / 40);
+  expect(seen.litter).toBeGreaterThan(0);
+}, 300_000);
