@@ -3,7 +3,7 @@
 import { accessSync, constants, mkdirSync, readdirSync } from "node:fs";
 import type { BuildOrder } from "@inkling/compiler/events";
 import { CREDENTIALS } from "@inkling/compiler/feed";
-import type { Release } from "@inkling/engine";
+import type { FeedReport, Release } from "@inkling/engine";
 import { type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
 import { CliError, explainFileError } from "./errors.ts";
 import { Progress } from "./progress.ts";
@@ -147,9 +147,9 @@ export function attributions(manifest: Release): string[] {
   return [...new Set(texts)];
 }
 
-/** Feeds of a release as a table for people. */
-export function feedTable(manifest: Release, now: Date): string {
-  const rows = manifest.feeds.map((feed) => {
+/** Feeds as a table for people. */
+export function feedTable(feeds: readonly FeedReport[], now: Date): string {
+  const rows = feeds.map((feed) => {
     const made = feed.published_at ?? feed.fetched_at;
     const age = made === undefined ? "-" : formatAge(now.getTime() - Date.parse(made));
     const state = feed.pending !== undefined ? "waits" : feed.stale === true ? "stale" : feed.state;

@@ -12,7 +12,7 @@ import packageJson from "../package.json" with { type: "json" };
 import { explainFileError } from "./errors.ts";
 import { countKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
-import { findCurrent, findPinned, type NamedRelease, verifySegments } from "./releases.ts";
+import { feedsOf, findCurrent, findPinned, type NamedRelease, verifySegments } from "./releases.ts";
 import { probe } from "./run-server.ts";
 import { isUrl, type Settings } from "./settings.ts";
 import { formatAge, formatBytes } from "./terminal.ts";
@@ -194,12 +194,13 @@ function age(checkup: Checkup): Finding | Promise<Finding> {
 }
 
 function feeds(checkup: Checkup): Finding | Promise<Finding> {
-  return onRelease(({ manifest }) => {
-    const troubled = manifest.feeds.filter((feed) => stateOf(feed) !== "loaded");
-    if (troubled.length === 0) return ok(`all ${manifest.feeds.length} loaded`);
+  return onRelease((release, { settings }) => {
+    const all = feedsOf(settings.dataDir, release);
+    const troubled = all.filter((feed) => stateOf(feed) !== "loaded");
+    if (troubled.length === 0) return ok(`all ${all.length} loaded`);
     const list = troubled.map((feed) => `${feed.id} ${stateOf(feed)}`).join(", ");
     return note(
-      `${troubled.length} of ${manifest.feeds.length}: ${list}`,
+      `${troubled.length} of ${all.length}: ${list}`,
       "`npx inkling data status` says why; `npx inkling data update` asks again; INKLING_MIRROR serves machines without internet",
     );
   })(checkup);

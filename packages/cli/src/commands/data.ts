@@ -1,11 +1,13 @@
 // data.ts: `inkling data update | status | verify | rollback`.
 
+import type { FeedReport } from "@inkling/engine";
 import type { Command } from "commander";
 import { build, dataGaps, feedTable, segmentTable } from "../build.ts";
 import { findLastBuild } from "../build-process.ts";
 import { action, type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError, EXIT } from "../errors.ts";
 import {
+  feedsOf,
   findPinned,
   type NamedRelease,
   openCurrent,
@@ -93,11 +95,12 @@ function addStatus(data: Command, context: Context): void {
       const last = findLastBuild(settings.dataDir);
       const conflicts = last?.release === current.name ? last.conflicts : [];
       const pinned = findPinned(settings.dataDir);
+      const feeds = feedsOf(settings.dataDir, current);
       if (flags.json) {
         const status = {
           name: current.name,
           pinned: pinned ?? null,
-          release: current.manifest,
+          release: { ...current.manifest, feeds },
           releases,
           conflicts,
         };
@@ -108,7 +111,7 @@ function addStatus(data: Command, context: Context): void {
       const parts = [
         `Release ${current.name}, built ${current.manifest.created_at} (age: ${age})`,
         segmentTable(current.manifest),
-        feedTable(current.manifest, now),
+        feedTable(feeds, now),
       ];
       const gaps = dataGaps(current.manifest, terminal.style);
       if (gaps.length > 0) parts.push(gaps.join("\n"));
@@ -121,7 +124,7 @@ function addStatus(data: Command, context: Context): void {
       const kept = releases.map((name) => (remark(name) === "" ? name : `${name} (${remark(name)})`));
       if (pinned !== undefined)
         parts.push(`${pinned} is pinned: newer releases wait until \`npx inkling data unpin\`.`);
-      parts.push(...waitingLines(current.manifest));
+      parts.push(...waitingLines(feeds));
       parts.push(`Releases kept: ${kept.join(", ")}`);
       terminal.out(parts.join("\n\n"));
     });
@@ -129,7 +132,7 @@ function addStatus(data: Command, context: Context): void {
 }
 
 /** What the operator is asked about, if anything. */
-function waitingLines({ feeds }: NamedRelease["manifest"]): string[] {
+function waitingLines(feeds: readonly FeedReport[]): string[] {
   const waiting = feeds.filter(({ pending }) => pending !== undefined).map(({ id }) => id);
   if (waiting.length === 0) return [];
   return [

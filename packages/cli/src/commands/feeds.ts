@@ -18,7 +18,7 @@ import type { Command } from "commander";
 import { ensureWritable } from "../build.ts";
 import { action, type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError, EXIT, explainFileError } from "../errors.ts";
-import { findCurrent } from "../releases.ts";
+import { feedsOf, findCurrent } from "../releases.ts";
 import { type SettingName, type Settings, variableName } from "../settings.ts";
 import { formatAge, formatBytes, table } from "../terminal.ts";
 
@@ -48,7 +48,8 @@ interface FeedLine {
 
 function linesOf(settings: Settings): FeedLine[] {
   const choice = choiceOf(settings.dataDir);
-  const reports = findCurrent(settings.dataDir)?.manifest.feeds ?? [];
+  const current = findCurrent(settings.dataDir);
+  const reports = current === undefined ? [] : feedsOf(settings.dataDir, current);
   return FEEDS.map((feed) => {
     const on = isChosen(feed, choice);
     const needs = feed.optIn?.credentials ?? [];
