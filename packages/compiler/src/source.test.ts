@@ -207,7 +207,6 @@ describe("mirror folder", () => {
   });
   const strange: [name: string, make: (path: string) => void, why: string][] = [
     ["a link to nothing", (path) => symlinkSync(join(mirror, "nowhere"), path), "is a link to nothing"],
-    ["a folder", (path) => mkdirSync(path), "is not a file"],
     ["a pipe", (path) => Bun.spawnSync(["mkfifo", path]), "is not a file"],
     ["a device", (path) => symlinkSync("/dev/zero", path), "is not a file"],
   ];

@@ -55,7 +55,8 @@ function findFile(feed: Feed, folder: string): string | undefined {
   } catch (error) {
     throw new FeedError(`the mirror ${folder} cannot be read: ${(error as Error).message}`);
   }
-  const found = names.filter((name) => name.startsWith(`${feed.id}.`));
+  const isFolder = (name: string) => statSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory();
+  const found = names.filter((name) => name.startsWith(`${feed.id}.`) && !isFolder(name));
   if (found.length > 1) {
     throw new FeedError(`the mirror ${folder} has several files for it: ${found.sort().join(", ")}`);
   }
