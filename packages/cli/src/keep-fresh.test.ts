@@ -69,7 +69,7 @@ async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Pro
         const done = {
           published,
           name: "n",
-          refused: [],
+          refused: feeds.filter(({ id, error }) => id !== "free-mail" && error).map(({ id }) => id),
           seconds: 1,
           peakBytes: 1,
           nextDue,
@@ -156,6 +156,12 @@ test("a poisoned feed in the middle is named once with its reason, and once more
     ],
     ["info", "feed-updated-again", { feed: "ipsum-3", source: "fetched" }],
   ]);
+});
+
+test("a feed that a mirror does not have is told, and is no error", async () => {
+  const lacking = { dueIn: 10 * MINUTE, feeds: [report("free-mail", "mirror: has no file free-mail.*")] };
+  const { log } = await simulate([lacking], 1);
+  expect(log.filter(([, event]) => event === "feed-not-updated").map(([level]) => level)).toEqual(["info"]);
 });
 
 test("stopped while it builds, it ends without a word", async () => {

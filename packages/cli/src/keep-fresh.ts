@@ -58,7 +58,7 @@ export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firs
       const { done, feeds } = await effects.build();
       failures = 0;
       nextDue = done.nextDue === undefined ? undefined : Date.parse(done.nextDue);
-      troubles.tell(feeds);
+      troubles.tell(feeds, done.refused);
       const { published, name, seconds } = done;
       log.info("data-update-done", { published, name, seconds, next_due: done.nextDue });
     } catch (error) {
@@ -93,14 +93,17 @@ class Troubles {
     this.log = log;
   }
 
-  tell(feeds: BuildResult["feeds"]): void {
+  /** @param refused feeds of which a copy was refused; what is only not there is no error */
+  tell(feeds: BuildResult["feeds"], refused: readonly string[]): void {
     const before = this.known;
     this.known = new Map();
     for (const { id, state, source, error } of feeds) {
       if (error !== undefined) {
         this.known.set(id, error);
-        if (before.get(id) !== error)
-          this.log.error("feed-not-updated", { feed: id, state, source, reason: error });
+        if (before.get(id) === error) continue;
+        const fields = { feed: id, state, source, reason: error };
+        if (refused.includes(id)) this.log.error("feed-not-updated", fields);
+        else this.log.info("feed-not-updated", fields);
       } else if (before.has(id)) {
         this.log.info("feed-updated-again", { feed: id, source });
       }
