@@ -7,7 +7,7 @@ import { build, ensureWritable, mayFetch } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { countKeys, type FirstKeys, makeFirstKeys } from "../first-keys.ts";
-import { keepSettingsFresh, LONGEST_PAUSE_MS } from "../keep-fresh.ts";
+import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../keep-fresh.ts";
 import { withStore } from "../keys.ts";
 import { findUsable, openServable } from "../releases.ts";
 import { probeListeners, runServer, serverOptions } from "../run-server.ts";
@@ -53,7 +53,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
       settings,
       server.running.log,
       stopper.signal,
-      updates ? 0 : LONGEST_PAUSE_MS,
+      updates ? 0 : SHORTEST_PAUSE_MS,
     );
     await server.untilStopped(stopper.signal);
     await fresh;
