@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Place } from "../place.ts";
+import { estimateRadius } from "./accuracy.ts";
 import { completePlace } from "./complete-place.ts";
 
 type Said = Partial<Place>;
@@ -35,6 +36,7 @@ describe("what follows from a source's statements", () => {
         countryName: "United States",
         continentCode: "NA",
         continentName: "North America",
+        accuracyRadius: 7,
         latitude: 32.22,
         longitude: -110.97,
         subdivisions: [{ name: "Arizona" }],
@@ -91,15 +93,16 @@ describe("what follows from a source's statements", () => {
         continentCode: "NA",
         continentName: "North America",
         cityName: "Nowhere",
+        accuracyRadius: 7,
         latitude: 48.2,
         longitude: 16.37,
       },
       {},
     ],
-    ["no time zone at sea", { cityName: "Atlantis", latitude: 30, longitude: -40 }, {}],
+    ["no time zone at sea", { cityName: "Atlantis", accuracyRadius: 7, latitude: 30, longitude: -40 }, {}],
     [
       "a time zone without a country",
-      { cityName: "Wien", latitude: 48.2, longitude: 16.37 },
+      { cityName: "Wien", accuracyRadius: 7, latitude: 48.2, longitude: 16.37 },
       { timeZone: "Europe/Vienna" },
     ],
     [
@@ -133,6 +136,7 @@ describe("what follows from a source's statements", () => {
       continentName: "Afrika",
       countryCode: "AT",
       countryName: "Oesterreich ", // cleaned when it is written out
+      accuracyRadius: 7,
       latitude: 1,
       longitude: 2,
       timeZone: "Europe/Berlin",
@@ -141,6 +145,18 @@ describe("what follows from a source's statements", () => {
       subdivisions: [{ isoCode: "Q", name: "Vienna" }],
     };
     expect(completePlace(place)).toEqual(place);
+  });
+
+  test("an accuracy radius where the source states none", () => {
+    const place: Place = {
+      cityName: "Wien",
+      countryCode: "AT",
+      latitude: 48.2,
+      longitude: 16.37,
+      subdivisions: [],
+    };
+    expect(completePlace(place).accuracyRadius).toBe(estimateRadius(place)!);
+    expect(completePlace({ ...place, accuracyRadius: 7 }).accuracyRadius).toBe(7);
   });
 
   test("the place given is not written to", () => {

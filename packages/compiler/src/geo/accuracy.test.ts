@@ -1,0 +1,136 @@
+import { describe, expect, test } from "bun:test";
+import type { Place } from "../place.ts";
+import { areasOf, estimateRadius, LEVELS, levelOf, RADIUS_STEPS, radiusStep, WORLD } from "./accuracy.ts";
+import { findContinentName, findCountry } from "./countries.ts";
+import { dataTable } from "./data-table.ts";
+import { distanceKm } from "./distance.ts";
+
+const HERE = { latitude: 48.2, longitude: 16.37 };
+const place = (said: Partial<Place>): Place => ({ subdivisions: [], ...said });
+const table = new Map(
+  dataTable("accuracy-radius.csv").map(([area, level, radius]) => [`${area} ${level}`, radius]),
+);
+/** What the table says of an area, as a look-up gives it. */
+const stated = (key: string) => (table.get(key) === "" ? undefined : Number(table.get(key)));
+
+describe("the table", () => {
+  const rows = dataTable("accuracy-radius.csv");
+
+  test("states a step for each area and level, or that it is more than the last", () => {
+    const wrong = rows.filter(
+      ([, , radius]) => radius !== "" && !RADIUS_STEPS.some((step) => `${step}` === radius),
+    );
+    expect(wrong).toEqual([]);
+    expect(rows.filter(([, level, radius]) => level === "city" && radius === "")).toHaveLength(1);
+  });
+
+  test("rests on at least 300 addresses in each row, and on a million in all", () => {
+    expect(rows.filter(([, , , sample]) => !(Number(sample) >= 300))).toEqual([]);
+    const world = rows.filter(([area]) => area === WORLD).map(([, , , sample]) => Number(sample));
+    expect(world.reduce((a, b) => a + b)).toBeGreaterThan(1_000_000);
+  });
+
+  test("names countries, continents and the world, each once at a level that it knows", () => {
+    expect(table.size).toBe(rows.length);
+    for (const [area = "", level] of rows) {
+      expect(LEVELS).toContain(level as (typeof LEVELS)[number]);
+      const continent = /^continent (..)$/.exec(area)?.[1];
+      const isKnown =
+        area === WORLD || (continent ? findContinentName(continent) : findCountry(area)) !== undefined;
+      expect([area, isKnown]).toEqual([area, true]);
+    }
+    expect(rows.filter(([, level]) => level === "city").length).toBeGreaterThan(100);
+  });
+
+  test("has a last resort for each level", () => {
+    for (const level of LEVELS) expect(table.has(`${WORLD} ${level}`)).toBe(true);
+  });
+});
+
+describe("the level of a place", () => {
+  const rows: [why: string, said: Partial<Place>, level: string | undefined][] = [
+    ["a city", { cityName: "Wien", countryCode: "AT", subdivisions: [{ name: "Vienna" }] }, "city"],
+    ["a postal code", { postalCode: "1010", countryCode: "AT" }, "city"],
+    ["a region", { countryCode: "AT", subdivisions: [{ isoCode: "9" }] }, "region"],
+    ["a country", { countryCode: "AT" }, "country"],
+    ["a name that says nothing", { cityName: "-", countryCode: "AT" }, "country"],
+    ["no country", { countryCode: "ZZ" }, undefined],
+    ["a continent only", { continentCode: "EU" }, undefined],
+    ["nothing", {}, undefined],
+  ];
+  test.each(rows)("%s", (_why, said, level) => expect(levelOf(place(said))).toBe(level as never));
+});
+
+describe("an estimate", () => {
+  const uncounted = "VA"; // too small a country for a sample
+  const rows: [why: string, said: Partial<Place>, radius: number | undefined][] = [
+    ["a city of a country", { ...HERE, cityName: "Wien", countryCode: "AT" }, stated("AT city")],
+    ["a region", { ...HERE, countryCode: "DE", subdivisions: [{ name: "Hesse" }] }, stated("DE region")],
+    ["the middle of a country", { ...HERE, countryCode: "DE" }, stated("DE country")],
+    [
+      "a country without a row: its continent",
+      { ...HERE, cityName: "A", countryCode: uncounted },
+      stated("continent EU city"),
+    ],
+    [
+      "a continent without a row: the world",
+      { ...HERE, cityName: "A", countryCode: "AQ" },
+      stated("world city"),
+    ],
+    ["a city of no country: the world", { ...HERE, cityName: "A" }, stated("world city")],
+    [
+      "a city of no country on a continent",
+      { ...HERE, cityName: "A", continentCode: "OC" },
+      stated("continent OC city"),
+    ],
+    ["more than the last step: none", { ...HERE, countryCode: "US" }, undefined],
+    ["no coordinates: none", { cityName: "Wien", countryCode: "AT" }, undefined],
+    ["coordinates that mean nothing: none", { latitude: 0, longitude: 0, cityName: "A" }, undefined],
+    ["no place: none", HERE, undefined],
+  ];
+  test.each(rows)("%s", (_why, said, radius) => expect(estimateRadius(place(said))).toBe(radius as never));
+
+  test("the rows above are what they say", () => {
+    expect(table.has(`${uncounted} city`)).toBe(false);
+    expect(table.has("continent AN city")).toBe(false);
+    expect(table.get("US country")).toBe("");
+    for (const key of ["AT city", "DE region", "DE country", "continent EU city", "continent OC city"]) {
+      expect([key, stated(key)! > 0]).toEqual([key, true]);
+    }
+  });
+});
+
+test("areas go from close to far; Antarctica's code is no country's", () => {
+  expect(areasOf("DE")).toEqual(["DE", "continent EU", "world"]);
+  expect(areasOf("AQ")).toEqual(["AQ", "continent AN", "world"]);
+  expect(areasOf(undefined)).toEqual(["world"]);
+});
+
+describe("steps", () => {
+  const rows: [km: number, step: number | undefined][] = [
+    [0, 1],
+    [1, 1],
+    [1.01, 5],
+    [20, 20],
+    [501, 1000],
+    [1000, 1000],
+    [1000.1, undefined],
+  ];
+  test.each(rows)("%d km", (km, step) => expect(radiusStep(km)).toBe(step as never));
+});
+
+describe("distances", () => {
+  const rows: [why: string, a: [number, number], b: [number, number], km: number][] = [
+    ["none", [48.2, 16.37], [48.2, 16.37], 0],
+    ["London to Paris", [51.5074, -0.1278], [48.8566, 2.3522], 344],
+    ["across the date line", [-17.7, 179.9], [-17.7, -179.9], 21],
+    ["a degree of latitude", [0, 0], [1, 0], 111],
+    ["pole to pole", [90, 0], [-90, 77], 20_015],
+    ["to the other side", [10, 20], [-10, -160], 20_015],
+  ];
+  test.each(rows)("%s", (_why, a, b, km) => {
+    const [from, to] = [a, b].map(([latitude, longitude]) => ({ latitude, longitude }));
+    expect(Math.round(distanceKm(from!, to!))).toBe(km);
+    expect(distanceKm(to!, from!)).toBeCloseTo(distanceKm(from!, to!), 6);
+  });
+});

@@ -1,0 +1,74 @@
+// accuracy.ts: an accuracy radius for places whose source states none, by what was measured for places like them.
+//
+// in   a place as its source describes it
+// out  whole kilometres within which two of three such places lie; undefined without coordinates, without any
+//      named place, and where not even the largest step would hold two of three
+// src  data/accuracy-radius.csv, made by scripts/accuracy-radius.ts; method and figures: docs/accuracy.md
+// cost one map look-up, three for a country with too few samples
+
+import type { Place } from "../place.ts";
+import { knownCoordinates } from "./coordinates.ts";
+import { findCountry, knownCountry } from "./countries.ts";
+import { dataTable } from "./data-table.ts";
+import { cleanName } from "./place-names.ts";
+
+/** What a radius is rounded up to, in kilometres: MaxMind's steps. */
+export const RADIUS_STEPS = [1, 5, 10, 20, 50, 100, 200, 500, 1000] as const;
+
+/** The smallest part of the world that a place names; a postal code names more than a region. */
+export type Level = (typeof LEVELS)[number];
+export const LEVELS = ["city", "region", "country"] as const;
+
+/** What the table calls a continent: its codes are also codes of countries (AF, AS, NA, SA). */
+export const continentArea = (code: string) => `continent ${code}`;
+export const WORLD = "world";
+
+/** The next step up; undefined beyond the last. */
+export function radiusStep(km: number): number | undefined {
+  return RADIUS_STEPS.find((step) => km <= step);
+}
+
+export function levelOf(place: Place): Level | undefined {
+  if (cleanName(place.cityName) !== undefined || cleanName(place.postalCode) !== undefined) return "city";
+  if (place.subdivisions.length > 0) return "region";
+  return knownCountry(place.countryCode, place.countryName).code === undefined ? undefined : "country";
+}
+
+/**
+ * The areas that may speak for a place, closest first: its country, its continent, the world.
+ * @param country ISO 3166-1 alpha-2
+ */
+export function areasOf(country: string | undefined, continent?: string): string[] {
+  if (country === undefined) return continent === undefined ? [WORLD] : [continentArea(continent), WORLD];
+  const around = findCountry(country)?.continentCode ?? continent;
+  return around === undefined ? [country, WORLD] : [country, continentArea(around), WORLD];
+}
+
+export function estimateRadius(place: Place): number | undefined {
+  const level = levelOf(place);
+  if (level === undefined || knownCoordinates(place) === undefined) return undefined;
+  table ??= readTable();
+  const country = knownCountry(place.countryCode, place.countryName).code;
+  for (const area of areasOf(country, place.continentCode)) {
+    const row = table.get(`${area} ${level}`);
+    if (row !== undefined) return row.radius;
+  }
+  return undefined;
+}
+
+interface Row {
+  /** Absent where it is more than the last step. */
+  readonly radius: number | undefined;
+}
+
+let table: ReadonlyMap<string, Row> | undefined;
+
+function readTable(): ReadonlyMap<string, Row> {
+  const rows = dataTable("accuracy-radius.csv");
+  return new Map(
+    rows.map(([area, level, radius]) => [
+      `${area} ${level}`,
+      { radius: radius === "" ? undefined : Number(radius) },
+    ]),
+  );
+}
