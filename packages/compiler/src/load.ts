@@ -21,6 +21,7 @@ import {
   type SourceOptions,
 } from "./source.ts";
 import { keepLastGood, keepPending, readLastGood } from "./sources/last-good.ts";
+import { isMirrorUrl } from "./sources/mirror.ts";
 import { type Attempts, dueAt, failed, findHold, spent, succeeded, untried } from "./sources/schedule.ts";
 import { type FeedState, stateOrNone, writeState } from "./sources/state.ts";
 
@@ -114,7 +115,7 @@ class Round {
     error: string,
     { absent, retryAfter }: { absent?: true; retryAfter?: string },
   ): void {
-    const problem = `${source}: ${error}`;
+    const problem = `${source}: ${withoutFolders(error, this.options)}`;
     this.problems.push(problem);
     if (isNew({ source })) this.failures.push(problem);
     this.refused ||= absent !== true;
@@ -295,4 +296,11 @@ function findLastGood(feed: Feed, dataDir: string): FeedCopy | undefined {
     if (error instanceof FeedError) return undefined; // it is reported where it would have been used
     throw error;
   }
+}
+
+/** What is told of a feed reaches everybody with a key: where things stand on this machine is not for them. */
+function withoutFolders(text: string, { dataDir, mirror }: Pick<LoadOptions, "dataDir" | "mirror">): string {
+  const isFolder = mirror !== undefined && !isMirrorUrl(mirror);
+  const inMirror = isFolder ? text.replaceAll(`${mirror}/`, "").replaceAll(` ${mirror} `, " ") : text;
+  return inMirror.replaceAll(`${dataDir}/`, "").replace(/\S*\/node_modules\//g, "");
 }

@@ -78,9 +78,9 @@ export function isRemote(feed: Feed, { mirror, fetch, now }: SourceOptions): boo
 async function* fromMirror(feed: Feed, mirror: string, options: SourceOptions): AsyncGenerator<Candidate> {
   if (isMirrorUrl(mirror)) {
     if (options.ask === false) return;
-    const base = mirror.replace(/\/+$/, "");
+    const { base, headers } = withoutUserinfo(mirror);
     const url = `${base}/${feed.id}.${EXTENSIONS[feed.format]}`;
-    for await (const candidate of fetchFrom(feed, url, "mirror", options)) {
+    for await (const candidate of fetchFrom(feed, url, "mirror", options, headers)) {
       if (!isNotFound(candidate)) yield candidate;
       else if (feed.own === undefined) yield { ...candidate, absent: true };
     }
@@ -123,19 +123,35 @@ export function lackingCredentials(
 /** maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID, where an operator sets it. */
 const settingOf = (name: string) => `INKLING_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
 
+/** A base URL as it may be shown and kept, and what it says of who we are as a header. */
+function withoutUserinfo(mirror: string): { base: string; headers: Readonly<Record<string, string>> } {
+  const url = new URL(mirror);
+  const { username, password } = url;
+  url.username = "";
+  url.password = "";
+  const base = url.href.replace(/\/+$/, "");
+  if (username === "" && password === "") return { base, headers: {} };
+  const userinfo = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { base, headers: { authorization: `Basic ${Buffer.from(userinfo).toString("base64")}` } };
+}
+
 /** The file at one URL; "not modified" gives the kept copy, confirmed now. */
 async function* fetchFrom(
   feed: Feed,
   url: string,
   source: "mirror" | "fetched",
   options: SourceOptions,
+  headers: Readonly<Record<string, string>> = {},
 ): AsyncGenerator<Candidate> {
   const folder = feedFolder(feed, options.dataDir);
   mkdirSync(folder, { recursive: true });
   for (const name of readdirSync(folder))
     if (name.startsWith(DOWNLOAD)) rmSync(join(folder, name), { force: true });
   const known = findKnown(feed, options.dataDir, url);
-  const asked = (source === "fetched" && feed.request?.(url, options.credentials ?? {})) || { url };
+  const asked = (source === "fetched" && feed.request?.(url, options.credentials ?? {})) || {
+    url,
+    headers,
+  };
   const into = join(folder, `${DOWNLOAD}-${process.pid}`);
   try {
     const validators = await download({
