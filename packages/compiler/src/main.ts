@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeSync } from "node:fs";
 import { build } from "./build.ts";
 import { BuildBusy } from "./data-folder.ts";
 import { type BuildEvent, buildRequest } from "./events.ts";
+import { FeedChoiceError } from "./feed-choice.ts";
 
 const EXIT = { done: 0, failed: 1, refused: 3 } as const;
 /** Progress more often than this is nobody's to see. */
@@ -43,6 +44,8 @@ const HINTS: Readonly<Record<string, string>> = {
 
 function hintFor(error: unknown): string {
   if (error instanceof BuildBusy) return "wait for it to end, then try again";
+  if (error instanceof FeedChoiceError)
+    return "correct it, or delete it: then the feeds of the default are on";
   const code = (error as { code?: unknown }).code;
   const known = typeof code === "string" ? HINTS[code] : undefined;
   return known ?? "this is a defect of Inkling: please report it with the lines above";

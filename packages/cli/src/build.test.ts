@@ -1,0 +1,57 @@
+// What a build is asked to do follows from the settings.
+
+import { describe, expect, test } from "bun:test";
+import { buildOrder } from "./build.ts";
+import { loadSettings } from "./settings.ts";
+
+const KEYS = {
+  INKLING_MAXMIND_ACCOUNT_ID: "123456",
+  INKLING_MAXMIND_LICENSE_KEY: "abcdef_secret",
+  INKLING_IP2LOCATION_TOKEN: "token-secret",
+};
+const CREDENTIALS = {
+  maxmindAccountId: "123456",
+  maxmindLicenseKey: "abcdef_secret",
+  ip2locationToken: "token-secret",
+};
+const settingsOf = (env: Record<string, string>) => loadSettings({ flags: {}, env, cwd: "/srv" }).settings;
+
+describe("a build is asked", () => {
+  const rows: [
+    name: string,
+    env: Record<string, string>,
+    wishes: Parameters<typeof buildOrder>[1],
+    want: object,
+  ][] = [
+    [
+      "to ask publishers, with the keys that are set",
+      KEYS,
+      { fetch: true, onlyDue: true },
+      { fetch: true, onlyDue: true, accept: [], credentials: CREDENTIALS },
+    ],
+    [
+      "to ask nobody, without any key",
+      KEYS,
+      { fetch: false },
+      { fetch: false, onlyDue: false, credentials: {} },
+    ],
+    [
+      "to ask nobody, offline, whatever is wished",
+      { ...KEYS, INKLING_OFFLINE: "1" },
+      { fetch: true },
+      { fetch: false, credentials: {} },
+    ],
+    [
+      "to read the mirror alone",
+      { ...KEYS, INKLING_MIRROR: "feeds" },
+      { fetch: true },
+      { fetch: false, mirror: "/srv/feeds", credentials: {} },
+    ],
+    ["to accept", {}, { fetch: true, accept: ["ipsum-3"] }, { accept: ["ipsum-3"], credentials: {} }],
+  ];
+  test.each(rows)("%s", (_name, env, wishes, want) => {
+    expect(buildOrder(settingsOf(env), wishes)).toMatchObject({ dataDir: "/srv/data", ...want });
+    if ("credentials" in want)
+      expect(buildOrder(settingsOf(env), wishes).credentials).toEqual(want.credentials as never);
+  });
+});
