@@ -132,6 +132,16 @@ const TABLE: Readonly<Record<string, Row>> = {
   "geolocate 400 me without proxy": row(`${GEO}me`, 400, code("IP_ADDRESS_RESERVED")),
   "geolocate 400 path": row(`${GEO}%C0%AF`, 400, code("PATH_INVALID")),
   "geolocate 400 parameter": row(`${GEO}81.2.69.142?x=1`, 400, code("PARAMETER_INVALID")),
+  "geolocate 400 parameter without a value": row(
+    `${GEO}81.2.69.142?include=`,
+    400,
+    code("PARAMETER_INVALID"),
+  ),
+  "geolocate 200 evidence": row(`${GEO}81.2.69.142?include=evidence`, 200, (body) => {
+    expect(Object.keys(body)).toEqual([...FULL_KEYS, "evidence"]);
+    expect((body.evidence as unknown[])[0]).toMatchObject({ feed: "dbip-city-lite", effect: "sets" });
+  }),
+  "geolocate 404 evidence": row(`${GEO}4000::1?include=evidence`, 404, code("IP_ADDRESS_NOT_FOUND")),
   "geolocate 401 missing": row(`${GEO}81.2.69.142`, 401, code("KEY_MISSING"), { key: "none" }),
   "geolocate 401 unknown": row(`${GEO}81.2.69.142`, 401, code("KEY_INVALID"), { key: "unknown" }),
   "geolocate 401 revoked": row(`${GEO}81.2.69.142`, 401, code("KEY_INVALID"), { key: "revoked" }),
@@ -159,6 +169,40 @@ const TABLE: Readonly<Record<string, Row>> = {
   "reputation 200 unknown": row(`${REP}4000::1`, 200, flags({})),
   "reputation 200 from an allowed network": row(`${REP}81.2.69.142`, 200, flags({}), { key: "here" }),
   "reputation 200 sandbox": row(`${REP}192.0.2.6`, 200, flags({ is_tor_exit: true }), { key: "sandbox" }),
+  "reputation 200 evidence": row(
+    () => `${REP + firstLine("tor-bulk-exits.txt")}?include=evidence`,
+    200,
+    (body) => {
+      expect(body.is_tor_exit).toBe(true);
+      expect(body.evidence).toContainEqual(
+        expect.objectContaining({
+          feed: "tor-bulk-exits",
+          label: "tor_exit",
+          effect: "sets",
+          flags: ["is_tor_exit"],
+          network: `${firstLine("tor-bulk-exits.txt")}/32`,
+          fetched_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+        }),
+      );
+    },
+  ),
+  "reputation 200 evidence of nothing": row(
+    `${REP}81.2.69.142?include=evidence`,
+    200,
+    equals({ is_abuser: false, is_proxy: false, is_tor_exit: false, evidence: [] }),
+  ),
+  "reputation 200 evidence in the sandbox": row(
+    `${REP}192.0.2.8?include=evidence`,
+    200,
+    (body) => expect(body.evidence).toHaveLength(2),
+    { key: "sandbox" },
+  ),
+  "reputation 400 evidence twice": row(
+    `${REP}81.2.69.142?include=evidence&include=evidence`,
+    400,
+    code("PARAMETER_INVALID"),
+  ),
+  "reputation 401 before parameters": row(`${REP}81.2.69.142?x=1`, 401, code("KEY_MISSING"), { key: "none" }),
   "reputation 400 invalid": row(`${REP}1.2.3.4%2F32`, 400, code("IP_ADDRESS_INVALID")),
   "reputation 400 reserved": row(`${REP}fe80::1`, 400, code("IP_ADDRESS_RESERVED")),
   "reputation 403 sandbox": row(`${REP}203.0.113.8`, 403, code("SCOPE_REQUIRED"), { key: "sandbox" }),
@@ -188,6 +232,15 @@ const TABLE: Readonly<Record<string, Row>> = {
     equals({ valid: true, disposable: false, providers: [] }),
     { key: "emailOnly" },
   ),
+  "email 200 evidence of a relay": row(`${MAIL}jane@duck.com?include=evidence`, 200, (body) => {
+    expect(body).toMatchObject({ valid: true, disposable: false, providers: [] });
+    expect(body.evidence).toContainEqual(expect.objectContaining({ label: "relay", domain: "duck.com" }));
+  }),
+  "email 400 evidence of everything": row(
+    `${MAIL}jane@gmail.com?include=everything`,
+    400,
+    code("PARAMETER_INVALID"),
+  ),
   "email 400 path": row(`${MAIL}%FF@x.org`, 400, code("PATH_INVALID")),
   "email 401": row(`${MAIL}jane@gmail.com`, 401, code("KEY_MISSING"), { key: "none" }),
   "email 404 two segments": row(`${MAIL}a/b@gmail.com`, 404, code("PATH_NOT_FOUND")),
@@ -195,6 +248,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     expect(body).toMatchObject({ missing: [], refused_release: null });
     expect((body.feeds as unknown[]).length).toBeGreaterThan(10);
   }),
+  "status 400": row("/v1/status?include=evidence", 400, code("PARAMETER_INVALID")),
   "status 401": row("/v1/status", 401, code("KEY_MISSING"), { key: "none" }),
   "healthz 200": row("/healthz", 200, equals({ status: "alive" }), { key: "none" }),
   "readyz 200": row("/readyz", 200, equals({ status: "ready" }), { key: "none" }),

@@ -11,8 +11,11 @@ import {
   lookUpEmail,
   Overrides,
   overrideEmail,
+  overrideEntries,
   overrideReputation,
   type Scope,
+  withAddressEvidence,
+  withEmailEvidence,
 } from "@inkling/server";
 import { CliError, EXIT } from "./errors.ts";
 
@@ -28,11 +31,12 @@ export function answer(
   value: string,
   overrides = Overrides.NONE,
   now = 0,
+  withEvidence = false,
 ): string {
   const outcome =
     lookup === "email"
-      ? answerEmail(release, value, overrides, now)
-      : answerAddress(release, lookup, value, overrides, now);
+      ? answerEmail(release, value, overrides, now, withEvidence)
+      : answerAddress(release, lookup, value, overrides, now, withEvidence);
   if (outcome instanceof Uint8Array) return decoder.decode(outcome);
   const [line, ...more] = outcome.detail.split(/(?<=[.:]) /);
   const exitCode = outcome.status === 400 ? EXIT.usage : EXIT.error;
@@ -40,10 +44,19 @@ export function answer(
   throw new CliError(message, more.length > 0 ? more.join(" ") : undefined, exitCode);
 }
 
-function answerEmail(release: LoadedRelease, value: string, overrides: Overrides, now: number) {
+function answerEmail(
+  release: LoadedRelease,
+  value: string,
+  overrides: Overrides,
+  now: number,
+  withEvidence: boolean,
+) {
   const outcome = lookUpEmail(value, release, MODE);
-  if (!(outcome instanceof Uint8Array) || !overrides.hasEmail) return outcome;
-  return overrideEmail(outcome, value, release, overrides, now)?.body ?? outcome;
+  if (!(outcome instanceof Uint8Array)) return outcome;
+  const overridden = overrides.hasEmail ? overrideEmail(outcome, value, release, overrides, now) : undefined;
+  const body = overridden?.body ?? outcome;
+  if (!withEvidence) return body;
+  return withEmailEvidence(body, value, release, overridden && overrideEntries(overridden.verdict));
 }
 
 function answerAddress(
@@ -52,6 +65,7 @@ function answerAddress(
   value: string,
   overrides: Overrides,
   now: number,
+  withEvidence: boolean,
 ) {
   const address = parseIp(value);
   if (address === undefined) {
@@ -63,6 +77,16 @@ function answerAddress(
   }
   unwrapIpv4(address);
   const outcome = lookUpAddress(lookup, { address, isCaller: false }, release, MODE);
-  if (!(outcome instanceof Uint8Array) || lookup === "geolocate") return outcome;
-  return overrideReputation(outcome, address, release, overrides, now)?.body ?? outcome;
+  if (!(outcome instanceof Uint8Array)) return outcome;
+  const overridden =
+    lookup === "reputation" ? overrideReputation(outcome, address, release, overrides, now) : undefined;
+  const body = overridden?.body ?? outcome;
+  if (!withEvidence) return body;
+  return withAddressEvidence(
+    body,
+    lookup,
+    address,
+    release,
+    overridden && overrideEntries(overridden.verdict),
+  );
 }

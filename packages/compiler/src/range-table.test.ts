@@ -148,6 +148,46 @@ describe("a range table answers as its networks say", () => {
     });
   }
 
+  for (const family of [4, 6] as const) {
+    test(`IPv${family}, the largest network of one value around an address`, () => {
+      let wide = 0;
+      let asked = 0;
+      fc.assert(
+        fc.property(rowsOf(family), (rows) => {
+          const columns = columnsOf(family, rows);
+          const table = family === 4 ? tableOf(columns, empty6) : tableOf(empty4, columns);
+          const width = family === 4 ? 32 : 128;
+          const valueAt = (at: bigint) =>
+            rows.find(({ prefix }) => prefixContains(prefix, fromBig(family, at)!))?.value ?? 0;
+          const changes = rows.flatMap(({ prefix: { address, bits } }) => {
+            const start = toBig(address);
+            return [start, start + (1n << BigInt(width - bits))].filter((at) => at < 1n << BigInt(width));
+          });
+          for (const address of rows.flatMap((row) => edges(row.prefix))) {
+            const at = toBig(address);
+            const value = valueAt(at);
+            const isUniform = (bits: number) => {
+              const size = 1n << BigInt(width - bits);
+              const first = at - (at % size);
+              return [first, ...changes].every(
+                (place) => place < first || place >= first + size || valueAt(place) === value,
+              );
+            };
+            let want = width;
+            while (want > (family === 4 ? 8 : 16) && isUniform(want - 1)) want--;
+            if (want < 16) wide++;
+            asked++;
+            if (table.networkBits(address) !== want)
+              throw new Error(`${formatIp(address)}: got ${table.networkBits(address)}, want ${want}`);
+          }
+        }),
+        { numRuns: 25 },
+      );
+      expect(asked).toBeGreaterThan(500);
+      expect(wide).toBeGreaterThan(family === 4 ? 50 : -1);
+    });
+  }
+
   test("an empty table knows nothing", () => {
     const table = tableOf(empty4, empty6);
     expect(find(table, parseIp("8.8.8.8")!)).toBe(0);

@@ -5,6 +5,7 @@ export * from "./adopt-key.ts";
 export * from "./bucket.ts";
 export type { DnsServer } from "./dns-client.ts";
 export { formatDnsServer, parseDnsServer } from "./dns-servers.ts";
+export { withAddressEvidence, withEmailEvidence } from "./evidence.ts";
 export { readFeedsReport } from "./feeds-report.ts";
 export * from "./key.ts";
 export * from "./key-format.ts";
@@ -22,7 +23,7 @@ export {
   verifyRelease,
 } from "./open-release.ts";
 export * from "./override.ts";
-export { overrideEmail, overrideReputation } from "./override-answers.ts";
+export { overrideEmail, overrideEntries, overrideReputation } from "./override-answers.ts";
 export { type OverrideEvent, SNAPSHOT_FILE } from "./override-book.ts";
 export { exportFile, type OverrideFile, readFile, readSnapshot } from "./override-file.ts";
 export { Overrides } from "./overrides.ts";

@@ -51,15 +51,16 @@ export function addLookup(program: Command, context: Context): void {
       .command(`${lookup} <${value}>`)
       .description(title)
       .option("--json", "print exactly what the API answers")
+      .option("--evidence", "say which feed says what, of which network or domain, and since when")
       .addHelpText(
         "after",
-        `${OVERRIDES_HELP[lookup]}\nExamples:\n  inkling lookup ${lookup} ${example}\n  inkling lookup ${lookup} ${example} --json`,
+        `${OVERRIDES_HELP[lookup]}\nExamples:\n  inkling lookup ${lookup} ${example}\n  inkling lookup ${lookup} ${example} --evidence\n  inkling lookup ${lookup} ${example} --json`,
       )
       .action(async (value: string, flags) => {
         const { settings } = settingsFor(context, flags, SETTINGS);
         const release = openServable(settings.dataDir);
         const { overrides, remark } = lookup === "geolocate" ? NO_OVERRIDES : await overridesNow(settings);
-        const body = answer(release, lookup, value, overrides, Date.now());
+        const body = answer(release, lookup, value, overrides, Date.now(), flags.evidence === true);
         if (remark !== undefined) terminal.err(`${terminal.style.yellow("warning")}: ${remark}\n`);
         for (const gap of release.states[lookup].missing) {
           terminal.err(`${terminal.style.yellow("warning")}: ${gap} is unknown: no feed with it is loaded\n`);
@@ -76,6 +77,9 @@ export function flatTable(body: unknown): string {
 }
 
 function leaves(value: unknown, path: string): [path: string, text: string][] {
+  if (Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "string")) {
+    return [[path, value.join(", ")]];
+  }
   if (value === null || typeof value !== "object") return [[path, String(value)]];
   const entries = Object.entries(value);
   if (entries.length === 0) return [[path, "-"]];

@@ -1,0 +1,385 @@
+// Evidence from list to answer: on the mirror, against the lists as a few lines of this file read them, at both ends of
+// every network and for every domain; the worst case that lists could make; and docs/evidence.md.
+
+import { beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import {
+  EFFECTS,
+  formatPrefix,
+  IpAddress,
+  IpSegment,
+  MAX_EVIDENCE_BYTES,
+  MAX_EVIDENCE_ENTRIES,
+  openSegment,
+  type Prefix,
+  parseEmail,
+  parseIp,
+  parsePrefix,
+  prefixContains,
+  registrableDomain,
+  specialUse,
+  toAsciiDomain,
+} from "@inkling/engine";
+import { HOW } from "../packages/compiler/src/geo/evidence.ts";
+import { GUARD_KINDS } from "../packages/compiler/src/policy/guards.ts";
+import { LABELS } from "../packages/compiler/src/policy/labels.ts";
+import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
+import { reputationSections } from "../packages/compiler/src/reputation-table.ts";
+import { writeSegment } from "../packages/compiler/src/segment-writer.ts";
+import { withAddressEvidence, withEmailEvidence } from "../packages/server/src/evidence.ts";
+import { lookUpEmail } from "../packages/server/src/lookups.ts";
+import { currentName, type LoadedRelease, openRelease } from "../packages/server/src/open-release.ts";
+import { realRelease } from "./release.ts";
+import { describeWith, MIRROR } from "./shared.ts";
+
+interface Entry {
+  readonly feed: string;
+  readonly label: string;
+  readonly effect: string;
+  readonly flags?: readonly string[];
+  readonly members?: readonly string[];
+  readonly network?: string;
+  readonly domain?: string;
+  readonly weight?: number;
+  readonly fetched_at?: string;
+}
+interface Answer extends Record<string, unknown> {
+  readonly evidence: readonly Entry[];
+  readonly evidence_truncated?: true;
+}
+
+const decoder = new TextDecoder();
+const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
+const NO_FLAGS = new TextEncoder().encode(
+  JSON.stringify({ is_abuser: false, is_proxy: false, is_tor_exit: false }),
+);
+
+function reputation(release: LoadedRelease, address: IpAddress): Answer {
+  const plain = release.reputation!.lookup(address) ?? NO_FLAGS;
+  return JSON.parse(decoder.decode(withAddressEvidence(plain, "reputation", address, release)));
+}
+
+function email(release: LoadedRelease, text: string): Answer {
+  const plain = lookUpEmail(text, release, "serve") as Uint8Array;
+  return JSON.parse(decoder.decode(withEmailEvidence(plain, text, release)));
+}
+
+function geolocate(release: LoadedRelease, address: IpAddress): Answer | undefined {
+  const plain = release.geo!.lookup(address);
+  if (plain === undefined) return undefined;
+  return JSON.parse(decoder.decode(withAddressEvidence(plain, "geolocate", address, release)));
+}
+
+/** What docs/evidence.md promises: set by an entry and removed by none. */
+function flagsOf(evidence: readonly Entry[]): string[] {
+  const named = (effect: string) =>
+    new Set(evidence.flatMap((entry) => (entry.effect === effect ? (entry.flags ?? []) : [])));
+  const removed = named("removes");
+  return [...named("sets")].filter((flag) => !removed.has(flag)).sort();
+}
+
+/** First and last address. */
+function ends({ address, bits }: Prefix): IpAddress[] {
+  const last = new IpAddress();
+  last.family = address.family;
+  for (let k = 0; k < (address.family === 4 ? 1 : 4); k++) {
+    const kept = Math.min(32, Math.max(0, bits - 32 * k));
+    last.words[k] = kept === 32 ? address.words[k]! : address.words[k]! | (0xffffffff >>> kept);
+  }
+  return [address, last];
+}
+
+/** The networks of lists that are one network a line, or a column of one. */
+const NETWORK_LISTS: Readonly<Record<string, (line: string) => string>> = {
+  "tor-bulk-exits.txt": (line) => line,
+  "ipsum-3.txt": (line) => line,
+  "x4bnet-vpn-v4.txt": (line) => line,
+  "x4bnet-vpn-v6.txt": (line) => line,
+  "icloud-private-relay.csv": (line) => line.split(",")[0]!,
+  "spamhaus-drop-v4.json": (line) => JSON.parse(line).cidr ?? "",
+};
+const DOMAIN_LISTS = {
+  "disposable-email-domains": "disposable",
+  "disposable-domains-mx": "disposable",
+  fakefilter: "disposable",
+  "free-mail": "free_mail",
+  "relay-mail": "relay",
+} as const;
+
+function lines(file: string): string[] {
+  const text = readFileSync(join(MIRROR, file), "utf8");
+  return text
+    .split("\n")
+    .flatMap((line) => (line.trim() === "" || line.startsWith("#") ? [] : [line.trim()]));
+}
+
+describeWith([MIRROR], "evidence on the mirror", () => {
+  let dataDir: string;
+  let release: LoadedRelease;
+  beforeAll(async () => {
+    dataDir = await realRelease();
+    release = openRelease(dataDir, currentName(dataDir)!);
+  }, 240_000);
+
+  for (const [file, networkOf] of Object.entries(NETWORK_LISTS)) {
+    const feed = file.split(".")[0]!;
+    test(`${feed}: at both ends of each network, and nowhere else`, () => {
+      const networks = lines(file).flatMap((line) => parsePrefix(networkOf(line)) ?? []);
+      const listed = new Set(networks.map(formatPrefix));
+      expect(listed.size).toBeGreaterThan(200);
+      let beside = 0;
+      for (const network of networks) {
+        for (const address of ends(network)) {
+          const { evidence, ...plain } = reputation(release, address);
+          const told = evidence.filter((entry) => entry.feed === feed);
+          expect(flagsOf(evidence)).toEqual(FLAGS.filter((flag) => plain[flag]));
+          if (specialUse(address) !== undefined) continue; // where nothing is asked, nothing is told
+          expect(told).toHaveLength(1);
+          expect(listed.has(told[0]!.network!)).toBe(true);
+          const smallest = parsePrefix(told[0]!.network!)!;
+          expect(prefixContains(smallest, address)).toBe(true);
+          expect(smallest.bits).toBeGreaterThanOrEqual(network.bits);
+          expect(Date.parse(told[0]!.fetched_at!)).toBeGreaterThan(0);
+        }
+        const after = ends(network)[1]!;
+        const next = new IpAddress();
+        next.family = after.family;
+        next.words.set(after.words);
+        const word = after.family === 4 ? 0 : 3;
+        if (next.words[word] === 0xffffffff) continue;
+        next.words[word]! += 1;
+        for (const entry of reputation(release, next).evidence) {
+          if (entry.feed !== feed) continue;
+          expect(listed.has(entry.network!)).toBe(true);
+          expect(prefixContains(parsePrefix(entry.network!)!, next)).toBe(true);
+          beside++;
+        }
+      }
+      expect(beside).toBeLessThan(networks.length);
+    });
+  }
+
+  test("every address that is flagged has the evidence for each flag, and no other flag has", () => {
+    let flagged = 0;
+    let state = 20_261_120;
+    const address = new IpAddress();
+    const check = () => {
+      const { evidence, ...plain } = reputation(release, address);
+      expect(flagsOf(evidence)).toEqual(FLAGS.filter((flag) => plain[flag]));
+      if (flagsOf(evidence).length > 0) flagged++;
+    };
+    for (let i = 0; i < 100_000; i++) {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      address.words[0] = state;
+      check();
+    }
+    expect(flagged).toBeGreaterThan(100);
+  });
+
+  for (const [feed, label] of Object.entries(DOMAIN_LISTS)) {
+    test(`${feed}: each of its domains, and what lies below`, () => {
+      let asked = 0;
+      for (const line of lines(`${feed}.txt`)) {
+        const domain = toAsciiDomain(line);
+        if (domain === undefined || registrableDomain(domain) === undefined) continue;
+        for (const host of [domain, `x-9-q.${domain}`]) {
+          const { evidence, disposable } = email(release, `jane@${host}`);
+          expect(evidence).toContainEqual(expect.objectContaining({ feed, label, domain }));
+          expect({ domain, flags: flagsOf(evidence) }).toEqual({
+            domain,
+            flags: disposable ? ["disposable"] : [],
+          });
+        }
+        asked++;
+      }
+      expect(asked).toBeGreaterThan(20);
+    });
+  }
+
+  const told: readonly [name: string, text: string, entries: readonly Partial<Entry>[]][] = [
+    ["a relay that a list names", "jane@duck.com", [{ label: "relay" }]],
+    [
+      "a vote that ordinary mail wins",
+      "jane@sify.com",
+      [
+        { label: "disposable", effect: "sets", weight: 1 },
+        { feed: "ordinary-mail", label: "free_mail", effect: "removes", weight: 6 },
+      ],
+    ],
+    [
+      "a vote that the name helps to win",
+      "jane@tempmail.net",
+      [
+        { feed: "inkling", label: "name", effect: "sets", weight: 2 },
+        { feed: "free-mail", effect: "label", weight: 2 },
+      ],
+    ],
+    ["free mail", "jane@gmail.com", [{ label: "free_mail", effect: "label" }]],
+    ["a public suffix on a list", "jane@edu.pl", [{ label: "public_suffix", effect: "removes" }]],
+    ["a special-use name", "jane@example.com", [{ label: "special_use", effect: "removes" }]],
+  ];
+  test.each(told)("%s", (_, text, entries) => {
+    const { evidence } = email(release, text);
+    for (const entry of entries) expect(evidence).toContainEqual(expect.objectContaining(entry));
+  });
+
+  test("nothing of nobody", () => {
+    expect(email(release, "jane@some-company-9q.com").evidence).toEqual([]);
+    expect(email(release, "jane").evidence).toEqual([]);
+    expect(email(release, "jane@[192.0.2.1]").evidence).toEqual([]);
+    expect(parseEmail("jane@[192.0.2.1]").host).toBeUndefined();
+  });
+
+  test("a place names its source and the network that has the same answer", () => {
+    let state = 7;
+    let located = 0;
+    let filled = 0;
+    for (let i = 0; i < 5_000; i++) {
+      const address = new IpAddress();
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      address.words[0] = state;
+      if (specialUse(address) !== undefined) continue;
+      const answer = geolocate(release, address);
+      if (answer === undefined) continue;
+      const { evidence, ...place } = answer;
+      for (const { effect, members = [] } of evidence) {
+        if (effect !== "fills") continue;
+        filled++;
+        for (const member of members) expect(valuesAt(place, member.split("."))).not.toEqual([]);
+      }
+      const source = evidence.find((entry) => entry.label === "location");
+      if (source === undefined) continue; // only the registry knows the network
+      located++;
+      expect(source).toMatchObject({ feed: "dbip-city-lite", effect: "sets" });
+      const network = parsePrefix(source.network!)!;
+      expect(prefixContains(network, address)).toBe(true);
+      for (const end of ends(network)) {
+        const { evidence: others, ...same } = geolocate(release, end)!;
+        expect(same).toEqual(place);
+        expect(others).toEqual(evidence);
+      }
+      if (network.bits <= 8) continue;
+      // One bit wider there is another answer, or the same for other reasons.
+      const outer = { address: new IpAddress(), bits: network.bits - 1 };
+      outer.address.words[0] = (address.words[0]! & (0xffffffff << (32 - outer.bits))) >>> 0;
+      expect(isUniform(release.geo!, outer)).toBe(false);
+    }
+    expect(located).toBeGreaterThan(3_000);
+    expect(filled).toBeGreaterThan(3_000);
+  });
+
+  test("no record is cut off or has more than six entries, and every label is in docs/evidence.md", () => {
+    const known = new Set(docsTable("label"));
+    let records = 0;
+    for (const kind of ["geo", "reputation", "email"] as const) {
+      const { sha256 } = release.manifest.segments[kind]!;
+      const file = openSegment(Bun.mmap(join(dataDir, `segments/${sha256}.seg`), { shared: false }), kind);
+      const section = Buffer.from(file.u8("evidence"));
+      // As docs/segment-format.md has it.
+      for (let at = 0; at < section.length; ) {
+        const length = section.readUInt32LE(at);
+        const end = at + 4 + length;
+        if (length > 0) {
+          records++;
+          expect(section.readUInt16LE(at + 4)).toBeLessThanOrEqual(6);
+          expect(section.readUInt16LE(at + 6)).toBe(0);
+          for (let entry = at + 8; entry < end; ) {
+            const size = section.readUInt16LE(entry + 2);
+            const text = section.toString("latin1", entry + 5, entry + 5 + size);
+            const { label, effect } = JSON.parse(`${text}}`);
+            expect(known).toContain(label);
+            expect(EFFECTS).toContain(effect);
+            entry += 5 + size;
+          }
+        }
+        at = Math.ceil(end / 8) * 8;
+      }
+    }
+    expect(records).toBeGreaterThan(200);
+  });
+});
+
+/** The values at a path, through lists. */
+function valuesAt(value: unknown, path: readonly string[]): unknown[] {
+  if (Array.isArray(value)) return value.flatMap((each) => valuesAt(each, path));
+  if (path.length === 0) return value === undefined ? [] : [value];
+  if (typeof value !== "object" || value === null) return [];
+  return valuesAt((value as Record<string, unknown>)[path[0]!], path.slice(1));
+}
+
+/** Does the whole network have one answer for one reason? Asked of one network after the other. */
+function isUniform(segment: IpSegment, { address, bits }: Prefix): boolean {
+  const said = (here: IpAddress) => {
+    const [answer, evidence] = [segment.lookup(here), segment.evidence(here)];
+    return `${answer && decoder.decode(answer)} ${evidence && decoder.decode(evidence)}`;
+  };
+  const first = said(address);
+  const here = new IpAddress();
+  for (let at = 0; at < 2 ** (32 - bits); at += 2 ** (32 - segment.networkBits(here))) {
+    here.words[0] = address.words[0]! + at;
+    if (said(here) !== first) return false;
+  }
+  return true;
+}
+
+describe("the worst that lists could do", () => {
+  const networks = Array.from({ length: 60 }, (_, i) => i);
+  const network = (bits: number) => {
+    const address = new IpAddress();
+    address.words[0] =
+      bits === 0 ? 0 : (parseIp("185.220.101.1")!.words[0]! & (0xffffffff << (32 - bits))) >>> 0;
+    return { address, bits };
+  };
+  const claims = networks.map((i) => ({
+    feed: `a-feed-with-a-rather-long-name-${i}`,
+    subject: i === 59 ? ("is_proxy" as const) : ("is_abuser" as const),
+    label: i === 59 ? ("vpn" as const) : ("criminal_network" as const),
+    networks: [network(3 + (i % 30))],
+  }));
+  const sections = reputationSections(judgeNetworks(claims));
+  const segment = IpSegment.open(Uint8Array.from(writeSegment("reputation", sections, {})), "reputation");
+  const long = { fetched_at: "2026-11-20T00:00:00.000Z", published_at: "2026-11-20T00:00:00.000Z" };
+  const tails = segment.evidenceFeeds.map(() =>
+    new TextEncoder().encode(`,${JSON.stringify(long).slice(1)}`),
+  );
+  const release = { reputation: segment, evidence: { reputation: tails } } as unknown as LoadedRelease;
+
+  test("an address in 60 networks: at most 32 entries and 8 KB, with each flag's evidence, and the mark", () => {
+    segment.verify();
+    const answer = reputation(release, parseIp("185.220.101.1")!);
+    expect(answer).toMatchObject({ is_abuser: true, is_proxy: true, evidence_truncated: true });
+    expect(answer.evidence.length).toBeLessThanOrEqual(MAX_EVIDENCE_ENTRIES);
+    expect(answer.evidence.length).toBeGreaterThan(20);
+    expect(JSON.stringify(answer.evidence).length).toBeLessThanOrEqual(MAX_EVIDENCE_BYTES);
+    expect(flagsOf(answer.evidence)).toEqual(["is_abuser", "is_proxy"]);
+  });
+});
+
+function docsTable(head: string): string[] {
+  const docs = readFileSync(resolve(import.meta.dir, "../docs/evidence.md"), "utf8");
+  const table = docs.split("\n\n").find((part) => part.startsWith(`| ${head} |`))!;
+  return [...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, word]) => word!);
+}
+
+describe("docs/evidence.md", () => {
+  test("has every effect, in order", () => {
+    expect(docsTable("effect").filter((effect) => effect !== "mutes")).toEqual([...EFFECTS]);
+  });
+
+  test("has every label of networks, guards, places and domains", () => {
+    const labels = [
+      ...Object.keys(LABELS),
+      ...Object.keys(GUARD_KINDS),
+      ...Object.values(HOW).map(({ label }) => label),
+      ...["special_use", "location", "disposable", "free_mail", "name", "public_suffix", "override"],
+    ];
+    const docs = docsTable("label");
+    expect(labels.filter((label) => !docs.includes(label))).toEqual([]);
+  });
+
+  test("says how each member is filled in, in the words of the answer", () => {
+    const docs = readFileSync(resolve(import.meta.dir, "../docs/evidence.md"), "utf8");
+    for (const { why } of Object.values(HOW)) expect(docs).toContain(`| ${why} |\n`);
+  });
+});
