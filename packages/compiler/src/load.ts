@@ -22,7 +22,16 @@ import {
 } from "./source.ts";
 import { keepLastGood, keepPending, readLastGood } from "./sources/last-good.ts";
 import { isMirrorUrl } from "./sources/mirror.ts";
-import { type Attempts, dueAt, failed, findHold, spent, succeeded, untried } from "./sources/schedule.ts";
+import {
+  type Attempts,
+  absent,
+  dueAt,
+  failed,
+  findHold,
+  spent,
+  succeeded,
+  untried,
+} from "./sources/schedule.ts";
 import { type FeedState, stateOrNone, writeState } from "./sources/state.ts";
 
 export interface LoadOptions extends SourceOptions {
@@ -87,6 +96,8 @@ class Round {
   private readonly problems: string[] = [];
   /** Those of them that this round met at the feed's source, not in its own past. */
   private readonly failures: string[] = [];
+  /** Were all of those of the kind "there is none there"? */
+  private isAbsent = true;
   private retryAfter: string | undefined;
   private refused = false;
   private ended = false;
@@ -118,6 +129,7 @@ class Round {
     const problem = `${source}: ${withoutFolders(error, this.options)}`;
     this.problems.push(problem);
     if (isNew({ source })) this.failures.push(problem);
+    if (isNew({ source }) && absent !== true) this.isAbsent = false;
     this.refused ||= absent !== true;
     this.retryAfter ??= retryAfter;
   }
@@ -216,6 +228,7 @@ class Round {
   private failed(): Attempts {
     const { feed, options, retryAfter } = this;
     const failure = { error: this.failures.join("; "), retryAfter };
+    if (this.isAbsent) return absent(feed, this.attempts, options.now, failure.error);
     return failed(feed, this.attempts, options.now, failure, options.chance);
   }
 

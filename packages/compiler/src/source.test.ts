@@ -187,6 +187,9 @@ describe("mirror folder", () => {
     const row = feed({ otherFormats: { json: "monosans-json" } });
     put("test-feed.json.gz", gzipSync("[]"));
     expect(first(await collect(row, { mirror })).format).toBe("monosans-json");
+    rmSync(join(mirror, "test-feed.json.gz"));
+    put("test-feed.json.tar.gz", gzipSync("[]"));
+    expect(first(await collect(row, { mirror })).format).toBe("monosans-json");
   });
   test("names that only begin alike, and folders, are not it", async () => {
     put("test-feed-v6.txt");

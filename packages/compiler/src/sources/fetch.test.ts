@@ -2,10 +2,21 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { type Download, download } from "./fetch.ts";
-import { ETAG, LAST_MODIFIED, LIST, type Publisher, startPublisher, startRaw } from "./publisher.testing.ts";
+import {
+  ETAG,
+  LAST_MODIFIED,
+  LIST,
+  type Publisher,
+  type Script,
+  startPublisher,
+  startRaw,
+  startScript,
+} from "./publisher.testing.ts";
 
 let publisher: Publisher;
 let folder: string;
@@ -133,5 +144,63 @@ describe("served badly", () => {
     } finally {
       await raw.stop();
     }
+  });
+});
+
+describe("a publisher that knows its readers", () => {
+  const SHA = new Bun.CryptoHasher("sha256").update(gzipSync(LIST)).digest("hex");
+  let script: Script;
+  let elsewhere: Script;
+  const seen: string[] = [];
+  beforeAll(async () => {
+    script = await startScript();
+    elsewhere = await startScript();
+  });
+  afterAll(() => Promise.all([script.stop(), elsewhere.stop()]));
+  beforeEach(() => {
+    seen.length = 0;
+    const tell = (who: string, request: IncomingMessage) =>
+      seen.push(`${who} ${request.url} ${request.headers.authorization ?? "-"}`);
+    script.answer = (request, response) => {
+      tell("publisher", request);
+      if (request.url === "/moved") response.writeHead(302, { location: `${elsewhere.base}/file` }).end();
+      else if (request.url?.endsWith(".sha256")) response.end(`${SHA.toUpperCase()}  list.tar.gz\n`);
+      else if (request.url?.endsWith(".wrong")) response.end(`${"0".repeat(64)}  list.tar.gz\n`);
+      else if (request.url?.endsWith(".gone")) response.writeHead(404).end();
+      else if (request.url?.endsWith(".long")) response.end("0".repeat(10_000));
+      else response.end(gzipSync(LIST));
+    };
+    elsewhere.answer = (request, response) => {
+      tell("elsewhere", request);
+      response.end(gzipSync(LIST));
+    };
+  });
+  const headers = { authorization: "Basic secret" };
+
+  test("what it is told goes to its own origin alone, wherever it redirects to", async () => {
+    await get(`${script.base}/moved`, { headers, checksumUrl: `${script.base}/moved.sha256` });
+    expect(readFileSync(into, "utf8")).toBe(LIST);
+    expect(seen).toEqual([
+      "publisher /moved Basic secret",
+      "elsewhere /file -",
+      "publisher /moved.sha256 Basic secret",
+    ]);
+  });
+  const rows: readonly [name: string, ending: string, message: string][] = [
+    ["another checksum", "wrong", "does not have the checksum that its publisher states"],
+    ["no checksum", "gone", "has no checksum: its publisher answered 404"],
+    ["something else in its place", "long", "is larger than 4096 bytes"],
+  ];
+  test.each(rows)("%s", async (_name, ending, message) => {
+    const error = await problem(`${script.base}/list`, {
+      headers,
+      checksumUrl: `${script.base}/list.${ending}`,
+    });
+    expect(error.message).toBe(message);
+  });
+  test("nothing is compared when nothing was sent", async () => {
+    script.answer = (_, response) => response.writeHead(304).end();
+    const asked = { headers, checksumUrl: `${script.base}/list.wrong`, validators: { etag: ETAG } };
+    expect(await get(`${script.base}/list`, asked)).toBeUndefined();
   });
 });

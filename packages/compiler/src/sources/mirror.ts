@@ -65,6 +65,9 @@ function findFile(feed: Feed, folder: string): string | undefined {
 
 /** A feed's own format, unless the extension stands for another one that the feed comes in. */
 function formatOf(feed: Feed, name: string): Format {
-  const extension = name.replace(/\.gz$/, "").split(".").at(-1)!;
+  const extension = name
+    .replace(/(\.(gz|zip|tar|tgz))+$/, "")
+    .split(".")
+    .at(-1)!;
   return feed.otherFormats?.[extension] ?? feed.format;
 }

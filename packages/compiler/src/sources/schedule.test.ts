@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Feed } from "../feed.ts";
 import { FEEDS } from "../feeds.ts";
-import { type Attempts, dueAt, failed, findHold, spent, succeeded, untried } from "./schedule.ts";
+import { type Attempts, absent, dueAt, failed, findHold, spent, succeeded, untried } from "./schedule.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -73,6 +73,17 @@ describe("after a success", () => {
     expect(attempts).not.toHaveProperty("error");
     expect(attempts).not.toHaveProperty("waitUntil");
   });
+});
+
+test("what is simply not there is no failure, and is looked for at the usual time", () => {
+  const ok = succeeded(
+    HOURLY,
+    untried(() => 0.5),
+    NOW,
+  );
+  const attempts = absent(HOURLY, ok, later(HOUR), "no file");
+  expect(attempts).toMatchObject({ failures: 0, error: "no file", okAt: NOW.toISOString() });
+  expect(attempts.nextAt).toBe(succeeded(HOURLY, ok, later(HOUR)).nextAt!);
 });
 
 describe("after failures", () => {
@@ -158,6 +169,7 @@ describe("what is due", () => {
       "86400",
     );
     expect(findHold(HOURLY, attempts, later(-1), true)).toBeUndefined();
+    expect(dueAt(HOURLY, attempts, later(-1))).toEqual(later(-1));
   });
 });
 

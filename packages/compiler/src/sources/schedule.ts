@@ -56,6 +56,13 @@ export function succeeded(feed: Feed, attempts: Attempts, now: Date): Attempts {
   return { at, okAt: at, failures: 0, nextAt, spread, ...(requests && { requests }) };
 }
 
+/** There is none where it was looked for, and nothing is wrong with that: it is looked for again at the usual time. */
+export function absent(feed: Feed, attempts: Attempts, now: Date, error: string): Attempts {
+  const { okAt } = attempts;
+  const { okAt: _, ...looked } = succeeded(feed, attempts, now);
+  return { ...looked, ...(okAt && { okAt }), error };
+}
+
 export function failed(
   feed: Feed,
   attempts: Attempts,
@@ -82,6 +89,7 @@ export function failed(
 
 /** From when on a build that asks only what is due asks this feed. */
 export function dueAt(feed: Feed, attempts: Attempts, now: Date): Date {
+  if (isAhead(attempts, now)) return now;
   const times = [attempts.nextAt, attempts.waitUntil, budgetFreeAt(feed, attempts, now)];
   return new Date(Math.max(0, ...times.flatMap((time) => (time === undefined ? [] : [Date.parse(time)]))));
 }
@@ -91,10 +99,8 @@ export type Hold = { readonly why: "not due" } | { readonly why: "held"; readonl
 
 /** @returns undefined when it may be asked */
 export function findHold(feed: Feed, attempts: Attempts, now: Date, onlyDue: boolean): Hold | undefined {
-  // Remembered from a clock that was ahead: worth nothing.
-  const isAhead = attempts.at !== undefined && Date.parse(attempts.at) > now.getTime();
   const { waitUntil } = attempts;
-  if (!isAhead && waitUntil !== undefined && Date.parse(waitUntil) > now.getTime())
+  if (!isAhead(attempts, now) && waitUntil !== undefined && Date.parse(waitUntil) > now.getTime())
     return { why: "held", reason: `not asked: its publisher asked to wait until ${waitUntil}` };
   const freeAt = budgetFreeAt(feed, attempts, now);
   if (freeAt !== undefined)
@@ -102,9 +108,12 @@ export function findHold(feed: Feed, attempts: Attempts, now: Date, onlyDue: boo
       why: "held",
       reason: `not asked: the ${feed.budgetPerDay} downloads a day that its publisher allows are used up until ${freeAt}`,
     };
-  if (onlyDue && !isAhead && dueAt(feed, attempts, now).getTime() > now.getTime()) return { why: "not due" };
+  if (onlyDue && dueAt(feed, attempts, now).getTime() > now.getTime()) return { why: "not due" };
   return undefined;
 }
+
+/** Remembered from a clock that was ahead: worth nothing. */
+const isAhead = ({ at }: Attempts, now: Date) => at !== undefined && Date.parse(at) > now.getTime();
 
 function intervalOf(feed: Feed): number {
   return Math.min(feed.cadenceHours * HOUR, LONGEST_INTERVAL);
