@@ -3,7 +3,7 @@
 // smallRelease  one city, one flag, one domain, all named after its number: made in milliseconds
 // realRelease   everything that the mirror and the npm packages hold: 10 to 20 s, once for each test process
 
-import { linkSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parsePrefix, type Release } from "@inkling/engine";
@@ -89,10 +89,17 @@ export async function realRelease(): Promise<string> {
   return dataDir;
 }
 
+/** The mirror as if it had been put there today: of an old one most lists of addresses would be dropped. */
+export function freshMirror(): string {
+  const mirror = temporaryFolder();
+  for (const file of readdirSync(MIRROR)) writeFileSync(join(mirror, file), readFileSync(join(MIRROR, file)));
+  return mirror;
+}
+
 async function buildReal(): Promise<string> {
   const dataDir = temporaryFolder();
   const main = resolve(import.meta.dir, "../packages/compiler/src/main.ts");
-  const request = JSON.stringify({ dataDir, mirror: MIRROR, fetch: false });
+  const request = JSON.stringify({ dataDir, mirror: freshMirror(), fetch: false });
   const child = Bun.spawn([process.execPath, main], {
     stdin: Buffer.from(request),
     stdout: "pipe",

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { freshMirror } from "./release.ts";
 import { MIRROR } from "./shared.ts";
 
 const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
@@ -30,7 +31,7 @@ const port = freePort();
 const adminPort = freePort();
 const base = `http://127.0.0.1:${port}`;
 
-const source = existsSync(MIRROR) ? ["--mirror", MIRROR] : ["--offline"];
+const source = existsSync(MIRROR) ? ["--mirror", freshMirror()] : ["--offline"];
 const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
 
 interface Up {
