@@ -193,6 +193,13 @@ describe("e-mail", () => {
       [mute("f")],
       NO,
     ],
+    [
+      "a list of ordinary mail that names only a domain below",
+      [sets("a", 1), sets("b", 2), { ...free("f", 2), span: 3 }],
+      YES,
+      [mute("a")],
+      YES,
+    ],
     ["forced on", [], NO, [force("disposable", true)], NAMED],
     ["forced off", [sets("a")], YES, [force("disposable", false)], NO],
     ["a forced flag beats a mute", [sets("a")], YES, [mute("a"), force("disposable", true)], YES],

@@ -157,8 +157,15 @@ function providersWithout(
   const against = heard.filter(({ label, effect }) => label === "free_mail" && effect !== "sets");
   if (sets.length === 0) return undefined;
   if (heard.some((entry) => entry.effect === "removes" && !against.includes(entry))) return undefined;
-  if (against.length > 0 && weightOf(sets) <= weightOf(against)) return undefined;
+  if (!sets.some(({ domain }) => isCarried(domain, sets, against))) return undefined;
   return before ?? sets.flatMap(({ domain }) => domain ?? []).slice(0, 1);
+}
+
+/** Does the vote go for a domain, and so for all below it? Who names only a domain below it has no say. */
+function isCarried(domain = "", sets: readonly Entry[], against: readonly Entry[]): boolean {
+  const isAtOrAbove = (entry: Entry) => (entry.domain ?? "").length <= domain.length; // all lie on one path
+  const opposed = against.filter(isAtOrAbove);
+  return opposed.length === 0 || weightOf(sets.filter(isAtOrAbove)) > weightOf(opposed);
 }
 
 const weightOf = (entries: readonly Entry[]) => entries.reduce((sum, { weight = 1 }) => sum + weight, 0);
