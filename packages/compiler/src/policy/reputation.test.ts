@@ -642,6 +642,14 @@ describeWith(
       });
     }
 
+    test("docs/policy.md tells what is left", () => {
+      const docs = readFileSync(join(PACKAGE, "../../docs/policy.md"), "utf8").replaceAll(/\s+/g, " ");
+      const [v4, v6] = [left["public-dns-v4.json"]!, left["public-dns-v6.json"]!];
+      expect(docs).toContain(`two are flagged once those lists have been fetched: ${proxies.join(" and ")}`);
+      expect(docs).toContain(`in its mirror, ${v4.mirror} and ${v6.mirror}:`);
+      expect(docs).toContain(`one is touched: ${left["akamai.json"]!.online}`);
+    });
+
     test("every flagged answer has evidence, and says who took a flag away", () => {
       const removed = new Map<string, number>();
       for (const { flags, evidence } of [judgement, withLists])

@@ -3,6 +3,7 @@
 // in   claims of each loaded feed, guards among them; their order does not matter
 // out  coverings of each address space: flag bits (flags.ts), and numbers of evidence lists (evidence.ts)
 // err  none thrown
+// cost 45,600 networks of the default feeds: 0.1 s, and no more with the 63,000 resolvers of the warning lists
 // The rules for one address are in verdict.ts; here is where each of them holds, from the first address to the last.
 
 import { IpAddress, type Prefix } from "@inkling/engine";
