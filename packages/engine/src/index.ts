@@ -6,6 +6,7 @@ export * from "./crc32.ts";
 export * from "./domain.ts";
 export * from "./domain-table.ts";
 export * from "./email.ts";
+export * from "./email-labels.ts";
 export * from "./email-segment.ts";
 export * from "./evidence.ts";
 export * from "./ip.ts";

@@ -17,6 +17,7 @@ import {
   SPAN_NONE,
   SPAN_OF_ANSWER,
 } from "@inkling/engine";
+import { labelEntries } from "./email-label-entries.ts";
 import type { Scope } from "./key.ts";
 import type { IpLookup } from "./lookups.ts";
 import type { LoadedRelease } from "./open-release.ts";
@@ -99,6 +100,7 @@ export function withEmailEvidence(
     if (record !== undefined) {
       body.addRecord(record, release.evidence.email, (span) => domainMember(host, span));
     }
+    for (const entry of labelEntries(text, host, record)) body.add(entry);
   }
   return body.appendTo(answer);
 }

@@ -82,6 +82,24 @@ describe("sandbox evidence", () => {
     expect(effects.includes("sets") && !effects.includes("removes")).toBe(providers.length > 0);
   });
 
+  test("docs/email.md shows labels as they are", async () => {
+    const docs = await Bun.file(join(import.meta.dir, "../../../docs/email.md")).text();
+    const shown = [...docs.matchAll(/```\nGET \S+\/(\S+)\?include=evidence\n```\n\n```json\n(.*?)```/gs)];
+    expect(shown).toHaveLength(1);
+    for (const [, text, json] of shown) expect(said(sandboxEmail(text!, true))).toEqual(JSON.parse(json!));
+  });
+
+  test.each([
+    ["postmaster@example.com", ["role_account"]],
+    ["jane+shop@example.com", ["alias"]],
+    ["Sales+EU@relay.example", ["disposable", "relay", "role_account", "alias"]],
+    ["jane@gmial.com", ["mistyped"]],
+    ["postmaster", []],
+  ])("labels of %s", (text, labels) => {
+    const { evidence } = said(sandboxEmail(text, true));
+    expect(evidence.map((entry: Entry) => entry.label)).toEqual(labels);
+  });
+
   test("an address in no row has none", () => {
     expect(said(sandboxAddress("reputation", address("8.8.8.8"), true)).evidence).toEqual([]);
     expect(said(sandboxEmail("jane@gmail.com", true)).evidence).toEqual([]);
@@ -104,6 +122,7 @@ describe("docs/evidence.md", () => {
 });
 
 interface Entry {
+  readonly label: string;
   readonly effect: string;
   readonly flags?: readonly string[];
 }

@@ -15,6 +15,7 @@ import {
   specialUse,
 } from "@inkling/engine";
 import { mailHostEntry } from "./email-checks.ts";
+import { labelEntries } from "./email-label-entries.ts";
 import type { MxOutcome } from "./mx.ts";
 import { type Problem, type ProblemCode, problem } from "./problems.ts";
 
@@ -268,6 +269,7 @@ function row(code: ProblemCode, number: number) {
   };
 }
 
+const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 const bytes = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
 
@@ -403,7 +405,20 @@ export function sandboxEmail(text: string, withEvidence = false, withMx = false)
   const found =
     listed?.(isWellFormed(text)) ??
     emailAnswer({ valid, providers: [], evidence: [] }, valid ? "found" : "skipped");
-  return "code" in found ? found : told(withMx ? found.checked : found.unchecked, withEvidence);
+  if ("code" in found) return found;
+  const { plain, reasoned } = withMx ? found.checked : found.unchecked;
+  if (!withEvidence) return plain;
+  return host === undefined ? reasoned : withLabels(reasoned, labelEntries(text, host));
+}
+
+/** Labels follow from the text alone, so they are the same for ever, too. */
+function withLabels(reasoned: Uint8Array, labels: readonly Uint8Array[]): Uint8Array {
+  if (labels.length === 0) return reasoned;
+  const { evidence, ...body } = JSON.parse(decoder.decode(reasoned)) as { evidence: object[] };
+  return bytes({
+    ...body,
+    evidence: [...evidence, ...labels.map((label) => JSON.parse(decoder.decode(label)))],
+  });
 }
 
 function isWellFormed(text: string): boolean {

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { hasTag, isRoleAccount, suggestDomain } from "./email-labels.ts";
+
+describe("isRoleAccount", () => {
+  const yes = [
+    "postmaster",
+    "POSTMASTER",
+    "No-Reply",
+    "no_reply",
+    "do.not.reply",
+    "sales+eu",
+    "mailer-daemon",
+    "inkling-users-request",
+    '"info"',
+    "buchhaltung",
+  ];
+  const no = [
+    "jane",
+    "infojane",
+    "jane.admin",
+    "admin1",
+    "",
+    "+",
+    "-request",
+    "+x-request",
+    '""',
+    '"',
+    "informatik",
+    "support team",
+    "constructor",
+  ];
+  for (const local of yes) test(`${local}: yes`, () => assert.equal(isRoleAccount(local), true));
+  for (const local of no) test(`${local}: no`, () => assert.equal(isRoleAccount(local), false));
+});
+
+describe("hasTag", () => {
+  const yes = ["jane+shop", "jane+a+b", "j+1", '"jane+shop"'];
+  const no = ["jane", "+shop", "jane+", "+", "", "jane-shop", '"+x"', "jane.shop"];
+  for (const local of yes) test(`${local}: yes`, () => assert.equal(hasTag(local), true));
+  for (const local of no) test(`${local}: no`, () => assert.equal(hasTag(local), false));
+});
+
+describe("suggestDomain", () => {
+  const slips: readonly [host: string, meant: string][] = [
+    ["gmial.com", "gmail.com"],
+    ["gmai.com", "gmail.com"],
+    ["gmaill.com", "gmail.com"],
+    ["gnail.com", "gmail.com"],
+    ["mgail.com", "gmail.com"],
+    ["gmail.con", "gmail.com"],
+    ["gmail.comm", "gmail.com"],
+    ["gmail.co", "gmail.com"],
+    ["gmail.cm", "gmail.com"],
+    ["gmial.con", "gmail.com"],
+    ["hotmial.com", "hotmail.com"],
+    ["hotmail.cmo", "hotmail.com"],
+    ["yahooo.com", "yahoo.com"],
+    ["yahoo.co.uj", "yahoo.co.uk"],
+    ["outlok.com", "outlook.com"],
+    ["iclod.com", "icloud.com"],
+    ["googelmial.com", "googlemail.com"],
+    ["protonmial.com", "protonmail.com"],
+    ["gmx.dee", "gmx.de"],
+    ["mail.con", "mail.com"],
+    ["tonline.de", "t-online.de"],
+    ["comcast.ne", "comcast.net"],
+  ];
+  for (const [host, meant] of slips)
+    test(`${host}: ${meant}`, () => assert.equal(suggestDomain(host), meant));
+
+  const right: readonly [host: string, why: string][] = [
+    ["gmail.com", "right"],
+    ["mail.com", "right, and near gmail.com"],
+    ["ymail.com", "right, and near gmail.com"],
+    ["email.com", "real, and near gmail.com"],
+    ["mail.ru", "right, and near mail.com"],
+    ["gmx.at", "real, and near gmx.de"],
+    ["gmx.net", "right, and near gmx.de"],
+    ["gmx.us", "real"],
+    ["web.dev", "a real ending behind a short name"],
+    ["web.com", "real"],
+    ["yahoo.gr", "a country of the provider"],
+    ["hotmail.co", "on a list"],
+    ["gmail.de", "somebody's in Germany"],
+    ["mail.co", "a name that means something"],
+    ["cloud.com", "another first letter"],
+    ["fmail.com", "another first letter"],
+    ["gotmail.com", "another first letter"],
+    ["hotmale.com", "two slips in seven letters"],
+    ["aol.co", "a short name"],
+    ["free.de", "a word"],
+    ["lime.com", "a word near a short name"],
+    ["gmail.example.com", "special use"],
+    ["mail.gmail.co", "below somebody's domain"],
+    ["gmial.com.br", "another ending"],
+    ["gmial.test", "special use"],
+    ["co.uk", "a public suffix"],
+  ];
+  for (const [host, why] of right)
+    test(`${host}: none (${why})`, () => assert.equal(suggestDomain(host), undefined));
+
+  test("a suggestion is right, and within four keystrokes of what was typed", () => {
+    let suggested = 0;
+    const letters = "abcdefghijklmnopqrstuvwxyz-";
+    fc.assert(
+      fc.property(
+        fc.constantFrom("gmail.com", "hotmail.com", "googlemail.com", "yahoo.co.uk", "gmx.de"),
+        fc.array(fc.tuple(fc.nat(), fc.constantFrom("drop", "double", "swap", "replace"), fc.nat(26)), {
+          minLength: 1,
+          maxLength: 3,
+        }),
+        (host, edits) => {
+          let typed = host;
+          for (const [where, edit, letter] of edits) {
+            const at = where % typed.length;
+            const c = typed[at]!;
+            const next = typed[at + 1] ?? "";
+            const made = { drop: "", double: c + c, swap: next + c, replace: letters[letter]! }[edit];
+            typed = typed.slice(0, at) + made + typed.slice(at + (edit === "swap" ? 2 : 1));
+          }
+          const meant = suggestDomain(typed);
+          if (meant === undefined) return;
+          suggested++;
+          assert.equal(suggestDomain(meant), undefined);
+          assert.notEqual(meant, typed);
+          assert.ok(Math.abs(meant.length - typed.length) <= 4);
+        },
+      ),
+      { numRuns: 3_000 },
+    );
+    assert.ok(suggested > 300, `${suggested}`);
+  });
+});

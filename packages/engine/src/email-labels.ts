@@ -1,0 +1,183 @@
+// email-labels.ts: what an e-mail address says about itself: a role, a tag, a slip of the keyboard.
+//
+// in   the local part and the host of an address
+// out  labels; they are for people to look at and never change a verdict
+// err  none thrown
+// src  RFC 2142 (role accounts), RFC 5233 (sub-addresses)
+// cost a suggestion 0.1 to 1 µs for a domain that needs none, 8 µs for one that does
+//
+// A wrong suggestion tells a customer that his own domain is a typing error, so: only names that mean nothing but the
+// provider are guessed at; they begin with the right letter, or with the first two swapped ("cloud.com", "qmail.com" and
+// "email.com" are real); a second slip needs eight letters; what is near two is near none; and no domain on a list of
+// free mail is corrected (a test asks all of one).
+
+import { cutSuffix, isSpecialUseDomain } from "./domain.ts";
+
+const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+
+/** RFC 2142, then what is common; lower case, without hyphens, dots and underscores. */
+const ROLES: ReadonlySet<string> = new Set(
+  words(`
+  info marketing sales support abuse noc security postmaster hostmaster usenet news webmaster www uucp ftp
+  admin administrator root sysadmin mailerdaemon noreply donotreply nobody bounce bounces daemon dmarc
+  spam mail dns ssladmin ssladministrator sslwebmaster accounting accounts billing invoice invoices
+  payments payroll orders shop careers jobs hr recruiting recruitment office reception team staff everyone
+  contact enquiries enquiry inquiries inquiry feedback help helpdesk hello service services
+  customerservice customercare compliance dpo gdpr legal privacy press media pr partners newsletter
+  newsletters notification notifications alerts subscribe unsubscribe devnull it itsupport tech
+  techsupport devops ops test kontakt buchhaltung rechnung rechnungen bewerbung vertrieb verkauf
+  bestellung contacto ventas facturacion administracion comptabilite facturation commande contato vendas
+  financeiro contatti vendite amministrazione biuro sekretariat
+`),
+);
+
+/** The local part without the quotes that it may stand in. */
+function bare(local: string): string {
+  return local.length > 2 && local.startsWith('"') && local.endsWith('"') ? local.slice(1, -1) : local;
+}
+
+/**
+ * Is this the address of a role rather than of a person: "postmaster", "No-Reply", "sales+eu", "list-request"?
+ * @param local the text before the last "@"
+ */
+export function isRoleAccount(local: string): boolean {
+  const name = bare(local).toLowerCase();
+  if (/^[^+]+-request$/.test(name)) return true; // RFC 2142 6: mailing lists
+  return ROLES.has(name.replace(/\+.*$/s, "").replace(/[._-]/g, ""));
+}
+
+/**
+ * Does it have a tag, so that it is one of many addresses of one mailbox: "jane+shop"?
+ * @param local the text before the last "@"
+ */
+export function hasTag(local: string): boolean {
+  const name = bare(local);
+  const plus = name.indexOf("+");
+  return plus > 0 && plus < name.length - 1;
+}
+
+/** Domains that most people's mail is at; the names of GUESSED are guessed at, the others only matched exactly. */
+const POPULAR: readonly string[] = words(`
+  gmail.com googlemail.com yahoo.com hotmail.com outlook.com icloud.com live.com msn.com aol.com
+  protonmail.com rocketmail.com ymail.com mail.com gmx.com zoho.com yahoo.co.uk hotmail.co.uk
+  btinternet.com virginmedia.com talktalk.net ntlworld.com comcast.net verizon.net sbcglobal.net
+  bellsouth.net earthlink.net optonline.net gmx.de gmx.net web.de t-online.de freenet.de outlook.de
+  hotmail.de yahoo.de yahoo.fr hotmail.fr outlook.fr wanadoo.fr laposte.net orange.fr free.fr yahoo.it
+  hotmail.it libero.it virgilio.it yahoo.es hotmail.es outlook.es yahoo.com.br hotmail.com.br uol.com.br
+  yahoo.co.jp yahoo.co.in rediffmail.com mail.ru yandex.ru yandex.com rambler.ru seznam.cz bigpond.com
+  optusnet.com.au
+`);
+
+/** Names that mean nothing but the provider. */
+const GUESSED: ReadonlySet<string> = new Set(
+  words(`
+  gmail googlemail yahoo hotmail outlook icloud protonmail rocketmail btinternet virginmedia talktalk
+  ntlworld comcast sbcglobal bellsouth optonline t-online wanadoo laposte virgilio rediffmail yandex
+  rambler bigpond optusnet
+`),
+);
+
+/** Near a popular one, and on lists of free mail; some may be somebody's slip there, but that is for the list to say. */
+const REAL: ReadonlySet<string> = new Set(
+  words(`
+  hitmail.com prontomail.com hotmail.co yahoo.co yaho.com sbcglbal.net
+`),
+);
+
+/** Endings that are countries, and yet a slip of the keyboard behind a name of GUESSED. */
+const SLIPS: Readonly<Record<string, readonly string[]>> = { com: ["co", "cm", "om"], net: ["ne"] };
+
+const LONG_NAME = 8;
+const SHORT_ENDING = 2;
+const MAX_SLIPS = 2;
+
+interface Popular {
+  readonly domain: string;
+  readonly name: string;
+  readonly ending: string;
+}
+
+const popularDomains: ReadonlySet<string> = new Set(POPULAR);
+
+/** The popular ones by the letters that a name for them may begin with: most names meet one or two. */
+const byLetter = new Map<string, Popular[]>();
+for (const domain of POPULAR) {
+  const candidate = { domain, ...split(domain) };
+  for (const letter of new Set([domain[0]!, domain[1]!])) {
+    const others = byLetter.get(letter);
+    if (others === undefined) byLetter.set(letter, [candidate]);
+    else others.push(candidate);
+  }
+}
+
+function split(host: string) {
+  const dot = host.indexOf(".");
+  return { name: host.slice(0, dot), ending: host.slice(dot + 1) };
+}
+
+/**
+ * The popular domain that was probably meant.
+ * @param host from `toAsciiDomain`
+ * @returns undefined for one that is right, or real, or too far from any, or near two
+ */
+export function suggestDomain(host: string): string | undefined {
+  if (popularDomains.has(host) || REAL.has(host)) return undefined;
+  const { name, ending } = split(host);
+  const near = byLetter.get(name[0]!)?.filter((candidate) => slipsOfName(name, candidate.name) <= MAX_SLIPS);
+  if (near === undefined || near.length === 0 || isSpecialUseDomain(host)) return undefined;
+  const { registrableStart, known } = cutSuffix(host);
+  if (known && registrableStart !== 0) return undefined; // below somebody's domain
+  let best: string | undefined;
+  let least = MAX_SLIPS + 1;
+  for (const candidate of near) {
+    const slips = slipsOfName(name, candidate.name) + slipsOfEnding(ending, candidate, known, name);
+    if (slips > least) continue;
+    best = slips < least ? candidate.domain : undefined;
+    least = slips;
+  }
+  return best;
+}
+
+/** Slips between two names; Infinity for too many. */
+function slipsOfName(name: string, meant: string): number {
+  if (name === meant) return 0;
+  if (!GUESSED.has(meant) || !beginsAlike(name, meant)) return Infinity;
+  const slips = distance(name, meant);
+  return slips <= (meant.length >= LONG_NAME ? 2 : 1) ? slips : Infinity;
+}
+
+function beginsAlike(a: string, b: string): boolean {
+  return a[0] === b[0] || (a[0] === b[1] && a[1] === b[0]);
+}
+
+function slipsOfEnding(
+  ending: string,
+  { name: meant, ending: right }: Popular,
+  known: boolean,
+  name: string,
+): number {
+  if (ending === right) return 0;
+  if (known) return name === meant && GUESSED.has(meant) && SLIPS[right]?.includes(ending) ? 1 : Infinity;
+  const slips = distance(ending, right);
+  return slips <= (right.length <= SHORT_ENDING ? 1 : 2) ? slips : Infinity;
+}
+
+/** Letters added, left out, replaced, or swapped with their neighbour (optimal string alignment). */
+function distance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > MAX_SLIPS) return Infinity;
+  let before: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      let least = Math.min(previous[j]! + 1, row[j - 1]! + 1, previous[j - 1]! + same);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        least = Math.min(least, before[j - 2]! + 1);
+      row.push(least);
+    }
+    before = previous;
+    previous = row;
+  }
+  return previous[b.length]!;
+}

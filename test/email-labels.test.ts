@@ -1,0 +1,33 @@
+// Suggestions never touch a domain that really has mail: all of a list of free mail, and all universities.
+
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { suggestDomain } from "@inkling/engine";
+import { describeWith, MIRROR, VECTORS } from "./shared.ts";
+
+const corrected = (domains: readonly string[]) =>
+  domains.flatMap((domain) => {
+    const meant = suggestDomain(domain);
+    return meant === undefined ? [] : [`${domain} -> ${meant}`];
+  });
+
+describeWith([join(MIRROR, "free-mail.txt"), join(MIRROR, "relay-mail.txt")], "real mail domains", () => {
+  test.each([
+    ["free-mail.txt", 4_000],
+    ["relay-mail.txt", 30],
+  ])("none of %s is corrected", (file, least) => {
+    const domains = readFileSync(join(MIRROR, file), "utf8").split(/\r?\n/).filter(Boolean);
+    expect(domains.length).toBeGreaterThan(least);
+    expect(corrected(domains)).toEqual([]);
+  });
+});
+
+describeWith([join(VECTORS, "guards/university_domains.json")], "universities", () => {
+  test("none is corrected", () => {
+    const text = readFileSync(join(VECTORS, "guards/university_domains.json"), "utf8");
+    const domains = [...new Set(text.match(/[a-z0-9.-]+\.[a-z]{2,}/g))];
+    expect(domains.length).toBeGreaterThan(10_000);
+    expect(corrected(domains)).toEqual([]);
+  });
+});
