@@ -4,7 +4,14 @@ import { describe, expect, test } from "bun:test";
 import type { FeedReport } from "@inkling/engine";
 import { BuildInterrupted, type BuildResult } from "./build-process.ts";
 import { CliError } from "./errors.ts";
-import { keepFresh, LONGEST_PAUSE_MS, pauseMs, SHORTEST_PAUSE_MS, sleepUnlessAborted } from "./keep-fresh.ts";
+import {
+  keepFresh,
+  LONGEST_PAUSE_MS,
+  pauseMs,
+  SHORTEST_PAUSE_MS,
+  sleepUnlessAborted,
+  sleepUntil,
+} from "./keep-fresh.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -175,4 +182,22 @@ test("a sleep ends when it is told to stop, and leaves nothing behind", async ()
   await sleeping;
   await sleepUnlessAborted(HOUR, controller.signal);
   await sleepUnlessAborted(0, new AbortController().signal);
+});
+
+describe("a sleep that looks up", () => {
+  const forever = new AbortController().signal;
+  test("ends when it is time", async () => {
+    let looks = 0;
+    await sleepUntil(() => ++looks === 3, 1, HOUR, forever);
+    expect(looks).toBe(3);
+  });
+  test("ends when it has slept enough", async () => {
+    await sleepUntil(() => false, HOUR, 1, forever);
+  });
+  test("ends when it is told to stop", async () => {
+    const controller = new AbortController();
+    const sleeping = sleepUntil(() => false, HOUR, HOUR, controller.signal);
+    controller.abort();
+    await sleeping;
+  });
 });

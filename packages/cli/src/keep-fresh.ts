@@ -7,7 +7,10 @@
 // Which feeds are due, their budgets and their own back-off are the compiler's: it says when it wants to be called
 // next. The server picks a new release up by itself.
 
+import { statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
+import { join } from "node:path";
+import { FEED_CHOICE_FILE } from "@inkling/compiler/feed-choice";
 import type { RunningServer } from "@inkling/server";
 import { buildOrder } from "./build.ts";
 import { BuildInterrupted, type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
@@ -118,7 +121,10 @@ export function keepSettingsFresh(
   signal: AbortSignal,
   firstMs: number,
 ): Promise<void> {
+  const choice = join(settings.dataDir, FEED_CHOICE_FILE);
+  let built = stampOf(choice);
   const build = async () => {
+    built = stampOf(choice);
     const result = await runBuild(buildOrder(settings, { fetch: true, onlyDue: true }), {
       signal,
       onStart: (pid) => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
@@ -127,11 +133,32 @@ export function keepSettingsFresh(
     writeLastBuild(settings.dataDir, result, new Date());
     return result;
   };
-  return keepFresh(
-    { build, now: Date.now, chance: Math.random, sleep: sleepUnlessAborted, log },
-    signal,
-    firstMs,
-  );
+  const sleep = (ms: number) => sleepUntil(() => stampOf(choice) !== built, LOOK_MS, ms, signal);
+  return keepFresh({ build, now: Date.now, chance: Math.random, sleep, log }, signal, firstMs);
+}
+
+/** A feed that is turned on or off is a reason to build at once; to look for that costs 3 to 8 µs. */
+const LOOK_MS = 2_000;
+
+/** Changes whenever the file is replaced. */
+function stampOf(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? "" : `${found.ino} ${found.mtimeMs}`;
+}
+
+/** Resolves after `ms`, as soon as `isTime` is true, asked every `lookMs`, or when `signal` is aborted. */
+export async function sleepUntil(
+  isTime: () => boolean,
+  lookMs: number,
+  ms: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const end = performance.now() + ms;
+  while (!signal.aborted && !isTime()) {
+    const left = end - performance.now();
+    if (left <= 0) return;
+    await sleepUnlessAborted(Math.min(lookMs, left), signal);
+  }
 }
 
 /** Resolves after `ms`, or as soon as `signal` is aborted. */

@@ -168,7 +168,7 @@ Examples:
   withSettings(command, ENABLE_SETTINGS);
 }
 
-const NEXT_ROUND = "`npx inkling data update` builds with that now; a running server does within the hour.";
+const NEXT_ROUND = "A running server follows by itself; without one, `npx inkling data update` does.";
 
 /** @throws CliError when the publisher asks for what is not set, and no mirror has the file instead */
 function requireCredentials({ feed, lacking }: FeedLine, { mirror }: Settings): void {
