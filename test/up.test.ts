@@ -203,7 +203,7 @@ describe("later runs", () => {
     async () => {
       const up = startUp();
       await untilServing(up);
-      expect(up.out).not.toMatch(/ink_(live|test|admin)_/);
+      expect(up.out).not.toMatch(/ink_(live|test|admin)_\w/);
       expect(up.out).toContain("Keys in force: 1 live, 1 sandbox");
       expect((await get("/v1/ip-intel/reputation/1.1.1.1", live)).status).toBe(200);
       expect((await get("/v1/ip-intel/reputation/1.1.1.1", sandbox)).status).toBeLessThan(500);
@@ -285,6 +285,11 @@ describe("the commands on the release", () => {
         expect(await run("lookup", lookup, value, "--json")).toEqual({
           out: `${body}\n`,
           err: expect.any(String),
+          code: 0,
+        });
+        const reasoned = `${path}${encodeURIComponent(value)}?include=evidence`;
+        expect(await run("lookup", lookup, value, "--evidence", "--json")).toMatchObject({
+          out: `${await (await get(reasoned, live)).text()}\n`,
           code: 0,
         });
       }
