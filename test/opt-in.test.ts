@@ -54,6 +54,8 @@ async function built(enabled: readonly string[], { disabled = [], files = {} }: 
   return {
     feeds: release.feeds,
     place: (ip: string) => JSON.parse(answer(current, "geolocate", ip)),
+    evidence: (lookup: "geolocate" | "reputation", ip: string) =>
+      JSON.parse(answer(current, lookup, ip, undefined, undefined, true)).evidence,
     flags: (ip: string) => JSON.parse(answer(current, "reputation", ip)),
   };
 }
@@ -109,15 +111,19 @@ describe("MaxMind before DB-IP before IPinfo, for each network by itself", () =>
     ["without GeoIP2", ["geolite2-city", "ipinfo-lite"], ["FR", "Berkshire", "Boxford", "Boxford"]],
     ["IPinfo alone beside DB-IP", ["ipinfo-lite"], ["FR", "Berkshire", "Berkshire", "Berkshire"]],
   ] as const)("%s", async (_name, enabled, want) => {
-    const { place } = await built(enabled, { files });
+    const { place, evidence } = await built(enabled, { files });
     const asked = ["80.1.2.3", "81.2.1.1", "81.2.69.1", "81.2.69.200"];
     expect(asked.map((ip) => cityOf(place(ip)))).toEqual([...want]);
+    if (enabled.length === 3) {
+      const told = asked.map((ip) => evidence("geolocate", ip)[0].feed);
+      expect(told).toEqual(["ipinfo-lite", "dbip-city-lite", "geolite2-city", "geoip2-city"]);
+    }
     if (enabled.length === 3) expect(cityOf(place("2a02:100::1"))).toBe("Leeds");
   });
 });
 
 test("Anonymous IP: proxies, VPNs and Tor exits are flags, hosting is none; two noisy lists agree, one does not", async () => {
-  const { flags } = await built(["geoip2-anonymous-ip", "thespeedx-proxies", "socks-proxy-1d"], {
+  const { flags, evidence } = await built(["geoip2-anonymous-ip", "thespeedx-proxies", "socks-proxy-1d"], {
     files: {
       "geoip2-anonymous-ip.mmdb": writeMmdb({
         ipVersion: 6,
@@ -136,5 +142,9 @@ test("Anonymous IP: proxies, VPNs and Tor exits are flags, hosting is none; two 
   expect(set("81.2.69.7")).toEqual(["is_proxy"]);
   expect(set("81.2.70.7")).toEqual([]);
   expect(set("81.2.71.9")).toContain("is_tor_exit");
+  const labels = (ip: string) => evidence("reputation", ip).map(({ label }: { label: string }) => label);
+  expect(labels("81.2.70.7")).toEqual(["hosting"]);
+  expect(labels("81.2.72.2")).toEqual(["public_proxy", "public_proxy"]);
+  expect(labels("81.2.72.1")).toEqual(["public_proxy"]);
   expect(["81.2.72.1", "81.2.72.2", "81.2.72.3"].map(set)).toEqual([[], ["is_proxy"], []]);
 });
