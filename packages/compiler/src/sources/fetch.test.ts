@@ -147,6 +147,12 @@ describe("served badly", () => {
   });
 });
 
+test("a full disk of ours is no fault of the publisher's", async () => {
+  const error = await get("/good", { into: "/dev/full" }).catch((caught) => caught);
+  expect(error).toMatchObject({ code: "ENOSPC" });
+  expect(error.name).not.toBe("FeedError");
+});
+
 describe("a publisher that knows its readers", () => {
   const SHA = new Bun.CryptoHasher("sha256").update(gzipSync(LIST)).digest("hex");
   let script: Script;
