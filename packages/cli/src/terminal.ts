@@ -57,10 +57,13 @@ export function processTerminal(noColor: boolean): Terminal {
   };
 }
 
+/** Ctrl-C and Ctrl-D are an empty answer. */
 async function askProcess(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
+  lines.on("SIGINT", () => lines.close());
   try {
-    return await lines.question(question);
+    const closed = new Promise<string>((resolve) => lines.once("close", () => resolve("")));
+    return await Promise.race([lines.question(question), closed]);
   } finally {
     lines.close();
   }
