@@ -256,7 +256,7 @@ const DEFINITIONS: readonly Definition[] = [
   {
     type: "gauge",
     name: "inkling_mx_lookups_under_way",
-    help: "Domains that DNS is being asked about; 64 at most.",
+    help: "Domains that DNS is being asked about; 64 at most, and 64 that have been slow.",
     rows: ({ mx }) => one(mx.state.underWay),
   },
   {

@@ -9,7 +9,9 @@
 //
 // A request waits for BUDGET_MS, queueing included; the look-up behind it goes on for LOOKUP_MS, so that the next
 // request for the same domain has an answer. Requests for one domain share one look-up. At most MAX_UNDER_WAY
-// look-ups ask at once, MAX_WAITING more wait; one that nobody waits for any more is not begun.
+// look-ups ask at once, MAX_WAITING more wait; one that nobody waits for any more is not begun. A look-up that is
+// slower than the budget gives its place to the next, so that a silent domain holds nobody up for longer; as many as
+// have places may go on like that, further ones are given up.
 
 import type { DnsOutcome } from "./dns-client.ts";
 import type { MxRecord, RecordType } from "./dns-message.ts";
@@ -96,7 +98,10 @@ export class MxLookups {
   /** Queued and under way, by host. */
   private readonly flights = new Map<string, Flight>();
   private readonly queue = new Set<Flight>();
+  /** Look-ups that have a place. */
   private underWay = 0;
+  /** Look-ups that have given theirs up. */
+  private lingering = 0;
   /** Each ends one look-up under way. */
   private readonly enders = new Set<AbortController>();
   private stopped = false;
@@ -109,7 +114,11 @@ export class MxLookups {
       budgetMs: BUDGET_MS,
       ...options,
     };
-    options.counts.watch(() => ({ underWay: this.underWay, waiting: this.queue.size, kept: this.kept.size }));
+    options.counts.watch(() => ({
+      underWay: this.underWay + this.lingering,
+      waiting: this.queue.size,
+      kept: this.kept.size,
+    }));
   }
 
   /**
@@ -184,15 +193,30 @@ export class MxLookups {
     const started = elapsed();
     const ender = new AbortController();
     this.enders.add(ender);
-    const timer = setTimeout(() => ender.abort(), LOOKUP_MS);
+    const end = setTimeout(() => ender.abort(), LOOKUP_MS);
+    let hasPlace = true;
+    const givePlaceUp = () => {
+      hasPlace = false;
+      this.underWay--;
+      if (this.lingering++ >= this.options.maxUnderWay) ender.abort();
+      this.flyNext();
+    };
+    // A little later than the requests that came with it, so that what they queued is not begun for nobody.
+    const slow = setTimeout(givePlaceUp, this.options.budgetMs + 1);
     const learned = await learn(dns, flight.host, ender.signal).catch((): Learned => FAILURE);
-    clearTimeout(timer);
+    clearTimeout(end);
+    clearTimeout(slow);
     this.enders.delete(ender);
-    this.underWay--;
+    if (hasPlace) this.underWay--;
+    else this.lingering--;
     this.flights.delete(flight.host);
     counts.lookedUp(learned.finding.outcome, elapsed() - started);
     this.keep(flight.host, learned);
     flight.settle(learned.finding);
+    if (hasPlace) this.flyNext();
+  }
+
+  private flyNext(): void {
     const [next] = this.queue;
     if (next === undefined) return;
     this.queue.delete(next);

@@ -1,0 +1,158 @@
+// ?checks=mx over real sockets on both sides: a client that asks the server, and a DNS server that is asked.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openStore, type RunningServer, startServer } from "@inkling/server";
+import { type DnsServer, mx, startDnsServer } from "./dns-server.ts";
+import { smallDomain, smallRelease } from "./release.ts";
+
+const SLOW_MS = 5_000;
+const dataDir = mkdtempSync(join(tmpdir(), "inkling-mx-"));
+const log: string[] = [];
+let dns: DnsServer;
+let server: RunningServer;
+let token: string;
+
+beforeAll(async () => {
+  dns = await startDnsServer(({ name }) => {
+    const label = name.split(".")[0]!;
+    if (label.startsWith("silent")) return "silent";
+    if (label.startsWith("slow")) return { rcode: 3, delayMs: SLOW_MS };
+    if (label.startsWith("nx")) return { rcode: 3 };
+    if (label.startsWith("null")) return { answers: [mx(name, 0, "")] };
+    if (label.startsWith("servfail")) return { rcode: 2 };
+    if (label.startsWith("farm")) return { answers: [mx(name, 10, "recv7.erinn.biz")] };
+    return { answers: [mx(name, 10, "mx.somewhere.net")] };
+  });
+  smallRelease(dataDir, 1);
+  const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
+  const store = await openStore(databaseUrl);
+  ({ token } = await store.createKey({
+    name: "test",
+    mode: "live",
+    scopes: ["email"],
+    networks: [],
+    rate: 0,
+    burst: undefined,
+    quota: undefined,
+    expiresAt: undefined,
+  }));
+  await store.close();
+  server = await startServer({
+    host: "127.0.0.1",
+    port: 0,
+    adminHost: "127.0.0.1",
+    adminPort: 0,
+    dataDir,
+    mode: "serve",
+    databaseUrl,
+    rate: 0,
+    burst: 2000,
+    trustedProxies: [],
+    maxConnections: 5_000,
+    dnsServers: [{ address: "127.0.0.1", port: dns.port }],
+    logLevel: "access",
+    version: "0.0.0",
+    writeLog: (lines) => log.push(lines),
+  });
+});
+afterAll(async () => {
+  await server.stop();
+  dns.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const ask = (address: string, query = "?checks=mx") =>
+  fetch(`http://127.0.0.1:${server.port}/v1/user-intel/email/${encodeURIComponent(address)}${query}`, {
+    headers: { Authorization: `Bearer ${token}` },
+  });
+const said = async (address: string, query?: string): Promise<unknown> => (await ask(address, query)).json();
+
+const ordinary = { valid: true, disposable: false, providers: [] };
+
+describe("verdicts", () => {
+  const rows: [address: string, want: object][] = [
+    ["jane@found.com", { ...ordinary, checks: { mx: "found" } }],
+    ["jane@nx.com", { ...ordinary, valid: false, checks: { mx: "nxdomain" } }],
+    ["jane@null.com", { ...ordinary, valid: false, checks: { mx: "null" } }],
+    ["jane@servfail.com", { ...ordinary, checks: { mx: "failed" } }],
+    ["jane@silent.com", { ...ordinary, checks: { mx: "timeout" } }],
+    ["jane@slow.com", { ...ordinary, checks: { mx: "timeout" } }],
+    ["jane@farm.com", { valid: true, disposable: true, providers: ["kuku.lu"], checks: { mx: "found" } }],
+    [
+      "jane doe@farm.com",
+      { valid: false, disposable: true, providers: ["kuku.lu"], checks: { mx: "found" } },
+    ],
+    ["jane@example.com", { ...ordinary, valid: false, checks: { mx: "skipped" } }],
+    ["jane", { ...ordinary, valid: false, checks: { mx: "skipped" } }],
+  ];
+  test.concurrent.each(rows)("%s", async (address, want) => {
+    const response = await ask(address);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(await response.json()).toEqual(want);
+  });
+
+  test("what a list says is kept, whatever DNS says", async () => {
+    const listed = { valid: true, disposable: true, providers: [smallDomain(1)] };
+    expect(await said(`jane@farm.${smallDomain(1)}`)).toEqual({ ...listed, checks: { mx: "found" } });
+    expect(await said(`jane@silent.${smallDomain(1)}`)).toEqual({ ...listed, checks: { mx: "timeout" } });
+    expect(await said(`jane@nx.${smallDomain(1)}`)).toEqual({
+      ...listed,
+      valid: false,
+      checks: { mx: "nxdomain" },
+    });
+  });
+
+  test("evidence names the mail host", async () => {
+    expect(await said("jane@farm.com", "?include=evidence&checks=mx")).toMatchObject({
+      disposable: true,
+      evidence: [{ feed: "inkling", label: "mail_host", effect: "sets", mail_host: "erinn.biz" }],
+    });
+  });
+
+  test("without the parameter nothing is asked", async () => {
+    const before = dns.asked.length;
+    expect(await said("jane@nx-plain.com", "")).toEqual(ordinary);
+    expect(await said("jane@nx-plain.com", "?include=evidence")).toEqual({ ...ordinary, evidence: [] });
+    expect(dns.asked.length).toBe(before);
+  });
+
+  test("HEAD waits, too, and has no body", async () => {
+    const response = await fetch(
+      `http://127.0.0.1:${server.port}/v1/user-intel/email/jane%40head.com?checks=mx`,
+      {
+        method: "HEAD",
+        headers: { Authorization: `Bearer ${token}` },
+      },
+    );
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+  });
+});
+
+test("2,000 distinct domains at once: each has its answer, plain look-ups go on meanwhile", async () => {
+  const many = Promise.all(Array.from({ length: 2_000 }, (_, i) => said(`jane@silent${i}.com`)));
+  for (let i = 0; i < 50; i++) expect(await said(`jane@plain${i}.com`, "")).toEqual(ordinary);
+  const answers = await many;
+  expect(answers).toEqual(Array(2_000).fill({ ...ordinary, checks: { mx: "timeout" } }));
+  const asked = new Set(dns.asked.map(({ name }) => name).filter((name) => /^silent\d/.test(name)));
+  expect(asked.size).toBeGreaterThan(0);
+  expect(asked.size).toBeLessThan(2_000);
+});
+
+test("metrics tell outcomes; neither they nor the log tell a domain", async () => {
+  const metrics = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
+  expect(metrics).toMatch(/^inkling_mx_checks_total\{outcome="nxdomain"\} [1-9]/m);
+  expect(metrics).toMatch(/^inkling_mx_lookups_total\{outcome="null"\} [1-9]/m);
+  for (const text of [metrics, log.join("")]) expect(text).not.toMatch(/silent|farm|jane|erinn|nx\./);
+  expect(log.join("")).toContain("user-intel");
+});
+
+test("stopping answers those who wait for DNS, and leaves nothing open", async () => {
+  const waiting = said("jane@silent-at-the-end.com");
+  while (!dns.asked.some(({ name }) => name.startsWith("silent-at"))) await Bun.sleep(1);
+  await server.stop();
+  expect(await waiting).toEqual({ ...ordinary, checks: { mx: "timeout" } });
+});
