@@ -1,6 +1,7 @@
 // How an override may be asked for, what is refused and why, and how it is kept.
 
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import {
   emailHash,
   isInForce,
@@ -166,6 +167,12 @@ describe("the hash of an e-mail address", () => {
   test.each(different)("another: %s", (text) => {
     expect(emailHash(text)).toMatch(/^[0-9a-f]{64}$/);
     expect(emailHash(text)).not.toBe(JANE);
+  });
+
+  test("is the one that docs/overrides.md works out", async () => {
+    const docs = await Bun.file(join(import.meta.dir, "../../../docs/overrides.md")).text();
+    const [, printed, given] = /`printf (\S+) \| sha256sum` is the hash of `(\S+)`/.exec(docs)!;
+    expect(emailHash(given!)).toBe(new Bun.CryptoHasher("sha256").update(printed!).digest("hex"));
   });
 
   test("Unicode in either part", () => {

@@ -280,6 +280,7 @@ const KIND_WORDS: Readonly<Record<OverrideKind, string>> = {
 };
 
 function didYouMean(word: string, known: readonly string[]): string {
+  if (known.length === 0) return ": there are none";
   const near = nearest(word, known);
   return near === undefined ? `: there are ${known.slice(0, 12).join(", ")}` : `; did you mean ${near}?`;
 }
