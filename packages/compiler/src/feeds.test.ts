@@ -114,6 +114,13 @@ describe("feeds that are off by default", () => {
     expect(request !== undefined).toBe(needsKey);
     if (needsKey) expect(budgetPerDay).toBeLessThanOrEqual(30);
   });
+  test("MaxMind's feeds together stay within the 30 downloads of an account", () => {
+    const shared = asked.filter(([, { optIn }]) => optIn!.credentials?.includes("maxmindLicenseKey"));
+    expect(shared.length).toBe(3);
+    expect(
+      shared.reduce((sum, [, { budgetPerDay = Infinity }]) => sum + budgetPerDay, 0),
+    ).toBeLessThanOrEqual(30);
+  });
   test.each(asked.filter(([, { request }]) => request))(
     "%s keeps its credentials out of its URLs",
     (_id, feed) => {

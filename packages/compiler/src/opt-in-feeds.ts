@@ -36,7 +36,7 @@ const MAXMIND = {
   age: AGE.maxmind,
   destroyOld: true,
   change: 0.5,
-  budgetPerDay: 30, // of an account, all its databases together
+  budgetPerDay: 10, // an account has 30, and three feeds here share it
   maxBytes: 1024 * MIB,
   request: maxmindRequest,
 } as const;
