@@ -524,6 +524,18 @@ for (const backend of BACKENDS) {
         await database.close();
       });
 
+      test("keys of the first version stay, and overrides come to them", async () => {
+        const database = new Database(address);
+        await migrate(database, NOW, MIGRATIONS.slice(0, 1));
+        const key: Key = { ...wanted(), id: "key_old", hint: "x", createdAt: NOW, revokedAt: undefined };
+        await database.run((sql) => sql`INSERT INTO inkling_keys ${sql(rowFromKey(key))}`);
+        await database.close();
+        const store = await open();
+        expect(rows(await store.listKeys())).toEqual(rows([key]));
+        expect((await store.overrides.load()).overrides).toEqual([]);
+        expect(await store.adminToken.hash()).toBeUndefined();
+      });
+
       test("a running process of the version before goes on when a later one adds columns", async () => {
         const store = await open();
         const { key, token } = await store.createKey(wanted());

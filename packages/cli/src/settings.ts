@@ -141,7 +141,7 @@ export const SETTINGS = {
     schema: host,
     fallback: "127.0.0.1",
     placeholder: "address",
-    help: "address of the admin listener (metrics); keep it off public networks",
+    help: "address of the admin listener (metrics, admin API); keep it off public networks",
   },
   adminPort: {
     schema: wholeNumber(1, 65535),
