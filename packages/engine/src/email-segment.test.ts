@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { ascii } from "./ascii.ts";
 import { toAsciiDomain } from "./domain.ts";
 import { hashDomain } from "./domain-table.ts";
 import { answerEmail, EmailSegment } from "./email-segment.ts";
+import { EvidenceBody, MAX_EVIDENCE_BYTES } from "./evidence.ts";
 import { SegmentError } from "./segment.ts";
 
 // Written by the compiler; packages/compiler/src/email-table.test.ts says from what, and holds it to that.
@@ -171,6 +173,9 @@ describe("open refuses", () => {
 // Behind the header: segment.ts and its tests answer for that.
 test("random damage: refused, or each look-up ends without throwing", () => {
   let opened = 0;
+  let reasoned = 0;
+  const body = new EvidenceBody();
+  const plain = ascii('{"valid":true}');
   const splice = fc.record({
     at: fc.integer({ min: 64, max: file.length - 1 }),
     from: fc.integer({ min: 0, max: file.length - 1 }),
@@ -191,12 +196,19 @@ test("random damage: refused, or each look-up ends without throwing", () => {
       opened++;
       for (const host of ["mailinator.com", "x.sub.mailinator.com", "throw-away.tk", "gmail.com"]) {
         answerEmail(`a@${host}`, damaged);
+        const record = damaged.evidenceFrom(host, 0);
+        if (record === undefined) continue;
+        body.clear();
+        body.addRecord(record, [], (span) => `,"span":${span}`);
+        assert.ok(body.appendTo(plain).length <= plain.length + MAX_EVIDENCE_BYTES + 50);
+        reasoned++;
       }
       if (Buffer.compare(bytes, file) !== 0) assert.throws(() => damaged.verify(), SegmentError);
     }),
     { numRuns: 3_000 },
   );
   assert.ok(opened > 1_000, `only ${opened} of 3,000 were opened`);
+  assert.ok(reasoned > 1_000, `only ${reasoned} records of evidence`);
 });
 
 test("the hash of a name is part of the format", () => {
