@@ -64,22 +64,32 @@ export async function loadFeed(
   trusted: Release | undefined,
 ): Promise<LoadedFeed> {
   const round = new Round(feed, options);
-  let inUse: InUse | undefined;
+  const inUse = await firstGood(round, feed, options, trusted);
+  // The last good copy was lost or damaged on disk: worth asking for a new one before its time.
+  if (round.hasLostCopy(inUse)) return loadFeed(feed, { ...options, onlyDue: false }, trusted);
+  return round.end(inUse);
+}
+
+async function firstGood(
+  round: Round,
+  feed: Feed,
+  options: LoadOptions,
+  trusted: Release | undefined,
+): Promise<InUse | undefined> {
   for await (const copy of candidates(feed, { ...options, ask: round.asks })) {
     if (!isCopy(copy)) {
       round.refuse(copy.source, copy.error, copy);
       continue;
     }
     try {
-      inUse = round.use(copy, readCopy(feed, copy, trusted));
-      break;
+      return round.use(copy, readCopy(feed, copy, trusted));
     } catch (error) {
       if (!(error instanceof FeedError) && !(error instanceof MmdbError)) throw error;
       round.refuse(copy.source, error.message, {});
       if (isNew(copy)) round.forgetOrHold(copy, error);
     }
   }
-  return round.end(inUse);
+  return undefined;
 }
 
 const isNew = ({ source }: Pick<FeedCopy, "source">) => source === "mirror" || source === "fetched";
@@ -132,6 +142,13 @@ class Round {
     if (isNew({ source }) && absent !== true) this.isAbsent = false;
     this.refused ||= absent !== true;
     this.retryAfter ??= retryAfter;
+  }
+
+  /** Is an older kind of copy in use than the one that was kept, with nobody asked for a new one yet? */
+  hasLostCopy(inUse: InUse | undefined): boolean {
+    if (this.asks || !this.options.onlyDue || this.attempts.failures > 0) return false;
+    const { source = "none" } = inUse?.report ?? {};
+    return this.before.copy !== undefined && ["seed", "own", "none"].includes(source);
   }
 
   /** A new copy did not pass: it waits for the operator, or is not asked about again. */

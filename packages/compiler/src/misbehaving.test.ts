@@ -2,7 +2,7 @@
 // good file is taken. The table of docs/feeds.md is this one.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -559,6 +559,24 @@ describe("between builds", () => {
     expect(script.count).toBe(asked + 1);
     expect(shown()).toMatchObject({ source: "last-good", failures: 1 });
     expect(shown().error).toMatch(/answered 500/);
+  });
+
+  test("a kept copy that was damaged on disk is asked for before its time", async () => {
+    script.answer = good(TOR_LIST, 1);
+    const { name } = await run(TOR, DAY_1);
+    const folder = join(dataDir, "feeds", TOR.id);
+    const body = join(folder, readdirSync(folder).find((file) => file.startsWith("body-"))!);
+    writeFileSync(body, "45.66.100.1\n");
+    const asked = script.count;
+    expect(await run(TOR, DAY_1 + 1, { onlyDue: true })).toMatchObject({ published: false, name });
+    expect(script.count).toBe(asked + 1);
+    expect(readFileSync(body, "utf8")).toBe(addressDay(1));
+    // Nobody has it any more: asked once, then as after any failure.
+    rmSync(body);
+    script.answer = (_, response) => void response.writeHead(500).end();
+    for (const ms of [2, 3]) await run(TOR, DAY_1 + ms, { onlyDue: true });
+    expect(script.count).toBe(asked + 2);
+    expect(shown().error).toMatch(/answered 500.*is missing, which state\.json names/);
   });
 
   test("a day's budget is kept through restarts, by hand, too", async () => {
