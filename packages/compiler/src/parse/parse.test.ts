@@ -130,6 +130,7 @@ describe("lists of ranges, of reports and of proxies", () => {
     ["past the end", `"0","${2n ** 128n}","-","-"\n`],
     ["addresses in words", '"192.0.2.1","192.0.2.2","-","-"\n'],
     ["one number", '"3221225985"\n'],
+    ["nothing behind the second, which may have gone on", '"16777216","167772160\n'],
   ])("ranges, refused: %s", (_name, text) => {
     expect(() => ranges(text)).toThrow(/^1 of 1 lines cannot be used.*is not a range of addresses/);
   });
