@@ -31,6 +31,11 @@ const ROLES: ReadonlySet<string> = new Set(
 `),
 );
 
+/** RFC 2142 6: whoever keeps a mailing list. */
+const LIST_REQUEST = "-request";
+const SEPARATOR = /[._-]/;
+const SEPARATORS = /[._-]/g;
+
 /** The local part without the quotes that it may stand in. */
 function bare(local: string): string {
   return local.length > 2 && local.startsWith('"') && local.endsWith('"') ? local.slice(1, -1) : local;
@@ -41,9 +46,12 @@ function bare(local: string): string {
  * @param local the text before the last "@"
  */
 export function isRoleAccount(local: string): boolean {
-  const name = bare(local).toLowerCase();
-  if (/^[^+]+-request$/.test(name)) return true; // RFC 2142 6: mailing lists
-  return ROLES.has(name.replace(/\+.*$/s, "").replace(/[._-]/g, ""));
+  const whole = bare(local).toLowerCase();
+  const plus = whole.indexOf("+");
+  const name = plus < 0 ? whole : whole.slice(0, plus);
+  if (ROLES.has(name)) return true;
+  if (plus < 0 && name.endsWith(LIST_REQUEST) && name.length > LIST_REQUEST.length) return true;
+  return SEPARATOR.test(name) && ROLES.has(name.replaceAll(SEPARATORS, ""));
 }
 
 /**
