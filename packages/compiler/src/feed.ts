@@ -64,7 +64,7 @@ export const EXTENSIONS: Readonly<Record<Format, string>> = {
   mmdb: "mmdb",
 };
 
-/** Counted from when the copy was last confirmed by its source, or was put into the mirror. */
+/** Counted as policy/age.ts says: from when the publisher made the copy or last confirmed it, whichever is longer ago. */
 export interface AgeLimits {
   /** Older is told: in status, metrics and log. */
   readonly staleHours: number;
