@@ -139,10 +139,11 @@ export function dataGaps(manifest: Release, style: Style): string[] {
   return [...missing, ...partial];
 }
 
-/** The texts that licences ask to be shown, each once. */
-export function attributions(manifest: Release): string[] {
+/** The texts that licences ask to be shown, each once. @param sets of feeds that contribute to these alone */
+export function attributions(manifest: Release, sets?: readonly string[]): string[] {
   const texts = manifest.feeds
     .filter((feed) => feed.state === "loaded" && feed.attribution !== undefined)
+    .filter((feed) => sets === undefined || sets.includes(feed.sets))
     .map((feed) => feed.attribution!);
   return [...new Set(texts)];
 }

@@ -317,3 +317,12 @@ test("--accept takes ids of feeds alone", async () => {
   expect(err).toMatch(/^inkling: there is no feed "ipsum-4"\nhint: did you mean ipsum-3\?/);
   expect(code).toBe(2);
 });
+
+test("whom licences ask to be named stands below each answer for people, and only those", async () => {
+  const dataDir = folder();
+  await buildFrom(dataDir, sampleMirror(), 0);
+  const reputation = await inkling(dataDir, "lookup reputation 81.2.69.142");
+  expect(reputation.err).toBe("(c) 2026 The Spamhaus Project SLU\n");
+  expect((await inkling(dataDir, "lookup email a@drop.example")).err).toBe("Copyright (c) 2022, 7c\n");
+  expect((await inkling(dataDir, "lookup email a@drop.example --json")).err).toBe("");
+});

@@ -3,6 +3,7 @@
 import { Overrides, SCOPES, type Scope } from "@inkling/server";
 import type { Command } from "commander";
 import { answer } from "../answer.ts";
+import { attributions } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { overridesNow } from "../overrides.ts";
 import { openServable } from "../releases.ts";
@@ -14,19 +15,28 @@ interface Row {
   readonly value: string;
   readonly title: string;
   readonly example: string;
+  /** What feeds of its data set: their publishers ask to be named where it is shown. */
+  readonly sets: readonly string[];
 }
 
 const ROWS: Readonly<Record<Scope, Row>> = {
-  geolocate: { value: "ip", title: "where an IP address is", example: "81.2.69.142" },
+  geolocate: {
+    value: "ip",
+    title: "where an IP address is",
+    example: "81.2.69.142",
+    sets: ["geolocation", "registered_country"],
+  },
   reputation: {
     value: "ip",
     title: "whether an IP address is a known abuser, proxy or Tor exit",
     example: "185.220.101.1",
+    sets: ["is_abuser", "is_proxy", "is_tor_exit"],
   },
   email: {
     value: "email",
     title: "whether an e-mail address is valid, and whether it is a throw-away",
     example: "someone@mailinator.com",
+    sets: ["disposable"],
   },
 };
 
@@ -46,7 +56,7 @@ export function addLookup(program: Command, context: Context): void {
     .command("lookup")
     .description("answer from the release in use, in this process: no server, no key; overrides count");
   for (const lookup of SCOPES) {
-    const { value, title, example } = ROWS[lookup];
+    const { value, title, example, sets } = ROWS[lookup];
     const command = lookups
       .command(`${lookup} <${value}>`)
       .description(title)
@@ -66,6 +76,9 @@ export function addLookup(program: Command, context: Context): void {
           terminal.err(`${terminal.style.yellow("warning")}: ${gap} is unknown: no feed with it is loaded\n`);
         }
         terminal.out(flags.json ? body : flatTable(JSON.parse(body)));
+        if (flags.json) return;
+        for (const text of attributions(release.manifest, sets))
+          terminal.err(`${terminal.style.dim(text)}\n`);
       });
     withSettings(command, SETTINGS);
   }
