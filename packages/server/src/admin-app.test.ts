@@ -2,6 +2,7 @@
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import fc from "fast-check";
 import { AdminApp } from "./admin-app.ts";
 import { ADMIN_PROBLEM_CODES, ADMIN_PROBLEMS, type AdminProblemCode } from "./admin-problems.ts";
 import { newKeyToken, newToken } from "./key-format.ts";
@@ -252,6 +253,75 @@ describe("refusals", () => {
     );
     expect(response.status).toBe(413);
     expect(sent).toBeLessThan(1_000_000);
+  });
+
+  test("random bodies are refused or taken, and never our fault", async () => {
+    const statuses = new Map<number, number>();
+    const member = fc.oneof(
+      fc.constantFrom<unknown>(
+        "81.2.69.142",
+        "gmail.com",
+        "81.0.0.0/8",
+        "is_proxy",
+        "disposable",
+        "ipsum-3",
+        true,
+        null,
+      ),
+      fc.constantFrom<unknown>(
+        "note",
+        "2027-01-01",
+        "2001-01-01",
+        1,
+        "inkling-overrides",
+        [],
+        [{ value: "gmail.com" }],
+      ),
+      fc.jsonValue({ maxDepth: 2 }),
+    );
+    const keys = [
+      "value",
+      "flag",
+      "verdict",
+      "mute",
+      "note",
+      "author",
+      "expires_at",
+      "force",
+      "format",
+      "version",
+      "overrides",
+    ];
+    const likely = fc.record({
+      value: fc.constantFrom("81.2.69.142", "gmail.com", "81.0.0.0/8", "a@gmail.com", "co.uk", "x y"),
+      flag: fc.constantFrom("is_proxy", "disposable", "is_prox"),
+      verdict: fc.boolean(),
+      note: fc.constantFrom("x", ""),
+    });
+    const body = fc.oneof(
+      { weight: 3, arbitrary: likely },
+      { weight: 1, arbitrary: fc.dictionary(fc.constantFrom(...keys), member) },
+      { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          format: fc.constant("inkling-overrides"),
+          version: fc.constant(1),
+          overrides: fc.array(likely, { maxLength: 3 }),
+        }),
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom("overrides", "overrides/import"), body, async (path, json) => {
+        const { status } = await it.ask("POST", path, JSON.stringify(json));
+        expect([200, 201, 400, 409, 422]).toContain(status);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }),
+      { numRuns: 1_500 },
+    );
+    const seen = (status: number) => statuses.get(status) ?? 0;
+    expect(seen(200) + seen(201)).toBeGreaterThan(40);
+    for (const status of [400, 409, 422]) expect(seen(status)).toBeGreaterThan(5);
   });
 
   test("405 names the methods; HEAD is one of them", async () => {

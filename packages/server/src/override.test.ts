@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import fc from "fast-check";
 import {
   emailHash,
   isInForce,
@@ -177,6 +178,49 @@ describe("the hash of an e-mail address", () => {
 
   test("Unicode in either part", () => {
     expect(emailHash("JOSE\u0301@bücher.de")).toBe(emailHash("jos\u00e9@xn--bcher-kva.de")!);
+  });
+});
+
+describe("random values", () => {
+  const piece = fc.constantFrom(
+    ..."81.2.69.142|2a00:1450::|/24|/32|/0|/129|::ffff:|2002:|.|:|/|@|+|jane|shop|.com|.co.uk|com|bücher|xn--|0x|01|%|a b|例|".split(
+      "|",
+    ),
+  );
+  const value = fc.oneof(
+    fc.array(piece, { minLength: 1, maxLength: 5 }).map((pieces) => pieces.join("")),
+    fc.ipV4(),
+    fc.ipV6(),
+    fc.domain(),
+    fc.emailAddress(),
+    fc.stringMatching(/^[A-Za-z0-9.+é]{1,8}$/).map((local) => `${local}@Gmail.com`),
+    fc.tuple(fc.nat(255), fc.nat(255)).map(([a, b]) => `${a}.${b}.0.0/16`),
+    fc.tuple(fc.ipV4(), fc.nat(33)).map(([ip, bits]) => `${ip}/${bits}`),
+    fc.string({ unit: "binary", maxLength: 40 }),
+  );
+
+  test("are refused with a reason, or have a normal form that stands for itself", () => {
+    const kinds = new Map<string, number>();
+    let refused = 0;
+    fc.assert(
+      fc.property(value, fc.boolean(), (text, isAddress) => {
+        const rest = { ...(isAddress ? OFF : GOOD), force: true };
+        try {
+          const one = parseNewOverride({ value: text, ...rest }, CONTEXT);
+          expect(parseNewOverride({ value: one.value, ...rest }, CONTEXT)).toEqual(one);
+          kinds.set(one.kind, (kinds.get(one.kind) ?? 0) + 1);
+        } catch (error) {
+          if (!(error instanceof OverrideInputError)) throw error;
+          expect(error.problems.length).toBeGreaterThan(0);
+          refused++;
+        }
+      }),
+      { numRuns: 6_000 },
+    );
+    expect(refused).toBeGreaterThan(1_000);
+    for (const kind of ["address", "network", "domain", "email_hash"]) {
+      expect(kinds.get(kind) ?? 0).toBeGreaterThan(40);
+    }
   });
 });
 
