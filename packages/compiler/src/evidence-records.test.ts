@@ -117,6 +117,14 @@ describe("bounds", () => {
     expect(said).toEqual(new Set(["sets is_proxy", "sets is_abuser", "removes is_proxy"]));
   });
 
+  test("of 40 whole entries 32 go out, marked", () => {
+    const body = new EvidenceBody();
+    for (let i = 0; i < 40; i++) body.add(encode(`{"feed":"${i}"}`));
+    const answer = JSON.parse(new TextDecoder().decode(body.appendTo(PLAIN)));
+    expect(answer.evidence).toHaveLength(MAX_EVIDENCE_ENTRIES);
+    expect(answer.evidence_truncated).toBe(true);
+  });
+
   test("32 entries are all", () => {
     const { values, records } = written(many(32, "is_proxy"));
     const answer = JSON.parse(goesOut(records.at(values[0]!)!));
@@ -208,6 +216,14 @@ describe("damage", () => {
     ["not ASCII", "[\u00e9]"],
   ])("feeds that are %s are refused at open", (_, text) => {
     expect(() => open(whole, encode(text))).toThrow(/^section evidenceFeeds/);
+  });
+
+  test("a record that is cut short gives the entries before the cut", () => {
+    const record = open(whole).at(value)!;
+    for (let length = 0; length < record.length; length++) {
+      const { evidence } = JSON.parse(goesOut(record.slice(0, length)));
+      expect(evidence.length).toBeLessThan(2);
+    }
   });
 
   test("any bytes for a record end, within the bounds", () => {

@@ -188,6 +188,24 @@ describe("a range table answers as its networks say", () => {
     });
   }
 
+  test.each([
+    ["alone in the space", [], "9.9.9.9", 8],
+    ["beside a /16 of the same that has another inside", ["10.1.255.0/24"], "10.0.0.1", 16],
+    ["beside a /16 of another", ["10.1.0.0/16"], "10.0.0.1", 16],
+    ["four /16 of the same", ["10.4.0.0/16"], "10.0.0.1", 14],
+    ["inside a /9", ["10.0.0.0/9"], "10.9.9.9", 9],
+    ["a single address", ["10.1.2.3/32"], "10.1.2.3", 32],
+    ["beside a single address", ["10.1.2.3/32"], "10.1.2.2", 32],
+    ["IPv6, alone in the space", [], "2001:db8::", 16],
+    ["IPv6, beside a single address", ["2001:db8::1/128"], "2001:db8::", 128],
+    ["IPv6, across a node", ["2001:db8::1/128"], "2001:db8:0:8000::", 49],
+  ] as const)("the largest network %s", (_, networks, text, bits) => {
+    const rows = networks.map((network) => ({ prefix: parsePrefix(network)!, value: 1 }));
+    const isV4 = !text.includes(":");
+    const table = tableOf(columnsOf(4, isV4 ? rows : []), columnsOf(6, isV4 ? [] : rows));
+    expect(table.networkBits(parseIp(text)!)).toBe(bits);
+  });
+
   test("an empty table knows nothing", () => {
     const table = tableOf(empty4, empty6);
     expect(find(table, parseIp("8.8.8.8")!)).toBe(0);

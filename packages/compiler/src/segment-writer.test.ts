@@ -12,7 +12,7 @@ const ADDRESSES = ["8.8.8.8", "8.8.4.255", "1.1.1.1", "2001:4860::1", "2001:4860
   (text) => parseIp(text)!,
 );
 
-function smallSegment(): Uint8Array {
+function smallSegment(wrongNote?: number): Uint8Array {
   const records = new AnswerRecords("", true);
   const evidence = new EvidenceWriter();
   const notes = ["a", "b"].map((feed) =>
@@ -23,7 +23,7 @@ function smallSegment(): Uint8Array {
       for (const [network, answer] of rows) {
         const { address, bits } = parsePrefix(network)!;
         const w = address.words;
-        add(w[0]!, w[1]!, w[2]!, w[3]!, bits, records.add(answer, notes[bits % 2]));
+        add(w[0]!, w[1]!, w[2]!, w[3]!, bits, records.add(answer, wrongNote ?? notes[bits % 2]));
       }
     });
   const v4 = columns(4, [
@@ -80,6 +80,12 @@ describe("a segment", () => {
     });
     expect(segment.evidenceFeeds).toEqual(["a", "b"]);
     expect(evidence).toEqual([["b", 23], ["a", 24], undefined, ["a", 32], ["a", 32], undefined] as never);
+  });
+
+  test("with a note that names no evidence is refused by verify", () => {
+    expect(() => verify(smallSegment(9999))).toThrow(
+      /^answers, record \d+: its note names no evidence: 9999/,
+    );
   });
 
   const refusedAtOpen: readonly (readonly [
