@@ -1,9 +1,9 @@
 // admin.ts: `inkling admin token rotate`: the token of the admin API.
 
-import { userInfo } from "node:os";
 import type { Command } from "commander";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { withStore } from "../keys.ts";
+import { userName } from "../user.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
@@ -26,7 +26,7 @@ Examples:
     )
     .action(async (flags) => {
       const { settings } = settingsFor(context, flags, SETTINGS);
-      const made = await withStore(settings, (store) => store.adminToken.rotate(userInfo().username));
+      const made = await withStore(settings, (store) => store.adminToken.rotate(userName()));
       context.terminal.err("Made a new admin token. It is shown this once: only its hash is kept.\n");
       context.terminal.out(made);
     });

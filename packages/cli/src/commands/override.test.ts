@@ -2,12 +2,13 @@
 
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { tmpdir, type userInfo } from "node:os";
 import { join } from "node:path";
 import { isAdminToken } from "@inkling/server";
 import { smallRelease } from "../../../../test/release.ts";
 import { run } from "../program.ts";
 import { makeStyle } from "../terminal.ts";
+import { userName } from "../user.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-override-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
@@ -125,6 +126,14 @@ test("lookup applies them; while the database is away, those of the data folder'
   expect(withCopy.err).toContain("overrides are those of overrides.json");
 });
 
+test("the author is this user, or a number where nobody knows the name", async () => {
+  expect(userName({ username: "ada", uid: 7 } as ReturnType<typeof userInfo>)).toBe("ada");
+  expect(userName({ username: "unknown", uid: 7 } as ReturnType<typeof userInfo>)).toBe("user 7");
+  await add(...OFF);
+  const [{ author }] = JSON.parse((await inkling("override", "list", "--json")).out);
+  expect(author).toBe(userName());
+});
+
 const refused: [name: string, args: string[], code: number, err: RegExp][] = [
   ["no note", OFF.slice(0, 3), 2, /^inkling: required option '--note <text>' not specified\nhint: /],
   [
@@ -199,5 +208,6 @@ test("admin token rotate: the token alone on standard output, each time another"
   expect([first, second].map(({ out }) => isAdminToken(out.trim()))).toEqual([true, true]);
   expect(first.out).not.toBe(second.out);
   expect(first.err).toContain("shown this once");
+  expect((await inkling("override", "audit")).out).toMatch(/admin-token-made +admin token/);
   expect(readFileSync(join(cwd, "data/inkling.db"), "latin1")).not.toContain(second.out.slice(10, 40));
 });

@@ -4,7 +4,6 @@
 // second. The admin API does the same over HTTP (docs/overrides.md).
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { userInfo } from "node:os";
 import {
   auditJson,
   describeOverride,
@@ -16,6 +15,7 @@ import {
   OverrideConflictError,
   type OverrideContext,
   OverrideInputError,
+  type OverrideJson,
   overrideJson,
   parseNewOverride,
   readFile,
@@ -28,6 +28,7 @@ import { withStore } from "../keys.ts";
 import { findCurrent } from "../releases.ts";
 import type { Settings } from "../settings.ts";
 import { formatCount, table } from "../terminal.ts";
+import { userName } from "../user.ts";
 import { expiryOf } from "./keys.ts";
 
 const SETTINGS = ["dataDir"] as const;
@@ -122,8 +123,7 @@ function contextOf(settings: Settings, author: unknown): OverrideContext {
   return { now: Date.now(), author: authorOf(author), feeds };
 }
 
-const authorOf = (author: unknown) =>
-  typeof author === "string" && author !== "" ? author : userInfo().username;
+const authorOf = (author: unknown) => (typeof author === "string" && author !== "" ? author : userName());
 
 const FLAG_OF: Readonly<Record<string, string>> = {
   value: "VALUE",
@@ -194,6 +194,9 @@ function addList(overrides: Command, context: Context): void {
   withSettings(command, SETTINGS);
 }
 
+const shortEffect = ({ kind, value, flag, verdict, mute }: OverrideJson) =>
+  `${shortValue({ kind, value })} ${flag === null ? `mute ${mute}` : `${flag}=${verdict}`}`;
+
 async function everyOverride(store: Store, ended: boolean): Promise<Override[]> {
   const all: Override[] = [];
   let cursor: string | undefined;
@@ -206,7 +209,7 @@ async function everyOverride(store: Store, ended: boolean): Promise<Override[]> 
 }
 
 /** A hash is 64 characters: its first ones tell it apart. */
-const shortValue = ({ kind, value }: Override) =>
+const shortValue = ({ kind, value }: Pick<OverrideJson, "kind" | "value">) =>
   kind === "email_hash" ? `e-mail ${value.slice(0, 12)}…` : value;
 
 function stateOf(override: Override, now: number): string {
@@ -338,14 +341,13 @@ function addAudit(overrides: Command, context: Context): void {
         return;
       }
       const rows = items.map(({ at, actor, action, subject, before, after }) => {
-        const { value, flag, verdict, mute } = (after ?? before ?? {}) as Record<string, unknown>;
-        const effect = flag === null ? `mute ${mute}` : `${flag}=${verdict}`;
+        const about = (after ?? before) as OverrideJson | undefined;
         return [
           new Date(at).toISOString(),
           actor,
           action,
           subject,
-          value === undefined ? "" : `${value} ${effect}`,
+          about === undefined ? "" : shortEffect(about),
         ];
       });
       context.terminal.out(table([["WHEN", "WHO", "WHAT", "ID", "OVERRIDE"], ...rows]));
