@@ -1,0 +1,159 @@
+// Why a domain is disposable or not: a table by rule, and random lists whose evidence has to add up to the verdict.
+
+import { describe, expect, test } from "bun:test";
+import { SPAN_NONE, walkUp } from "@inkling/engine";
+import fc from "fast-check";
+import type { DomainClaims, DomainSubject } from "../claims.ts";
+import { domainEvidence } from "./domain-evidence.ts";
+import { judgeDomains } from "./email.ts";
+
+const list = (feed: string, subject: DomainSubject, ...domains: string[]): DomainClaims => ({
+  feed,
+  subject,
+  domains: new Map(domains.map((domain) => [domain, ""])),
+});
+
+function evidenceOf(claims: readonly DomainClaims[], domain: string) {
+  return domainEvidence(claims, judgeDomains(claims)).get(domain);
+}
+
+/** An entry in short: feed, effect, labels, weight and why. */
+function short(claims: readonly DomainClaims[], domain: string): string[] | undefined {
+  return evidenceOf(claims, domain)?.map(({ feed, effect, span, weight, why }) =>
+    [feed, effect, span === SPAN_NONE ? "-" : span, weight, why]
+      .filter((part) => part !== undefined)
+      .join(" "),
+  );
+}
+
+const rows: readonly [name: string, claims: DomainClaims[], domain: string, entries: string[] | undefined][] =
+  [
+    ["one list", [list("a", "disposable", "x.com")], "x.com", ["a sets 2"]],
+    [
+      "two lists, by name",
+      [list("b", "disposable", "x.com"), list("a", "disposable", "x.com")],
+      "x.com",
+      ["a sets 2", "b sets 2"],
+    ],
+    [
+      "its parent's entry where it has none of its own",
+      [list("a", "disposable", "x.com"), list("b", "disposable", "y.x.com")],
+      "y.x.com",
+      ["a sets 2", "b sets 3"],
+    ],
+    ["free mail alone", [list("f", "free", "x.com")], "x.com", ["f label 2"]],
+    ["a relay alone", [list("r", "relay", "x.com")], "x.com", ["r label 2"]],
+    [
+      "a relay on a list",
+      [list("a", "disposable", "x.com"), list("r", "relay", "x.com")],
+      "x.com",
+      ["a sets 2", "r removes 2"],
+    ],
+    [
+      "above a relay",
+      [list("a", "disposable", "x.com"), list("r", "relay", "y.x.com")],
+      "x.com",
+      ["a sets 2", "r removes - a relay lies below it"],
+    ],
+    [
+      "a relay and free mail: there was no vote",
+      [list("a", "disposable", "x.com"), list("f", "free", "x.com"), list("r", "relay", "x.com")],
+      "x.com",
+      ["a sets 2", "f label 2", "r removes 2"],
+    ],
+    [
+      "a lost vote",
+      [list("fakefilter", "disposable", "x.com"), list("ordinary-mail", "free", "x.com")],
+      "x.com",
+      ["fakefilter sets 2 2", "ordinary-mail removes 2 6"],
+    ],
+    [
+      "a vote that is even counts for the user",
+      [list("a", "disposable", "x.com"), list("f", "free", "x.com")],
+      "x.com",
+      ["a sets 2 1", "f removes 2 1"],
+    ],
+    [
+      "a won vote",
+      [list("disposable-services", "disposable", "x.com"), list("free-mail", "free", "x.com")],
+      "x.com",
+      ["disposable-services sets 2 3", "free-mail label 2 2 the lists that say disposable weigh more"],
+    ],
+    [
+      "a vote that the name won",
+      [list("a", "disposable", "tempmail.com"), list("free-mail", "free", "tempmail.com")],
+      "tempmail.com",
+      [
+        "a sets 2 1",
+        "free-mail label 2 2 the lists that say disposable weigh more",
+        "inkling sets - 2 its name says what it is for",
+      ],
+    ],
+    [
+      "free mail below a disposable domain",
+      [list("a", "disposable", "x.com"), list("f", "free", "y.x.com")],
+      "y.x.com",
+      ["a sets 2 1", "f label 3 1 it lies below a disposable domain"],
+    ],
+    [
+      "no mail there",
+      [list("a", "disposable", "x.test")],
+      "x.test",
+      ["a label 2 no mail can come from there"],
+    ],
+    ["a public suffix", [list("a", "disposable", "co.uk")], "co.uk", undefined],
+    ["not listed", [list("a", "disposable", "x.com")], "y.com", undefined],
+  ];
+
+describe("domainEvidence", () => {
+  test.each(rows)("%s", (_, claims, domain, entries) => {
+    expect(short(claims, domain)).toEqual(entries as string[]);
+    expect(short(claims.toReversed(), domain)).toEqual(entries as string[]);
+  });
+
+  test("domains of which the same is said share their entries", () => {
+    const claims = [list("a", "disposable", "x.com", "y.com", "z.x.com")];
+    expect(evidenceOf(claims, "x.com")).toEqual(evidenceOf(claims, "y.com")!);
+    const evidence = domainEvidence(claims, judgeDomains(claims));
+    expect(evidence.get("x.com")).toBe(evidence.get("y.com")!);
+    expect(evidence.get("z.x.com")).not.toBe(evidence.get("x.com")!);
+  });
+
+  test("of any lists: disposable is what an entry sets and none removes", () => {
+    const name = fc
+      .tuple(
+        fc.constantFrom("", "a.", "b.", "a.b."),
+        fc.constantFrom("x.com", "tempmail.de", "y.co.uk", "z.test"),
+      )
+      .map((parts) => parts.join(""));
+    const feed = fc.constantFrom("a", "fakefilter", "free-mail", "ordinary-mail", "disposable-services", "r");
+    const claim = fc
+      .tuple(
+        feed,
+        fc.constantFrom<DomainSubject>("disposable", "free", "relay"),
+        fc.array(name, { maxLength: 5 }),
+      )
+      .map(([id, subject, names]) => list(`${id}`, subject, ...names));
+    const lists = fc.uniqueArray(claim, { maxLength: 6, selector: ({ feed }) => feed });
+    let disposable = 0;
+    let removed = 0;
+    fc.assert(
+      fc.property(lists, (claims) => {
+        const verdicts = judgeDomains(claims);
+        const evidence = domainEvidence(claims, verdicts);
+        const listed = new Set(claims.flatMap(({ domains }) => [...domains.keys()]));
+        expect(new Set(evidence.keys())).toEqual(listed);
+        for (const [domain, entries] of evidence) {
+          const isDisposable = walkUp(domain).some((name) => verdicts.disposable.has(name));
+          const has = (effect: string) => entries.some((entry) => entry.effect === effect);
+          expect(has("sets") && !has("removes")).toBe(isDisposable);
+          if (isDisposable) disposable++;
+          if (has("removes")) removed++;
+        }
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(disposable).toBeGreaterThan(1_000);
+    expect(removed).toBeGreaterThan(1_000);
+  });
+});
