@@ -6,6 +6,6 @@ import { userInfo } from "node:os";
 const NOBODY_KNOWN = "unknown";
 
 /** The user's name, or number where the name is not known. */
-export function userName({ username, uid } = userInfo()): string {
+export function userName({ username, uid }: { username: string; uid: number } = userInfo()): string {
   return username !== NOBODY_KNOWN || uid < 0 ? username : `user ${uid}`;
 }

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir, type userInfo } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isAdminToken } from "@inkling/server";
 import { smallRelease } from "../../../../test/release.ts";
@@ -127,8 +127,8 @@ test("lookup applies them; while the database is away, those of the data folder'
 });
 
 test("the author is this user, or a number where nobody knows the name", async () => {
-  expect(userName({ username: "ada", uid: 7 } as ReturnType<typeof userInfo>)).toBe("ada");
-  expect(userName({ username: "unknown", uid: 7 } as ReturnType<typeof userInfo>)).toBe("user 7");
+  expect(userName({ username: "ada", uid: 7 })).toBe("ada");
+  expect(userName({ username: "unknown", uid: 7 })).toBe("user 7");
   await add(...OFF);
   const [{ author }] = JSON.parse((await inkling("override", "list", "--json")).out);
   expect(author).toBe(userName());
