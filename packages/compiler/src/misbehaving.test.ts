@@ -579,6 +579,17 @@ describe("between builds", () => {
     expect(shown().error).toMatch(/answered 500.*is missing, which state\.json names/);
   });
 
+  test("the same list with a new date is a newer one, and with a date in the future it is refused", async () => {
+    script.answer = good(TOR_LIST, 1);
+    const { name } = await run(TOR, DAY_1);
+    script.answer = (_, response) => void send(response, addressDay(1), dated(DAY_2));
+    expect(await run(TOR, DAY_2)).toMatchObject({ published: false, name });
+    expect(shown().published_at).toBe(new Date(DAY_2).toISOString());
+    script.answer = (_, response) => void send(response, addressDay(1), dated(DAY_2 + 99 * HOUR));
+    expect(await run(TOR, DAY_2 + HOUR)).toMatchObject({ published: false, name, refused: [TOR.id] });
+    expect(shown().published_at).toBe(new Date(DAY_2).toISOString());
+  });
+
   test("a day's budget is kept through restarts, by hand, too", async () => {
     const feed = row("tor-bulk-exits", { budgetPerDay: 2 });
     script.answer = (_, response) => void response.writeHead(500).end();

@@ -51,17 +51,23 @@ export interface Readable extends Omit<Read, "content"> {
  *   somebody asks for its content
  */
 export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefined): Readable {
-  const before = trusted?.feeds.find(
-    ({ id, state, sha256 }) => id === feed.id && state === "loaded" && sha256 === copy.sha256,
-  );
+  // What was just fetched is read, also when its bytes are known: its date may be another one.
+  const isFresh = (copy.source === "mirror" || copy.source === "fetched") && copy.keptFrom === undefined;
+  const before = isFresh
+    ? undefined
+    : trusted?.feeds.find(
+        ({ id, state, sha256 }) => id === feed.id && state === "loaded" && sha256 === copy.sha256,
+      );
   let read: Read | undefined;
   const readOnce = () => (read ??= readChecked(feed, copy));
   const content = () => readOnce().content;
   if (before === undefined) return { ...readOnce(), content };
   const { entries, published_at, attribution, skipped } = before;
+  // A kept copy has its date with it, and that may be newer than the release.
+  const known = published_at ? new Date(published_at) : undefined;
   return {
     entries,
-    publishedAt: published_at ? new Date(published_at) : undefined,
+    publishedAt: copy.keptFrom === undefined ? known : copy.publishedAt,
     attribution,
     skipped,
     content,
