@@ -1,4 +1,4 @@
-// MaxMind's permanent links as they answer: basic authentication, a .tar.gz with a licence beside the database, and a
+// Publishers that ask who we are. MaxMind's permanent links as they answer: basic authentication, a .tar.gz with a licence beside the database, and a
 // checksum of the packed file. The publisher is ours; the archive is made by tar itself.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
@@ -116,4 +116,61 @@ test("a copy older than 30 days is destroyed, not only dropped", async () => {
   const later = await fetched({}, { dataDir, now: new Date("2026-09-02T00:00:00Z") });
   expect(later.report.state).toBe("expired");
   expect(later.kept.filter((name) => name.endsWith(".mmdb"))).toEqual([]);
+});
+
+/** Tokens that stand in a URL: whatever goes wrong, what is said and kept names the URL of the table. */
+describe("a token in a URL is never told", () => {
+  const ipinfo = FEEDS.find(({ id }) => id === "ipinfo-lite")!;
+  const lite = FEEDS.find(({ id }) => id === "ip2proxy-lite")!;
+  const credentials = { ipinfoToken: "token-secret", ip2locationToken: "token-secret" };
+  let bad: Bun.Server<undefined>;
+  const urls: string[] = [];
+  beforeAll(() => {
+    bad = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: (request) => {
+        urls.push(request.url);
+        const { pathname } = new URL(request.url);
+        if (pathname === "/elsewhere")
+          return Response.redirect("http://elsewhere.example/x?token=token-secret", 302);
+        if (pathname === "/nonsense")
+          return new Response(null, { status: 302, headers: { location: "http://[" } });
+        return new Response("<html>token-secret</html>", { status: 403 });
+      },
+    });
+  });
+  afterAll(() => bad.stop(true));
+
+  test.each([
+    ["refused", () => `http://127.0.0.1:${bad.port}/forbidden`, "answered 403 Forbidden: check INKLING_IP"],
+    ["redirected to plain HTTP", () => `http://127.0.0.1:${bad.port}/elsewhere`, "elsewhere.example"],
+    [
+      "redirected nowhere",
+      () => `http://127.0.0.1:${bad.port}/nonsense`,
+      "redirects to something that is not a URL",
+    ],
+    ["nobody listens", () => "http://127.0.0.1:1/", "could not be fetched"],
+  ])("%s", async (_name, url, problem) => {
+    for (const feed of [ipinfo, lite]) {
+      urls.length = 0;
+      const dataDir = join(temp, `data-${folders++}`);
+      mkdirSync(dataDir);
+      writeFeedChoice(dataDir, { enabled: [feed.id], disabled: [] });
+      const said: string[] = [];
+      const { release } = await build(
+        { dataDir, fetch: true, onlyDue: false, accept: [], credentials },
+        {
+          now: () => new Date(),
+          emit: (event) => void said.push(JSON.stringify(event)),
+          chance: () => 0.5,
+          feeds: [{ ...feed, urls: () => [url() + (feed === lite ? "?file=x" : "")] }],
+        },
+      );
+      expect(release.feeds[0]!.error).toContain(problem);
+      const state = readFileSync(join(dataDir, "feeds", feed.id, "state.json"), "utf8");
+      expect(said.join("") + state + JSON.stringify(release)).not.toContain("token-secret");
+      if (!url().includes(":1/")) expect(urls[0]).toContain("token-secret");
+    }
+  });
 });
