@@ -96,6 +96,11 @@ describe("suggestDomain", () => {
     ["mail.gmail.co", "below somebody's domain"],
     ["gmial.com.br", "another ending"],
     ["gmial.test", "special use"],
+    ["gmial.co", "a slip, but a real ending"],
+    ["gmx.xx", "an ending that is nothing like"],
+    ["hotmail.ds", "near .de and .es"],
+    ["yahoo.ft", "near .fr and .it"],
+    ["gmail.sub.example.net", "below somebody's domain"],
     ["co.uk", "a public suffix"],
   ];
   for (const [host, why] of right)

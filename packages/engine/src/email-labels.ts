@@ -11,7 +11,7 @@
 // "email.com" are real); a second slip needs eight letters; what is near two is near none; and no domain on a list of
 // free mail is corrected (a test asks all of one).
 
-import { cutSuffix, isSpecialUseDomain } from "./domain.ts";
+import { isUnderKnownSuffix } from "./domain.ts";
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
@@ -132,9 +132,8 @@ export function suggestDomain(host: string): string | undefined {
   if (popularDomains.has(host) || REAL.has(host)) return undefined;
   const { name, ending } = split(host);
   const near = byLetter.get(name[0]!)?.filter((candidate) => slipsOfName(name, candidate.name) <= MAX_SLIPS);
-  if (near === undefined || near.length === 0 || isSpecialUseDomain(host)) return undefined;
-  const { registrableStart, known } = cutSuffix(host);
-  if (known && registrableStart !== 0) return undefined; // below somebody's domain
+  if (near === undefined || near.length === 0) return undefined;
+  const known = isUnderKnownSuffix(host);
   let best: string | undefined;
   let least = MAX_SLIPS + 1;
   for (const candidate of near) {

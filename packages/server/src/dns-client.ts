@@ -23,6 +23,7 @@ export interface DnsClientOptions {
   readonly servers: readonly DnsServer[];
   /** A number from 0 to 65535 that nobody can guess. */
   readonly newId: () => number;
+  readonly nextServerMs?: number;
 }
 
 export type DnsOutcome = Exclude<DnsReply, { kind: "truncated" }> | { readonly kind: "timeout" };
@@ -68,7 +69,7 @@ export class DnsClient {
       clearTimeout(timer);
       const server = this.plan[attempts.length];
       if (server === undefined) return;
-      timer = setTimeout(next, NEXT_SERVER_MS);
+      timer = setTimeout(next, this.options.nextServerMs ?? NEXT_SERVER_MS);
       const id = this.options.newId();
       attempts.push(
         askServer(server, id, host, type, (reply) => {

@@ -83,8 +83,8 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const random = () => crypto.getRandomValues(new Uint16Array(1))[0]!;
-const at = (...ports: number[]) =>
-  new DnsClient({ servers: ports.map((port) => ({ address: "127.0.0.1", port })), newId: random });
+const servers = (ports: readonly number[]) => ports.map((port) => ({ address: "127.0.0.1", port }));
+const at = (...ports: number[]) => new DnsClient({ servers: servers(ports), newId: random });
 
 /** With a budget that a busy machine keeps, too, unless a test is about time-outs. */
 function lookups(options: Partial<MxLookupsOptions> & { dns: Asker }) {
@@ -160,6 +160,16 @@ describe("what DNS says", () => {
     expect(await lookups({ dns: at() }).find("a.example")).toMatchObject({ outcome: "failed" });
   });
 
+  test('silence about addresses is no "none"', async () => {
+    const kinds: Readonly<Record<string, DnsOutcome>> = {
+      mx: { kind: "none", ttlSeconds: 60 },
+      a: { kind: "timeout" },
+      aaaa: { kind: "none", ttlSeconds: 60 },
+    };
+    const dns: Asker = { ask: async (_, type) => kinds[type]! };
+    expect(await lookups({ dns }).find("a.example")).toMatchObject({ outcome: "timeout" });
+  });
+
   test("an asker that throws: failed", async () => {
     const dns: Asker = { ask: () => Promise.reject(new Error("broken")) };
     expect(await lookups({ dns }).find("a.example")).toMatchObject({ outcome: "failed" });
@@ -176,6 +186,17 @@ describe("several servers", () => {
     const { find } = lookups({ dns: at(first.port, server.port) });
     expect(await find("found.example.com")).toMatchObject({ outcome: "found" });
     expect(first.asked.length).toBe(1);
+    first.stop();
+  });
+
+  test("one that refuses is not waited for", async () => {
+    const first = await startDnsServer(() => ({ rcode: 5 }));
+    const dns = new DnsClient({
+      servers: servers([first.port, server.port]),
+      newId: random,
+      nextServerMs: 1_000_000,
+    });
+    expect(await lookups({ dns }).find("found.example.com")).toMatchObject({ outcome: "found" });
     first.stop();
   });
 
@@ -348,7 +369,12 @@ describe("many at once", () => {
 
 describe("stopping", () => {
   test("those who wait are told at once, and nothing is asked any more", async () => {
-    const { find, made, counts } = lookups({ dns: at(server.port), maxUnderWay: 1, budgetMs: 60_000 });
+    const { find, made, counts } = lookups({
+      dns: at(server.port),
+      maxUnderWay: 1,
+      budgetMs: 1_000_000,
+      lookupMs: 1_000_000,
+    });
     const waiting = [find("silent.x.example.com"), find("silent.y.example.com")];
     await Bun.sleep(5);
     made.stop();

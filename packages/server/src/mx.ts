@@ -50,6 +50,7 @@ export interface MxLookupsOptions {
   readonly maxWaiting?: number;
   readonly maxKept?: number;
   readonly budgetMs?: number;
+  readonly lookupMs?: number;
 }
 
 export const BUDGET_MS = 500;
@@ -112,6 +113,7 @@ export class MxLookups {
       maxWaiting: MAX_WAITING,
       maxKept: MAX_KEPT,
       budgetMs: BUDGET_MS,
+      lookupMs: LOOKUP_MS,
       ...options,
     };
     options.counts.watch(() => ({
@@ -193,7 +195,7 @@ export class MxLookups {
     const started = elapsed();
     const ender = new AbortController();
     this.enders.add(ender);
-    const end = setTimeout(() => ender.abort(), LOOKUP_MS);
+    const end = setTimeout(() => ender.abort(), this.options.lookupMs);
     let hasPlace = true;
     const givePlaceUp = () => {
       hasPlace = false;
