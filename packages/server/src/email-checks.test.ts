@@ -60,6 +60,8 @@ describe("isClearedBy", () => {
     ["an entry that removes it", [entry("removes", ["disposable"])], true],
     ["an entry that sets it", [entry("sets", ["disposable"])], false],
     ["a label", [{ feed: "f", label: "l", effect: "label" }], false],
+    ["a relay, on no other list", [{ feed: "f", label: "relay", effect: "label" }], true],
+    ["ordinary mail, on no other list", [{ feed: "f", label: "free_mail", effect: "label" }], false],
     ["both", [entry("sets", ["disposable"]), entry("removes", ["disposable"])], true],
     ["a mute", [{ feed: "override", label: "override", effect: "mutes" }], false],
   ])("%s", (_, evidence, want) => expect(isClearedBy(bytes({ ...GOOD, evidence }))).toBe(want));

@@ -51,6 +51,7 @@ function hostToCheck(text: string): string | undefined {
   return host === undefined || isSpecialUseDomain(host) || !cutSuffix(host).known ? undefined : host;
 }
 
+const RELAY = "relay";
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
@@ -99,10 +100,12 @@ export function mailHostEntry(suffix: string): object {
   };
 }
 
-/** Does an answer's evidence keep its address from being disposable? */
+/** Does an answer's evidence keep its address from being disposable? A relay's is, whoever runs its mail host. */
 export function isClearedBy(reasoned: Uint8Array): boolean {
   const { evidence } = JSON.parse(decoder.decode(reasoned)) as {
-    evidence: readonly { effect: string; flags?: readonly string[] }[];
+    evidence: readonly { label: string; effect: string; flags?: readonly string[] }[];
   };
-  return evidence.some(({ effect, flags }) => effect === "removes" && flags?.includes("disposable"));
+  return evidence.some(
+    ({ label, effect, flags }) => label === RELAY || (effect === "removes" && flags?.includes("disposable")),
+  );
 }
