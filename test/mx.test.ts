@@ -146,7 +146,8 @@ test("metrics tell outcomes; neither they nor the log tell a domain", async () =
   const metrics = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
   expect(metrics).toMatch(/^inkling_mx_checks_total\{outcome="nxdomain"\} [1-9]/m);
   expect(metrics).toMatch(/^inkling_mx_lookups_total\{outcome="null"\} [1-9]/m);
-  for (const text of [metrics, log.join("")]) expect(text).not.toMatch(/silent|farm|jane|erinn|nx\./);
+  for (const text of [metrics, log.join("")])
+    expect(text.match(/.{0,40}(?:@|%40|\.com|\.biz|silent\d).{0,40}/)).toBeNull();
   expect(log.join("")).toContain("user-intel");
 });
 

@@ -11,6 +11,7 @@ import { dataStates } from "./data-state.ts";
 import type { Key } from "./key.ts";
 import { Log } from "./log.ts";
 import type { MxFinding } from "./mx.ts";
+import { knownHosts } from "./mx-hosts.ts";
 import type { LoadedRelease } from "./open-release.ts";
 import { emailHash, type Override } from "./override.ts";
 import { Overrides } from "./overrides.ts";
@@ -131,7 +132,7 @@ function setUp(setting: Setting = {}) {
       countToday: () => (setting.used ?? 0) + recorded.length,
     },
     overrides: { current: new Overrides(setting.overrides ?? []) },
-    checks: { mx: () => setting.mx ?? { outcome: "found", hosts: ["mx.example.net"] } },
+    checks: { mx: () => setting.mx ?? { outcome: "found", known: [] } },
     trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
     counts,
     log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
@@ -298,7 +299,7 @@ const TABLE: readonly [
   ],
   [
     "no such domain",
-    { mx: { outcome: "nxdomain", hosts: [] } },
+    { mx: { outcome: "nxdomain", known: [] } },
     `${MAIL}a@gmail.com?checks=mx`,
     {},
     200,
@@ -306,7 +307,7 @@ const TABLE: readonly [
   ],
   [
     "a throw-away mail host, with evidence",
-    { mx: { outcome: "found", hosts: ["in.mail.tm"] } },
+    { mx: { outcome: "found", known: knownHosts(["in.mail.tm"]) } },
     `${MAIL}a@gmail.com?checks=mx&include=evidence`,
     {},
     200,
@@ -328,7 +329,7 @@ const TABLE: readonly [
   ],
   [
     "a throw-away mail host, without data",
-    { release: undefined, mx: { outcome: "found", hosts: ["in.mail.tm"] } },
+    { release: undefined, mx: { outcome: "found", known: knownHosts(["in.mail.tm"]) } },
     `${MAIL}a@gmail.com?checks=mx`,
     {},
     503,
@@ -336,7 +337,7 @@ const TABLE: readonly [
   ],
   [
     "a check in the sandbox",
-    { key: { mode: "test" }, mx: { outcome: "nxdomain", hosts: [] } },
+    { key: { mode: "test" }, mx: { outcome: "nxdomain", known: [] } },
     `${MAIL}a@mx-timeout.example?checks=mx`,
     {},
     200,
@@ -863,7 +864,7 @@ describe("overrides", () => {
 describe("checks=mx that has to wait for DNS", () => {
   const waiting = () => {
     const { promise, resolve, reject } = Promise.withResolvers<MxFinding>();
-    return { promise, resolve: () => resolve({ outcome: "found", hosts: [] }), reject };
+    return { promise, resolve: () => resolve({ outcome: "found", known: [] }), reject };
   };
   const path = `${MAIL}a@gmail.com?checks=mx`;
   const request = () => new Request(`http://test${path}`, { headers: { Authorization: "Bearer good" } });
@@ -890,7 +891,7 @@ describe("checks=mx that has to wait for DNS", () => {
     const { app, peers } = setUp({ mx: promise });
     const late = app.handle(request(), peers);
     resolve();
-    const [a, b] = [await late, setUp({ mx: { outcome: "found", hosts: [] } }).ask(path)];
+    const [a, b] = [await late, setUp({ mx: { outcome: "found", known: [] } }).ask(path)];
     const fields = ({ headers }: Response) => [...headers].filter(([name]) => name !== "x-request-id");
     expect(fields(a)).toEqual(fields(b));
     expect(await a.text()).toBe(await b.text());

@@ -125,6 +125,11 @@ function askServer(
   };
 }
 
+/** Opening a socket throws at once where the system has no such addresses, and rejects otherwise. */
+async function opening<Socket>(open: () => Promise<Socket>): Promise<Socket> {
+  return open();
+}
+
 type Read = (bytes: Uint8Array) => DnsReply | undefined;
 type Tell = (reply: DnsReply) => void;
 
@@ -135,17 +140,19 @@ function overUdp({ address, port }: DnsServer, question: Uint8Array, read: Read,
     if (!stopped) tell({ kind: "failed" });
   };
   // Connected: the system passes on what comes from this address and port, and nothing else.
-  Bun.udpSocket({
-    connect: { hostname: address, port },
-    socket: {
-      data(_, bytes) {
-        if (stopped) return;
-        const reply = read(bytes);
-        if (reply !== undefined) tell(reply);
+  opening(() =>
+    Bun.udpSocket({
+      connect: { hostname: address, port },
+      socket: {
+        data(_, bytes) {
+          if (stopped) return;
+          const reply = read(bytes);
+          if (reply !== undefined) tell(reply);
+        },
+        error: fail,
       },
-      error: fail,
-    },
-  }).then((opened) => {
+    }),
+  ).then((opened) => {
     if (stopped) return opened.close();
     socket = opened;
     opened.send(question);
@@ -171,32 +178,34 @@ function overTcp({ address, port }: DnsServer, question: Uint8Array, read: Read,
   const message = new Uint8Array(2 + question.length);
   new DataView(message.buffer).setUint16(0, question.length);
   message.set(question, 2);
-  Bun.connect({
-    hostname: address,
-    port,
-    socket: {
-      open(opened) {
-        if (opened.write(message) !== message.length) fail();
-      },
-      data(_, bytes) {
-        if (stopped) return;
-        for (let at = 0; at < bytes.length && filled < reply.length; ) {
-          const piece = bytes.subarray(at, at + reply.length - filled);
-          reply.set(piece, filled);
-          filled += piece.length;
-          at += piece.length;
-          if (filled === 2) {
-            const whole = new Uint8Array(2 + reply[0]! * 256 + reply[1]!);
-            whole.set(reply);
-            reply = whole;
+  opening(() =>
+    Bun.connect({
+      hostname: address,
+      port,
+      socket: {
+        open(opened) {
+          if (opened.write(message) !== message.length) fail();
+        },
+        data(_, bytes) {
+          if (stopped) return;
+          for (let at = 0; at < bytes.length && filled < reply.length; ) {
+            const piece = bytes.subarray(at, at + reply.length - filled);
+            reply.set(piece, filled);
+            filled += piece.length;
+            at += piece.length;
+            if (filled === 2) {
+              const whole = new Uint8Array(2 + reply[0]! * 256 + reply[1]!);
+              whole.set(reply);
+              reply = whole;
+            }
           }
-        }
-        if (filled > 2 && filled === reply.length) tell(read(reply.subarray(2)) ?? { kind: "failed" });
+          if (filled > 2 && filled === reply.length) tell(read(reply.subarray(2)) ?? { kind: "failed" });
+        },
+        close: fail,
+        error: fail,
       },
-      close: fail,
-      error: fail,
-    },
-  }).then((opened) => {
+    }),
+  ).then((opened) => {
     if (stopped) opened.terminate();
     else socket = opened;
   }, fail);

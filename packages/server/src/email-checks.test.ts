@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { EmailChecks, isClearedBy, withMx } from "./email-checks.ts";
 import { MX_OUTCOMES, type MxFinding, type MxOutcome } from "./mx.ts";
 import { MxCounts } from "./mx-counts.ts";
+import { knownHosts } from "./mx-hosts.ts";
 
 const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 const read = (body: Uint8Array) => JSON.parse(new TextDecoder().decode(body));
@@ -14,7 +15,7 @@ describe("what each outcome does to `valid`", () => {
   for (const outcome of MX_OUTCOMES) {
     for (const valid of [true, false]) {
       test(`${outcome} of an address that is ${valid ? "" : "not "}valid`, () => {
-        const { body } = withMx(bytes({ ...GOOD, valid }), { outcome, hosts: [] }, never);
+        const { body } = withMx(bytes({ ...GOOD, valid }), { outcome, known: [] }, never);
         expect(read(body)).toEqual({
           valid: valid && !refutes.includes(outcome),
           disposable: false,
@@ -40,13 +41,17 @@ describe("what the mail host does to `disposable`", () => {
     ["unknown", GOOD, ["mx.example.net"], false, { disposable: false, providers: [] }],
   ];
   test.each(rows)("%s", (_, answer, hosts, isCleared, want) => {
-    const { body, entry } = withMx(bytes(answer), { outcome: "found", hosts }, () => isCleared);
+    const { body, entry } = withMx(
+      bytes(answer),
+      { outcome: "found", known: knownHosts(hosts) },
+      () => isCleared,
+    );
     expect(read(body)).toMatchObject({ ...want, checks: { mx: "found" } });
     expect(entry !== undefined).toBe(read(body).disposable && !(answer as typeof GOOD).disposable);
   });
 
   test("other members stay, and checks come after them", () => {
-    const { body } = withMx(bytes({ ...GOOD, later: 1 }), { outcome: "found", hosts: [] }, never);
+    const { body } = withMx(bytes({ ...GOOD, later: 1 }), { outcome: "found", known: [] }, never);
     expect(new TextDecoder().decode(body)).toBe(
       '{"valid":true,"disposable":false,"providers":[],"later":1,"checks":{"mx":"found"}}',
     );
@@ -74,7 +79,7 @@ describe("whom DNS is asked about", () => {
     const source = {
       find: (host: string): MxFinding => {
         hosts.push(host);
-        return { outcome: "found", hosts: [] };
+        return { outcome: "found", known: [] };
       },
     };
     const finding = new EmailChecks(source, counts).mx(text) as MxFinding;
@@ -101,7 +106,7 @@ describe("whom DNS is asked about", () => {
 
   test("a late finding is counted when it comes", async () => {
     const counts = new MxCounts();
-    const late: Promise<MxFinding> = Promise.resolve({ outcome: "timeout", hosts: [] });
+    const late: Promise<MxFinding> = Promise.resolve({ outcome: "timeout", known: [] });
     const waiting = new EmailChecks({ find: () => late }, counts).mx("jane@example.de");
     expect(counts.answers.size).toBe(0);
     expect(await waiting).toMatchObject({ outcome: "timeout" });

@@ -20,7 +20,7 @@ export interface MxSource {
 }
 
 const REFUTES: ReadonlySet<MxOutcome> = new Set<MxOutcome>(["null", "nxdomain"]);
-const SKIPPED: MxFinding = { outcome: "skipped", hosts: [] };
+const SKIPPED: MxFinding = { outcome: "skipped", known: [] };
 
 /** The checks that a caller may ask for, counted. */
 export class EmailChecks {
@@ -73,9 +73,9 @@ export interface Checked {
  * @param answer JSON bytes, without evidence
  * @param isCleared is something known that keeps it from being disposable? Asked only when it matters.
  */
-export function withMx(answer: Uint8Array, { outcome, hosts }: MxFinding, isCleared: () => boolean): Checked {
+export function withMx(answer: Uint8Array, { outcome, known }: MxFinding, isCleared: () => boolean): Checked {
   const { valid, disposable, providers, ...others } = JSON.parse(decoder.decode(answer)) as EmailAnswer;
-  const host = disposable ? undefined : throwAwayHost(hosts);
+  const host = disposable ? undefined : throwAwayHost(known);
   const row = host === undefined || isCleared() ? undefined : host;
   const body = encoder.encode(
     JSON.stringify({

@@ -1,7 +1,7 @@
 // mx-hosts.ts: mail hosts that say whose a domain is: the throw-away service's, a relay's, or anybody's.
 //
 // in   the hosts that mail for a domain goes to first
-// out  the throw-away service that reads it, or undefined
+// out  the rows that they fall under; the throw-away service that reads the mail, or undefined
 // src  each row has its own; docs/email.md shows this table, a test keeps both alike
 // why  here and not in a segment: it is ours, changes with a version of Inkling, and only what asks DNS needs it
 //
@@ -107,13 +107,16 @@ export function findMxHost(host: string): MxHost | undefined {
   }
 }
 
+/** The rows that cover any of the hosts, each once. */
+export function knownHosts(hosts: readonly string[]): MxHost[] {
+  return [...new Set(hosts.map(findMxHost))].filter((row) => row !== undefined);
+}
+
 /**
  * The throw-away service that reads a domain's mail.
- * @param hosts of the most preferred MX records: where mail goes
+ * @param known of the hosts of the most preferred MX records: where mail goes
  * @returns undefined also when one of them is a relay's or shared: somebody else may read it then
  */
-export function throwAwayHost(hosts: readonly string[]): MxHost | undefined {
-  const rows = hosts.map(findMxHost).filter((row) => row !== undefined);
-  if (rows.some(({ kind }) => kind !== "dedicated")) return undefined;
-  return rows[0];
+export function throwAwayHost(known: readonly MxHost[]): MxHost | undefined {
+  return known.every(({ kind }) => kind === "dedicated") ? known[0] : undefined;
 }

@@ -16,6 +16,7 @@
 import type { DnsOutcome } from "./dns-client.ts";
 import type { MxRecord, RecordType } from "./dns-message.ts";
 import type { MxCounts } from "./mx-counts.ts";
+import { knownHosts, type MxHost } from "./mx-hosts.ts";
 
 /** What `checks.mx` says; docs/email.md tells what each means. */
 export const MX_OUTCOMES = [
@@ -32,8 +33,8 @@ export type MxOutcome = (typeof MX_OUTCOMES)[number];
 
 export interface MxFinding {
   readonly outcome: MxOutcome;
-  /** Where mail goes first: the hosts of the most preferred MX records. Empty unless found. */
-  readonly hosts: readonly string[];
+  /** What is known of where mail goes first; not the hosts themselves, of which a domain may have any number. */
+  readonly known: readonly MxHost[];
 }
 
 /** What the look-ups need of DNS. */
@@ -71,8 +72,8 @@ export const KEPT_SECONDS: Readonly<Record<Exclude<MxOutcome, "skipped">, readon
   failed: [5, 5],
 };
 
-const TIMED_OUT: MxFinding = { outcome: "timeout", hosts: [] };
-const FAILED: MxFinding = { outcome: "failed", hosts: [] };
+const TIMED_OUT: MxFinding = { outcome: "timeout", known: [] };
+const FAILED: MxFinding = { outcome: "failed", known: [] };
 
 interface Learned {
   readonly finding: MxFinding;
@@ -245,7 +246,7 @@ function fromRecords(records: readonly MxRecord[], ttlSeconds: number): Learned 
   if (hosts.length === 0) return plain("null", ttlSeconds);
   const best = Math.min(...hosts.map(({ preference }) => preference));
   const first = hosts.filter(({ preference }) => preference === best).map(({ host }) => host);
-  return { finding: { outcome: "found", hosts: first }, ttlSeconds };
+  return { finding: { outcome: "found", known: knownHosts(first) }, ttlSeconds };
 }
 
 async function learnAddress(
@@ -267,5 +268,5 @@ async function learnAddress(
 }
 
 function plain(outcome: Exclude<MxOutcome, "found" | "skipped">, ttlSeconds: number): Learned {
-  return { finding: { outcome, hosts: [] }, ttlSeconds };
+  return { finding: { outcome, known: [] }, ttlSeconds };
 }
