@@ -1,7 +1,8 @@
 // keep-fresh.ts: keeps the data fresh while Inkling serves: one small build after the other, at low priority.
 //
 // in   how to build, the clock, chance and sleep: an hour's worth of cadence is a fast test
-// out  log events: data-update-done, feed-not-updated, feed-updated-again, data-update-failed, data-update-busy
+// out  log events: data-update-done, feed-not-updated, feeds-not-reached, feed-updated-again, data-update-failed,
+//      data-update-busy
 // err  none: a build that fails is logged and tried again, and what is served goes on
 //
 // Which feeds are due, their budgets and their own back-off are the compiler's: it says when it wants to be called
@@ -99,11 +100,15 @@ class Troubles {
   /** @param refused feeds of which a copy was refused; what is only not there is no error */
   tell(feeds: BuildResult["feeds"], refused: readonly string[]): void {
     const before = this.known;
+    const unreached = new Map<string, string[]>();
     this.known = new Map();
     for (const { id, state, source, error } of feeds) {
       if (error !== undefined) {
         this.known.set(id, error);
         if (before.get(id) === error) continue;
+        const cause = unreachableCause(error);
+        if (cause !== undefined) unreached.set(cause, [...(unreached.get(cause) ?? []), id]);
+        if (cause !== undefined) continue;
         const fields = { feed: id, state, source, reason: error };
         if (refused.includes(id)) this.log.error("feed-not-updated", fields);
         else this.log.info("feed-not-updated", fields);
@@ -111,7 +116,14 @@ class Troubles {
         this.log.info("feed-updated-again", { feed: id, source });
       }
     }
+    // Without internet this is every feed, and one line says as much as thirty.
+    for (const [reason, ids] of unreached) this.log.error("feeds-not-reached", { feeds: ids, reason });
   }
+}
+
+/** Why no publisher answered, if that is what happened; the same words for all that it happened to. */
+function unreachableCause(error: string): string | undefined {
+  return / could not be fetched: ([^;]+)$/.exec(error)?.[1];
 }
 
 /** {@link keepFresh} for these settings, in this process's time. */

@@ -176,7 +176,17 @@ function isLoopback(url: URL): boolean {
   return url.hostname === "127.0.0.1" || url.hostname === "[::1]" || url.hostname === "localhost";
 }
 
+/** What the system says in codes, in words. */
+const NETWORK_ERRORS: Readonly<Record<string, string>> = {
+  ENOTFOUND: "host not found",
+  EAI_AGAIN: "host not found: the name server does not answer",
+  ECONNREFUSED: "connection refused",
+  ENETUNREACH: "no way to its network",
+  EHOSTUNREACH: "no way to its host",
+};
+
 function networkProblem(error: unknown): string {
-  const { code, message } = error as { code?: string; message?: string };
-  return `could not be fetched: ${message ?? String(error)}${code ? ` (${code})` : ""}`;
+  const { code = "", message } = error as { code?: string; message?: string };
+  const known = NETWORK_ERRORS[code];
+  return `could not be fetched: ${known ?? `${message ?? String(error)}${code ? ` (${code})` : ""}`}`;
 }
