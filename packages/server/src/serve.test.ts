@@ -1,11 +1,13 @@
 // The running server, over real sockets: what it refuses below HTTP, and how it starts and stops.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ANSWERS, releaseName } from "@inkling/engine";
 import { newKeyToken } from "./key-format.ts";
+import { releaseId } from "./open-release.ts";
 import { type RunningServer, type ServerOptions, StartError, startServer } from "./serve.ts";
 import { openStore } from "./store.ts";
 
@@ -265,5 +267,33 @@ describe("start and stop", () => {
     const usage = await store.usage(key!.id, "2000-01-01", today);
     expect(usage.map(({ lookup, count }) => [lookup, count])).toEqual([["reputation", 5]]);
     await store.close();
+  });
+});
+
+describe("answers without data", () => {
+  const manifest = {
+    format: 1 as const,
+    created_at: "2026-06-01T00:00:00.000Z",
+    code: "0".repeat(64),
+    segments: {},
+    feeds: [],
+    missing: [...ANSWERS],
+    partial: [],
+  };
+  const release = { id: releaseId(manifest), ...manifest };
+
+  test.each([
+    ["serve", true],
+    ["up", false],
+  ] as const)("are told in the log of %s: %p", async (mode, isTold) => {
+    const lines: string[] = [];
+    const over = options({ mode, writeLog: (text) => lines.push(text) });
+    mkdirSync(join(over.dataDir, "releases"));
+    writeFileSync(join(over.dataDir, "releases", `${releaseName(release)}.json`), JSON.stringify(release));
+    writeFileSync(join(over.dataDir, "current"), releaseName(release));
+    const running = await startServer(over);
+    await running.stop();
+    expect(lines.join("")).toContain('"event":"release-serving"');
+    expect(lines.join("").includes('"event":"answers-missing","missing":["geolocation"')).toBe(isTold);
   });
 });

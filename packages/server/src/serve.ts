@@ -30,6 +30,7 @@ import type { Mode } from "./lookups.ts";
 import type { MetricsSource } from "./metrics.ts";
 import { MxLookups } from "./mx.ts";
 import { MxCounts } from "./mx-counts.ts";
+import type { LoadedRelease } from "./open-release.ts";
 import { OverrideBook, type OverrideEvent } from "./override-book.ts";
 import { type ReleaseEvent, Releases, verifyInWorker } from "./releases.ts";
 import { requestIds } from "./request-id.ts";
@@ -113,7 +114,10 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
     dataDir: options.dataDir,
     now,
     verify: verifyInWorker,
-    onEvent: (event) => logRelease(log, event),
+    onEvent: (event) => {
+      logRelease(log, event);
+      if (event.type === "serving") logMissing(log, options.mode, releases.current);
+    },
   });
   closers.push(() => releases.stop());
   releases.open();
@@ -347,6 +351,14 @@ function logRelease(log: Log, event: ReleaseEvent): void {
   const { type, ...fields } = event;
   if (type === "refused") log.error("release-refused", fields);
   else log.info(`release-${type}`, fields);
+}
+
+/** In production a look-up without data is refused: that is for the operator to know, not for callers to find out. */
+function logMissing(log: Log, mode: ServerOptions["mode"], release: LoadedRelease | undefined): void {
+  const missing = release?.manifest.missing ?? [];
+  if (mode === "serve" && missing.length > 0) {
+    log.error("answers-missing", { missing, effect: "look-ups that need them answer 503 DATA_NOT_LOADED" });
+  }
 }
 
 function logOverrides(log: Log, event: OverrideEvent): void {
