@@ -1,4 +1,5 @@
-// MaxMind's own source data against our answers, through the real path: MMDB file -> reader -> completion -> JSON.
+// MaxMind's own source data against our answers: record -> place -> completion -> JSON. geo-segment.test.ts goes the
+// whole way, from the MMDB file to the answer for an address.
 //
 // The oracle maps the publisher's JSON to the contract's shape by itself and looks nothing up: it shares no code
 // with the reader or the encoder.

@@ -93,6 +93,26 @@ describe("releases of a data folder", () => {
     expect(errorOf(() => previousRelease(dataDir)).message).toBe(`there is no release before ${names[0]}`);
   });
 
+  test.each(["", "../../etc/passwd", "20260609T000000000Z-000000000009"])(
+    "a way back leads to the newest sound release when `current` holds %p",
+    (held) => {
+      const dataDir = dataFolder({ [names[2]!]: "{" });
+      writeFileSync(join(dataDir, "current"), `${held}\n`);
+      const { from, previous, passedOver } = previousRelease(dataDir);
+      expect([from, previous.name]).toEqual([held, names[1]!]);
+      expect(passedOver).toEqual([expect.stringContaining(names[2]!)]);
+    },
+  );
+
+  test("a way back passes over releases that are not sound, and says so when none is", () => {
+    const dataDir = dataFolder({ [names[1]!]: "{" });
+    expect(previousRelease(dataDir)).toMatchObject({ from: names[2], previous: { name: names[0] } });
+    writeFileSync(join(dataDir, "releases", `${names[0]}.json`), "{");
+    const error = errorOf(() => previousRelease(dataDir));
+    expect(error.message).toMatch(/^no release before .* is sound: .*; /);
+    expect(error.hint).toContain("data update");
+  });
+
   const broken: [name: string, content: string | object, message: RegExp][] = [
     ["cut short", '{"format":', /^release .*: .*JSON/],
     ["of another format", release(3, { format: 2 as 1 }), /^release .*: .*format/],

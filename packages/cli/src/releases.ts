@@ -148,22 +148,51 @@ function point(dataDir: string, pointer: string, name: string): void {
   renameSync(temporary, join(dataDir, pointer));
 }
 
+/** What a roll-back finds. */
+export interface WayBack {
+  /** The release in use, or what `current` holds in place of one. */
+  readonly from: string;
+  readonly previous: NamedRelease;
+  /** Newer ones that it passed over, each with what is wrong with it. */
+  readonly passedOver: readonly string[];
+}
+
 /**
- * The newest release before the current one.
+ * The newest sound release before the current one; before none at all when `current` does not name one.
  * @throws CliError when there is none
  */
-export function previousRelease(dataDir: string): { from: string; previous: NamedRelease } {
-  const current = currentName(dataDir);
-  if (current === undefined) throw new CliError(`there is no release in ${dataDir}`, BUILD_HINT);
-  const earlier = releaseNames(dataDir).filter((name) => name < current);
-  const name = earlier.at(-1);
-  if (name === undefined) {
-    throw new CliError(
-      `there is no release before ${current}`,
-      "`npx inkling data status` lists the releases; the newest 5 are kept",
-    );
+export function previousRelease(dataDir: string): WayBack {
+  const from = currentName(dataDir);
+  if (from === undefined) throw new CliError(`there is no release in ${dataDir}`, BUILD_HINT);
+  const names = releaseNames(dataDir);
+  const earlier = names.includes(from) ? names.filter((name) => name < from) : names;
+  const passedOver: string[] = [];
+  for (const name of earlier.reverse()) {
+    try {
+      const previous = readRelease(dataDir, name);
+      requireSound(dataDir, previous);
+      return { from, previous, passedOver };
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      passedOver.push(error.message);
+    }
   }
-  return { from: current, previous: readRelease(dataDir, name) };
+  throw passedOver.length > 0
+    ? new CliError(`no release before ${from} is sound: ${passedOver.join("; ")}`, BUILD_HINT)
+    : new CliError(
+        `there is no release before ${from}`,
+        "`npx inkling data status` lists the releases; the newest 5 are kept",
+      );
+}
+
+/** @throws CliError when a segment of it is corrupt */
+export function requireSound(dataDir: string, release: NamedRelease): void {
+  const broken = verifySegments(dataDir, release).find(({ problem }) => problem !== undefined);
+  if (broken === undefined) return;
+  throw new CliError(
+    `release ${release.name} is corrupt: ${broken.kind}: ${broken.problem}`,
+    "make a new one with `npx inkling data update`; nothing was switched",
+  );
 }
 
 /** A release that can be served, or why the one in use cannot. */

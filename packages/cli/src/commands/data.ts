@@ -9,12 +9,12 @@ import { CliError, EXIT } from "../errors.ts";
 import {
   feedsOf,
   findPinned,
-  type NamedRelease,
   openCurrent,
   pin,
   previousRelease,
   readRelease,
   releaseNames,
+  requireSound,
   switchTo,
   unpin,
   verifySegments,
@@ -188,8 +188,10 @@ Examples:
     )
     .action((flags) => {
       const { settings } = settingsFor(context, flags, READ_SETTINGS);
-      const { from, previous } = previousRelease(settings.dataDir);
-      requireSound(settings.dataDir, previous);
+      const { from, previous, passedOver } = previousRelease(settings.dataDir);
+      for (const problem of passedOver) {
+        context.terminal.err(`${context.terminal.style.yellow("warning")}: passed over: ${problem}\n`);
+      }
       // In this order: a build that ends in between must not go forward again.
       pin(settings.dataDir, previous.name);
       switchTo(settings.dataDir, previous.name);
@@ -229,14 +231,4 @@ function addUnpin(data: Command, context: Context): void {
       );
     });
   withSettings(command, READ_SETTINGS);
-}
-
-/** @throws CliError when a segment of it is corrupt; nothing was switched then */
-function requireSound(dataDir: string, release: NamedRelease): void {
-  const broken = verifySegments(dataDir, release).find(({ problem }) => problem !== undefined);
-  if (broken === undefined) return;
-  throw new CliError(
-    `release ${release.name} is corrupt: ${broken.kind}: ${broken.problem}`,
-    "make a new one with `npx inkling data update`; nothing was switched",
-  );
 }

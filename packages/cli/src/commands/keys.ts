@@ -124,7 +124,7 @@ function addList(keys: Command, context: Context): void {
         keyState(key, now),
         key.scopes.join(","),
         key.networks.map(formatPrefix).join(",") || "any",
-        key.rate === undefined ? "server's" : `${formatCount(key.rate)}/s`,
+        rateOf(key),
         formatCount(SCOPES.reduce((sum, lookup) => sum + today[lookup], 0)),
         key.quota === undefined ? "none" : `${formatCount(key.quota)}/day`,
         key.expiresAt === undefined ? "never" : new Date(key.expiresAt).toISOString(),
@@ -140,6 +140,11 @@ function addList(keys: Command, context: Context): void {
       );
     });
   withSettings(command, STORE_SETTINGS);
+}
+
+function rateOf({ rate }: Key): string {
+  if (rate === undefined) return "server's";
+  return rate === 0 ? "none" : `${formatCount(rate)}/s`;
 }
 
 /** All keys, each with its look-ups of this UTC day. */
