@@ -117,7 +117,7 @@ describe("how a build ends", () => {
     const error = await errorOf(result);
     expect([error.message, error.hint]).toEqual([
       "the build was stopped",
-      "Nothing was published; a release that was there before is still in use.",
+      "Nothing was published; what was there before is untouched.",
     ]);
     const pid = Number((events[0] as BuildEvent & { type: "note" }).text);
     expect(() => process.kill(pid, 0)).toThrow();

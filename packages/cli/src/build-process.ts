@@ -34,7 +34,7 @@ export interface BuildOptions {
 /** A stopped build has this long to clean up before it is killed. */
 const GRACE_MS = 2_000;
 const LAST_WORDS_LINES = 12;
-const NOTHING_PUBLISHED = "Nothing was published; a release that was there before is still in use.";
+const NOTHING_PUBLISHED = "Nothing was published; what was there before is untouched.";
 
 export async function runBuild(order: BuildOrder, options: BuildOptions): Promise<BuildResult> {
   const child = Bun.spawn([...(options.command ?? compilerCommand())], {
