@@ -22,7 +22,7 @@ export function addUp(program: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-The first run takes about half a minute and prints two keys once; later runs start within a second.
+The first run takes a quarter to half a minute and prints two keys once; later runs start within a second.
 
 Examples:
   inkling up
