@@ -14,7 +14,7 @@ import { countKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
 import { feedsOf, findCurrent, findPinned, type NamedRelease, verifySegments } from "./releases.ts";
 import { probe } from "./run-server.ts";
-import { isUrl, type Settings } from "./settings.ts";
+import { isUrl, type Settings, shown } from "./settings.ts";
 import { formatAge, formatBytes } from "./terminal.ts";
 
 export interface Checkup {
@@ -153,7 +153,7 @@ async function mirror({ settings }: Checkup): Promise<Finding> {
   if (mirror === undefined) return ok("none set: feeds come from their publishers");
   if (isUrl(mirror)) {
     const answer = await fetch(mirror, { method: "HEAD", signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
-    return ok(`${mirror} answers (${answer.status})`);
+    return ok(`${shown("mirror", settings)} answers (${answer.status})`);
   }
   const files = readdirSync(mirror).filter((name) => /^[a-z0-9-]+\.[^/]+$/.test(name));
   if (files.length > 0) return ok(`${mirror} has ${files.length} files`);

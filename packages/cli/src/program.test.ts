@@ -4,8 +4,10 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { sourceWords } from "./commands/up.ts";
 import { CliError } from "./errors.ts";
 import { describeError, run } from "./program.ts";
+import { loadSettings } from "./settings.ts";
 import { makeStyle } from "./terminal.ts";
 
 const BIN = resolve(import.meta.dir, "../bin/inkling.mjs");
@@ -264,6 +266,20 @@ describe("output for programs", () => {
       database: "note",
     });
     for (const { state, fix } of checks) expect(fix === undefined).toBe(state === "ok");
+  });
+
+  test("a mirror's password is not printed: by doctor, and by up before its first build", async () => {
+    const server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+    try {
+      const mirror = `http://bob:secret@127.0.0.1:${server.port}/`;
+      const { out } = await inkling(["doctor", "--mirror", mirror, "--data-dir", "none"]);
+      expect(out).toContain(`mirror: http://bob:***@127.0.0.1:${server.port}/ answers (200)`);
+      expect(out).not.toContain("secret");
+      const { settings } = loadSettings({ flags: { mirror }, env: {}, cwd: temp });
+      expect(sourceWords(settings)).toBe(`from the mirror http://bob:***@127.0.0.1:${server.port}/`);
+    } finally {
+      await server.stop(true);
+    }
   });
 
   test("doctor reports wrong settings as a finding", async () => {

@@ -197,6 +197,21 @@ describe("values that are refused, in words", () => {
       /^INKLING_MIRROR must be a folder, or start/,
     ],
     [
+      "a mirror with a token in its query, which is not shown",
+      { env: { INKLING_MIRROR: "https://h/feeds?token=secret" } },
+      /^INKLING_MIRROR must be a base URL without \? and # [^:]*$/,
+    ],
+    [
+      "a mirror with # in its password, which is not shown",
+      { env: { INKLING_MIRROR: "https://bob:pw#secret@h/" } },
+      /^INKLING_MIRROR must be a base URL without \? and # [^:]*$/,
+    ],
+    [
+      "a mirror that is no URL, without its password",
+      { env: { INKLING_MIRROR: "https://bob:secret@no host/" } },
+      'INKLING_MIRROR must be a URL that can be read, such as https://mirror.example/feeds: it is "https://bob:***@no host/"',
+    ],
+    [
       "a key that is none",
       { env: { INKLING_API_KEY: `${key.slice(0, -1)}x` } },
       /^INKLING_API_KEY must be ink_live_/,

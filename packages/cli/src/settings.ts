@@ -55,6 +55,15 @@ const mirror = z
   .refine(
     (text) => !/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || /^https?:\/\/./i.test(text),
     "must be a folder, or start with http:// or https://",
+  )
+  .refine(
+    // What comes after them would be cut from a file's name; a token there would be shown and logged.
+    (text) => !isUrl(text) || !/[?#]/.test(text),
+    "must be a base URL without ? and # (write %3F and %23 in a user name or password); files are asked for below it",
+  )
+  .refine(
+    (text) => !isUrl(text) || /[?#]/.test(text) || URL.canParse(text),
+    "must be a URL that can be read, such as https://mirror.example/feeds",
   );
 
 const databaseUrl = z
@@ -337,6 +346,8 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
 
 function shownValue(name: SettingName, value: unknown): string {
   if (settingRow(name).secret && name !== "databaseUrl") return "";
+  // A token stands after these, or a password around them: no mask fits both.
+  if (name === "mirror" && /[?#]/.test(String(value))) return "";
   const shown = name === "databaseUrl" || name === "mirror" ? maskUrl(String(value)) : value;
   return `: it is ${(JSON.stringify(shown) ?? "nothing").slice(0, 200)}`;
 }

@@ -11,7 +11,7 @@ import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../keep-fresh.ts";
 import { withStore } from "../keys.ts";
 import { findUsable, openServable } from "../releases.ts";
 import { probeListeners, runServer, serverOptions } from "../run-server.ts";
-import type { Settings } from "../settings.ts";
+import { type Settings, shown } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
 import { SERVER_SETTINGS } from "./serve.ts";
 
@@ -113,6 +113,8 @@ async function buildFirst(settings: Settings, { terminal, stopper }: Context): P
   return openServable(settings.dataDir);
 }
 
-function sourceWords({ mirror }: Settings): string {
-  return mirror !== undefined ? `from the mirror ${mirror}` : "from the npm packages that came with Inkling";
+export function sourceWords(settings: Settings): string {
+  return settings.mirror !== undefined
+    ? `from the mirror ${shown("mirror", settings)}`
+    : "from the npm packages that came with Inkling";
 }
