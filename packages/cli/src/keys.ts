@@ -1,7 +1,9 @@
 // keys.ts: the store of keys, opened for one command.
 
+import { existsSync } from "node:fs";
 import { openStore, type Store } from "@inkling/server";
 import { ensureWritable } from "./build.ts";
+import { CliError } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 
 /**
@@ -10,6 +12,34 @@ import type { Settings } from "./settings.ts";
  */
 export async function withStore<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
   if (settings.databaseUrl === defaultDatabase(settings)) ensureWritable(settings.dataDir);
+  return withOpened(settings, work);
+}
+
+/**
+ * As {@link withStore}, for commands that only read: looking makes no database, so a misspelt folder is told.
+ * @throws CliError when there is none
+ */
+export async function withExistingStore<T>(
+  settings: Settings,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  const file = databaseFile(settings);
+  if (file !== undefined && !existsSync(file)) {
+    throw new CliError(
+      `there is no database yet: ${file} does not exist`,
+      "check --data-dir and INKLING_DATABASE_URL: `npx inkling config` shows the settings in force",
+    );
+  }
+  return withOpened(settings, work);
+}
+
+/** The file of an SQLite database; undefined of another, or of one in memory. */
+export function databaseFile({ databaseUrl }: Settings): string | undefined {
+  const file = databaseUrl.startsWith("sqlite://") ? databaseUrl.slice("sqlite://".length) : undefined;
+  return file === ":memory:" ? undefined : file;
+}
+
+async function withOpened<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
   const store = await openStore(settings.databaseUrl);
   try {
     return await work(store);

@@ -7,6 +7,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Overrides, openStore, readSnapshot, SNAPSHOT_FILE } from "@inkling/server";
+import { databaseFile } from "./keys.ts";
 import type { Settings } from "./settings.ts";
 
 /** A look-up should not wait long for a database that is away. */
@@ -18,9 +19,10 @@ export interface OverridesNow {
   readonly remark: string | undefined;
 }
 
-export async function overridesNow({ databaseUrl, dataDir }: Settings): Promise<OverridesNow> {
+export async function overridesNow(settings: Settings): Promise<OverridesNow> {
+  const { databaseUrl, dataDir } = settings;
   // Looking must not make a database.
-  const file = databaseUrl.startsWith("sqlite://") ? databaseUrl.slice("sqlite://".length) : undefined;
+  const file = databaseFile(settings);
   if (file !== undefined && !existsSync(file)) return { overrides: Overrides.NONE, remark: undefined };
   try {
     const store = await openStore(databaseUrl, { timeoutMs: TIMEOUT_MS });

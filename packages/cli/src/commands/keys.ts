@@ -13,7 +13,7 @@ import {
 import type { Command } from "commander";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError, EXIT } from "../errors.ts";
-import { withStore } from "../keys.ts";
+import { withExistingStore, withStore } from "../keys.ts";
 import type { Settings } from "../settings.ts";
 import { formatCount, table } from "../terminal.ts";
 
@@ -108,7 +108,7 @@ function addList(keys: Command, context: Context): void {
     .action(async (flags) => {
       const { settings } = settingsFor(context, flags, STORE_SETTINGS);
       const now = Date.now();
-      const all = await withStore(settings, (store) => keysWithUsage(store, new Date(now)));
+      const all = await withExistingStore(settings, (store) => keysWithUsage(store, new Date(now)));
       if (flags.json) {
         const keys = all.map(({ key, today }) => ({ ...keyJson(key, now), lookups_today: today }));
         return context.terminal.out(JSON.stringify(keys, null, 2));

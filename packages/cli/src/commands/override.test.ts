@@ -1,7 +1,16 @@
 // `inkling override …` and `inkling admin token rotate` as users meet them: two streams and an exit code.
 
 import { afterAll, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isAdminToken } from "@inkling/server";
@@ -96,6 +105,37 @@ test("export, then import elsewhere", async () => {
   expect(imported.out).toBe(`Imported ${file}: 2 added, 0 changed, 0 unchanged, 0 expired.\n`);
   expect((await inkling("override", "import", file)).out).toContain("0 added, 0 changed, 2 unchanged");
   expect(JSON.parse((await inkling("override", "export")).out).overrides).toEqual(printed.overrides);
+});
+
+const reading: [name: string, args: string[]][] = [
+  ["override list", ["override", "list"]],
+  ["override export", ["override", "export", "keep.json"]],
+  ["override audit", ["override", "audit"]],
+  ["keys list", ["keys", "list"]],
+];
+test.each(reading)("reading makes no database, and a misspelt folder is told: %s", async (_, args) => {
+  const keep = join(cwd, "keep.json");
+  writeFileSync(keep, "a backup");
+  const ran = await inkling(...args.map((arg) => (arg === "keep.json" ? keep : arg)), "--data-dir", "tpyo");
+  expect(ran.err).toMatch(
+    /^inkling: there is no database yet: .*tpyo\/inkling\.db does not exist\nhint: .*--data-dir/,
+  );
+  expect([ran.out, ran.code]).toEqual(["", 1]);
+  expect(readFileSync(keep, "utf8")).toBe("a backup");
+  expect(readdirSync(cwd)).toEqual(["keep.json"]);
+});
+
+test("export replaces a file as a whole, for this user only, and leaves nothing else", async () => {
+  await add(...OFF);
+  const [file, link] = [join(cwd, "keep.json"), join(cwd, "link.json")];
+  writeFileSync(file, "a backup", { mode: 0o644 });
+  symlinkSync(file, link);
+  const before = statSync(file).ino;
+  expect((await inkling("override", "export", link)).code).toBe(0);
+  expect(JSON.parse(readFileSync(file, "utf8")).overrides).toHaveLength(1);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(statSync(file).ino).not.toBe(before); // a new file in its place, not the old one written over
+  expect(readdirSync(cwd).sort()).toEqual(["data", "keep.json", "link.json"]);
 });
 
 test("lookup applies them; while the database is away, those of the data folder's copy", async () => {

@@ -3,7 +3,7 @@
 // The database is written directly, as `inkling keys` does: no server needs to run, and those that do know within a
 // second. The admin API does the same over HTTP (docs/overrides.md).
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import {
   auditJson,
   describeOverride,
@@ -24,7 +24,7 @@ import {
 import type { Command } from "commander";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError, EXIT, explainFileError } from "../errors.ts";
-import { withStore } from "../keys.ts";
+import { withExistingStore, withStore } from "../keys.ts";
 import { findCurrent } from "../releases.ts";
 import type { Settings } from "../settings.ts";
 import { formatCount, table } from "../terminal.ts";
@@ -172,7 +172,7 @@ function addList(overrides: Command, context: Context): void {
     .addHelpText("after", "\nExamples:\n  inkling override list\n  inkling override list --all --json")
     .action(async (flags) => {
       const { settings } = settingsFor(context, flags, SETTINGS);
-      const all = await withStore(settings, (store) => everyOverride(store, flags.all === true));
+      const all = await withExistingStore(settings, (store) => everyOverride(store, flags.all === true));
       if (flags.json) return context.terminal.out(JSON.stringify(all.map(overrideJson), null, 2));
       if (all.length === 0) {
         context.terminal.err("There are no overrides; `npx inkling override add` makes one.\n");
@@ -250,10 +250,10 @@ function addExport(overrides: Command, context: Context): void {
     )
     .action(async (file: string | undefined, flags) => {
       const { settings } = settingsFor(context, flags, SETTINGS);
-      const { overrides } = await withStore(settings, (store) => store.overrides.load());
+      const { overrides } = await withExistingStore(settings, (store) => store.overrides.load());
       const text = JSON.stringify(exportFile(overrides, Date.now()), null, 2);
       if (file === undefined) return context.terminal.out(text);
-      fileWork(file, () => writeFileSync(file, `${text}\n`));
+      fileWork(file, () => replaceFile(file, `${text}\n`));
       context.terminal.err(`Wrote ${formatCount(overrides.length)} overrides to ${file}.\n`);
     });
   withSettings(command, SETTINGS);
@@ -314,6 +314,24 @@ function fileWork<T>(file: string, work: () => T): T {
   }
 }
 
+/** By rename, so that a file that is there stays whole until the new one is. */
+function replaceFile(file: string, text: string): void {
+  const known = statSync(file, { throwIfNoEntry: false });
+  if (known?.isFile() === false) {
+    writeFileSync(file, text); // a pipe or device; a folder is refused
+    return;
+  }
+  const target = known === undefined ? file : realpathSync(file); // a link stays one
+  const temporary = `${target}.${process.pid}.tmp`;
+  try {
+    writeFileSync(temporary, text, { mode: 0o600 });
+    renameSync(temporary, target);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
 function addAudit(overrides: Command, context: Context): void {
   const command = overrides
     .command("audit")
@@ -334,7 +352,7 @@ function addAudit(overrides: Command, context: Context): void {
           EXIT.usage,
         );
       }
-      const { items } = await withStore(settings, (store) => store.overrides.audit({ limit }));
+      const { items } = await withExistingStore(settings, (store) => store.overrides.audit({ limit }));
       if (flags.json) return context.terminal.out(JSON.stringify(items.map(auditJson), null, 2));
       if (items.length === 0) {
         context.terminal.err("Nothing was changed yet.\n");
