@@ -32,6 +32,7 @@ const FILE_ERRORS: Readonly<Record<string, (what: string) => [message: string, h
   ENOSPC: (what) => [`${what}: no space left on the disk`, "free some space; a build needs about 1 GB"],
   EEXIST: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
   ENOTDIR: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
+  EISDIR: (what) => [`${what} is a folder`, "name a file"],
   ENOENT: (what) => [
     `${what} does not exist`,
     "check the path; `npx inkling config` shows the settings in force",

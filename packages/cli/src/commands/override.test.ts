@@ -227,6 +227,11 @@ test("remove and import: what is not there, and what is no such file", async () 
   expect((await inkling("override", "import", join(cwd, "nowhere.json"))).err).toMatch(
     /does not exist\nhint: /,
   );
+  await add(...OFF);
+  for (const what of ["import", "export"]) {
+    const ran = await inkling("override", what, temp);
+    expect(ran).toEqual({ out: "", err: `inkling: ${temp} is a folder\nhint: name a file\n`, code: 1 });
+  }
   const file = join(cwd, "file.json");
   writeFileSync(file, "{");
   expect((await inkling("override", "import", file)).err).toMatch(/is no JSON: .*\nhint: .*export/);
