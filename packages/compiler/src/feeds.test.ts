@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EXTENSIONS } from "./feed.ts";
-import { FEEDS, PLACE_PREFERENCE, requireEntries } from "./feeds.ts";
+import { asksForAgreement, FEEDS, NO_LICENCE, PLACE_PREFERENCE, requireEntries } from "./feeds.ts";
 import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks } from "./parse/index.ts";
 
 const PACKAGE = join(import.meta.dir, "..");
@@ -114,6 +114,21 @@ describe("feeds that are off by default", () => {
     expect(request !== undefined).toBe(needsKey);
     if (needsKey) expect(budgetPerDay).toBeLessThanOrEqual(30);
   });
+  test.each(asked)(
+    "%s is called free to use only when it states a licence, and asks when not",
+    (id, feed) => {
+      const states = feed.licence !== NO_LICENCE;
+      if (!states)
+        expect([feed.optIn!.terms, asksForAgreement(feed)]).toEqual([
+          expect.stringContaining("no licence"),
+          true,
+        ]);
+      if (!states) expect(feed.optIn!.terms).not.toMatch(/free to use/i);
+      const row = DOCS.split("\n").find((text) => text.startsWith(`| \`${id}\` | ${feed.sets} |`))!;
+      expect(row.includes("| none stated |")).toBe(!states);
+      expect(row.includes("no licence")).toBe(!states || feed.optIn!.why === "licence");
+    },
+  );
   test("MaxMind's feeds together stay within the 30 downloads of an account", () => {
     const shared = asked.filter(([, { optIn }]) => optIn!.credentials?.includes("maxmindLicenseKey"));
     expect(shared.length).toBe(3);

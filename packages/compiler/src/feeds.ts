@@ -12,6 +12,8 @@ import { ADDRESSES, AGE, ANY_CHANGE, DAY, HOUR, MIB, WEEK } from "./feed-limits.
 import { GUARD_FEEDS } from "./guard-feeds.ts";
 import { OPT_IN_FEEDS } from "./opt-in-feeds.ts";
 
+export { asksForAgreement, NO_LICENCE } from "./opt-in-feeds.ts";
+
 /** A URL that is the same every day. */
 const fixed = (url: string) => () => [url];
 

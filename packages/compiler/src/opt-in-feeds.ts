@@ -8,11 +8,11 @@ import { ADDRESSES, AGE, ANY_CHANGE, DAY, HOUR, MIB } from "./feed-limits.ts";
 
 const fixed = (url: string) => () => [url];
 
-const NO_LICENCE = "none stated";
+export const NO_LICENCE = "none stated";
 const OWN_RISK = "The publisher states no licence: whether you may use the list is for you to find out.";
 const NON_COMMERCIAL = "For non-commercial use alone, say the publisher's terms.";
-const NOISY =
-  "Free to use, but it names addresses of ordinary people, too: expect visitors to be flagged wrongly.";
+const ORDINARY_PEOPLE = "names addresses of ordinary people, too: expect visitors to be flagged wrongly.";
+const NOISY = `Free to use, but it ${ORDINARY_PEOPLE}`;
 
 const GEOLITE_TERMS =
   "The GeoLite End User License Agreement binds you: a MaxMind account, attribution where data is shown, no copy " +
@@ -50,6 +50,11 @@ const ATTACKERS = {
   widest: ADDRESSES,
   maxBytes: 16 * MIB,
 } as const;
+
+/** Has the operator to agree before it is turned on? Whatever else keeps it off: no clear licence, or one with limits. */
+export function asksForAgreement({ licence, optIn }: Pick<Feed, "licence" | "optIn">): boolean {
+  return licence === NO_LICENCE || optIn?.why === "licence" || optIn?.why === "non-commercial";
+}
 
 export const OPT_IN_FEEDS: readonly Feed[] = [
   {
@@ -303,7 +308,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     widest: ADDRESSES,
     entries: { least: 50, most: 100_000 },
     maxBytes: 16 * MIB,
-    optIn: { why: "noisy", terms: `${NOISY} No licence is stated.` },
+    optIn: { why: "noisy", terms: `${OWN_RISK} It ${ORDINARY_PEOPLE}` },
   },
   {
     id: "wesbos-burner",

@@ -90,6 +90,14 @@ describe("enable", () => {
       undefined,
     ],
     ["the same with --yes", "dshield --yes", {}, 0, /non-commercial/, ["dshield"]],
+    [
+      "a noisy one that states no licence: asked",
+      "socks-proxy-1d",
+      {},
+      1,
+      /terms: The publisher states no licence: .*ordinary people[\s\S]*inkling: socks-proxy-1d asks for your agreement\n/,
+      undefined,
+    ],
     ["agreed at the terminal", "greensnow", { typed: "y" }, 0, /states no licence/, ["greensnow"]],
     ["not agreed", "greensnow", { typed: "" }, 1, /inkling: greensnow stays off\n/, undefined],
     [
@@ -171,6 +179,7 @@ describe("list", () => {
     expect(code).toBe(0);
     for (const { id } of FEEDS) expect(out).toMatch(new RegExp(`^(on|off) +${id} `, "m"));
     expect(out).toMatch(/^on +dshield .*CC-BY-NC-SA-2\.5 +non-commercial$/m);
+    expect(out).toMatch(/^off +socks-proxy-1d .*none stated +no clear licence; noisy$/m);
     expect(out).toMatch(/^off +ipinfo-lite .*needs INKLING_IPINFO_TOKEN$/m);
     expect(out).toMatch(/^off +geolite2-city .*GeoLite End User License Agreement$/m);
   });

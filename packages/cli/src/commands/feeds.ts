@@ -12,7 +12,7 @@ import {
   readFeedChoice,
   writeFeedChoice,
 } from "@inkling/compiler/feed-choice";
-import { FEEDS } from "@inkling/compiler/feeds";
+import { asksForAgreement, FEEDS, NO_LICENCE } from "@inkling/compiler/feeds";
 import { type FeedReport, nearest } from "@inkling/engine";
 import type { Command } from "commander";
 import { ensureWritable } from "../build.ts";
@@ -105,7 +105,8 @@ function row({ feed, report, lacking }: FeedLine, now: number): string[] {
   const remarks = [
     ...(report?.pending ? [`waits for you: ${report.pending.why}`] : []),
     ...(report?.error ? [report.error] : []),
-    ...(why !== undefined && why !== "key" ? [why === "licence" ? "no clear licence" : why] : []),
+    ...(why === "licence" || feed.licence === NO_LICENCE ? ["no clear licence"] : []),
+    ...(why === "non-commercial" || why === "noisy" ? [why] : []),
     ...(lacking.length > 0 ? [`needs ${lacking.map(variableName).join(" and ")}`] : []),
   ];
   const age = made === undefined ? "-" : formatAge(now - Date.parse(made));
@@ -189,8 +190,9 @@ function termsOf({ title, licence, attribution, optIn }: Feed): string[] {
 }
 
 /** @throws CliError when the operator has to agree, and does not */
-async function agree({ id, optIn }: Feed, { terminal }: Context, yes: boolean): Promise<void> {
-  if (yes || (optIn?.why !== "licence" && optIn?.why !== "non-commercial")) return;
+async function agree(feed: Feed, { terminal }: Context, yes: boolean): Promise<void> {
+  if (yes || !asksForAgreement(feed)) return;
+  const { id } = feed;
   const again = `\`npx inkling feeds enable ${id} --yes\` says that you agree to its terms`;
   if (terminal.ask === undefined) throw new CliError(`${id} asks for your agreement`, again);
   const answer = await terminal.ask("Do you use it on these terms? [y/N] ");
