@@ -9,6 +9,7 @@ import { dirname, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
 import { whyInstall } from "../bin/installed.mjs";
 import packageJson from "../package.json" with { type: "json" };
+import { checkMirror } from "./build.ts";
 import { explainFileError } from "./errors.ts";
 import { countKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
@@ -155,6 +156,7 @@ async function mirror({ settings }: Checkup): Promise<Finding> {
     const answer = await fetch(mirror, { method: "HEAD", signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
     return ok(`${shown("mirror", settings)} answers (${answer.status})`);
   }
+  checkMirror(mirror);
   const files = readdirSync(mirror).filter((name) => /^[a-z0-9-]+\.[^/]+$/.test(name));
   if (files.length > 0) return ok(`${mirror} has ${files.length} files`);
   return problem(`${mirror} has no feed`, "put one file per feed there, named <feed id>.<anything>");

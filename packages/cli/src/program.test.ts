@@ -282,6 +282,19 @@ describe("output for programs", () => {
     }
   });
 
+  test.each([
+    ["missing", "nowhere", /does not exist\n +-> INKLING_MIRROR must name a folder with one file per feed$/m],
+    ["a file", "a-file", /is not a folder\n +-> INKLING_MIRROR must name a folder/],
+    ["empty", "an-empty-folder", /is empty\n +-> it needs one file per feed/],
+  ])("doctor says of a mirror that is %s what data update says", async (_name, mirror, says) => {
+    mkdirSync(join(temp, "an-empty-folder"), { recursive: true });
+    writeFileSync(join(temp, "a-file"), "");
+    const { out } = await inkling(["doctor", "--mirror", mirror, "--data-dir", "none"]);
+    expect(out).toMatch(says);
+    expect(out).toContain(`mirror: the mirror ${join(temp, mirror)} `);
+    expect(out).not.toMatch(/ENOENT|ENOTDIR|scandir/);
+  });
+
   test("doctor reports wrong settings as a finding", async () => {
     const { out, code } = await inkling(["doctor", "--port", "0"]);
     expect(out).toMatch(/^problem {2}settings: --port must be .*\n {9}-> /);

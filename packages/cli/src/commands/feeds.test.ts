@@ -285,7 +285,10 @@ describe("export-mirror", () => {
   test("a folder that cannot be written: one line, and what to do", async () => {
     writeFileSync(join(temp, "a-file"), "");
     const { err, code } = await inkling(folder(), `feeds export-mirror ${join(temp, "a-file")}`);
-    expect(err).toMatch(/^inkling: the folder .*a-file is not a folder\nhint: /);
+    expect(err).toMatch(
+      /^inkling: the folder .*a-file is not a folder\nhint: name a folder that this user can write/,
+    );
+    expect(err).not.toContain("--data-dir");
     expect(code).toBe(1);
   });
 });

@@ -248,7 +248,12 @@ Examples:
         // Loaded when asked for: it knows the network and archives, which no other command needs.
         const { exportMirror } = await import("@inkling/compiler/export-mirror");
         const result = await exportMirror(chosen, settings.dataDir, path, new Date()).catch((error) => {
-          throw explainFileError(error, `the folder ${path}`);
+          const explained = explainFileError(error, `the folder ${path}`);
+          if (!(explained instanceof CliError)) throw explained;
+          throw new CliError(
+            explained.message,
+            "name a folder that this user can write to, with room for all feeds",
+          );
         });
         if (flags.json) terminal.out(JSON.stringify({ folder: path, ...result }, null, 2));
         else {
