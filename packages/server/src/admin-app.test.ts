@@ -30,7 +30,10 @@ async function setUp() {
         seen.refreshes++;
       },
     },
-    feeds: () => ["ipsum-3", "mailchecker"],
+    feeds: () => [
+      { id: "ipsum-3", sets: "is_abuser" },
+      { id: "mailchecker", sets: "disposable" },
+    ],
     log: new Log({ level: "info", write: (text) => lines.push(text), now: () => clock.now }),
     now: () => clock.now,
     newRequestId: () => "abc123",

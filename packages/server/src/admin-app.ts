@@ -47,7 +47,7 @@ export interface AdminAppOptions {
   readonly adminToken: AdminTokenStore;
   readonly book: Pick<OverrideBook, "refresh">;
   /** Ids of the feeds of the release in use; undefined without one. */
-  readonly feeds: () => readonly string[] | undefined;
+  readonly feeds: () => OverrideContext["feeds"];
   readonly log: Log;
   /** Epoch ms. */
   readonly now: () => number;

@@ -193,7 +193,7 @@ describe("the book", () => {
 
 describe("the file", () => {
   const NOW = 2_000_000_000_000;
-  const CONTEXT = { now: NOW, author: "import", feeds: ["ipsum-3"] };
+  const CONTEXT = { now: NOW, author: "import", feeds: [{ id: "ipsum-3", sets: "is_abuser" }] };
   const ALL = [
     override("a", { expiresAt: NOW + 1_000 }),
     override("b", { kind: "network", value: "81.2.69.0/24", effect: { type: "mute", feed: "ipsum-3" } }),
@@ -245,7 +245,9 @@ describe("the file", () => {
     ["a malformed value", file({ overrides: [row({}), row({ value: "x y" })] }), /overrides\.1\.value: /],
     [
       "an unknown feed",
-      file({ overrides: [row({ mute: "ipsum", flag: undefined, verdict: undefined })] }),
+      file({
+        overrides: [row({ value: "81.2.69.0/24", mute: "ipsum", flag: undefined, verdict: undefined })],
+      }),
       /ipsum-3\?/,
     ],
     ["a row that forces itself through", file({ overrides: [row({ force: true })] }), /force/],

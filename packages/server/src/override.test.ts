@@ -14,7 +14,16 @@ import {
 } from "./override.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
-const CONTEXT = { now: NOW, author: "ada", feeds: ["ipsum-3", "tor-bulk-exits", "mailchecker"] };
+const FEEDS = [
+  { id: "ipsum-3", sets: "is_abuser" },
+  { id: "tor-bulk-exits", sets: "is_tor_exit" },
+  { id: "mailchecker", sets: "disposable" },
+  { id: "free-mail", sets: "free" },
+  { id: "relays", sets: "relay" },
+  { id: "resolvers", sets: "guard" },
+  { id: "dbip-city-lite", sets: "geolocation" },
+];
+const CONTEXT = { now: NOW, author: "ada", feeds: FEEDS };
 const OFF = { flag: "is_tor_exit", verdict: false, note: "our office" };
 const GOOD = { flag: "disposable", verdict: false, note: "a customer" };
 
@@ -123,6 +132,19 @@ describe("refused, with the reason", () => {
     });
     expect(error?.problems).toHaveLength(3);
     expect(error?.message).not.toContain("jane");
+  });
+
+  const mutes: [value: string, fits: string[]][] = [
+    ["81.2.69.142", ["ipsum-3", "tor-bulk-exits", "relays", "resolvers"]],
+    ["81.2.69.0/24", ["ipsum-3", "tor-bulk-exits", "relays", "resolvers"]],
+    ["example-shop.com", ["mailchecker", "free-mail", "relays"]],
+  ];
+  test.each(mutes)("a mute without effect, and what can be muted instead: %s", (value, fits) => {
+    for (const { id } of FEEDS) {
+      const reason = refusal(at(value, { mute: id, note: "x" }))?.message;
+      if (fits.includes(id)) expect(reason).toBeUndefined();
+      else expect(reason).toMatch(new RegExp(`mute: ${id} is about .* no effect; ${fits.join(", ")} can be`));
+    }
   });
 
   test("a mute without a release", () => {

@@ -8,6 +8,7 @@
 // note An e-mail address is kept as the SHA-256 of its normal form only, and no message quotes one.
 
 import {
+  type FeedReport,
   formatIp,
   formatPrefix,
   isSpecialUseDomain,
@@ -122,9 +123,22 @@ export interface OverrideContext {
   readonly now: number;
   /** Who asks, where the input names nobody. */
   readonly author: string;
-  /** Ids of the feeds that can be muted; undefined when nobody can tell (no release yet). */
-  readonly feeds: readonly string[] | undefined;
+  /** The feeds of the release in use; undefined when nobody can tell (no release yet). */
+  readonly feeds: readonly MutableFeed[] | undefined;
 }
+
+/** A feed, as far as a mute is about it. */
+export type MutableFeed = Pick<FeedReport, "id" | "sets">;
+
+const OF_NETWORKS = ["is_abuser", "is_proxy", "is_tor_exit", "relay", "guard"];
+
+/** What a feed must set (`sets` of its row) for a mute of it to have an effect on each kind of value. */
+const HEARD_ABOUT: Readonly<Record<OverrideKind, readonly string[]>> = {
+  address: OF_NETWORKS,
+  network: OF_NETWORKS,
+  domain: ["disposable", "free", "relay"],
+  email_hash: [],
+};
 
 /**
  * Reads an override from outside.
@@ -239,7 +253,7 @@ type EffectInput = Pick<z.output<typeof newOverrideSchema>, "flag" | "verdict" |
 function readEffect(
   { flag, verdict, mute }: EffectInput,
   kind: OverrideKind | undefined,
-  feeds: readonly string[] | undefined,
+  feeds: readonly MutableFeed[] | undefined,
   problems: string[],
 ): OverrideEffect | undefined {
   if ((flag === undefined) === (mute === undefined)) {
@@ -260,17 +274,33 @@ function readEffect(
 function readMute(
   feed: string,
   kind: OverrideKind | undefined,
-  feeds: readonly string[] | undefined,
+  feeds: readonly MutableFeed[] | undefined,
   problems: string[],
 ): OverrideEffect | undefined {
-  if (kind === "email_hash") problems.push("mute: no feed knows e-mail addresses; mute it for the domain");
-  if (feeds === undefined) {
-    problems.push("mute: there is no release yet, so nobody can tell which feeds there are");
-  } else if (!feeds.includes(feed)) {
-    problems.push(`mute: there is no feed "${feed}"${didYouMean(feed, feeds)}`);
+  const refuse = (problem: string) => problems.push(`mute: ${problem}`);
+  const known = feeds?.find(({ id }) => id === feed);
+  const fitting = (feeds ?? []).filter(({ sets }) => kind === undefined || HEARD_ABOUT[kind].includes(sets));
+  if (kind === "email_hash") refuse("no feed knows e-mail addresses; mute it for the domain");
+  else if (feeds === undefined) refuse("there is no release yet, so nobody can tell which feeds there are");
+  else if (known === undefined) {
+    const ids = feeds.map(({ id }) => id);
+    refuse(`there is no feed "${feed}"${didYouMean(feed, ids)}`);
+  } else if (!fitting.includes(known)) {
+    refuse(
+      `${feed} is about ${ABOUT[known.sets] ?? known.sets}, so muting it for ${KIND_WORDS[kind!]} has no effect; ${fitting.length === 0 ? "no feed" : listed(fitting.map(({ id }) => id))} can be muted there`,
+    );
   }
   return { type: "mute", feed };
 }
+
+/** What feeds are about, where their `sets` is no flag of theirs. */
+const ABOUT: Readonly<Record<string, string>> = {
+  disposable: "mail domains",
+  free: "mail domains",
+  geolocation: "places, which have no overrides",
+  registered_country: "places, which have no overrides",
+  hosting: "data centres, which set no flag",
+};
 
 const KIND_WORDS: Readonly<Record<OverrideKind, string>> = {
   address: "an address",
@@ -278,6 +308,12 @@ const KIND_WORDS: Readonly<Record<OverrideKind, string>> = {
   domain: "a domain",
   email_hash: "an e-mail address",
 };
+
+/** The first of them, and how many more there are. */
+function listed(words: readonly string[], most = 12): string {
+  const more = words.length - most;
+  return more > 0 ? `${words.slice(0, most).join(", ")} and ${more} more` : words.join(", ");
+}
 
 function didYouMean(word: string, known: readonly string[]): string {
   if (known.length === 0) return ": there are none";

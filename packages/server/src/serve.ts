@@ -176,7 +176,7 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
     overrides: store.overrides,
     adminToken: store.adminToken,
     book: overrides,
-    feeds: () => releases.current?.manifest.feeds.map(({ id }) => id),
+    feeds: () => releases.current?.manifest.feeds,
     log,
     now,
     newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),

@@ -119,7 +119,7 @@ function inputOf(value: string, flags: Record<string, unknown>, now: number): Re
 
 /** Who asks, when, and which feeds the release in use has. */
 function contextOf(settings: Settings, author: unknown): OverrideContext {
-  const feeds = findCurrent(settings.dataDir)?.manifest.feeds.map(({ id }) => id);
+  const feeds = findCurrent(settings.dataDir)?.manifest.feeds;
   return { now: Date.now(), author: authorOf(author), feeds };
 }
 
