@@ -148,13 +148,26 @@ export function attributions(manifest: Release, sets?: readonly string[]): strin
   return [...new Set(texts)];
 }
 
+/** How a feed is, in the one word that tables have for it. */
+export function stateWord({ state, pending, stale }: FeedReport): string {
+  if (pending !== undefined) return "waits";
+  return stale === true ? "stale" : state;
+}
+
 /** Feeds as a table for people. */
 export function feedTable(feeds: readonly FeedReport[], now: Date): string {
   const rows = feeds.map((feed) => {
     const made = feed.published_at ?? feed.fetched_at;
     const age = made === undefined ? "-" : formatAge(now.getTime() - Date.parse(made));
-    const state = feed.pending !== undefined ? "waits" : feed.stale === true ? "stale" : feed.state;
-    return [feed.id, feed.sets, state, formatCount(feed.entries), feed.source, age, feed.error ?? ""];
+    return [
+      feed.id,
+      feed.sets,
+      stateWord(feed),
+      formatCount(feed.entries),
+      feed.source,
+      age,
+      feed.error ?? "",
+    ];
   });
   return table([["FEED", "SETS", "STATE", "ENTRIES", "SOURCE", "AGE", "PROBLEM"], ...rows], [3]);
 }

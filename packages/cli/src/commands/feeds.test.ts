@@ -19,6 +19,7 @@ import { build } from "../../../compiler/src/build.ts";
 import { exportMirror } from "../../../compiler/src/export-mirror.ts";
 import type { Feed } from "../../../compiler/src/feed.ts";
 import { FEEDS } from "../../../compiler/src/feeds.ts";
+import { DATA_FOLDER } from "../../../engine/src/index.ts";
 import { run } from "../program.ts";
 import { makeStyle } from "../terminal.ts";
 
@@ -194,6 +195,29 @@ describe("list", () => {
       not_set: ["INKLING_ABUSEIPDB_KEY"],
       report: null,
     });
+  });
+});
+
+describe("a feed that waits for the operator", () => {
+  const why = "has 90 % of other entries";
+  const rows: [name: string, error: string | undefined, remark: string][] = [
+    ["for a copy of this round: the reason once", `fetched: ${why}`, `waits for you: fetched: ${why}`],
+    ["and could not be asked since", "fetched: answered 500", `waits for you: ${why}; fetched: answered 500`],
+    ["and nothing is wrong since", undefined, `waits for you: ${why}`],
+  ];
+  test.each(rows)("%s", async (_name, error, remark) => {
+    const dataDir = folder();
+    await buildFrom(dataDir, sampleMirror(), 0);
+    const path = join(dataDir, DATA_FOLDER.feedsReport);
+    const report = JSON.parse(readFileSync(path, "utf8"));
+    const feed = report.feeds.find(({ id }: { id: string }) => id === "ipsum-3");
+    Object.assign(feed, { error, pending: { sha256: "0".repeat(64), why } });
+    writeFileSync(path, JSON.stringify(report));
+    const { out } = await inkling(dataDir, "feeds list");
+    const line = out.split("\n").find((text) => / ipsum-3 /.test(text))!;
+    expect(line).toMatch(/^on +ipsum-3 +is_abuser +waits /);
+    expect(line).toEndWith(` ${remark}`);
+    expect((await inkling(dataDir, "data status")).out).toMatch(/^ipsum-3 +is_abuser +waits /m);
   });
 });
 

@@ -15,7 +15,7 @@ import {
 import { asksForAgreement, FEEDS, NO_LICENCE } from "@inkling/compiler/feeds";
 import { type FeedReport, nearest } from "@inkling/engine";
 import type { Command } from "commander";
-import { ensureWritable } from "../build.ts";
+import { ensureWritable, stateWord } from "../build.ts";
 import { action, type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError, EXIT, explainFileError } from "../errors.ts";
 import { feedsOf, findCurrent } from "../releases.ts";
@@ -100,17 +100,23 @@ function addList(feeds: Command, context: Context): void {
 
 function row({ feed, report, lacking }: FeedLine, now: number): string[] {
   const made = report?.published_at ?? report?.fetched_at;
-  const state = report === undefined ? "-" : report.stale === true ? "stale" : report.state;
+  const state = report === undefined ? "-" : stateWord(report);
   const why = feed.optIn?.why;
   const remarks = [
-    ...(report?.pending ? [`waits for you: ${report.pending.why}`] : []),
-    ...(report?.error ? [report.error] : []),
+    ...(report === undefined ? [] : troubles(report)),
     ...(why === "licence" || feed.licence === NO_LICENCE ? ["no clear licence"] : []),
     ...(why === "non-commercial" || why === "noisy" ? [why] : []),
     ...(lacking.length > 0 ? [`needs ${lacking.map(variableName).join(" and ")}`] : []),
   ];
   const age = made === undefined ? "-" : formatAge(now - Date.parse(made));
   return [feed.id, feed.sets, state, age, feed.licence, remarks.join("; ")];
+}
+
+/** What is wrong with a copy; why one waits is among its problems already. */
+function troubles({ pending, error }: FeedReport): string[] {
+  if (pending === undefined) return error === undefined ? [] : [error];
+  if (error?.includes(pending.why)) return [`waits for you: ${error}`];
+  return [`waits for you: ${pending.why}`, ...(error === undefined ? [] : [error])];
 }
 
 function lineJson({ feed, on, report, needs, lacking }: FeedLine) {
