@@ -219,6 +219,14 @@ describe("errors: one line, a hint, the exit code", () => {
 });
 
 describe("output for programs", () => {
+  test.each([
+    ["0", {}, "default"],
+    ["1", { INKLING_OFFLINE: "yes" }, "environment"],
+  ])("config prints a switch as a variable has it: %s", async (value, env, from) => {
+    const { out } = await inkling(["config"], env);
+    expect(out).toMatch(new RegExp(`^INKLING_OFFLINE +${value} +${from}$`, "m"));
+  });
+
   test("config --json: values, origins, secrets masked", async () => {
     const extra = { INKLING_PORT: "9000", INKLING_DATABASE_URL: "postgres://u:secret@h/d" };
     const { out, code } = await inkling(["config", "--json", "--rate", "5"], extra);

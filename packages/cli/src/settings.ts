@@ -170,7 +170,7 @@ export const SETTINGS = {
     fallback: undefined,
     placeholder: "folder or URL",
     path: true,
-    help: "one file per feed, named <feed id>.<anything>: the only source of feeds when set",
+    help: "folder with one file per feed, named <feed id>.<anything>, or base URL (docs/feeds.md): the only source of feeds when set",
   },
   offline: {
     schema: yesOrNo,

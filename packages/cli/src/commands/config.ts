@@ -54,6 +54,12 @@ function configJson(loaded: LoadedSettings): string {
   return JSON.stringify({ file: loaded.file ?? null, settings: Object.fromEntries(settings) }, null, 2);
 }
 
+/** As it would stand in a variable. */
+function cell(value: unknown): string {
+  if (value === null || (Array.isArray(value) && value.length === 0)) return "-";
+  return typeof value === "boolean" ? String(Number(value)) : String(value);
+}
+
 function configTable(loaded: LoadedSettings): string {
   const origin = {
     default: "default",
@@ -63,8 +69,7 @@ function configTable(loaded: LoadedSettings): string {
   };
   const rows = SETTING_NAMES.map((name) => {
     const value = plain(name, loaded);
-    const text = value === null || (Array.isArray(value) && value.length === 0) ? "-" : String(value);
-    return [variableName(name), text, origin[loaded.origins[name]]];
+    return [variableName(name), cell(value), origin[loaded.origins[name]]];
   });
   return table([["SETTING", "VALUE", "FROM"], ...rows]);
 }
