@@ -3,7 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BuildEvent } from "@inkling/compiler/events";
-import { type BuildResult, LAST_BUILD, runBuild, writeLastBuild } from "./build-process.ts";
+import { lockDataFolder } from "../../compiler/src/data-folder.ts";
+import { BuildBusy, type BuildResult, LAST_BUILD, runBuild, writeLastBuild } from "./build-process.ts";
 import type { CliError } from "./errors.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-build-"));
@@ -106,6 +107,17 @@ describe("how a build ends", () => {
     expect(error.message).toMatch(message);
     expect(error.hint).toMatch(hint);
     expect(error.exitCode).toBe(1);
+  });
+
+  test("because another build is at work in the folder, as the compiler itself says it", async () => {
+    const dataDir = mkdtempSync(join(temp, "busy-"));
+    const release = lockDataFolder(dataDir);
+    const { signal } = new AbortController();
+    const error = await errorOf(runBuild({ dataDir, fetch: false }, { signal, onEvent: () => {} }));
+    release();
+    expect(error).toBeInstanceOf(BuildBusy);
+    expect(error.message).toStartWith(`another build is at work in ${dataDir} (process ${process.pid}; `);
+    expect(error.hint).toMatch(/^wait for it to end, then try again\nNothing was published/);
   });
 
   test("stopped: the child is gone, and nothing was published", async () => {

@@ -72,7 +72,10 @@ export async function runBuild(order: BuildOrder, options: BuildOptions): Promis
     return { done: last, feeds, conflicts };
   }
   if (options.signal.aborted) throw new BuildInterrupted();
-  if (last?.type === "failed") throw new CliError(last.message, `${last.hint}\n${NOTHING_PUBLISHED}`);
+  if (last?.type === "failed") {
+    const Failure = last.code === "busy" ? BuildBusy : CliError;
+    throw new Failure(last.message, `${last.hint}\n${NOTHING_PUBLISHED}`);
+  }
   throw died(child.exitCode, child.signalCode?.toString() ?? null, [...stray, ...words]);
 }
 
@@ -82,6 +85,9 @@ export class BuildInterrupted extends CliError {
     super("the build was stopped", NOTHING_PUBLISHED);
   }
 }
+
+/** Another build is at work in the data folder: this one did nothing, and nothing is wrong. */
+export class BuildBusy extends CliError {}
 
 function compilerCommand(): string[] {
   const main = Bun.fileURLToPath(import.meta.resolve("@inkling/compiler/main"));

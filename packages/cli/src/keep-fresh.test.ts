@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { FeedReport } from "@inkling/engine";
-import { BuildInterrupted, type BuildResult } from "./build-process.ts";
+import { BuildBusy, BuildInterrupted, type BuildResult } from "./build-process.ts";
 import { CliError } from "./errors.ts";
 import {
   keepFresh,
@@ -138,11 +138,29 @@ test("a build that fails is tried again, later each time, and at the usual pace 
   ]);
 });
 
-test("another build at work is no error", async () => {
-  const busy = new CliError("another build is at work in data (process 7)");
-  const seen = await simulate([busy, {}], 0.5);
-  expect(seen.log[0]!.slice(0, 2)).toEqual(["info", "data-update-busy"]);
-  expect(seen.at).toEqual([0, 1]);
+describe("another build at work", () => {
+  const busy = new BuildBusy("whatever it says");
+  test("is no error, and is looked at again each minute, however often", async () => {
+    const seen = await simulate([busy, busy, busy, busy, {}], 0.5);
+    const told = [...Array(4).fill("info data-update-busy"), "info data-update-done"];
+    expect(seen.log.map(([level, event]) => `${level} ${event}`)).toEqual(told);
+    expect(seen.at).toEqual([0, 1, 2, 3, 4]);
+  });
+  test("neither adds to failures nor forgets them", async () => {
+    const seen = await simulate([new CliError("m"), new CliError("m"), busy, new CliError("m"), {}], 0.5);
+    expect(seen.log.map(([, event, { failures }]) => [event, failures])).toEqual([
+      ["data-update-failed", 1],
+      ["data-update-failed", 2],
+      ["data-update-busy", undefined],
+      ["data-update-failed", 3],
+      ["data-update-done", undefined],
+    ]);
+    expect(seen.at).toEqual([0, 1, 3, 5, 9]);
+  });
+  test("is known by its code, not by its words", async () => {
+    const seen = await simulate([new CliError("another build is at work in data (process 7)"), {}], 0.1);
+    expect(events(seen)[0]).toBe("data-update-failed");
+  });
 });
 
 test("a poisoned feed in the middle is named once with its reason, and once more when it is well again", async () => {

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { FEED_CHOICE_FILE } from "@inkling/compiler/feed-choice";
 import type { RunningServer } from "@inkling/server";
 import { buildOrder } from "./build.ts";
-import { BuildInterrupted, type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
+import { BuildBusy, BuildInterrupted, type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
 import { CliError } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 
@@ -27,7 +27,7 @@ export const LONGEST_PAUSE_MS = 60 * MINUTE;
 const JITTER = 0.1;
 
 export interface FreshEffects {
-  /** One build of what is due. @throws BuildInterrupted, CliError */
+  /** One build of what is due. @throws BuildBusy, BuildInterrupted, CliError */
   readonly build: () => Promise<BuildResult>;
   /** Epoch ms. */
   readonly now: () => number;
@@ -67,22 +67,22 @@ export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firs
       log.info("data-update-done", { published, name, seconds, next_due: done.nextDue });
     } catch (error) {
       if (error instanceof BuildInterrupted) return;
-      failures++;
-      tellFailure(log, error, failures);
+      if (error instanceof BuildBusy) {
+        // `inkling data update`, or another server on the same folder, is doing the work: look again soon.
+        nextDue = now();
+        log.info("data-update-busy", { reason: error.message });
+      } else {
+        failures++;
+        tellFailure(log, error, failures);
+      }
     }
     await sleep(pauseMs(now(), nextDue, failures, chance()), signal);
   }
 }
 
 function tellFailure(log: FreshEffects["log"], error: unknown, failures: number): void {
-  const reason = error instanceof Error ? error.message : String(error);
-  // `inkling data update`, or another server on the same folder, is doing the work.
-  if (/another build is at work/.test(reason)) {
-    log.info("data-update-busy", { reason });
-    return;
-  }
   log.error("data-update-failed", {
-    reason,
+    reason: error instanceof Error ? error.message : String(error),
     hint: error instanceof CliError ? error.hint : undefined,
     failures,
   });

@@ -51,6 +51,12 @@ export const buildEvent = z.discriminatedUnion("type", [
     seconds: z.number(),
     peakBytes: z.number(),
   }),
-  z.object({ type: z.literal("failed"), message: z.string(), hint: z.string() }),
+  z.object({
+    type: z.literal("failed"),
+    message: z.string(),
+    hint: z.string(),
+    /** What a program may act on. busy: another build is at work in the data folder, so this one did nothing. */
+    code: z.literal("busy").optional(),
+  }),
 ]);
 export type BuildEvent = z.infer<typeof buildEvent>;

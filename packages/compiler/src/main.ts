@@ -63,6 +63,7 @@ try {
     type: "failed",
     message: error instanceof Error ? error.message : String(error),
     hint: hintFor(error),
+    ...(error instanceof BuildBusy && { code: "busy" }),
   });
   if (hintFor(error).startsWith("this is a defect") && error instanceof Error)
     writeSync(2, `${error.stack}\n`);
