@@ -147,6 +147,20 @@ describe("refused, with the reason", () => {
     }
   });
 
+  test("a mute of a feed that is not there: how many others there are, or how to turn it on", () => {
+    const many = Array.from({ length: 15 }, (_, i) => ({ id: `list-${i}-of-it`, sets: "is_proxy" }));
+    const context = { ...CONTEXT, feeds: [...FEEDS, ...many], everyFeed: ["dshield", "ipsum-3"] };
+    const reasonOf = (mute: string) => refusal(at("81.2.69.0/24", { mute, note: "x" }), context)?.message;
+    // Four of the first ones can be muted for a network.
+    expect(reasonOf("qqqqqqqqq")).toMatch(
+      /^mute: there is no feed "qqqqqqqqq": there are ipsum-3, .*list-7-of-it and 7 more$/,
+    );
+    expect(reasonOf("dshield")).toMatch(
+      /^mute: dshield is not in use; `npx inkling feeds enable dshield` turns/,
+    );
+    expect(reasonOf("ipsum-3")).toBeUndefined();
+  });
+
   test("a mute without a release", () => {
     const context = { ...CONTEXT, feeds: undefined };
     expect(refusal(at("81.2.69.0/24", { mute: "ipsum-3", note: "x" }), context)?.message).toMatch(

@@ -125,6 +125,8 @@ export interface OverrideContext {
   readonly author: string;
   /** The feeds of the release in use; undefined when nobody can tell (no release yet). */
   readonly feeds: readonly MutableFeed[] | undefined;
+  /** Ids of all feeds that there could be, where somebody knows: the others of them are not in use. */
+  readonly everyFeed?: readonly string[];
 }
 
 /** A feed, as far as a mute is about it. */
@@ -150,7 +152,7 @@ export function parseNewOverride(input: unknown, context: OverrideContext): NewO
   const { data } = result;
   const problems: string[] = [];
   const target = readTarget(data.value, problems);
-  const effect = readEffect(data, target?.kind, context.feeds, problems);
+  const effect = readEffect(data, target?.kind, context, problems);
   const expiresAt = data.expires_at ?? undefined;
   if (expiresAt !== undefined && expiresAt <= context.now) problems.push("expires_at: is in the past");
   if (target === undefined || effect === undefined || problems.length > 0)
@@ -253,14 +255,14 @@ type EffectInput = Pick<z.output<typeof newOverrideSchema>, "flag" | "verdict" |
 function readEffect(
   { flag, verdict, mute }: EffectInput,
   kind: OverrideKind | undefined,
-  feeds: readonly MutableFeed[] | undefined,
+  context: OverrideContext,
   problems: string[],
 ): OverrideEffect | undefined {
   if ((flag === undefined) === (mute === undefined)) {
     problems.push("override: give either flag (with verdict) or mute");
     return undefined;
   }
-  if (flag === undefined) return readMute(mute!, kind, feeds, problems);
+  if (flag === undefined) return readMute(mute!, kind, context, problems);
   const known = OVERRIDE_FLAGS.find((name) => name === flag);
   if (known === undefined) {
     problems.push(`flag: there is no flag "${flag}"${didYouMean(flag, OVERRIDE_FLAGS)}`);
@@ -274,20 +276,22 @@ function readEffect(
 function readMute(
   feed: string,
   kind: OverrideKind | undefined,
-  feeds: readonly MutableFeed[] | undefined,
+  { feeds, everyFeed = [] }: OverrideContext,
   problems: string[],
 ): OverrideEffect | undefined {
   const refuse = (problem: string) => problems.push(`mute: ${problem}`);
   const known = feeds?.find(({ id }) => id === feed);
   const fitting = (feeds ?? []).filter(({ sets }) => kind === undefined || HEARD_ABOUT[kind].includes(sets));
+  const fittingIds = fitting.map(({ id }) => id);
   if (kind === "email_hash") refuse("no feed knows e-mail addresses; mute it for the domain");
   else if (feeds === undefined) refuse("there is no release yet, so nobody can tell which feeds there are");
-  else if (known === undefined) {
-    const ids = feeds.map(({ id }) => id);
-    refuse(`there is no feed "${feed}"${didYouMean(feed, ids)}`);
+  else if (known === undefined && everyFeed.includes(feed)) {
+    refuse(`${feed} is not in use; \`npx inkling feeds enable ${feed}\` turns it on, from the next build on`);
+  } else if (known === undefined) {
+    refuse(`there is no feed "${feed}"${didYouMean(feed, fittingIds)}`);
   } else if (!fitting.includes(known)) {
     refuse(
-      `${feed} is about ${ABOUT[known.sets] ?? known.sets}, so muting it for ${KIND_WORDS[kind!]} has no effect; ${fitting.length === 0 ? "no feed" : listed(fitting.map(({ id }) => id))} can be muted there`,
+      `${feed} is about ${ABOUT[known.sets] ?? known.sets}, so muting it for ${KIND_WORDS[kind!]} has no effect; ${fitting.length === 0 ? "no feed" : listed(fittingIds)} can be muted there`,
     );
   }
   return { type: "mute", feed };
@@ -318,7 +322,7 @@ function listed(words: readonly string[], most = 12): string {
 function didYouMean(word: string, known: readonly string[]): string {
   if (known.length === 0) return ": there are none";
   const near = nearest(word, known);
-  return near === undefined ? `: there are ${known.slice(0, 12).join(", ")}` : `; did you mean ${near}?`;
+  return near === undefined ? `: there are ${listed(known)}` : `; did you mean ${near}?`;
 }
 
 /**

@@ -220,6 +220,13 @@ test.each(refused)("refused with a reason and a hint: %s", async (_, args, code,
   expect(JSON.parse((await inkling("override", "list", "--json")).out)).toHaveLength(1);
 });
 
+test("a feed that exists and is off is told apart from one that does not exist", async () => {
+  smallRelease(join(cwd, "data"), 0);
+  const mute = (feed: string) => add("81.2.69.0/24", "--mute", feed, "--note", "x");
+  expect((await mute("dshield")).err).toMatch(/\n {2}--mute: dshield is not in use; .*feeds enable dshield/);
+  expect((await mute("dshielt")).err).toMatch(/\n {2}--mute: there is no feed "dshielt"/);
+});
+
 test("remove and import: what is not there, and what is no such file", async () => {
   expect((await inkling("override", "remove", "ovr_x")).err).toMatch(
     /^inkling: there is no override ovr_x\nhint: /,

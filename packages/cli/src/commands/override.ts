@@ -4,6 +4,7 @@
 // second. The admin API does the same over HTTP (docs/overrides.md).
 
 import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { FEEDS } from "@inkling/compiler/feeds";
 import {
   auditJson,
   describeOverride,
@@ -117,10 +118,10 @@ function inputOf(value: string, flags: Record<string, unknown>, now: number): Re
   };
 }
 
-/** Who asks, when, and which feeds the release in use has. */
+/** Who asks, when, which feeds the release in use has, and which there are. */
 function contextOf(settings: Settings, author: unknown): OverrideContext {
   const feeds = findCurrent(settings.dataDir)?.manifest.feeds;
-  return { now: Date.now(), author: authorOf(author), feeds };
+  return { now: Date.now(), author: authorOf(author), feeds, everyFeed: FEEDS.map(({ id }) => id) };
 }
 
 const authorOf = (author: unknown) => (typeof author === "string" && author !== "" ? author : userName());
