@@ -9,12 +9,11 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { type Prefix, parsePrefix } from "@inkling/engine";
+import { nearest, type Prefix, parsePrefix } from "@inkling/engine";
 import { type DnsServer, isWellFormedToken, LOG_LEVELS, parseDnsServer } from "@inkling/server";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
 import { CliError, EXIT } from "./errors.ts";
-import { nearest } from "./nearest.ts";
 
 const DEFAULT_FILE = "inkling.toml";
 const FILE_VARIABLE = "INKLING_CONFIG";

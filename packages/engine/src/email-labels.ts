@@ -12,6 +12,7 @@
 // free mail is corrected (a test asks all of one).
 
 import { isUnderKnownSuffix } from "./domain.ts";
+import { editDistance } from "./nearest.ts";
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
@@ -169,22 +170,7 @@ function slipsOfEnding(
   return slips <= (right.length <= SHORT_ENDING ? 1 : 2) ? slips : Infinity;
 }
 
-/** Letters added, left out, replaced, or swapped with their neighbour (optimal string alignment). */
+/** Edits from one to the other; what is too many by length alone is not counted. */
 function distance(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > MAX_SLIPS) return Infinity;
-  let before: number[] = [];
-  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1;
-      let least = Math.min(previous[j]! + 1, row[j - 1]! + 1, previous[j - 1]! + same);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        least = Math.min(least, before[j - 2]! + 1);
-      row.push(least);
-    }
-    before = previous;
-    previous = row;
-  }
-  return previous[b.length]!;
+  return Math.abs(a.length - b.length) > MAX_SLIPS ? Infinity : editDistance(a, b);
 }

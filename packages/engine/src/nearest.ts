@@ -17,7 +17,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours between two words. */
+/** Insertions, deletions, replacements and swaps of neighbours between two words (optimal string alignment). */
 export function editDistance(a: string, b: string): number {
   let older: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
