@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Override, OverrideInputError } from "./override.ts";
+import type { Override, OverrideContext, OverrideInputError } from "./override.ts";
 import { OverrideBook, type OverrideEvent, SNAPSHOT_FILE } from "./override-book.ts";
 import { exportFile, readFile, readSnapshot, snapshotText } from "./override-file.ts";
 import type { LoadedOverrides } from "./store-overrides.ts";
@@ -244,11 +244,16 @@ describe("the file", () => {
     ["a row that is none", file({ overrides: [1] }), /overrides\.0\./],
     ["a malformed value", file({ overrides: [row({}), row({ value: "x y" })] }), /overrides\.1\.value: /],
     [
-      "an unknown feed",
+      "a mute of no feed's form",
       file({
-        overrides: [row({ value: "81.2.69.0/24", mute: "ipsum", flag: undefined, verdict: undefined })],
+        overrides: [row({ value: "81.2.69.0/24", mute: "Ipsum 3", flag: undefined, verdict: undefined })],
       }),
-      /ipsum-3\?/,
+      /overrides\.0\.mute: .*ipsum-3\?/,
+    ],
+    [
+      "a mute of an e-mail address",
+      file({ overrides: [row({ mute: "ipsum-3", flag: undefined, verdict: undefined })] }),
+      /overrides\.0\.mute: no feed knows e-mail/,
     ],
     ["a row that forces itself through", file({ overrides: [row({ force: true })] }), /force/],
     ["100 wrong rows", file({ overrides: Array(100).fill(row({ note: "" })) }), /and 80 more$/],
@@ -265,6 +270,25 @@ describe("the file", () => {
     expect(refusal(wide)?.code).toBe("TOO_WIDE");
     expect(readFile(wide, CONTEXT, true).overrides).toHaveLength(1);
     const expired = file({ overrides: [{ ...wide.overrides[0], expires_at: "2001-01-01" }] });
-    expect(readFile(expired, CONTEXT, false)).toEqual({ overrides: [], expired: 1 });
+    expect(readFile(expired, CONTEXT, false)).toEqual({ overrides: [], expired: 1, warnings: [] });
+    const mixed = refusal(file({ overrides: [wide.overrides[0], row({ value: "x y" })] }));
+    expect([mixed?.code, mixed?.needsForce]).toEqual(["INVALID", true]);
+    expect(refusal(file({ overrides: [row({ value: "x y" })] }))?.needsForce).toBe(false);
+  });
+
+  const elsewhere: [name: string, feeds: OverrideContext["feeds"], warning: RegExp][] = [
+    ["without a release", undefined, /^overrides\.\d\.mute: there is no release yet/],
+    ["without the feed", [], /^overrides\.\d\.mute: there is no feed "ipsum-3"/],
+    [
+      "where the feed is about something else",
+      [{ id: "ipsum-3", sets: "disposable" }],
+      /^overrides\.\d\.mute: ipsum-3 is about mail domains/,
+    ],
+  ];
+  test.each(elsewhere)("an export is read %s, and its mutes are told", (_, feeds, warning) => {
+    const read = readFile(file(), { ...CONTEXT, feeds }, false);
+    expect(read.overrides).toEqual(readFile(file(), CONTEXT, false).overrides);
+    expect(read.warnings).toEqual([expect.stringMatching(warning)]);
+    expect(readFile(file(), CONTEXT, false).warnings).toEqual([]);
   });
 });

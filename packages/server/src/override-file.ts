@@ -74,6 +74,8 @@ export interface ReadFile {
   readonly overrides: readonly NewOverride[];
   /** How many were left out because they have expired since the export. */
   readonly expired: number;
+  /** One line for each mute that has no effect here: of a feed that is off, say, or before the first release. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -91,15 +93,23 @@ export function readFile(input: unknown, context: OverrideContext, force: boolea
   const overrides: NewOverride[] = [];
   const problems: string[] = [];
   let expired = 0;
+  const warnings: string[] = [];
   let isOnlyWide = true;
+  let needsForce = false;
   for (const [index, row] of file.data.overrides.entries()) {
     try {
-      const one = readRow(row, context, force);
+      const told: string[] = [];
+      const onMuteWithoutEffect = (problem: string) => told.push(`overrides.${index}.${problem}`);
+      const one = readRow(row, { ...context, onMuteWithoutEffect }, force);
       if (one === undefined) expired++;
-      else overrides.push(one);
+      else {
+        overrides.push(one);
+        warnings.push(...told);
+      }
     } catch (error) {
       if (!(error instanceof OverrideInputError)) throw error;
-      if (error.code !== "TOO_WIDE") isOnlyWide = false;
+      if (error.code === "TOO_WIDE") needsForce = true;
+      else isOnlyWide = false;
       problems.push(...error.problems.map((problem) => `overrides.${index}.${problem}`));
     }
   }
@@ -109,9 +119,10 @@ export function readFile(input: unknown, context: OverrideContext, force: boolea
     throw new OverrideInputError(
       more > 0 ? [...shown, `and ${more} more`] : shown,
       isOnlyWide ? "TOO_WIDE" : "INVALID",
+      needsForce,
     );
   }
-  return { overrides, expired };
+  return { overrides, expired, warnings };
 }
 
 /** @returns undefined for one that has expired */

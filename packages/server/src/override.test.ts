@@ -151,7 +151,7 @@ describe("refused, with the reason", () => {
     const many = Array.from({ length: 15 }, (_, i) => ({ id: `list-${i}-of-it`, sets: "is_proxy" }));
     const context = { ...CONTEXT, feeds: [...FEEDS, ...many], everyFeed: ["dshield", "ipsum-3"] };
     const reasonOf = (mute: string) => refusal(at("81.2.69.0/24", { mute, note: "x" }), context)?.message;
-    // Four of the first ones can be muted for a network.
+    // Four of FEEDS can be muted for a network: eight of the many are named.
     expect(reasonOf("qqqqqqqqq")).toMatch(
       /^mute: there is no feed "qqqqqqqqq": there are ipsum-3, .*list-7-of-it and 7 more$/,
     );

@@ -82,11 +82,18 @@ export class OverrideInputError extends Error {
   readonly problems: readonly string[];
   /** TOO_WIDE: nothing is wrong with it, but it needs `force`. */
   readonly code: "INVALID" | "TOO_WIDE";
-  constructor(problems: readonly string[], code: "INVALID" | "TOO_WIDE" = "INVALID") {
+  /** Would `force` answer one of the problems at least? */
+  readonly needsForce: boolean;
+  constructor(
+    problems: readonly string[],
+    code: "INVALID" | "TOO_WIDE" = "INVALID",
+    needsForce = code === "TOO_WIDE",
+  ) {
     super(problems.join("; "));
     this.name = "OverrideInputError";
     this.problems = problems;
     this.code = code;
+    this.needsForce = needsForce;
   }
 }
 
@@ -127,6 +134,8 @@ export interface OverrideContext {
   readonly feeds: readonly MutableFeed[] | undefined;
   /** Ids of all feeds that there could be, where somebody knows: the others of them are not in use. */
   readonly everyFeed?: readonly string[];
+  /** A mute that has no effect here is taken all the same, and told: it may have one where it comes from. */
+  readonly onMuteWithoutEffect?: (problem: string) => void;
 }
 
 /** A feed, as far as a mute is about it. */
@@ -276,10 +285,14 @@ function readEffect(
 function readMute(
   feed: string,
   kind: OverrideKind | undefined,
-  { feeds, everyFeed = [] }: OverrideContext,
+  { feeds, everyFeed = [], onMuteWithoutEffect }: OverrideContext,
   problems: string[],
 ): OverrideEffect | undefined {
-  const refuse = (problem: string) => problems.push(`mute: ${problem}`);
+  const isTaken = onMuteWithoutEffect !== undefined && kind !== "email_hash" && FEED_ID.test(feed);
+  const refuse = (problem: string) => {
+    if (isTaken) onMuteWithoutEffect(`mute: ${problem}`);
+    else problems.push(`mute: ${problem}`);
+  };
   const known = feeds?.find(({ id }) => id === feed);
   const fitting = (feeds ?? []).filter(({ sets }) => kind === undefined || HEARD_ABOUT[kind].includes(sets));
   const fittingIds = fitting.map(({ id }) => id);
@@ -296,6 +309,8 @@ function readMute(
   }
   return { type: "mute", feed };
 }
+
+const FEED_ID = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
 /** What feeds are about, where their `sets` is no flag of theirs. */
 const ABOUT: Readonly<Record<string, string>> = {

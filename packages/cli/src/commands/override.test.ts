@@ -220,6 +220,23 @@ test.each(refused)("refused with a reason and a hint: %s", async (_, args, code,
   expect(JSON.parse((await inkling("override", "list", "--json")).out)).toHaveLength(1);
 });
 
+test("import takes mutes without effect and tells them, and names --force where a row is too wide", async () => {
+  const file = join(cwd, "file.json");
+  const row = (over: object) => ({ note: "x", ...over });
+  const write = (...overrides: object[]) =>
+    writeFileSync(file, JSON.stringify({ format: "inkling-overrides", version: 1, overrides }));
+  write(row({ value: "81.2.69.0/24", mute: "ipsum-3" }));
+  const muted = await inkling("override", "import", file);
+  expect(muted.err).toMatch(/^warning: overrides\.0\.mute: there is no release yet.*\n$/);
+  expect([muted.out.includes("1 added"), muted.code]).toEqual([true, 0]);
+  const wide = row({ value: "81.0.0.0/8", flag: "is_proxy", verdict: false });
+  write(wide, row({ value: "x y", flag: "disposable", verdict: true }));
+  expect((await inkling("override", "import", file)).err).toMatch(/\nhint: --force takes what is too wide/);
+  write(wide);
+  expect((await inkling("override", "import", file)).err).toMatch(/\nhint: --force, if this is meant\n$/);
+  expect((await inkling("override", "import", file, "--force")).out).toContain("1 added");
+});
+
 test("a feed that exists and is off is told apart from one that does not exist", async () => {
   smallRelease(join(cwd, "data"), 0);
   const mute = (feed: string) => add("81.2.69.0/24", "--mute", feed, "--note", "x");

@@ -143,10 +143,12 @@ function checked<T>(title: string, read: () => T): T {
       const [name, ...rest] = problem.split(": ");
       return rest.length === 0 ? `  ${problem}` : `  ${FLAG_OF[name!] ?? nameOf(name!)}: ${rest.join(": ")}`;
     });
-    const hint =
-      error.code === "TOO_WIDE"
+    const others = "`npx inkling override add --help` shows examples";
+    const hint = !error.needsForce
+      ? others
+      : error.code === "TOO_WIDE"
         ? "--force, if this is meant"
-        : "`npx inkling override add --help` shows examples";
+        : `--force takes what is too wide, if that is meant; ${others}`;
     throw new CliError([`${title}:`, ...lines].join("\n"), hint, EXIT.usage);
   }
 }
@@ -281,6 +283,7 @@ Examples:
       const about = contextOf(settings, flags.author);
       const read = checked(`${file} cannot be imported`, () => readFile(input, about, flags.force === true));
       const writes = await put(settings, read.overrides, about.author);
+      tellWarnings(context, read.warnings);
       const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;
       const result = {
         added: count("added"),
@@ -295,6 +298,17 @@ Examples:
       }
     });
   withSettings(command, SETTINGS);
+}
+
+const MOST_WARNINGS = 20;
+
+/** Mutes without effect here are in force all the same: they count once the feed is heard. */
+function tellWarnings({ terminal }: Context, warnings: readonly string[]): void {
+  for (const warning of warnings.slice(0, MOST_WARNINGS)) {
+    terminal.err(`warning: ${warning}\n`);
+  }
+  const more = warnings.length - MOST_WARNINGS;
+  if (more > 0) terminal.err(`warning: and ${formatCount(more)} more mutes without effect\n`);
 }
 
 function jsonOf(file: string): unknown {
