@@ -699,6 +699,24 @@ describe("usage and counts", () => {
     expect(new Map(counts.problemRows()).get("IP_ADDRESS_RESERVED")).toBe(1);
   });
 
+  test.each([
+    [
+      "live",
+      [`${GEO}81.2.69.142`, `${GEO}8.8.8.8`, `${MAIL}broken`, `${REP}10.0.0.1`],
+      ["geolocate 2", "email 1"],
+    ],
+    // 203.0.113.10 is PATH_NOT_FOUND, path-not-found.example as well: 404, and no look-ups.
+    ["test", [`${GEO}192.0.2.1`, `${GEO}203.0.113.10`, `${MAIL}a@path-not-found.example`], ["geolocate 1"]],
+  ] as const)("metrics count as look-ups what usage records, and no other 404: %s", (mode, paths, want) => {
+    const { ask, recorded, counts } = setUp({ key: { mode } });
+    const statuses = paths.map((path) => ask(path).status);
+    expect(statuses).toContain(404);
+    const rows = [...counts.lookupRows()];
+    expect(rows.map(({ lookup, count }) => `${lookup} ${count}`)).toEqual([...want]);
+    expect(rows.every(({ audience }) => audience === mode)).toBe(true);
+    expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(recorded.length);
+  });
+
   test("access lines name the route and the key's id, never the value", () => {
     const { ask, options, lines } = setUp();
     ask(`${MAIL}jane@gmail.com`);

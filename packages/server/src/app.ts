@@ -208,7 +208,11 @@ export class App {
 
   private charged(exchange: Exchange, lookup: Scope, response: Response): Response {
     // What was refused as bad input is not a look-up that somebody is charged for.
-    if (exchange.isLookup) this.options.usage.record(exchange.key!.id, lookup, exchange.now);
+    if (exchange.isLookup) {
+      const { id, mode } = exchange.key!;
+      this.options.usage.record(id, lookup, exchange.now);
+      this.options.counts.lookedUp(lookup, mode);
+    }
     return response;
   }
 

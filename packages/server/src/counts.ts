@@ -2,6 +2,8 @@
 //
 // cost 8 ns for each request
 
+import { SCOPES, type Scope } from "./key.ts";
+import type { KeyMode } from "./key-format.ts";
 import type { ProblemCode } from "./problems.ts";
 import { PROBLEM_CODES } from "./problems.ts";
 import { NO_ROUTE, ROUTES } from "./routes.ts";
@@ -22,6 +24,7 @@ const AUDIENCE_INDEX: Readonly<Record<Audience, number>> = { none: 0, live: 1, t
 
 export class Counts {
   private readonly requests = new Float64Array(AUDIENCES.length * ROUTE_COUNT * STATUSES);
+  private readonly lookups = new Float64Array(SCOPES.length * AUDIENCES.length);
   private readonly latency = new Float64Array(ROUTE_COUNT * (LATENCY_BOUNDS.length + 1));
   private readonly seconds = new Float64Array(ROUTE_COUNT);
   private readonly refused = new Map<ProblemCode, number>(PROBLEM_CODES.map((code) => [code, 0]));
@@ -38,6 +41,12 @@ export class Counts {
     this.seconds[routeIndex] = this.seconds[routeIndex]! + seconds;
   }
 
+  /** One request was a look-up, as usage records it: a 404 alone does not tell. */
+  lookedUp(lookup: Scope, audience: KeyMode): void {
+    const at = SCOPES.indexOf(lookup) * AUDIENCES.length + AUDIENCE_INDEX[audience];
+    this.lookups[at] = this.lookups[at]! + 1;
+  }
+
   /** One request ended in a problem. */
   problem(code: ProblemCode): void {
     this.refused.set(code, this.refused.get(code)! + 1);
@@ -52,6 +61,16 @@ export class Counts {
           const count = this.requests[start + status]!;
           if (count > 0) yield { route, status: String(status), audience, count };
         }
+      }
+    }
+  }
+
+  /** All counts of look-ups that are not zero. */
+  *lookupRows(): Generator<{ lookup: Scope; audience: Audience; count: number }> {
+    for (const [s, lookup] of SCOPES.entries()) {
+      for (const [a, audience] of AUDIENCES.entries()) {
+        const count = this.lookups[s * AUDIENCES.length + a]!;
+        if (count > 0) yield { lookup, audience, count };
       }
     }
   }

@@ -69,6 +69,10 @@ describe("metrics", () => {
     counts.answered(0, 400, "live", 0.02);
     counts.answered(0, 404, "none", 0.02);
     counts.answered(6, 404, "none", 0.02);
+    counts.lookedUp("geolocate", "live");
+    counts.lookedUp("geolocate", "live");
+    counts.lookedUp("geolocate", "test");
+    counts.lookedUp("email", "test");
     counts.problem("KEY_MISSING");
     const text = await lines(source(loaded, counts));
     for (const line of [
@@ -76,6 +80,7 @@ describe("metrics", () => {
       'inkling_http_requests_total{route="none",status="404",key="none"} 1',
       'inkling_lookups_total{lookup="geolocate",key="live"} 2',
       'inkling_lookups_total{lookup="geolocate",key="test"} 1',
+      'inkling_lookups_total{lookup="email",key="test"} 1',
       'inkling_problems_total{code="KEY_MISSING"} 1',
       'inkling_release_info{id="0123456789ab",name="n"} 1',
       "inkling_release_age_seconds 43200",
@@ -103,6 +108,7 @@ describe("metrics", () => {
     ]) {
       expect(text).toContain(line);
     }
+    expect(text.filter((line) => line.startsWith("inkling_lookups_total"))).toHaveLength(3);
     expect(text.some((line) => line.startsWith('inkling_feed_age_seconds{feed="seed"}'))).toBe(false);
   });
 

@@ -6,10 +6,8 @@
 
 import { Counter, Gauge, type Metric, Registry } from "prom-client";
 import { type Counts, LATENCY_BOUNDS } from "./counts.ts";
-import type { Scope } from "./key.ts";
 import type { MxCounts } from "./mx-counts.ts";
 import type { OverrideBookState } from "./override-book.ts";
-import { ROUTES } from "./routes.ts";
 import { feedAge, feedsOf, type StatusSource } from "./status.ts";
 import type { UsageState } from "./usage.ts";
 
@@ -59,7 +57,8 @@ const DEFINITIONS: readonly Definition[] = [
     name: "inkling_lookups_total",
     help: "Look-ups answered, IP_ADDRESS_NOT_FOUND and 304 included, by kind and kind of key.",
     labels: ["lookup", "key"],
-    rows: ({ counts }) => lookupRows(counts),
+    rows: ({ counts }) =>
+      Array.from(counts.lookupRows(), ({ lookup, audience, count }) => [{ lookup, key: audience }, count]),
   },
   {
     type: "counter",
@@ -300,29 +299,6 @@ const DEFINITIONS: readonly Definition[] = [
     rows: ({ startedAt }) => one(seconds(startedAt)),
   },
 ];
-
-/** Statuses of requests that were look-ups: the answer was had, or is known not to be there. */
-const LOOKUP_STATUSES = new Set(["200", "304", "404"]);
-
-function lookupRows(counts: Counts): Row[] {
-  const sums = new Map<string, number>();
-  const lookups = new Map(
-    ROUTES.filter(({ prefix }) => prefix !== undefined).map(({ template, handler }) => [
-      template,
-      handler as Scope,
-    ]),
-  );
-  for (const { route, status, audience, count } of counts.requestRows()) {
-    const lookup = lookups.get(route);
-    if (lookup === undefined || audience === "none" || !LOOKUP_STATUSES.has(status)) continue;
-    const name = `${lookup} ${audience}`;
-    sums.set(name, (sums.get(name) ?? 0) + count);
-  }
-  return Array.from(sums, ([name, count]): Row => {
-    const [lookup, key] = name.split(" ") as [string, string];
-    return [{ lookup, key }, count];
-  });
-}
 
 /** A registry whose metrics are read from `source` at each scrape. */
 export function metricsRegistry(source: MetricsSource): Registry {
