@@ -5,7 +5,7 @@
 
 export interface DnsQuestion {
   readonly name: string;
-  /** 1 A, 15 MX, 28 AAAA. */
+  /** 1 A, 6 SOA, 15 MX, 28 AAAA. */
   readonly type: number;
   readonly overTcp: boolean;
 }
@@ -85,6 +85,14 @@ export const soa = (name: string, minimum: number, ttl = 3600): DnsRecord => ({
     ...u32(minimum),
   ]),
 });
+
+/** A script of a server that knows these top-level domains, as one with internet does. */
+export function knowing(topLevels: readonly string[], script: DnsScript): DnsScript {
+  return (question) =>
+    question.type === SOA && topLevels.includes(question.name)
+      ? { answers: [soa(question.name, 900)] }
+      : script(question);
+}
 
 export function encodeAnswer(id: number, question: DnsQuestion, answer: DnsAnswer): Uint8Array {
   if (answer.raw !== undefined) return Uint8Array.from([...u16(id), ...answer.raw]);

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStore, type RunningServer, startServer } from "@inkling/server";
-import { type DnsServer, mx, startDnsServer } from "./dns-server.ts";
+import { type DnsServer, knowing, mx, startDnsServer } from "./dns-server.ts";
 import { smallDomain, smallRelease } from "./release.ts";
 
 const SLOW_MS = 5_000;
@@ -16,16 +16,19 @@ let server: RunningServer;
 let token: string;
 
 beforeAll(async () => {
-  dns = await startDnsServer(({ name }) => {
-    const label = name.split(".")[0]!;
-    if (label.startsWith("silent")) return "silent";
-    if (label.startsWith("slow")) return { rcode: 3, delayMs: SLOW_MS };
-    if (label.startsWith("nx")) return { rcode: 3 };
-    if (label.startsWith("null")) return { answers: [mx(name, 0, "")] };
-    if (label.startsWith("servfail")) return { rcode: 2 };
-    if (label.startsWith("farm")) return { answers: [mx(name, 10, "recv7.erinn.biz")] };
-    return { answers: [mx(name, 10, "mx.somewhere.net")] };
-  });
+  dns = await startDnsServer(
+    knowing(["com"], ({ name }) => {
+      if (name === "de" || name.endsWith(".de")) return { rcode: 3 };
+      const label = name.split(".")[0]!;
+      if (label.startsWith("silent")) return "silent";
+      if (label.startsWith("slow")) return { rcode: 3, delayMs: SLOW_MS };
+      if (label.startsWith("nx")) return { rcode: 3 };
+      if (label.startsWith("null")) return { answers: [mx(name, 0, "")] };
+      if (label.startsWith("servfail")) return { rcode: 2 };
+      if (label.startsWith("farm")) return { answers: [mx(name, 10, "recv7.erinn.biz")] };
+      return { answers: [mx(name, 10, "mx.somewhere.net")] };
+    }),
+  );
   smallRelease(dataDir, 1);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
@@ -76,6 +79,8 @@ describe("verdicts", () => {
   const rows: [address: string, want: object][] = [
     ["jane@found.com", { ...ordinary, checks: { mx: "found" } }],
     ["jane@nx.com", { ...ordinary, valid: false, checks: { mx: "nxdomain" } }],
+    // To this server there is no "de" at all: it cannot know who is not there.
+    ["jane@web.de", { ...ordinary, checks: { mx: "failed" } }],
     ["jane@null.com", { ...ordinary, valid: false, checks: { mx: "null" } }],
     ["jane@servfail.com", { ...ordinary, checks: { mx: "failed" } }],
     ["jane@silent.com", { ...ordinary, checks: { mx: "timeout" } }],

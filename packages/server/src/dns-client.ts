@@ -1,15 +1,18 @@
 // dns-client.ts: asks DNS servers one question: over UDP, and over TCP when the reply does not fit.
 //
 // in   a host, a record type, and a signal that ends the asking
-// out  what the first useful reply says; "failed" when every server refused; "timeout" when the signal came first
+// out  what the first useful reply says; "failed" when every server refused or is not to be believed; "timeout" when the
+//      signal came first
 // err  none thrown
 // src  RFC 1035 4.2, RFC 5452 (a forger has to guess the id and the port: both are drawn anew for each question,
 //      and only the server's own address and port are heard)
-// cost a socket for each question, 11 µs
+// cost a socket for each question, 11 µs; NXDOMAIN asks one more question, but for what is known (dns-belief.ts)
 //
 // A server that is silent for NEXT_SERVER_MS is not given up: the next one is asked as well, and whoever replies
-// first is believed. NXDOMAIN is a reply; SERVFAIL, REFUSED and nonsense are not, and the next server is asked at once.
+// first is believed. NXDOMAIN is a reply from a server that knows the top-level domain. SERVFAIL, REFUSED, nonsense, and
+// NXDOMAIN from any other server are not, and the next server is asked at once.
 
+import { Beliefs, topLevelOf } from "./dns-belief.ts";
 import { type DnsReply, encodeQuestion, type RecordType, readReply } from "./dns-message.ts";
 
 export interface DnsServer {
@@ -23,6 +26,8 @@ export interface DnsClientOptions {
   readonly servers: readonly DnsServer[];
   /** A number from 0 to 65535 that nobody can guess. */
   readonly newId: () => number;
+  /** Milliseconds of a clock that only goes on. */
+  readonly elapsed: () => number;
   readonly nextServerMs?: number;
 }
 
@@ -41,9 +46,11 @@ interface Attempt {
 export class DnsClient {
   private readonly options: DnsClientOptions;
   private readonly plan: readonly DnsServer[];
+  private readonly beliefs: Beliefs;
 
   constructor(options: DnsClientOptions) {
     this.options = options;
+    this.beliefs = new Beliefs(options.elapsed);
     const servers = options.servers.slice(0, MAX_SERVERS);
     this.plan = servers.length === 1 ? [servers[0]!, servers[0]!] : servers; // datagrams get lost
   }
@@ -70,9 +77,8 @@ export class DnsClient {
       const server = this.plan[attempts.length];
       if (server === undefined) return;
       timer = setTimeout(next, this.options.nextServerMs ?? NEXT_SERVER_MS);
-      const id = this.options.newId();
       attempts.push(
-        askServer(server, id, host, type, (reply) => {
+        this.attempt(server, host, type, (reply) => {
           if (settled) return;
           if (reply.kind !== "failed") return settle(reply);
           if (++failed === this.plan.length) return settle(reply);
@@ -88,6 +94,24 @@ export class DnsClient {
       next();
     }
     return promise;
+  }
+
+  /** One server asked; its NXDOMAIN is told as such only when it knows the top-level domain, and as a failure otherwise. */
+  private attempt(server: DnsServer, host: string, type: RecordType, tell: (reply: Reply) => void): Attempt {
+    const { newId } = this.options;
+    const topLevel = topLevelOf(host);
+    let current = askServer(server, newId(), host, type, (reply) => {
+      if (reply.kind !== "nxdomain") return tell(reply);
+      const judge = (isKnown: boolean) => tell(isKnown ? reply : { kind: "failed" });
+      const known = this.beliefs.find(server, topLevel);
+      if (known !== undefined) return judge(known);
+      // Each such domain has an SOA record. "No such record" is what networks say that have made up an inner "com".
+      current = askServer(server, newId(), topLevel, "soa", ({ kind }) => {
+        this.beliefs.keep(server, topLevel, kind === "records");
+        judge(kind === "records");
+      });
+    });
+    return { stop: () => current.stop() };
   }
 }
 

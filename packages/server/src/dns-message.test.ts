@@ -44,7 +44,7 @@ describe("what a reply says", () => {
     ["a null MX", { answers: [mx(HOST, 0, "")] }, records([{ preference: 0, host: "" }])],
     ["an address", { answers: [a(HOST)] }, records([]), "a"],
     ["an IPv6 address", { answers: [aaaa(HOST)] }, records([]), "aaaa"],
-    ["the name in capitals", { question: { name: "MAIL.Example.com", type: 15 } }, none(0)],
+    ["the name in capitals", { question: { name: "MAIL.Example.com", type: 15 } }, none(undefined)],
     ["no record of the type", { authorities: [soa("example.com", 120)] }, none(120)],
     ["the SOA's own TTL is less", { authorities: [soa("example.com", 900, 60)] }, none(60)],
     [
@@ -52,9 +52,12 @@ describe("what a reply says", () => {
       { answers: [mx(HOST, 1, "m.net", 0x80000001)] },
       records([{ preference: 1, host: "m.net" }], 0),
     ],
-    ["no record, no SOA", {}, none(0)],
-    ["records of another type only", { answers: [a(HOST)] }, none(0)],
-    ["records of another name only", { answers: [mx("other.com", 1, "m.net")] }, none(0)],
+    ["no record, no SOA", {}, none(undefined)],
+    ["an SOA that says 0", { authorities: [soa("example.com", 0)] }, none(0)],
+    ["an SOA record, asked for", { answers: [soa(HOST, 900, 60)] }, records([], 60), "soa"],
+    ["an SOA record of another name", { answers: [soa("example.com", 900)] }, none(undefined), "soa"],
+    ["records of another type only", { answers: [a(HOST)] }, none(undefined)],
+    ["records of another name only", { answers: [mx("other.com", 1, "m.net")] }, none(undefined)],
     ["NXDOMAIN", { rcode: 3, authorities: [soa("com", 900)] }, { kind: "nxdomain", ttlSeconds: 900 }],
     [
       "an alias",
@@ -69,7 +72,7 @@ describe("what a reply says", () => {
     [
       "an alias that leads nowhere",
       { rcode: 3, answers: [cname(HOST, "x.net")] },
-      { kind: "nxdomain", ttlSeconds: 0 },
+      { kind: "nxdomain", ttlSeconds: undefined },
     ],
     ["an alias of itself", { answers: [cname(HOST, HOST)] }, failed()],
     ["a loop of aliases", { answers: [cname(HOST, "x.net"), cname("x.net", HOST)] }, failed()],
@@ -141,7 +144,7 @@ describe("what a reply says", () => {
 function records(mx: readonly { preference: number; host: string }[], ttlSeconds = 300): DnsReply {
   return { kind: "records", mx, ttlSeconds };
 }
-function none(ttlSeconds: number): DnsReply {
+function none(ttlSeconds: number | undefined): DnsReply {
   return { kind: "none", ttlSeconds };
 }
 function failed(): DnsReply {

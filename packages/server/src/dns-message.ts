@@ -7,11 +7,10 @@
 // why  the runtime's own resolver says ENOTFOUND both when a name does not exist and when it has no such record
 //      (seen in Bun 1.4.5); only the former may make an address invalid. Nor does it tell how long an MX record is good.
 
-export const RECORD_TYPES = { a: 1, aaaa: 28, mx: 15 } as const;
+export const RECORD_TYPES = { a: 1, aaaa: 28, mx: 15, soa: 6 } as const;
 export type RecordType = keyof typeof RECORD_TYPES;
 
 const TYPE_CNAME = 5;
-const TYPE_SOA = 6;
 const CLASS_IN = 1;
 const HEADER_BYTES = 12;
 const MAX_NAME_OCTETS = 255;
@@ -33,11 +32,11 @@ export interface MxRecord {
 }
 
 export type DnsReply =
-  /** `mx` is empty for addresses, of which it is enough to know that there are some. */
+  /** `mx` is empty for other types, of which it is enough to know that there are some. */
   | { readonly kind: "records"; readonly mx: readonly MxRecord[]; readonly ttlSeconds: number }
-  /** The name exists, but has no record of this type. */
-  | { readonly kind: "none"; readonly ttlSeconds: number }
-  | { readonly kind: "nxdomain"; readonly ttlSeconds: number }
+  /** The name exists, but has no record of this type. Without `ttlSeconds` the server does not say for how long. */
+  | { readonly kind: "none"; readonly ttlSeconds: number | undefined }
+  | { readonly kind: "nxdomain"; readonly ttlSeconds: number | undefined }
   /** Does not fit a datagram: ask again over TCP. */
   | { readonly kind: "truncated" }
   /** SERVFAIL, REFUSED and the like, or a reply that cannot be read. */
@@ -160,10 +159,14 @@ function followAliases(bytes: Uint8Array, records: readonly RawRecord[], host: s
   throw new Unreadable(); // a loop
 }
 
-/** RFC 2308 5: the lesser of the SOA's own TTL and its last field; 0 without an SOA. */
-function negativeTtl(view: DataView, bytes: Uint8Array, authorities: readonly RawRecord[]): number {
-  const soa = authorities.find((record) => record.type === TYPE_SOA);
-  if (soa === undefined) return 0;
+/** RFC 2308 5: the lesser of the SOA's own TTL and its last field. */
+function negativeTtl(
+  view: DataView,
+  bytes: Uint8Array,
+  authorities: readonly RawRecord[],
+): number | undefined {
+  const soa = authorities.find((record) => record.type === RECORD_TYPES.soa);
+  if (soa === undefined) return undefined;
   const serial = readName(bytes, readName(bytes, soa.data).end).end;
   if (serial + 20 !== soa.end) throw new Unreadable();
   return Math.min(soa.ttlSeconds, ttlOf(view.getUint32(serial + 16)));

@@ -33,6 +33,7 @@ export async function systemDnsServers(): Promise<DnsServer[]> {
 }
 
 const newId = () => crypto.getRandomValues(new Uint16Array(1))[0]!;
+const elapsed = () => performance.now();
 
 /**
  * Asks the servers that were chosen, or the system's. Those are read once, at the first question: a later change
@@ -40,7 +41,7 @@ const newId = () => crypto.getRandomValues(new Uint16Array(1))[0]!;
  */
 export function makeAsker(chosen: readonly DnsServer[]): Asker {
   const open = async () =>
-    new DnsClient({ servers: chosen.length > 0 ? chosen : await systemDnsServers(), newId });
+    new DnsClient({ servers: chosen.length > 0 ? chosen : await systemDnsServers(), newId, elapsed });
   let client: Promise<DnsClient> | undefined;
   return {
     ask: async (host, type, signal) => {

@@ -5,11 +5,14 @@ import {
   cname,
   type DnsAnswer,
   type DnsQuestion,
+  type DnsScript,
   type DnsServer,
+  knowing,
   mx,
   soa,
   startDnsServer,
 } from "../../../test/dns-server.ts";
+import { BELIEF_SECONDS } from "./dns-belief.ts";
 import { DnsClient, type DnsOutcome } from "./dns-client.ts";
 import {
   type Asker,
@@ -23,6 +26,7 @@ import {
 import { MxCounts } from "./mx-counts.ts";
 
 const MX = 15;
+const SOA = 6;
 const A = 1;
 const AAAA = 28;
 
@@ -50,6 +54,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   null: ({ name }) => ({ answers: [mx(name, 0, "")] }),
   nullandmore: ({ name }) => ({ answers: [mx(name, 0, ""), mx(name, 10, "in.mail.tm")] }),
   nx: () => ({ rcode: 3, authorities: [soa("example", 60)] }),
+  nxwithoutsoa: () => ({ rcode: 3 }),
   aliasnx: ({ name }) => ({ rcode: 3, answers: [cname(name, "gone.net")] }),
   nxonlya: ({ type }) => (type === MX ? {} : { rcode: 3 }),
   servfail: () => ({ rcode: 2 }),
@@ -82,16 +87,19 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
 
 let server: DnsServer;
 beforeAll(async () => {
-  server = await startDnsServer((question) => {
-    const script = SCRIPTS[question.name.split(".")[0]!.toLowerCase()];
-    return script?.(question) ?? { rcode: 5 };
-  });
+  server = await startDnsServer(
+    knowing(["com"], (question) => {
+      const script = SCRIPTS[question.name.split(".")[0]!.toLowerCase()];
+      return script?.(question) ?? { rcode: 5 };
+    }),
+  );
 });
 afterAll(() => server.stop());
 
 const random = () => crypto.getRandomValues(new Uint16Array(1))[0]!;
 const servers = (ports: readonly number[]) => ports.map((port) => ({ address: "127.0.0.1", port }));
-const at = (...ports: number[]) => new DnsClient({ servers: servers(ports), newId: random });
+const at = (...ports: number[]) =>
+  new DnsClient({ servers: servers(ports), newId: random, elapsed: () => 0 });
 
 /** With a budget that a busy machine keeps, too, unless a test is about time-outs. */
 function lookups(options: Partial<MxLookupsOptions> & { dns: Asker }) {
@@ -127,6 +135,7 @@ describe("what DNS says", () => {
     ["null", "null"],
     ["nullandmore", "found", ["in.mail.tm"]],
     ["nx", "nxdomain"],
+    ["nxwithoutsoa", "nxdomain"],
     ["aliasnx", "nxdomain"],
     ["nxonlya", "none"],
     ["servfail", "failed"],
@@ -202,6 +211,7 @@ describe("several servers", () => {
     const dns = new DnsClient({
       servers: [unreachable, ...servers([server.port])],
       newId: random,
+      elapsed: () => 0,
       nextServerMs: 1_000_000,
     });
     expect(await lookups({ dns }).find("found.example.com")).toMatchObject({ outcome: "found" });
@@ -212,14 +222,15 @@ describe("several servers", () => {
     const dns = new DnsClient({
       servers: servers([first.port, server.port]),
       newId: random,
+      elapsed: () => 0,
       nextServerMs: 1_000_000,
     });
     expect(await lookups({ dns }).find("found.example.com")).toMatchObject({ outcome: "found" });
     first.stop();
   });
 
-  test("the first says NXDOMAIN: the second is not asked", async () => {
-    const first = await startDnsServer(() => ({ rcode: 3 }));
+  test("the first says NXDOMAIN, and knows the top-level domain: the second is not asked", async () => {
+    const first = await startDnsServer(knowing(["com"], () => ({ rcode: 3 })));
     const before = server.asked.length;
     expect(await lookups({ dns: at(first.port, server.port) }).find("found.example.com")).toMatchObject({
       outcome: "nxdomain",
@@ -237,6 +248,156 @@ describe("several servers", () => {
     });
     expect(await lookups({ dns: at(flaky.port) }).find("a.example")).toMatchObject({ outcome: "found" });
     flaky.stop();
+  });
+});
+
+describe("NXDOMAIN from a server that says it to everything, or nearly", () => {
+  const NX: DnsAnswer = { rcode: 3 };
+  /** Says NXDOMAIN to everything; to questions for an SOA record what the test says. */
+  const liar = (aboutTop: DnsAnswer | "silent" = NX) =>
+    startDnsServer(({ type }) => (type === SOA ? aboutTop : NX));
+
+  test.each<[string, DnsAnswer]>([
+    ["NXDOMAIN", NX],
+    ["NXDOMAIN with an SOA record", { rcode: 3, authorities: [soa("", 900)] }],
+    ["SERVFAIL", { rcode: 2 }],
+    ["REFUSED", { rcode: 5 }],
+    ["no such record", {}],
+    ["no such record, with an SOA record", { authorities: [soa("", 900)] }],
+    ["an address", { answers: [a("com")] }],
+    ["the SOA record of another name", { answers: [soa("net", 900)] }],
+    ["an alias", { answers: [cname("com", "portal.net"), a("portal.net")] }],
+    ["nonsense", { raw: Uint8Array.of(0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0) }],
+  ])("%s about the top-level domain, too: failed", async (_, aboutTop) => {
+    const bad = await liar(aboutTop);
+    const { find, counts } = lookups({ dns: at(bad.port) });
+    expect(await find("gmail.com")).toEqual({ outcome: "failed", known: [] });
+    expect([...counts.lookups]).toEqual([["failed", 1]]);
+    expect(bad.asked.filter(({ type }) => type === SOA).map(({ name }) => name)).toEqual(["com"]);
+    bad.stop();
+  });
+
+  test("silence about the top-level domain: a time-out, within the budget", async () => {
+    const bad = await liar("silent");
+    const { find, made } = lookups({ dns: at(bad.port), budgetMs: 300 });
+    expect(await find("gmail.com")).toMatchObject({ outcome: "timeout" });
+    expect(bad.asked.some(({ type }) => type === SOA)).toBe(true);
+    made.stop();
+    bad.stop();
+  });
+
+  test("an SOA record with the NXDOMAIN itself proves nothing: failed", async () => {
+    const bad = await startDnsServer(() => ({ rcode: 3, authorities: [soa("com", 900)] }));
+    expect(await lookups({ dns: at(bad.port) }).find("gmail.com")).toMatchObject({ outcome: "failed" });
+    bad.stop();
+  });
+
+  test("addresses that are denied like that: failed, not none", async () => {
+    const bad = await startDnsServer(({ type }) => (type === MX ? {} : NX));
+    expect(await lookups({ dns: at(bad.port) }).find("gmail.com")).toMatchObject({ outcome: "failed" });
+    bad.stop();
+  });
+
+  test("it is kept as long as any failure", async () => {
+    const bad = await liar();
+    const { find, pass } = lookups({ dns: at(bad.port) });
+    await find("gmail.com");
+    const once = bad.asked.length;
+    pass(4.999);
+    await find("gmail.com");
+    expect(bad.asked.length).toBe(once);
+    pass(0.001);
+    await find("gmail.com");
+    expect(bad.asked.length).toBeGreaterThan(once);
+    bad.stop();
+  });
+
+  test("the next server is asked at once, and its word counts", async () => {
+    const bad = await liar();
+    const dns = new DnsClient({
+      servers: servers([bad.port, server.port]),
+      newId: random,
+      elapsed: () => 0,
+      nextServerMs: 1_000_000,
+    });
+    const { find } = lookups({ dns });
+    expect(await find("found.example.com")).toMatchObject({ outcome: "found" });
+    expect(await find("nx.example.com")).toMatchObject({ outcome: "nxdomain" });
+    bad.stop();
+  });
+
+  test("each server vouches for itself alone: a good one's word does not help a bad one", async () => {
+    const bad = await liar();
+    // Knows the top-level domain, and leaves the question about the other name to the next.
+    const good = await startDnsServer(
+      knowing(["com"], ({ name }) => (name === "gone.com" ? NX : { rcode: 5 })),
+    );
+    const { find } = lookups({ dns: at(good.port, bad.port) });
+    expect(await find("gone.com")).toMatchObject({ outcome: "nxdomain" });
+    expect(await find("gmail.com")).toMatchObject({ outcome: "failed" });
+    good.stop();
+    bad.stop();
+  });
+
+  test("one top-level domain says nothing about another", async () => {
+    const some = await startDnsServer(knowing(["com"], () => NX));
+    const { find } = lookups({ dns: at(some.port) });
+    expect(await find("gone.com")).toMatchObject({ outcome: "nxdomain" });
+    expect(await find("web.de")).toMatchObject({ outcome: "failed" });
+    expect(await find("gone.too.com")).toMatchObject({ outcome: "nxdomain" });
+    some.stop();
+  });
+
+  test("not each NXDOMAIN costs a second question", async () => {
+    const good = await startDnsServer(knowing(["com", "net"], () => NX));
+    const { find } = lookups({ dns: at(good.port) });
+    for (let i = 0; i < 10; i++)
+      for (const top of ["com", "net"])
+        expect(await find(`gone${i}.${top}`)).toMatchObject({ outcome: "nxdomain" });
+    expect(good.asked.filter(({ type }) => type === SOA).map(({ name }) => name)).toEqual(["com", "net"]);
+    expect(good.asked.length).toBe(22);
+    good.stop();
+  });
+
+  test("one that turns bad, and good again, is found out when the belief ends", async () => {
+    const good: DnsScript = knowing(["com"], ({ name, type }) =>
+      name === "gmail.com" && type === MX ? { answers: [mx(name, 5, "m.net")] } : NX,
+    );
+    let script = good;
+    const turning = await startDnsServer((question) => script(question));
+    let ms = 0;
+    const dns = new DnsClient({ servers: servers([turning.port]), newId: random, elapsed: () => ms });
+    const find = async (host: string) => (await lookups({ dns }).find(host)).outcome;
+    const says = async () => [await find("gmail.com"), await find("gone.com")];
+
+    expect(await says()).toEqual(["found", "nxdomain"]);
+    script = () => NX;
+    ms = BELIEF_SECONDS * 1000 - 1;
+    expect(await says()).toEqual(["nxdomain", "nxdomain"]); // what asking once for many costs
+    ms++;
+    expect(await says()).toEqual(["failed", "failed"]);
+    script = good;
+    expect(await says()).toEqual(["found", "failed"]);
+    ms += BELIEF_SECONDS * 1000;
+    expect(await says()).toEqual(["found", "nxdomain"]);
+    turning.stop();
+  });
+
+  test("stopping ends the question about the top-level domain, too: what comes later is not heard", async () => {
+    const late = await startDnsServer(({ type }) =>
+      type === SOA ? { answers: [soa("com", 900)], delayMs: 20 } : NX,
+    );
+    const topsAsked = () => late.asked.filter(({ type }) => type === SOA).length;
+    const dns = at(late.port);
+    const ender = new AbortController();
+    const asking = dns.ask("gone.com", "mx", ender.signal);
+    await until(() => topsAsked() === 1);
+    ender.abort();
+    expect(await asking).toEqual({ kind: "timeout" });
+    await Bun.sleep(60);
+    expect(await dns.ask("gone.com", "mx", new AbortController().signal)).toMatchObject({ kind: "nxdomain" });
+    expect(topsAsked()).toBe(2);
+    late.stop();
   });
 });
 
@@ -263,6 +424,9 @@ describe("what is kept", () => {
     ["found, at most", records(86_400), 3_600],
     ["nxdomain, as DNS says", { kind: "nxdomain", ttlSeconds: 100 } as const, 100],
     ["nxdomain, at least", { kind: "nxdomain", ttlSeconds: 0 } as const, 30],
+    ["nxdomain that does not say how long", { kind: "nxdomain", ttlSeconds: undefined } as const, 1],
+    ["none, as DNS says", { kind: "none", ttlSeconds: 100 } as const, 100],
+    ["none that does not say how long", { kind: "none", ttlSeconds: undefined } as const, 1],
     ["nxdomain, at most", { kind: "nxdomain", ttlSeconds: 86_400 } as const, 300],
     ["failed", { kind: "failed" } as const, 5],
     ["timeout", { kind: "timeout" } as const, 5],
@@ -278,6 +442,24 @@ describe("what is kept", () => {
     pass(0.001);
     await find("a.example");
     expect(asks()).toBe(2 * once);
+  });
+
+  test("an address is kept for no longer than the absence of MX records, which was not said", async () => {
+    let asks = 0;
+    const dns: Asker = {
+      ask: async (_, type) => {
+        asks++;
+        return type === "mx" ? { kind: "none", ttlSeconds: undefined } : records(600);
+      },
+    };
+    const { find, pass } = lookups({ dns });
+    expect(await find("a.example")).toMatchObject({ outcome: "implicit" });
+    pass(0.999);
+    await find("a.example");
+    expect(asks).toBe(2);
+    pass(0.001);
+    await find("a.example");
+    expect(asks).toBe(4);
   });
 
   test("every outcome has its bounds", () => {

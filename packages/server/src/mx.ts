@@ -5,7 +5,8 @@
 // err  none thrown
 // src  RFC 5321 5.1 (no MX: the address is the mail host), RFC 7505 (null MX), RFC 2308 (keeping "no"),
 //      RFC 9520 (keeping failures); docs/email.md
-// cost a domain that is kept: a look into a map. Others: one question; two or three without an MX record
+// cost a domain that is kept: a look into a map. Others: one question; two or three without an MX record; dns-client.ts
+//      asks one more about NXDOMAIN
 //
 // A request waits for BUDGET_MS, queueing included; the look-up behind it goes on for LOOKUP_MS, so that the next
 // request for the same domain has an answer. Requests for one domain share one look-up. At most MAX_UNDER_WAY
@@ -13,6 +14,7 @@
 // slower than the budget gives its place to the next, so that a silent domain holds nobody up for longer; as many as
 // have places may go on like that, further ones are given up.
 
+import { BELIEF_SECONDS } from "./dns-belief.ts";
 import type { DnsOutcome } from "./dns-client.ts";
 import type { MxRecord, RecordType } from "./dns-message.ts";
 import type { MxCounts } from "./mx-counts.ts";
@@ -72,12 +74,16 @@ export const KEPT_SECONDS: Readonly<Record<Exclude<MxOutcome, "skipped">, readon
   failed: [5, 5],
 };
 
+/** RFC 2308 5: a "no" without an SOA record does not say how long it holds, and is not to be kept for long. */
+export const UNSAID_SECONDS = BELIEF_SECONDS;
+
 const TIMED_OUT: MxFinding = { outcome: "timeout", known: [] };
 const FAILED: MxFinding = { outcome: "failed", known: [] };
 
 interface Learned {
   readonly finding: MxFinding;
-  readonly ttlSeconds: number;
+  /** Undefined where DNS does not say. */
+  readonly ttlSeconds: number | undefined;
 }
 
 interface Kept {
@@ -157,7 +163,7 @@ export class MxLookups {
 
   private keep(host: string, { finding, ttlSeconds }: Learned): void {
     const [least, most] = KEPT_SECONDS[finding.outcome as keyof typeof KEPT_SECONDS];
-    const seconds = Math.min(Math.max(ttlSeconds, least), most);
+    const seconds = ttlSeconds === undefined ? UNSAID_SECONDS : Math.min(Math.max(ttlSeconds, least), most);
     if (this.kept.size >= this.options.maxKept) this.kept.delete(this.kept.keys().next().value!);
     this.kept.set(host, { finding, until: this.options.elapsed() + seconds * 1000 });
   }
@@ -252,13 +258,16 @@ function fromRecords(records: readonly MxRecord[], ttlSeconds: number): Learned 
 async function learnAddress(
   dns: Asker,
   host: string,
-  noMxSeconds: number,
+  noMxSeconds: number | undefined,
   signal: AbortSignal,
 ): Promise<Learned> {
   const replies: DnsOutcome[] = [];
   for (const type of ["a", "aaaa"] as const) {
     const reply = await dns.ask(host, type, signal);
-    if (reply.kind === "records") return plain("implicit", Math.min(noMxSeconds, reply.ttlSeconds));
+    if (reply.kind === "records") {
+      const seconds = noMxSeconds === undefined ? undefined : Math.min(noMxSeconds, reply.ttlSeconds);
+      return plain("implicit", seconds);
+    }
     replies.push(reply);
   }
   if (replies.some(({ kind }) => kind === "timeout")) return TIMEOUT;
@@ -267,6 +276,6 @@ async function learnAddress(
   return plain("none", noMxSeconds);
 }
 
-function plain(outcome: Exclude<MxOutcome, "found" | "skipped">, ttlSeconds: number): Learned {
+function plain(outcome: Exclude<MxOutcome, "found" | "skipped">, ttlSeconds: number | undefined): Learned {
   return { finding: { outcome, known: [] }, ttlSeconds };
 }
