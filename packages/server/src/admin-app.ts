@@ -273,9 +273,9 @@ export class AdminApp {
   private problemOf(error: unknown, requestId: string): AdminProblem {
     if (error instanceof AdminProblem) return error;
     if (error instanceof OverrideInputError) {
-      return error.code === "TOO_WIDE"
-        ? new AdminProblem("OVERRIDE_TOO_WIDE", undefined, error.problems)
-        : new AdminProblem("BODY_INVALID", "The body is not what this path takes.", error.problems);
+      return error.code === "INVALID"
+        ? new AdminProblem("BODY_INVALID", "The body is not what this path takes.", error.problems)
+        : new AdminProblem(`OVERRIDE_${error.code}`, undefined, error.problems);
     }
     if (error instanceof OverrideConflictError) {
       const code = error.why === "CONTRADICTS" ? "OVERRIDE_CONTRADICTS" : "OVERRIDES_FULL";

@@ -263,6 +263,23 @@ describe("the file", () => {
     expect(refusal(input)?.code).toBe("INVALID");
   });
 
+  test("rows that contradict each other are named, both", () => {
+    const opposite = row({ verdict: false });
+    const error = refusal(file({ overrides: [...file().overrides, opposite] }));
+    expect(error?.message).toMatch(
+      /^overrides\.4\.override: 0{64} disposable=false contradicts 0{64} disposable=true of overrides\.0$/,
+    );
+    expect(error?.code).toBe("CONTRADICTS");
+    const wrong = row({ value: "x y" });
+    expect(refusal(file({ overrides: [...file().overrides, opposite, wrong] }))?.code).toBe("INVALID");
+  });
+
+  test("rows that say the same again, or the opposite and have expired, contradict nothing", () => {
+    const more = [row({}), row({ verdict: false, expires_at: "2001-01-01" })];
+    const read = readFile(file({ overrides: [...file().overrides, ...more] }), CONTEXT, false);
+    expect([read.overrides.length, read.expired]).toEqual([5, 1]);
+  });
+
   test("wide networks need force, for the file as a whole", () => {
     const wide = file({
       overrides: [row({ value: "81.0.0.0/8", flag: "is_proxy", mute: undefined, verdict: true })],

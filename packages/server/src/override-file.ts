@@ -8,6 +8,8 @@
 
 import { z } from "zod";
 import {
+  describeOverride,
+  effectText,
   isoTime,
   type NewOverride,
   newOverrideSchema,
@@ -15,9 +17,11 @@ import {
   OVERRIDE_KINDS,
   type Override,
   type OverrideContext,
+  type OverrideInputCode,
   OverrideInputError,
   overrideJson,
   parseNewOverride,
+  subjectText,
 } from "./override.ts";
 import { MAX_OVERRIDES } from "./store-overrides.ts";
 
@@ -94,8 +98,9 @@ export function readFile(input: unknown, context: OverrideContext, force: boolea
   const problems: string[] = [];
   let expired = 0;
   const warnings: string[] = [];
-  let isOnlyWide = true;
-  let needsForce = false;
+  /** By subject, the first row about it. */
+  const first = new Map<string, { index: number; one: NewOverride }>();
+  const codes = new Set<OverrideInputCode>();
   for (const [index, row] of file.data.overrides.entries()) {
     try {
       const told: string[] = [];
@@ -103,13 +108,22 @@ export function readFile(input: unknown, context: OverrideContext, force: boolea
       const one = readRow(row, { ...context, onMuteWithoutEffect }, force);
       if (one === undefined) expired++;
       else {
+        const earlier = first.get(subjectText(one));
+        if (earlier === undefined) first.set(subjectText(one), { index, one });
+        else if (effectText(earlier.one) !== effectText(one)) {
+          throw new OverrideInputError(
+            [
+              `override: ${describeOverride(one)} contradicts ${describeOverride(earlier.one)} of overrides.${earlier.index}`,
+            ],
+            "CONTRADICTS",
+          );
+        }
         overrides.push(one);
         warnings.push(...told);
       }
     } catch (error) {
       if (!(error instanceof OverrideInputError)) throw error;
-      if (error.code === "TOO_WIDE") needsForce = true;
-      else isOnlyWide = false;
+      codes.add(error.code);
       problems.push(...error.problems.map((problem) => `overrides.${index}.${problem}`));
     }
   }
@@ -118,8 +132,8 @@ export function readFile(input: unknown, context: OverrideContext, force: boolea
     const shown = problems.slice(0, MOST_PROBLEMS);
     throw new OverrideInputError(
       more > 0 ? [...shown, `and ${more} more`] : shown,
-      isOnlyWide ? "TOO_WIDE" : "INVALID",
-      needsForce,
+      codes.size === 1 ? [...codes][0] : "INVALID",
+      codes.has("TOO_WIDE"),
     );
   }
   return { overrides, expired, warnings };

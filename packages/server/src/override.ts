@@ -77,16 +77,18 @@ export const MAX_AUTHOR = 100;
 /** Networks with fewer bits, and public suffixes, need `force`. */
 export const WIDEST = { 4: 16, 6: 32 } as const;
 
+/** TOO_WIDE: it needs `force`, CONTRADICTS: rows of one file do; nothing else is wrong. */
+export type OverrideInputCode = "INVALID" | "TOO_WIDE" | "CONTRADICTS";
+
 /** An override cannot be made as asked. `problems` has one line for each thing that is wrong. */
 export class OverrideInputError extends Error {
   readonly problems: readonly string[];
-  /** TOO_WIDE: nothing is wrong with it, but it needs `force`. */
-  readonly code: "INVALID" | "TOO_WIDE";
+  readonly code: OverrideInputCode;
   /** Would `force` answer one of the problems at least? */
   readonly needsForce: boolean;
   constructor(
     problems: readonly string[],
-    code: "INVALID" | "TOO_WIDE" = "INVALID",
+    code: OverrideInputCode = "INVALID",
     needsForce = code === "TOO_WIDE",
   ) {
     super(problems.join("; "));

@@ -235,6 +235,14 @@ test("import takes mutes without effect and tells them, and names --force where 
   write(wide);
   expect((await inkling("override", "import", file)).err).toMatch(/\nhint: --force, if this is meant\n$/);
   expect((await inkling("override", "import", file, "--force")).out).toContain("1 added");
+  write(
+    row({ value: "81.2.0.1", flag: "is_proxy", verdict: false }),
+    row({ value: "81.2.0.1", flag: "is_proxy", verdict: true }),
+  );
+  const opposites = await inkling("override", "import", file);
+  expect(opposites.err).toMatch(
+    /\n {2}overrides\.1\.override: .* of overrides\.0\nhint: leave one of the two rows out\n$/,
+  );
 });
 
 test("a feed that exists and is off is told apart from one that does not exist", async () => {

@@ -143,15 +143,20 @@ function checked<T>(title: string, read: () => T): T {
       const [name, ...rest] = problem.split(": ");
       return rest.length === 0 ? `  ${problem}` : `  ${FLAG_OF[name!] ?? nameOf(name!)}: ${rest.join(": ")}`;
     });
-    const others = "`npx inkling override add --help` shows examples";
-    const hint = !error.needsForce
-      ? others
-      : error.code === "TOO_WIDE"
-        ? "--force, if this is meant"
-        : `--force takes what is too wide, if that is meant; ${others}`;
-    throw new CliError([`${title}:`, ...lines].join("\n"), hint, EXIT.usage);
+    throw new CliError([`${title}:`, ...lines].join("\n"), hintFor(error), EXIT.usage);
   }
 }
+
+const HINTS = {
+  INVALID: "`npx inkling override add --help` shows examples",
+  TOO_WIDE: "--force, if this is meant",
+  CONTRADICTS: "leave one of the two rows out",
+} as const;
+
+const hintFor = ({ code, needsForce }: OverrideInputError) =>
+  code === "INVALID" && needsForce
+    ? `--force takes what is too wide, if that is meant; ${HINTS.INVALID}`
+    : HINTS[code];
 
 /** Members of a file keep their path: "overrides.3.note". */
 const nameOf = (name: string) => (/^[a-z]+$/.test(name) ? `--${name}` : name);
