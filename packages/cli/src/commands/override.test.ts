@@ -197,7 +197,12 @@ const refused: [name: string, args: string[], code: number, err: RegExp][] = [
   ],
   ["neither flag nor mute", ["1.1.1.1", "--note", "x"], 2, /give either flag .* or mute/],
   ["an end in the past", [...OFF, "--expires", "2001-01-01"], 2, /\n {2}--expires: is in the past\n/],
-  ["an end that is none", [...OFF, "--expires", "soon"], 2, /\n {2}--expires: must be a time/],
+  ...["soon", "-1d", "30x"].map((end): [string, string[], number, RegExp] => [
+    `an end that is none: ${end}`,
+    [...OFF, "--expires", end],
+    2,
+    /\n {2}--expires: must be a duration such as 30d, a time such as 2\S+Z or a date\n/,
+  ]),
   [
     "too wide",
     ["81.0.0.0/8", ...OFF.slice(1)],

@@ -141,7 +141,9 @@ function checked<T>(title: string, read: () => T): T {
     if (!(error instanceof OverrideInputError)) throw error;
     const lines = error.problems.map((problem) => {
       const [name, ...rest] = problem.split(": ");
-      return rest.length === 0 ? `  ${problem}` : `  ${FLAG_OF[name!] ?? nameOf(name!)}: ${rest.join(": ")}`;
+      if (rest.length === 0) return `  ${problem}`;
+      const what = rest.join(": ");
+      return `  ${FLAG_OF[name!] ?? nameOf(name!)}: ${name === "expires_at" ? withDuration(what) : what}`;
     });
     throw new CliError([`${title}:`, ...lines].join("\n"), hintFor(error), EXIT.usage);
   }
@@ -157,6 +159,10 @@ const hintFor = ({ code, needsForce }: OverrideInputError) =>
   code === "INVALID" && needsForce
     ? `--force takes what is too wide, if that is meant; ${HINTS.INVALID}`
     : HINTS[code];
+
+/** Only the command line knows durations; a file and the API have times. */
+const withDuration = (problem: string) =>
+  problem.replace(/^must be a time /, "must be a duration such as 30d, a time ");
 
 /** Members of a file keep their path: "overrides.3.note". */
 const nameOf = (name: string) => (/^[a-z]+$/.test(name) ? `--${name}` : name);
