@@ -40,9 +40,11 @@ describe("a mirror's user and password", () => {
       const withPassword = (password: string) => `http://reader:${password}@127.0.0.1:${server.port}/feeds/`;
       const refused = await load(withPassword("wrong"));
       expect(refused.report.error).toContain(" answered 401");
+      const stray = await load(withPassword("100%"));
+      expect(stray.report.error).toContain(" answered 401");
       const loaded = await load(withPassword("hunter%402"));
       expect([loaded.report.state, loaded.report.entries]).toEqual(["loaded", 500]);
-      expect(asked).toBe(2);
+      expect(asked).toBe(3);
       const kept = readdirSync(join(root, "data/feeds/tor-bulk-exits")).map((file) =>
         readFileSync(join(root, "data/feeds/tor-bulk-exits", file), "utf8"),
       );

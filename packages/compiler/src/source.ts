@@ -131,8 +131,17 @@ function withoutUserinfo(mirror: string): { base: string; headers: Readonly<Reco
   url.password = "";
   const base = url.href.replace(/\/+$/, "");
   if (username === "" && password === "") return { base, headers: {} };
-  const userinfo = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const userinfo = `${decoded(username)}:${decoded(password)}`;
   return { base, headers: { authorization: `Basic ${Buffer.from(userinfo).toString("base64")}` } };
+}
+
+/** A part of a URL as it was meant: with a stray "%", which is no escape, as it stands. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The file at one URL; "not modified" gives the kept copy, confirmed now. */
