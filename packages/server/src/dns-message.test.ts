@@ -175,10 +175,12 @@ describe("any bytes at all", () => {
 
   test("changed in a few bytes: an answer or none, never a throw", () => {
     const seen = new Set<string>();
+    // Its bit alone is hit too rarely to be seen in each run.
+    const truncated = encodeAnswer(ID, { name: HOST, type: 15, overTcp: false }, { truncated: true });
     const change = fc.tuple(fc.nat(200), fc.integer({ min: 0, max: 255 }));
     fc.assert(
       fc.property(
-        fc.constantFrom(...good),
+        fc.constantFrom(...good, truncated),
         fc.array(change, { minLength: 1, maxLength: 4 }),
         (base, changes) => {
           const bytes = Uint8Array.from(base);
