@@ -44,24 +44,35 @@ export function evidenceTails(
   };
 }
 
+/** Overrides beyond these are left out, so that what lists say, which explains a flag, has room. */
+const MOST_OVERRIDES = 8;
+/** A record of no entry that says that more did not fit: see EvidenceBody.addRecord. */
+const TRUNCATED = Uint8Array.of(0, 0, 1, 0);
+
+/** Begins with the entries of overrides. */
+function begin(overrides: readonly Uint8Array[]): void {
+  body.clear();
+  for (const entry of overrides.slice(0, MOST_OVERRIDES)) body.add(entry);
+  if (overrides.length > MOST_OVERRIDES) body.addRecord(TRUNCATED, [], () => "");
+}
+
 // An answer is made without a pause, so one of each is enough.
 const body = new EvidenceBody();
 const masked = new IpAddress();
 
 /**
  * @param address IPv4 unwrapped
- * @param more entries that come before those of the release
+ * @param overrides entries that come before those of the release: the first eight of them
  */
 export function withAddressEvidence(
   answer: Uint8Array,
   lookup: IpLookup,
   address: IpAddress,
   release: LoadedRelease,
-  more: readonly Uint8Array[] = [],
+  overrides: readonly Uint8Array[] = [],
 ): Uint8Array {
   const segment = lookup === "geolocate" ? release.geo : release.reputation;
-  body.clear();
-  for (const entry of more) body.add(entry);
+  begin(overrides);
   const record = segment?.evidence(address);
   if (record !== undefined) {
     body.addRecord(record, release.evidence[lookup], (span) => {
@@ -83,16 +94,15 @@ function networkMember(address: IpAddress, bits: number): string {
   return `,"network":"${formatIp(masked)}/${bits}"`;
 }
 
-/** @param more entries that come before those of the release */
+/** @param overrides as {@link withAddressEvidence} takes them */
 export function withEmailEvidence(
   answer: Uint8Array,
   text: string,
   release: LoadedRelease,
-  more: readonly Uint8Array[] = [],
+  overrides: readonly Uint8Array[] = [],
 ): Uint8Array {
   const { host, registrableStart } = parseEmail(text);
-  body.clear();
-  for (const entry of more) body.add(entry);
+  begin(overrides);
   if (host !== undefined) {
     const never = neverListed(host, registrableStart);
     if (never !== undefined) body.add(never);

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { answerEmail, type EmailSegment, type IpSegment, parseIp } from "@inkling/engine";
+import { withAddressEvidence } from "./evidence.ts";
 import type { LoadedRelease } from "./open-release.ts";
 import { emailHash, type Override, type OverrideEffect, type OverrideKind } from "./override.ts";
 import {
@@ -147,6 +148,36 @@ describe("an address", () => {
     ]);
     expect(overriddenEtag('"id"', overridden, false)).toBe('"id-o1"');
     expect(overriddenEtag('"id"', overridden, true)).toMatch(/^"id-o1-[0-9a-f]+"$/);
+  });
+
+  test("of many overrides eight are told, forced flags before mutes, and lists keep their room", () => {
+    const lists = Array.from({ length: 24 }, (_, i) => sets(`list-${i}`, "is_abuser"));
+    const { release, answer } = ofAddress(lists);
+    const told = (mutes: number) => {
+      const all = Array.from({ length: mutes }, (_, i) => override("address", "81.2.69.142", mute(`m-${i}`)));
+      const { verdict } = overrideReputation(
+        answer,
+        ADDRESS,
+        release,
+        new Overrides([...all, override("network", "81.2.0.0/16", force("is_proxy", true))]),
+        0,
+      )!;
+      const body = withAddressEvidence(answer, "reputation", ADDRESS, release, overrideEntries(verdict));
+      return JSON.parse(new TextDecoder().decode(body)) as {
+        evidence: (Entry & { effect: string; mutes?: string })[];
+        evidence_truncated?: true;
+      };
+    };
+    const all = told(7);
+    expect([all.evidence.length, all.evidence_truncated]).toEqual([32, undefined]);
+    const cut = told(40);
+    expect([cut.evidence.length, cut.evidence_truncated]).toEqual([32, true]);
+    const own = cut.evidence.filter(({ feed }) => feed === "override");
+    expect(own.map(({ effect, mutes }) => mutes ?? effect)).toEqual([
+      "sets",
+      ...Array.from({ length: 7 }, (_, i) => `m-${i}`),
+    ]);
+    expect(cut.evidence.slice(8).map(({ feed }) => feed)).toEqual(lists.map(({ feed }) => feed));
   });
 });
 
