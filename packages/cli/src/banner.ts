@@ -3,7 +3,7 @@
 import type { LoadedRelease, Scope } from "@inkling/server";
 import { answer } from "./answer.ts";
 import { attributions, dataGaps } from "./build.ts";
-import type { KeysOf } from "./commands/up.ts";
+import type { KeysOf } from "./first-keys.ts";
 import type { Settings } from "./settings.ts";
 import { formatAge, type Style } from "./terminal.ts";
 

@@ -28,3 +28,13 @@ export async function countKeys(
   const live = keys.filter((key) => key.mode === "live").length;
   return { live, sandbox: keys.length - live };
 }
+
+/** The keys that `inkling up` tells of. */
+export interface KeysOf {
+  /** Those made just now, on the first run. */
+  readonly made: FirstKeys | undefined;
+  readonly live: number;
+  readonly sandbox: number;
+  /** The admin API's, made just now, on the first run. */
+  readonly adminToken: string | undefined;
+}

@@ -6,7 +6,7 @@ import { banner } from "../banner.ts";
 import { build, ensureWritable, mayFetch } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { countKeys, type FirstKeys, makeFirstKeys } from "../first-keys.ts";
+import { countKeys, type KeysOf, makeFirstKeys } from "../first-keys.ts";
 import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../keep-fresh.ts";
 import { withStore } from "../keys.ts";
 import { findUsable, openServable } from "../releases.ts";
@@ -66,15 +66,6 @@ async function up(settings: Settings, context: Context): Promise<void> {
       terminal.err(`The admin token made before this failed:\n  ${keys.adminToken}\n`);
     }
   }
-}
-
-export interface KeysOf {
-  /** Those made just now, on the first run. */
-  readonly made: FirstKeys | undefined;
-  readonly live: number;
-  readonly sandbox: number;
-  /** The admin API's, made just now, on the first run. */
-  readonly adminToken: string | undefined;
 }
 
 async function keysOf(settings: Settings): Promise<KeysOf> {
