@@ -140,15 +140,25 @@ describe("overrides", () => {
     const file = (await it.ask("GET", "overrides/export")).document;
     const other = await setUp();
     const first = await other.ask("POST", "overrides/import", file);
-    expect(first.document).toEqual({ added: 3, changed: 0, unchanged: 0, expired: 0 });
+    expect(first.document).toEqual({ added: 3, changed: 0, unchanged: 0, expired: 0, warnings: [] });
     const second = await other.ask("POST", "overrides/import", file);
-    expect(second.document).toEqual({ added: 0, changed: 0, unchanged: 3, expired: 0 });
+    expect(second.document).toEqual({ added: 0, changed: 0, unchanged: 3, expired: 0, warnings: [] });
     expect((await other.ask("GET", "overrides/export")).document).toEqual(file);
     other.clock.now = Date.parse("2026-07-02");
     expect((await other.ask("POST", "overrides/import", file)).document).toMatchObject({
       unchanged: 2,
       expired: 1,
     });
+  });
+
+  test("a mute that has no effect here is taken, and told", async () => {
+    const file = (await it.ask("GET", "overrides/export")).document;
+    const overrides = [{ value: "81.2.69.0/24", mute: "mailchecker", note: "x" }];
+    const { status, document } = await it.ask("POST", "overrides/import", { ...file, overrides });
+    expect([status, document.added]).toEqual([200, 1]);
+    expect(document.warnings).toEqual([
+      expect.stringMatching(/^overrides\.0\.mute: mailchecker is about mail/),
+    ]);
   });
 
   test("a file with one mistake changes nothing", async () => {

@@ -257,6 +257,7 @@ export class AdminApp {
         changed: count("changed"),
         unchanged: count("unchanged"),
         expired: file.expired,
+        warnings: file.warnings,
       },
     };
   }
