@@ -112,7 +112,9 @@ function keepLast(lines: string[], line: string): void {
 function died(code: number | null, signal: string | null, words: readonly string[]): CliError {
   const how = signal === null ? `exit code ${code}` : signal;
   const memory =
-    signal === "SIGKILL" ? "the system may be short of memory: a build takes up to 1.5 GB\n" : "";
+    signal === "SIGKILL"
+      ? "the system may be short of memory: a build takes 1.3 GB, with GeoLite2 City beside DB-IP 1.6 GB\n"
+      : "";
   const last = words.length > 0 ? `its last words:\n${words.map((line) => `  ${line}`).join("\n")}\n` : "";
   return new CliError(`the build died (${how})`, `${memory}${last}${NOTHING_PUBLISHED}`);
 }

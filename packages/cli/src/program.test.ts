@@ -130,11 +130,7 @@ describe("errors: one line, a hint, the exit code", () => {
     ],
     ["lookup email a b", 2, /^inkling: too many arguments.*\nhint: .*\n$/],
     ["keys revoke", 2, /^inkling: missing required argument 'id'\nhint: .*\n$/],
-    [
-      "keys revoke key_x",
-      1,
-      /^inkling: there is no key key_x that is in force\nhint: `npx inkling keys list` .*\n$/,
-    ],
+    ["keys revoke key_x", 1, /^inkling: there is no database yet: .*\nhint: .*--data-dir.*\n$/],
     [
       "keys create --rate x",
       2,
@@ -179,6 +175,15 @@ describe("errors: one line, a hint, the exit code", () => {
     const ran = await inkling(line.split(" "));
     expect(ran.err).toMatch(err);
     expect([ran.out, ran.code]).toEqual(["", code]);
+  });
+
+  test.each(["revoke", "rotate"])("keys %s, of a key that there is not", async (command) => {
+    await inkling(["keys", "create", "--data-dir", "with-keys"]);
+    const { err, code } = await inkling(["keys", command, "key_x", "--data-dir", "with-keys"]);
+    expect(err).toMatch(
+      /^inkling: there is no key key_x that is in force\nhint: `npx inkling keys list` .*\n$/,
+    );
+    expect(code).toBe(1);
   });
 
   test("a group without a command shows its help, as an error", async () => {

@@ -171,7 +171,7 @@ function addRevoke(keys: Command, context: Context): void {
     .addHelpText("after", "\nExamples:\n  inkling keys revoke key_3fK9mB2xQ7vR1tYz")
     .action(async (id: string, flags) => {
       const { settings } = settingsFor(context, flags, STORE_SETTINGS);
-      const key = await withStore(settings, (store) => store.revokeKey(id));
+      const key = await withExistingStore(settings, (store) => store.revokeKey(id));
       if (key === undefined) throw noSuchKey(id);
       if (flags.json) context.terminal.out(JSON.stringify(keyJson(key, Date.now()), null, 2));
       else context.terminal.out(`Revoked ${describe(key)}.`);
@@ -216,7 +216,7 @@ Examples:
 }
 
 async function rotate(settings: Settings, id: string, until: number): Promise<IssuedKey> {
-  const issued = await withStore(settings, (store) => store.rotateKey(id, until));
+  const issued = await withExistingStore(settings, (store) => store.rotateKey(id, until));
   if (issued === undefined) throw noSuchKey(id);
   return issued;
 }

@@ -111,19 +111,25 @@ const reading: [name: string, args: string[]][] = [
   ["override list", ["override", "list"]],
   ["override export", ["override", "export", "keep.json"]],
   ["override audit", ["override", "audit"]],
+  ["override remove", ["override", "remove", "ovr_x"]],
   ["keys list", ["keys", "list"]],
+  ["keys revoke", ["keys", "revoke", "key_x"]],
+  ["keys rotate", ["keys", "rotate", "key_x"]],
 ];
-test.each(reading)("reading makes no database, and a misspelt folder is told: %s", async (_, args) => {
-  const keep = join(cwd, "keep.json");
-  writeFileSync(keep, "a backup");
-  const ran = await inkling(...args.map((arg) => (arg === "keep.json" ? keep : arg)), "--data-dir", "tpyo");
-  expect(ran.err).toMatch(
-    /^inkling: there is no database yet: .*tpyo\/inkling\.db does not exist\nhint: .*--data-dir/,
-  );
-  expect([ran.out, ran.code]).toEqual(["", 1]);
-  expect(readFileSync(keep, "utf8")).toBe("a backup");
-  expect(readdirSync(cwd)).toEqual(["keep.json"]);
-});
+test.each(reading)(
+  "what makes nothing new makes no database, and a misspelt folder is told: %s",
+  async (_, args) => {
+    const keep = join(cwd, "keep.json");
+    writeFileSync(keep, "a backup");
+    const ran = await inkling(...args.map((arg) => (arg === "keep.json" ? keep : arg)), "--data-dir", "tpyo");
+    expect(ran.err).toMatch(
+      /^inkling: there is no database yet: .*tpyo\/inkling\.db does not exist\nhint: .*--data-dir/,
+    );
+    expect([ran.out, ran.code]).toEqual(["", 1]);
+    expect(readFileSync(keep, "utf8")).toBe("a backup");
+    expect(readdirSync(cwd)).toEqual(["keep.json"]);
+  },
+);
 
 test("export replaces a file as a whole, for this user only, and leaves nothing else", async () => {
   await add(...OFF);
@@ -258,13 +264,13 @@ test("a feed that exists and is off is told apart from one that does not exist",
 });
 
 test("remove and import: what is not there, and what is no such file", async () => {
-  expect((await inkling("override", "remove", "ovr_x")).err).toMatch(
-    /^inkling: there is no override ovr_x\nhint: /,
-  );
   expect((await inkling("override", "import", join(cwd, "nowhere.json"))).err).toMatch(
     /does not exist\nhint: /,
   );
   await add(...OFF);
+  expect((await inkling("override", "remove", "ovr_x")).err).toMatch(
+    /^inkling: there is no override ovr_x\nhint: /,
+  );
   for (const what of ["import", "export"]) {
     const ran = await inkling("override", what, temp);
     expect(ran).toEqual({ out: "", err: `inkling: ${temp} is a folder\nhint: name a file\n`, code: 1 });

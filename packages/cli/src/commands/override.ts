@@ -241,7 +241,7 @@ function addRemove(overrides: Command, context: Context): void {
     .action(async (id: string, flags) => {
       const { settings } = settingsFor(context, flags, SETTINGS);
       const actor = authorOf(flags.author);
-      const override = await withStore(settings, (store) => store.overrides.remove(id, actor));
+      const override = await withExistingStore(settings, (store) => store.overrides.remove(id, actor));
       if (override === undefined) {
         throw new CliError(
           `there is no override ${id}`,
