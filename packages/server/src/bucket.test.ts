@@ -112,6 +112,18 @@ describe("bucket", () => {
     expect({ ...buckets.take(k, 0, 5) }).toMatchObject({ allowed: false, retryAfterSeconds: 5 });
   });
 
+  test("as many as there are, up to so many", () => {
+    const buckets = new Buckets({ rate: 1, burst: 10 });
+    const k = key();
+    expect(buckets.takeUpTo(k, 0, 4)).toBe(4);
+    expect(buckets.takeUpTo(k, 0, 100)).toBe(6);
+    expect(buckets.takeUpTo(k, 0, 100)).toBe(0);
+    expect(buckets.takeUpTo(k, 2_900, 100)).toBe(2); // what is not a whole one stays
+    expect(buckets.takeUpTo(k, 3_000, 100)).toBe(1);
+    expect({ ...buckets.take(k, 3_000, 0) }).toMatchObject({ allowed: true, remaining: 0 });
+    expect(buckets.takeUpTo(key({ rate: 0 }, "key_b"), 0, 1_000)).toBe(1_000);
+  });
+
   test("a dropped key leaves nothing behind", () => {
     const buckets = new Buckets();
     buckets.take(key(), 0);

@@ -86,6 +86,15 @@ class Bucket implements Decision {
     this.retryAfterSeconds = this.allowed ? 0 : Math.max(1, this.secondsUntil(Math.min(cost, this.limit)));
   }
 
+  /** Takes as many whole tokens as there are, `most` at most. */
+  takeUpTo(now: number, most: number): number {
+    if (this.limit === 0) return most;
+    this.take(now, 0);
+    const taken = Math.min(most, this.remaining);
+    this.take(now, taken);
+    return taken;
+  }
+
   private secondsUntil(tokens: number): number {
     return Math.ceil((tokens - this.tokens) / this.perMs / 1_000);
   }
@@ -107,13 +116,27 @@ export class Buckets {
    * @returns the same object for each call with this key: read it before the next call
    */
   take(key: Key, now: number, cost = 1): Decision {
+    const bucket = this.bucketOf(key, now);
+    bucket.take(now, cost);
+    return bucket;
+  }
+
+  /**
+   * Takes as many look-ups as the key's bucket holds, `most` at most.
+   * @param now milliseconds, of any clock that goes on
+   * @returns how many; `most` when the key has no limit. What is left afterwards: `take(key, now, 0)`
+   */
+  takeUpTo(key: Key, now: number, most: number): number {
+    return this.bucketOf(key, now).takeUpTo(now, most);
+  }
+
+  private bucketOf(key: Key, now: number): Bucket {
     let bucket = this.buckets.get(key.id);
     if (bucket === undefined) {
       bucket = new Bucket();
       this.buckets.set(key.id, bucket);
     }
     if (!bucket.isFor(key)) bucket.adopt(key, this.defaults, now);
-    bucket.take(now, cost);
     return bucket;
   }
 
