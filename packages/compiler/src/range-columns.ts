@@ -47,6 +47,58 @@ export class RangeColumns {
   }
 }
 
+/**
+ * The networks that ranges are made of, in address order, as few as there can be; those of value 0 are passed over.
+ * @param visit gets the words of the first address, in an array that is used again
+ */
+export function eachNetwork(
+  ranges: RangeColumns,
+  visit: (words: Uint32Array, bits: number, value: number) => void,
+): void {
+  const { width, starts, values, length } = ranges;
+  const words = new Uint32Array(4);
+  const space = 32 * width;
+  for (let i = 0; i < length; i++) {
+    if (values[i] === 0) continue;
+    words.set(starts.subarray(i * width, (i + 1) * width));
+    const last = i + 1 === length;
+    for (let isOpen = true; isOpen; ) {
+      const left = last ? sizeToEnd(words, width) : sizeUntil(words, starts, (i + 1) * width, width);
+      if (left < 0) break;
+      const bits = space - Math.min(trailingZeros(words, width), left);
+      visit(words, bits, values[i]!);
+      isOpen = addSize(words, bits);
+    }
+  }
+}
+
+/** The power of two that is the largest size of a network from `words` on that ends before `starts[at]`; -1: none. */
+function sizeUntil(words: Uint32Array, starts: Uint32Array, at: number, width: number): number {
+  let borrow = 0;
+  let log = -1;
+  for (let k = width - 1; k >= 0; k--) {
+    const difference = starts[at + k]! - words[k]! - borrow;
+    borrow = difference < 0 ? 1 : 0;
+    const limb = difference >>> 0;
+    if (limb !== 0) log = 32 * (width - 1 - k) + 31 - Math.clz32(limb);
+  }
+  return log;
+}
+
+/** As {@link sizeUntil}, up to the end of the space. */
+function sizeToEnd(words: Uint32Array, width: number): number {
+  return words.every((word) => word === 0) ? 32 * width : sizeUntil(words, ZERO, 0, width);
+}
+const ZERO = new Uint32Array(4);
+
+function trailingZeros(words: Uint32Array, width: number): number {
+  for (let k = width - 1; k >= 0; k--) {
+    const word = words[k]!;
+    if (word !== 0) return 32 * (width - 1 - k) + 31 - Math.clz32(word & -word);
+  }
+  return 32 * width;
+}
+
 /** Adds a network; `bits` is its prefix length. IPv4 uses `w0` alone. */
 export type AddNetwork = (
   w0: number,
@@ -148,7 +200,7 @@ function setWords(words: Uint32Array, w0: number, w1: number, w2: number, w3: nu
 }
 
 /** Moves a network's first address to the address after its last; false past the end of the space. */
-function addSize(words: Uint32Array, bits: number): boolean {
+export function addSize(words: Uint32Array, bits: number): boolean {
   if (bits === 0) return false;
   let step = 2 ** (31 - ((bits - 1) & 31));
   for (let index = (bits - 1) >> 5; index >= 0; index--) {

@@ -126,6 +126,15 @@ export class DomainTable {
     return true;
   }
 
+  /** Every name with its value, in the order of the section; ends with the section, whatever the bytes. */
+  *entries(): Generator<{ readonly name: string; readonly value: number }> {
+    for (let at = DOMAIN_NAME_ALIGN; at + 5 <= this.names.length; ) {
+      const end = at + 5 + this.names[at + 4]!;
+      yield { name: asciiText(this.names.subarray(at + 5, end)), value: this.nameWords[at / 4]! };
+      at = Math.ceil(end / DOMAIN_NAME_ALIGN) * DOMAIN_NAME_ALIGN;
+    }
+  }
+
   /**
    * Reads everything: every name, every slot, every pointer, and whether each name is found.
    * @param isRecord whether a value names a record

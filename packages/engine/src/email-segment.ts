@@ -52,6 +52,14 @@ export class EmailSegment {
     return value === 0 ? undefined : this.answers.at(value);
   }
 
+  /** Every listed name, with its providers as in {@link providers}. */
+  *domains(): Generator<{ readonly name: string; readonly providers: Uint8Array }> {
+    for (const { name, value } of this.table.entries()) {
+      const providers = this.answers.at(value);
+      if (providers !== undefined) yield { name, providers };
+    }
+  }
+
   /** The feeds that evidence names, by number. */
   get evidenceFeeds(): readonly string[] {
     return this.records.feeds;

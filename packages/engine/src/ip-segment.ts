@@ -46,6 +46,11 @@ export class IpSegment {
     return this.answers.at(this.table.find(address));
   }
 
+  /** What identifies the answer of a public address within this segment; 0 when nothing is known about it. */
+  record(address: IpAddress): number {
+    return this.table.find(address);
+  }
+
   /** The feeds that evidence names, by number. */
   get evidenceFeeds(): readonly string[] {
     return this.records.feeds;
@@ -60,9 +65,15 @@ export class IpSegment {
     return this.records.at(this.evidenceTable === undefined ? this.answers.noteOf(value) : value);
   }
 
-  /** The prefix length of the largest network around an address that has the same answer for the same reasons. */
+  /** The prefix length of the largest network around an address that has the same answer. */
   networkBits(address: IpAddress): number {
     return this.table.networkBits(address);
+  }
+
+  /** The prefix length of the largest network around an address that has the same answer for the same reasons. */
+  reasonBits(address: IpAddress): number {
+    const bits = this.table.networkBits(address);
+    return this.evidenceTable === undefined ? bits : Math.max(bits, this.evidenceTable.networkBits(address));
   }
 
   /**
