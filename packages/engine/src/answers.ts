@@ -41,6 +41,20 @@ export class Answers {
     return end <= this.bytes.length ? this.bytes.subarray(start, end) : undefined;
   }
 
+  /**
+   * Copies the answer that `value` names to `out` from `at` on.
+   * @returns its length: 0 when its record is empty, -1 when it does not fit
+   */
+  copyInto(value: number, out: Uint8Array, at: number): number {
+    const length = this.words[value * 2]!;
+    if (!(length > 0)) return 0; // also when value is out of bounds
+    const start = value * RECORD_ALIGN + 4;
+    if (start + length > this.bytes.length) return 0;
+    if (at + length > out.length) return -1;
+    out.set(this.bytes.subarray(start, start + length), at);
+    return length;
+  }
+
   /** The note of the record that `value` names; 0 when it is out of bounds. Only for records that have notes. */
   noteOf(value: number): number {
     const length = this.words[value * 2] ?? 0;

@@ -40,7 +40,7 @@ export class IpSegment {
 
   /**
    * The answer for a public address, as JSON bytes; undefined when nothing is known about it.
-   * Call `unwrapIpv4` and `specialUse` first. The bytes are a view of the segment: never write to them.
+   * Call `unwrapIpv4` and `specialUse` first. The bytes are good until the next look-up: never write to them.
    */
   lookup(address: IpAddress): Uint8Array | undefined {
     return this.answers.at(this.table.find(address));
@@ -49,6 +49,14 @@ export class IpSegment {
   /** What identifies the answer of a public address within this segment; 0 when nothing is known about it. */
   record(address: IpAddress): number {
     return this.table.find(address);
+  }
+
+  /**
+   * Copies the answer for a public address to `out` from `at` on; what is there stays when nothing is copied.
+   * @returns its length: 0 when nothing is known, -1 when it does not fit
+   */
+  lookupInto(address: IpAddress, out: Uint8Array, at: number): number {
+    return this.answers.copyInto(this.table.find(address), out, at);
   }
 
   /** The feeds that evidence names, by number. */

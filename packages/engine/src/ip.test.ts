@@ -8,6 +8,7 @@ import {
   IpAddress,
   MAX_IP_TEXT,
   parseIp,
+  parseIpBytesInto,
   parseIpInto,
   parsePrefix,
   prefixContains,
@@ -129,6 +130,40 @@ const nearMiss = fc
       c + a,
     ),
   );
+
+describe("parseIpBytesInto", () => {
+  test("reads what is between start and end as parseIpInto reads the text, whatever is around it", () => {
+    const one = new IpAddress();
+    const other = new IpAddress();
+    let accepted = 0;
+    fc.assert(
+      fc.property(
+        fc.oneof(nearMiss, ipv4, ipv6),
+        fc.constantFrom("", "1", ":", ".", "f:"),
+        (text, around) => {
+          const bytes = Uint8Array.from(around + text + around, (c) => c.charCodeAt(0));
+          const is = parseIpBytesInto(bytes, around.length, bytes.length - around.length, one);
+          assert.equal(is, parseIpInto(text, other), text);
+          if (!is) return;
+          accepted++;
+          assert.equal(formatIp(one), formatIp(other), text);
+        },
+      ),
+      { numRuns: 20_000 },
+    );
+    assert.ok(accepted > 5_000, `accepted ${accepted}`);
+  });
+  const rows: readonly (readonly [why: string, bytes: number[]])[] = [
+    ["characters beyond ASCII", [0x31, 0x2e, 0x32, 0x2e, 0x33, 0x2e, 0xb2]],
+    ["a zero byte", [0x3a, 0x3a, 0]],
+    ["nothing", []],
+  ];
+  for (const [why, bytes] of rows) {
+    test(`refuses ${why}`, () => {
+      assert.ok(!parseIpBytesInto(Uint8Array.from(bytes), 0, bytes.length, new IpAddress()));
+    });
+  }
+});
 
 describe("parseIp and node:net", () => {
   test("agree on near misses and addresses; node takes zone ids, the contract does not", () => {
