@@ -82,7 +82,7 @@ function compareAll(family: Family, addresses: Addresses, distances: Map<string,
   const ours = placesOf(dbip, family, addresses);
   const theirs = placesOf(other, family, addresses);
   for (let i = 0; i < addresses.length; i++) {
-    const distance = compare(dbip.places[ours[i]!], other.places[theirs[i]!]);
+    const distance = compare(dbip.places.at(ours[i]!), other.places.at(theirs[i]!));
     if (distance === undefined) continue;
     const { level, country, km } = distance;
     compared[level]++;

@@ -27,7 +27,9 @@ async function readStates(): Promise<readonly State[]> {
   const files = FAMILIES.map((family) => Bun.file(join(folder, `dbip-city-ipv${family}.mmdb`)).bytes());
   const source = GeoSource.open(await Promise.all(files));
   const states = new Map<string, State>();
-  const stateOf = source.places.map(({ countryCode = "", subdivisions: [state] }) => {
+  const stateOf = Array.from({ length: source.places.length }, (_, id) => {
+    const { countryCode = "", subdivisions } = source.places.at(id)!;
+    const [state] = subdivisions;
     if (state?.name === undefined) return undefined;
     const key = `${countryCode}\t${state.name}`;
     const known = states.get(key) ?? { country: countryCode, name: state.name, ranges: { 4: 0, 6: 0 } };

@@ -22,8 +22,14 @@ export interface NetworkWalk {
   ): void;
 }
 
+/** Places by number: an array, or what reads one anew each time that it is asked for. */
+export interface PlaceList {
+  readonly length: number;
+  at(id: number): Place | undefined;
+}
+
 export interface PlaceSource extends NetworkWalk {
-  readonly places: readonly Place[];
+  readonly places: PlaceList;
   /** Of a source that is made of several: which of them says it, counted from 0. */
   readonly feedOf?: (id: number) => number;
   /** Of a source that is made of several, instead of walk: ids from 1, 0 where no place is known. */
@@ -119,7 +125,7 @@ function answerValues(
   let made = 0;
   const make = (placeNumber: number, countryNumber: number) => {
     if (++made % SETTLE_EVERY === 0) settle();
-    const place: Place = placeNumber > 0 ? places[placeNumber - 1]! : { subdivisions: [] };
+    const place: Place = placeNumber > 0 ? places.at(placeNumber - 1)! : { subdivisions: [] };
     const code = countryNumber > 0 ? countries[countryNumber - 1]! : undefined;
     const isSilent = code !== undefined && place.registeredCountryCode === undefined;
     const whole = complete(isSilent ? { ...place, registeredCountryCode: code } : place);

@@ -4,9 +4,10 @@
 // out  networks in address order, each with its record's number
 // err  MmdbError; what opens has been walked and decoded whole, so nothing corrupt is left in it
 // cost DB-IP City's 14.8 M networks and 703,356 records in about 2 s on Bun,
-//      0.7 s for each further walk of both families
+//      0.7 s for each further walk of both families; 16 bytes a record, for records are not kept: decode gives one again
 
 import { Mmdb, MmdbError, type NetworkVisitor } from "./mmdb.ts";
+import { OffsetIds } from "./offset-ids.ts";
 
 /** Told of one network (IPv4 in `w0` alone) and the number of its record. */
 export type IdVisitor = (w0: number, w1: number, w2: number, w3: number, bits: number, id: number) => void;
@@ -16,11 +17,20 @@ const MAX_EXPANSION = 64;
 /** Small files, test files above all, repeat more. */
 const FREE_EXPANSION = 16 * 1024 * 1024;
 
+/**
+ * Told of one distinct record.
+ * @param at where it is, for {@link MmdbRecords.decode}
+ * @returns the id to visit its networks with, -1 to leave them out
+ */
+export type AddRecord = (record: unknown, at: number) => number;
+
 interface Part {
   readonly db: Mmdb;
   /** Data offset -> id, -1 when left out. */
-  readonly ids: ReadonlyMap<number, number>;
+  readonly ids: OffsetIds;
   readonly networks: { 4: number; 6: number };
+  /** What is added to its offsets to tell them from those of other files. */
+  readonly base: number;
 }
 
 export class MmdbRecords {
@@ -28,9 +38,11 @@ export class MmdbRecords {
   readonly networks: { readonly 4: number; readonly 6: number };
   /** When the newest file was made, as far as the files say. */
   readonly publishedAt: Date | undefined;
+  private readonly parts: readonly Part[];
   private readonly byFamily: { readonly 4: Part | undefined; readonly 6: Part | undefined };
 
   private constructor(parts: readonly Part[]) {
+    this.parts = parts;
     this.byFamily = { 4: onlyPart(parts, 4), 6: onlyPart(parts, 6) };
     this.networks = { 4: this.byFamily[4]?.networks[4] ?? 0, 6: this.byFamily[6]?.networks[6] ?? 0 };
     const epoch = Math.max(...parts.map((part) => part.db.metadata.buildEpoch));
@@ -39,15 +51,17 @@ export class MmdbRecords {
 
   /**
    * @param files mapped files are not copied
-   * @param add called once for each distinct record, IPv4 before IPv6, in address order;
-   *   returns the id to visit its networks with, -1 to leave them out
+   * @param add called once for each distinct record, IPv4 before IPv6, in address order
    * @throws MmdbError when a file is corrupt, or when two hold networks of the same family
    */
-  static open(files: readonly Uint8Array[], add: (record: unknown) => number): MmdbRecords {
+  static open(files: readonly Uint8Array[], add: AddRecord): MmdbRecords {
     if (files.length === 0) throw new MmdbError("there is no file");
+    let base = 0;
     const parts = files.map((bytes, i) => {
       try {
-        return readPart(bytes, add);
+        const part = readPart(bytes, base, add);
+        base += bytes.length;
+        return part;
       } catch (error) {
         if (!(error instanceof MmdbError) || files.length === 1) throw error;
         throw new MmdbError(`file ${i + 1} of ${files.length}: ${error.message}`);
@@ -64,18 +78,24 @@ export class MmdbRecords {
       if (id >= 0) visit(w0, w1, w2, w3, bits, id);
     });
   }
+
+  /** The record at a place that {@link AddRecord} was told, decoded anew. */
+  decode(at: number): unknown {
+    const { db, base } = this.parts.findLast((part) => at >= part.base)!;
+    return db.decode(at - base);
+  }
 }
 
-function readPart(bytes: Uint8Array, add: (record: unknown) => number): Part {
+function readPart(bytes: Uint8Array, base: number, add: AddRecord): Part {
   const db = Mmdb.open(bytes);
-  const ids = new Map<number, number>();
+  const ids = new OffsetIds();
   const mostWork = FREE_EXPANSION + MAX_EXPANSION * bytes.length;
   const count = (family: 4 | 6): number => {
     let networks = 0;
     const visit: NetworkVisitor = (_w0, _w1, _w2, _w3, _bits, offset) => {
       let id = ids.get(offset);
       if (id === undefined) {
-        id = add(db.decode(offset));
+        id = add(db.decode(offset), base + offset);
         ids.set(offset, id);
         if (db.decodeWork > mostWork) {
           throw new MmdbError(`data section, byte ${offset}: records unfold to more than ${mostWork} bytes`);
@@ -86,7 +106,7 @@ function readPart(bytes: Uint8Array, add: (record: unknown) => number): Part {
     db.walk(family, visit);
     return networks;
   };
-  return { db, ids, networks: { 4: count(4), 6: count(6) } };
+  return { db, ids, networks: { 4: count(4), 6: count(6) }, base };
 }
 
 /** The part that holds the networks of a family, if any does. */

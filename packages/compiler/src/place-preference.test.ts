@@ -37,7 +37,7 @@ function shown(merged: PlaceSource, family: 4 | 6): string[] {
         ? [24, 16, 8, 0].map((bits) => (words[0]! >>> bits) & 255).join(".")
         : words.map((w) => w.toString(16)).join(":");
     const id = values[i]! - 1;
-    return id < 0 ? `${start} -` : `${start} ${merged.places[id]!.cityName} (${merged.feedOf!(id)})`;
+    return id < 0 ? `${start} -` : `${start} ${merged.places.at(id)!.cityName} (${merged.feedOf!(id)})`;
   });
 }
 
@@ -79,7 +79,7 @@ describe("for each network the first source that knows it", () => {
 test("one source is given back as it is, none knows nothing", () => {
   const one = source(["192.0.2.0/24", "Berlin"]);
   expect(preferPlaces([one])).toBe(one);
-  expect(preferPlaces([]).places).toEqual([]);
+  expect(preferPlaces([]).places).toHaveLength(0);
 });
 
 test("random networks: every address is told what the first source that knows it says", () => {
@@ -114,7 +114,7 @@ test("random networks: every address is told what the first source that knows it
         })?.[1];
       let row = length - 1;
       while (starts[row]! > address) row--;
-      const got = values[row] === 0 ? undefined : merged.places[values[row]! - 1]!.cityName;
+      const got = values[row] === 0 ? undefined : merged.places.at(values[row]! - 1)!.cityName;
       expect(got).toBe(says(a) ?? says(b));
       asked++;
       if (got?.startsWith("b")) fromSecond++;

@@ -6,7 +6,7 @@
 //
 // A record that says no more than where a network is registered does not know where it is: the next source is asked.
 
-import type { PlaceSource } from "./geo-table.ts";
+import type { PlaceList, PlaceSource } from "./geo-table.ts";
 import type { Place } from "./place.ts";
 import { cover, type Networks, overlay, type RangeColumns } from "./range-columns.ts";
 
@@ -16,25 +16,31 @@ export function preferPlaces(sources: readonly PlaceSource[]): PlaceSource {
   if (only === undefined) return { places: [], walk: () => {} };
   if (others.length === 0) return only;
   const offsets: number[] = [];
-  const places: Place[] = [];
-  for (const source of sources) {
-    offsets.push(places.length);
-    for (const place of source.places) places.push(place);
+  let length = 0;
+  for (const { places } of sources) {
+    offsets.push(length);
+    length += places.length;
   }
+  const feedOf = (id: number) => offsets.findLastIndex((offset) => id >= offset);
+  const at = (id: number) => sources[feedOf(id)]?.places.at(id - offsets[feedOf(id)]!);
+  const knowing = sources.map(({ places }) => knownIds(places));
   return {
-    places,
-    feedOf: (id) => offsets.findLastIndex((offset) => id >= offset),
+    places: { length, at },
+    feedOf,
     walk: () => {
       throw new Error("a source made of several is covered, not walked");
     },
-    cover: (family) => coverAll(family, sources, offsets),
+    cover: (family) =>
+      coverAll(
+        sources.map((source, k) => known(source, knowing[k]!, offsets[k]!, family)),
+        family,
+      ),
   };
 }
 
 /** From the least preferred on, each is laid over those before it wherever it knows a place. */
-function coverAll(family: 4 | 6, sources: readonly PlaceSource[], offsets: readonly number[]): RangeColumns {
-  const laid = sources.map((source, k) => known(source, offsets[k]!, family)).reverse();
-  const [least, ...better] = laid;
+function coverAll(laid: readonly Networks[], family: 4 | 6): RangeColumns {
+  const [least, ...better] = laid.toReversed();
   return better.reduce(
     (under, networks) => overlay(under, networks, (over, below) => over || below),
     cover(family, least!),
@@ -42,12 +48,16 @@ function coverAll(family: 4 | 6, sources: readonly PlaceSource[], offsets: reado
 }
 
 /** Numbers from 1, of all sources together; networks of which no place is known are left out. */
-function known(source: PlaceSource, offset: number, family: 4 | 6): Networks {
-  const { places } = source;
+function known(source: PlaceSource, knowing: Uint8Array, offset: number, family: 4 | 6): Networks {
   return (add) =>
     source.walk(family, (w0, w1, w2, w3, bits, id) => {
-      if (isKnown(places[id]!)) add(w0, w1, w2, w3, bits, offset + id + 1);
+      if (knowing[id] === 1) add(w0, w1, w2, w3, bits, offset + id + 1);
     });
+}
+
+/** By id, 1 where a place is known: asked once a place, not once a network. */
+function knownIds(places: PlaceList): Uint8Array {
+  return Uint8Array.from({ length: places.length }, (_, id) => (isKnown(places.at(id)!) ? 1 : 0));
 }
 
 function isKnown({ countryCode, cityName, latitude }: Place): boolean {
