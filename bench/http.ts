@@ -1,0 +1,187 @@
+// http.ts: single look-ups over HTTP: ours with everything on, beside nginx with geoip2, Fastify with maxmind, and a
+// Bun.serve that does nothing.
+//
+// run  npx bun bench/http.ts [--quick]
+// Every server runs on one core, wrk on the other: 64 keep-alive connections, the same random IPv4 addresses in the
+// same order. Rounds alternate. CPU is the operating system's account of the server's processes, threads included.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { requestText } from "./lib/client.ts";
+import { addressFiles, databaseFiles, ROOT, readLines, releaseFolder } from "./lib/data.ts";
+import { sized } from "./lib/options.ts";
+import type { PacedResult } from "./lib/paced.ts";
+import { findNode, hasWrk, nginxModule, npmPeers, PEERS, versionOf } from "./lib/peers.ts";
+import { CLIENT_CORE, memoryOf, pinned, processTree, SERVER_CORE } from "./lib/proc.ts";
+import { emit, tell } from "./lib/record.ts";
+import {
+  AUTHORIZED,
+  freePort,
+  type Running,
+  startInkling,
+  startServer,
+  TOKEN,
+  temporaryFolder,
+} from "./lib/server.ts";
+import { figure, quantile, told } from "./lib/stats.ts";
+import { CONNECTIONS, type Loaded, underLoad, wrkScript } from "./lib/wrk.ts";
+import { startNginx } from "./peers/nginx.ts";
+
+const ROUNDS = sized(7, 2);
+const SECONDS = sized(3, 1);
+const PACED_SECONDS = sized(20, 3);
+/** Different addresses asked: more than any cache of answers would hold by chance. */
+const ADDRESSES = 100_000;
+const PATH = "/v1/ip-intel/geolocate/";
+const WHAT = "geolocate, random IPv4";
+
+interface Server {
+  readonly who: string;
+  readonly running: Running;
+}
+
+const dataDir = await releaseFolder();
+const servers: Server[] = [];
+
+/** Answers of our server to the first of these addresses: those that it knows are asked of everybody. */
+async function knownAddresses(port: number): Promise<{ known: string[]; sizes: number[]; headers: Headers }> {
+  const known: string[] = [];
+  const sizes: number[] = [];
+  let headers = new Headers();
+  const candidates = readLines(addressFiles(1 << 17).v4);
+  for (let i = 0; i < candidates.length && known.length < ADDRESSES; i += 256) {
+    const some = candidates.slice(i, i + 256);
+    const answers = await Promise.all(
+      some.map(async (address) => {
+        const answer = await fetch(`http://127.0.0.1:${port}${PATH}${address}`, { headers: AUTHORIZED });
+        return { address, answer, size: (await answer.bytes()).length };
+      }),
+    );
+    for (const { address, answer, size } of answers) {
+      if (answer.status !== 200) continue;
+      known.push(address);
+      sizes.push(size);
+      headers = answer.headers;
+    }
+  }
+  return { known, sizes, headers };
+}
+
+async function startPeers(bodySize: number, headers: Headers): Promise<void> {
+  const add = (who: string, running: Running) => servers.push({ who, running });
+  const module = nginxModule();
+  if (module !== undefined) {
+    add("nginx + geoip2", await startNginx("bare", module));
+    add("nginx + geoip2, key, rate limit, access log", await startNginx("guarded", module));
+    emit({ type: "fact", name: "nginx", value: versionOf(["nginx", "-v"]) });
+  }
+  const node = findNode();
+  if (node !== undefined && npmPeers()) {
+    const { v4, v6 } = databaseFiles();
+    const port = freePort();
+    const command = [node, join(PEERS, "fastify.mjs"), String(port), TOKEN, v4, v6];
+    add(
+      "Fastify + maxmind, key, rate limit",
+      await startServer(command, port, { path: "/healthz" }, { core: SERVER_CORE }),
+    );
+    emit({ type: "fact", name: "Fastify's Node", value: versionOf([node, "--version"]) });
+  }
+  const port = freePort();
+  const body = JSON.stringify({ filler: "x".repeat(Math.max(0, bodySize - '{"filler":""}'.length)) });
+  const kept = Object.fromEntries(
+    [...headers].filter(([name]) => !["content-length", "date"].includes(name)),
+  );
+  const command = [process.execPath, join(PEERS, "bare.ts"), String(port), body, JSON.stringify(kept)];
+  add("bare Bun.serve", await startServer(command, port, { path: "/" }, { core: SERVER_CORE }));
+}
+
+async function underFullLoad(script: string): Promise<Map<string, Loaded[]>> {
+  const loads = new Map(servers.map(({ who }): [string, Loaded[]] => [who, []]));
+  for (let round = -1; round < ROUNDS; round++) {
+    for (const { who, running } of servers) {
+      const load = await underLoad(running.pid, running.port, script, round < 0 ? 1 : SECONDS);
+      if (round >= 0) loads.get(who)!.push(load);
+    }
+  }
+  for (const [who, all] of loads) {
+    const cpu = all.map((load) => load.cpuMicrosecondsPerRequest);
+    const rate = all.map((load) => load.requestsPerSecond);
+    emit({ type: "row", what: WHAT, who, measure: "CPU per request", unit: "µs", values: cpu });
+    emit({ type: "row", what: WHAT, who, measure: "requests on one core", unit: "/s", values: rate });
+    tell(`${who}: ${told(cpu)} µs CPU, ${told(rate)} requests/s`);
+    const busy = quantile(
+      all.map((load) => load.clientShare),
+      0.5,
+    );
+    if (busy > 0.95) {
+      const text = `with ${who}, wrk took ${figure(busy * 100)} % of its core: the rate is the client's, the CPU the server's`;
+      emit({ type: "note", text });
+    }
+  }
+  return loads;
+}
+
+/** Requests at half of what a server reached under full load. */
+async function atHalf(server: Server, capacity: number, requests: string): Promise<void> {
+  const rate = Math.floor(capacity / 2);
+  const { port } = server.running;
+  const script = join(ROOT, "bench/lib/paced.ts");
+  const command = [process.execPath, script, port, rate, PACED_SECONDS, CONNECTIONS, requests].map(String);
+  const child = Bun.spawn(pinned(CLIENT_CORE, command), { stdout: "pipe", stderr: "inherit" });
+  const result: PacedResult = JSON.parse(await new Response(child.stdout).text());
+  const { who } = server;
+  for (const [name, value] of Object.entries({
+    "50 %": result.ms.p50,
+    "99 %": result.ms.p99,
+    "99.9 %": result.ms.p999,
+  })) {
+    const measure = `${name} of answers at half of capacity within`;
+    emit({ type: "row", what: WHAT, who, measure, unit: "ms", values: [value] });
+  }
+  tell(`${who} at ${rate} requests/s: ${JSON.stringify(result.ms)} ms, ${result.failed} failed`);
+  emit({
+    type: "note",
+    text: `${who} at half of capacity: ${rate} requests/s for ${PACED_SECONDS} s, ${result.failed} of ${result.sent} failed, slowest ${figure(result.ms.most)} ms; the client itself did not look for up to ${figure(result.clientStallMs)} ms`,
+  });
+}
+
+if (hasWrk()) {
+  try {
+    const ours = await startInkling({ dataDir, core: SERVER_CORE, env: { INKLING_LOG_LEVEL: "info" } });
+    servers.push({ who: "inkling", running: ours });
+    servers.push({ who: "inkling, access log", running: await startInkling({ dataDir, core: SERVER_CORE }) });
+    const { known, sizes, headers } = await knownAddresses(ours.port);
+    const size = quantile(sizes, 0.5);
+    await startPeers(size, headers);
+    const paths = known.map((address) => `${PATH}${address}`);
+    const loads = await underFullLoad(wrkScript({ paths, headers: AUTHORIZED }));
+    const requests = join(temporaryFolder(), "requests.json");
+    writeFileSync(
+      requests,
+      JSON.stringify(paths.slice(0, 20_000).map((path) => requestText(path, AUTHORIZED))),
+    );
+    for (const server of servers.filter(({ who }) => ["inkling", "nginx + geoip2"].includes(who))) {
+      const rates = loads.get(server.who)!.map((load) => load.requestsPerSecond);
+      await atHalf(server, quantile(rates, 0.5), requests);
+    }
+    for (const { who, running } of servers) {
+      const memory = processTree(running.pid).map((pid) => memoryOf(pid)?.private ?? 0);
+      const megabytes = memory.reduce((a, b) => a + b, 0) / 1e6;
+      emit({
+        type: "row",
+        what: WHAT,
+        who,
+        measure: "private memory after the load",
+        unit: "MB",
+        values: [megabytes],
+      });
+    }
+    emit({ type: "fact", name: "wrk", value: versionOf(["wrk", "-v"]).split(" Copyright")[0]! });
+    emit({
+      type: "note",
+      text: `${known.length.toLocaleString("en-US")} addresses that have an answer; the middle one has ${size} bytes of body`,
+    });
+  } finally {
+    for (const { running } of servers) await running.stop();
+  }
+}

@@ -1,0 +1,82 @@
+// nginx.ts: nginx with ngx_http_geoip2 as the same end point: an address in the path, JSON from its variables.
+//
+// Two of them: "bare" looks up and prints, nothing else; "guarded" also checks a key, limits its rate and writes an
+// access log, as ours does. The database has one file for each family, so each address picks its own.
+// One worker process; keep-alive connections are never closed for their number of requests.
+// (It does not escape names in JSON, nor answers 404 for what it does not know: ours does both.)
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { databaseFiles } from "../lib/data.ts";
+import {
+  AUTHORIZED,
+  freePort,
+  type Running,
+  SERVER_CORE,
+  startServer,
+  temporaryFolder,
+} from "../lib/server.ts";
+
+const FIELDS = ["city", "country_code", "latitude", "longitude", "state1"] as const;
+const answer = (family: Family) =>
+  `{"city":{"name":"$geo${family}_city"},"country":{"iso_code":"$geo${family}_country_code"},"location":{"latitude":$geo${family}_latitude,"longitude":$geo${family}_longitude},"subdivisions":[{"name":"$geo${family}_state1"}]}`;
+
+export type NginxKind = "bare" | "guarded";
+type Family = "4" | "6";
+
+function configuration(kind: NginxKind, module: string, folder: string, port: number): string {
+  const database = databaseFiles();
+  const fields = (family: Family) => `  geoip2 ${database[`v${family}`]} {
+${FIELDS.map((name) => `    $geo${family}_${name} source=$asked ${name};`).join("\n")}
+  }`;
+  const guard =
+    kind === "bare"
+      ? ""
+      : `
+      if ($is_known = 0) { return 401; }
+      limit_req zone=keys burst=100000 nodelay;`;
+  // One location a family, each with variables of its own: choosing the file by a map would cost a regex a field.
+  const location = (family: Family, characters: string) => `
+    location ~ ^/v1/ip-intel/geolocate/(?<asked>[${characters}]+)$ {${guard}
+      default_type application/json;
+      add_header Cache-Control "private, max-age=300";
+      add_header Vary Authorization;
+      return 200 '${answer(family)}';
+    }`;
+  return `load_module ${module};
+worker_processes 1;
+daemon off;
+pcre_jit on;
+pid ${folder}/nginx.pid;
+error_log ${folder}/error.log error;
+events { worker_connections 1024; }
+http {
+  access_log ${kind === "guarded" ? `${folder}/access.log combined buffer=64k` : "off"};
+  keepalive_requests 1000000000;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+${fields("4")}
+${fields("6")}
+  map_hash_bucket_size 128;
+  map $http_authorization $is_known { default 0; "${AUTHORIZED.Authorization}" 1; }
+  limit_req_zone $http_authorization zone=keys:10m rate=1000000r/s;
+  server {
+    listen 127.0.0.1:${port};${location("4", "0-9.")}${location("6", "0-9a-fA-F.:")}
+    location = /healthz { return 200; }
+  }
+}
+`;
+}
+
+/** Starts it on the server's core. */
+export async function startNginx(kind: NginxKind, module: string): Promise<Running> {
+  const folder = temporaryFolder();
+  const port = freePort();
+  const file = join(folder, "nginx.conf");
+  writeFileSync(file, configuration(kind, module, folder, port));
+  const command = ["nginx", "-p", folder, "-c", file, "-e", join(folder, "error.log")];
+  return startServer(command, port, { path: "/healthz" }, { core: SERVER_CORE });
+}
