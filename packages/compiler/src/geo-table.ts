@@ -20,6 +20,8 @@ export interface NetworkWalk {
     family: 4 | 6,
     visit: (w0: number, w1: number, w2: number, w3: number, bits: number, id: number) => void,
   ): void;
+  /** How many networks there are of each family, where that is known. */
+  readonly networks?: { readonly 4: number; readonly 6: number };
 }
 
 /** Places by number: an array, or what reads one anew each time that it is asked for. */
@@ -74,12 +76,13 @@ export function geoTable(
   const valueFor = answerValues(source, registered?.countries ?? [], records, evidence, steps);
   const family = (which: 4 | 6) => {
     const countries = numbered(registered ?? NO_NETWORKS, which);
-    const under = source.cover?.(which) ?? cover(which, countries);
+    const ofCountries = registered?.networks?.[which];
+    const under = source.cover?.(which) ?? cover(which, countries, ofCountries);
     steps.settle();
     const ranges =
       source.cover === undefined
-        ? overlay(under, numbered(source, which), valueFor)
-        : overlay(under, countries, (country, place) => valueFor(place, country));
+        ? overlay(under, numbered(source, which), valueFor, source.networks?.[which])
+        : overlay(under, countries, (country, place) => valueFor(place, country), ofCountries);
     steps.settle();
     return { sections: rangeSections(ranges), ranges: answered(ranges) };
   };
@@ -106,8 +109,8 @@ function numbered(source: NetworkWalk, family: 4 | 6): Networks {
   return (add) => source.walk(family, (w0, w1, w2, w3, bits, id) => add(w0, w1, w2, w3, bits, id + 1));
 }
 
-/** Answers made between two moments to settle: each leaves about 1 KB behind. */
-const SETTLE_EVERY = 100_000;
+/** Answers made between two moments to settle: each leaves about 3 KB behind. */
+const SETTLE_EVERY = 20_000;
 
 /** (place number, country number) -> record, made when it is first asked for. */
 function answerValues(

@@ -30,21 +30,28 @@ export function preferPlaces(sources: readonly PlaceSource[]): PlaceSource {
     walk: () => {
       throw new Error("a source made of several is covered, not walked");
     },
-    cover: (family) =>
-      coverAll(
-        sources.map((source, k) => known(source, knowing[k]!, offsets[k]!, family)),
-        family,
-      ),
+    cover: (family) => coverAll(sources, knowing, offsets, family),
   };
 }
 
 /** From the least preferred on, each is laid over those before it wherever it knows a place. */
-function coverAll(laid: readonly Networks[], family: 4 | 6): RangeColumns {
-  const [least, ...better] = laid.toReversed();
-  return better.reduce(
-    (under, networks) => overlay(under, networks, (over, below) => over || below),
-    cover(family, least!),
-  );
+function coverAll(
+  sources: readonly PlaceSource[],
+  knowing: readonly Uint8Array[],
+  offsets: readonly number[],
+  family: 4 | 6,
+): RangeColumns {
+  let under: RangeColumns | undefined;
+  for (let k = sources.length - 1; k >= 0; k--) {
+    const source = sources[k]!;
+    const networks = known(source, knowing[k]!, offsets[k]!, family);
+    const expected = source.networks?.[family];
+    under =
+      under === undefined
+        ? cover(family, networks, expected)
+        : overlay(under, networks, (over, below) => over || below, expected);
+  }
+  return under!;
 }
 
 /** Numbers from 1, of all sources together; networks of which no place is known are left out. */

@@ -2,8 +2,9 @@
 //
 // Row i says: from start i up to the next start, the value is values[i]; 0 = nothing known.
 // A start is one uint32 word for IPv4 and four for IPv6, most significant first.
-// cost 8 bytes a range for IPv4, 20 for IPv6, half as much again while growing; no object per range or network
-//      (there are 15 million networks)
+// cost 8 bytes a range for IPv4, 20 for IPv6; no object per range or network (there are 15 million networks).
+//      What grows leaves two thirds of its size behind as garbage, so whoever knows how many networks will come says so:
+//      room that is never written to takes no memory
 
 export class RangeColumns {
   readonly family: 4 | 6;
@@ -47,27 +48,32 @@ export class RangeColumns {
   }
 }
 
+/** A network and the value that all of it has. */
+export interface ValuedNetwork {
+  /** The first address; the rest of the four is 0 for IPv4. */
+  readonly words: Uint32Array;
+  bits: number;
+  value: number;
+}
+
 /**
  * The networks that ranges are made of, in address order, as few as there can be; those of value 0 are passed over.
- * @param visit gets the words of the first address, in an array that is used again
+ * @yields the same object each time, good until the next one
  */
-export function eachNetwork(
-  ranges: RangeColumns,
-  visit: (words: Uint32Array, bits: number, value: number) => void,
-): void {
+export function* networksOf(ranges: RangeColumns): Generator<ValuedNetwork> {
   const { width, starts, values, length } = ranges;
   const words = new Uint32Array(4);
-  const space = 32 * width;
+  const network: ValuedNetwork = { words, bits: 0, value: 0 };
   for (let i = 0; i < length; i++) {
     if (values[i] === 0) continue;
+    network.value = values[i]!;
     words.set(starts.subarray(i * width, (i + 1) * width));
-    const last = i + 1 === length;
-    for (let isOpen = true; isOpen; ) {
-      const left = last ? sizeToEnd(words, width) : sizeUntil(words, starts, (i + 1) * width, width);
+    const isLast = i + 1 === length;
+    for (let isOpen = true; isOpen; isOpen = addSize(words, network.bits)) {
+      const left = isLast ? sizeToEnd(words, width) : sizeUntil(words, starts, (i + 1) * width, width);
       if (left < 0) break;
-      const bits = space - Math.min(trailingZeros(words, width), left);
-      visit(words, bits, values[i]!);
-      isOpen = addSize(words, bits);
+      network.bits = 32 * width - Math.min(trailingZeros(words, width), left);
+      yield network;
     }
   }
 }
@@ -114,24 +120,27 @@ export type Networks = (add: AddNetwork) => void;
 
 /**
  * The covering that says what these networks say, and 0 between them.
+ * @param expected how many networks there are, as far as known
  * @throws RangeError when networks overlap or are out of order
  */
-export function cover(family: 4 | 6, networks: Networks): RangeColumns {
-  return overlay(new EmptySpace(family), networks, (value) => value);
+export function cover(family: 4 | 6, networks: Networks, expected = 0): RangeColumns {
+  return overlay(new EmptySpace(family), networks, (value) => value, expected);
 }
 
 /**
  * Lays networks over a covering: wherever either changes, `combine` gives the new value.
  * @param combine gets the network's value, 0 between networks, and the value of `under`
+ * @param expected how many networks there are, as far as known
  * @throws RangeError when networks overlap or are out of order
  */
 export function overlay(
   under: RangeColumns,
   networks: Networks,
   combine: (over: number, under: number) => number,
+  expected = 0,
 ): RangeColumns {
   const { family, width, starts, values, length } = under;
-  const out = new RangeColumns(family, 1 << 12);
+  const out = new RangeColumns(family, Math.max(1 << 12, length + expected));
   let row = 0; // the range of `under` that holds where the next span starts
   const words = [new Uint32Array(4), new Uint32Array(4)] as const;
   let start = words[0];
