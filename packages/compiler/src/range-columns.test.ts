@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { formatIp, IpAddress, parseIp } from "@inkling/engine";
 import fc from "fast-check";
-import { eachNetwork, RangeColumns } from "./range-columns.ts";
+import { networksOf, RangeColumns } from "./range-columns.ts";
 
 function columns(family: 4 | 6, rows: readonly (readonly [start: string, value: number])[]): RangeColumns {
   const ranges = new RangeColumns(family, 1);
@@ -13,14 +13,12 @@ function columns(family: 4 | 6, rows: readonly (readonly [start: string, value: 
 }
 
 function networks(ranges: RangeColumns): string[] {
-  const found: string[] = [];
-  eachNetwork(ranges, (words, bits, value) => {
+  return Array.from(networksOf(ranges), ({ words, bits, value }) => {
     const address = new IpAddress();
     address.family = ranges.family;
     address.words.set(words);
-    found.push(`${formatIp(address)}/${bits} ${value}`);
+    return `${formatIp(address)}/${bits} ${value}`;
   });
-  return found;
 }
 
 describe("the networks of ranges", () => {
@@ -102,7 +100,7 @@ describe("the networks of ranges", () => {
         }
         const told = new Uint8Array(0x10000);
         let before: { first: number; bits: number; value: number } | undefined;
-        eachNetwork(ranges, (words, bits, value) => {
+        for (const { words, bits, value } of networksOf(ranges)) {
           const first = words[0]!;
           const size = 2 ** (32 - bits);
           expect(first % size).toBe(0);
@@ -111,7 +109,7 @@ describe("the networks of ranges", () => {
           told.fill(value, first, Math.min(first + size, 0x10000));
           before = { first, bits, value };
           seen++;
-        });
+        }
         expect(told).toEqual(valueAt);
       }),
     );
