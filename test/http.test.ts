@@ -13,6 +13,7 @@ import {
   type RunningServer,
   startServer,
 } from "@inkling/server";
+import { fetch } from "./checked-fetch.ts";
 import { realRelease, temporaryFolder } from "./release.ts";
 import { describeWith, MIRROR } from "./shared.ts";
 

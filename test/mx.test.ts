@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStore, type RunningServer, startServer } from "@inkling/server";
+import { fetch } from "./checked-fetch.ts";
 import { type DnsServer, knowing, mx, startDnsServer } from "./dns-server.ts";
 import { smallDomain, smallRelease } from "./release.ts";
 

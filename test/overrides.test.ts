@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { Subprocess } from "bun";
 import { newKeyToken } from "../packages/server/src/key-format.ts";
 import { openStore } from "../packages/server/src/store.ts";
+import { fetch } from "./checked-fetch.ts";
 import { Postgres } from "./postgres.ts";
 import { SMALL_NETWORK, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";

@@ -5,6 +5,7 @@ import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "n
 import { join } from "node:path";
 import { newKeyToken } from "../packages/server/src/key-format.ts";
 import { type RunningServer, startServer } from "../packages/server/src/serve.ts";
+import { fetch } from "./checked-fetch.ts";
 import { smallCity, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
 
 const TOKEN = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));

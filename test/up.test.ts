@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { fetch } from "./checked-fetch.ts";
 import { freshMirror } from "./release.ts";
 import { MIRROR } from "./shared.ts";
 

@@ -1,9 +1,10 @@
 // The HTTP contract as a function of a request: a table by end point and status, then each header and each rule.
 // test/http.test.ts asks the same over a real socket, of a release built from real data.
 
-import { describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { type EmailSegment, formatIp, type IpSegment, parsePrefix, type Release } from "@inkling/engine";
 import fc from "fast-check";
+import { checkResponse } from "../../../test/checked-fetch.ts";
 import { App, type AppOptions } from "./app.ts";
 import { Buckets } from "./bucket.ts";
 import { Counts } from "./counts.ts";
@@ -19,7 +20,11 @@ import { requestIds } from "./request-id.ts";
 
 const NOON = Date.UTC(2026, 5, 1, 12);
 const encode = (text: string) => new TextEncoder().encode(text);
-const PLACE = '{"city":{"name":"Boxford"}}';
+const PLACE =
+  '{"city":{"name":"Boxford"},"continent":{},"country":{},"location":{},"postal":{},"registered_country":{},"subdivisions":[]}';
+const THEN = "2026-05-31T00:00:00Z";
+/** What segments say without the network or domain. */
+const ENTRY = { feed: "a", label: "vpn", effect: "sets" };
 const ABUSER = '{"is_abuser":true,"is_proxy":false,"is_tor_exit":false}';
 
 function release(over: Partial<Release> = {}): LoadedRelease {
@@ -55,7 +60,7 @@ function release(over: Partial<Release> = {}): LoadedRelease {
     etag: `"${manifest.id}"`,
     evidence: {
       geolocate: [encode("}")],
-      reputation: [encode(',"fetched_at":"then"}')],
+      reputation: [encode(`,"fetched_at":"${THEN}"}`)],
       email: [encode("}")],
     },
   };
@@ -63,7 +68,7 @@ function release(over: Partial<Release> = {}): LoadedRelease {
 
 /** Evidence of one entry, as a segment has it (docs/segment-format.md). */
 function record(span: number): Uint8Array {
-  const text = encode('{"feed":"a"');
+  const text = encode(JSON.stringify(ENTRY).slice(0, -1));
   return Uint8Array.from([1, 0, 0, 0, 0, 0, text.length, 0, span, ...text]);
 }
 
@@ -100,6 +105,10 @@ function answered(response: Response | Promise<Response>): Response {
   if (response instanceof Promise) throw new Error("the answer has to be waited for");
   return response;
 }
+
+/** Every answer is held to /openapi.json. */
+const held: Promise<void>[] = [];
+afterEach(async () => void (await Promise.all(held.splice(0))));
 
 /** An app that knows the token "good", and says "old" is expired and "early" came before the keys. */
 function setUp(setting: Setting = {}) {
@@ -144,7 +153,9 @@ function setUp(setting: Setting = {}) {
   const peers = { requestIP: () => ({ address: setting.peer ?? "81.2.69.142" }) };
   const ask = (path: string, init: RequestInit = {}) => {
     const headers = { Authorization: "Bearer good", ...(init.headers as Record<string, string>) };
-    return answered(app.handle(new Request(`http://test${path}`, { ...init, headers }), peers));
+    const response = answered(app.handle(new Request(`http://test${path}`, { ...init, headers }), peers));
+    held.push(checkResponse(init.method ?? "GET", path.split("?")[0]!, response));
+    return response;
   };
   return { app, ask, peers, recorded, counts, options, lines };
 }
@@ -222,7 +233,7 @@ const TABLE: readonly [
     `${REP}81.2.69.142?include=evidence`,
     {},
     200,
-    { ...JSON.parse(ABUSER), evidence: [{ feed: "a", network: "81.2.69.0/24", fetched_at: "then" }] },
+    { ...JSON.parse(ABUSER), evidence: [{ ...ENTRY, network: "81.2.69.0/24", fetched_at: THEN }] },
   ],
   [
     "evidence of a place, encoded",
@@ -230,7 +241,7 @@ const TABLE: readonly [
     `${GEO}::ffff:81.2.69.142?%69nclude=evidence&`,
     {},
     200,
-    { ...JSON.parse(PLACE), evidence: [{ feed: "a", network: "81.2.69.0/24" }] },
+    { ...JSON.parse(PLACE), evidence: [{ ...ENTRY, network: "81.2.69.0/24" }] },
   ],
   [
     "evidence for me",
@@ -238,7 +249,7 @@ const TABLE: readonly [
     `${GEO}me?include=evidence`,
     {},
     200,
-    { ...JSON.parse(PLACE), evidence: [{ feed: "a", network: "81.2.69.0/24" }] },
+    { ...JSON.parse(PLACE), evidence: [{ ...ENTRY, network: "81.2.69.0/24" }] },
   ],
   ["no evidence", {}, `${REP}8.8.8.8?include=evidence`, {}, 200, { ...CLEAN, evidence: [] }],
   ["evidence of no place", {}, `${GEO}8.8.8.8?include=evidence`, {}, 404, "IP_ADDRESS_NOT_FOUND"],
@@ -252,7 +263,7 @@ const TABLE: readonly [
       valid: true,
       disposable: true,
       providers: ["mailinator.com"],
-      evidence: [{ feed: "a", domain: "mailinator.com" }],
+      evidence: [{ ...ENTRY, domain: "mailinator.com" }],
     },
   ],
   [

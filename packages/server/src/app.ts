@@ -172,6 +172,9 @@ export class App {
         return this.ready(exchange);
       case "status":
         return this.status(exchange, target, end);
+      case "openapi":
+      case "docs":
+        return this.document(exchange, route, target.slice(route.prefix?.length ?? end, end));
       default:
         return this.lookUp(exchange, route.handler, target, target.slice(route.prefix!.length, end), end);
     }
@@ -188,6 +191,19 @@ export class App {
     const refusal = this.admit(exchange) ?? this.readWants(exchange, "status", target, end);
     if (refusal !== undefined) return this.refuse(exchange, refusal);
     return this.json(exchange, 200, statusDocument(this.options, exchange.now));
+  }
+
+  /** What this server tells about itself. Loaded with the first request for it: the start does not wait for it. */
+  private async document(exchange: Exchange, { handler }: Route, name: string): Promise<Response> {
+    const { docsPage, openApiDocument } = await import("./documents.ts");
+    const document = handler === "openapi" ? openApiDocument(this.options.version) : docsPage(name);
+    if (document === undefined) return this.refuse(exchange, problem("PATH_NOT_FOUND"));
+    const { body, etag } = document;
+    const headers = { ...this.headers(exchange, JSON_TYPE, "no-cache"), ...document.headers, ETag: etag };
+    const condition = exchange.request.headers.get("if-none-match");
+    if (condition === null || !matchesEtag(condition, etag)) return new Response(body, { headers });
+    const { "Content-Type": _, ...kept } = headers as HeaderFields;
+    return new Response(null, { status: 304, headers: kept });
   }
 
   private lookUp(

@@ -6,6 +6,7 @@ import { dataStates } from "./data-state.ts";
 import { type MetricsSource, metricsRegistry, metricsTable } from "./metrics.ts";
 import { MxCounts } from "./mx-counts.ts";
 import type { LoadedRelease } from "./open-release.ts";
+import { NO_ROUTE } from "./routes.ts";
 
 const manifest = {
   id: "0123456789ab",
@@ -68,7 +69,7 @@ describe("metrics", () => {
     counts.answered(0, 404, "test", 0.02);
     counts.answered(0, 400, "live", 0.02);
     counts.answered(0, 404, "none", 0.02);
-    counts.answered(6, 404, "none", 0.02);
+    counts.answered(NO_ROUTE.index, 404, "none", 0.02);
     counts.lookedUp("geolocate", "live");
     counts.lookedUp("geolocate", "live");
     counts.lookedUp("geolocate", "test");

@@ -2,7 +2,7 @@
 //
 // in   the path of a request, as sent
 // out  its route, or undefined
-// cost a look-up's path is compared with at most three prefixes
+// cost a look-up's path is compared with at most three prefixes: theirs come first
 
 import type { Scope } from "./key.ts";
 
@@ -11,7 +11,7 @@ export interface Route {
   readonly template: string;
   /** Position in ROUTES: where its counts stand. */
   readonly index: number;
-  readonly handler: Scope | "healthz" | "readyz" | "status";
+  readonly handler: Scope | "healthz" | "readyz" | "status" | "openapi" | "docs";
   /** All before the value, for routes that end in one. */
   readonly prefix?: string;
 }
@@ -23,6 +23,9 @@ const ROWS: readonly Omit<Route, "index">[] = [
   { template: "/v1/status", handler: "status" },
   { template: "/healthz", handler: "healthz" },
   { template: "/readyz", handler: "readyz" },
+  { template: "/openapi.json", handler: "openapi" },
+  { template: "/docs", handler: "docs" },
+  { template: "/docs/{file}", handler: "docs", prefix: "/docs/" },
 ];
 
 export const ROUTES: readonly Route[] = ROWS.map((row, index) => ({ ...row, index }));

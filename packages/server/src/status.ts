@@ -4,6 +4,7 @@
 // out  /v1/status, and the reasons of /readyz
 
 import type { FeedReport } from "@inkling/engine";
+import type { FeedStatus, Status } from "./answer-schemas.ts";
 import type { KeyringState } from "./keyring.ts";
 import type { LoadedRelease } from "./open-release.ts";
 import type { Refusal } from "./releases.ts";
@@ -36,7 +37,7 @@ export function feedsOf({ releases }: Pick<StatusSource, "releases">): readonly 
 }
 
 /** The JSON of /v1/status. Times are ISO 8601, ages whole seconds. */
-export function statusDocument(source: StatusSource, now: number) {
+export function statusDocument(source: StatusSource, now: number): Status {
   const { releases, keyring } = source;
   const { current, refused } = releases;
   return {
@@ -63,7 +64,7 @@ function releaseOf({ name, manifest }: LoadedRelease, verified: boolean, since: 
   };
 }
 
-function feedOf(feed: FeedReport, now: number) {
+function feedOf(feed: FeedReport, now: number): FeedStatus {
   const { id, sets, source, state, entries, sha256, fetched_at, published_at, licence, attribution, error } =
     feed;
   return {

@@ -1,0 +1,145 @@
+// checked-fetch.ts: fetch, for tests, that holds every answer of a server of ours to its OpenAPI document.
+//
+// in   requests to the API
+// out  the response, as fetch gives it
+// err  an Error that lists what the document does not allow: status, headers, media type, body
+//
+// Tests import `fetch` from here in place of the global one; doors.test.ts sees to that.
+
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { openApiJson } from "../packages/server/src/openapi-api.ts";
+
+/** What was answered, with its body as text. */
+export interface Answered {
+  readonly method: string;
+  /** Without query. */
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document, walked by name
+type Json = any;
+
+/** What HTTP itself adds, and Content-Type, which is compared with the media types. */
+const NOT_DESCRIBED = [
+  "connection",
+  "content-length",
+  "content-type",
+  "date",
+  "keep-alive",
+  "transfer-encoding",
+];
+
+/** RFC 3339, in UTC, as all our times are. */
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+
+/** Holds answers to one document. */
+export class Contract {
+  private readonly document: Json;
+  private readonly ajv = new Ajv2020({ strict: false, allErrors: true, formats: { "date-time": DATE_TIME } });
+  private readonly paths: readonly (readonly [path: RegExp, template: string])[];
+  private readonly compiled = new Map<string, ValidateFunction>();
+
+  constructor(document: Json) {
+    this.document = document;
+    this.paths = Object.keys(document.paths).map((template) => [
+      new RegExp(`^${template.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
+      template,
+    ]);
+  }
+
+  /** What the document does not allow of an answer; empty when it is as described. */
+  problems(answered: Answered): string[] {
+    const at = this.responseOf(answered);
+    if (at === undefined) return [`there is no ${answered.status} in the document`];
+    const response = at.reduce((json, part) => json[part], this.document);
+    return [
+      ...this.headerProblems(answered, response.headers ?? {}),
+      ...this.bodyProblems(answered, at, response),
+    ];
+  }
+
+  /** Where the response is described, part by part of the document. */
+  private responseOf({ method, path, status, body }: Answered): string[] | undefined {
+    const template = this.paths.find(([pattern]) => pattern.test(path))?.[1];
+    const verb = method === "HEAD" ? "get" : method.toLowerCase();
+    const operation = template === undefined ? undefined : this.document.paths[template][verb];
+    if (operation !== undefined) {
+      const known = operation.responses[status] !== undefined;
+      return known ? ["paths", template!, verb, "responses", String(status)] : undefined;
+    }
+    // Nothing is described there: then it must be a refusal that says so.
+    const codes = Object.keys(this.document.components.responses);
+    const code = method === "HEAD" ? codes[0] : codes.find((code) => body.includes(`"code":"${code}"`));
+    return code === undefined ? undefined : ["components", "responses", code];
+  }
+
+  private headerProblems({ headers }: Answered, described: Json): string[] {
+    const problems: string[] = [];
+    const names = new Set(Object.keys(described).map((name) => name.toLowerCase()));
+    for (const [name] of headers) {
+      if (!names.has(name) && !NOT_DESCRIBED.includes(name))
+        problems.push(`the header ${name} is not described`);
+    }
+    for (const [name, { required, schema }] of Object.entries<Json>(described)) {
+      const value = headers.get(name);
+      if (value === null) {
+        if (required === true) problems.push(`the header ${name} is missing`);
+      } else if (!this.ajv.validate(schema, schema.type === "integer" ? Number(value) : value)) {
+        problems.push(`the header ${name} is ${value}: ${this.ajv.errorsText()}`);
+      }
+    }
+    return problems;
+  }
+
+  private bodyProblems(answered: Answered, at: readonly string[], response: Json): string[] {
+    const { method, status, headers, body } = answered;
+    const { content } = response;
+    if (method === "HEAD" || content === undefined) return body === "" ? [] : ["there is a body"];
+    const type = headers.get("content-type")?.split(";")[0] ?? "none";
+    if (content[type] === undefined) return [`the media type ${type} is not described for ${status}`];
+    const validate = this.validator(`${at.join(" ")} ${type}`, content[type].schema);
+    const value = type.endsWith("json") ? JSON.parse(body) : body;
+    return validate(value)
+      ? []
+      : [`${this.ajv.errorsText(validate.errors, { separator: "\n  " })}\n  in ${body.slice(0, 500)}`];
+  }
+
+  /** Of one media type of one response; its references lead into the document's components. */
+  private validator(place: string, schema: Json): ValidateFunction {
+    const { components } = this.document;
+    let validate = this.compiled.get(place);
+    if (validate === undefined) {
+      validate = this.ajv.compile({ allOf: [schema], components });
+      this.compiled.set(place, validate);
+    }
+    return validate;
+  }
+}
+
+/** The public API's. */
+export const apiContract = new Contract(JSON.parse(openApiJson("0.0.0")));
+
+const OF_API = /^\/(v1\/|healthz$|readyz$|openapi\.json$|docs$|docs\/)/;
+
+/** @throws Error with everything that the document does not allow */
+export async function checkResponse(method: string, path: string, response: Response): Promise<void> {
+  const contract =
+    response.headers.has("inkling-data-version") || OF_API.test(path) ? apiContract : undefined;
+  if (contract === undefined) return; // the admin listener's /metrics, and what is no server of ours
+  const { status, headers } = response;
+  const body = await response.clone().text();
+  const problems = contract.problems({ method, path, status, headers, body });
+  if (problems.length === 0) return;
+  throw new Error([`${method} ${path} answered ${status} against /openapi.json:`, ...problems].join("\n  "));
+}
+
+/** As the global one. */
+export async function fetch(url: string, init: RequestInit = {}): Promise<Response> {
+  const response = await globalThis.fetch(url, init);
+  const path = /^https?:\/\/[^/]+([^?#]*)/.exec(url)?.[1] ?? "";
+  await checkResponse(init.method ?? "GET", path, response);
+  return response;
+}

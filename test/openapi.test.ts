@@ -1,0 +1,157 @@
+// /openapi.json: right by the rules of OpenAPI 3.1, complete, true to the sandbox, and able to see what is wrong.
+
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { openApiJson } from "../packages/server/src/openapi-api.ts";
+import { PARAMETERS } from "../packages/server/src/parameters.ts";
+import { PROBLEM_CODES, PROBLEMS } from "../packages/server/src/problems.ts";
+import { ROUTES } from "../packages/server/src/routes.ts";
+import { type Answered, apiContract } from "./checked-fetch.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document, walked by name
+type Json = any;
+const document: Json = JSON.parse(openApiJson("1.2.3"));
+
+/** Every object of the document, with the way to it. */
+function* objects(json: unknown, way = "#"): Generator<[way: string, object: Record<string, unknown>]> {
+  if (typeof json !== "object" || json === null) return;
+  yield [way, json as Record<string, unknown>];
+  for (const [name, inner] of Object.entries(json)) yield* objects(inner, `${way}/${name}`);
+}
+
+describe("the document", () => {
+  test("keeps the rules of OpenAPI 3.1", async () => {
+    expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true });
+  });
+  test("that breaks a rule is seen", async () => {
+    const broken = structuredClone(document);
+    broken.paths["/healthz"].get.responses["200"].description = 7;
+    expect(await new Validator().validate(broken)).toMatchObject({ valid: false });
+  });
+
+  test("has every route, every parameter and every code", () => {
+    expect(Object.keys(document.paths)).toEqual(ROUTES.map(({ template }) => template));
+    for (const { name, value, routes } of PARAMETERS) {
+      for (const { template } of ROUTES.filter(({ handler }) => routes.includes(handler))) {
+        const { parameters } = document.paths[template].get;
+        const parameter = parameters.find((one: { name: string }) => one.name === name);
+        expect(parameter.schema.enum).toContain(value);
+      }
+    }
+    const { responses } = document.paths["/v1/ip-intel/geolocate/{ip}"].get;
+    for (const code of PROBLEM_CODES) {
+      const { schema } = responses[PROBLEMS[code].status].content["application/problem+json"];
+      expect(schema.properties.code.enum).toContain(code);
+    }
+  });
+
+  test("has references to what is there, and names each operation once", () => {
+    let references = 0;
+    for (const [way, { $ref }] of objects(document)) {
+      if (typeof $ref !== "string") continue;
+      references++;
+      const target = $ref
+        .split("/")
+        .slice(1)
+        .reduce((json, part) => json?.[part], document);
+      expect(target, `${way}: ${$ref}`).toBeDefined();
+      expect(target.$ref, `${$ref} refers to itself`).toBeUndefined();
+    }
+    expect(references).toBeGreaterThan(50);
+    const ids = [...objects(document)].flatMap(([, { operationId }]) =>
+      operationId === undefined ? [] : [operationId],
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("gives examples that its own schemas allow", () => {
+    let examples = 0;
+    for (const [path, { get }] of Object.entries<Json>(document.paths)) {
+      const content = get.responses["200"].content["application/json"];
+      const headers = new Headers({ "content-type": "application/json" });
+      for (const [name, { value }] of Object.entries<Json>(content?.examples ?? {})) {
+        const answered = { method: "GET", path, status: 200, headers, body: JSON.stringify(value) };
+        const problems = apiContract.problems(answered).filter((line) => !line.startsWith("the header"));
+        expect(problems, name).toEqual([]);
+        examples++;
+      }
+    }
+    expect(examples).toBeGreaterThan(20);
+  });
+
+  test("tells nothing of the machine", () => expect(JSON.stringify(document)).not.toContain(process.cwd()));
+});
+
+describe("an answer that is not as described is seen:", () => {
+  const good: Answered = {
+    method: "GET",
+    path: "/v1/ip-intel/reputation/8.8.8.8",
+    status: 200,
+    headers: new Headers({
+      "Content-Type": "application/json",
+      "Cache-Control": "private, max-age=300",
+      "Inkling-Data-Version": "0123456789ab",
+      "X-Request-Id": "abcdefghij",
+      ETag: '"0123456789ab"',
+      Vary: "Authorization",
+    }),
+    body: '{"is_abuser":false,"is_proxy":false,"is_tor_exit":false}',
+  };
+  test("the good one is not", () => expect(apiContract.problems(good)).toEqual([]));
+
+  const without = (name: string) => {
+    const headers = new Headers(good.headers);
+    headers.delete(name);
+    return { headers };
+  };
+  const withHeader = (name: string, value: string) => {
+    const headers = new Headers(good.headers);
+    headers.set(name, value);
+    return { headers };
+  };
+  const problem = (over: object) => ({
+    status: 400,
+    headers: new Headers({
+      ...Object.fromEntries(without("etag").headers),
+      "Content-Type": "application/problem+json",
+      "Cache-Control": "no-store",
+    }),
+    body: JSON.stringify({
+      type: "/x",
+      title: "x",
+      status: 400,
+      detail: "x",
+      code: "PATH_INVALID",
+      request_id: "x",
+      ...over,
+    }),
+  });
+  const rows: [name: string, over: Partial<Answered>][] = [
+    ["a status", { status: 201 }],
+    ["a header too many", withHeader("X-Debug", "1")],
+    ["a header too few", without("x-request-id")],
+    ["a header's value", withHeader("RateLimit", "many")],
+    ["a media type", withHeader("Content-Type", "text/plain")],
+    ["a member too few", { body: '{"is_abuser":false,"is_proxy":false}' }],
+    ["a member too many", { body: good.body.replace("}", ',"is_good":true}') }],
+    ["null", { body: good.body.replace("false", "null") }],
+    ["a code of another status", problem({ code: "KEY_INVALID" })],
+    ["another status in the problem", problem({ status: 401 })],
+    ["a problem about a value in the answer", { path: "/healthz", ...problem({}) }],
+    ["an answer where nothing is", { path: "/v3/nothing" }],
+    ["a body of HEAD", { method: "HEAD" }],
+  ];
+  test.each(rows)("%s", (_, over) => expect(apiContract.problems({ ...good, ...over })).not.toEqual([]));
+});
+
+test("every test that asks a server over HTTP holds its answers to the document", () => {
+  const careless = readdirSync(import.meta.dir)
+    .filter((file) => file.endsWith(".test.ts") && file !== "doors.test.ts")
+    .filter((file) => {
+      const text = readFileSync(join(import.meta.dir, file), "utf8");
+      return /(?<![.\w])fetch\(/.test(text) && !text.includes('from "./checked-fetch.ts"');
+    });
+  expect(careless).toEqual([]);
+});
