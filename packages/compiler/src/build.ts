@@ -120,6 +120,7 @@ async function buildLocked(request: BuildRequest, effects: BuildEffects): Promis
     segments[kind] =
       reusable(request.dataDir, before?.segments[kind], inputs) ??
       writeSegment(request.dataDir, kind, makers[kind], parts, inputs, effects);
+    for (const part of parts) part.forget();
   }
   const manifest = describe(segments, feeds, code, effects.now());
   const same = newest?.manifest.id === manifest.id ? newest : undefined;

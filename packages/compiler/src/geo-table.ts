@@ -110,7 +110,7 @@ function numbered(source: NetworkWalk, family: 4 | 6): Networks {
 }
 
 /** Answers made between two moments to settle: each leaves about 3 KB behind. */
-const SETTLE_EVERY = 20_000;
+const SETTLE_EVERY = 50_000;
 
 /** (place number, country number) -> record, made when it is first asked for. */
 function answerValues(

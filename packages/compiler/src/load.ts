@@ -50,9 +50,14 @@ export interface LoadedFeed {
   readonly dueAt: Date | undefined;
   /** Reads the copy in use: empty when there is none. */
   readonly content: () => Content;
+  /** Lets go of what was read of it: when its segment is made, others need the memory. */
+  readonly forget: () => void;
 }
 
-type InUse = Pick<LoadedFeed, "report" | "content">;
+type InUse = Pick<LoadedFeed, "report" | "content" | "forget">;
+
+/** Of a feed without a copy. */
+const NOTHING: Pick<LoadedFeed, "content" | "forget"> = { content: () => ({}), forget: () => {} };
 
 /**
  * @param trusted the release before, when this same program made it: a copy that it was made from is read only when
@@ -198,7 +203,7 @@ class Round {
       if (feed.destroyOld === true) forgetCopy(feed, dataDir);
       const days = Math.round(feed.age.dropHours / 24);
       this.problems.push(`${copy.source}: is more than ${days} days old: its claims are dropped`);
-      return { report: { ...about, state: "expired", entries: 0 }, content: () => ({}) };
+      return { report: { ...about, state: "expired", entries: 0 }, ...NOTHING };
     }
     const { attribution = feed.attribution, skipped } = read;
     const report: FeedReport = {
@@ -211,7 +216,7 @@ class Round {
       ...(skipped && { skipped }),
       ...(age === "stale" && { stale: true }),
     };
-    return { report, content: () => read.content() };
+    return { report, content: read.content, forget: read.forget };
   }
 
   /** Holds a new copy against the last good one, as far as that is still believed itself. */
@@ -268,7 +273,7 @@ class Round {
       entries: 0,
       licence: feed.licence,
     };
-    const { report, content } = inUse ?? { report: none, content: () => ({}) };
+    const { report, content, forget } = inUse ?? { report: none, ...NOTHING };
     const due = this.dueAt();
     const { at, failures } = this.attempts;
     const { pending } = stateOrNone(feed, options.dataDir);
@@ -285,6 +290,7 @@ class Round {
         ...(pending && { pending: { sha256: pending.sha256, why: pending.why } }),
       },
       content,
+      forget,
     };
   }
 

@@ -44,6 +44,8 @@ export interface Read {
 /** What is known of a copy without reading it, or from having read it. */
 export interface Readable extends Omit<Read, "content"> {
   readonly content: () => Content;
+  /** Lets go of what was read: asked again, the copy is read again. */
+  readonly forget: () => void;
 }
 
 /**
@@ -61,7 +63,13 @@ export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefine
   let read: Read | undefined;
   const readOnce = () => (read ??= readChecked(feed, copy));
   const content = () => readOnce().content;
-  if (before === undefined) return { ...readOnce(), content };
+  const forget = () => {
+    read = undefined;
+  };
+  if (before === undefined) {
+    const { content: _, ...known } = readOnce();
+    return { ...known, content, forget };
+  }
   const { entries, published_at, attribution, skipped } = before;
   // A kept copy has its date with it, and that may be newer than the release.
   const known = published_at ? new Date(published_at) : undefined;
@@ -71,6 +79,7 @@ export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefine
     attribution,
     skipped,
     content,
+    forget,
   };
 }
 

@@ -233,6 +233,27 @@ describe("mirror folder", () => {
       /test-feed\.gz: is a damaged gzip file, or is cut/,
     );
   });
+  test("a file that is too large to hold is mapped from a copy of our own, which leaves nothing behind", async () => {
+    const row = feed({ maxBytes: 2 ** 24 });
+    const left = () => readdirSync(join(dataDir, "feeds/test-feed"));
+    const large = Buffer.from("192.0.2.1\n".repeat(600_000));
+    put("test-feed.txt.gz", gzipSync(large));
+    const copy = first(await collect(row, { mirror }));
+    rmSync(join(mirror, "test-feed.txt.gz"));
+    expect(Buffer.compare(copy.files[0]!.bytes, large)).toBe(0);
+    expect(left()).toEqual([]);
+    put("test-feed.txt.gz", gzipSync(large).subarray(0, -20));
+    expect(told(await collect(row, { mirror }))[0]).toMatch(/is a damaged gzip file, or is cut/);
+    put("test-feed.txt.gz", gzipSync(Buffer.alloc(2 ** 24 + 1)));
+    expect(told(await collect(row, { mirror }))[0]).toMatch(
+      /test-feed\.txt\.gz: is larger than 16777216 bytes/,
+    );
+    expect(left()).toEqual([]);
+    rmSync(join(dataDir, "feeds/test-feed"), { recursive: true });
+    writeFileSync(join(dataDir, "feeds/test-feed"), "");
+    put("test-feed.txt.gz", gzipSync(large));
+    await expect(collect(row, { mirror })).rejects.toThrow(/EEXIST|ENOTDIR/);
+  });
   test("an empty file is a copy: its parser refuses it", async () => {
     put("test-feed.txt", "");
     const copy = first(await collect(feed(), { mirror }));

@@ -11,7 +11,7 @@
 //      keepLastGood then makes it the last good one.
 // err  what node:fs throws when the data folder cannot be written; everything else is a NoCopy
 
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import manifest from "../package.json" with { type: "json" };
@@ -87,7 +87,7 @@ async function* fromMirror(feed: Feed, mirror: string, options: SourceOptions): 
     return;
   }
   const copy = await attempt("mirror", () =>
-    readFromFolder(feed, mirror, (path) => findKnown(feed, options.dataDir, path)),
+    readFromFolder(feed, mirror, temporary(feed, options), (path) => findKnown(feed, options.dataDir, path)),
   );
   if (copy !== undefined) yield copy;
   else if (feed.own === undefined)
@@ -152,16 +152,13 @@ async function* fetchFrom(
   options: SourceOptions,
   headers: Readonly<Record<string, string>> = {},
 ): AsyncGenerator<Candidate> {
-  const folder = feedFolder(feed, options.dataDir);
-  mkdirSync(folder, { recursive: true });
-  for (const name of readdirSync(folder))
-    if (name.startsWith(DOWNLOAD)) rmSync(join(folder, name), { force: true });
+  const into = temporary(feed, options);
+  mkdirSync(dirname(into), { recursive: true });
   const known = findKnown(feed, options.dataDir, url);
   const asked = (source === "fetched" && feed.request?.(url, options.credentials ?? {})) || {
     url,
     headers,
   };
-  const into = join(folder, `${DOWNLOAD}-${process.pid}`);
   try {
     const validators = await download({
       ...asked,
@@ -198,6 +195,14 @@ async function* fetchFrom(
   } finally {
     rmSync(into, { force: true }); // a mapped copy outlives its name
   }
+}
+
+/** Where a copy is written that is too large to hold; what killed builds left there is swept away. */
+function temporary(feed: Feed, { dataDir }: SourceOptions): string {
+  const folder = feedFolder(feed, dataDir);
+  for (const name of existsSync(folder) ? readdirSync(folder) : [])
+    if (name.startsWith(DOWNLOAD)) rmSync(join(folder, name), { force: true });
+  return join(folder, `${DOWNLOAD}-${process.pid}`);
 }
 
 /** A publisher that knows its readers and refuses one: what he looks at. */

@@ -50,7 +50,7 @@ export function isCopy(candidate: Candidate): candidate is FeedCopy {
 }
 
 /** From this size on, files that are only ever replaced by rename are mapped, not read. */
-const MAP_FROM = 4 * 2 ** 20;
+export const MAP_FROM = 4 * 2 ** 20;
 
 /** Reads a file that only we or npm write: never in place, so that it may be mapped. */
 export function loadStable(path: string): CopyFile {

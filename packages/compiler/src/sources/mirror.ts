@@ -1,9 +1,19 @@
 // mirror.ts: the operator's folder with one file per feed, named `<feed id>.<anything>`, ".gz" allowed.
 
-import { createReadStream, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import {
+  closeSync,
+  createReadStream,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { type Feed, FeedError, type Format } from "../feed.ts";
-import { type FeedCopy, measure } from "./copy.ts";
+import type { Chunks } from "./chunks.ts";
+import { type FeedCopy, loadStable, MAP_FROM, measure } from "./copy.ts";
 import { unpacked } from "./unpack.ts";
 
 /** Is the mirror asked over HTTP, not a folder? */
@@ -11,13 +21,16 @@ export const isMirrorUrl = (mirror: string): boolean => /^https?:\/\//i.test(mir
 
 /**
  * The copy that a mirror folder has.
+ * @param into where a large file is written, to be mapped, and removed again
  * @param known the kept copy of a file at a path, if there is one: not read again while the file stands as it did
  * @returns undefined when it has none
- * @throws FeedError when it has several, or one that cannot be read or is too large
+ * @throws FeedError when it has several, or one that cannot be read or is too large; what node:fs throws when `into`
+ *   cannot be written
  */
 export async function readFromFolder(
   feed: Feed,
   folder: string,
+  into: string,
   known: (path: string) => FeedCopy | undefined = () => undefined,
 ): Promise<FeedCopy | undefined> {
   const name = findFile(feed, folder);
@@ -31,21 +44,46 @@ export async function readFromFolder(
   const etag = `${ino}-${size}-${mtimeMs}-${ctimeMs}`;
   const kept = known(path);
   if (kept?.origin?.etag === etag) return { ...kept, source: "mirror", fetchedAt: mtime };
-  // Read, not mapped: a mirror is written by others, and a mapped file that shrinks kills the process.
-  const chunks: Uint8Array[] = [];
-  try {
-    for await (const chunk of unpacked(createReadStream(path), feed.maxBytes)) chunks.push(chunk);
-  } catch (error) {
-    throw new FeedError(`${path}: ${(error as Error).message}`);
-  }
+  // Not mapped where it stands: a mirror is written by others, and a mapped file that shrinks kills the process.
+  const bytes = await gather(named(path, unpacked(createReadStream(path), feed.maxBytes)), into);
   return {
     source: "mirror",
     format: formatOf(feed, name),
     licence: feed.licence,
-    ...measure([{ path, bytes: Buffer.concat(chunks) }]),
+    ...measure([{ path, bytes }]),
     fetchedAt: mtime,
     origin: { url: path, etag },
   };
+}
+
+async function* named(path: string, chunks: Chunks): Chunks {
+  try {
+    yield* chunks;
+  } catch (error) {
+    throw new FeedError(`${path}: ${(error as Error).message}`);
+  }
+}
+
+/** The chunks as one: in memory, or mapped, when there are many. A database of 134 MB took twice that while it was put together. */
+async function gather(chunks: Chunks, into: string): Promise<Uint8Array> {
+  const held: Uint8Array[] = [];
+  let bytes = 0;
+  let file: number | undefined;
+  try {
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      if (file === undefined) held.push(chunk);
+      else writeFileSync(file, chunk);
+      if (file !== undefined || bytes < MAP_FROM) continue;
+      mkdirSync(dirname(into), { recursive: true });
+      file = openSync(into, "w", 0o644);
+      for (const first of held.splice(0)) writeFileSync(file, first);
+    }
+    return file === undefined ? Buffer.concat(held) : loadStable(into).bytes;
+  } finally {
+    if (file !== undefined) closeSync(file);
+    rmSync(into, { force: true }); // a mapped copy outlives its name
+  }
 }
 
 function findFile(feed: Feed, folder: string): string | undefined {
