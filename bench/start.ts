@@ -1,38 +1,39 @@
-// start.ts: how long `npm start` takes to its first answer, and what the first build needs in memory.
+// start.ts: how long it takes from exec to the first answer with data in it; the first start, which builds, and later ones.
 //
-// run  npx bun bench/start.ts
-// out  one table: the first start in an empty data folder, then later starts
+// run  npx bun bench/start.ts [--quick]
 // The packages must be installed (npm start or npm test did that). Publishers are not asked: INKLING_OFFLINE=1.
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { cpus, tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { newKeyToken } from "@inkling/server";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { emptyFolder, linkedCopy, ROOT, releaseFolder } from "./lib/data.ts";
+import { IS_QUICK, sized } from "./lib/options.ts";
+import { alternate, emit, tell } from "./lib/record.ts";
+import { AUTHORIZED, freePort, TOKEN } from "./lib/server.ts";
+import { told } from "./lib/stats.ts";
 
-const ROOT = resolve(import.meta.dir, "..");
-const LATER_STARTS = 9;
+const ROUNDS = sized(9, 3);
 const LIMIT_MS = 120_000;
+const MEASURE = "exec to first answer";
+const MAIN = "packages/cli/src/main.ts";
 
-const dataDir = mkdtempSync(join(tmpdir(), "inkling-bench-start-"));
-const key = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
-
-function freePort(): number {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = probe;
-  probe.stop(true);
-  return port;
-}
+/** The ways to start it, the shortest last. */
+const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  "npm start": ["npm", "start"],
+  "inkling serve, by the launcher on Node": ["node", "packages/cli/bin/inkling.mjs", "serve"],
+  "inkling serve, by Bun at once": [process.execPath, "--no-install", "--no-env-file", MAIN, "serve"],
+};
 
 /** Milliseconds from starting the command to the first answer with data in it. */
-async function start(command: readonly string[]): Promise<number> {
+async function start(command: readonly string[], dataDir: string): Promise<number> {
   const port = freePort();
   const env = {
     ...process.env,
     INKLING_DATA_DIR: dataDir,
     INKLING_PORT: String(port),
     INKLING_ADMIN_PORT: String(freePort()),
-    INKLING_API_KEY: key,
+    INKLING_API_KEY: TOKEN,
     INKLING_OFFLINE: "1",
+    INKLING_WORKERS: "1",
   };
   const started = performance.now();
   const child = Bun.spawn([...command], { cwd: ROOT, env, stdout: "ignore", stderr: "ignore" });
@@ -40,12 +41,12 @@ async function start(command: readonly string[]): Promise<number> {
     const url = `http://127.0.0.1:${port}/v1/ip-intel/geolocate/81.2.69.142`;
     while (performance.now() - started < LIMIT_MS) {
       if (child.exitCode !== null) throw new Error(`${command.join(" ")} ended with ${child.exitCode}`);
-      const status = await fetch(url, { headers: { Authorization: `Bearer ${key}` } }).then(
+      const status = await fetch(url, { headers: AUTHORIZED }).then(
         (response) => response.status,
         () => undefined, // not listening yet
       );
       if (status === 200) return performance.now() - started;
-      await Bun.sleep(5);
+      await Bun.sleep(2);
     }
     throw new Error(`no answer within ${LIMIT_MS / 1000} s`);
   } finally {
@@ -54,33 +55,26 @@ async function start(command: readonly string[]): Promise<number> {
   }
 }
 
-const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`;
-const spread = (values: number[]) => {
-  const sorted = values.toSorted((a, b) => a - b);
-  return `${seconds(sorted[sorted.length >> 1]!)} (${seconds(sorted[0]!)} to ${seconds(sorted.at(-1)!)})`;
-};
-
-try {
-  const first = await start(["npm", "start"]);
-  const build = JSON.parse(readFileSync(join(dataDir, "last-build.json"), "utf8"));
-  const viaNpm: number[] = [];
-  const direct: number[] = [];
-  for (let i = 0; i < LATER_STARTS; i++) {
-    viaNpm.push(await start(["npm", "start"]));
-    direct.push(await start(["node", "packages/cli/bin/inkling.mjs", "serve"]));
-  }
-  const rows = [
-    ["npm start, empty data folder, to the first answer", seconds(first)],
-    [
-      "  of this, the build",
-      `${build.seconds.toFixed(1)} s, at most ${(build.peak_bytes / 1e9).toFixed(2)} GB of memory`,
-    ],
-    [`npm start with a release, median of ${LATER_STARTS} (least to most)`, spread(viaNpm)],
-    [`inkling serve with a release, median of ${LATER_STARTS} (least to most)`, spread(direct)],
-  ];
-  const cpu = cpus();
-  process.stdout.write(`${cpu.length} cores, ${cpu[0]?.model}; Bun ${Bun.version}\n\n`);
-  for (const [what, figure] of rows) process.stdout.write(`| ${what} | ${figure} |\n`);
-} finally {
-  rmSync(dataDir, { recursive: true, force: true });
+function say(what: string, who: string, unit: string, values: number[], measure = MEASURE): void {
+  emit({ type: "row", what, who, measure, unit, values });
+  tell(`${what}: ${who}: ${told(values)} ${unit}`);
 }
+
+const copy = linkedCopy(await releaseFolder(), "start");
+const later = await alternate(
+  ROUNDS,
+  Object.fromEntries(Object.entries(COMMANDS).map(([who, command]) => [who, () => start(command, copy)])),
+);
+for (const [who, values] of Object.entries(later)) say("start with a release", who, "ms", values);
+
+if (IS_QUICK) {
+  emit({ type: "note", text: "left out: the first start in an empty data folder" });
+} else {
+  const empty = emptyFolder("first-start");
+  const what = "first start, in an empty data folder";
+  say(what, "npm start", "s", [(await start(COMMANDS["npm start"]!, empty)) / 1000]);
+  const build = JSON.parse(readFileSync(join(empty, "last-build.json"), "utf8"));
+  say(what, "of this, the build", "s", [build.seconds]);
+  emptyFolder("first-start");
+}
+emptyFolder("start");

@@ -4,7 +4,16 @@
 // Nothing is fetched: the release is made of the mirror (INKLING_MIRROR) where there is one, otherwise of the copies
 // that npm packages carry. DB-IP City comes from such a package in either case.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { MmdbRecords } from "../../packages/compiler/src/mmdb-records.ts";
@@ -103,4 +112,18 @@ export interface BuildDone {
 export function emptyFolder(name: string): string {
   rmSync(join(CACHE, name), { recursive: true, force: true });
   return cacheFolder(name);
+}
+
+/** A copy of a data folder that shares its files, so that what happens in it stays in it. */
+export function linkedCopy(dataDir: string, name: string): string {
+  const copy = emptyFolder(name);
+  const links = (part: string) => {
+    for (const file of readdirSync(join(dataDir, part), { withFileTypes: true })) {
+      if (!file.isFile()) continue;
+      mkdirSync(join(copy, part), { recursive: true });
+      linkSync(join(dataDir, part, file.name), join(copy, part, file.name));
+    }
+  };
+  for (const part of ["segments", "releases", "."]) links(part);
+  return copy;
 }
