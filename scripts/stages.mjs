@@ -9,9 +9,10 @@ import { join } from "node:path";
 import { findBun } from "../packages/cli/bin/launch.mjs";
 import { ROOT } from "./install.mjs";
 
-const ENGINE = join(ROOT, "packages/engine");
+/** Packages that are promised to run on plain Node. */
+const NEUTRAL = ["engine", "client"];
 /** As deep as src, so that a test finds files beside the repository from either. */
-const ENGINE_TESTS = join(ENGINE, "dist-test");
+const builtTests = (name) => join(ROOT, "packages", name, "dist-test");
 const MINUTE_MS = 60_000;
 const SKIPS_SHOWN = 40;
 
@@ -99,17 +100,18 @@ function bunTests(filters, temp) {
   return settle(countJunit(readOr(report, "")), problem);
 }
 
-/** The engine is promised to run on plain Node: its own tests, compiled, on the Node that runs this. */
-function engineTestsOnNode(temp) {
+/** A package's own tests, compiled, on the Node that runs this. */
+function testsOnNode(name, temp) {
   const none = { passed: 0, failed: 0, skipped: [] };
-  const config = join(ENGINE, "tsconfig.test.json");
-  const compiled = run(bin("tsc"), ["-p", config, "--outDir", ENGINE_TESTS], 3);
+  const built = builtTests(name);
+  const config = join(ROOT, "packages", name, "tsconfig.test.json");
+  const compiled = run(bin("tsc"), ["-p", config, "--outDir", built], 3);
   if (compiled !== undefined) return settle(none, `compiling: ${compiled}`);
-  const files = readdirSync(ENGINE_TESTS, { recursive: true })
-    .filter((name) => name.endsWith(".test.js"))
-    .map((name) => join(ENGINE_TESTS, name));
+  const files = readdirSync(built, { recursive: true })
+    .filter((path) => path.endsWith(".test.js"))
+    .map((path) => join(built, path));
   if (files.length === 0) return settle(none, "there is no test file");
-  const report = join(temp, "node.tap");
+  const report = join(temp, `${name}.tap`);
   const reporters = [
     ["dot", "stdout"],
     ["tap", report],
@@ -133,14 +135,20 @@ export function runAll(filters) {
   const stages = [
     all && ["biome check", check(bin("biome"), ["check", "."])],
     all && ["types", check(bin("tsc"), ["-p", "."])],
-    all && ["engine builds for Node", check(bin("tsc"), ["-p", "packages/engine"])],
+    ...(all ? NEUTRAL : []).map((name) => [
+      `${name} builds for Node`,
+      check(bin("tsc"), ["-p", `packages/${name}`]),
+    ]),
     ["bun test", () => bunTests(filters, temp)],
-    all && [`engine tests on Node ${process.versions.node}`, () => engineTestsOnNode(temp)],
+    ...(all ? NEUTRAL : []).map((name) => [
+      `${name} tests on Node ${process.versions.node}`,
+      () => testsOnNode(name, temp),
+    ]),
   ].filter(Boolean);
   const total = { passed: 0, failed: 0, skipped: 0 };
   const lines = all ? [] : [`only bun tests whose path contains ${filters.join(" or ")}: all else left out`];
   try {
-    rmSync(ENGINE_TESTS, { recursive: true, force: true });
+    for (const name of NEUTRAL) rmSync(builtTests(name), { recursive: true, force: true });
     for (const [name, stage] of stages) {
       process.stdout.write(`\n== ${name}\n`);
       const from = performance.now();
@@ -158,7 +166,7 @@ export function runAll(filters) {
     }
   } finally {
     rmSync(temp, { recursive: true, force: true });
-    rmSync(ENGINE_TESTS, { recursive: true, force: true });
+    for (const name of NEUTRAL) rmSync(builtTests(name), { recursive: true, force: true });
   }
   process.stdout.write(`\n${lines.join("\n")}\n${summary(total)}\n`);
   return total.failed > 0 || total.passed === 0 ? 1 : 0;

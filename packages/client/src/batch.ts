@@ -1,0 +1,277 @@
+// batch.ts: any number of values through requests of bounded size, answers in order.
+//
+// in   values from any iterable, slow or fast; at most `concurrency` requests of `size` values are under way, and no
+//      more than that is read from the source
+// out  one result for each value; a problem of one value is its result
+// err  InklingError when a request fails for good; what the source throws; the caller's reason when its signal aborts.
+//      Answers that came before are given first
+//
+// Requests are NDJSON with a body of known length, and answers are read as they come. One endless request would
+// need a stream both ways at once: browsers answer only when the request has ended, proxies keep a body until it is
+// complete, and after a cut everything would be asked again. Here a cut costs the answers that were under way: what
+// was answered is kept, and the rest is sent again.
+
+import { isAnswer, type Lookup } from "./answers.ts";
+import { InklingError, isProblem, problemError } from "./errors.ts";
+import { wrong } from "./options.ts";
+import { pauseMs } from "./retry.ts";
+import { type Alive, type Ask, parseJson, type Transport, withTimeLimit } from "./transport.ts";
+
+/** What became of one value. */
+export type BatchResult<T> =
+  | { readonly value: string; readonly ok: true; readonly answer: T }
+  | { readonly value: string; readonly ok: false; readonly error: InklingError };
+
+export interface BatchLimits {
+  readonly signal: AbortSignal | undefined;
+  readonly retries: number;
+  /** Without a line of the answer. */
+  readonly timeoutMs: number;
+  readonly size: number;
+  readonly concurrency: number;
+  readonly lingerMs: number;
+}
+
+const NDJSON = "application/x-ndjson";
+
+/** @param path with its query */
+export async function* batchResults<T>(
+  transport: Transport,
+  lookup: Lookup,
+  path: string,
+  values: Iterable<string> | AsyncIterable<string>,
+  limits: BatchLimits,
+): AsyncGenerator<BatchResult<T>, void, undefined> {
+  const stop = new AbortController();
+  const onAbort = () => stop.abort(limits.signal?.reason);
+  limits.signal?.throwIfAborted();
+  limits.signal?.addEventListener("abort", onAbort);
+  const aborted = new Promise<void>((resolve) => stop.signal.addEventListener("abort", () => resolve()));
+  const source = inGroups(values, limits.size, limits.lingerMs);
+  const requests: GroupRequest<T>[] = [];
+  let pull: Promise<void> | undefined;
+  let end: { readonly error?: unknown } | undefined; // of the source
+
+  const startPull = async () => {
+    try {
+      const next = await source.next();
+      if (next.done) end = {};
+      else if (!stop.signal.aborted)
+        requests.push(new GroupRequest(transport, lookup, path, next.value, limits, stop.signal));
+    } catch (error) {
+      end = { error };
+    }
+    pull = undefined;
+  };
+
+  try {
+    for (;;) {
+      limits.signal?.throwIfAborted();
+      const first = requests[0];
+      const result = first?.take();
+      if (result !== undefined) {
+        yield result;
+        continue;
+      }
+      if (first?.isDone) {
+        if (first.failure !== undefined) throw first.failure.error;
+        requests.shift();
+        continue;
+      }
+      if (pull === undefined && end === undefined && requests.length < limits.concurrency) pull = startPull();
+      if (first === undefined && pull === undefined) {
+        if (end !== undefined && "error" in end) throw end.error;
+        return;
+      }
+      await Promise.race([aborted, ...(first ? [first.changed()] : []), ...(pull ? [pull] : [])]);
+    }
+  } finally {
+    limits.signal?.removeEventListener("abort", onAbort);
+    stop.abort();
+    // a source that is waiting for its next value ends when that has come; nobody waits for it here
+    void source.return(undefined).catch(() => {});
+  }
+}
+
+/** One group of values on its way. */
+class GroupRequest<T> {
+  isDone = false;
+  failure: { readonly error: unknown } | undefined;
+  private readonly results: BatchResult<T>[] = [];
+  private taken = 0;
+  private wake: (() => void) | undefined;
+
+  constructor(
+    transport: Transport,
+    lookup: Lookup,
+    path: string,
+    values: readonly string[],
+    limits: BatchLimits,
+    signal: AbortSignal,
+  ) {
+    this.run(transport, lookup, path, values, limits, signal)
+      .catch((error) => {
+        this.failure = { error };
+      })
+      .finally(() => {
+        this.isDone = true;
+        this.wake?.();
+      });
+  }
+
+  take(): BatchResult<T> | undefined {
+    return this.results[this.taken] === undefined ? undefined : this.results[this.taken++];
+  }
+
+  /** Resolves when there is more to take, or when it is done. */
+  changed(): Promise<void> {
+    if (this.isDone || this.taken < this.results.length) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.wake = resolve;
+    });
+  }
+
+  private async run(
+    transport: Transport,
+    lookup: Lookup,
+    path: string,
+    values: readonly string[],
+    limits: BatchLimits,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { results } = this;
+    for (let failures = 0; results.length < values.length; ) {
+      const before = results.length;
+      try {
+        await withTimeLimit(limits.timeoutMs, signal, async (ours, alive) => {
+          const response = await transport.once(askFor(path, values.slice(results.length)), ours);
+          const { requestId } = transport.details(response);
+          for await (const line of linesOf(response, transport, alive)) {
+            const value = values[results.length];
+            if (value === undefined) throw misfit("The server gave more answers than there were values");
+            results.push(resultOf(lookup, value, line, requestId));
+            this.wake?.();
+          }
+          if (results.length < values.length)
+            throw new InklingError("CONNECTION_FAILED", "The answer ended too early");
+        });
+      } catch (error) {
+        if (results.length > before) failures = 0;
+        if (!(error instanceof InklingError) || !error.isPassing || ++failures > limits.retries) throw error;
+        const pause = pauseMs(failures, error.retryAfterSeconds, transport.effects.random());
+        if (pause > limits.timeoutMs) throw error; // a quota that is used up until midnight
+        await transport.effects.sleep(pause, signal);
+      }
+    }
+  }
+}
+
+function askFor(path: string, values: readonly string[]): Ask {
+  const body = values.map((value) => `${JSON.stringify(value)}\n`).join("");
+  return { path, body, contentType: NDJSON, accept: NDJSON };
+}
+
+const misfit = (message: string) => new InklingError("ANSWER_UNREADABLE", message);
+
+function resultOf<T>(
+  lookup: Lookup,
+  value: string,
+  line: string,
+  requestId: string | undefined,
+): BatchResult<T> {
+  const parsed = parseJson(line);
+  if (isProblem(parsed)) {
+    if (parsed.code === "IP_ADDRESS_NOT_FOUND") return { value, ok: true, answer: undefined as T };
+    return { value, ok: false, error: problemError(parsed, { requestId }) };
+  }
+  if (!isAnswer(lookup, parsed)) throw misfit("A line of the answer is neither an answer nor a problem");
+  return { value, ok: true, answer: parsed as T };
+}
+
+/** The lines of a body. A last one without its end is given only if it is complete JSON: the rest was cut off. */
+async function* linesOf(
+  response: Response,
+  transport: Transport,
+  alive: Alive,
+): AsyncGenerator<string, void, undefined> {
+  const type = response.headers.get("content-type") ?? "";
+  if (response.body === null || !type.startsWith(NDJSON)) throw misfit("The answer is not NDJSON");
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await transport.unlessBroken(() => reader.read());
+    alive();
+    rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
+    let from = 0;
+    for (let end = rest.indexOf("\n"); end >= 0; end = rest.indexOf("\n", from)) {
+      const line = rest.slice(from, end);
+      from = end + 1;
+      if (line.trim() !== "") yield line;
+    }
+    rest = rest.slice(from);
+    if (!done) continue;
+    if (parseJson(rest) !== undefined) yield rest;
+    return;
+  }
+}
+
+/** Groups of at most `size` values; a group that is not empty waits no longer than `lingerMs` for more. */
+async function* inGroups(
+  values: Iterable<string> | AsyncIterable<string>,
+  size: number,
+  lingerMs: number,
+): AsyncGenerator<string[], void, undefined> {
+  const iterator = iteratorOf(values);
+  let ended = false;
+  let pending: Promise<IteratorResult<string>> | undefined;
+  try {
+    while (!ended) {
+      const group: string[] = [];
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      let late: Promise<undefined> | undefined;
+      while (group.length < size) {
+        const next = pending ?? iterator.next();
+        let step: IteratorResult<string> | undefined;
+        if (next instanceof Promise) {
+          pending = next;
+          if (group.length > 0) {
+            late ??= new Promise((resolve) => {
+              timer = setTimeout(resolve, lingerMs, undefined);
+            });
+            step = await Promise.race([next, late]);
+            if (step === undefined) break;
+          } else step = await next;
+          pending = undefined;
+        } else step = next;
+        if (step.done) {
+          ended = true;
+          break;
+        }
+        if (typeof step.value !== "string")
+          throw wrong(
+            "values",
+            `to look up must be texts, one is ${step.value === null ? "null" : typeof step.value}`,
+          );
+        group.push(step.value);
+      }
+      clearTimeout(timer);
+      if (group.length > 0) yield group;
+    }
+  } finally {
+    if (!ended) await iterator.return?.();
+  }
+}
+
+type EitherIterator = {
+  next(): IteratorResult<string> | Promise<IteratorResult<string>>;
+  return?(): unknown;
+};
+
+function iteratorOf(values: Iterable<string> | AsyncIterable<string>): EitherIterator {
+  if (typeof values !== "string" && values !== null && typeof values === "object") {
+    if (Symbol.asyncIterator in values) return values[Symbol.asyncIterator]();
+    if (Symbol.iterator in values) return values[Symbol.iterator]();
+  }
+  throw wrong("values", "must be an iterable of texts, such as an array");
+}

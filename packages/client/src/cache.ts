@@ -1,0 +1,72 @@
+// cache.ts: answers that may be given again, at most so many of them, the longest unused leaving first.
+//
+// in   a path with its query, an answer's text and headers, the time
+// out  the text while it is fresh; its ETag after that, to ask whether it still holds
+// src  RFC 9111 4.2 (freshness), 4.3 (validation), 5.2.2 (max-age, no-store, no-cache)
+// note belongs to one client, so to one key and one server: `Vary: Authorization` cannot be missed
+// cost one entry of a Map; the text is parsed anew each time, so that no caller can change another's answer
+
+interface Entry {
+  readonly text: string;
+  readonly etag: string | null;
+  readonly freshUntilMs: number;
+}
+
+/** A stored answer. */
+export interface Stored {
+  readonly text: string;
+  readonly isFresh: boolean;
+  readonly etag: string | null;
+}
+
+export class AnswerCache {
+  private readonly entries = new Map<string, Entry>();
+  private readonly most: number;
+
+  /** @param most entries; 0 keeps nothing */
+  constructor(most: number) {
+    this.most = most;
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  find(path: string, nowMs: number): Stored | undefined {
+    const entry = this.entries.get(path);
+    if (entry === undefined) return undefined;
+    this.entries.delete(path); // a Map keeps the order of insertion: now it is the youngest
+    this.entries.set(path, entry);
+    return { text: entry.text, etag: entry.etag, isFresh: nowMs < entry.freshUntilMs };
+  }
+
+  /** Keeps an answer if its headers allow it. Those of a 304 are of the answer that it confirms. */
+  keep(path: string, text: string, headers: Headers, nowMs: number): void {
+    this.entries.delete(path);
+    const directives = readCacheControl(headers.get("cache-control"));
+    if (directives.isForbidden || this.most === 0) return;
+    const etag = headers.get("etag");
+    const ageSeconds = Number(headers.get("age")) || 0;
+    const freshMs = Math.max(0, directives.maxAgeSeconds - ageSeconds) * 1000;
+    if (freshMs === 0 && etag === null) return;
+    this.entries.set(path, { text, etag, freshUntilMs: nowMs + freshMs });
+    if (this.entries.size > this.most) this.entries.delete(this.entries.keys().next().value as string);
+  }
+
+  forget(path: string): void {
+    this.entries.delete(path);
+  }
+}
+
+function readCacheControl(header: string | null): { isForbidden: boolean; maxAgeSeconds: number } {
+  const directives = (header ?? "")
+    .toLowerCase()
+    .split(",")
+    .map((part) => part.trim());
+  const age = /^max-age="?(\d{1,9})"?$/;
+  const found = directives.map((directive) => age.exec(directive)?.[1]).find((text) => text !== undefined);
+  return {
+    isForbidden: directives.includes("no-store"),
+    maxAgeSeconds: directives.includes("no-cache") ? 0 : Number(found ?? 0),
+  };
+}

@@ -1,0 +1,437 @@
+import assert from "node:assert/strict";
+import { afterEach, describe, test } from "node:test";
+import { inspect } from "node:util";
+import {
+  CLEAN,
+  cut,
+  type FakeServer,
+  fakeServer,
+  html,
+  json,
+  KEY,
+  problem,
+  problemDocument,
+  reply,
+  type Step,
+  silence,
+} from "../test/fake-server.ts";
+import { Inkling, InklingError, type InklingOptions, Unavailable } from "./index.ts";
+import type { Effects } from "./transport.ts";
+
+const open: FakeServer[] = [];
+afterEach(async () => {
+  for (const server of open.splice(0)) await server.close();
+});
+
+/** A server with these steps, and a client of it that does not really wait between its tries. */
+async function pair(
+  steps: readonly Step[],
+  options: Partial<InklingOptions> = {},
+  effects: Partial<Effects> = {},
+) {
+  const server = await fakeServer(...steps);
+  open.push(server);
+  const pauses: number[] = [];
+  const client = new Inkling(
+    { url: server.url, key: KEY, ...options },
+    {
+      random: () => 0,
+      sleep: async (ms, signal) => {
+        signal?.throwIfAborted();
+        pauses.push(ms);
+      },
+      ...effects,
+    },
+  );
+  return { server, client, pauses };
+}
+
+async function failure(work: Promise<unknown>): Promise<InklingError> {
+  const error = await work.then(
+    (value) => assert.fail(`answered ${JSON.stringify(value)}`),
+    (error: unknown) => error,
+  );
+  assert.ok(error instanceof InklingError, inspect(error));
+  return error;
+}
+
+const EMAIL = { valid: true, disposable: false, providers: [] };
+
+describe("a request", () => {
+  const rows: [
+    name: string,
+    call: (client: Inkling) => Promise<unknown>,
+    method: string,
+    path: string,
+    body: string,
+  ][] = [
+    ["geolocate", (c) => c.geolocate("203.0.113.9"), "GET", "/v1/ip-intel/geolocate/203.0.113.9", ""],
+    ["reputation", (c) => c.reputation("203.0.113.9"), "GET", "/v1/ip-intel/reputation/203.0.113.9", ""],
+    ["IPv6", (c) => c.reputation("2001:db8::1"), "GET", "/v1/ip-intel/reputation/2001%3Adb8%3A%3A1", ""],
+    [
+      "what is no address cannot leave the path",
+      (c) => c.reputation("../x?a=1#b"),
+      "GET",
+      "/v1/ip-intel/reputation/..%2Fx%3Fa%3D1%23b",
+      "",
+    ],
+    [
+      "evidence",
+      (c) => c.reputation("203.0.113.9", { evidence: true }),
+      "GET",
+      "/v1/ip-intel/reputation/203.0.113.9?include=evidence",
+      "",
+    ],
+    ["email", (c) => c.email('a"b@x.org'), "POST", "/v1/user-intel/email", '{"values":["a\\"b@x.org"]}'],
+    [
+      "email with everything",
+      (c) => c.email("a@x.org", { evidence: true, checks: ["mx"] }),
+      "POST",
+      "/v1/user-intel/email?include=evidence&checks=mx",
+      '{"values":["a@x.org"]}',
+    ],
+  ];
+  for (const [name, call, method, path, body] of rows) {
+    test(name, async () => {
+      const { server, client } = await pair([json({ ...CLEAN, country: {}, answers: [EMAIL] })]);
+      await call(client as Inkling);
+      const [asked] = server.asked;
+      assert.deepEqual([asked?.method, asked?.path, asked?.body], [method, path, body]);
+      assert.equal(asked?.headers.authorization, `Bearer ${KEY}`);
+    });
+  }
+
+  test("goes below a path of the URL", async () => {
+    const { server } = await pair([json(CLEAN)]);
+    const client = new Inkling({ url: `${server.url}/inkling/`, key: KEY });
+    assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
+    assert.equal(server.asked[0]?.path, "/inkling/v1/ip-intel/reputation/203.0.113.9");
+  });
+});
+
+describe("answers", () => {
+  test("are what the server says", async () => {
+    const { client } = await pair([json({ answers: [EMAIL] })]);
+    assert.deepEqual(await client.email("a@x.org"), EMAIL);
+  });
+
+  test("a public address without a place is no error", async () => {
+    const { client } = await pair([problem(404, "IP_ADDRESS_NOT_FOUND")]);
+    assert.equal(await client.geolocate("203.0.113.9"), undefined);
+  });
+
+  test("a problem in place of an answer is an error, and is tried again if it may pass", async () => {
+    const { client, server } = await pair([
+      json({ answers: [problemDocument(503, "DATA_NOT_LOADED")] }),
+      json({ answers: [EMAIL] }),
+    ]);
+    assert.deepEqual(await client.email("a@x.org"), EMAIL);
+    assert.equal(server.asked.length, 2);
+  });
+});
+
+describe("failures", () => {
+  const rows: [
+    name: string,
+    step: Step,
+    code: string,
+    status: number | undefined,
+    tries: number,
+    isUnavailable: boolean,
+  ][] = [
+    ["not an address", problem(400, "IP_ADDRESS_INVALID"), "IP_ADDRESS_INVALID", 400, 1, false],
+    ["a wrong key", problem(401, "KEY_INVALID"), "KEY_INVALID", 401, 1, false],
+    ["a key that is over", problem(401, "KEY_EXPIRED"), "KEY_EXPIRED", 401, 1, true],
+    ["a missing scope", problem(403, "SCOPE_REQUIRED"), "SCOPE_REQUIRED", 403, 1, false],
+    ["too many requests", problem(429, "RATE_LIMITED", { "Retry-After": "1" }), "RATE_LIMITED", 429, 3, true],
+    ["a fault of the server", problem(500, "INTERNAL"), "INTERNAL", 500, 3, true],
+    ["no data", problem(503, "DATA_NOT_LOADED"), "DATA_NOT_LOADED", 503, 3, true],
+    ["a code of a later server", problem(400, "NEW_CODE"), "NEW_CODE", 400, 1, false],
+    ["the connection is cut", cut, "CONNECTION_FAILED", undefined, 3, true],
+    ["HTML instead of JSON", html(200), "ANSWER_UNREADABLE", 200, 1, true],
+    ["a proxy's own page", html(502), "ANSWER_UNREADABLE", 502, 3, true],
+    ["a path of another server", html(404), "ANSWER_UNREADABLE", 404, 1, true],
+    ["JSON with the type of a page", reply(200, "text/html", "[1"), "ANSWER_UNREADABLE", 200, 1, true],
+    ["an empty answer", reply(200, "application/json", ""), "ANSWER_UNREADABLE", 200, 1, true],
+    ["204", reply(204, "application/json", ""), "ANSWER_UNREADABLE", 204, 1, true],
+    [
+      "a redirect",
+      reply(302, "text/html", "", { Location: "/elsewhere" }),
+      "ANSWER_UNREADABLE",
+      302,
+      1,
+      true,
+    ],
+    ["JSON of something else", json({ hello: "world" }), "ANSWER_UNREADABLE", 200, 1, true],
+    ["null", json(null), "ANSWER_UNREADABLE", 200, 1, true],
+  ];
+  for (const [name, step, code, status, tries, isUnavailable] of rows) {
+    test(name, async () => {
+      const { server, client } = await pair([step]);
+      const error = await failure(client.email("jane@secret.example"));
+      assert.deepEqual(
+        [error.code, error.status, server.asked.length, error.isUnavailable],
+        [code, status, tries, isUnavailable],
+      );
+      assert.match(error.message, new RegExp(`\\(${code}\\)$`));
+      assert.ok(error.hint.length > 10);
+      if (status !== undefined) assert.equal(error.requestId, "req1");
+      const told = inspect(error, { depth: 10, showHidden: true }) + JSON.stringify(error) + error.stack;
+      for (const secret of [KEY, "jane", "secret.example", "It works"])
+        assert.ok(!told.includes(secret), told);
+    });
+  }
+
+  test("JSON of something else is no answer of any look-up", async () => {
+    const { client } = await pair([json({ ok: true })]);
+    for (const work of [client.geolocate("203.0.113.9"), client.reputation("203.0.113.9")])
+      assert.equal((await failure(work)).code, "ANSWER_UNREADABLE");
+  });
+
+  test("nobody listens", async () => {
+    const { server, client } = await pair([json(CLEAN)]);
+    await server.close();
+    const error = await failure(client.reputation("203.0.113.9"));
+    assert.equal(error.code, "CONNECTION_FAILED");
+    assert.ok(error.cause instanceof Error);
+  });
+
+  test("a good answer after bad ones", async () => {
+    const { server, client } = await pair([cut, problem(503, "KEYS_NOT_LOADED"), json(CLEAN)]);
+    assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
+    assert.equal(server.asked.length, 3);
+  });
+
+  test("no second try with retries: 0", async () => {
+    const { server, client } = await pair([cut, json(CLEAN)], { retries: 0 });
+    await failure(client.reputation("203.0.113.9"));
+    assert.equal(server.asked.length, 1);
+  });
+
+  test("waits as long as Retry-After says", async () => {
+    const { client, pauses } = await pair([
+      problem(429, "RATE_LIMITED", { "Retry-After": "2" }),
+      json(CLEAN),
+    ]);
+    assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
+    assert.deepEqual(pauses, [2_000]);
+  });
+
+  test("does not wait when Retry-After is later than the end of its time", async () => {
+    const { server, client, pauses } = await pair([problem(503, "DATA_NOT_LOADED", { "Retry-After": "10" })]);
+    const error = await failure(client.reputation("203.0.113.9"));
+    assert.deepEqual([error.retryAfterSeconds, pauses, server.asked.length], [10, [], 1]);
+  });
+
+  test("a server that is silent once is asked again", async () => {
+    const { server, client } = await pair([silence, json(CLEAN)], { timeoutMs: 1_000 });
+    assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
+    assert.equal(server.asked.length, 2);
+  });
+
+  test("a silent server is given up", async () => {
+    const { client } = await pair([silence], { timeoutMs: 120 });
+    assert.equal((await failure(client.reputation("203.0.113.9"))).code, "TIMED_OUT");
+  });
+
+  test("a body that never ends is given up", async () => {
+    const endless: Step = (response) => void response.writeHead(200).write('{"is_abuser":');
+    const { client } = await pair([endless], { timeoutMs: 120 });
+    assert.equal((await failure(client.reputation("203.0.113.9"))).code, "TIMED_OUT");
+  });
+
+  test("a body that is cut is asked for again", async () => {
+    const half: Step = (response) => {
+      response.writeHead(200, { "Content-Length": "100" }).write('{"is_abuser":');
+      setTimeout(() => response.socket?.destroy(), 20);
+    };
+    const { client } = await pair([half, json(CLEAN)]);
+    assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
+  });
+});
+
+describe("a signal", () => {
+  test("that has aborted asks nothing", async () => {
+    const { server, client } = await pair([json(CLEAN)], { onUnavailable: "allow" });
+    const reason = new Error("enough");
+    await assert.rejects(client.reputation("203.0.113.9", { signal: AbortSignal.abort(reason) }), reason);
+    assert.equal(server.asked.length, 0);
+  });
+
+  test("ends what is under way with its own reason, whatever onUnavailable says", async () => {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const { server, client } = await pair([() => controller.abort(reason)], { onUnavailable: "allow" });
+    await assert.rejects(client.reputation("203.0.113.9", { signal: controller.signal }), reason);
+    assert.equal(server.asked.length, 1);
+  });
+
+  test("ends a pause", async () => {
+    const controller = new AbortController();
+    const server = await fakeServer((response, asked) => {
+      problem(429, "RATE_LIMITED", { "Retry-After": "60" })(response, asked);
+      setTimeout(() => controller.abort(), 30);
+    });
+    open.push(server);
+    const client = new Inkling({ url: server.url, key: KEY, timeoutMs: 600_000 });
+    await assert.rejects(client.reputation("203.0.113.9", { signal: controller.signal }), {
+      name: "AbortError",
+    });
+  });
+});
+
+describe("onUnavailable", () => {
+  for (const verdict of ["allow", "deny"] as const) {
+    test(`${verdict}: a value that is no answer`, async () => {
+      const { client } = await pair([html(502)], { onUnavailable: verdict });
+      const found = await client.reputation("203.0.113.9");
+      assert.ok(found instanceof Unavailable);
+      assert.deepEqual(
+        [found.available, found.verdict, found.error.code],
+        [false, verdict, "ANSWER_UNREADABLE"],
+      );
+      assert.ok(!("is_proxy" in { ...found }));
+    });
+    test(`${verdict}: a wrong question or a wrong key still throws`, async () => {
+      const { client } = await pair([problem(401, "KEY_INVALID"), problem(400, "IP_ADDRESS_RESERVED")], {
+        onUnavailable: verdict,
+      });
+      assert.equal((await failure(client.reputation("203.0.113.9"))).code, "KEY_INVALID");
+      assert.equal((await failure(client.reputation("10.0.0.1"))).code, "IP_ADDRESS_RESERVED");
+    });
+  }
+});
+
+describe("the cache", () => {
+  const cached = { "Cache-Control": "private, max-age=300", ETag: '"one"' };
+
+  async function withClock(steps: readonly Step[], options: Partial<InklingOptions> = {}) {
+    const clock = { now: 1_000_000 };
+    return { clock, ...(await pair(steps, options, { now: () => clock.now })) };
+  }
+
+  test("gives an answer again while it is fresh", async () => {
+    const { server, client, clock } = await withClock([json(CLEAN, cached)]);
+    const first = (await client.reputation("203.0.113.9")) as { is_abuser: boolean };
+    first.is_abuser = true; // whoever changes his answer changes nobody else's
+    clock.now += 299_999;
+    assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
+    assert.equal(server.asked.length, 1);
+  });
+
+  test("asks whether an old one still holds", async () => {
+    const { server, client, clock } = await withClock([
+      json(CLEAN, cached),
+      (response) => void response.writeHead(304, cached).end(),
+    ]);
+    await client.reputation("203.0.113.9");
+    clock.now += 300_000;
+    assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
+    assert.equal(server.asked[1]?.headers["if-none-match"], '"one"');
+    clock.now += 299_999;
+    await client.reputation("203.0.113.9");
+    assert.equal(server.asked.length, 2);
+  });
+
+  test("takes the new one where it does not", async () => {
+    const { client, clock } = await withClock([
+      json(CLEAN, cached),
+      json({ ...CLEAN, is_proxy: true }, { ...cached, ETag: '"two"' }),
+    ]);
+    await client.reputation("203.0.113.9");
+    clock.now += 300_000;
+    assert.deepEqual(await client.reputation("203.0.113.9"), { ...CLEAN, is_proxy: true });
+  });
+
+  const kept: [name: string, headers: Record<string, string>, asked: number][] = [
+    ["no-store", { "Cache-Control": "no-store", ETag: '"one"' }, 2],
+    ["no-store among others", { "Cache-Control": "max-age=300, No-Store" }, 2],
+    ["nothing said", {}, 2],
+    ["an age", { "Cache-Control": "max-age=300", Age: "300" }, 2],
+    ["max-age alone", { "Cache-Control": "max-age=300" }, 1],
+  ];
+  for (const [name, headers, asked] of kept) {
+    test(`honours ${name}`, async () => {
+      const { server, client } = await withClock([json(CLEAN, headers)]);
+      for (let i = 0; i < 2; i++) await client.reputation("203.0.113.9");
+      assert.equal(server.asked.length, asked);
+    });
+  }
+
+  test("knows questions apart, and look-ups", async () => {
+    const { server, client } = await withClock([json({ ...CLEAN, country: {} }, cached)]);
+    for (let i = 0; i < 2; i++) {
+      await client.reputation("203.0.113.9");
+      await client.reputation("203.0.113.9", { evidence: true });
+      await client.reputation("203.0.113.10");
+      await client.geolocate("203.0.113.9");
+    }
+    assert.equal(server.asked.length, 4);
+  });
+
+  test("is bounded: the longest unused goes", async () => {
+    const { server, client } = await withClock([json(CLEAN, cached)], { cacheEntries: 2 });
+    for (const last of [1, 2, 1, 3, 1, 2]) await client.reputation(`203.0.113.${last}`);
+    assert.deepEqual(
+      server.asked.map(({ path }) => path.at(-1)),
+      ["1", "2", "3", "2"],
+    );
+  });
+
+  test("can be switched off", async () => {
+    const { server, client } = await withClock([json(CLEAN, cached)], { cacheEntries: 0 });
+    for (let i = 0; i < 2; i++) await client.reputation("203.0.113.9");
+    assert.equal(server.asked.length, 2);
+  });
+
+  test("never keeps e-mail addresses", async () => {
+    const { server, client } = await withClock([json({ answers: [EMAIL] }, cached)]);
+    for (let i = 0; i < 2; i++) await client.email("a@x.org");
+    assert.equal(server.asked.length, 2);
+  });
+
+  test("keeps no failures", async () => {
+    const { client } = await withClock([problem(400, "IP_ADDRESS_INVALID", cached), json(CLEAN, cached)]);
+    await failure(client.reputation("203.0.113.9"));
+    assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
+  });
+});
+
+describe("options", () => {
+  const good: InklingOptions = { url: "http://127.0.0.1:8080", key: KEY };
+  const rows: [name: string, options: Record<string, unknown>, pattern: RegExp][] = [
+    ["no URL", { url: undefined }, /url must be/],
+    ["a URL without a scheme", { url: "127.0.0.1:8080" }, /url must be/],
+    ["another scheme", { url: "ftp://127.0.0.1" }, /url must begin/],
+    ["a URL with a password", { url: "http://a:b@127.0.0.1" }, /url must hold no user/],
+    ["a URL with a query", { url: "http://127.0.0.1/?a" }, /url must hold no query/],
+    ["no key", { key: undefined }, /key must be a whole key/],
+    ["a key with a line end", { key: `${KEY}\n` }, /key must be a whole key/],
+    ["another choice", { onUnavailable: "maybe" }, /onUnavailable must be/],
+    ["no time", { timeoutMs: 0 }, /timeoutMs must be a whole number/],
+    ["half a try", { retries: 0.5 }, /retries must be/],
+    ["a negative cache", { cacheEntries: -1 }, /cacheEntries must be/],
+  ];
+  for (const [name, options, pattern] of rows) {
+    test(`refuse ${name}`, () => {
+      assert.throws(
+        () => new Inkling({ ...good, ...options } as InklingOptions),
+        (error) => error instanceof TypeError && pattern.test(error.message) && !error.message.includes(KEY),
+      );
+    });
+  }
+
+  test("a value that is no text is a TypeError, at once", async () => {
+    const { server, client } = await pair([json(CLEAN)], { onUnavailable: "allow" });
+    await assert.rejects(client.reputation(undefined as unknown as string), TypeError);
+    await assert.rejects(client.email(7 as unknown as string), TypeError);
+    assert.equal(server.asked.length, 0);
+  });
+
+  test("the key is not shown by a client that is printed", () => {
+    const client = new Inkling(good);
+    assert.ok(!inspect(client, { depth: 10, showHidden: true }).includes(KEY));
+    assert.ok(!JSON.stringify(client).includes(KEY));
+    assert.equal(client.isSandbox, false);
+  });
+});

@@ -1,0 +1,213 @@
+// client.ts: the client: three look-ups, one by one or any number of them.
+//
+// in   an address, an e-mail address, or an iterable of them
+// out  typed answers; undefined for a public address that no data has a place for
+// err  InklingError (errors.ts); the caller's own reason when its signal aborts; TypeError for a value that is no text
+// note e-mail addresses travel in the body of a POST, never in a URL: what stands between keeps URLs in its logs
+
+import { type Answer, type Extras, isAnswer, type Lookup } from "./answers.ts";
+import { type BatchResult, batchResults } from "./batch.ts";
+import { AnswerCache } from "./cache.ts";
+import { InklingError, isProblem, problemError } from "./errors.ts";
+import { type InklingOptions, type ReadOptions, readNumber, readOptions, wrong } from "./options.ts";
+import { type Effects, sleep, Transport } from "./transport.ts";
+import { type IfUnavailable, type OnUnavailable, Unavailable } from "./unavailable.ts";
+
+/** Of one look-up. */
+export interface LookupOptions extends Pick<Extras, "evidence"> {
+  readonly signal?: AbortSignal;
+  /** In place of the client's. */
+  readonly timeoutMs?: number;
+}
+
+export interface EmailOptions extends LookupOptions, Extras {}
+
+export interface BatchOptions extends Extras {
+  readonly signal?: AbortSignal;
+  /** The longest silence of the server that is waited for, in milliseconds; 30,000. */
+  readonly timeoutMs?: number;
+  /** Values in one request, 1 to 1,000; 1,000. */
+  readonly size?: number;
+  /** Requests under way at once; 4. */
+  readonly concurrency?: number;
+  /** How long a value of a slow source waits for others to travel with, in milliseconds; 20. */
+  readonly lingerMs?: number;
+}
+
+/** Where each look-up is. */
+const PATHS: Readonly<Record<Lookup, string>> = {
+  geolocate: "/v1/ip-intel/geolocate",
+  reputation: "/v1/ip-intel/reputation",
+  email: "/v1/user-intel/email",
+};
+
+/** No data has a place for this public address: no error, but nothing to tell. */
+const isPlaceless = (error: unknown) =>
+  error instanceof InklingError && error.code === "IP_ADDRESS_NOT_FOUND";
+
+/** Asks one server with one key. One for a process is enough: it may be used from everywhere at once. */
+export class Inkling<P extends OnUnavailable = "throw"> {
+  readonly #options: ReadOptions<P>;
+  readonly #transport: Transport;
+  readonly #cache: AnswerCache;
+
+  /**
+   * @param effects clock and chance, for tests
+   * @throws TypeError that names the option that is wrong
+   */
+  constructor(options: InklingOptions<P>, effects: Partial<Effects> = {}) {
+    this.#options = readOptions(options);
+    const { fetch } = options;
+    this.#transport = new Transport(this.#options.base, this.#options.key, {
+      // called as a plain function: browsers refuse a fetch that has another `this`
+      fetch: fetch ?? ((url, init) => globalThis.fetch(url, init)),
+      now: () => Date.now(),
+      random: () => Math.random(),
+      sleep,
+      ...effects,
+    });
+    this.#cache = new AnswerCache(this.#options.cacheEntries);
+  }
+
+  /** Is the key one of the sandbox (`ink_test_…`), with the fixed answers of docs/sandbox.md? */
+  get isSandbox(): boolean {
+    return this.#options.key.startsWith("ink_test_");
+  }
+
+  /**
+   * Where an address is.
+   * @param ip one IPv4 or IPv6 address, or "me" for this machine's own
+   * @returns undefined for a public address that no data has a place for
+   */
+  geolocate<const O extends LookupOptions>(
+    ip: string,
+    options?: O,
+  ): Promise<Answer<"geolocate", O> | undefined | IfUnavailable<P>> {
+    const found = this.#address("geolocate", ip, options).catch((error) => {
+      if (isPlaceless(error)) return undefined;
+      throw error;
+    });
+    return this.#settled(found as Promise<Answer<"geolocate", O> | undefined>);
+  }
+
+  /**
+   * Whether an address can be trusted.
+   * @param ip one IPv4 or IPv6 address, or "me" for this machine's own
+   */
+  reputation<const O extends LookupOptions>(
+    ip: string,
+    options?: O,
+  ): Promise<Answer<"reputation", O> | IfUnavailable<P>> {
+    return this.#settled(this.#address("reputation", ip, options) as Promise<Answer<"reputation", O>>);
+  }
+
+  /** Whether an e-mail address is valid, and whether it is a throw-away. Broken syntax is an answer, too. */
+  email<const O extends EmailOptions>(
+    address: string,
+    options?: O,
+  ): Promise<Answer<"email", O> | IfUnavailable<P>> {
+    return this.#settled(this.#email(address, options) as Promise<Answer<"email", O>>);
+  }
+
+  /**
+   * Looks up any number of values, in order, and reads no more of them than are under way.
+   * @param values any iterable or async iterable of texts: an array, a generator, the lines of a file
+   * @returns one result for each value: its answer, or the error of that value alone
+   * @throws while iterating, when nothing can be answered any more, whatever `onUnavailable` says
+   */
+  batch<L extends Lookup, const O extends BatchOptions>(
+    lookup: L,
+    values: Iterable<string> | AsyncIterable<string>,
+    options?: O,
+  ): AsyncGenerator<
+    BatchResult<Answer<L, O> | (L extends "geolocate" ? undefined : never)>,
+    void,
+    undefined
+  > {
+    const { signal, timeoutMs, size, concurrency, lingerMs } = options ?? ({} as BatchOptions);
+    return batchResults(this.#transport, lookup, PATHS[lookup] + queryOf(options), values, {
+      signal,
+      retries: this.#options.retries,
+      timeoutMs: readNumber("timeoutMs", timeoutMs ?? 30_000, 1, 3_600_000),
+      size: readNumber("size", size ?? 1_000, 1, 1_000),
+      concurrency: readNumber("concurrency", concurrency ?? 4, 1, 64),
+      lingerMs: readNumber("lingerMs", lingerMs ?? 20, 0, 60_000),
+    });
+  }
+
+  async #address(lookup: Lookup, ip: string, options: LookupOptions | undefined): Promise<unknown> {
+    requireText(ip);
+    const path = `${PATHS[lookup]}/${encodeURIComponent(ip)}${queryOf(options)}`;
+    const stored = this.#cache.find(path, this.#transport.effects.now());
+    if (stored?.isFresh) return JSON.parse(stored.text);
+    const ask = { path, accept: "application/json", etag: stored?.etag ?? null };
+    return this.#transport.send(ask, this.#limits(options), async (response) => {
+      const now = this.#transport.effects.now();
+      if (response.status === 304 && stored !== undefined) {
+        this.#cache.keep(path, stored.text, response.headers, now);
+        return JSON.parse(stored.text);
+      }
+      const { text, value } = await this.#transport.json(response);
+      if (!isAnswer(lookup, value)) throw this.#strange(response);
+      this.#cache.keep(path, text, response.headers, now);
+      return value;
+    });
+  }
+
+  async #email(address: string, options: EmailOptions | undefined): Promise<unknown> {
+    requireText(address);
+    const ask = {
+      path: PATHS.email + queryOf(options),
+      body: JSON.stringify({ values: [address] }),
+      contentType: "application/json",
+      accept: "application/json",
+    };
+    return this.#transport.send(ask, this.#limits(options), async (response) => {
+      const { value } = await this.#transport.json(response);
+      const answer = (value as { answers?: readonly unknown[] } | null)?.answers?.[0];
+      if (isProblem(answer))
+        throw problemError(answer, { requestId: this.#transport.details(response).requestId });
+      if (!isAnswer("email", answer)) throw this.#strange(response);
+      return answer;
+    });
+  }
+
+  #strange(response: Response): InklingError {
+    return new InklingError(
+      "ANSWER_UNREADABLE",
+      "The answer is JSON of something else",
+      this.#transport.details(response),
+    );
+  }
+
+  #limits(options: LookupOptions | undefined) {
+    const { retries, timeoutMs } = this.#options;
+    return {
+      retries,
+      timeoutMs: readNumber("timeoutMs", options?.timeoutMs ?? timeoutMs, 1, 3_600_000),
+      signal: options?.signal,
+    };
+  }
+
+  async #settled<T>(work: Promise<T>): Promise<T | IfUnavailable<P>> {
+    const { onUnavailable } = this.#options;
+    try {
+      return await work;
+    } catch (error) {
+      if (onUnavailable === "throw" || !(error instanceof InklingError) || !error.isUnavailable) throw error;
+      return new Unavailable(onUnavailable, error) as IfUnavailable<P>;
+    }
+  }
+}
+
+function requireText(value: unknown): asserts value is string {
+  if (typeof value !== "string") throw wrong("the value", `to look up must be a text, not ${typeof value}`);
+}
+
+function queryOf(extras: Extras | undefined): string {
+  const parts = [
+    extras?.evidence === true && "include=evidence",
+    extras?.checks !== undefined && extras.checks.length > 0 && `checks=${extras.checks.join(",")}`,
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? "" : `?${parts.join("&")}`;
+}

@@ -1,0 +1,79 @@
+// options.ts: how a client is set up, checked once, so that a slip is told where it was made.
+//
+// err  TypeError that names the option; it never quotes the key
+
+import { ON_UNAVAILABLE, type OnUnavailable } from "./unavailable.ts";
+
+export interface InklingOptions<P extends OnUnavailable = OnUnavailable> {
+  /** The server: "http://127.0.0.1:8080". A path in it is kept. */
+  readonly url: string | URL;
+  /** `ink_live_…`, or `ink_test_…` for the sandbox. */
+  readonly key: string;
+  /**
+   * What a look-up does when the service is not there. "throw" (the default): it throws. "allow" and "deny": it
+   * gives an `Unavailable`, for which `denies()` is false or true.
+   */
+  readonly onUnavailable?: P;
+  /** How long a look-up may take with all its tries, in milliseconds; 3,000. */
+  readonly timeoutMs?: number;
+  /** Tries after the first; 2. */
+  readonly retries?: number;
+  /** Answers about addresses that are kept; 1,000. 0 keeps none. E-mail addresses are never kept. */
+  readonly cacheEntries?: number;
+  /** In place of the runtime's own. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+export interface ReadOptions<P extends OnUnavailable> {
+  readonly base: string;
+  readonly key: string;
+  readonly onUnavailable: P;
+  readonly timeoutMs: number;
+  readonly retries: number;
+  readonly cacheEntries: number;
+}
+
+const KEY = /^ink_(?:live|test)_[0-9A-Za-z]+_[0-9A-Za-z]+$/;
+
+/** @throws TypeError */
+export function readOptions<P extends OnUnavailable>(options: InklingOptions<P>): ReadOptions<P> {
+  const { onUnavailable = "throw" as P } = options;
+  if (!ON_UNAVAILABLE.includes(onUnavailable))
+    throw wrong("onUnavailable", 'must be "throw", "allow" or "deny"');
+  if (typeof options.key !== "string" || !KEY.test(options.key))
+    throw wrong(
+      "key",
+      "must be a whole key, ink_live_… or ink_test_…: is the variable set that it comes from?",
+    );
+  return {
+    base: readBase(options.url),
+    key: options.key,
+    onUnavailable,
+    timeoutMs: readNumber("timeoutMs", options.timeoutMs ?? 3_000, 1, 3_600_000),
+    retries: readNumber("retries", options.retries ?? 2, 0, 20),
+    cacheEntries: readNumber("cacheEntries", options.cacheEntries ?? 1_000, 0, 10_000_000),
+  };
+}
+
+function readBase(url: string | URL): string {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    throw wrong("url", "must be the server's address, such as http://127.0.0.1:8080");
+  }
+  if (!/^https?:$/.test(parsed.protocol)) throw wrong("url", "must begin with http:// or https://");
+  if (parsed.username !== "" || parsed.password !== "") throw wrong("url", "must hold no user name");
+  if (parsed.search !== "" || parsed.hash !== "") throw wrong("url", "must hold no query and no fragment");
+  return parsed.href.replace(/\/+$/, "");
+}
+
+export function readNumber(name: string, value: number, least: number, most: number): number {
+  if (!Number.isInteger(value) || value < least || value > most)
+    throw wrong(name, `must be a whole number from ${least} to ${most}`);
+  return value;
+}
+
+export function wrong(name: string, what: string): TypeError {
+  return new TypeError(`@inkling/client: ${name} ${what}`);
+}

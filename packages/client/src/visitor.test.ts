@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { CLEAN } from "../test/fake-server.ts";
+import { denies, InklingError, Unavailable } from "./index.ts";
+import { type RequestFacts, type VisitorOptions, visitors } from "./visitor.ts";
+
+function recorder(fails = false) {
+  const asked: string[] = [];
+  const answer = async (what: string) => {
+    asked.push(what);
+    if (fails) throw new InklingError("TIMED_OUT", "late");
+    return what.startsWith("geolocate") ? undefined : CLEAN;
+  };
+  return {
+    asked,
+    client: {
+      geolocate: (ip: string) => answer(`geolocate ${ip}`) as Promise<undefined>,
+      reputation: (ip: string) => answer(`reputation ${ip}`) as Promise<typeof CLEAN>,
+    },
+  };
+}
+
+const facts = (peer: string | undefined, forwardedFor?: string | string[]): RequestFacts => ({
+  peer,
+  forwardedFor,
+});
+const make = (client: ReturnType<typeof recorder>["client"], options: VisitorOptions<RequestFacts> = {}) =>
+  visitors<RequestFacts>(client, options, (request) => request);
+
+describe("a visitor", () => {
+  test("is looked up only when asked for, and once", async () => {
+    const { asked, client } = recorder();
+    const visitor = make(client)(facts("203.0.113.9"));
+    assert.deepEqual([visitor.address, asked], ["203.0.113.9", []]);
+    const answers = await Promise.all([visitor.reputation(), visitor.reputation()]);
+    assert.deepEqual(answers, [CLEAN, CLEAN]);
+    assert.equal(await visitor.geolocate(), undefined);
+    assert.deepEqual(asked, ["reputation 203.0.113.9", "geolocate 203.0.113.9"]);
+  });
+
+  test("eager: is looked up at once", async () => {
+    const { asked, client } = recorder();
+    const visitor = make(client, { eager: true })(facts("203.0.113.9"));
+    assert.equal(asked.length, 2);
+    await visitor.reputation();
+    assert.equal(asked.length, 2);
+  });
+
+  test("eager: a failure that nobody asks about ends nothing", async () => {
+    const { client } = recorder(true);
+    const visitor = make(client, { eager: true })(facts("203.0.113.9"));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await assert.rejects(visitor.reputation(), { code: "TIMED_OUT" });
+  });
+
+  test("whose address cannot be told is an error when asked for", async () => {
+    const { asked, client } = recorder();
+    const visitor = make(client, { eager: true })(facts(undefined));
+    assert.equal(visitor.address, undefined);
+    await assert.rejects(visitor.reputation(), { code: "ADDRESS_UNKNOWN" });
+    assert.deepEqual(asked, []);
+  });
+
+  test("behind a proxy, with a header of several lines", () => {
+    const visitorOf = make(recorder().client, { trustProxy: 1 });
+    assert.equal(visitorOf(facts("10.0.0.1", ["198.51.100.1", "203.0.113.9"])).address, "203.0.113.9");
+  });
+
+  test("of a platform with a header of its own", () => {
+    const visitorOf = make(recorder().client, { address: () => "2001:DB8::1" });
+    assert.equal(visitorOf(facts("10.0.0.1")).address, "2001:db8:0:0:0:0:0:1");
+  });
+
+  test("on this machine itself counts as whoever one likes", () => {
+    const visitorOf = make(recorder().client, { loopback: "192.0.2.6" });
+    for (const [peer, address] of [
+      ["127.0.0.1", "192.0.2.6"],
+      ["::1", "192.0.2.6"],
+      ["::ffff:127.0.0.1", "192.0.2.6"],
+      ["203.0.113.9", "203.0.113.9"],
+    ])
+      assert.equal(visitorOf(facts(peer)).address, address);
+    assert.equal(make(recorder().client)(facts("127.0.0.1")).address, "127.0.0.1");
+  });
+
+  test("is not printed with its client", () => {
+    assert.equal(JSON.stringify(make(recorder().client)(facts("203.0.113.9"))), '{"address":"203.0.113.9"}');
+  });
+
+  test("options that are wrong are refused at once", () => {
+    assert.throws(() => make(recorder().client, { loopback: "here" }), /loopback must be/);
+    assert.throws(() => make(recorder().client, { trustProxy: true as unknown as number }), /trustProxy/);
+  });
+});
+
+describe("denies", () => {
+  const error = new InklingError("TIMED_OUT", "late");
+  const allow = new Unavailable("allow", error);
+  const deny = new Unavailable("deny", error);
+  const refuses = (it: { is_proxy: boolean }) => it.is_proxy;
+  test("asks the answer", () => {
+    assert.equal(denies(CLEAN, refuses), false);
+    assert.equal(denies({ ...CLEAN, is_proxy: true }, refuses), true);
+  });
+  test("without an answer the choice decides", () => {
+    assert.equal(denies(allow as typeof CLEAN | Unavailable, refuses), false);
+    assert.equal(denies(deny as typeof CLEAN | Unavailable, refuses), true);
+  });
+  test("no place is no reason", () =>
+    assert.equal(denies(undefined as undefined | typeof CLEAN, refuses), false));
+  test("a flag of what is no answer: with deny the error, with allow nothing", () => {
+    const flagOf = (it: object) => (it as { is_proxy?: boolean }).is_proxy;
+    assert.equal(flagOf(allow), undefined);
+    assert.throws(() => flagOf(deny), error);
+    assert.deepEqual(Object.keys(deny), ["available", "verdict", "error"]);
+  });
+});
