@@ -41,7 +41,7 @@ async function start(command: readonly string[], dataDir: string): Promise<numbe
     const url = `http://127.0.0.1:${port}/v1/ip-intel/geolocate/81.2.69.142`;
     while (performance.now() - started < LIMIT_MS) {
       if (child.exitCode !== null) throw new Error(`${command.join(" ")} ended with ${child.exitCode}`);
-      const status = await fetch(url, { headers: AUTHORIZED }).then(
+      const status = await fetch(url, { headers: AUTHORIZED, keepalive: false }).then(
         (response) => response.status,
         () => undefined, // not listening yet
       );

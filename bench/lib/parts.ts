@@ -1,0 +1,44 @@
+// parts.ts: the parts of the suite: a script each, in the order that they run in.
+
+export interface Part {
+  readonly name: string;
+  /** A file in bench/. */
+  readonly script: string;
+  readonly title: string;
+  /** It is ended after this, and told as not whole. */
+  readonly limitSeconds: number;
+  /** What it takes with --quick; absent where it is left out then. */
+  readonly quickSeconds?: number;
+  /** Plots that stand in its section. */
+  readonly plots: readonly string[];
+}
+
+export const PARTS: readonly Part[] = [
+  {
+    name: "engine",
+    script: "engine.ts",
+    title: "Look-ups in process",
+    limitSeconds: 420,
+    quickSeconds: 15,
+    plots: ["distribution-v4", "distribution-v6"],
+  },
+  {
+    name: "http",
+    script: "http.ts",
+    title: "Single look-ups over HTTP",
+    limitSeconds: 420,
+    quickSeconds: 22,
+    plots: ["cpu"],
+  },
+  {
+    name: "start",
+    script: "start.ts",
+    title: "Start to first answer",
+    limitSeconds: 180,
+    quickSeconds: 6,
+    plots: [],
+  },
+  { name: "build", script: "build.ts", title: "Builds", limitSeconds: 240, quickSeconds: 5, plots: [] },
+  { name: "growth", script: "growth.ts", title: "Growth", limitSeconds: 600, plots: ["growth"] },
+  { name: "swap", script: "swap.ts", title: "Swaps under load", limitSeconds: 900, plots: ["swaps"] },
+];

@@ -1,0 +1,24 @@
+// bench.mjs: `npm run bench`: installs what is missing, then bench/main.ts on Bun. `npm run bench -- --help` explains.
+//
+// exit that of bench/main.ts
+
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { findBun } from "../packages/cli/bin/launch.mjs";
+import { installIfNeeded, ROOT } from "./install.mjs";
+
+installIfNeeded(ROOT, { dev: true });
+const bun = findBun();
+if (bun === undefined) {
+  process.stderr.write(
+    "npm run bench: Bun is not installed\nhint: run `npm install` in the folder of Inkling\n",
+  );
+  process.exitCode = 1;
+} else {
+  const args = ["--no-install", join(ROOT, "bench/main.ts"), ...process.argv.slice(2)];
+  const child = spawn(bun, args, { cwd: ROOT, stdio: "inherit" });
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("exit", (code) => {
+    process.exitCode = code ?? 1;
+  });
+}
