@@ -29,7 +29,10 @@ const FILE_ERRORS: Readonly<Record<string, (what: string) => [message: string, h
   EACCES: (what) => [`${what}: permission denied`, OTHER_FOLDER],
   EPERM: (what) => [`${what}: not permitted`, OTHER_FOLDER],
   EROFS: (what) => [`${what} is on a read-only file system`, "choose a writable folder: --data-dir FOLDER"],
-  ENOSPC: (what) => [`${what}: no space left on the disk`, "free some space; a build needs about 1 GB"],
+  ENOSPC: (what) => [
+    `${what}: no space left on the disk`,
+    "free some space, or name another place; a build needs about 1 GB",
+  ],
   EEXIST: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
   ENOTDIR: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
   EISDIR: (what) => [`${what} is a folder`, "name a file"],

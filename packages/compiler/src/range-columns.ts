@@ -67,7 +67,7 @@ export function* networksOf(ranges: RangeColumns): Generator<ValuedNetwork> {
   for (let i = 0; i < length; i++) {
     if (values[i] === 0) continue;
     network.value = values[i]!;
-    words.set(starts.subarray(i * width, (i + 1) * width));
+    for (let k = 0; k < width; k++) words[k] = starts[i * width + k]!; // a view for each would be slower
     const isLast = i + 1 === length;
     for (let isOpen = true; isOpen; isOpen = addSize(words, network.bits)) {
       const left = isLast ? sizeToEnd(words, width) : sizeUntil(words, starts, (i + 1) * width, width);

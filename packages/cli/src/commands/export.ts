@@ -1,0 +1,122 @@
+// export.ts: `inkling export FORM --out PATH`: the release in use, in forms that other programs read.
+
+import { SCOPES, type Scope } from "@inkling/server";
+import { type Command, Option } from "commander";
+import { attributions } from "../build.ts";
+import { type Context, settingsFor, withSettings } from "../context.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { textOf, writeExport } from "../export/export.ts";
+import type { ExportFormat, Request } from "../export/format.ts";
+import { FORMATS } from "../export/formats.ts";
+import { ExportSource } from "../export/source.ts";
+import { overridesNow } from "../overrides.ts";
+import { openServable } from "../releases.ts";
+import { formatBytes } from "../terminal.ts";
+
+const SETTINGS = ["dataDir"] as const;
+
+/** What feeds of each look-up set: their publishers ask to be named where it is shown. */
+const SETS: Readonly<Record<Scope, readonly string[]>> = {
+  geolocate: ["geolocation", "registered_country"],
+  reputation: ["is_abuser", "is_proxy", "is_tor_exit"],
+  email: ["disposable"],
+};
+
+export function addExport(program: Command, context: Context): void {
+  const exports = program
+    .command("export")
+    .description("write the release in use in a form that other programs read; overrides count");
+  for (const format of FORMATS) addForm(exports, format, context);
+}
+
+function addForm(exports: Command, format: ExportFormat, context: Context): void {
+  const { name, lookups, isFolder } = format;
+  const command = exports
+    .command(name)
+    .description(format.what)
+    .requiredOption(
+      isFolder ? "--out <folder>" : "--out <file>",
+      isFolder
+        ? "folder to write to; files of the same names are replaced"
+        : "file to write; - is standard output",
+    );
+  if (!isFolder && lookups.length > 1) {
+    command.addOption(
+      new Option("--lookup <lookup>", "whose answers").choices([...lookups]).default(lookups[0]),
+    );
+  }
+  command.addHelpText("after", `\nExample:\n  inkling export ${name} --out ${exampleOf(format)}`);
+  withSettings(command, SETTINGS);
+  command.action(async (flags) => {
+    const { settings } = settingsFor(context, flags, SETTINGS);
+    const lookup: Scope = flags.lookup ?? lookups[0];
+    const request = await requestFor(settings, lookup, isFolder ? SCOPES : [lookup], context);
+    if (flags.out === "-") return toStandardOutput(format, request);
+    await toFiles(format, request, flags.out, context);
+  });
+}
+
+function exampleOf({ name, isFolder, lookups }: ExportFormat): string {
+  if (isFolder) return `inkling-${name}/`;
+  return `inkling.${name === "mmdb" || name === "csv" || name === "parquet" ? name : `${name}.conf`}${
+    lookups.length > 1 ? ` --lookup ${lookups.at(-1)}` : ""
+  }`;
+}
+
+async function requestFor(
+  settings: Parameters<typeof overridesNow>[0] & { dataDir: string },
+  lookup: Scope,
+  all: readonly Scope[],
+  { terminal }: Context,
+): Promise<Request> {
+  const release = openServable(settings.dataDir);
+  const { overrides, remark } = await overridesNow(settings);
+  if (remark !== undefined) terminal.err(`${terminal.style.yellow("warning")}: ${remark}\n`);
+  for (const gap of new Set(all.flatMap((scope) => release.states[scope].missing))) {
+    terminal.err(`${terminal.style.yellow("warning")}: ${gap} is unknown: no feed with it is loaded\n`);
+  }
+  return {
+    source: new ExportSource(release, overrides, Date.now()),
+    lookup,
+    attributions: attributions(
+      release.manifest,
+      all.flatMap((scope) => SETS[scope]),
+    ),
+    release: release.name,
+    builtAt: Math.floor(Date.parse(release.manifest.created_at) / 1000),
+  };
+}
+
+async function toStandardOutput(format: ExportFormat, request: Request): Promise<void> {
+  if (format.isFolder)
+    throw new CliError(`${format.name} has several files`, "name a folder: --out FOLDER", EXIT.usage);
+  const out = Bun.stdout.writer();
+  for (const data of textOf(format, request)) {
+    out.write(data);
+    await out.flush();
+  }
+  await out.end();
+}
+
+async function toFiles(
+  format: ExportFormat,
+  request: Request,
+  target: string,
+  context: Context,
+): Promise<void> {
+  const { terminal, stopper } = context;
+  const started = performance.now();
+  const line = (bytes: number) => {
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    return `  ${format.name} ${terminal.style.dim(`${formatBytes(bytes)} ${seconds} s`)}`;
+  };
+  const written = await writeExport(format, request, target, {
+    signal: stopper.signal,
+    onProgress: (bytes) => {
+      if (terminal.live) terminal.err(`\r\x1b[2K${line(bytes)}`);
+    },
+  });
+  if (terminal.live) terminal.err("\r\x1b[2K");
+  for (const { path, bytes } of written) terminal.out(`${path}  ${formatBytes(bytes)}`);
+  for (const text of request.attributions) terminal.err(`${terminal.style.dim(text)}\n`);
+}

@@ -1,0 +1,18 @@
+// formats.ts: the forms of export, as the command line names them. A new one is a row here.
+
+import { clickhouse, csv } from "./csv.ts";
+import { haproxy, ipset, nftables, nginx } from "./filters.ts";
+import type { ExportFormat } from "./format.ts";
+import { mmdb } from "./mmdb.ts";
+import { parquet } from "./parquet.ts";
+
+export const FORMATS: readonly ExportFormat[] = [
+  mmdb,
+  csv,
+  parquet,
+  nginx,
+  ipset,
+  nftables,
+  haproxy,
+  clickhouse,
+];

@@ -1,0 +1,198 @@
+// source.ts: a release's answers as tables that other programs can be given: networks, or domains, and what is said of them.
+//
+// in   an open release, the overrides in force, the time
+// out  AnswerRanges: ranges whose value is an index into the distinct answers; listed domains
+// err  CliError when the release has no data for a look-up
+// note Left out is what the API has no answer for (special-use networks), and in IPv6 what it answers as the IPv4 address
+//      inside (mapped, 6to4, Teredo, NAT64): a table of networks can say neither.
+// cost geolocation: 8 bytes a range for IPv4, 20 for IPv6, and the text of each distinct answer
+
+import { addSize, RangeColumns } from "@inkling/compiler/range-columns";
+import {
+  IpAddress,
+  type IpSegment,
+  type Prefix,
+  parsePrefix,
+  prefixContains,
+  SPECIAL_USE,
+  specialUse,
+} from "@inkling/engine";
+import {
+  type LoadedRelease,
+  lookUpEmail,
+  type Overrides,
+  overrideEmail,
+  overrideReputation,
+} from "@inkling/server";
+import { CliError } from "../errors.ts";
+import { PrefixSet } from "./prefix-set.ts";
+
+export type IpLookup = "geolocate" | "reputation";
+
+/** Both families; the value 0 says that nothing is known, others are indices of `answers`. */
+export interface AnswerRanges {
+  readonly v4: RangeColumns;
+  readonly v6: RangeColumns;
+  /** The distinct answers as JSON text; the first is empty and stands for "nothing known". */
+  readonly answers: readonly string[];
+}
+
+/** A disposable domain; so is everything under it that is not listed itself. */
+export interface ListedDomain {
+  readonly domain: string;
+  readonly providers: readonly string[];
+}
+
+const decoder = new TextDecoder();
+const NO_FLAGS = '{"is_abuser":false,"is_proxy":false,"is_tor_exit":false}';
+const NO_FLAGS_BYTES = new TextEncoder().encode(NO_FLAGS);
+/** Unwrapped by the API; Teredo and ::ffff:0:0/96 lie in special-use networks. */
+const EMBEDDED_IPV4 = ["2002::/16", "64:ff9b::/96"].map((text) => parsePrefix(text)!);
+const NO_ANSWER: readonly Prefix[] = [...SPECIAL_USE.map(({ prefix }) => prefix), ...EMBEDDED_IPV4];
+
+export class ExportSource {
+  readonly release: LoadedRelease;
+  private readonly overrides: Overrides;
+  private readonly now: number;
+
+  /** @param now epoch ms; decides which overrides have expired */
+  constructor(release: LoadedRelease, overrides: Overrides, now: number) {
+    this.release = release;
+    this.overrides = overrides;
+    this.now = now;
+  }
+
+  /** @throws CliError */
+  ranges(lookup: IpLookup): AnswerRanges {
+    const segment = lookup === "geolocate" ? this.release.geo : this.release.reputation;
+    if (segment === undefined) throw noData(lookup);
+    const answers = new DistinctAnswers(segment);
+    const spoken = lookup === "reputation" ? overriddenNetworks(this.overrides) : [];
+    const edges = new PrefixSet([...NO_ANSWER, ...spoken]);
+    const valueAt = (address: IpAddress) =>
+      hasNoAnswer(address) ? 0 : (this.overridden(lookup, address, answers) ?? answers.valueAt(address));
+    return {
+      v4: familyRanges(4, segment, edges, valueAt),
+      v6: familyRanges(6, segment, edges, valueAt),
+      answers: answers.texts,
+    };
+  }
+
+  /** Sorted by name. @throws CliError */
+  domains(): ListedDomain[] {
+    const { email } = this.release;
+    if (email === undefined) throw noData("email");
+    const listed = new Map<string, readonly string[]>();
+    for (const { name, providers } of email.domains()) {
+      listed.set(name, JSON.parse(decoder.decode(providers)) as string[]);
+    }
+    for (const { kind, value } of this.overrides.all) {
+      if (kind === "domain" && !listed.has(value)) listed.set(value, []);
+    }
+    return Array.from(listed, ([domain, providers]) => ({
+      domain,
+      providers: this.overriddenProviders(domain) ?? providers,
+    }))
+      .filter(({ providers }) => providers.length > 0)
+      .sort((a, b) => (a.domain < b.domain ? -1 : 1));
+  }
+
+  /** The value for an address of which the operator has something to say. */
+  private overridden(lookup: IpLookup, address: IpAddress, answers: DistinctAnswers): number | undefined {
+    const { release, overrides, now } = this;
+    if (lookup === "geolocate" || !overrides.hasAddresses) return undefined;
+    const plain = release.reputation!.lookup(address) ?? NO_FLAGS_BYTES;
+    const found = overrideReputation(plain, address, release, overrides, now);
+    return found?.isChanged ? answers.valueOf(decoder.decode(found.body)) : undefined;
+  }
+
+  private overriddenProviders(domain: string): readonly string[] | undefined {
+    const { release, overrides, now } = this;
+    if (!overrides.hasEmail) return undefined;
+    const text = `a@${domain}`;
+    const plain = lookUpEmail(text, release, "up");
+    if (!(plain instanceof Uint8Array)) return undefined;
+    const found = overrideEmail(plain, text, release, overrides, now);
+    return found && (JSON.parse(decoder.decode(found.body)) as { providers: string[] }).providers;
+  }
+}
+
+/** Numbers the distinct answers of a segment as they are met. */
+class DistinctAnswers {
+  readonly texts: string[] = [""];
+  private readonly segment: IpSegment;
+  private readonly byRecord = new Map<number, number>([[0, 0]]);
+  private readonly byText = new Map<string, number>([
+    ["", 0],
+    [NO_FLAGS, 0],
+  ]);
+
+  constructor(segment: IpSegment) {
+    this.segment = segment;
+  }
+
+  valueAt(address: IpAddress): number {
+    const record = this.segment.record(address);
+    let value = this.byRecord.get(record);
+    if (value === undefined) {
+      const bytes = this.segment.lookup(address);
+      value = bytes === undefined ? 0 : this.valueOf(decoder.decode(bytes));
+      this.byRecord.set(record, value);
+    }
+    return value;
+  }
+
+  valueOf(text: string): number {
+    let value = this.byText.get(text);
+    if (value === undefined) {
+      value = this.texts.length;
+      this.texts.push(text);
+      this.byText.set(text, value);
+    }
+    return value;
+  }
+}
+
+/** Walks one family, network by network, cut so small that each has one answer. */
+function familyRanges(
+  family: 4 | 6,
+  segment: IpSegment,
+  edges: PrefixSet,
+  valueAt: (address: IpAddress) => number,
+): RangeColumns {
+  const ranges = new RangeColumns(family, 1 << 16);
+  const address = new IpAddress();
+  address.family = family;
+  const { words } = address;
+  for (let isOpen = true; isOpen; ) {
+    let bits = Math.max(segment.reasonBits(address), alignedBits(address));
+    while (edges.cuts(address, bits)) bits++;
+    ranges.append(words[0]!, words[1]!, words[2]!, words[3]!, valueAt(address));
+    isOpen = addSize(words, bits);
+  }
+  return ranges;
+}
+
+/** The prefix length of the largest network that begins at an address. */
+function alignedBits({ family, words }: IpAddress): number {
+  for (let k = family === 4 ? 0 : 3; k >= 0; k--) {
+    const word = words[k]!;
+    if (word !== 0) return 32 * k + 1 + Math.clz32(word & -word);
+  }
+  return 0;
+}
+
+function hasNoAnswer(address: IpAddress): boolean {
+  return specialUse(address) !== undefined || EMBEDDED_IPV4.some((prefix) => prefixContains(prefix, address));
+}
+
+/** The networks that overrides are about. */
+function overriddenNetworks({ all }: Overrides): Prefix[] {
+  return all.flatMap(({ kind, value }) =>
+    kind === "address" || kind === "network" ? (parsePrefix(value) ?? []) : [],
+  );
+}
+
+function noData(lookup: string): CliError {
+  return new CliError(`the release in use has no data for ${lookup}`, "`npx inkling doctor` says why");
+}
