@@ -1,6 +1,7 @@
 // counts.ts: what the hot path counts: plain numbers, turned into metrics only when somebody asks.
 //
 // cost 8 ns for each request
+// note The numbers may lie in memory that outlives the process: a worker that is replaced goes on where it ended.
 
 import { SCOPES, type Scope } from "./key.ts";
 import type { KeyMode } from "./key-format.ts";
@@ -20,14 +21,46 @@ export type Audience = (typeof AUDIENCES)[number];
 const STATUSES = 600;
 const ROUTE_COUNT = ROUTES.length + 1;
 const TEMPLATES = [...ROUTES, NO_ROUTE].map(({ template }) => template);
+/** Numbers for requests, look-ups, latency, its sums, and problems. */
+const SIZES = [
+  AUDIENCES.length * ROUTE_COUNT * STATUSES,
+  SCOPES.length * AUDIENCES.length,
+  ROUTE_COUNT * (LATENCY_BOUNDS.length + 1),
+  ROUTE_COUNT,
+  PROBLEM_CODES.length,
+] as const;
+type Parts = [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
+const PROBLEM_INDEX = new Map(PROBLEM_CODES.map((code, i) => [code, i]));
 const AUDIENCE_INDEX: Readonly<Record<Audience, number>> = { none: 0, live: 1, test: 2 };
 
 export class Counts {
-  private readonly requests = new Float64Array(AUDIENCES.length * ROUTE_COUNT * STATUSES);
-  private readonly lookups = new Float64Array(SCOPES.length * AUDIENCES.length);
-  private readonly latency = new Float64Array(ROUTE_COUNT * (LATENCY_BOUNDS.length + 1));
-  private readonly seconds = new Float64Array(ROUTE_COUNT);
-  private readonly refused = new Map<ProblemCode, number>(PROBLEM_CODES.map((code) => [code, 0]));
+  private readonly all: Float64Array;
+  private readonly requests: Float64Array;
+  private readonly lookups: Float64Array;
+  private readonly latency: Float64Array;
+  private readonly seconds: Float64Array;
+  private readonly refused: Float64Array;
+
+  /** Bytes that all numbers together take. */
+  static readonly BYTES = 8 * SIZES.reduce((sum, size) => sum + size);
+
+  /** @param memory where the numbers lie: one worker adds to them, others may read them */
+  constructor(memory: Uint8Array<ArrayBuffer> = new Uint8Array(Counts.BYTES)) {
+    this.all = new Float64Array(memory.buffer, memory.byteOffset, Counts.BYTES / 8);
+    let start = 0;
+    const next = (size: number) => {
+      start += size;
+      return this.all.subarray(start - size, start);
+    };
+    [this.requests, this.lookups, this.latency, this.seconds, this.refused] = SIZES.map(next) as Parts;
+  }
+
+  /** What several workers counted, together. */
+  static sum(counts: Iterable<Counts>): Counts {
+    const sum = new Counts();
+    for (const { all } of counts) for (const [i, n] of all.entries()) sum.all[i] = sum.all[i]! + n;
+    return sum;
+  }
 
   /** One request was answered. */
   answered(routeIndex: number, status: number, audience: Audience, ms: number): void {
@@ -41,15 +74,16 @@ export class Counts {
     this.seconds[routeIndex] = this.seconds[routeIndex]! + seconds;
   }
 
-  /** One request was a look-up, as usage records it: a 404 alone does not tell. */
-  lookedUp(lookup: Scope, audience: KeyMode): void {
+  /** One value or more were looked up, as usage records it: a 404 alone does not tell. */
+  lookedUp(lookup: Scope, audience: KeyMode, count = 1): void {
     const at = SCOPES.indexOf(lookup) * AUDIENCES.length + AUDIENCE_INDEX[audience];
-    this.lookups[at] = this.lookups[at]! + 1;
+    this.lookups[at] = this.lookups[at]! + count;
   }
 
-  /** One request ended in a problem. */
+  /** One request, or one value of a batch, ended in a problem. */
   problem(code: ProblemCode): void {
-    this.refused.set(code, this.refused.get(code)! + 1);
+    const at = PROBLEM_INDEX.get(code)!;
+    this.refused[at] = this.refused[at]! + 1;
   }
 
   /** All counts of requests that are not zero. */
@@ -76,7 +110,7 @@ export class Counts {
   }
 
   problemRows(): Iterable<[ProblemCode, number]> {
-    return this.refused;
+    return PROBLEM_CODES.map((code, i) => [code, this.refused[i]!]);
   }
 
   /** For each route with requests: counts up to each bound, in all, and their sum. */

@@ -1,8 +1,8 @@
 // usage.ts: counts look-ups per key, UTC day and look-up, and brings the counts to the store in the background.
 //
 // in   a key, a look-up, the time
-// out  counts in the store; how many look-ups a key made today, for quotas
-// err  record and countToday never throw or wait; a store that is away is tried again, and `state` says so
+// out  counts in the store; how many look-ups a key made today, and how many more its quota allows
+// err  record, countToday and takeQuota never throw or wait; a store that is away is tried again, and `state` says so
 // cost record one Map look-up and one addition; memory one tally for each key and day not yet stored
 //
 // Nothing is lost while the store is away: counts stay here and grow in place. Nothing counts twice: a batch that
@@ -11,10 +11,10 @@
 // flush: less than a second.
 
 import { randomUUID } from "node:crypto";
-import { SCOPES, type Scope } from "./key.ts";
+import { type Key, SCOPES, type Scope } from "./key.ts";
+import { DAY_MS } from "./limit-cells.ts";
 import type { UsageBatch, UsageEntry } from "./store.ts";
 
-const DAY_MS = 86_400_000;
 /** From start to start of a flush: with the flush's own time, less than a second is at risk. */
 const FLUSH_MS = 900;
 /** Longest wait between two tries while the store is away. */
@@ -33,6 +33,10 @@ export interface UsageRecorderOptions {
   /** Names this process in the store; never used before. */
   readonly id?: string;
   readonly flushMs?: number;
+  /** Called before each flush: the time to record what was counted elsewhere in this machine. */
+  readonly collect?: () => void;
+  /** Told after each flush what a key with a quota used today: `stored` in all, `foreign` by other recorders. */
+  readonly onUsed?: (keyId: string, used: { now: number; stored: number; foreign: number }) => void;
 }
 
 /** How the recorder is doing, for metrics and logs. */
@@ -58,6 +62,10 @@ class Tally {
   sending = 0;
   /** In the store, by this and all other processes, as last read. */
   stored = 0;
+  /** Confirmed by the store: this recorder's part of `stored`. */
+  confirmed = 0;
+  /** Taken from the quota, and not yet recorded or given back. */
+  taken = 0;
 
   get waiting(): number {
     return this.geolocate + this.reputation + this.email;
@@ -71,6 +79,7 @@ export class UsageRecorder {
   private readonly now: () => number;
   private readonly id: string;
   private readonly flushMs: number;
+  private readonly options: UsageRecorderOptions;
 
   /** By UTC day number; today's, and those of earlier days until they are stored. */
   private readonly days = new Map<number, Tallies>();
@@ -89,6 +98,7 @@ export class UsageRecorder {
   private isStopped = false;
 
   constructor(options: UsageRecorderOptions) {
+    this.options = options;
     this.store = options.store;
     this.now = options.now ?? Date.now;
     this.id = options.id ?? randomUUID();
@@ -106,7 +116,28 @@ export class UsageRecorder {
    * @param now epoch ms
    */
   record(keyId: string, lookup: Scope, now: number, count = 1): void {
-    this.tally(keyId, now)[lookup] += count;
+    const tally = this.tally(keyId, now);
+    tally[lookup] += count;
+    if (tally.taken > 0) tally.taken = Math.max(0, tally.taken - count);
+  }
+
+  /**
+   * Takes look-ups from the key's quota for this UTC day: so many may be recorded, or given back.
+   * @param now epoch ms
+   * @returns how many, `most` at most; `most` when the key has no quota
+   */
+  takeQuota({ id, quota }: Pick<Key, "id" | "quota">, now: number, most: number): number {
+    if (quota === undefined) return most;
+    const taken = Math.min(most, Math.max(0, quota - this.countToday(id, now)));
+    this.tally(id, now).taken += taken;
+    return taken;
+  }
+
+  /** Gives back what was taken from the quota and is not recorded. */
+  giveQuotaBack({ id, quota }: Pick<Key, "id" | "quota">, now: number, count: number): void {
+    if (quota === undefined) return;
+    const tally = this.tally(id, now);
+    tally.taken = Math.max(0, tally.taken - count);
   }
 
   /**
@@ -116,7 +147,7 @@ export class UsageRecorder {
    */
   countToday(keyId: string, now: number): number {
     const tally = this.tally(keyId, now);
-    return tally.stored + tally.sending + tally.waiting;
+    return tally.stored + tally.sending + tally.waiting + tally.taken;
   }
 
   /**
@@ -176,6 +207,7 @@ export class UsageRecorder {
   private async cycle(): Promise<boolean> {
     try {
       await this.send(); // a batch that failed before goes first, as it was
+      this.options.collect?.();
       this.collect();
       await this.send();
       await this.readToday();
@@ -210,6 +242,7 @@ export class UsageRecorder {
     for (const tallies of this.days.values()) {
       for (const tally of tallies.values()) {
         tally.stored += tally.sending;
+        tally.confirmed += tally.sending;
         tally.sending = 0;
       }
     }
@@ -227,7 +260,11 @@ export class UsageRecorder {
     const day = Math.floor(this.now() / DAY_MS);
     const totals = await this.store.quotaUsage(dayText(day));
     if (day !== this.day) this.turnTo(day);
-    for (const [keyId, total] of totals) this.tally(keyId, day * DAY_MS).stored = total;
+    for (const [keyId, stored] of totals) {
+      const tally = this.tally(keyId, day * DAY_MS);
+      tally.stored = stored;
+      this.options.onUsed?.(keyId, { now: day * DAY_MS, stored, foreign: stored - tally.confirmed });
+    }
   }
 }
 
