@@ -13,6 +13,8 @@ interface GuardRule {
    * and of those that name a network around it.
    */
   readonly outweighs: number;
+  /** Bits of flags that it does not have on the word of one list alone, whatever that knows. */
+  readonly doubts: number;
   readonly reason: string;
 }
 
@@ -20,30 +22,37 @@ export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
   "public-resolver": {
     takes: ALL_FLAGS,
     outweighs: 0,
+    doubts: 0,
     reason:
       "answers questions and sends no visitors; it is reported because its address is the easiest to forge",
   },
-  // Anybody can open a resolver and have it listed. So it never speaks against who names this very address.
+  // Anybody can open a resolver and have it listed. So it never speaks against two who agree, one of whom names this
+  // very address, nor against who says that the machine commands a botnet.
   "listed-resolver": {
     takes: 0,
     outweighs: IS_ABUSER | IS_PROXY,
+    doubts: IS_PROXY,
     reason:
-      "as above, on the word of a list of resolvers: it knows the address, where other lists know its network",
+      "as above, on the word of a list of resolvers: it knows the address, where other lists know its network; and what " +
+      "answers everybody by mistake is the router of people whose address it is",
   },
   crawler: {
     takes: ALL_FLAGS,
     outweighs: 0,
+    doubts: 0,
     reason: "the operator publishes the network as its crawler's alone; crawling is reported as scanning",
   },
   // Not is_proxy: people browse from inside these networks too (Cloudflare WARP leaves from 104.28.0.0/16).
   cdn: {
     takes: IS_ABUSER,
     outweighs: 0,
+    doubts: 0,
     reason: "millions of sites answer from it; a report is about one of them, or about someone behind it",
   },
   "mail-sender": {
     takes: IS_ABUSER | IS_PROXY,
     outweighs: 0,
+    doubts: 0,
     reason: "relays the mail of a billion people, some of it spam; nobody browses through it",
   },
 };

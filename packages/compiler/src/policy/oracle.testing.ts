@@ -112,15 +112,20 @@ function sideOf({ feed, subject, label, lineage = [], networks }: NetworkClaims)
   };
 }
 
-/** Do some of these that share no origin weigh 2 together? */
-function isEnough(speaking: readonly Side[]): boolean {
-  if (speaking.some(({ feed }) => weightOfList(feed) === 2)) return true;
-  return speaking.some((a) => speaking.some((b) => !a.origins.some((feed) => b.origins.includes(feed))));
+/** Do some of these that share no origin weigh so much together? Tries every set of them. */
+function isEnough(speaking: readonly Side[], least = 2): boolean {
+  for (let set = 0; set < 1 << speaking.length; set++) {
+    const chosen = speaking.filter((_, i) => (set & (1 << i)) !== 0);
+    const origins = chosen.flatMap((side) => side.origins);
+    if (new Set(origins).size < origins.length) continue;
+    if (chosen.reduce((sum, { feed }) => sum + weightOfList(feed), 0) >= least) return true;
+  }
+  return false;
 }
 
-/** What lists say of a point: all of them, and those that a listed resolver does not outweigh. */
+/** What lists say of a point: all of them, and where a listed resolver leaves it at that. */
 function sayings(sides: readonly Side[]) {
-  const of = (subject: Flag, hosts: boolean, traffic: boolean) => (point: Point) =>
+  const of = (subject: Flag, hosts: boolean, traffic: boolean, least?: number) => (point: Point) =>
     isEnough(
       sides.filter(
         (side) =>
@@ -128,9 +133,11 @@ function sayings(sides: readonly Side[]) {
           (traffic || side.label !== "attacker") &&
           (hosts ? side.hosts : side.members).has(point),
       ),
+      least,
     );
   const isTorExit = of("is_tor_exit", false, true);
   const [proxy, proxyHost] = [of("is_proxy", false, true), of("is_proxy", true, true)];
+  const proxyTwice = of("is_proxy", false, true, 4);
   const [abuse, crime, crimeHost] = [
     of("is_abuser", false, true),
     of("is_abuser", false, false),
@@ -142,7 +149,7 @@ function sayings(sides: readonly Side[]) {
       proxy: proxy(point),
       abuse: isTorExit(point) ? crime(point) : abuse(point),
     }),
-    close: (point: Point) => ({ proxy: proxyHost(point), abuse: crimeHost(point) }),
+    close: (point: Point) => ({ proxy: proxyHost(point) && proxyTwice(point), abuse: crimeHost(point) }),
   };
 }
 

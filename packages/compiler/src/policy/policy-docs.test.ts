@@ -28,13 +28,16 @@ test("weight of the name, and its words", () => {
   for (const word of THROW_AWAY_WORDS) expect(DOCS).toContain(`\`${word}\``);
 });
 
-test.each(Object.entries(GUARD_KINDS))("guards of the kind %s", (kind, { takes, outweighs }) => {
+test.each(Object.entries(GUARD_KINDS))("guards of the kind %s", (kind, { takes, outweighs, doubts }) => {
   const told = row(`\`${kind}\``)[2]!;
   const flags = Object.entries(FLAG_BITS).filter(
     ([flag]) => told === "all flags" || told.includes(`\`${flag}\``),
   );
   expect(flags.reduce((sum, [, bit]) => sum | bit, 0)).toBe(takes | outweighs);
   expect(told.includes("of traffic or of a wider network")).toBe(outweighs !== 0);
+  expect(told.includes("`is_proxy` also where one list alone speaks for it")).toBe(
+    doubts === FLAG_BITS.is_proxy,
+  );
 });
 
 test("guard feeds: each kind names its feeds, and how many networks our files have", () => {

@@ -8,7 +8,8 @@
 //   1 a flag is set when the lists that speak for it weigh QUORUM together (labels.ts); copies count once (lineage.ts)
 //   2 of a Tor exit, lists that saw traffic do not count
 //   3 relay: never is_proxy or is_abuser
-//   4 guard: never the flags that its kind takes away, or not on the word of lists that know less of the address
+//   4 guard: never the flags that its kind takes away, or not on the word of lists that know less of the address, or of
+//     one list alone
 //   5 special-use: no flag at all
 
 import { SPECIAL_USE } from "@inkling/engine";
@@ -27,6 +28,8 @@ export interface Source extends Pick<EvidenceEntry, "feed" | "label">, Witness {
   readonly takes: number;
   /** Bits of the flags that it takes away where all that set them is traffic, or is said of a wider network. */
   readonly outweighs: number;
+  /** Those of them that it takes away unless what set them weighs twice {@link QUORUM}. */
+  readonly doubts: number;
   readonly traffic: boolean;
   /** Is it said of a network, not of the very address? */
   readonly wide: boolean;
@@ -51,6 +54,7 @@ export const SPECIAL_USE_SOURCE: Source = {
   adds: 0,
   takes: ALL_FLAGS,
   outweighs: 0,
+  doubts: 0,
   traffic: false,
   wide: true,
   weight: 0,
@@ -60,12 +64,23 @@ export const SPECIAL_USE_NETWORKS = SPECIAL_USE.map((row) => row.prefix);
 /** @param wide for the networks of the claim, or for its single addresses? */
 export function sourceOf({ feed, subject, label, lineage }: NetworkClaims, wide: boolean): Source {
   if (subject === "guard") {
-    const { takes, outweighs } = GUARD_KINDS[label as GuardKind];
-    return { feed, label, adds: 0, takes, outweighs, traffic: false, wide, weight: 0 };
+    const { takes, outweighs, doubts } = GUARD_KINDS[label as GuardKind];
+    return { feed, label, adds: 0, takes, outweighs, doubts, traffic: false, wide, weight: 0 };
   }
   const { flag, takes, traffic = false } = LABELS[label as Label];
   const adds = flag === undefined ? 0 : FLAG_BITS[flag];
-  return { feed, label, adds, takes, outweighs: 0, traffic, wide, weight: weightOfList(feed), lineage };
+  return {
+    feed,
+    label,
+    adds,
+    takes,
+    outweighs: 0,
+    doubts: 0,
+    traffic,
+    wide,
+    weight: weightOfList(feed),
+    lineage,
+  };
 }
 
 /**
@@ -76,12 +91,13 @@ export function judge(sources: readonly Source[]): Verdict {
   const said = sources.filter((source) => !isShadowed(source, sources));
   const isTorExit = weigh(said, IS_TOR_EXIT) >= QUORUM;
   const counting = isTorExit ? said.filter((source) => !source.traffic) : said;
-  const set = reached(counting);
+  const set = reached(counting, QUORUM);
   const outweighed = said.reduce((bits, { outweighs }) => bits | outweighs, 0);
+  const doubted = said.reduce((bits, { doubts }) => bits | doubts, 0);
   const close = counting.filter(
     ({ adds, wide, traffic }) => !((adds & outweighed) !== 0 && (wide || traffic)),
   );
-  const lost = set & ~reached(close);
+  const lost = set & ~(reached(close, QUORUM) & (~doubted | reached(counting, 2 * QUORUM)));
   const taken = said.reduce((bits, { takes }) => bits | takes, lost);
   const parts = sources.flatMap((source, index): Part[] => {
     if (!said.includes(source)) return [];
@@ -105,10 +121,10 @@ function isShadowed({ feed, label, wide }: Source, sources: readonly Source[]): 
   return wide && sources.some((other) => !other.wide && other.feed === feed && other.label === label);
 }
 
-/** Bits of the flags that these set together. */
-function reached(sources: readonly Source[]): number {
+/** Bits of the flags that these weigh so much for. */
+function reached(sources: readonly Source[], least: number): number {
   return FLAGS.map((flag) => FLAG_BITS[flag])
-    .filter((bit) => weigh(sources, bit) >= QUORUM)
+    .filter((bit) => weigh(sources, bit) >= least)
     .reduce((bits, bit) => bits | bit, 0);
 }
 

@@ -1,0 +1,141 @@
+// Who is never flagged: of all that ../shared/vectors/guards names nobody, with the lists of the mirror and the warning
+// lists of resolvers in it. docs/policy.md says what is promised, and what the lists know that no guard hides.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { answerEmail, formatPrefix, IpAddress, type Prefix, parsePrefix } from "@inkling/engine";
+import { build } from "../packages/compiler/src/build.ts";
+import { FEEDS } from "../packages/compiler/src/feeds.ts";
+import { withAddressEvidence } from "../packages/server/src/evidence.ts";
+import { type LoadedRelease, openRelease } from "../packages/server/src/open-release.ts";
+import { describeWith, MIRROR, VECTORS } from "./shared.ts";
+
+const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
+type Flag = (typeof FLAGS)[number];
+const GUARDS = join(VECTORS, "guards");
+/** Feeds of which the vectors have the publisher's own file. */
+const WARNING_LISTS = FEEDS.filter(({ format }) => format === "misp-json").map(({ id }) => id);
+const NOT_PLACES = FEEDS.filter(({ sets }) => sets !== "geolocation" && sets !== "registered_country");
+
+const read = (file: string) => readFileSync(join(GUARDS, file), "utf8");
+const networksOf = (file: string) =>
+  (JSON.parse(read(file)) as { list: string[] }).list.map((text) => parsePrefix(text)!);
+
+/** One network of which every address has the same answer for the same reasons. */
+interface Told {
+  readonly network: Prefix;
+  readonly flags: readonly Flag[];
+  readonly evidence: readonly { feed: string; label: string; effect: string; network?: string }[];
+}
+
+/** What is said of a network, from its first address to its last. */
+function* told(release: LoadedRelease, prefix: Prefix): Generator<Told> {
+  const reputation = release.reputation!;
+  const { family } = prefix.address;
+  const width = family === 4 ? 32 : 128;
+  const first = numberOf(prefix.address);
+  const end = first + (1n << BigInt(width - prefix.bits));
+  for (let at = first; at < end; ) {
+    const address = addressOf(family, at);
+    // The largest such network around an address may begin before it, when it holds the whole prefix.
+    const bits = Math.max(prefix.bits, reputation.reasonBits(address));
+    const plain = reputation.lookup(address)!;
+    const answer = JSON.parse(
+      new TextDecoder().decode(withAddressEvidence(plain, "reputation", address, release)),
+    );
+    const flags = FLAGS.filter((flag) => answer[flag]);
+    yield { network: { address, bits }, flags, evidence: answer.evidence };
+    at += 1n << BigInt(width - bits);
+  }
+}
+
+function numberOf({ family, words }: IpAddress): bigint {
+  if (family === 4) return BigInt(words[0]!);
+  return words.reduce((sum, word) => (sum << 32n) | BigInt(word), 0n);
+}
+
+function addressOf(family: 4 | 6, at: bigint): IpAddress {
+  const address = new IpAddress();
+  address.family = family;
+  if (family === 4) address.words[0] = Number(at);
+  else for (let k = 0; k < 4; k++) address.words[k] = Number((at >> BigInt(96 - 32 * k)) & 0xffffffffn);
+  return address;
+}
+
+describeWith([MIRROR, GUARDS], "nobody of the vectors is flagged", () => {
+  let folder: string;
+  let release: LoadedRelease;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "inkling-guards-"));
+    const mirror = join(folder, "mirror");
+    mkdirSync(mirror);
+    for (const file of readdirSync(MIRROR)) symlinkSync(join(MIRROR, file), join(mirror, file));
+    for (const id of WARNING_LISTS) symlinkSync(join(GUARDS, `${id}.json`), join(mirror, `${id}.json`));
+    const dataDir = join(folder, "data");
+    const request = { dataDir, mirror, fetch: false, onlyDue: false, accept: [], credentials: {} };
+    const effects = { now: () => new Date(), emit: () => {}, chance: () => 0.5, feeds: NOT_PLACES };
+    const { name, release: made } = await build(request, effects);
+    for (const id of WARNING_LISTS)
+      expect(made.feeds.find((feed) => feed.id === id)).toMatchObject({ source: "mirror", state: "loaded" });
+    release = openRelease(dataDir, name);
+  }, 60_000);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const lists = readdirSync(GUARDS).filter(
+    (file) => file.endsWith(".json") && !/^(university|akamai)/.test(file),
+  );
+  test.each(lists)(
+    "no address of %s",
+    (file) => {
+      let asked = 0;
+      for (const prefix of networksOf(file))
+        for (const { network, flags } of told(release, prefix)) {
+          asked++;
+          if (flags.length > 0) throw new Error(`${formatPrefix(network)}: ${flags.join()}`);
+        }
+      expect(asked).toBeGreaterThan(5);
+    },
+    60_000,
+  );
+
+  test("of Akamai's networks single addresses alone, each on a list itself: docs/policy.md says how many", () => {
+    const flagged = { is_abuser: 0, is_proxy: 0, is_tor_exit: 0 };
+    const touched = new Set<string>();
+    for (const prefix of networksOf("akamai.json"))
+      for (const { network, flags, evidence } of told(release, prefix)) {
+        if (flags.length === 0) continue;
+        touched.add(formatPrefix(prefix));
+        for (const entry of evidence) if (entry.effect === "sets") expect(entry.network).toEndWith("/32");
+        for (const flag of flags) flagged[flag] += 2 ** (32 - network.bits);
+      }
+    expect(flagged.is_proxy).toBe(0);
+    const docs = readFileSync(join(import.meta.dir, "../docs/policy.md"), "utf8").replaceAll(/\s+/g, " ");
+    expect([...touched]).toEqual(["172.224.0.0/12"]);
+    expect(docs).toContain(
+      `${flagged.is_abuser} addresses that attacked and ${flagged.is_tor_exit} Tor exits`,
+    );
+  }, 60_000);
+
+  test("Apple's relay is labelled all the same", () => {
+    const labels = networksOf("icloud-private-relay.json").flatMap((prefix) =>
+      [...told(release, prefix)].map(({ evidence }) => evidence.some(({ label }) => label === "relay")),
+    );
+    expect(labels.length).toBeGreaterThan(10_000);
+    expect(labels).not.toContain(false);
+  });
+
+  test("no domain of whitelist.txt and university_domains.json", () => {
+    const lines = read("whitelist.txt").split("\n");
+    const whitelist = lines.map((line) => line.replace(/#.*/, "").trim()).filter((line) => line !== "");
+    const universities: string[] = JSON.parse(read("university_domains.json")).list;
+    const domains = [...whitelist, ...universities];
+    const flagged = domains.filter((domain) => {
+      const answer = new TextDecoder().decode(answerEmail(`someone@${domain}`, release.email!));
+      return JSON.parse(answer).disposable;
+    });
+    expect(flagged).toEqual([]);
+    expect(domains.length).toBeGreaterThan(10_000);
+  });
+});
