@@ -290,6 +290,12 @@ describe("a batch that meets trouble", () => {
     });
   }
 
+  test("does not wait for a quota until midnight", async () => {
+    const { client, server, pauses } = await pair(problem(429, "QUOTA_EXCEEDED", { "Retry-After": "3600" }));
+    await collect(client.batch("reputation", values));
+    assert.deepEqual([server.asked.length, pauses], [1, []]);
+  });
+
   test("throws what the source throws, after what came before", async () => {
     const { client } = await pair(good);
     async function* source() {

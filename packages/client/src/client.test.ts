@@ -266,6 +266,13 @@ describe("a signal", () => {
     assert.equal(server.asked.length, 1);
   });
 
+  test("is no failure of the connection, when no further try is left either", async () => {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const { client } = await pair([() => controller.abort(reason)], { retries: 0 });
+    await assert.rejects(client.reputation("203.0.113.9", { signal: controller.signal }), reason);
+  });
+
   test("ends a pause", async () => {
     const controller = new AbortController();
     const server = await fakeServer((response, asked) => {
