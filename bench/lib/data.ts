@@ -47,6 +47,13 @@ export function databaseFiles(): { readonly v4: string; readonly v6: string; rea
   };
 }
 
+/** In which country each network is registered, as an npm package carries it. */
+export function registryFiles(): string[] {
+  const require = createRequire(join(ROOT, "packages/compiler/package.json"));
+  const folder = dirname(require.resolve("@ip-location-db/geo-whois-asn-country-mmdb/package.json"));
+  return [4, 6].map((family) => join(folder, `geo-whois-asn-country-ipv${family}.mmdb`));
+}
+
 /** Files of random addresses, one a line, the same in every run. */
 export function addressFiles(count = ADDRESS_COUNT): { readonly v4: string; readonly v6: string } {
   const folder = cacheFolder("addresses");
