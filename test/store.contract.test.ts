@@ -153,6 +153,61 @@ for (const backend of BACKENDS) {
         expect(await store.rotateKey(key.id, NOW)).toBeUndefined();
       });
 
+      test("a change: what is named is another, the rest and the tokens stay", async () => {
+        const store = await open();
+        const { key, token } = await store.createKey(wanted({ quota: 5, networks: ["10.0.0.0/8"] }));
+        const stamp = await store.keyStamp();
+        const changed = (await store.changeKey(key.id, { name: "till", quota: undefined, networks: [] }))!;
+        expect(rows([changed])).toEqual(rows([{ ...key, name: "till", quota: undefined, networks: [] }]));
+        expect(rows([(await store.findKey(key.id))!])).toEqual(rows([changed]));
+        expect(rows([(await store.keyByHash(hashToken(token)))!])).toEqual(rows([changed]));
+        expect(await store.keyStamp()).not.toBe(stamp);
+        await store.revokeKey(key.id);
+        expect(await store.changeKey(key.id, { name: "back" })).toBeUndefined();
+        expect(await store.changeKey("key_nope", { name: "x" })).toBeUndefined();
+        expect(await store.findKey("key_nope")).toBeUndefined();
+      });
+
+      test("pages of keys, newest first, also where several are of one moment", async () => {
+        const store = await open();
+        for (let i = 0; i < 7; i++) {
+          await store.createKey(wanted({ name: `key ${i}` }));
+          if (i % 3 === 2) clock++;
+        }
+        const seen: Key[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await store.keyPage({ limit: 2, cursor });
+          seen.push(...page.items);
+          cursor = page.next;
+        } while (cursor !== undefined);
+        expect(new Set(seen.map(({ id }) => id)).size).toBe(7);
+        expect(seen.map(({ createdAt }) => createdAt)).toEqual([2, 1, 1, 1, 0, 0, 0].map((ms) => NOW + ms));
+      });
+
+      test("the audit trail has every change, who made it, before and after, and no token", async () => {
+        const store = await open();
+        const { key, token } = await store.createKey(wanted(), undefined, "ada");
+        await store.changeKey(key.id, { rate: 5 }, "bob");
+        await store.changeKey(key.id, { rate: 5 }, "bob"); // changes nothing
+        const second = (await store.rotateKey(key.id, NOW, "cy"))!;
+        await store.revokeKey(key.id, "dan");
+        await store.revokeKey(key.id, "dan");
+        const { items } = await store.overrides.audit({ limit: 10 });
+        expect(items.map(({ actor, action, subject }) => [actor, action, subject])).toEqual([
+          ["dan", "key-revoked", key.id],
+          ["cy", "key-rotated", key.id],
+          ["bob", "key-changed", key.id],
+          ["ada", "key-made", key.id],
+        ]);
+        expect([items[3]?.before, items[2]?.before, items[2]?.after]).toMatchObject([
+          undefined,
+          { rate: null },
+          { rate: 5 },
+        ] as object[]);
+        for (const secret of [token, second.token]) expect(JSON.stringify(items)).not.toContain(secret);
+      });
+
       test("rotation: same key, new token, the old one ends at the overlap", async () => {
         const store = await open();
         const first = await store.createKey(wanted());
@@ -283,6 +338,31 @@ for (const backend of BACKENDS) {
         for (const id of ["key_0", "key_49"]) {
           expect(await stores[0]!.usage(id, DAY, DAY)).toMatchObject([{ count: 20 }]);
         }
+      });
+
+      test("by the hour in which counts arrive, for a month", async () => {
+        const store = await open();
+        const today = new Date(NOW).toISOString().slice(0, 10);
+        const yesterday = new Date(NOW - 86_400_000).toISOString().slice(0, 10);
+        const hour = (ms: number) => new Date(ms).toISOString().slice(0, 13);
+        const entry = (day: string, count: number) =>
+          ({ keyId: "key_a", day, lookup: "email", count }) as const;
+        await store.addUsage({ recorder: "r", sequence: 1, entries: [entry(today, 1), entry(yesterday, 7)] });
+        clock += 3_600_000;
+        await store.addUsage({ recorder: "r", sequence: 2, entries: [entry(today, 2)] });
+        await store.addUsage({ recorder: "r", sequence: 3, entries: [entry(today, 4)] });
+        await store.addUsage({ recorder: "r", sequence: 3, entries: [entry(today, 4)] });
+        expect(await store.hourlyUsage("key_a", `${yesterday}T00`, hour(clock))).toEqual([
+          { hour: `${yesterday}T23`, lookup: "email", count: 7 },
+          { hour: hour(NOW), lookup: "email", count: 1 },
+          { hour: hour(clock), lookup: "email", count: 6 },
+        ]);
+        expect(await store.hourlyUsage("key_b", `${yesterday}T00`, hour(clock))).toEqual([]);
+        expect(await store.usageOfDay(today)).toEqual(new Map([["key_a", { email: 7 }]]));
+        clock += 32 * 86_400_000;
+        await store.addUsage({ recorder: "r2", sequence: 1, entries: [] });
+        expect(await store.hourlyUsage("key_a", `${yesterday}T00`, hour(clock))).toEqual([]);
+        expect(await store.usage("key_a", yesterday, today)).toHaveLength(2);
       });
 
       test("recorders of long ago are forgotten with the first batch of a new one", async () => {

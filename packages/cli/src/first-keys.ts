@@ -13,7 +13,7 @@ export async function makeFirstKeys(
 ): Promise<FirstKeys | undefined> {
   if ((await store.listKeys()).length > 0) return undefined;
   const make = async (name: string, mode: KeyMode) =>
-    (await store.createKey(parseNewKey({ name, mode }, Date.now()))).token;
+    (await store.createKey(parseNewKey({ name, mode }, Date.now()), undefined, "inkling up")).token;
   return { live: await make("first key", "live"), sandbox: await make("first sandbox key", "test") };
 }
 

@@ -42,6 +42,7 @@ async function create(store: Store, token: string, name: string): Promise<Key> {
         expiresAt: undefined,
       },
       token,
+      "INKLING_API_KEY",
     );
     return key;
   } catch (error) {

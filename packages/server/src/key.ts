@@ -62,32 +62,65 @@ const expiry = z
   )
   .transform((text) => Date.parse(text));
 
-/** An optional number; whatever is wrong with it is said in one way. */
+/** A number; whatever is wrong with it is said in one way. */
 function within(number: z.ZodNumber, least: number, most: number, kind: string) {
   const must = `must be ${kind} from ${least} to ${most.toLocaleString("en")}`;
-  return z.custom<number>((value) => number.min(least).max(most).safeParse(value).success, must).optional();
+  return z
+    .custom<number>((value) => number.min(least).max(most).safeParse(value).success, must)
+    .meta({ type: number.isInt ? "integer" : "number", minimum: least, maximum: most });
 }
+
+const keyName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control characters");
+
+const scopes = z
+  .array(z.enum(SCOPES, `must be some of ${SCOPES.join(", ")}`))
+  .min(1, `must be some of ${SCOPES.join(", ")}`)
+  .transform((given) => SCOPES.filter((scope) => given.includes(scope)));
+const networks = z.array(prefix).max(256);
+const rate = within(z.number(), 0, 1_000_000, "a number");
+const burst = within(z.number().int(), 1, 10_000_000, "a whole number");
+const quota = within(z.number().int(), 0, 1_000_000_000_000, "a whole number");
 
 /** A key as asked for from outside. Times are ISO 8601 text; a bare date means its first moment in UTC. */
 export const newKeySchema = z.strictObject({
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(100)
-    .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control characters"),
+  name: keyName,
   mode: z.enum(KEY_MODES).default("live"),
-  scopes: z
-    .array(z.enum(SCOPES, `must be some of ${SCOPES.join(", ")}`))
-    .min(1, `must be some of ${SCOPES.join(", ")}`)
-    .default([...SCOPES])
-    .transform((given) => SCOPES.filter((scope) => given.includes(scope))),
-  networks: z.array(prefix).max(256).default([]),
-  rate: within(z.number(), 0, 1_000_000, "a number"),
-  burst: within(z.number().int(), 1, 10_000_000, "a whole number"),
-  quota: within(z.number().int(), 0, 1_000_000_000_000, "a whole number"),
+  scopes: scopes.default([...SCOPES]),
+  networks: networks.default([]),
+  rate: rate.optional(),
+  burst: burst.optional(),
+  quota: quota.optional(),
   expiresAt: expiry.optional(),
 });
+
+/** The same as the admin API takes it: null is "not set". */
+export const newKeyBody = z
+  .strictObject({
+    ...newKeySchema.omit({ expiresAt: true }).shape,
+    rate: rate.nullish(),
+    burst: burst.nullish(),
+    quota: quota.nullish(),
+    expires_at: expiry.nullish(),
+  })
+  .meta({ id: "NewKey" });
+
+/** What of a key can be changed, as the admin API takes it: what is left out stays, null is "not set". */
+export const keyChangeBody = z
+  .strictObject({
+    name: keyName.optional(),
+    scopes: scopes.optional(),
+    networks: networks.optional(),
+    rate: rate.nullish(),
+    burst: burst.nullish(),
+    quota: quota.nullish(),
+    expires_at: expiry.nullish(),
+  })
+  .meta({ id: "KeyChange" });
 
 /** A key cannot be made as asked. `problems` has one line for each thing that is wrong. */
 export class KeyInputError extends Error {
@@ -105,20 +138,68 @@ export class KeyInputError extends Error {
  * @throws KeyInputError with every problem
  */
 export function parseNewKey(input: unknown, now: number): NewKey {
-  const result = newKeySchema.safeParse(input);
-  if (!result.success) {
-    throw new KeyInputError(
-      // Which of several was wrong does not matter where each is told the same.
-      [
-        ...new Set(
-          result.error.issues.map(({ path, message }) => `${path[0]?.toString() ?? "key"}: ${message}`),
-        ),
-      ],
-    );
-  }
-  const { rate, burst, quota, expiresAt, ...rest } = result.data;
+  const { rate, burst, quota, expiresAt, ...rest } = read(newKeySchema, input);
   if (expiresAt !== undefined && expiresAt <= now) throw new KeyInputError(["expiresAt: is in the past"]);
   return { ...rest, rate, burst, quota, expiresAt };
+}
+
+/** As {@link parseNewKey}, of a body of the admin API. */
+export function parseNewKeyBody(input: unknown, now: number): NewKey {
+  const { rate, burst, quota, expires_at, ...rest } = read(newKeyBody, input);
+  refusePast(expires_at, now);
+  const set = <T>(value: T | null | undefined) => value ?? undefined;
+  return { ...rest, rate: set(rate), burst: set(burst), quota: set(quota), expiresAt: set(expires_at) };
+}
+
+/** The members of a key that are to change. */
+export type KeyChange = Partial<Omit<NewKey, "mode">>;
+
+/** A change of a key, as a body of the admin API. @throws KeyInputError with every problem */
+export function parseKeyChange(input: unknown, now: number): KeyChange {
+  const given = read(keyChangeBody, input);
+  refusePast(given.expires_at, now);
+  const { expires_at, ...rest } = given;
+  const named = "expires_at" in given ? { ...rest, expiresAt: expires_at } : rest;
+  return Object.fromEntries(Object.entries(named).map(([name, value]) => [name, value ?? undefined]));
+}
+
+function refusePast(expiresAt: number | null | undefined, now: number): void {
+  if (expiresAt != null && expiresAt <= now) throw new KeyInputError(["expires_at: is in the past"]);
+}
+
+function read<T>(schema: z.ZodType<T>, input: unknown): T {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  const lines = result.error.issues.map(({ path, message }) => `${path[0]?.toString() ?? "key"}: ${message}`);
+  throw new KeyInputError([...new Set(lines)]); // which of several was wrong does not matter where each is told the same
+}
+
+export type KeyState = "live" | "sandbox" | "expired" | "revoked";
+
+export function keyState({ mode, revokedAt, expiresAt }: Key, now: number): KeyState {
+  if (revokedAt !== undefined) return "revoked";
+  if (expiresAt !== undefined && expiresAt <= now) return "expired";
+  return mode === "test" ? "sandbox" : "live";
+}
+
+/** A key for programs: snake_case, times as ISO 8601, null for "not set". Never its token. */
+export function keyJson(key: Key, now: number) {
+  const time = (value: number | undefined) => (value === undefined ? null : new Date(value).toISOString());
+  return {
+    id: key.id,
+    hint: key.hint,
+    name: key.name,
+    mode: key.mode,
+    state: keyState(key, now),
+    scopes: key.scopes,
+    networks: key.networks.map(formatPrefix),
+    rate: key.rate ?? null,
+    burst: key.burst ?? null,
+    quota: key.quota ?? null,
+    created_at: time(key.createdAt),
+    expires_at: time(key.expiresAt),
+    revoked_at: time(key.revokedAt),
+  };
 }
 
 /** A row of the keys table, as both databases give it. PostgreSQL gives its 64-bit integers as text. */

@@ -97,6 +97,21 @@ export const MIGRATIONS: readonly Migration[] = [
       "CREATE TABLE inkling_admin_tokens (hash TEXT PRIMARY KEY, created_at BIGINT NOT NULL)",
     ],
   },
+  {
+    id: 3,
+    name: "usage by hour",
+    statements: [
+      // Beside the days, which quotas and bills need for good: hours are for charts, and are forgotten after a month.
+      `CREATE TABLE inkling_usage_hours (
+        hour TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        lookup TEXT NOT NULL,
+        count BIGINT NOT NULL,
+        PRIMARY KEY (hour, key_id, lookup)
+      )`,
+      "CREATE INDEX inkling_usage_hours_key ON inkling_usage_hours (key_id, hour)",
+    ],
+  },
 ];
 
 /** Any number, the same in every process: what they agree to lock while migrating. */

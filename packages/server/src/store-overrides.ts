@@ -77,7 +77,21 @@ export interface PageRequest {
   readonly cursor?: string | undefined;
 }
 
-export type AuditAction = "override-added" | "override-changed" | "override-removed" | "admin-token-made";
+export const AUDIT_ACTIONS = [
+  "override-added",
+  "override-changed",
+  "override-removed",
+  "admin-token-made",
+  "key-made",
+  "key-changed",
+  "key-rotated",
+  "key-revoked",
+  "data-update-asked",
+  "release-rolled-back",
+  "release-pinned",
+  "release-unpinned",
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** One change: who, what, before, after, when. */
 export interface AuditEntry {
@@ -94,7 +108,7 @@ export interface AuditEntry {
   readonly after: unknown;
 }
 
-type NewAuditEntry = Pick<AuditEntry, "actor" | "action" | "subject" | "before" | "after">;
+export type NewAuditEntry = Pick<AuditEntry, "actor" | "action" | "subject" | "before" | "after">;
 
 export class OverrideStore {
   private readonly tables: OverrideTables;
@@ -212,6 +226,14 @@ export class OverrideStore {
   /** Adds entries to the audit trail. Call it in the transaction that makes the change, with the stamp's row locked. */
   private async log(tx: TransactionSQL, entries: readonly NewAuditEntry[]): Promise<void> {
     await insertAudit(tx, entries, this.tables.now());
+  }
+
+  /** Adds an entry about what this store does not hold. */
+  async record(entry: NewAuditEntry): Promise<void> {
+    await this.tables.write(async (tx) => {
+      await lockOverrides(tx, (n) => this.tables.randomBytes(n));
+      await insertAudit(tx, [entry], this.tables.now());
+    }, true);
   }
 
   private made(wanted: NewOverride): Override {

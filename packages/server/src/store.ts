@@ -7,19 +7,42 @@
 
 import type { SQL, TransactionSQL } from "bun";
 import { AdminTokenStore } from "./admin-token.ts";
-import { type Key, type KeyRow, keyFromRow, type NewKey, rowFromKey, type Scope } from "./key.ts";
+import {
+  type Key,
+  type KeyChange,
+  type KeyRow,
+  keyFromRow,
+  keyJson,
+  type NewKey,
+  rowFromKey,
+  type Scope,
+} from "./key.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "./key-format.ts";
 import type { KeySource, LoadedKeys } from "./keyring.ts";
 import { Database, type Dialect } from "./store-database.ts";
 import { StoreError } from "./store-error.ts";
 import { migrate } from "./store-migrations.ts";
-import { OverrideStore, type OverrideTables } from "./store-overrides.ts";
+import {
+  type AuditAction,
+  insertAudit,
+  lockOverrides,
+  OverrideStore,
+  type OverrideTables,
+  type Page,
+  type PageRequest,
+} from "./store-overrides.ts";
 
 const DAY_MS = 86_400_000;
 /** A replaced token is kept this long after its end, so that its users read KEY_EXPIRED, not KEY_INVALID. */
 const KEEP_TOKENS_MS = 30 * DAY_MS;
 /** A recorder that flushed nothing for this long is gone. */
 const KEEP_RECORDERS_MS = 30 * DAY_MS;
+/** Hours of usage are kept this long; days for good. */
+const KEEP_HOURS_MS = 31 * DAY_MS;
+/** With the first batch of a recorder, and about once an hour after that. */
+const FORGET_EVERY = 4_000;
+/** Who changes keys, where nobody says so. */
+const SOMEBODY = "inkling";
 /** Rows in one INSERT. SQLite runs inside this process: 15,000 rows at once would keep requests waiting 34 ms. */
 const USAGE_ROWS = 500;
 
@@ -44,6 +67,14 @@ export interface UsageEntry {
   readonly keyId: string;
   /** UTC, as "2026-06-01". */
   readonly day: string;
+  readonly lookup: Scope;
+  readonly count: number;
+}
+
+/** Look-ups of one key in one hour. */
+export interface HourlyUsage {
+  /** UTC, as "2026-06-01T13". */
+  readonly hour: string;
   readonly lookup: Scope;
   readonly count: number;
 }
@@ -120,7 +151,7 @@ export class Store implements KeySource {
    * @param token the key's text when it is not a new one, well formed
    * @throws StoreError CONFLICT when a key with this token exists
    */
-  async createKey(wanted: NewKey, token = this.newToken(wanted.mode)): Promise<IssuedKey> {
+  async createKey(wanted: NewKey, token = this.newToken(wanted.mode), actor = SOMEBODY): Promise<IssuedKey> {
     const key: Key = Object.freeze({
       ...wanted,
       id: `key_${randomBase62(16, this.randomBytes)}`,
@@ -131,6 +162,7 @@ export class Store implements KeySource {
     await this.change(async (tx) => {
       await tx`INSERT INTO inkling_keys ${tx(rowFromKey(key))}`;
       await this.insertToken(tx, token, key.id);
+      await this.audit(tx, actor, "key-made", undefined, key);
     });
     return { key, token };
   }
@@ -152,11 +184,52 @@ export class Store implements KeySource {
     return rows.map(keyFromRow);
   }
 
-  /** Ends a key for good, within a second in every process. @returns the key; undefined when there is none */
-  async revokeKey(id: string): Promise<Key | undefined> {
+  /** Newest first. */
+  async keyPage({ limit, cursor }: PageRequest): Promise<Page<Key>> {
+    const from = cursor === undefined ? undefined : parseKeyCursor(cursor);
+    const rows: KeyRow[] = await this.read(
+      (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k
+        WHERE ${from === undefined ? sql`1 = 1` : sql`(created_at < ${from.at} OR (created_at = ${from.at} AND id < ${from.id}))`}
+        ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
+    );
+    const items = rows.slice(0, limit).map(keyFromRow);
+    const last = items.at(-1);
+    const isMore = rows.length > limit && last !== undefined;
+    return { items, next: isMore ? `${last.createdAt}-${last.id}` : undefined };
+  }
+
+  /** The key with this id, revoked or not. */
+  async findKey(id: string): Promise<Key | undefined> {
+    return this.read((sql) => this.keyById(sql, id));
+  }
+
+  /**
+   * Changes what a key may do, within a second in every process. One that is so already stays as it is.
+   * @returns undefined when there is no such key, or it is revoked
+   */
+  async changeKey(id: string, change: KeyChange, actor = SOMEBODY): Promise<Key | undefined> {
     return this.change(async (tx) => {
-      await tx`UPDATE inkling_keys SET revoked_at = ${this.now()} WHERE id = ${id} AND revoked_at IS NULL`;
-      return this.keyById(tx, id);
+      const before = await this.keyById(tx, id);
+      if (before === undefined || before.revokedAt !== undefined) return undefined;
+      const after: Key = Object.freeze({ ...before, ...change });
+      if (Bun.deepEquals(before, after)) return before;
+      const { name, scopes, networks, rate, burst, quota, expires_at } = rowFromKey(after);
+      await tx`UPDATE inkling_keys SET name = ${name}, scopes = ${scopes}, networks = ${networks}, rate = ${rate},
+        burst = ${burst}, quota = ${quota}, expires_at = ${expires_at} WHERE id = ${id}`;
+      await this.audit(tx, actor, "key-changed", before, after);
+      return after;
+    });
+  }
+
+  /** Ends a key for good, within a second in every process. @returns the key; undefined when there is none */
+  async revokeKey(id: string, actor = SOMEBODY): Promise<Key | undefined> {
+    return this.change(async (tx) => {
+      const before = await this.keyById(tx, id);
+      if (before === undefined || before.revokedAt !== undefined) return before;
+      const after: Key = Object.freeze({ ...before, revokedAt: this.now() });
+      await tx`UPDATE inkling_keys SET revoked_at = ${after.revokedAt} WHERE id = ${id}`;
+      await this.audit(tx, actor, "key-revoked", before, after);
+      return after;
     });
   }
 
@@ -165,7 +238,7 @@ export class Store implements KeySource {
    * @param overlapUntil epoch ms until which its tokens of before stay valid
    * @returns undefined when there is no such key, or it is revoked
    */
-  async rotateKey(id: string, overlapUntil: number): Promise<IssuedKey | undefined> {
+  async rotateKey(id: string, overlapUntil: number, actor = SOMEBODY): Promise<IssuedKey | undefined> {
     return this.change(async (tx) => {
       const before = await this.keyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
@@ -176,7 +249,9 @@ export class Store implements KeySource {
         WHERE key_id = ${id} AND (valid_until IS NULL OR valid_until > ${overlapUntil})`;
       await this.insertToken(tx, token, id);
       await tx`UPDATE inkling_keys SET hint = ${hint} WHERE id = ${id}`;
-      return { key: Object.freeze({ ...before, hint }), token };
+      const after: Key = Object.freeze({ ...before, hint });
+      await this.audit(tx, actor, "key-rotated", before, after);
+      return { key: after, token };
     });
   }
 
@@ -219,14 +294,49 @@ export class Store implements KeySource {
         WHERE r.sequence < excluded.sequence
         RETURNING id`;
       if (isNew.length === 0) return false;
-      if (sequence === 1) await this.forgetRecorders(tx);
+      if (sequence % FORGET_EVERY === 1) await this.forget(tx);
       for (let at = 0; at < rows.length; at += USAGE_ROWS) {
         if (at > 0) await Bun.sleep(0);
         await tx`INSERT INTO inkling_usage AS u ${tx(rows.slice(at, at + USAGE_ROWS))}
           ON CONFLICT (day, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
+        const hours = rows
+          .slice(at, at + USAGE_ROWS)
+          .map(({ day, ...row }) => ({ hour: this.hourOf(day), ...row }));
+        await tx`INSERT INTO inkling_usage_hours AS u ${tx(hours)}
+          ON CONFLICT (hour, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
       }
       return true;
     });
+  }
+
+  /**
+   * Usage of one key by the hour, from one hour to another, both included, as "2026-06-01T13". An hour is that in
+   * which the count arrived here: a second later than the look-up, or more when the database was away.
+   */
+  async hourlyUsage(keyId: string, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
+    const rows: { hour: string; lookup: Scope; count: number | string }[] = await this.read(
+      (sql) => sql`SELECT hour, lookup, count FROM inkling_usage_hours
+        WHERE key_id = ${keyId} AND hour >= ${fromHour} AND hour <= ${toHour} ORDER BY hour, lookup`,
+    );
+    return rows.map(({ count, ...row }) => ({ ...row, count: Number(count) }));
+  }
+
+  /** Look-ups of each key that was used on one UTC day. */
+  async usageOfDay(day: string): Promise<Map<string, Partial<Record<Scope, number>>>> {
+    const rows: { key_id: string; lookup: Scope; count: number | string }[] = await this.read(
+      (sql) => sql`SELECT key_id, lookup, count FROM inkling_usage WHERE day = ${day}`,
+    );
+    const byKey = new Map<string, Partial<Record<Scope, number>>>();
+    for (const { key_id, lookup, count } of rows) {
+      byKey.set(key_id, { ...byKey.get(key_id), [lookup]: Number(count) });
+    }
+    return byKey;
+  }
+
+  /** The hour of a day's count that arrives now: this one, or the day's last when it is over. */
+  private hourOf(day: string): string {
+    const hour = new Date(this.now()).toISOString().slice(0, "2026-06-01T13".length);
+    return hour.startsWith(day) ? hour : `${day}T23`;
   }
 
   /** Usage of one key from one UTC day to another, both included, as "2026-06-01". */
@@ -248,8 +358,10 @@ export class Store implements KeySource {
     return new Map(rows.map((row) => [row.key_id, Number(row.total)]));
   }
 
-  private async forgetRecorders(tx: TransactionSQL): Promise<void> {
+  private async forget(tx: TransactionSQL): Promise<void> {
     await tx`DELETE FROM inkling_recorders WHERE flushed_at < ${this.now() - KEEP_RECORDERS_MS}`;
+    const oldest = new Date(this.now() - KEEP_HOURS_MS).toISOString().slice(0, "2026-06-01T13".length);
+    await tx`DELETE FROM inkling_usage_hours WHERE hour < ${oldest}`;
   }
 
   private newToken(mode: KeyMode): string {
@@ -261,7 +373,22 @@ export class Store implements KeySource {
       VALUES (${hashToken(token)}, ${keyId}, ${this.now()})`;
   }
 
-  private async keyById(tx: TransactionSQL, id: string): Promise<Key | undefined> {
+  /** An entry of the audit trail, which never has a token. */
+  private async audit(
+    tx: TransactionSQL,
+    actor: string,
+    action: AuditAction,
+    before: Key | undefined,
+    after: Key,
+  ): Promise<void> {
+    const at = this.now();
+    const json = (key: Key) => keyJson(key, at);
+    await lockOverrides(tx, this.randomBytes);
+    const was = before === undefined ? undefined : json(before);
+    await insertAudit(tx, [{ actor, action, subject: after.id, before: was, after: json(after) }], at);
+  }
+
+  private async keyById(tx: SQL, id: string): Promise<Key | undefined> {
     const rows: KeyRow[] = await tx`SELECT ${keyColumns(tx)} FROM inkling_keys k WHERE id = ${id}`;
     return rows[0] && keyFromRow(rows[0]);
   }
@@ -300,6 +427,16 @@ function keyColumns(sql: SQL) {
     "k.id, k.name, k.mode, k.hint, k.scopes, k.networks, k.rate, k.burst, k.quota, k.created_at, k.expires_at, k.revoked_at",
   );
 }
+
+const KEY_CURSOR = /^(\d{1,16})-(key_[0-9A-Za-z]{16})$/;
+
+function parseKeyCursor(cursor: string): { at: number; id: string } | undefined {
+  const parts = KEY_CURSOR.exec(cursor);
+  return parts === null ? undefined : { at: Number(parts[1]), id: parts[2]! };
+}
+
+/** Is this a cursor that a page of keys could have given? */
+export const isKeyCursor = (text: string) => KEY_CURSOR.test(text);
 
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

@@ -5,6 +5,8 @@ import {
   type IssuedKey,
   type Key,
   KeyInputError,
+  keyJson,
+  keyState,
   parseNewKey,
   SCOPES,
   type Scope,
@@ -16,6 +18,7 @@ import { CliError, EXIT } from "../errors.ts";
 import { withExistingStore, withStore } from "../keys.ts";
 import type { Settings } from "../settings.ts";
 import { formatCount, table } from "../terminal.ts";
+import { userName } from "../user.ts";
 
 const STORE_SETTINGS = ["dataDir"] as const;
 const SHOWN_ONCE = "It is shown this once: only its hash is kept.";
@@ -56,7 +59,7 @@ Examples:
     .action(async (flags) => {
       const { settings } = settingsFor(context, flags, STORE_SETTINGS);
       const wanted = parseKey(flags);
-      const issued = await withStore(settings, (store) => store.createKey(wanted));
+      const issued = await withStore(settings, (store) => store.createKey(wanted, undefined, userName()));
       show(context, issued, flags.json, `Made ${describe(issued.key)}. ${SHOWN_ONCE}`);
     });
   withSettings(command, STORE_SETTINGS);
@@ -171,7 +174,7 @@ function addRevoke(keys: Command, context: Context): void {
     .addHelpText("after", "\nExamples:\n  inkling keys revoke key_3fK9mB2xQ7vR1tYz")
     .action(async (id: string, flags) => {
       const { settings } = settingsFor(context, flags, STORE_SETTINGS);
-      const key = await withExistingStore(settings, (store) => store.revokeKey(id));
+      const key = await withExistingStore(settings, (store) => store.revokeKey(id, userName()));
       if (key === undefined) throw noSuchKey(id);
       if (flags.json) context.terminal.out(JSON.stringify(keyJson(key, Date.now()), null, 2));
       else context.terminal.out(`Revoked ${describe(key)}.`);
@@ -216,7 +219,7 @@ Examples:
 }
 
 async function rotate(settings: Settings, id: string, until: number): Promise<IssuedKey> {
-  const issued = await withExistingStore(settings, (store) => store.rotateKey(id, until));
+  const issued = await withExistingStore(settings, (store) => store.rotateKey(id, until, userName()));
   if (issued === undefined) throw noSuchKey(id);
   return issued;
 }
@@ -234,29 +237,3 @@ const noSuchKey = (id: string) =>
   new CliError(`there is no key ${id} that is in force`, "`npx inkling keys list` shows the ids of all keys");
 
 const describe = (key: Key) => `${key.mode === "test" ? "sandbox" : "live"} key ${key.id} "${key.name}"`;
-
-function keyState(key: Key, now: number): "revoked" | "expired" | "live" | "sandbox" {
-  if (key.revokedAt !== undefined) return "revoked";
-  if (key.expiresAt !== undefined && key.expiresAt <= now) return "expired";
-  return key.mode === "test" ? "sandbox" : "live";
-}
-
-/** A key for programs: snake_case, times as ISO 8601, null for "not set". */
-function keyJson(key: Key, now: number): Record<string, unknown> {
-  const time = (value: number | undefined) => (value === undefined ? null : new Date(value).toISOString());
-  return {
-    id: key.id,
-    hint: key.hint,
-    name: key.name,
-    mode: key.mode,
-    state: keyState(key, now),
-    scopes: key.scopes,
-    networks: key.networks.map(formatPrefix),
-    rate: key.rate ?? null,
-    burst: key.burst ?? null,
-    quota: key.quota ?? null,
-    created_at: time(key.createdAt),
-    expires_at: time(key.expiresAt),
-    revoked_at: time(key.revokedAt),
-  };
-}
