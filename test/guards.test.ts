@@ -2,7 +2,7 @@
 // lists of resolvers in it. docs/policy.md says what is promised, and what the lists know that no guard hides.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { answerEmail, formatPrefix, IpAddress, type Prefix, parsePrefix } from "@inkling/engine";
@@ -10,6 +10,7 @@ import { build } from "../packages/compiler/src/build.ts";
 import { FEEDS } from "../packages/compiler/src/feeds.ts";
 import { withAddressEvidence } from "../packages/server/src/evidence.ts";
 import { type LoadedRelease, openRelease } from "../packages/server/src/open-release.ts";
+import { freshMirror } from "./release.ts";
 import { describeWith, MIRROR, VECTORS } from "./shared.ts";
 
 const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
@@ -69,10 +70,8 @@ describeWith([MIRROR, GUARDS], "nobody of the vectors is flagged", () => {
   let release: LoadedRelease;
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "inkling-guards-"));
-    const mirror = join(folder, "mirror");
-    mkdirSync(mirror);
-    for (const file of readdirSync(MIRROR)) symlinkSync(join(MIRROR, file), join(mirror, file));
-    for (const id of WARNING_LISTS) symlinkSync(join(GUARDS, `${id}.json`), join(mirror, `${id}.json`));
+    const mirror = freshMirror();
+    for (const id of WARNING_LISTS) writeFileSync(join(mirror, `${id}.json`), read(`${id}.json`));
     const dataDir = join(folder, "data");
     const request = { dataDir, mirror, fetch: false, onlyDue: false, accept: [], credentials: {} };
     const effects = { now: () => new Date(), emit: () => {}, chance: () => 0.5, feeds: NOT_PLACES };

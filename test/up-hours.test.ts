@@ -1,0 +1,275 @@
+// up-hours.test.ts: hours of `inkling up` in a minute: the real command and the builds that it starts, on clocks that run
+// fast (fast-clock.ts), with a publisher of our own that goes bad in the middle, and again with an offline folder.
+// Look-ups run all the time: none may fail, and what stands on the good lists is never forgotten.
+
+import { afterAll, expect, test } from "bun:test";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { writeFeedChoice } from "../packages/compiler/src/feed-choice.ts";
+import { fastClock } from "./fast-clock.ts";
+import { describeWith, MIRROR } from "./shared.ts";
+
+const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
+const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
+const LIMIT_MS = 300_000;
+/** A proxy that no list knows before the publisher's next file. */
+const NEW_PROXY = "81.2.69.142";
+const HOURLY = ["tor-bulk-exits", "tor-onionoo", "monosans-proxies"];
+/** What the lists turn into, and what is said of that. */
+const POISON: Readonly<Record<string, { body: string; reason: RegExp }>> = {
+  "tor-bulk-exits": { body: "0.0.0.0/0\n", reason: /widest|wider|0\.0\.0\.0/ },
+  "tor-onionoo": { body: '{"relays":[{"or_addr', reason: /JSON/ },
+  "monosans-proxies": { body: "<!doctype html><title>We are moving</title>", reason: /We are moving/ },
+};
+
+/** A publisher: what it has can be replaced. */
+interface Source {
+  /** As flags of the command. */
+  readonly flags: readonly string[];
+  put(file: string, body: string | Uint8Array): void;
+  /** How often a list was asked for; undefined where nobody is asked. */
+  asked?(feed: string): number;
+}
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-hours-"));
+const children: Bun.Subprocess[] = [];
+const cleanUps: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  for (const cleanUp of cleanUps) await cleanUp();
+  rmSync(temp, { recursive: true, force: true });
+});
+
+function publisher(): Source {
+  const files = new Map<string, string | Uint8Array>();
+  const counts = new Map<string, number>();
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) => {
+      const name = new URL(request.url).pathname.slice(1);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      const body = files.get(name);
+      if (body === undefined) return new Response("not here", { status: 404 });
+      const etag = `"${Bun.hash(body).toString(36)}"`;
+      if (request.headers.get("if-none-match") === etag) return new Response(null, { status: 304 });
+      return new Response(body, { headers: { etag } });
+    },
+  });
+  cleanUps.push(() => server.stop(true));
+  return {
+    flags: ["--mirror", `http://127.0.0.1:${server.port}`],
+    put: (file, body) => void files.set(file, body),
+    asked: (feed) => [...counts].find(([name]) => name.startsWith(`${feed}.`))?.[1] ?? 0,
+  };
+}
+
+function folder(): Source {
+  const path = join(temp, "mirror");
+  mkdirSync(path);
+  return {
+    flags: ["--offline", "--mirror", path],
+    put: (file, body) => {
+      writeFileSync(join(temp, file), body);
+      renameSync(join(temp, file), join(path, file));
+    },
+  };
+}
+
+/** The command line on a fast clock, in a data folder of its own. */
+class Inkling {
+  readonly base: string;
+  out = "";
+  err = "";
+  private readonly dataDir: string;
+  private readonly env: Record<string, string | undefined>;
+  private readonly ports: readonly string[];
+  private up: Bun.Subprocess<"ignore", "pipe", "pipe"> | undefined;
+
+  constructor(name: string, factor: number) {
+    this.dataDir = join(temp, name);
+    mkdirSync(this.dataDir);
+    // Lists alone: they are what hours change, and a build of them takes a second.
+    writeFeedChoice(this.dataDir, { enabled: [], disabled: ["dbip-city-lite", "nro-delegated-stats"] });
+    const clock = join(temp, `${name}-clock.ts`);
+    writeFileSync(clock, fastClock(Date.now(), factor));
+    this.env = { ...env, BUN_OPTIONS: `--preload ${clock}` };
+    const [port, adminPort] = [freePort(), freePort()];
+    this.base = `http://127.0.0.1:${port}`;
+    this.ports = ["--port", String(port), "--admin-port", String(adminPort)];
+  }
+
+  /** @returns an API key, once it serves */
+  async start(source: Source): Promise<string> {
+    this.up = this.spawn("up", ...this.ports, ...source.flags);
+    const follow = async (stream: ReadableStream<Uint8Array>, name: "out" | "err") => {
+      for await (const text of stream.pipeThrough(new TextDecoderStream() as never)) this[name] += text;
+    };
+    follow(this.up.stdout, "out");
+    follow(this.up.stderr, "err");
+    await this.until("it served", () => this.out.includes("Ctrl-C stops."));
+    return /ink_live_\w+/.exec(this.out)![0];
+  }
+
+  /** Waits for a state of things; fails with what was written when the process ends before. */
+  async until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+    while (!(await isSo())) {
+      const code = this.up!.exitCode;
+      if (code !== null) throw new Error(`ended with ${code} before ${what}:\n${this.out}\n${this.err}`);
+      await Bun.sleep(50);
+    }
+  }
+
+  /** Runs another command on the same data folder to its end; again, as long as a build of the server's is at work. */
+  async run(...args: string[]): Promise<void> {
+    for (;;) {
+      const child = this.spawn(...args);
+      const [out, err] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+      ]);
+      if ((await child.exited) !== 1) return;
+      if (!err.includes("another build is at work")) throw new Error(`${args.join(" ")}: ${out}${err}`);
+      await Bun.sleep(200);
+    }
+  }
+
+  async stop(): Promise<number> {
+    this.up!.kill("SIGTERM");
+    return this.up!.exited;
+  }
+
+  /** The events of a name that were logged so far, about a feed. */
+  told(event: string, feed: string): { reason?: string; state?: string }[] {
+    const lines = this.err.split("\n").filter((line) => line.startsWith("{") && line.endsWith("}"));
+    const all: Record<string, string>[] = lines.map((line) => JSON.parse(line));
+    return all.filter((line) => line.event === event && line.feed === feed);
+  }
+
+  private spawn(...args: string[]): Bun.Subprocess<"ignore", "pipe", "pipe"> {
+    const child = Bun.spawn(["node", BIN, ...args, "--data-dir", this.dataDir], {
+      cwd: temp,
+      env: this.env,
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    children.push(child);
+    return child;
+  }
+}
+
+function freePort(): number {
+  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  probe.stop(true);
+  return probe.port;
+}
+
+const scenes: [name: string, source: () => Source, factor: number][] = [
+  ["a publisher", publisher, 240],
+  ["an offline folder", folder, 900],
+];
+
+describeWith([MIRROR], "hours of inkling up", () => {
+  test.each(scenes)(
+    "with %s: poison, an operator's word, rollback and unpin",
+    async (name, makeSource, factor) => {
+      const source = makeSource();
+      for (const file of readdirSync(MIRROR)) source.put(file, readFileSync(join(MIRROR, file)));
+      const nameOf = (feed: string) => readdirSync(MIRROR).find((file) => file.startsWith(`${feed}.`))!;
+      const good = (feed: string) => readFileSync(join(MIRROR, nameOf(feed)), "utf8");
+
+      const inkling = new Inkling(name.replaceAll(" ", "-"), factor);
+      const key = await inkling.start(source);
+      const headers = { authorization: `Bearer ${key}` };
+      const ask = async (ip: string) => {
+        const response = await fetch(`${inkling.base}/v1/ip-intel/reputation/${ip}`, { headers });
+        if (response.status !== 200) throw new Error(`${ip}: ${response.status} ${await response.text()}`);
+        return (await response.json()) as Record<"is_abuser" | "is_proxy" | "is_tor_exit", boolean>;
+      };
+
+      // What stands on lists that stay good, or come back, is never forgotten.
+      const exits = good("tor-bulk-exits").trim().split("\n");
+      const [unflagged, exit] = [exits[0]!, exits[1]!];
+      const proxies: { host: string; exit_ip: string }[] = JSON.parse(good("monosans-proxies"));
+      const proxy = (await findProxy(proxies, ask))!;
+      let asked = 0;
+      let ended = false;
+      const lookUps = (async () => {
+        for (; !ended; asked += 2) {
+          if (!(await ask(exit)).is_tor_exit) throw new Error(`${exit} was forgotten`);
+          if (!(await ask(proxy)).is_proxy) throw new Error(`${proxy} was forgotten`);
+          await Bun.sleep(5);
+        }
+      })();
+      const failed = lookUps.then(
+        () => undefined,
+        (error: Error) => error,
+      );
+
+      // The operator's word holds at once, and through every build that follows.
+      expect((await ask(unflagged)).is_tor_exit).toBe(true);
+      await inkling.run("override", "add", unflagged, "--flag", "is_tor_exit=false", "--note", "ours");
+      await inkling.until("the override held", async () => !(await ask(unflagged)).is_tor_exit);
+
+      for (const [feed, { body }] of Object.entries(POISON)) source.put(nameOf(feed), body);
+      for (const [feed, { reason }] of Object.entries(POISON)) {
+        await inkling.until(`${feed} was refused`, () => inkling.told("feed-not-updated", feed).length > 0);
+        expect(inkling.told("feed-not-updated", feed)[0]).toMatchObject({
+          state: "loaded",
+          reason: expect.stringMatching(reason),
+        });
+      }
+      expect((await ask(NEW_PROXY)).is_proxy).toBe(false);
+
+      const more = [...proxies, { ...proxies[0]!, host: NEW_PROXY, exit_ip: NEW_PROXY }];
+      for (const feed of HOURLY) source.put(nameOf(feed), good(feed));
+      source.put(nameOf("monosans-proxies"), JSON.stringify(more));
+      for (const feed of HOURLY)
+        await inkling.until(
+          `${feed} was good again`,
+          () => inkling.told("feed-updated-again", feed).length > 0,
+        );
+      await inkling.until("the new list was in use", async () => (await ask(NEW_PROXY)).is_proxy);
+      expect((await ask(unflagged)).is_tor_exit).toBe(false);
+
+      // Back to the release without the new proxy, which stays in use whatever is built, until it is unpinned.
+      await inkling.run("data", "rollback");
+      await inkling.until("the release before was in use", async () => !(await ask(NEW_PROXY)).is_proxy);
+      source.put(nameOf("tor-bulk-exits"), `${good("tor-bulk-exits").trim()}\n81.2.69.143\n`);
+      await inkling.run("data", "update", ...source.flags);
+      expect([(await ask(NEW_PROXY)).is_proxy, (await ask("81.2.69.143")).is_tor_exit]).toEqual([
+        false,
+        false,
+      ]);
+      await inkling.run("data", "unpin");
+      await inkling.until("the newest was in use", async () => (await ask("81.2.69.143")).is_tor_exit);
+      expect([(await ask(NEW_PROXY)).is_proxy, (await ask(unflagged)).is_tor_exit]).toEqual([true, false]);
+
+      ended = true;
+      expect(await failed).toBeUndefined();
+      expect(asked).toBeGreaterThan(200);
+      for (const feed of HOURLY) if (source.asked) expect(source.asked(feed)).toBeGreaterThan(2);
+      expect(await inkling.stop()).toBe(0);
+    },
+    LIMIT_MS,
+  );
+});
+
+/** A proxy of the list that is no relay. */
+async function findProxy(
+  proxies: readonly { readonly exit_ip: string }[],
+  ask: (ip: string) => Promise<{ is_proxy: boolean }>,
+): Promise<string | undefined> {
+  for (const { exit_ip } of proxies) if ((await ask(exit_ip)).is_proxy) return exit_ip;
+  return undefined;
+}
