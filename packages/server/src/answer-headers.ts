@@ -7,6 +7,7 @@
 export class AnswerHeaders {
   private readonly headers: Headers;
   private policy: string | undefined;
+  private left = "";
 
   constructor(fixed: Readonly<Record<string, string>>) {
     this.headers = new Headers(fixed);
@@ -20,12 +21,16 @@ export class AnswerHeaders {
     const { headers } = this;
     headers.set("X-Request-Id", requestId);
     if (policy !== this.policy) this.changePolicy(policy);
-    if (policy !== undefined) headers.set("RateLimit", left);
+    if (policy !== undefined && left !== this.left) {
+      this.left = left;
+      headers.set("RateLimit", left);
+    }
     return headers;
   }
 
   private changePolicy(policy: string | undefined): void {
     this.policy = policy;
+    this.left = "";
     if (policy !== undefined) {
       this.headers.set("RateLimit-Policy", policy);
       return;

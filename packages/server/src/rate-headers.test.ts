@@ -35,4 +35,26 @@ describe("rate headers", () => {
     expect(secondsToMidnight(Date.UTC(2026, 5, 1))).toBe(86_400);
     expect(secondsToMidnight(Date.UTC(2026, 5, 2) - 1)).toBe(1);
   });
+
+  test("texts that are kept are never another's", () => {
+    const decision = (remaining: number, resetSeconds: number, limit: number): Decision => ({
+      ...rate(limit),
+      remaining,
+      resetSeconds,
+    });
+    const rows = [
+      decision(7, 1, 2000),
+      decision(7, 2, 2000), // as much left, later full
+      decision(7 + 2048, 2, 9000), // the same place among those kept
+      decision(7 + 2 ** 32, 2, 2 ** 40), // alike in all bits that are looked at
+      decision(7, 1, 9000),
+      decision(0, 0, 1),
+    ];
+    for (const row of [...rows, ...rows.toReversed()]) {
+      const { limit, windowSeconds, remaining, resetSeconds } = row;
+      expect(ratePolicy({ quota: undefined }, row)).toBe(`"default";q=${limit};w=${windowSeconds}`);
+      expect(rateLeft({ quota: undefined }, row, 0, NOON)).toBe(`"default";r=${remaining};t=${resetSeconds}`);
+    }
+    expect(ratePolicy({ quota: undefined }, { ...rows[0]!, windowSeconds: 3 })).toBe('"default";q=2000;w=3');
+  });
 });
