@@ -10,6 +10,7 @@
 import type { IpAddress, Prefix } from "@inkling/engine";
 import { AnswerHeaders } from "./answer-headers.ts";
 import { bearerToken } from "./authorization.ts";
+import { answerBatch } from "./batch.ts";
 import type { Buckets, Decision } from "./bucket.ts";
 import { callerAddress } from "./client-address.ts";
 import type { Audience, Counts } from "./counts.ts";
@@ -35,11 +36,13 @@ import { readiness, statusDocument } from "./status.ts";
 /** Tells who is at the other end; a Bun server is one. */
 export interface Peers {
   requestIP(request: Request): { readonly address: string } | null;
+  /** Sets after how long a connection is closed that does not get on. */
+  timeout?(request: Request, seconds: number): void;
 }
 
 /** What the app needs of the usage recorder. */
 export interface UsageCounter {
-  record(keyId: string, lookup: Scope, now: number): void;
+  record(keyId: string, lookup: Scope, now: number, count?: number): void;
   countToday(keyId: string, now: number): number;
 }
 
@@ -47,7 +50,7 @@ export interface AppOptions extends StatusSource {
   readonly mode: Mode;
   readonly releases: StatusSource["releases"];
   readonly keyring: Pick<Keyring, "authenticate" | "state">;
-  readonly buckets: Pick<Buckets, "take">;
+  readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
   readonly usage: UsageCounter;
   readonly overrides: { readonly current: Overrides };
   readonly checks: Pick<EmailChecks, "mx">;
@@ -70,6 +73,8 @@ const NO_RELEASE_VERSION = "none";
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
 /** Longest declared body of a request whose method takes none; larger ones are 413 before 405. */
 const MAX_BODY_BYTES = 8 * 1024;
+/** A body that nobody will read is let pass up to this; after that the connection is closed. */
+const MAX_UNREAD_BYTES = 64 * 1024;
 
 type HeaderFields = Record<string, string>;
 
@@ -86,6 +91,8 @@ class Exchange {
   isLookup = false;
   /** What was asked for beyond the plain answer: bits of WANTS. */
   wants: number = PLAIN;
+  /** Values of a batch; of a stream when it has ended. */
+  values: number | Promise<number> | undefined;
 
   constructor(request: Request, peers: Peers, id: string, options: AppOptions) {
     this.request = request;
@@ -110,7 +117,7 @@ export class App {
     this.options = options;
   }
 
-  /** A promise only for `?checks=mx`, which may have to wait for DNS. */
+  /** A promise only for `?checks=mx`, which may have to wait for DNS, and for batches. */
   handle(request: Request, peers: Peers): Response | Promise<Response> {
     const { options } = this;
     const started = options.elapsed();
@@ -140,6 +147,15 @@ export class App {
     response: Response,
     started: number,
   ): Response {
+    const { values } = exchange;
+    if (values instanceof Promise) {
+      // A stream was answered when its last line was.
+      void values.then((count) => {
+        exchange.values = count;
+        this.counted(exchange, route, response, started);
+      });
+      return response;
+    }
     const { options } = this;
     const ms = options.elapsed() - started;
     const { status } = response;
@@ -152,6 +168,7 @@ export class App {
         ms,
         keyId: exchange.key?.id,
         requestId: exchange.id,
+        values,
       });
     }
     return response;
@@ -164,7 +181,11 @@ export class App {
     end: number,
   ): Response | Promise<Response> {
     const { method } = exchange.request;
-    if (method !== "GET" && method !== "HEAD") return this.refuse(exchange, methodProblem(exchange.request));
+    if (route.handler === "batch" && method === "POST")
+      return this.batch(exchange, route.lookup!, target, end);
+    if (route.handler === "batch" || (method !== "GET" && method !== "HEAD")) {
+      return this.refuse(exchange, methodProblem(exchange.request, route));
+    }
     switch (route.handler) {
       case "healthz":
         return this.json(exchange, 200, { status: "alive" });
@@ -220,6 +241,50 @@ export class App {
     return response instanceof Promise
       ? response.then((answered) => this.charged(exchange, lookup, answered))
       : this.charged(exchange, lookup, response);
+  }
+
+  /** Many values at once. */
+  private async batch(exchange: Exchange, lookup: Scope, target: string, end: number): Promise<Response> {
+    const { options } = this;
+    const { request, peers, now, release, overrides } = exchange;
+    const refusal = this.admit(exchange, lookup) ?? this.readWants(exchange, lookup, target, end);
+    if (refusal !== undefined) return this.refuse(exchange, refusal);
+    if ((exchange.wants & WANTS.mx) !== 0) return this.refuse(exchange, NO_CHECKS);
+    const key = exchange.key!;
+    const caller = this.callerOf(exchange);
+    const answer = await answerBatch(options, {
+      request,
+      lookup,
+      key,
+      rate: exchange.rate!,
+      now,
+      release,
+      overrides,
+      withEvidence: (exchange.wants & WANTS.evidence) !== 0,
+      caller,
+      readmit: () => this.readmit(request, lookup, caller),
+      onLife: (seconds) => peers.timeout?.(request, seconds),
+      onCrash: (error, value) => this.logCrash(exchange, target.slice(0, end), error, [value]),
+    });
+    if ("code" in answer) return this.refuse(exchange, answer);
+    exchange.values = answer.values;
+    exchange.rate = options.buckets.take(key, now, 0); // what the other values left
+    const headers = this.headers(exchange, answer.type, NO_STORE);
+    if (key.mode === "live") this.tellState(exchange, lookup, headers);
+    if (answer.isGzip) headers["Content-Encoding"] = "gzip";
+    return new Response(answer.body, { headers });
+  }
+
+  /** May the key that a request came with go on? */
+  private readmit(request: Request, lookup: Scope, caller: IpAddress | undefined): Key | Problem {
+    const token = bearerToken(request.headers.get("authorization"));
+    const result = this.options.keyring.authenticate(token ?? "", this.options.now());
+    if (!result.ok) return problem(result.code);
+    const { key } = result;
+    if (key.networks.length > 0 && (caller === undefined || !isSourceAllowed(key, caller))) {
+      return problem("SOURCE_NOT_ALLOWED");
+    }
+    return key.scopes.includes(lookup) ? key : scopeProblem(lookup);
   }
 
   private charged(exchange: Exchange, lookup: Scope, response: Response): Response {
@@ -400,6 +465,7 @@ export class App {
   private refuse(exchange: Exchange, refusal: Problem): Response {
     this.options.counts.problem(refusal.code);
     const headers = Object.assign(this.headers(exchange, PROBLEM_TYPE, NO_STORE), refusal.headers);
+    if (hasLongBody(exchange.request)) headers.Connection = "close";
     return new Response(problemBody(refusal, exchange.id), { status: refusal.status, headers });
   }
 
@@ -429,12 +495,13 @@ export class App {
 
   private crashed(exchange: Exchange, route: Route | undefined, error: unknown, target: string): Response {
     const value = target.slice(route?.prefix?.length ?? 0);
-    this.options.log.crash("request-failed", error, [value, decodeSegment(value) ?? ""], {
-      route: (route ?? NO_ROUTE).template,
-      request_id: exchange.id,
-    });
+    this.logCrash(exchange, (route ?? NO_ROUTE).template, error, [value, decodeSegment(value) ?? ""]);
     exchange.key = undefined; // what failed may lie in there
     return this.refuse(exchange, problem("INTERNAL"));
+  }
+
+  private logCrash(exchange: Exchange, route: string, error: unknown, secrets: readonly string[]): void {
+    this.options.log.crash("request-failed", error, secrets, { route, request_id: exchange.id });
   }
 }
 
@@ -458,9 +525,24 @@ function answerTemplates({ manifest, states, etag }: LoadedRelease): Readonly<Re
   };
 }
 
-function methodProblem(request: Request): Problem {
+const NO_CHECKS = problem(
+  "PARAMETER_INVALID",
+  "`checks=mx` asks DNS, about one address at a time: ask with GET. Allowed here: `include=evidence`.",
+);
+const ONLY_BATCHES = problem("METHOD_NOT_ALLOWED", "This path answers POST, with many values in its body.", {
+  Allow: "POST",
+});
+
+function methodProblem(request: Request, route: Route): Problem {
   const declared = Number(request.headers.get("content-length") ?? 0);
-  return problem(declared > MAX_BODY_BYTES ? "CONTENT_TOO_LARGE" : "METHOD_NOT_ALLOWED");
+  if (declared > MAX_BODY_BYTES) return problem("CONTENT_TOO_LARGE");
+  return route.handler === "batch" ? ONLY_BATCHES : problem("METHOD_NOT_ALLOWED");
+}
+
+/** Is there a body that nobody has read, long or of unknown length? GET and HEAD have none that counts. */
+function hasLongBody({ method, headers }: Request): boolean {
+  if (method === "GET" || method === "HEAD") return false;
+  return headers.has("transfer-encoding") || Number(headers.get("content-length") ?? 0) > MAX_UNREAD_BYTES;
 }
 
 function scopeProblem(scope: Scope): Problem {

@@ -24,6 +24,8 @@ export interface AccessLine {
   readonly ms: number;
   readonly keyId: string | undefined;
   readonly requestId: string;
+  /** Of a batch. */
+  readonly values?: number | undefined;
 }
 
 const FLUSH_MS = 200;
@@ -46,7 +48,7 @@ export class Log {
   access(line: AccessLine): void {
     const time = this.time();
     // Every member is ours or checked (a method is one of a fixed list): nothing needs escaping.
-    this.pending += `{"time":"${time}","level":"access","method":"${line.method}","route":"${line.route}","status":${line.status},"ms":${millis(line.ms)}${line.keyId === undefined ? "" : `,"key":"${line.keyId}"`},"request_id":"${line.requestId}"}\n`;
+    this.pending += `{"time":"${time}","level":"access","method":"${line.method}","route":"${line.route}","status":${line.status},"ms":${millis(line.ms)}${line.keyId === undefined ? "" : `,"key":"${line.keyId}"`}${line.values === undefined ? "" : `,"values":${line.values}`},"request_id":"${line.requestId}"}\n`;
     if (this.pending.length >= FLUSH_CHARACTERS) this.flush();
     else this.timer ??= setTimeout(() => this.flush(), FLUSH_MS);
   }

@@ -42,7 +42,11 @@ const named: Subject = { address: scratch, isCaller: false };
  */
 export function readSubject(segment: string, caller: () => IpAddress | undefined): Subject | Problem {
   const text = decodeSegment(segment);
-  if (text === undefined) return problem("PATH_INVALID");
+  return text === undefined ? problem("PATH_INVALID") : subjectOf(text, caller);
+}
+
+/** As {@link readSubject}, for a text that is not part of a path. */
+export function subjectOf(text: string, caller: () => IpAddress | undefined): Subject | Problem {
   if (text === ME) {
     const address = caller();
     if (address === undefined) return UNKNOWN_CALLER;
@@ -74,6 +78,15 @@ export function lookUpAddress(
 export function lookUpEmail(text: string, release: LoadedRelease | undefined, mode: Mode): Outcome {
   if (release === undefined) return NO_RELEASE;
   return dataProblem("email", release, mode) ?? answerEmail(text, release.email!);
+}
+
+/** As {@link dataProblem}, where there may be no release at all. */
+export function releaseProblem(
+  lookup: IpLookup | "email",
+  release: LoadedRelease | undefined,
+  mode: Mode,
+): Problem | undefined {
+  return release === undefined ? NO_RELEASE : dataProblem(lookup, release, mode);
 }
 
 /** Why this look-up cannot be answered from this release; undefined when it can, and then its segment is there. */

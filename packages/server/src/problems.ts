@@ -41,6 +41,17 @@ export const PROBLEMS = {
     title: "Not a public IP address",
     detail: "This address is reserved for special use: no visitor from the internet has it.",
   },
+  BATCH_INVALID: {
+    status: 400,
+    title: "The batch cannot be read",
+    detail:
+      'Send `{"values":["…","…"]}`, or with `Content-Type: application/x-ndjson` one JSON string a line.',
+  },
+  VALUE_INVALID: {
+    status: 400,
+    title: "Not a value that can be looked up",
+    detail: "A value is a JSON string.",
+  },
   KEY_MISSING: {
     status: 401,
     title: "No API key",
@@ -91,6 +102,11 @@ export const PROBLEMS = {
     status: 413,
     title: "Request body too large",
     detail: "Requests to this path have no body.",
+  },
+  CONTENT_TYPE_INVALID: {
+    status: 415,
+    title: "Content type not supported",
+    detail: "Send `Content-Type: application/json` or `Content-Type: application/x-ndjson`, in UTF-8.",
   },
   RATE_LIMITED: {
     status: 429,
@@ -160,8 +176,8 @@ export function problemType(code: ProblemCode): string {
   return `/docs/errors#${code.toLowerCase()}`;
 }
 
-/** The document's JSON. */
-export function problemBody(problem: Problem, requestId: string): string {
+/** The document's JSON. @param requestId none for a value of a batch: the request has one */
+export function problemBody(problem: Problem, requestId?: string): string {
   const { code, status, detail } = problem;
   return JSON.stringify({
     type: problemType(code),

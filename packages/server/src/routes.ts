@@ -11,15 +11,20 @@ export interface Route {
   readonly template: string;
   /** Position in ROUTES: where its counts stand. */
   readonly index: number;
-  readonly handler: Scope | "healthz" | "readyz" | "status" | "openapi" | "docs";
+  readonly handler: Scope | "batch" | "healthz" | "readyz" | "status" | "openapi" | "docs";
   /** All before the value, for routes that end in one. */
   readonly prefix?: string;
+  /** What a batch is about. */
+  readonly lookup?: Scope;
 }
 
 const ROWS: readonly Omit<Route, "index">[] = [
   { template: "/v1/ip-intel/geolocate/{ip}", handler: "geolocate", prefix: "/v1/ip-intel/geolocate/" },
   { template: "/v1/ip-intel/reputation/{ip}", handler: "reputation", prefix: "/v1/ip-intel/reputation/" },
   { template: "/v1/user-intel/email/{email_address}", handler: "email", prefix: "/v1/user-intel/email/" },
+  { template: "/v1/ip-intel/geolocate", handler: "batch", lookup: "geolocate" },
+  { template: "/v1/ip-intel/reputation", handler: "batch", lookup: "reputation" },
+  { template: "/v1/user-intel/email", handler: "batch", lookup: "email" },
   { template: "/v1/status", handler: "status" },
   { template: "/healthz", handler: "healthz" },
   { template: "/readyz", handler: "readyz" },

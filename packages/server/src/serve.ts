@@ -7,7 +7,8 @@
 //
 // Limits, and what enforces them: 8 KiB of request line and headers (Bun's parser: 431); 10 s to send them, also
 // byte by byte (Bun allows a first request 10 s, and a later one idleTimeout; what arrives in part does not renew
-// either; it looks every 4 s, so 12 s were measured); bodies of 64 KiB (413); connections (connections.ts).
+// either; it looks every 4 s, so 12 s were measured); connections (connections.ts). Bodies have no limit here: a stream
+// of a batch may be of any length (batch.ts), and Bun passes over a body that nobody reads.
 // serve.test.ts asks over real sockets.
 
 import { mkdirSync } from "node:fs";
@@ -156,7 +157,8 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
     elapsed,
     newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
   });
-  const api = listen("port", options.host, options.port, (request, server) => app.handle(request, server));
+  const answer: Handler = (request, server) => app.handle(request, server);
+  const api = listen("port", options.host, options.port, answer, Number.MAX_SAFE_INTEGER);
   closers.push(() => api.stop(true));
   releases.start(); // only now: verifying would slow the start down
   const connections = new ConnectionLimit({
