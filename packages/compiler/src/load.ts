@@ -195,6 +195,7 @@ class Round {
     const about = {
       id: feed.id,
       sets: feed.sets,
+      ...namesOf(feed),
       source: this.sourceOf(copy),
       licence: copy.licence,
       ...dates,
@@ -268,6 +269,7 @@ class Round {
     const none: FeedReport = {
       id: feed.id,
       sets: feed.sets,
+      ...namesOf(feed),
       source: "none",
       state: this.refused ? "refused" : "missing",
       entries: 0,
@@ -301,6 +303,11 @@ class Round {
       return undefined;
     return dueAt(feed, this.attempts, options.now);
   }
+}
+
+function namesOf({ format, label }: Feed): Pick<FeedReport, "names"> {
+  if (isDomainFormat(format)) return { names: "domains" };
+  return isNetworkFormat(format) || label !== undefined ? { names: "networks" } : {};
 }
 
 /** A copy that stands in the operator's mirror, or stood there, is one that he vouches for. */

@@ -19,6 +19,8 @@ export const feedReport = z.object({
   id: z.string(),
   /** What it contributes to, in the feed table's words. */
   sets: z.string(),
+  /** What a list names; absent for places, and in releases of before this was told. */
+  names: z.enum(["networks", "domains"]).optional(),
   /** Where this copy came from; "none" when there was no copy at all. */
   source: z.enum(["mirror", "fetched", "last-good", "seed", "own", "none"]),
   /** expired: there is a copy, too old to be believed, and none newer. */

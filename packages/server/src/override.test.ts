@@ -20,6 +20,8 @@ const FEEDS = [
   { id: "mailchecker", sets: "disposable" },
   { id: "free-mail", sets: "free" },
   { id: "relays", sets: "relay" },
+  { id: "relay-networks", sets: "relay", names: "networks" as const },
+  { id: "relay-mail", sets: "relay", names: "domains" as const },
   { id: "resolvers", sets: "guard" },
   { id: "dbip-city-lite", sets: "geolocation" },
 ];
@@ -135,9 +137,9 @@ describe("refused, with the reason", () => {
   });
 
   const mutes: [value: string, fits: string[]][] = [
-    ["81.2.69.142", ["ipsum-3", "tor-bulk-exits", "relays", "resolvers"]],
-    ["81.2.69.0/24", ["ipsum-3", "tor-bulk-exits", "relays", "resolvers"]],
-    ["example-shop.com", ["mailchecker", "free-mail", "relays"]],
+    ["81.2.69.142", ["ipsum-3", "tor-bulk-exits", "relays", "relay-networks", "resolvers"]],
+    ["81.2.69.0/24", ["ipsum-3", "tor-bulk-exits", "relays", "relay-networks", "resolvers"]],
+    ["example-shop.com", ["mailchecker", "free-mail", "relays", "relay-mail"]],
   ];
   test.each(mutes)("a mute without effect, and what can be muted instead: %s", (value, fits) => {
     for (const { id } of FEEDS) {
@@ -151,9 +153,9 @@ describe("refused, with the reason", () => {
     const many = Array.from({ length: 15 }, (_, i) => ({ id: `list-${i}-of-it`, sets: "is_proxy" }));
     const context = { ...CONTEXT, feeds: [...FEEDS, ...many], everyFeed: ["dshield", "ipsum-3"] };
     const reasonOf = (mute: string) => refusal(at("81.2.69.0/24", { mute, note: "x" }), context)?.message;
-    // Four of FEEDS can be muted for a network: eight of the many are named.
+    // Five of FEEDS can be muted for a network: seven of the many are named.
     expect(reasonOf("qqqqqqqqq")).toMatch(
-      /^mute: there is no feed "qqqqqqqqq": there are ipsum-3, .*list-7-of-it and 7 more$/,
+      /^mute: there is no feed "qqqqqqqqq": there are ipsum-3, .*list-6-of-it and 8 more$/,
     );
     expect(reasonOf("dshield")).toMatch(
       /^mute: dshield is not in use; `npx inkling feeds enable dshield` turns/,

@@ -141,7 +141,7 @@ export interface OverrideContext {
 }
 
 /** A feed, as far as a mute is about it. */
-export type MutableFeed = Pick<FeedReport, "id" | "sets">;
+export type MutableFeed = Pick<FeedReport, "id" | "sets" | "names">;
 
 const OF_NETWORKS = ["is_abuser", "is_proxy", "is_tor_exit", "relay", "guard"];
 
@@ -296,7 +296,7 @@ function readMute(
     else problems.push(`mute: ${problem}`);
   };
   const known = feeds?.find(({ id }) => id === feed);
-  const fitting = (feeds ?? []).filter(({ sets }) => kind === undefined || HEARD_ABOUT[kind].includes(sets));
+  const fitting = (feeds ?? []).filter((one) => kind === undefined || isHeardAbout(kind, one));
   const fittingIds = fitting.map(({ id }) => id);
   if (kind === "email_hash") refuse("no feed knows e-mail addresses; mute it for the domain");
   else if (feeds === undefined) refuse("there is no release yet, so nobody can tell which feeds there are");
@@ -306,13 +306,24 @@ function readMute(
     refuse(`there is no feed "${feed}"${didYouMean(feed, fittingIds)}`);
   } else if (!fitting.includes(known)) {
     refuse(
-      `${feed} is about ${ABOUT[known.sets] ?? known.sets}, so muting it for ${KIND_WORDS[kind!]} has no effect; ${fitting.length === 0 ? "no feed" : listed(fittingIds)} can be muted there`,
+      `${feed} is about ${subjectOf(known)}, so muting it for ${KIND_WORDS[kind!]} has no effect; ${fitting.length === 0 ? "no feed" : listed(fittingIds)} can be muted there`,
     );
   }
   return { type: "mute", feed };
 }
 
 const FEED_ID = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+
+/** `relay` is said of networks and of domains: only the feed itself tells which. */
+function isHeardAbout(kind: OverrideKind, { sets, names }: MutableFeed): boolean {
+  const isDomain = kind === "domain";
+  return HEARD_ABOUT[kind].includes(sets) && (names === undefined || (names === "domains") === isDomain);
+}
+
+function subjectOf({ sets, names }: MutableFeed): string {
+  if (sets === "relay") return names === "domains" ? "mail domains" : "addresses";
+  return ABOUT[sets] ?? sets;
+}
 
 /** What feeds are about, where their `sets` is no flag of theirs. */
 const ABOUT: Readonly<Record<string, string>> = {
