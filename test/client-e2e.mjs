@@ -1,0 +1,64 @@
+// client-e2e.mjs: @inkling/client as an application has it, on the runtime that runs this, against a real server.
+//
+// in   one argument: JSON of { url, sandbox, live, paced, addresses, emails }: keys, and values to look up with the first
+// out  one line of JSON: what the client said
+// note copied beside an installed package by client.test.ts
+
+import { Inkling, InklingError, Unavailable } from "@inkling/client";
+
+const { url, sandbox, live, paced, addresses, emails } = JSON.parse(process.argv[2]);
+const inkling = new Inkling({ url, key: sandbox, retries: 0 });
+
+/** An answer, or what there is to know of an error. */
+async function told(work) {
+  try {
+    return { answer: (await work) ?? null };
+  } catch (error) {
+    if (!(error instanceof InklingError)) throw error;
+    const { code, status, hint, requestId, message } = error;
+    return { code, status, hint, requestId, message };
+  }
+}
+
+async function batched(client, lookup, values, options) {
+  const results = [];
+  for await (const { value, ok, answer, error } of client.batch(lookup, values, options))
+    results.push(ok ? { value, answer: answer ?? null } : { value, code: error.code });
+  return results;
+}
+
+const singles = {};
+for (const ip of addresses) {
+  singles[ip] = {
+    geolocate: await told(inkling.geolocate(ip)),
+    reputation: await told(inkling.reputation(ip)),
+    evidence: await told(inkling.reputation(ip, { evidence: true })),
+  };
+}
+for (const email of emails) singles[email] = await told(inkling.email(email));
+
+const wrongKey = await told(
+  new Inkling({ url, key: `${live.slice(0, -1)}!`.replace("!", "0") }).reputation("me"),
+);
+const away = new Inkling({ url: "http://127.0.0.1:1", key: live, retries: 0, onUnavailable: "deny" });
+const unavailable = await away.reputation("81.2.69.142");
+
+const many = Array.from({ length: 2_500 }, (_, i) => `81.2.${60 + (i % 20)}.${i % 256}`);
+const withLive = new Inkling({ url, key: live });
+process.stdout.write(
+  `${JSON.stringify({
+    singles,
+    batchOfAddresses: await batched(inkling, "reputation", addresses),
+    batchOfEmails: await batched(inkling, "email", emails),
+    many: (await batched(withLive, "geolocate", many)).map(
+      ({ value, answer }, i) => value === many[i] && answer?.city.name,
+    ),
+    paced: (
+      await batched(new Inkling({ url, key: paced }), "reputation", many.slice(0, 500), { size: 100 })
+    ).map(({ code }) => code ?? "ok"),
+    cached: await Promise.all([withLive.geolocate("81.2.69.1"), withLive.geolocate("81.2.69.1")]),
+    again: await withLive.geolocate("81.2.69.1"),
+    wrongKey,
+    unavailable: unavailable instanceof Unavailable && { ...unavailable, error: unavailable.error.code },
+  })}\n`,
+);

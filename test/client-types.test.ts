@@ -1,0 +1,92 @@
+// The client's types beside the server's: packages/server/src/answer-schemas.ts, of which /openapi.json is made.
+// What TypeScript can compare is compared when this file is compiled (`npm test` compiles it); the rest when it runs.
+
+import { expect, test } from "bun:test";
+import type { z } from "zod";
+import type {
+  EmailEvidence,
+  EmailVerdict,
+  MxOutcome,
+  Place,
+  PlaceEvidence,
+  Reputation,
+  ReputationEvidence,
+  WithChecks,
+  WithEvidence,
+} from "../packages/client/src/answers.ts";
+import { SERVER_CODES } from "../packages/client/src/errors.ts";
+import type * as served from "../packages/server/src/answer-schemas.ts";
+import { MX_OUTCOMES, type MxOutcome as ServedMxOutcome } from "../packages/server/src/mx.ts";
+import { openApiJson } from "../packages/server/src/openapi-api.ts";
+import { PROBLEM_CODES } from "../packages/server/src/problems.ts";
+
+/** Read-only, and without the `undefined` that zod adds to optional members. */
+type Plain<T> = T extends readonly (infer Item)[]
+  ? readonly Plain<Item>[]
+  : T extends object
+    ? { readonly [K in keyof T as string extends K ? never : K]: Plain<Exclude<T[K], undefined>> }
+    : T;
+/** Every member at any depth: "city", "city.name", … */
+type Members<T> = T extends readonly (infer Item)[]
+  ? Members<Item>
+  : T extends object
+    ? { [K in keyof T & string]: K | `${K}.${Members<Exclude<T[K], undefined>>}` }[keyof T & string]
+    : never;
+/** `true`, or what is missing on which side. */
+type SameMembers<Ours, Theirs> = [Exclude<Ours, Theirs>, Exclude<Theirs, Ours>] extends [never, never]
+  ? true
+  : { readonly onlyOurs: Exclude<Ours, Theirs>; readonly onlyTheirs: Exclude<Theirs, Ours> };
+/** What the server answers may be taken for what the client promises. */
+type Fits<Theirs, Ours> =
+  Plain<Theirs> extends Ours ? true : { readonly theirs: Plain<Theirs>; readonly ours: Ours };
+
+type Extras = keyof WithEvidence<"email"> | keyof WithChecks;
+type PlainAnswer<T> = Plain<Omit<T, Extras>>;
+type Entry = z.infer<typeof served.evidenceEntry>;
+type EntryKeys = keyof Plain<Entry>;
+
+/** Each is compiled only when it is `true`. */
+export const compared: readonly true[] = [
+  true satisfies SameMembers<Members<Place>, Members<PlainAnswer<served.Geolocation>>>,
+  true satisfies SameMembers<Members<Reputation>, Members<PlainAnswer<served.Reputation>>>,
+  true satisfies SameMembers<Members<EmailVerdict>, Members<PlainAnswer<served.EmailVerdict>>>,
+  true satisfies SameMembers<keyof WithEvidence<"geolocate">, Extract<keyof served.Geolocation, Extras>>,
+  true satisfies SameMembers<Extras, Extract<keyof served.EmailVerdict, Extras>>,
+  true satisfies SameMembers<keyof PlaceEvidence | keyof ReputationEvidence | keyof EmailEvidence, EntryKeys>,
+  true satisfies Fits<Omit<served.Geolocation, Extras>, Place>,
+  true satisfies Fits<Omit<served.Reputation, Extras>, Reputation>,
+  true satisfies Fits<Omit<served.EmailVerdict, Extras>, EmailVerdict>,
+  true satisfies Fits<Pick<Entry, keyof PlaceEvidence>, PlaceEvidence>,
+  true satisfies Fits<Pick<Entry, keyof ReputationEvidence>, ReputationEvidence>,
+  true satisfies Fits<Pick<Entry, keyof EmailEvidence>, EmailEvidence>,
+  true satisfies Fits<ServedMxOutcome, MxOutcome>,
+];
+
+// The comparisons must be able to fail.
+// @ts-expect-error a member that only the server has
+true satisfies SameMembers<"city", "city" | "city.name">;
+// @ts-expect-error a member that only the client has
+true satisfies SameMembers<"city" | "city.name", "city">;
+// @ts-expect-error another type
+true satisfies Fits<{ valid: string }, { readonly valid: boolean }>;
+// @ts-expect-error may be null
+true satisfies Fits<{ valid: boolean | null }, { readonly valid: boolean }>;
+
+test("every code of the server has its hint, and no other has", () => {
+  expect([...SERVER_CODES].sort()).toEqual([...PROBLEM_CODES].sort());
+});
+
+test("the paths and parameters that are asked are in /openapi.json", () => {
+  const { paths } = JSON.parse(openApiJson("0.0.0"));
+  const parametersOf = ({ parameters }: { parameters: { name: string }[] }) =>
+    parameters.map(({ name }) => name);
+  for (const [path, value] of [
+    ["/v1/ip-intel/geolocate", "ip"],
+    ["/v1/ip-intel/reputation", "ip"],
+    ["/v1/user-intel/email", "email_address"],
+  ] as const) {
+    expect(parametersOf(paths[`${path}/{${value}}`].get)).toContain("include");
+    expect(parametersOf(paths[path].post)).toContain("include");
+  }
+  expect(MX_OUTCOMES).toContain("found");
+});

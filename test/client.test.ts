@@ -1,0 +1,366 @@
+// @inkling/client as an application gets it: packed, installed, on Node and on Bun, against a real server.
+// packages/client/src has the finer grain, with servers that misbehave.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { IpAddress, parseIpInto } from "@inkling/engine";
+import {
+  type NewKey,
+  openStore,
+  SANDBOX_ADDRESSES,
+  SANDBOX_DOMAINS,
+  SANDBOX_PROBLEMS,
+} from "@inkling/server";
+import fc from "fast-check";
+import { formatIp, parseIp } from "../packages/client/src/ip.ts";
+import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "./release.ts";
+import type { Ports } from "./server-process.ts";
+
+const ROOT = resolve(import.meta.dir, "..");
+const CLIENT = join(ROOT, "packages/client");
+const README = readFileSync(join(CLIENT, "README.md"), "utf8");
+const MINUTE = 60_000;
+const NODE = Bun.which("node")!;
+
+const EVERYTHING: NewKey = {
+  name: "test",
+  mode: "live",
+  scopes: ["geolocate", "reputation", "email"],
+  networks: [],
+  rate: 0,
+  burst: undefined,
+  quota: undefined,
+  expiresAt: undefined,
+};
+const tokens = { sandbox: "", live: "", paced: "" };
+
+/** A folder with the package installed in it, as npm would. */
+const project = temporaryFolder();
+const children: Bun.Subprocess[] = [];
+let packed: readonly string[] = [];
+let url = "";
+let server: Bun.Subprocess<"ignore", "pipe", "inherit">;
+
+async function run(command: readonly string[], cwd: string): Promise<string> {
+  const child = Bun.spawn([...command], { cwd, stdout: "pipe", stderr: "pipe" });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (code !== 0) throw new Error(`${command.slice(0, 3).join(" ")} ended with ${code}:\n${out}${err}`);
+  return out;
+}
+
+async function install(): Promise<void> {
+  const out = await run(["npm", "pack", "--json", "--pack-destination", project], CLIENT);
+  const [{ filename, files }] = JSON.parse(out.slice(out.indexOf("["))) as [
+    { filename: string; files: readonly { path: string }[] },
+  ];
+  packed = files.map(({ path }) => path).sort();
+  await run(["tar", "-xzf", filename], project);
+  const modules = join(project, "node_modules");
+  mkdirSync(join(modules, "@inkling"), { recursive: true });
+  cpSync(join(project, "package"), join(modules, "@inkling/client"), { recursive: true });
+  for (const name of ["express", "fastify", "hono", "@types"])
+    symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
+  writeFileSync(join(project, "package.json"), '{"type":"module"}');
+}
+
+async function startServer(): Promise<void> {
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 1);
+  const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
+  const store = await openStore(databaseUrl);
+  for (const [name, over] of [
+    ["sandbox", { mode: "test" }],
+    ["live", {}],
+    ["paced", { rate: 2_000, burst: 100 }],
+  ] as const) {
+    tokens[name] = (await store.createKey({ ...EVERYTHING, ...over })).token;
+  }
+  await store.close();
+  const options = JSON.stringify({ dataDir, databaseUrl, rate: 1_000, burst: 1_000, mode: "up" });
+  server = Bun.spawn([process.execPath, join(import.meta.dir, "server-process.ts"), options], {
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  children.push(server);
+  const { port } = JSON.parse(await firstLine(server.stdout)) as Ports;
+  url = `http://127.0.0.1:${port}`;
+}
+
+async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
+  let text = "";
+  for await (const piece of stream.pipeThrough(new TextDecoderStream() as never) as AsyncIterable<string>) {
+    text += piece;
+    if (text.includes("\n")) break;
+  }
+  return text.split("\n")[0]!;
+}
+
+beforeAll(async () => {
+  await Promise.all([install(), startServer()]);
+}, MINUTE);
+afterAll(() => {
+  for (const child of children) child.kill();
+});
+
+describe("the package", () => {
+  test("holds what was built, its README and its licence, and nothing else", () => {
+    const modules = new Bun.Glob("*.ts").scanSync(join(CLIENT, "src"));
+    const built = [...modules]
+      .filter((name) => !name.endsWith(".test.ts"))
+      .map((name) => name.replace(/\.ts$/, ""))
+      .flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
+    expect(packed).toEqual([...built, "LICENSE", "README.md", "package.json"].sort());
+  });
+
+  test("depends on nothing", () => {
+    const manifest = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8"));
+    for (const kind of ["dependencies", "peerDependencies", "optionalDependencies"])
+      expect(manifest[kind]).toBeUndefined();
+  });
+
+  const blocks = [...README.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
+  test.each([
+    ["nodenext", "nodenext"],
+    ["esnext", "bundler"],
+  ])(
+    "gives types to whoever installs it, and the README's examples have them: %s",
+    async (module, moduleResolution) => {
+      expect(blocks.length).toBeGreaterThan(3);
+      blocks.forEach((text, i) => {
+        writeFileSync(join(project, `readme-${i}.ts`), text);
+      });
+      const frameworks = ["express", "fastify", "hono", "next"]
+        .map((name, i) => `import { visitor as v${i} } from "@inkling/client/${name}";\nexport { v${i} };\n`)
+        .join("");
+      writeFileSync(join(project, "frameworks.ts"), frameworks);
+      const compilerOptions = {
+        module,
+        moduleResolution,
+        target: "es2023",
+        lib: ["es2023", "dom", "dom.asynciterable"],
+        types: ["node"],
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noEmit: true,
+      };
+      writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+      expect(await run([join(ROOT, "node_modules/.bin/tsc"), "-p", "."], project)).toBe("");
+    },
+    MINUTE,
+  );
+});
+
+describe.each([
+  ["Node", NODE],
+  ["Bun", process.execPath],
+])("on %s", (_, runtime) => {
+  const emails = [
+    ...SANDBOX_DOMAINS.map(({ domain }) => `jane@${domain}`),
+    ...SANDBOX_PROBLEMS.map(({ domain }) => `jane@${domain}`),
+    "not an address",
+    "jäné@bücher.example",
+  ];
+  const addresses = [
+    ...SANDBOX_ADDRESSES.flatMap(({ v4, v6 }) => [v4, v6]),
+    ...SANDBOX_PROBLEMS.map(({ v4 }) => v4),
+    "10.0.0.1",
+    "nonsense",
+    "me",
+  ];
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of another process
+  let said: any;
+  beforeAll(async () => {
+    cpSync(join(import.meta.dir, "client-e2e.mjs"), join(project, "e2e.mjs"));
+    said = JSON.parse(
+      await run([runtime, "e2e.mjs", JSON.stringify({ url, ...tokens, addresses, emails })], project),
+    );
+  }, MINUTE);
+
+  test.each(SANDBOX_ADDRESSES.flatMap((row) => [row.v4, row.v6].map((ip) => [ip, row] as const)))(
+    "the sandbox's %s",
+    (ip, { place, flags = [], evidence = [] }) => {
+      const { geolocate, reputation, evidence: reasoned } = said.singles[ip];
+      expect(geolocate).toEqual({ answer: place ?? null });
+      const plain = Object.fromEntries(
+        ["is_abuser", "is_proxy", "is_tor_exit"].map((flag) => [flag, (flags as string[]).includes(flag)]),
+      );
+      expect(reputation).toEqual({ answer: plain });
+      expect(reasoned.answer.evidence).toHaveLength(evidence.length);
+    },
+  );
+
+  test.each(SANDBOX_DOMAINS.map((row) => [row.domain, row] as const))(
+    "jane@%s",
+    (domain, { valid, providers }) => {
+      expect(said.singles[`jane@${domain}`]).toEqual({
+        answer: { valid, disposable: providers.length > 0, providers: [...providers] },
+      });
+    },
+  );
+
+  // A place that nobody knows is no error here.
+  test.each(
+    SANDBOX_PROBLEMS.filter(({ code }) => code !== "IP_ADDRESS_NOT_FOUND").map(
+      (row) => [row.code, row] as const,
+    ),
+  )("%s", (code, { v4, domain }) => {
+    const { reputation } = said.singles[v4];
+    expect(reputation).toMatchObject({ code });
+    expect(reputation.status).toBeGreaterThanOrEqual(400);
+    expect(reputation.hint.length).toBeGreaterThan(10);
+    expect(reputation.requestId).toMatch(/^\w+$/);
+    const email = said.singles[`jane@${domain}`];
+    expect(email).toMatchObject({ code, status: reputation.status });
+    expect(JSON.stringify(email)).not.toContain("jane");
+  });
+
+  test("addresses that are none", () => {
+    expect(said.singles["10.0.0.1"].reputation.code).toBe("IP_ADDRESS_RESERVED");
+    expect(said.singles.nonsense.geolocate.code).toBe("IP_ADDRESS_INVALID");
+    expect(said.singles["not an address"].answer.valid).toBe(false);
+  });
+
+  test("a batch says of each value what a look-up says of it", () => {
+    for (const [i, { value, answer, code }] of said.batchOfAddresses.entries()) {
+      expect(value).toBe(addresses[i]);
+      const { reputation } = said.singles[value];
+      if (code !== undefined) expect(code).toBe(reputation.code);
+      else if (reputation.code === "IP_ADDRESS_NOT_FOUND") expect(answer).toBeNull();
+      else expect(answer).toEqual(reputation.answer);
+    }
+    for (const [i, { value, answer, code }] of said.batchOfEmails.entries()) {
+      expect(value).toBe(emails[i]);
+      const single = said.singles[value];
+      if (code !== undefined) expect(code).toBe(single.code);
+      else if (single.code === "IP_ADDRESS_NOT_FOUND") expect(answer).toBeNull();
+      else expect(answer).toEqual(single.answer);
+    }
+    expect(said.batchOfAddresses).toHaveLength(addresses.length);
+    expect(said.batchOfEmails).toHaveLength(emails.length);
+  });
+
+  test("a batch of thousands, in order, and those that no data has a place for", () => {
+    const [, , third] = SMALL_NETWORK.split(".").map(Number);
+    expect(said.many).toHaveLength(2_500);
+    said.many.forEach((city: unknown, i: number) => {
+      if (60 + (i % 20) === third) expect(city).toBe(smallCity(1));
+      else expect(city).toBeFalsy();
+    });
+  });
+
+  test("a batch faster than its key is paced, not refused", () =>
+    expect(said.paced).toEqual(new Array(500).fill("ok")));
+
+  test("answers that are given again are the same", () => {
+    expect(said.again).toEqual(said.cached[0]);
+    expect(said.again.city.name).toBe(smallCity(1));
+  });
+
+  test("a wrong key, and a server that is away", () => {
+    expect(said.wrongKey).toMatchObject({ code: "KEY_INVALID", status: 401 });
+    expect(said.unavailable).toEqual({ available: false, verdict: "deny", error: "CONNECTION_FAILED" });
+  });
+});
+
+describe("the README's sign-up", () => {
+  const guard = /^```js\n([\s\S]*?)^```$/m.exec(README)?.[1] ?? "";
+  let own: Bun.Subprocess;
+  let signup = "";
+  beforeAll(async () => {
+    writeFileSync(join(project, "signup.mjs"), guard);
+    const free = Bun.serve({ port: 0, fetch: () => new Response() });
+    const port = String(free.port);
+    await free.stop(true);
+    signup = `http://127.0.0.1:${port}/signup`;
+    own = Bun.spawn([NODE, "signup.mjs"], {
+      cwd: project,
+      env: { ...process.env, SERVER: url, KEY: tokens.sandbox, PORT: port },
+      stdout: "inherit",
+      stderr: "inherit",
+    });
+    children.push(own);
+    while (own.exitCode === null && !(await fetch(signup).catch(() => undefined))) await Bun.sleep(20);
+  }, MINUTE);
+
+  const ask = async (email: unknown, from?: string) => {
+    const headers = {
+      "Content-Type": "application/json",
+      ...(from !== undefined && { "X-Forwarded-For": from }),
+    };
+    const response = await fetch(signup, { method: "POST", headers, body: JSON.stringify({ email }) });
+    return [response.status, await response.text()] as const;
+  };
+
+  const rows: [name: string, email: unknown, from: string | undefined, status: number][] = [
+    ["an ordinary address", "jane@example.com", undefined, 201],
+    ["a throw-away", "jane@disposable.example", undefined, 422],
+    ["no address", "jane", undefined, 422],
+    ["nothing", undefined, undefined, 422],
+    ["a Tor exit", "jane@example.com", "192.0.2.6", 403],
+    ["a Tor exit that claims to be another", "jane@example.com", "192.0.2.1, 192.0.2.6", 403],
+    ["a visitor that claims to be a Tor exit", "jane@example.com", "192.0.2.6, 192.0.2.1", 201],
+  ];
+  test("has 15 lines", () => expect(guard.trim().split("\n").length).toBeLessThanOrEqual(15));
+  test.each(rows)("%s", async (_, email, from, status) => {
+    const [got, text] = await ask(email, from);
+    expect(got).toBe(status);
+    expect(README).toContain(text); // what the README says it prints
+  });
+
+  // The last test of this file: the server is gone after it.
+  test("lets everybody in while the service is away", async () => {
+    server.kill();
+    await server.exited;
+    expect((await ask("jane@disposable.example", "192.0.2.7"))[0]).toBe(201);
+  });
+});
+
+describe("addresses are read as the server reads them", () => {
+  const groups = fc.array(fc.constantFrom("0", "", "ffff", "2001", "db8", "1", "ABCD", "g", "00000"), {
+    maxLength: 9,
+  });
+  const quads = fc.array(fc.oneof(fc.integer({ min: 0, max: 300 }).map(String), fc.constantFrom("01", "")), {
+    minLength: 3,
+    maxLength: 5,
+  });
+  const texts = fc.oneof(
+    fc.ipV4(),
+    fc.ipV6(),
+    groups.map((parts) => parts.join(":")),
+    quads.map((parts) => parts.join(".")),
+    fc.tuple(groups, fc.ipV4()).map(([parts, quad]) => [...parts, quad].join(":")),
+    fc.constantFrom("::", ":::", "::ffff:1.2.3.4", "1.2.3", "1.2.3.4 ", "::1%lo", "[::1]", "1.2.3.4:80"),
+  );
+  test("whatever the text", () => {
+    let accepted = 0;
+    let refused = 0;
+    const engine = new IpAddress();
+    fc.assert(
+      fc.property(texts, (text) => {
+        const ours = parseIp(text);
+        if (!parseIpInto(text, engine)) {
+          refused++;
+          return ours === undefined;
+        }
+        accepted++;
+        const { family, words } = engine;
+        const isMapped = family === 6 && words[0] === 0 && words[1] === 0 && words[2] === 0xffff;
+        const value = [...words.subarray(0, family === 4 ? 1 : 4)].reduce(
+          (sum, word) => (sum << 32n) | BigInt(word),
+          0n,
+        );
+        if (ours === undefined || ours.value !== (isMapped ? value & 0xffffffffn : value)) return false;
+        const again = parseIp(formatIp(ours));
+        return again?.value === ours.value && again.bits === ours.bits;
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(accepted).toBeGreaterThan(500);
+    expect(refused).toBeGreaterThan(500);
+  });
+});
