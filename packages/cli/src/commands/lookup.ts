@@ -5,9 +5,9 @@ import type { Command } from "commander";
 import { answer } from "../answer.ts";
 import { attributions } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
+import { wordsFor } from "../lookup-words.ts";
 import { overridesNow } from "../overrides.ts";
 import { openServable } from "../releases.ts";
-import { table } from "../terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
@@ -70,31 +70,22 @@ export function addLookup(program: Command, context: Context): void {
         const { settings } = settingsFor(context, flags, SETTINGS);
         const release = openServable(settings.dataDir);
         const { overrides, remark } = lookup === "geolocate" ? NO_OVERRIDES : await overridesNow(settings);
-        const body = answer(release, lookup, value, overrides, Date.now(), flags.evidence === true);
+        const now = Date.now();
+        const withEvidence = flags.evidence === true;
+        const body = answer(release, lookup, value, overrides, now, withEvidence || !flags.json);
         if (remark !== undefined) terminal.err(`${terminal.style.yellow("warning")}: ${remark}\n`);
-        for (const gap of release.states[lookup].missing) {
+        const { missing } = release.states[lookup];
+        for (const gap of missing) {
           terminal.err(`${terminal.style.yellow("warning")}: ${gap} is unknown: no feed with it is loaded\n`);
         }
-        terminal.out(flags.json ? body : flatTable(JSON.parse(body)));
-        if (flags.json) return;
+        if (flags.json) return terminal.out(body);
+        const { style } = terminal;
+        terminal.out(
+          wordsFor(lookup, { value, answer: JSON.parse(body), missing, withEvidence, now, style }),
+        );
         for (const text of attributions(release.manifest, sets))
           terminal.err(`${terminal.style.dim(text)}\n`);
       });
     withSettings(command, SETTINGS);
   }
-}
-
-/** An answer for people: a line per leaf, named by its path. */
-export function flatTable(body: unknown): string {
-  return table(leaves(body, ""));
-}
-
-function leaves(value: unknown, path: string): [path: string, text: string][] {
-  if (Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "string")) {
-    return [[path, value.join(", ")]];
-  }
-  if (value === null || typeof value !== "object") return [[path, String(value)]];
-  const entries = Object.entries(value);
-  if (entries.length === 0) return [[path, "-"]];
-  return entries.flatMap(([key, inner]) => leaves(inner, path === "" ? key : `${path}.${key}`));
 }
