@@ -100,11 +100,14 @@ export class Contract {
     if (method === "HEAD" || content === undefined) return body === "" ? [] : ["there is a body"];
     const type = headers.get("content-type")?.split(";")[0] ?? "none";
     if (content[type] === undefined) return [`the media type ${type} is not described for ${status}`];
-    const validate = this.validator(`${at.join(" ")} ${type}`, content[type].schema);
-    const value = type.endsWith("json") ? JSON.parse(body) : body;
-    return validate(value)
-      ? []
-      : [`${this.ajv.errorsText(validate.errors, { separator: "\n  " })}\n  in ${body.slice(0, 500)}`];
+    const { schema, "x-lines": lines } = content[type];
+    const validate = this.validator(`${at.join(" ")} ${type}`, lines ?? schema);
+    const texts = lines === undefined ? [body] : body.split("\n").filter((line) => line !== "");
+    const isJson = lines !== undefined || type.endsWith("json");
+    return texts.flatMap((text) => {
+      if (validate(isJson ? JSON.parse(text) : text)) return [];
+      return [`${this.ajv.errorsText(validate.errors, { separator: "\n  " })}\n  in ${text.slice(0, 500)}`];
+    });
   }
 
   /** Of one media type of one response; its references lead into the document's components. */

@@ -105,11 +105,9 @@ export const emailVerdict = z
       .boolean()
       .meta({ description: "Could it receive mail from the internet, as far as its text tells?" }),
     disposable: z.boolean(),
-    providers: z
-      .array(text)
-      .meta({
-        description: "The entry that matched, then the service that runs it; empty when not disposable",
-      }),
+    providers: z.array(text).meta({
+      description: "The entry that matched, then the service that runs it; empty when not disposable",
+    }),
     checks: z
       .strictObject({ mx: z.enum(MX_OUTCOMES) })
       .optional()
@@ -131,6 +129,20 @@ export const problemDocument = z
   })
   .meta({ id: "Problem", description: "RFC 9457. `title` and `detail` are for people and may change." });
 export type ProblemDocument = z.infer<typeof problemDocument>;
+
+/** In place of one answer of a batch: the request, and so its id, is another's. */
+export const valueProblem = problemDocument
+  .omit({ request_id: true })
+  .meta({ id: "ValueProblem", description: "Why one value of a batch has no answer." });
+
+export const batchRequest = z
+  .strictObject({ values: z.array(z.string()).max(1000) })
+  .meta({ id: "Batch", description: "As many values as there are, in the order of their answers" });
+
+/** @param answer of a single look-up */
+export function batchAnswers(answer: z.ZodType) {
+  return z.strictObject({ answers: z.array(z.union([answer, valueProblem])) });
+}
 
 const { sets, source, state, entries, licence, pending, skipped } = feedReport.shape;
 export const feedStatus = z

@@ -5,6 +5,7 @@
 // note A route without a row here does not compile; a test holds every answer of the tests to the document.
 
 import { parseIp } from "@inkling/engine";
+import { z } from "zod";
 import * as answers from "./answer-schemas.ts";
 import type { Scope } from "./key.ts";
 import {
@@ -34,6 +35,7 @@ type Described = Operation<ProblemCode>;
 /** Shown as `request_id` in examples. */
 const SOME_ID = "tnbctz7kxp";
 const JSON_TYPE = "application/json";
+const NDJSON_TYPE = "application/x-ndjson";
 /** On every answer. */
 const COMMON = ["Inkling-Data-Version", "X-Request-Id", "Cache-Control"];
 /** On every answer to a known key, unless it has no limits. */
@@ -43,7 +45,7 @@ const RATE = ["RateLimit-Policy?", "RateLimit?"];
 export function openApiJson(version: string): string {
   const paths: Record<string, Record<string, Described>> = {};
   for (const route of ROUTES) {
-    paths[route.template] = { get: DESCRIBED[route.handler](route) };
+    paths[route.template] = { [route.handler === "batch" ? "post" : "get"]: DESCRIBED[route.handler](route) };
   }
   const api: Api<ProblemCode> = {
     info: {
@@ -56,6 +58,11 @@ export function openApiJson(version: string): string {
     },
     tags: [
       { name: "Look-ups", description: "One value, one answer." },
+      {
+        name: "Many at once",
+        description:
+          "One answer or problem for each value, in order. Each value is one look-up of the rate, the quota and usage.",
+      },
       { name: "Server", description: "What answers, and from which data." },
     ],
     securitySchemes: {
@@ -85,10 +92,21 @@ Every refusal is a problem document (RFC 9457). Decide by its \`code\`: it never
 
 A sandbox key (\`ink_test_…\`) gives a fixed answer for each verdict and each error, without data; the examples here are those answers.`;
 
+const SUMMARY: Readonly<Record<Scope, string>> = {
+  geolocate: "Where is this IP address",
+  reputation: "Can this IP address be trusted",
+  email: "Is this e-mail address valid, and is it a throw-away",
+};
+
+const BATCH_SUMMARY: Readonly<Record<Scope, string>> = {
+  geolocate: "Where are these IP addresses?",
+  reputation: "Can these IP addresses be trusted?",
+  email: "Are these e-mail addresses valid, and are they throw-aways?",
+};
+
 const decoder = new TextDecoder();
 
 function lookUp(
-  route: Route,
   scope: Scope,
   over: Pick<Described, "summary" | "description" | "parameters"> & { schema: Content },
 ): Described {
@@ -106,7 +124,7 @@ function lookUp(
     tag: "Look-ups",
     ...words,
     security: [{ key: [scope] }],
-    parameters: [...parameters, ...queryOf(route), ...(isAddress ? [IF_NONE_MATCH] : [])],
+    parameters: [...parameters, ...queryOf(scope), ...(isAddress ? [IF_NONE_MATCH] : [])],
     successes: isAddress ? { 200: success, 304: unchanged } : { 200: success },
     codes: PROBLEM_CODES, // sandbox keys get every one of them
     problemHeaders: [...COMMON, ...RATE],
@@ -127,7 +145,7 @@ const PARAMETER_WORDS: Readonly<Record<string, string>> = {
   "checks=mx": "`mx` asks DNS whether the domain takes mail, and where that goes: `checks.mx`.",
 };
 
-function queryOf({ handler }: Route): Parameter[] {
+function queryOf(handler: Route["handler"]): Parameter[] {
   const names = [
     ...new Set(PARAMETERS.filter((row) => row.routes.includes(handler)).map(({ name }) => name)),
   ];
@@ -239,6 +257,95 @@ function emailExamples(): Record<string, Example> {
 }
 
 const PAGE = ["X-Content-Type-Options", "Content-Security-Policy?", "Referrer-Policy?"];
+/** What the values of a batch's example stand for, beside the first rows of the sandbox. */
+const NO_VALUE = "not an address";
+const EXAMPLE_VALUES: Readonly<Record<Scope, readonly string[]>> = {
+  geolocate: ["192.0.2.2", NO_VALUE],
+  reputation: ["192.0.2.7", "2001:db8::6", NO_VALUE],
+  email: ["jane@example.com", "jane@disposable.example"],
+};
+
+const ANSWER_OF: Readonly<
+  Record<Scope, typeof answers.geolocation | typeof answers.reputation | typeof answers.emailVerdict>
+> = {
+  geolocate: answers.geolocation,
+  reputation: answers.reputation,
+  email: answers.emailVerdict,
+};
+
+const ONE_VALUE = "JSON with one value only.";
+
+/** The sandbox's answer to one value of a batch. */
+function exampleAnswer(scope: Scope, text: string): unknown {
+  const address = scope === "email" ? undefined : parseIp(text);
+  const answer =
+    scope === "email"
+      ? sandboxEmail(text)
+      : address === undefined
+        ? problem("IP_ADDRESS_INVALID")
+        : sandboxAddress(scope, address);
+  return JSON.parse(answer instanceof Uint8Array ? decoder.decode(answer) : problemBody(answer));
+}
+
+function batch({ lookup: scope = "geolocate" }: Route): Described {
+  const values = EXAMPLE_VALUES[scope];
+  const found = values.map((text) => exampleAnswer(scope, text));
+  const ofLines = (rows: readonly unknown[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+  const example = (value: unknown) => ({ examples: { sandbox: { summary: "With a sandbox key", value } } });
+  const answer = ANSWER_OF[scope];
+  return {
+    id: `${scope}_batch`,
+    tag: "Many at once",
+    summary: BATCH_SUMMARY[scope],
+    description:
+      "JSON takes up to 1,000 values; what the key's rate does not cover gets RATE_LIMITED in its place. NDJSON takes any number, one JSON string a line, and is answered line by line at the pace of the key's rate. The body may be compressed with gzip.",
+    security: [{ key: [scope] }],
+    parameters: queryOf(scope).map((parameter) => ({
+      ...parameter,
+      description:
+        parameter.name === "checks" ? `${parameter.description} ${ONE_VALUE}` : parameter.description,
+    })),
+    body: {
+      description: "The values",
+      content: {
+        [JSON_TYPE]: { schema: answers.batchRequest, ...example({ values }) },
+        [NDJSON_TYPE]: { schema: { type: "string" }, lines: z.string(), ...example(ofLines(values)) },
+      },
+    },
+    successes: {
+      200: {
+        description: "One answer or problem for each value, in order",
+        headers: [...COMMON, ...RATE, "Inkling-Data-State?", "Content-Encoding?"],
+        content: {
+          [JSON_TYPE]: { schema: answers.batchAnswers(answer), ...example({ answers: found }) },
+          [NDJSON_TYPE]: {
+            schema: { type: "string" },
+            lines: z.union([answer, answers.valueProblem]),
+            ...example(ofLines(found)),
+          },
+        },
+      },
+    },
+    codes: [
+      "PARAMETER_INVALID",
+      "BATCH_INVALID",
+      "KEY_MISSING",
+      "KEY_INVALID",
+      "KEY_EXPIRED",
+      "SCOPE_REQUIRED",
+      "SOURCE_NOT_ALLOWED",
+      "CONTENT_TOO_LARGE",
+      "CONTENT_TYPE_INVALID",
+      "RATE_LIMITED",
+      "QUOTA_EXCEEDED",
+      "INTERNAL",
+      "DATA_NOT_LOADED",
+      "KEYS_NOT_LOADED",
+    ],
+    problemHeaders: [...COMMON, ...RATE],
+  };
+}
+
 const page = (type: string): Success => ({
   description: "The page",
   headers: [...COMMON, "ETag", ...PAGE],
@@ -264,29 +371,30 @@ function open(id: string, summary: string, over: Partial<Described>): Described 
 const json = (schema: Content["schema"]): NonNullable<Success["content"]> => ({ [JSON_TYPE]: { schema } });
 
 const DESCRIBED: Readonly<Record<Route["handler"], (route: Route) => Described>> = {
-  geolocate: (route) =>
-    lookUp(route, "geolocate", {
-      summary: "Where is this IP address?",
+  geolocate: () =>
+    lookUp("geolocate", {
+      summary: `${SUMMARY.geolocate}?`,
       description:
         "An IPv4 address inside IPv6 (mapped, 6to4, Teredo, NAT64) is looked up as that IPv4 address.",
       parameters: [ipParameter()],
       schema: { schema: answers.geolocation, examples: addressExamples("geolocate") },
     }),
-  reputation: (route) =>
-    lookUp(route, "reputation", {
-      summary: "Can this IP address be trusted?",
+  reputation: () =>
+    lookUp("reputation", {
+      summary: `${SUMMARY.reputation}?`,
       description: "An address on no list is 200 with all `false`.",
       parameters: [ipParameter()],
       schema: { schema: answers.reputation, examples: addressExamples("reputation") },
     }),
-  email: (route) =>
-    lookUp(route, "email", {
-      summary: "Is this e-mail address valid, and is it a throw-away?",
+  email: () =>
+    lookUp("email", {
+      summary: `${SUMMARY.email}?`,
       description:
         "Broken syntax is 200 with `valid: false`, never an error. Addresses in URLs end up in the logs of what stands between; Inkling itself never writes one down.",
       parameters: [emailParameter()],
       schema: { schema: answers.emailVerdict, examples: emailExamples() },
     }),
+  batch,
   status: () =>
     open("status", "The release in use, feed by feed", {
       security: [{ key: [] }],
@@ -391,6 +499,7 @@ const HEADERS: Readonly<Record<string, Header>> = {
   },
   "Retry-After": { description: "Seconds.", schema: { type: "integer", minimum: 0 } },
   "WWW-Authenticate": { description: "The challenge of RFC 6750.", schema: text('^Bearer realm="inkling"') },
+  "Content-Encoding": { description: "Where the request asked for it.", schema: { const: "gzip" } },
   Allow: { description: "The methods that the path has.", schema: text("^[A-Z]+(, [A-Z]+)*$") },
   "X-Content-Type-Options": { description: "The type is what it says.", schema: { const: "nosniff" } },
   "Referrer-Policy": { description: "Other sites do not learn of it.", schema: { const: "no-referrer" } },

@@ -30,6 +30,8 @@ export interface Success {
 
 export interface Content {
   readonly schema: z.ZodType | Json;
+  /** Of a stream: what each line holds. */
+  readonly lines?: z.ZodType;
   /** By name: a summary, and the value. */
   readonly examples?: Readonly<Record<string, Example>>;
 }
@@ -146,8 +148,9 @@ function bodyOf(body: NonNullable<Operation<string>["body"]>, schemas: Schemas):
 }
 
 function contentOf(content: Readonly<Record<string, Content>>, schemas: Schemas): Json {
-  return mapValues(content, ({ schema, examples }) => ({
+  return mapValues(content, ({ schema, lines, examples }) => ({
     schema: schema instanceof z.ZodType ? schemas.of(schema) : schema,
+    ...(lines === undefined ? {} : { "x-lines": schemas.of(lines) }),
     ...(examples === undefined ? {} : { examples }),
   }));
 }
