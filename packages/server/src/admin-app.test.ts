@@ -3,58 +3,16 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
-import { AdminApp } from "./admin-app.ts";
+import { type AdminTest, adminServer, closeAdminServers, randomBytes } from "../../../test/admin-server.ts";
 import { ADMIN_PROBLEM_CODES, ADMIN_PROBLEMS, type AdminProblemCode } from "./admin-problems.ts";
 import { newKeyToken, newToken } from "./key-format.ts";
-import { Log } from "./log.ts";
-import { openStore, type Store } from "./store.ts";
 import { StoreError } from "./store-error.ts";
 
-const NOW = Date.parse("2026-06-01T12:00:00Z");
-const bytes = (n: number) => crypto.getRandomValues(new Uint8Array(n));
-const stores: Store[] = [];
-afterAll(() => Promise.all(stores.map((store) => store.close())));
+afterAll(closeAdminServers);
 
-async function setUp() {
-  const clock = { now: NOW };
-  const store = await openStore("sqlite://:memory:", { now: () => clock.now });
-  stores.push(store);
-  const token = (await store.adminToken.create("test"))!;
-  const lines: string[] = [];
-  const seen = { refreshes: 0 };
-  const options = {
-    overrides: store.overrides,
-    adminToken: store.adminToken as Pick<Store["adminToken"], "hash">,
-    book: {
-      refresh: async () => {
-        seen.refreshes++;
-      },
-    },
-    feeds: () => [
-      { id: "ipsum-3", sets: "is_abuser" },
-      { id: "mailchecker", sets: "disposable" },
-    ],
-    log: new Log({ level: "info", write: (text) => lines.push(text), now: () => clock.now }),
-    now: () => clock.now,
-    newRequestId: () => "abc123",
-  };
-  const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
-    const init: RequestInit = { method, headers: { Authorization: `Bearer ${token}`, ...headers } };
-    if (body !== undefined) init.body = typeof body === "string" ? body : JSON.stringify(body);
-    const response = await new AdminApp(options as never).handle(
-      new Request(`http://t/admin/v1/${path}`, init),
-    );
-    const text = await response.text();
-    // biome-ignore lint/suspicious/noExplicitAny: whatever a row of a table looks for
-    const document: any = text === "" ? undefined : JSON.parse(text);
-    return { status: response.status, headers: response.headers, document, code: document?.code as string };
-  };
-  return { ask, store, token, clock, seen, lines, options };
-}
-
-let it: Awaited<ReturnType<typeof setUp>>;
+let it: AdminTest;
 beforeEach(async () => {
-  it = await setUp();
+  it = await adminServer();
 });
 
 const OFF = { value: "81.2.69.142", flag: "is_tor_exit", verdict: false, note: "our office" };
@@ -138,7 +96,7 @@ describe("overrides", () => {
     ];
     for (const body of bodies) await it.ask("POST", "overrides", body);
     const file = (await it.ask("GET", "overrides/export")).document;
-    const other = await setUp();
+    const other = await adminServer();
     const first = await other.ask("POST", "overrides/import", file);
     expect(first.document).toEqual({ added: 3, changed: 0, unchanged: 0, expired: 0, warnings: [] });
     const second = await other.ask("POST", "overrides/import", file);
@@ -165,7 +123,7 @@ describe("overrides", () => {
     await it.ask("POST", "overrides", OFF);
     const file = (await it.ask("GET", "overrides/export")).document;
     const row = file.overrides[0];
-    const other = await setUp();
+    const other = await adminServer();
     const broken = { ...file, overrides: [row, { ...row, value: "nowhere at all" }] };
     const refused = await other.ask("POST", "overrides/import", broken);
     expect([refused.status, refused.code]).toEqual([400, "BODY_INVALID"]);
@@ -195,7 +153,7 @@ describe("refusals", () => {
       "GET",
       "overrides",
       undefined,
-      { Authorization: `Bearer ${newToken("ink_admin_", bytes)}` },
+      { Authorization: `Bearer ${newToken("ink_admin_", randomBytes)}` },
     ],
     [
       "an API key",
@@ -203,7 +161,7 @@ describe("refusals", () => {
       "GET",
       "overrides",
       undefined,
-      { Authorization: `Bearer ${newKeyToken("live", bytes)}` },
+      { Authorization: `Bearer ${newKeyToken("live", randomBytes)}` },
     ],
     ["no path", "NO_SUCH_PATH", "GET", "overides"],
     ["no id", "NO_SUCH_PATH", "GET", "overrides/x"],
@@ -261,9 +219,7 @@ describe("refusals", () => {
       },
     });
     const init = { method: "POST", headers: { Authorization: `Bearer ${it.token}` }, body };
-    const response = await new AdminApp(it.options as never).handle(
-      new Request("http://t/admin/v1/overrides", init),
-    );
+    const response = await it.app.handle(new Request("http://t/admin/v1/overrides", init));
     expect(response.status).toBe(413);
     expect(sent).toBeLessThan(1_000_000);
   });

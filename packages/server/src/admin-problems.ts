@@ -31,6 +31,11 @@ export const ADMIN_PROBLEMS = {
     title: "The author cannot be read",
     detail: "`Inkling-Author` holds 1 to 100 printable characters.",
   },
+  IDEMPOTENCY_KEY_INVALID: {
+    status: 400,
+    title: "The Idempotency-Key cannot be used",
+    detail: "`Idempotency-Key` holds 1 to 200 printable characters without spaces, new for each request.",
+  },
   TOKEN_MISSING: {
     status: 401,
     title: "No admin token",
@@ -43,11 +48,23 @@ export const ADMIN_PROBLEMS = {
     detail: "This is not the admin token of this server; `inkling admin token rotate` makes a new one.",
     headers: { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` },
   },
+  SESSION_ENDED: {
+    status: 401,
+    title: "Not logged in any more",
+    detail: "The session has expired, or ended with its token or with the server. Log in again.",
+    headers: { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` },
+  },
   TOKEN_REQUIRED: {
     status: 403,
     title: "An API key is no admin token",
     detail: "The admin API takes the admin token, `ink_admin_…`. Applications have no place here.",
     headers: { "WWW-Authenticate": `${CHALLENGE}, error="insufficient_scope"` },
+  },
+  FORGED: {
+    status: 403,
+    title: "This did not come from the console",
+    detail:
+      "With a cookie, whatever changes something needs the header `Inkling-Console`, from a page of this server.",
   },
   NO_SUCH_PATH: {
     status: 404,
@@ -59,10 +76,20 @@ export const ADMIN_PROBLEMS = {
     title: "No such override",
     detail: "There never was an override with this id.",
   },
+  KEY_NOT_FOUND: {
+    status: 404,
+    title: "No such key",
+    detail: "There never was a key with this id.",
+  },
   METHOD_INVALID: {
     status: 405,
     title: "Method not allowed",
     detail: "`Allow` names the methods that this path has.",
+  },
+  KEY_REVOKED: {
+    status: 409,
+    title: "The key was revoked",
+    detail: "A revoked key neither changes nor comes back; make another one.",
   },
   OVERRIDE_CONTRADICTS: {
     status: 409,

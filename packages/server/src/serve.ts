@@ -177,11 +177,14 @@ async function start(options: ServerOptions, closers: (() => unknown)[]): Promis
   const adminApp = new AdminApp({
     overrides: store.overrides,
     adminToken: store.adminToken,
+    store,
     book: overrides,
+    keyring,
     feeds: () => releases.current?.manifest.feeds,
     log,
     now,
     newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
+    randomBytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
   });
   const source: MetricsSource = {
     ...status,

@@ -1,0 +1,54 @@
+// admin-server.ts: the admin API as a function of a request, with a real store behind it, for tests.
+
+import { AdminApp, type AdminAppOptions } from "../packages/server/src/admin-app.ts";
+import { Log } from "../packages/server/src/log.ts";
+import { openStore, type Store } from "../packages/server/src/store.ts";
+
+export const ADMIN_NOW = Date.parse("2026-06-01T12:00:00Z");
+export const randomBytes = (n: number) => crypto.getRandomValues(new Uint8Array(n));
+const stores: Store[] = [];
+
+/** Closes what {@link adminServer} has opened. */
+export const closeAdminServers = () => Promise.all(stores.splice(0).map((store) => store.close()));
+
+/** @param over options in place of the usual ones */
+export async function adminServer(over: Partial<AdminAppOptions> = {}) {
+  const clock = { now: ADMIN_NOW };
+  const store = await openStore("sqlite://:memory:", { now: () => clock.now });
+  stores.push(store);
+  const token = (await store.adminToken.create("test"))!;
+  const lines: string[] = [];
+  const seen = { refreshes: 0, keyRefreshes: 0 };
+  const options = {
+    overrides: store.overrides,
+    adminToken: store.adminToken as Pick<Store["adminToken"], "hash">,
+    store,
+    keyring: { refresh: async () => void seen.keyRefreshes++ },
+    randomBytes,
+    book: { refresh: async () => void seen.refreshes++ },
+    feeds: () => [
+      { id: "ipsum-3", sets: "is_abuser" },
+      { id: "mailchecker", sets: "disposable" },
+    ],
+    log: new Log({ level: "info", write: (text) => lines.push(text), now: () => clock.now }),
+    now: () => clock.now,
+    newRequestId: () => "abc123",
+    ...over,
+  };
+  const app = new AdminApp(options);
+  /** @param headers an empty Authorization sends none */
+  const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const all = new Headers({ Authorization: `Bearer ${token}`, ...headers });
+    if (all.get("authorization") === "") all.delete("authorization");
+    const init: RequestInit = { method, headers: all };
+    if (body !== undefined) init.body = typeof body === "string" ? body : JSON.stringify(body);
+    const response = await app.handle(new Request(`http://t/admin/v1/${path}`, init));
+    const text = await response.text();
+    // biome-ignore lint/suspicious/noExplicitAny: whatever a row of a table looks for
+    const document: any = text === "" ? undefined : JSON.parse(text);
+    return { status: response.status, headers: response.headers, document, code: document?.code as string };
+  };
+  return { app, ask, store, token, clock, seen, lines, options };
+}
+
+export type AdminTest = Awaited<ReturnType<typeof adminServer>>;
