@@ -18,6 +18,7 @@ export function serverOptions(settings: Settings, mode: "up" | "serve", version:
     burst: settings.burst,
     trustedProxies: settings.trustedProxies,
     maxConnections: settings.maxConnections,
+    workers: settings.workers,
     dnsServers: settings.dnsServers,
     logLevel: settings.logLevel ?? (mode === "serve" ? "access" : "info"),
     ...(settings.apiKey === undefined ? {} : { adoptKey: settings.apiKey }),

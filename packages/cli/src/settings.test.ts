@@ -1,11 +1,12 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { formatPrefix } from "@inkling/engine";
 import { formatDnsServer, newKeyToken } from "@inkling/server";
 import { parse } from "smol-toml";
 import {
+  defaultWorkers,
   exampleFile,
   flagName,
   loadSettings,
@@ -59,10 +60,22 @@ test("the defaults are those that others rely on", () => {
     burst: 2000,
     trustedProxies: [],
     maxConnections: 10_000,
+    workers: defaultWorkers(process.platform, availableParallelism()),
     dnsServers: [],
     logLevel: undefined,
   });
   expect(new Set(Object.values(origins))).toEqual(new Set(["default"]));
+});
+
+test.each([
+  ["linux", 1, 1],
+  ["linux", 2, 2],
+  ["linux", 8, 8],
+  ["linux", 96, 8],
+  ["darwin", 10, 1],
+  ["win32", 4, 1],
+])("workers on %s with %i cores: %i", (platform, cores, want) => {
+  expect(defaultWorkers(platform, cores)).toBe(want);
 });
 
 test("names follow from each other", () => {
@@ -99,6 +112,8 @@ describe("values that are taken", () => {
     ["INKLING_PORT", "65535", "port", 65535],
     ["INKLING_HOST", "::", "host", "::"],
     ["INKLING_HOST", "localhost", "host", "localhost"],
+    ["INKLING_WORKERS", "1", "workers", 1],
+    ["INKLING_WORKERS", "64", "workers", 64],
     ["INKLING_OFFLINE", "1", "offline", true],
     ["INKLING_OFFLINE", "No", "offline", false],
     ["INKLING_RATE", "0", "rate", 0],
@@ -152,6 +167,16 @@ describe("values that are refused, in words", () => {
   const rows: [name: string, input: Partial<SettingsInput>, problem: string | RegExp][] = [
     ["zero port", { env: { INKLING_PORT: "0" } }, `INKLING_PORT ${whole} "0"`],
     ["port too large", { flags: { port: "65536" } }, `--port ${whole} "65536"`],
+    [
+      "no workers",
+      { env: { INKLING_WORKERS: "0" } },
+      'INKLING_WORKERS must be a whole number from 1 to 64: it is "0"',
+    ],
+    [
+      "too many workers",
+      { flags: { workers: "65" } },
+      '--workers must be a whole number from 1 to 64: it is "65"',
+    ],
     ["port with a fraction", { env: { INKLING_PORT: "80.5" } }, `INKLING_PORT ${whole} "80.5"`],
     ["port with a sign", { env: { INKLING_PORT: "+80" } }, `INKLING_PORT ${whole} "+80"`],
     ["port in hex", { env: { INKLING_PORT: "0x50" } }, `INKLING_PORT ${whole} "0x50"`],

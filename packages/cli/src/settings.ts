@@ -8,6 +8,7 @@
 // An empty value counts as not set. Relative paths start at the folder of whatever names them.
 
 import { existsSync, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import { nearest, type Prefix, parsePrefix } from "@inkling/engine";
 import { type DnsServer, isWellFormedToken, LOG_LEVELS, parseDnsServer } from "@inkling/server";
@@ -242,6 +243,12 @@ export const SETTINGS = {
     placeholder: "number",
     help: "open connections at once; further ones are closed",
   },
+  workers: {
+    schema: wholeNumber(1, 64).optional(),
+    fallback: undefined,
+    placeholder: "number",
+    help: "processes that answer; default: one for each core, 8 at most (1 where the system is not Linux)",
+  },
   dnsServers: {
     schema: dnsServers,
     fallback: [],
@@ -265,7 +272,10 @@ const shape = Object.fromEntries(SETTING_NAMES.map((name) => [name, SETTINGS[nam
 const settingsSchema = z.object(shape);
 
 /** Settings in force; paths are absolute, databaseUrl and mirror too where they name files. */
-export type Settings = z.output<typeof settingsSchema> & { readonly databaseUrl: string };
+export type Settings = z.output<typeof settingsSchema> & {
+  readonly databaseUrl: string;
+  readonly workers: number;
+};
 
 const words = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).split(" ");
 export const tomlKey = (name: string) => words(name).join("_");
@@ -373,6 +383,7 @@ function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingNa
   const file = databaseUrl?.startsWith("sqlite://") ? databaseUrl.slice("sqlite://".length) : undefined;
   return {
     ...settings,
+    workers: settings.workers ?? defaultWorkers(process.platform, availableParallelism()),
     dataDir,
     mirror: mirror === undefined || isUrl(mirror) ? mirror : resolve(raw.mirror.base, mirror),
     databaseUrl:
@@ -382,6 +393,13 @@ function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingNa
           ? databaseUrl
           : `sqlite://${resolve(raw.databaseUrl.base, file)}`,
   };
+}
+
+const MOST_WORKERS_BY_DEFAULT = 8;
+
+/** Only Linux spreads the connections to one port over the processes that listen there. */
+export function defaultWorkers(platform: string, cores: number): number {
+  return platform === "linux" ? Math.max(1, Math.min(cores, MOST_WORKERS_BY_DEFAULT)) : 1;
 }
 
 export const isUrl = (text: string) => /^https?:\/\//i.test(text);

@@ -56,7 +56,7 @@ export class OwnCells implements CellPlaces {
 
 /** In a worker: the cells that the supervisor gave to the keys in force. */
 export class SharedCells implements CellPlaces {
-  private readonly shared: LimitCells;
+  private shared: LimitCells;
   private places: ReadonlyMap<string, number> = new Map();
 
   constructor(shared: LimitCells) {
@@ -75,7 +75,8 @@ export class SharedCells implements CellPlaces {
   drop(): void {}
 
   /** @param places cells by key id, all that there are */
-  replace(places: ReadonlyMap<string, number>): void {
+  replace(shared: LimitCells, places: ReadonlyMap<string, number>): void {
+    this.shared = shared;
     this.places = places;
   }
 }

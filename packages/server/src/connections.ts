@@ -1,6 +1,7 @@
 // connections.ts: a bound on open connections, which Bun.serve does not have.
 //
-// in   the listener's port, the most connections that may be open at once
+// in   the listener's port, the most connections that may be open at once; where several workers have the port, how many
+//      the others have
 // out  how many are open; those beyond the bound are shut down, the newest first, four times a second
 // err  where this system does not let itself be asked (not Linux), nothing is bounded here and `open` is undefined
 // cost while fewer files are open than connections may be, one stat; beyond that 1.2 µs for each open file and look
@@ -8,7 +9,8 @@
 // Between two looks a flood is bounded by the process's limit of open files. Beyond that Bun goes on answering the
 // connections that it has, and accepts again when idle ones have run into their time-out (10 to 14 s).
 // Looking and shutting down happen on the thread that accepts, so no descriptor changes hands in between; Bun
-// notices the shutdown as if the other side had left, and tidies up.
+// notices the shutdown as if the other side had left, and tidies up. Of several workers each says four times a second how
+// many it has, and shuts down its share of what is too many.
 
 import { dlopen, ptr } from "bun:ffi";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -34,6 +36,10 @@ export interface ConnectionLimitOptions {
   readonly most: number;
   /** Told once for each look that found too many. */
   readonly onExcess: (closed: number, most: number) => void;
+  /** Says how many connections this worker has. @returns how many all have; without, this one is alone */
+  readonly share?: (open: number) => number;
+  /** Workers that have the port; each may open as many files as the limit says. */
+  readonly workers?: number;
 }
 
 export class ConnectionLimit {
@@ -42,11 +48,13 @@ export class ConnectionLimit {
   private readonly options: ConnectionLimitOptions;
   private readonly sockets = openSockets();
   private readonly timer: ReturnType<typeof setInterval>;
+  private readonly mostHere: number;
   private closed = 0;
 
   constructor(options: ConnectionLimitOptions) {
     this.options = options;
-    this.most = Math.max(1, Math.min(options.most, openFilesLimit() - RESERVED_FILES));
+    this.mostHere = Math.max(1, openFilesLimit() - RESERVED_FILES);
+    this.most = Math.min(options.most, this.mostHere * (options.workers ?? 1));
     this.timer = setInterval(() => this.look(), LOOK_MS);
     this.timer.unref();
   }
@@ -67,12 +75,21 @@ export class ConnectionLimit {
 
   private look(): void {
     const { sockets } = this;
-    if (sockets === undefined || sockets.openFiles() <= this.most) return;
-    const excess = sockets.connected(this.options.port).slice(this.most);
-    if (excess.length === 0) return;
-    for (const descriptor of excess) sockets.shutdown(descriptor);
-    this.closed += excess.length;
-    this.options.onExcess(excess.length, this.most);
+    if (sockets === undefined) return;
+    const { share = (open: number) => open, port } = this.options;
+    const atMost = sockets.openFiles();
+    if (atMost <= this.mostHere && share(atMost) <= this.most) return;
+    const connected = sockets.connected(port);
+    const together = share(connected.length);
+    const excess = Math.max(
+      connected.length - this.mostHere,
+      Math.ceil(((together - this.most) * connected.length) / together),
+    );
+    if (!(excess > 0)) return;
+    for (const descriptor of connected.slice(-excess)) sockets.shutdown(descriptor);
+    this.closed += excess;
+    share(connected.length - excess);
+    this.options.onExcess(excess, this.most);
   }
 }
 

@@ -21,6 +21,10 @@ export interface MetricsSource extends StatusSource {
     readonly most: number;
   };
   readonly overrides: { readonly state: Pick<OverrideBookState, "overrides" | "checkedAt"> };
+  /** Where several processes answer; without, this one does. */
+  readonly workers?: { readonly states: ReadonlyMap<string, number>; readonly restarts: number };
+  /** What those other processes take, together. */
+  readonly processes?: { readonly cpuSeconds: number; readonly residentBytes: number };
   /** Epoch ms. */
   readonly now: () => number;
   readonly startedAt: number;
@@ -36,6 +40,9 @@ interface Definition {
   readonly labels?: readonly string[];
   readonly rows: (source: MetricsSource) => Iterable<Row>;
 }
+
+/** One process: it answers, or nobody asks it. */
+const ALONE = new Map([["serving", 1]]);
 
 const one = (value: number | undefined): Row[] => (value === undefined ? [] : [[{}, value]]);
 const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000);
@@ -272,6 +279,19 @@ const DEFINITIONS: readonly Definition[] = [
   },
   {
     type: "gauge",
+    name: "inkling_workers",
+    help: "Processes that answer, by state: starting, serving, waiting (ended, and not yet replaced).",
+    labels: ["state"],
+    rows: ({ workers }) => Array.from(workers?.states ?? ALONE, ([state, count]) => [{ state }, count]),
+  },
+  {
+    type: "counter",
+    name: "inkling_worker_restarts_total",
+    help: "Workers that were started in place of one that ended.",
+    rows: ({ workers }) => one(workers?.restarts ?? 0),
+  },
+  {
+    type: "gauge",
     name: "inkling_build_info",
     help: "Version and mode of this server: always 1.",
     labels: ["version", "mode"],
@@ -280,17 +300,17 @@ const DEFINITIONS: readonly Definition[] = [
   {
     type: "counter",
     name: "process_cpu_seconds_total",
-    help: "CPU time of this process.",
-    rows: () => {
+    help: "CPU time of this process and its workers.",
+    rows: ({ processes }) => {
       const { user, system } = process.cpuUsage();
-      return one((user + system) / 1e6);
+      return one((user + system) / 1e6 + (processes?.cpuSeconds ?? 0));
     },
   },
   {
     type: "gauge",
     name: "process_resident_memory_bytes",
-    help: "Memory of this process, pages of mapped segments included.",
-    rows: () => one(process.memoryUsage.rss()),
+    help: "Memory of this process and its workers, pages of mapped segments included, in each that maps them.",
+    rows: ({ processes }) => one(process.memoryUsage.rss() + (processes?.residentBytes ?? 0)),
   },
   {
     type: "gauge",
@@ -324,7 +344,7 @@ export function metricsRegistry(source: MetricsSource): Registry {
       });
     }
   }
-  registry.registerMetric(latencyHistogram(source.counts) as unknown as Metric);
+  registry.registerMetric(latencyHistogram(source) as unknown as Metric);
   return registry;
 }
 
@@ -349,7 +369,7 @@ export function metricsTable(): string {
 }
 
 /** prom-client's own Histogram only takes observations, one by one; this one is handed its buckets. */
-function latencyHistogram(counts: Counts) {
+function latencyHistogram(source: Pick<MetricsSource, "counts">) {
   const { name, help } = LATENCY;
   const value = (suffix: string, labels: Labels, value: number) => ({
     metricName: name + suffix,
@@ -361,7 +381,7 @@ function latencyHistogram(counts: Counts) {
     help,
     type: "histogram",
     aggregator: "sum",
-    values: Array.from(counts.latencyRows()).flatMap(({ route, upTo, count, seconds }) => [
+    values: Array.from(source.counts.latencyRows()).flatMap(({ route, upTo, count, seconds }) => [
       ...LATENCY_BOUNDS.map((bound, i) => value("_bucket", { le: String(bound), route }, upTo[i]!)),
       value("_bucket", { le: "+Inf", route }, count),
       value("_sum", { route }, seconds),

@@ -9,6 +9,15 @@ export interface MxState {
   readonly kept: number;
 }
 
+/** All numbers, as one worker tells them. */
+export interface MxReport {
+  readonly lookups: readonly (readonly [MxOutcome, number])[];
+  readonly answers: readonly (readonly [MxOutcome, number])[];
+  readonly hits: number;
+  readonly seconds: number;
+  readonly state: MxState;
+}
+
 const IDLE: MxState = { underWay: 0, waiting: 0, kept: 0 };
 
 export class MxCounts {
@@ -30,16 +39,33 @@ export class MxCounts {
     this.read = read;
   }
 
+  get report(): MxReport {
+    const { hits, seconds, state } = this;
+    return { lookups: [...this.lookups], answers: [...this.answers], hits, seconds, state };
+  }
+
+  /** Adds what another worker tells; the numbers of the moment stay as they are. */
+  add(report: Omit<MxReport, "state">): void {
+    for (const [outcome, count] of report.lookups) increase(this.lookups, outcome, count);
+    for (const [outcome, count] of report.answers) increase(this.answers, outcome, count);
+    this.hits += report.hits;
+    this.seconds += report.seconds;
+  }
+
   hit(): void {
     this.hits++;
   }
 
   lookedUp(outcome: MxOutcome, ms: number): void {
-    this.lookups.set(outcome, (this.lookups.get(outcome) ?? 0) + 1);
+    increase(this.lookups, outcome, 1);
     this.seconds += ms / 1000;
   }
 
   answered(outcome: MxOutcome): void {
-    this.answers.set(outcome, (this.answers.get(outcome) ?? 0) + 1);
+    increase(this.answers, outcome, 1);
   }
+}
+
+function increase(counts: Map<MxOutcome, number>, outcome: MxOutcome, by: number): void {
+  counts.set(outcome, (counts.get(outcome) ?? 0) + by);
 }

@@ -34,7 +34,7 @@ export interface UsageRecorderOptions {
   readonly id?: string;
   readonly flushMs?: number;
   /** Called before each flush: the time to record what was counted elsewhere in this machine. */
-  readonly collect?: () => void;
+  readonly collect?: (recorder: UsageRecorder) => void;
   /** Told after each flush what a key with a quota used today: `stored` in all, `foreign` by other recorders. */
   readonly onUsed?: (keyId: string, used: { now: number; stored: number; foreign: number }) => void;
 }
@@ -207,7 +207,7 @@ export class UsageRecorder {
   private async cycle(): Promise<boolean> {
     try {
       await this.send(); // a batch that failed before goes first, as it was
-      this.options.collect?.();
+      this.options.collect?.(this);
       this.collect();
       await this.send();
       await this.readToday();

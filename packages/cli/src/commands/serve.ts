@@ -23,6 +23,7 @@ export const SERVER_SETTINGS: readonly SettingName[] = [
   "burst",
   "trustedProxies",
   "maxConnections",
+  "workers",
   "dnsServers",
   "logLevel",
 ];

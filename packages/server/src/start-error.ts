@@ -1,0 +1,13 @@
+// start-error.ts: why a server cannot start as asked.
+
+/** The server cannot start as asked; `hint` says what to do about it. */
+export class StartError extends Error {
+  readonly code: string;
+  readonly hint: string;
+  constructor(code: string, message: string, hint: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = "StartError";
+    this.code = code;
+    this.hint = hint;
+  }
+}
