@@ -2,6 +2,7 @@
 
 import { AdminApp, type AdminAppOptions } from "../packages/server/src/admin-app.ts";
 import { Log } from "../packages/server/src/log.ts";
+import { Overrides } from "../packages/server/src/overrides.ts";
 import { openStore, type Store } from "../packages/server/src/store.ts";
 
 export const ADMIN_NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -25,7 +26,17 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     store,
     keyring: { refresh: async () => void seen.keyRefreshes++ },
     randomBytes,
-    book: { refresh: async () => void seen.refreshes++ },
+    book: { refresh: async () => void seen.refreshes++, current: Overrides.NONE },
+    releases: { current: undefined, check: async () => {} },
+    status: {
+      version: "0.0.0",
+      mode: "serve" as const,
+      releases: { current: undefined, refused: undefined, isVerified: false, since: undefined },
+      keyring: { state: { loaded: true, keys: 0, checkedAt: 0, failures: 0, lastError: undefined } },
+    },
+    dataDir: "",
+    actions: undefined,
+    traffic: { all: [] },
     feeds: () => [
       { id: "ipsum-3", sets: "is_abuser" },
       { id: "mailchecker", sets: "disposable" },

@@ -15,6 +15,7 @@ import { FEED_CHOICE_FILE } from "@inkling/compiler/feed-choice";
 import type { RunningServer } from "@inkling/server";
 import { buildOrder } from "./build.ts";
 import { BuildBusy, BuildInterrupted, type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
+import { Updates } from "./data-actions.ts";
 import { CliError } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 
@@ -126,18 +127,20 @@ function unreachableCause(error: string): string | undefined {
   return / could not be fetched: ([^;]+)$/.exec(error)?.[1];
 }
 
-/** {@link keepFresh} for these settings, in this process's time. */
+/** {@link keepFresh} for these settings, in this process's time. @param updates where somebody may ask for a build */
 export function keepSettingsFresh(
   settings: Settings,
   log: RunningServer["log"],
   signal: AbortSignal,
   firstMs: number,
+  updates = new Updates(),
 ): Promise<void> {
   const choice = join(settings.dataDir, FEED_CHOICE_FILE);
   let built = stampOf(choice);
-  const build = async () => {
+  const build = () => updates.run(buildOnce);
+  const buildOnce = async (isWanted: boolean) => {
     built = stampOf(choice);
-    const result = await runBuild(buildOrder(settings, { fetch: true, onlyDue: true }), {
+    const result = await runBuild(buildOrder(settings, { fetch: true, onlyDue: !isWanted }), {
       signal,
       onStart: (pid) => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
       onEvent: () => {},
@@ -145,7 +148,8 @@ export function keepSettingsFresh(
     writeLastBuild(settings.dataDir, result, new Date());
     return result;
   };
-  const sleep = (ms: number) => sleepUntil(() => stampOf(choice) !== built, LOOK_MS, ms, signal);
+  const sleep = (ms: number) =>
+    sleepUntil(() => updates.isAsked || stampOf(choice) !== built, LOOK_MS, ms, signal);
   return keepFresh({ build, now: Date.now, chance: Math.random, sleep, log }, signal, firstMs);
 }
 

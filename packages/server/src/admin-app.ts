@@ -21,13 +21,16 @@ import {
   type Reply,
   readQuery,
 } from "./admin-call.ts";
+import { DATA_ROUTES, type DataActions } from "./admin-data.ts";
 import { KEY_ROUTES } from "./admin-keys.ts";
+import { LOOKUP_ROUTES } from "./admin-lookup.ts";
 import { Once } from "./admin-once.ts";
 import { OVERRIDE_ROUTES } from "./admin-overrides.ts";
 import { AdminProblem } from "./admin-problems.ts";
 import { SESSION_ROUTES, SOMEBODY } from "./admin-session.ts";
 import { AdminSessions, isFromConsole, type Session, sessionCookie } from "./admin-sessions.ts";
 import { type AdminTokenStore, isAdminToken } from "./admin-token.ts";
+import { TRAFFIC_ROUTES } from "./admin-traffic.ts";
 import { bearerToken } from "./authorization.ts";
 import { KeyInputError } from "./key.ts";
 import { hashToken, isWellFormedToken } from "./key-format.ts";
@@ -35,10 +38,13 @@ import type { Keyring } from "./keyring.ts";
 import type { Log } from "./log.ts";
 import { MAX_AUTHOR, type OverrideContext, OverrideInputError, oneLine } from "./override.ts";
 import type { OverrideBook } from "./override-book.ts";
+import type { Releases } from "./releases.ts";
 import { pathEnd, targetOf } from "./request-target.ts";
+import type { StatusSource } from "./status.ts";
 import type { Store } from "./store.ts";
 import { StoreError } from "./store-error.ts";
 import { OverrideConflictError, type OverrideStore } from "./store-overrides.ts";
+import type { Traffic } from "./traffic.ts";
 
 export { ADMIN_PATH } from "./admin-call.ts";
 export { MAX_IMPORT_BYTES } from "./admin-overrides.ts";
@@ -47,8 +53,14 @@ export interface AdminAppOptions {
   readonly overrides: OverrideStore;
   readonly adminToken: Pick<AdminTokenStore, "hash">;
   readonly store: Store;
-  readonly book: Pick<OverrideBook, "refresh">;
+  readonly book: Pick<OverrideBook, "refresh" | "current">;
   readonly keyring: Pick<Keyring, "refresh">;
+  readonly releases: Pick<Releases, "current" | "check">;
+  readonly status: StatusSource;
+  readonly dataDir: string;
+  /** What the program around the server can do with the data. */
+  readonly actions: DataActions | undefined;
+  readonly traffic: Pick<Traffic, "all">;
   /** Ids of the feeds of the release in use; undefined without one. */
   readonly feeds: () => OverrideContext["feeds"];
   readonly log: Log;
@@ -68,8 +80,11 @@ export interface AdminServer extends AdminAppOptions {
 /** Every path of the admin API. */
 export const ADMIN_ROUTES: readonly AdminRoute<AdminServer>[] = [
   ...SESSION_ROUTES,
+  ...LOOKUP_ROUTES,
+  ...DATA_ROUTES,
   ...KEY_ROUTES,
   ...OVERRIDE_ROUTES,
+  ...TRAFFIC_ROUTES,
 ];
 
 /** Who was let in. */

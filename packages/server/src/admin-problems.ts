@@ -81,6 +81,11 @@ export const ADMIN_PROBLEMS = {
     title: "No such key",
     detail: "There never was a key with this id.",
   },
+  RELEASE_NOT_FOUND: {
+    status: 404,
+    title: "No such release",
+    detail: "There is no release of this name, or no more: the newest five are kept.",
+  },
   METHOD_INVALID: {
     status: 405,
     title: "Method not allowed",
@@ -90,6 +95,16 @@ export const ADMIN_PROBLEMS = {
     status: 409,
     title: "The key was revoked",
     detail: "A revoked key neither changes nor comes back; make another one.",
+  },
+  STALE_FORM: {
+    status: 409,
+    title: "Another release is in use by now",
+    detail: "Look at the data again, then decide. Nothing was changed.",
+  },
+  ACTION_REFUSED: {
+    status: 409,
+    title: "This cannot be done now",
+    detail: "Nothing was changed.",
   },
   OVERRIDE_CONTRADICTS: {
     status: 409,
@@ -115,6 +130,12 @@ export const ADMIN_PROBLEMS = {
     status: 500,
     title: "Internal error",
     detail: "This is our fault. The log has the cause under the request_id.",
+  },
+  NO_RELEASE: {
+    status: 503,
+    title: "No data yet",
+    detail: "The server has no release of data yet.",
+    headers: { "Retry-After": "10" },
   },
   DATABASE_AWAY: {
     status: 503,

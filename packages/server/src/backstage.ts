@@ -114,7 +114,7 @@ export function startAdmin(
   log: Log,
   source: MetricsSource,
   beforeScrape: () => Promise<void> = async () => {},
-): Bun.Server<undefined> {
+): AdminListener {
   const randomBytes = (n: number) => crypto.getRandomValues(new Uint8Array(n));
   const traffic = new Traffic(async () => {
     await beforeScrape();
@@ -149,13 +149,26 @@ export function startAdmin(
     registry ??= (await import("./metrics.ts")).metricsRegistry(source);
     return new Response(await registry.metrics(), { headers: { "Content-Type": registry.contentType } });
   };
-  return listen({
+  const server = listen({
     what: "admin port",
     hostname: options.adminHost,
     port: options.adminPort,
     fetch: answer,
     mostBody: MAX_IMPORT_BYTES,
   });
+  traffic.start();
+  return {
+    port: server.port,
+    stop: async (isForced) => {
+      traffic.stop();
+      await server.stop(isForced);
+    },
+  };
+}
+
+export interface AdminListener {
+  readonly port: number | undefined;
+  stop(isForced: boolean): Promise<void>;
 }
 
 export function makeDataFolder(dataDir: string): void {

@@ -1,5 +1,6 @@
 // @inkling/server: the HTTP API, keys, limits and usage.
 
+export type { DataActions, FeedFacts, Switched, UpdateState } from "./admin-data.ts";
 export { isAdminToken } from "./admin-token.ts";
 export * from "./adopt-key.ts";
 export * from "./bucket.ts";

@@ -12,6 +12,7 @@
 // serve.test.ts asks over real sockets.
 
 import type { Prefix } from "@inkling/engine";
+import type { DataActions } from "./admin-data.ts";
 import { App } from "./app.ts";
 import {
   type Closers,
@@ -56,6 +57,8 @@ export interface ServerOptions {
   /** Asked by `?checks=mx`; none = the system's. */
   readonly dnsServers?: readonly DnsServer[];
   readonly logLevel: LogLevel;
+  /** What the admin API can have done with the data. */
+  readonly actions?: DataActions;
   /** A key of the operator's choosing. */
   readonly adoptKey?: string;
   readonly version: string;

@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import { ensureWritable } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
+import { dataActions, Updates } from "../data-actions.ts";
 import { keepSettingsFresh } from "../keep-fresh.ts";
 import { requireRelease } from "../releases.ts";
 import { probeListeners, runServer, serverOptions } from "../run-server.ts";
@@ -48,13 +49,16 @@ Examples:
       requireRelease(settings.dataDir);
       ensureWritable(settings.dataDir);
       probeListeners(settings);
-      const server = await runServer(serverOptions(settings, "serve", context.version));
+      const updates = new Updates();
+      const actions = dataActions(settings, updates);
+      const server = await runServer({ ...serverOptions(settings, "serve", context.version), actions });
       const { signal } = context.stopper;
       const fresh = keepSettingsFresh(
         settings,
         server.running.log,
         signal,
         FIRST_UPDATE_MS * (1 + Math.random()),
+        updates,
       );
       await server.untilStopped(signal);
       await fresh;

@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { banner } from "../banner.ts";
 import { build, ensureWritable, mayFetch } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
+import { dataActions, Updates } from "../data-actions.ts";
 import { CliError } from "../errors.ts";
 import { countKeys, type KeysOf, makeFirstKeys } from "../first-keys.ts";
 import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../keep-fresh.ts";
@@ -45,7 +46,9 @@ async function up(settings: Settings, context: Context): Promise<void> {
   const keys = await keysOf(settings);
   let served = false;
   try {
-    const server = await runServer(serverOptions(settings, "up", context.version));
+    const asked = new Updates();
+    const actions = dataActions(settings, asked);
+    const server = await runServer({ ...serverOptions(settings, "up", context.version), actions });
     served = true;
     const { version } = context;
     terminal.out(banner({ settings, current, keys, version, updates, style: terminal.style }));
@@ -54,6 +57,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
       server.running.log,
       stopper.signal,
       updates ? 0 : SHORTEST_PAUSE_MS,
+      asked,
     );
     await server.untilStopped(stopper.signal);
     await fresh;

@@ -1,0 +1,235 @@
+// The admin API over a real socket, with real releases and the real command behind its actions.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { dataActions, Updates } from "../packages/cli/src/data-actions.ts";
+import { loadSettings } from "../packages/cli/src/settings.ts";
+import { openRelease } from "../packages/server/src/open-release.ts";
+import { releaseChanges } from "../packages/server/src/release-changes.ts";
+import { type RunningServer, startServer } from "../packages/server/src/serve.ts";
+import { openStore } from "../packages/server/src/store.ts";
+import { fetch } from "./checked-fetch.ts";
+import {
+  SMALL_NETWORK,
+  smallCity,
+  smallDomain,
+  smallFlag,
+  smallRelease,
+  temporaryFolder,
+} from "./release.ts";
+
+const MAIN = resolve(import.meta.dir, "../packages/cli/src/main.ts");
+const dataDir = temporaryFolder();
+const updates = new Updates();
+const names: string[] = [];
+let server: RunningServer;
+let token: string;
+
+beforeAll(async () => {
+  for (const n of [1, 2, 3]) smallRelease(dataDir, n);
+  const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
+  const store = await openStore(databaseUrl);
+  token = (await store.adminToken.create("test"))!;
+  await store.close();
+  const { settings } = loadSettings({ flags: { dataDir }, env: {}, cwd: dataDir });
+  server = await startServer({
+    host: "127.0.0.1",
+    port: 0,
+    adminHost: "127.0.0.1",
+    adminPort: 0,
+    dataDir,
+    mode: "serve",
+    databaseUrl,
+    rate: 0,
+    burst: 1,
+    trustedProxies: [],
+    maxConnections: 100,
+    logLevel: "error",
+    version: "0.0.0",
+    actions: dataActions(settings, updates, [process.execPath, MAIN]),
+  });
+  const { releases } = (await ask("GET", "data/releases")).document;
+  names.push(...releases.map(({ name }: { name: string }) => name));
+});
+afterAll(() => server.stop());
+
+async function ask(method: string, path: string, body?: unknown) {
+  const response = await fetch(`http://127.0.0.1:${server.adminPort}/admin/v1/${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, "Inkling-Author": "ada" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: whatever a test looks for
+  const document: any = await response.json();
+  return { status: response.status, document, code: document.code as string };
+}
+
+const INSIDE = SMALL_NETWORK.replace("0/24", "9");
+const actions = async () =>
+  (await ask("GET", "audit?limit=5")).document.entries.map(
+    ({ actor, action }: { actor: string; action: string }) => `${actor} ${action}`,
+  );
+
+describe("a look-up", () => {
+  test("of addresses and e-mail addresses, with evidence, and without usage", async () => {
+    const values = [INSIDE, `::ffff:${INSIDE}`, ` jane@${smallDomain(3)} `, "8.8.8.8", "10.0.0.1", "nowhere"];
+    const { status, document } = await ask("POST", "lookup", { values });
+    expect(status).toBe(200);
+    const [first, mapped, mail, unknown, reserved, none] = document.answers;
+    expect(first).toMatchObject({
+      kind: "address",
+      address: INSIDE,
+      geolocation: { city: { name: smallCity(3) } },
+    });
+    expect(first.reputation[smallFlag(3)]).toBe(true);
+    expect(first.reputation.evidence).toHaveLength(1);
+    expect({ ...mapped, value: "" }).toEqual({ ...first, value: "" });
+    expect(mail).toMatchObject({
+      kind: "email",
+      value: `jane@${smallDomain(3)}`,
+      email: { disposable: true },
+    });
+    expect([unknown.geolocation.code, unknown.reputation.is_proxy]).toEqual(["IP_ADDRESS_NOT_FOUND", false]);
+    expect(reserved.reputation.code).toBe("IP_ADDRESS_RESERVED");
+    expect([none.kind, none.geolocation.code]).toEqual(["unknown", "IP_ADDRESS_INVALID"]);
+    expect((await ask("GET", "keys")).document.keys).toEqual([]);
+  });
+
+  test("knows overrides", async () => {
+    const made = await ask("POST", "overrides", {
+      value: INSIDE,
+      flag: smallFlag(3),
+      verdict: false,
+      note: "x",
+    });
+    const { document } = await ask("POST", "lookup", { values: [INSIDE] });
+    expect(document.answers[0].reputation).toMatchObject({ [smallFlag(3)]: false });
+    expect(document.answers[0].reputation.evidence[0]).toMatchObject({ feed: "override" });
+    await ask("DELETE", `overrides/${made.document.id}`);
+  });
+
+  const bodies: [name: string, body: unknown][] = [
+    ["no values", {}],
+    ["an empty list", { values: [] }],
+    ["a number", { values: [1] }],
+    ["an empty text", { values: [""] }],
+    ["101 values", { values: new Array(101).fill("8.8.8.8") }],
+    ["a value of 401 characters", { values: ["x".repeat(401)] }],
+  ];
+  test.each(bodies)("of %s is refused", async (_, body) => {
+    expect((await ask("POST", "lookup", body)).code).toBe("BODY_INVALID");
+  });
+});
+
+describe("data", () => {
+  test("what is in use, and how building stands", async () => {
+    const { document } = await ask("GET", "data");
+    expect(document).toMatchObject({
+      release: { name: names[0] },
+      pinned: null,
+      missing: [],
+      update: { running: false, asked: false, last: null },
+    });
+    expect((await ask("GET", "data/feeds")).document).toEqual({ feeds: [] });
+  });
+
+  test("releases, newest first, and what changed between them", async () => {
+    const { releases } = (await ask("GET", "data/releases")).document;
+    expect(releases.map(({ current }: { current: boolean }) => current)).toEqual([true, false, false]);
+    expect(releases[2].feeds_changed).toBeNull();
+    const { document } = await ask("GET", `data/releases/${names[0]}/changes`);
+    expect(document).toMatchObject({ release: names[0], before: names[1] });
+    const nothing = { ipv4_addresses: 0, ipv6_networks: 0 };
+    const all = { ipv4_addresses: 256, ipv6_networks: 0 };
+    const flags = ["is_abuser", "is_proxy", "is_tor_exit"].map((flag) => [
+      flag,
+      { added: flag === smallFlag(3) ? all : nothing, removed: flag === smallFlag(2) ? all : nothing },
+    ]);
+    expect(document.changes).toEqual({
+      flags: Object.fromEntries(flags),
+      disposable: { added: 1, removed: 1 },
+    });
+    expect(await ask("GET", `data/releases/${names[2]}/changes`)).toMatchObject({
+      document: { before: null },
+    });
+    expect((await ask("GET", "data/releases/20200101T000000000Z-0123456789ab/changes")).code).toBe(
+      "RELEASE_NOT_FOUND",
+    );
+  });
+
+  test("nothing changes between a release and itself", () => {
+    const release = openRelease(dataDir, names[0]!);
+    const { flags, disposable } = releaseChanges(release, release);
+    const none = {
+      added: { ipv4_addresses: 0, ipv6_networks: 0 },
+      removed: { ipv4_addresses: 0, ipv6_networks: 0 },
+    };
+    expect(Object.values(flags!)).toEqual([none, none, none]);
+    expect(disposable).toEqual({ added: 0, removed: 0 });
+  });
+
+  test("back, with a form that saw the release in use, and forward again", async () => {
+    expect((await ask("POST", "data/rollback", { current: names[1] })).code).toBe("STALE_FORM");
+    expect((await ask("POST", "data/rollback", {})).code).toBe("BODY_INVALID");
+    const back = await ask("POST", "data/rollback", { current: names[0] });
+    expect(back.document).toEqual({ from: names[0], to: names[1], pinned: names[1] });
+    expect((await ask("GET", "data")).document).toMatchObject({
+      release: { name: names[1] },
+      pinned: names[1],
+    });
+    expect((await ask("POST", "data/rollback", { current: names[0] })).code).toBe("STALE_FORM"); // sent twice
+    const forward = await ask("DELETE", "data/pin");
+    expect(forward.document).toEqual({ from: names[1], to: names[0], pinned: null });
+    expect((await ask("DELETE", "data/pin")).document).toEqual({
+      from: names[0],
+      to: names[0],
+      pinned: null,
+    });
+    expect((await actions()).slice(0, 2)).toEqual(["ada release-unpinned", "ada release-rolled-back"]);
+    const { entries } = (await ask("GET", "audit?limit=2")).document;
+    expect(entries[1]).toMatchObject({
+      before: { current: names[0], pinned: null },
+      after: { current: names[1], pinned: names[1] },
+    });
+  }, 30_000);
+
+  test("pinned where it is", async () => {
+    const body = { current: names[0] };
+    expect((await ask("POST", "data/pin", body)).document).toMatchObject({ to: names[0], pinned: names[0] });
+    await ask("POST", "data/pin", body);
+    expect((await actions())[0]).toBe("ada release-pinned");
+    expect((await actions())[1]).not.toBe("ada release-pinned");
+    await ask("DELETE", "data/pin");
+  }, 30_000);
+
+  test("an update is asked for once, until it begins", async () => {
+    for (let i = 0; i < 2; i++) {
+      const { status, document } = await ask("POST", "data/update");
+      expect([status, document.asked]).toEqual([202, true]);
+    }
+    expect(updates.isAsked).toBe(true);
+    expect((await actions()).filter((text: string) => text === "ada data-update-asked")).toHaveLength(1);
+    await updates
+      .run(async (isWanted) => {
+        expect([isWanted, updates.state.running, updates.isAsked]).toEqual([true, true, false]);
+        throw new Error("no room");
+      })
+      .catch(() => {});
+    expect((await ask("GET", "data/update")).document).toMatchObject({
+      running: false,
+      asked: false,
+      last: { problem: "no room", hint: null },
+    });
+  });
+
+  test("no way back: why, and what to do; nothing was changed", async () => {
+    const before = (await ask("GET", "data")).document.release.name;
+    for (const name of names.slice(1)) rmSync(join(dataDir, "releases", `${name}.json`));
+    const refused = await ask("POST", "data/rollback", { current: before });
+    expect([refused.status, refused.code]).toEqual([409, "ACTION_REFUSED"]);
+    expect(refused.document.detail).toContain("there is no release before");
+    expect(refused.document.problems).not.toEqual([]);
+    expect((await ask("GET", "data")).document).toMatchObject({ release: { name: before }, pinned: null });
+  }, 30_000);
+});
