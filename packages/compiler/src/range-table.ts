@@ -2,6 +2,8 @@
 //
 // in   the covering of one family, values below 2^31 (record numbers)
 // out  its sections as docs/segment-format.md describes them; the reader is packages/engine/src/ranges.ts
+// cost for IPv6 16 bytes an entry beyond the sections until they are put together: entries are kept in one pool, not in
+//      an array for each of 233,000 buckets, which took 250 MB where a build needs its memory most
 
 import { DIRECTORY_ENTRIES, NODE_FLAG, RANGE_SECTIONS, type RangeSections } from "@inkling/engine";
 import type { RangeColumns } from "./range-columns.ts";
@@ -36,85 +38,149 @@ function sections4({ starts, values, length }: RangeColumns, names: RangeSection
   directory[DIRECTORY_ENTRIES - 1] = n;
   return [
     { name: names.v4Directory, data: directory },
-    { name: names.v4Keys, data: keys.slice(0, n) },
-    { name: names.v4Values, data: tableValues.slice(0, n) },
+    { name: names.v4Keys, data: keys.subarray(0, n) },
+    { name: names.v4Values, data: tableValues.subarray(0, n) },
   ];
-}
-
-/** Entries of one sorted bucket; a key's unit depends on how deep the bucket lies. */
-class Entries {
-  keys: number[] = [];
-  values: number[] = [];
-
-  /** Adds an entry unless the one before says the same already. */
-  push(key: number, value: number): void {
-    const last = this.values.length - 1;
-    if (last >= 0 && this.values[last] === value && value < NODE_FLAG) return;
-    this.keys.push(key);
-    this.values.push(value);
-  }
 }
 
 function sections6(columns: RangeColumns, names: RangeSections): SectionData[] {
-  const nodes: Entries[] = [];
+  const tables = new Buckets(columns);
   const directory = new Uint32Array(DIRECTORY_ENTRIES);
-  const keys = new GrowingU32();
-  const values = new GrowingU32();
   const { starts, length } = columns;
   let row = 0;
   for (let top = 0; top < DIRECTORY_ENTRIES - 1; top++) {
-    directory[top] = keys.length;
+    directory[top] = tables.top.length;
     const first = row;
     while (row < length && starts[row * 4]! >>> 16 === top) row++;
-    const bucket = bucketOf(columns, first, row, 0, nodes);
-    keys.append(bucket.keys);
-    values.append(bucket.values);
+    tables.add(first, row);
   }
-  directory[DIRECTORY_ENTRIES - 1] = keys.length;
-  const nodeStarts = new Uint32Array(nodes.length + 1);
-  nodes.forEach((node, index) => {
-    nodeStarts[index] = keys.length;
-    keys.append(node.keys);
-    values.append(node.values);
-  });
-  nodeStarts[nodes.length] = keys.length;
+  directory[DIRECTORY_ENTRIES - 1] = tables.top.length;
+  const { nodeStarts, keys, values } = tables.inOrder();
   return [
     { name: names.v6Directory, data: directory },
     { name: names.v6Nodes, data: nodeStarts },
-    { name: names.v6Keys, data: keys.whole() },
-    { name: names.v6Values, data: values.whole() },
+    { name: names.v6Keys, data: keys },
+    { name: names.v6Values, data: values },
   ];
 }
 
-/**
- * The entries of one bucket: the ranges `from` to `to`, which agree in all bits above the bucket's.
- * @param depth 0 for bits 16-47, then 48-79, 80-111, and 112-127 in the upper half of the key
- */
-function bucketOf(columns: RangeColumns, from: number, to: number, depth: number, nodes: Entries[]): Entries {
-  const { starts, values } = columns;
-  const entries = new Entries();
-  const unit = depth === 3 ? 65536 : 1;
-  let running = from > 0 ? values[from - 1]! : 0; // what holds where the bucket begins
-  let covered = 0; // the first key without an entry
-  for (let row = from; row < to; ) {
-    const key = keyOf(starts, row, depth);
-    let end = row + 1;
-    while (end < to && keyOf(starts, end, depth) === key) end++;
-    if (key > covered) entries.push(covered, running);
-    if (end === row + 1 && !hasBitsBelow(starts, row, depth)) {
-      entries.push(key, values[row]!);
-    } else {
-      const node = nodes.length;
-      nodes.push(new Entries()); // holds the number: children must come after their parent
-      nodes[node] = bucketOf(columns, row, end, depth + 1, nodes);
-      entries.push(key, NODE_FLAG + node);
-    }
-    running = values[end - 1]!;
-    covered = key + unit;
-    row = end;
+/** Sorted buckets of entries: those that the directory names, in its order, then nodes, each by its number. */
+class Buckets {
+  readonly top: Entries;
+  private readonly columns: RangeColumns;
+  /** By depth: the entries of a bucket whose end is not reached yet. */
+  private readonly open: readonly Entries[];
+  /** The entries of all nodes; a node is closed after the nodes that it names, so its place is kept apart. */
+  private readonly closed: Entries;
+  private readonly nodeAt: number[] = [];
+  private readonly nodeLength: number[] = [];
+
+  constructor(columns: RangeColumns) {
+    this.columns = columns;
+    this.top = new Entries(columns.length + DIRECTORY_ENTRIES);
+    this.open = [0, 1, 2, 3].map(() => new Entries(1024));
+    this.closed = new Entries(columns.length + DIRECTORY_ENTRIES);
   }
-  if (covered < 2 ** 32) entries.push(covered, running);
-  return entries;
+
+  /** Adds a bucket of the directory: the ranges `from` to `to`. */
+  add(from: number, to: number): void {
+    this.top.append(this.fill(from, to, 0));
+  }
+
+  /** Nodes go behind the directory's buckets. */
+  inOrder(): { nodeStarts: Uint32Array; keys: Uint32Array; values: Uint32Array } {
+    const { top, closed, nodeAt, nodeLength } = this;
+    const nodeStarts = new Uint32Array(nodeAt.length + 1);
+    const keys = new Uint32Array(top.length + closed.length);
+    const values = new Uint32Array(top.length + closed.length);
+    keys.set(top.keys.subarray(0, top.length));
+    values.set(top.values.subarray(0, top.length));
+    let end = top.length;
+    nodeAt.forEach((at, node) => {
+      nodeStarts[node] = end;
+      keys.set(closed.keys.subarray(at, at + nodeLength[node]!), end);
+      values.set(closed.values.subarray(at, at + nodeLength[node]!), end);
+      end += nodeLength[node]!;
+    });
+    nodeStarts[nodeAt.length] = end;
+    return { nodeStarts, keys, values };
+  }
+
+  /**
+   * The entries of one bucket: the ranges `from` to `to`, which agree in all bits above the bucket's. Good until the
+   * next bucket of this depth.
+   * @param depth 0 for bits 16-47, then 48-79, 80-111, and 112-127 in the upper half of the key
+   */
+  private fill(from: number, to: number, depth: number): Entries {
+    const { starts, values } = this.columns;
+    const entries = this.open[depth]!;
+    entries.length = 0;
+    const unit = depth === 3 ? 65536 : 1;
+    let running = from > 0 ? values[from - 1]! : 0; // what holds where the bucket begins
+    let covered = 0; // the first key without an entry
+    for (let row = from; row < to; ) {
+      const key = keyOf(starts, row, depth);
+      let end = row + 1;
+      while (end < to && keyOf(starts, end, depth) === key) end++;
+      if (key > covered) entries.push(covered, running);
+      if (end === row + 1 && !hasBitsBelow(starts, row, depth)) entries.push(key, values[row]!);
+      else entries.push(key, NODE_FLAG + this.node(row, end, depth + 1));
+      running = values[end - 1]!;
+      covered = key + unit;
+      row = end;
+    }
+    if (covered < 2 ** 32) entries.push(covered, running);
+    return entries;
+  }
+
+  /** @returns its number, which is below those of the nodes that it names */
+  private node(from: number, to: number, depth: number): number {
+    const node = this.nodeAt.push(0) - 1;
+    const entries = this.fill(from, to, depth);
+    this.nodeAt[node] = this.closed.length;
+    this.nodeLength[node] = entries.length;
+    this.closed.append(entries);
+    return node;
+  }
+}
+
+/** Pairs of key and value. Room that is never written to takes no memory. */
+class Entries {
+  keys: Uint32Array;
+  values: Uint32Array;
+  length = 0;
+
+  constructor(capacity: number) {
+    this.keys = new Uint32Array(capacity);
+    this.values = new Uint32Array(capacity);
+  }
+
+  /** Adds an entry unless the one before says the same already. */
+  push(key: number, value: number): void {
+    const n = this.length;
+    if (n > 0 && this.values[n - 1] === value && value < NODE_FLAG) return;
+    if (n === this.keys.length) this.reserve(n + 1);
+    this.keys[n] = key;
+    this.values[n] = value;
+    this.length = n + 1;
+  }
+
+  append({ keys, values, length }: Entries): void {
+    this.reserve(this.length + length);
+    this.keys.set(keys.subarray(0, length), this.length);
+    this.values.set(values.subarray(0, length), this.length);
+    this.length += length;
+  }
+
+  private reserve(need: number): void {
+    if (need <= this.keys.length) return;
+    const capacity = Math.max(need, this.keys.length * 2);
+    for (const column of ["keys", "values"] as const) {
+      const grown = new Uint32Array(capacity);
+      grown.set(this[column].subarray(0, this.length));
+      this[column] = grown;
+    }
+  }
 }
 
 /** The 32 bits that a bucket at this depth is sorted by. */
@@ -130,24 +196,4 @@ function hasBitsBelow(starts: Uint32Array, row: number, depth: number): boolean 
   if ((starts[row * 4 + depth + 1]! & 0xffff) !== 0) return true;
   for (let k = depth + 2; k < 4; k++) if (starts[row * 4 + k] !== 0) return true;
   return false;
-}
-
-class GrowingU32 {
-  private data = new Uint32Array(1 << 16);
-  length = 0;
-
-  append(values: readonly number[]): void {
-    const need = this.length + values.length;
-    if (need > this.data.length) {
-      const grown = new Uint32Array(Math.max(need, this.data.length * 2));
-      grown.set(this.data.subarray(0, this.length));
-      this.data = grown;
-    }
-    this.data.set(values, this.length);
-    this.length = need;
-  }
-
-  whole(): Uint32Array {
-    return this.data.slice(0, this.length);
-  }
 }
