@@ -5,6 +5,7 @@ import { addAdmin } from "./commands/admin.ts";
 import { addConfig } from "./commands/config.ts";
 import { addData } from "./commands/data.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addEnrich } from "./commands/enrich.ts";
 import { addExport } from "./commands/export.ts";
 import { addFeeds } from "./commands/feeds.ts";
 import { addKeys } from "./commands/keys.ts";
@@ -42,6 +43,7 @@ export function makeProgram(context: Context): Command {
   addKeys(program, context);
   addLookup(program, context);
   addOverride(program, context);
+  addEnrich(program, context);
   addExport(program, context);
   addAdmin(program, context);
   addConfig(program, context);

@@ -6,18 +6,10 @@
 //      and what stood under the name before is still there
 // cost the terminal is told, and an interruption heard, between two pieces
 
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { CliError, explainFileError } from "../errors.ts";
+import { PartialFile } from "../partial-file.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
 
 export interface Written {
@@ -64,74 +56,41 @@ export function* textOf(format: ExportFormat, request: Request): Generator<strin
   for (const { file, data } of format.pieces(request)) if (file === "" && data.length > 0) yield data;
 }
 
-interface Open {
-  readonly descriptor: number;
-  readonly partial: string;
-  readonly path: string;
-  bytes: number;
-}
-
-/** Files under names that end in `.part`, until all of them are complete. */
+/** The files of a form, none under its name until all of them are complete. */
 class PartialFiles {
   private readonly target: string;
   private readonly isFolder: boolean;
-  private readonly open = new Map<string, Open>();
-  private madeFolder = false;
+  private readonly files = new Map<string, PartialFile>();
+  private readonly madeFolder: boolean;
 
   constructor(target: string, isFolder: boolean) {
     this.target = target;
     this.isFolder = isFolder;
-    if (isFolder) {
-      this.madeFolder = mkdirSync(target, { recursive: true }) !== undefined;
-      return;
-    }
-    if (isDirectory(target)) {
-      throw new CliError(`${target} is a folder`, "name the file that is to be written");
-    }
+    this.madeFolder = isFolder && mkdirSync(target, { recursive: true }) !== undefined;
   }
 
   get bytes(): number {
     let bytes = 0;
-    for (const file of this.open.values()) bytes += file.bytes;
+    for (const file of this.files.values()) bytes += file.bytes;
     return bytes;
   }
 
   append({ file, data }: Piece): void {
-    const out = this.open.get(file) ?? this.start(file);
-    const bytes = typeof data === "string" ? Buffer.from(data) : data;
-    for (let at = 0; at < bytes.length; ) at += writeSync(out.descriptor, bytes, at);
-    out.bytes += bytes.length;
-  }
-
-  private start(file: string): Open {
-    const path = this.isFolder ? join(this.target, file) : `${this.target}${file}`;
-    const partial = join(dirname(path), `.${basename(path)}.${process.pid}.part`);
-    const started = { descriptor: openSync(partial, "w"), partial, path, bytes: 0 };
-    this.open.set(file, started);
-    return started;
+    let into = this.files.get(file);
+    if (into === undefined) {
+      into = new PartialFile(this.isFolder ? join(this.target, file) : `${this.target}${file}`);
+      this.files.set(file, into);
+    }
+    into.write(data);
   }
 
   finish(): Written[] {
-    for (const { descriptor } of this.open.values()) closeSync(descriptor);
-    return Array.from(this.open.values(), ({ partial, path, bytes }) => {
-      renameSync(partial, path);
-      return { path, bytes };
-    });
+    for (const file of this.files.values()) file.finish();
+    return Array.from(this.files.values(), ({ path, bytes }) => ({ path, bytes }));
   }
 
   discard(): void {
-    for (const { descriptor, partial } of this.open.values()) {
-      try {
-        closeSync(descriptor);
-      } catch {
-        // closed before: the error came from renaming
-      }
-      rmSync(partial, { force: true });
-    }
+    for (const file of this.files.values()) file.discard();
     if (this.madeFolder && readdirSync(this.target).length === 0) rmSync(this.target, { recursive: true });
   }
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

@@ -1,0 +1,121 @@
+// answerer.ts: from an address or e-mail address to the number of its tail, with the release in this process.
+//
+// in   an open release, the overrides, the time
+// out  tail numbers; -1 where the API would have no answer
+// err  none thrown
+
+import { IpAddress, parseIpBytesInto, parseIpInto, specialUse, unwrapIpv4 } from "@inkling/engine";
+import {
+  type LoadedRelease,
+  lookUpEmail,
+  type Overrides,
+  overrideEmail,
+  overrideReputation,
+} from "@inkling/server";
+import type { Tails } from "./tails.ts";
+
+const decoder = new TextDecoder();
+const NO_FLAGS = new TextEncoder().encode('{"is_abuser":false,"is_proxy":false,"is_tor_exit":false}');
+
+export class Answerer {
+  private readonly release: LoadedRelease;
+  private readonly overrides: Overrides;
+  private readonly now: number;
+  readonly geolocate: Tails;
+  readonly reputation: Tails;
+  readonly email: Tails;
+  private readonly address = new IpAddress();
+  private readonly places = new Map<number, number>();
+  private readonly flags = new Map<number, number>();
+  /** By text: overridden flags, and all answers about e-mail. */
+  private readonly texts = new Map<string, number>();
+  private readonly emails = new WeakMap<Uint8Array, number>();
+
+  /** @param now epoch ms */
+  constructor(
+    release: LoadedRelease,
+    overrides: Overrides,
+    now: number,
+    tails: { geolocate: Tails; reputation: Tails; email: Tails },
+  ) {
+    this.release = release;
+    this.overrides = overrides;
+    this.now = now;
+    this.geolocate = tails.geolocate;
+    this.reputation = tails.reputation;
+    this.email = tails.email;
+  }
+
+  /** Reads the address that the next questions are about. @returns false when there is no answer about it */
+  readBytes(bytes: Uint8Array, start: number, end: number): boolean {
+    return parseIpBytesInto(bytes, start, end, this.address) && this.isPublic();
+  }
+
+  readText(text: string): boolean {
+    return parseIpInto(text, this.address) && this.isPublic();
+  }
+
+  private isPublic(): boolean {
+    unwrapIpv4(this.address);
+    return specialUse(this.address) === undefined;
+  }
+
+  /** The tail for the place of the address that was read. */
+  place(): number {
+    const { geo } = this.release;
+    if (geo === undefined) return -1;
+    const record = geo.record(this.address);
+    if (record === 0) return -1;
+    let number = this.places.get(record);
+    if (number === undefined) {
+      const answer = geo.lookup(this.address);
+      number = answer === undefined ? -1 : this.geolocate.make(decoder.decode(answer));
+      this.places.set(record, number);
+    }
+    return number;
+  }
+
+  /** The tail for its flags. */
+  reputationOf(): number {
+    const { reputation } = this.release;
+    if (reputation === undefined) return -1;
+    if (this.overrides.hasAddresses) {
+      const plain = reputation.lookup(this.address) ?? NO_FLAGS;
+      const found = overrideReputation(plain, this.address, this.release, this.overrides, this.now);
+      if (found?.isChanged) return this.byText(decoder.decode(found.body), this.reputation);
+    }
+    const record = reputation.record(this.address);
+    let number = this.flags.get(record);
+    if (number === undefined) {
+      number = this.byText(decoder.decode(reputation.lookup(this.address) ?? NO_FLAGS), this.reputation);
+      this.flags.set(record, number);
+    }
+    return number;
+  }
+
+  /** The tail for an e-mail address. */
+  emailOf(text: string): number {
+    if (text === "") return -1;
+    const plain = lookUpEmail(text, this.release, "up");
+    if (!(plain instanceof Uint8Array)) return -1;
+    const found = this.overrides.hasEmail
+      ? overrideEmail(plain, text, this.release, this.overrides, this.now)
+      : undefined;
+    const body = found?.body ?? plain;
+    let number = this.emails.get(body); // answers of most e-mail addresses are the same bytes
+    if (number === undefined) {
+      number = this.byText(decoder.decode(body), this.email);
+      this.emails.set(body, number);
+    }
+    return number;
+  }
+
+  private byText(answer: string, tails: Tails): number {
+    let number = this.texts.get(answer);
+    if (number === undefined) {
+      number = tails.make(answer);
+      this.texts.set(answer, number);
+    }
+    return number;
+  }
+}

@@ -1,0 +1,55 @@
+// enrich.ts: a stream of rows in, the same rows in the same order with more in each, out.
+//
+// in   chunks of bytes, a plan, the release and overrides to answer from
+// out  chunks of bytes; the tally
+// err  whatever the streams throw; CliError when interrupted
+// cost constant memory: two blocks for each thread are under way, and none more is read until the first of them is written
+
+import { CliError } from "../errors.ts";
+import { BLOCK_BYTES, blocks } from "./blocks.ts";
+import type { Pool } from "./pool.ts";
+import type { Tally } from "./tally.ts";
+
+export interface EnrichHooks {
+  readonly signal: AbortSignal;
+  write(bytes: Uint8Array): void | Promise<void>;
+  /** Told after each block how much was read, and how many rows are done. */
+  onProgress(bytes: number, rows: number): void;
+}
+
+/** Blocks that wait for each thread while it works on one. */
+const AHEAD = 2;
+
+export async function enrich(
+  chunks: AsyncIterable<Uint8Array>,
+  isQuoted: boolean,
+  pool: Pool,
+  hooks: EnrichHooks,
+): Promise<Tally> {
+  const underWay: Promise<{ bytes: Uint8Array }>[] = [];
+  let read = 0;
+  let isFirst = true;
+  const writeOldest = async () => {
+    const { bytes } = await underWay.shift()!;
+    if (hooks.signal.aborted) throw new CliError("interrupted");
+    await hooks.write(bytes);
+    hooks.onProgress(read, pool.rows);
+  };
+  try {
+    for await (const block of blocks(chunks, isQuoted)) {
+      read += block.length;
+      underWay.push(pool.block(block, isFirst));
+      isFirst = false;
+      if (underWay.length >= AHEAD * pool.size) await writeOldest();
+      if (hooks.signal.aborted) throw new CliError("interrupted");
+    }
+    while (underWay.length > 0) await writeOldest();
+    return await pool.finish();
+  } finally {
+    for (const left of underWay) left.catch(() => {}); // the error that ends this was thrown already
+    pool.stop();
+  }
+}
+
+/** Threads cost more than they give below this many bytes. */
+export const SMALL_BYTES = 4 * BLOCK_BYTES;

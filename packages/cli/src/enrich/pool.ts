@@ -1,0 +1,117 @@
+// pool.ts: threads that enrich blocks, each with its own mapping of the release; their pages are shared.
+//
+// in   blocks of whole rows, in order
+// out  the promise of each block's result; the tally of all
+// err  a thread that dies rejects what it was asked, with its reason
+
+import type { Enricher } from "./enricher.ts";
+import { addTally, emptyTally, type Tally } from "./tally.ts";
+import { makeEnricher, type Reply, type Start, type Task } from "./worker.ts";
+
+export interface Enriched {
+  readonly bytes: Uint8Array;
+  /** Rows of all blocks that this thread has done. */
+  readonly rows: number;
+}
+
+export interface Pool {
+  /** Blocks that can be worked on at once. */
+  readonly size: number;
+  block(bytes: Uint8Array<ArrayBuffer>, isFirst: boolean): Promise<Enriched>;
+  /** Rows done so far. */
+  readonly rows: number;
+  finish(): Promise<Tally>;
+  /** Ends the threads. */
+  stop(): void;
+}
+
+/** Without a thread: for files that are done before one has started. */
+export class OwnThread implements Pool {
+  readonly size = 1;
+  private readonly enricher: Enricher;
+
+  constructor(start: Start) {
+    this.enricher = makeEnricher(start);
+  }
+
+  async block(bytes: Uint8Array, isFirst: boolean): Promise<Enriched> {
+    return { bytes: this.enricher.block(bytes, isFirst), rows: this.rows };
+  }
+
+  get rows(): number {
+    return this.enricher.counted.rows;
+  }
+
+  async finish(): Promise<Tally> {
+    return this.enricher.tally();
+  }
+
+  stop(): void {}
+}
+
+interface Waiting {
+  resolve(reply: Reply): void;
+  reject(error: Error): void;
+}
+
+class Thread {
+  rows = 0;
+  /** In the order they were asked, which is that of the replies. */
+  readonly waiting: Waiting[] = [];
+  readonly worker: Worker;
+
+  constructor(start: Start) {
+    this.worker = new Worker(new URL("./worker.ts", import.meta.url).href, { smol: true });
+    this.worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      if (data.type === "block") this.rows = data.rows;
+      this.waiting.shift()?.resolve(data);
+    };
+    this.worker.onerror = (event) => {
+      for (const { reject } of this.waiting.splice(0)) reject(new Error(event.message));
+    };
+    this.worker.postMessage({ type: "start", ...start } satisfies Task);
+  }
+
+  ask(task: Task, transfer: ArrayBuffer[] = []): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ resolve, reject });
+      this.worker.postMessage(task, transfer);
+    });
+  }
+}
+
+export class Threads implements Pool {
+  private readonly threads: readonly Thread[];
+
+  constructor(count: number, start: Start) {
+    this.threads = Array.from({ length: count }, () => new Thread(start));
+  }
+
+  get size(): number {
+    return this.threads.length;
+  }
+
+  get rows(): number {
+    return this.threads.reduce((sum, { rows }) => sum + rows, 0);
+  }
+
+  async block(bytes: Uint8Array<ArrayBuffer>, isFirst: boolean): Promise<Enriched> {
+    const idlest = this.threads.reduce((a, b) => (b.waiting.length < a.waiting.length ? b : a));
+    const reply = await idlest.ask({ type: "block", bytes, isFirst }, [bytes.buffer]);
+    if (reply.type !== "block") throw new Error("a thread answered something else than it was asked");
+    return reply;
+  }
+
+  async finish(): Promise<Tally> {
+    const total = emptyTally();
+    for (const thread of this.threads) {
+      const reply = await thread.ask({ type: "finish" });
+      if (reply.type === "finish") addTally(total, reply.tally);
+    }
+    return total;
+  }
+
+  stop(): void {
+    for (const { worker } of this.threads) worker.terminate();
+  }
+}

@@ -1,0 +1,261 @@
+// rows.ts: where rows begin and end in bytes, and where in a row its address and e-mail address stand.
+//
+// in   a block of whole rows
+// out  one Row after the other, in the same object
+// err  none: a row that cannot be read has neither address nor e-mail address, and stays as it is
+// src  RFC 4180 (quoted fields, also over several lines), ndjson
+// cost csv and logs: one pass over the bytes of a row, no allocation
+
+import { IpAddress as Address, type IpAddress, parseIpBytesInto, specialUse } from "@inkling/engine";
+import type { Plan } from "./plan.ts";
+
+const LF = 0x0a;
+const CR = 0x0d;
+const QUOTE = 0x22;
+
+/** Where things are in the block; a start of -1: not there. */
+export class Row {
+  start = 0;
+  /** Where what is added goes. */
+  insert = 0;
+  /** After the line's end. */
+  end = 0;
+  ipStart = -1;
+  ipEnd = -1;
+  emailStart = -1;
+  emailEnd = -1;
+  /** What stands in the place of bytes where a value was written with escapes. */
+  ipText: string | undefined = undefined;
+  emailText: string | undefined = undefined;
+  /** Is there anything before what is added? Only an empty object of JSON has nothing. */
+  isFirst = false;
+  /** Is it a row at all? Blank lines and broken rows are passed on. */
+  isReadable = true;
+}
+
+export interface RowReader {
+  /** Reads the row that begins at `from`. @returns where the next one begins */
+  next(bytes: Uint8Array, from: number, row: Row): number;
+}
+
+export function rowReader(plan: Plan): RowReader {
+  if (plan.format === "ndjson")
+    return new JsonRows(plan.ip as string | undefined, plan.email as string | undefined);
+  if (plan.format === "log") return new LogRows();
+  const delimiter = plan.format === "csv" ? 0x2c : 0x09;
+  return new DelimitedRows(
+    delimiter,
+    (plan.ip as number | undefined) ?? -1,
+    (plan.email as number | undefined) ?? -1,
+  );
+}
+
+class DelimitedRows implements RowReader {
+  private readonly delimiter: number;
+  private readonly ip: number;
+  private readonly email: number;
+
+  constructor(delimiter: number, ip: number, email: number) {
+    this.delimiter = delimiter;
+    this.ip = ip;
+    this.email = email;
+  }
+
+  next(bytes: Uint8Array, from: number, row: Row): number {
+    const { delimiter, ip, email } = this;
+    clear(row, from);
+    let at = from;
+    for (let column = 0; ; column++) {
+      const start = at;
+      const isQuoted = bytes[at] === QUOTE;
+      if (isQuoted) at = afterQuotes(bytes, at);
+      let c = bytes[at];
+      while (c !== undefined && c !== delimiter && c !== LF) c = bytes[++at];
+      let end = at;
+      if (c !== delimiter && bytes[end - 1] === CR && end > start) end--;
+      if (column === ip) [row.ipStart, row.ipEnd, row.ipText] = field(bytes, start, end, isQuoted);
+      if (column === email)
+        [row.emailStart, row.emailEnd, row.emailText] = field(bytes, start, end, isQuoted);
+      if (c === delimiter) {
+        at++;
+        continue;
+      }
+      row.insert = end;
+      row.end = c === undefined ? at : at + 1;
+      row.isReadable = end > from;
+      return row.end;
+    }
+  }
+}
+
+type Field = [start: number, end: number, text: string | undefined];
+const plainField: Field = [-1, -1, undefined];
+
+/** White space around a value is not part of it. */
+function field(bytes: Uint8Array, start: number, end: number, isQuoted: boolean): Field {
+  let from = start;
+  let to = end;
+  if (isQuoted) {
+    const text = textOf(bytes, start, end).trim();
+    const inner = text.slice(1, text.endsWith('"') ? -1 : undefined).replaceAll('""', '"');
+    plainField[0] = -1;
+    plainField[1] = -1;
+    plainField[2] = inner.trim();
+    return plainField;
+  }
+  while (from < to && bytes[from] === 0x20) from++;
+  while (to > from && bytes[to - 1] === 0x20) to--;
+  plainField[0] = from;
+  plainField[1] = to;
+  plainField[2] = undefined;
+  return plainField;
+}
+
+/** After the closing quote of the field that begins at `at`; the end of the bytes where there is none. */
+function afterQuotes(bytes: Uint8Array, at: number): number {
+  for (let i = at + 1; i < bytes.length; i++) {
+    if (bytes[i] !== QUOTE) continue;
+    if (bytes[i + 1] !== QUOTE) return i + 1;
+    i++;
+  }
+  return bytes.length;
+}
+
+/** The fields of one line of text. */
+export function splitRow(line: string, format: "csv" | "tsv"): string[] {
+  const bytes = new TextEncoder().encode(line);
+  const cells: string[] = [];
+  const row = new Row();
+  for (let column = 0; ; column++) {
+    new DelimitedRows(format === "csv" ? 0x2c : 0x09, column, -1).next(bytes, 0, row);
+    if (row.ipStart < 0 && row.ipText === undefined) return cells;
+    cells.push(row.ipText ?? textOf(bytes, row.ipStart, row.ipEnd));
+  }
+}
+
+class JsonRows implements RowReader {
+  private readonly ip: string | undefined;
+  private readonly email: string | undefined;
+
+  constructor(ip: string | undefined, email: string | undefined) {
+    this.ip = ip;
+    this.email = email;
+  }
+
+  next(bytes: Uint8Array, from: number, row: Row): number {
+    clear(row, from);
+    const lf = bytes.indexOf(LF, from);
+    row.end = lf < 0 ? bytes.length : lf + 1;
+    let last = lf < 0 ? bytes.length - 1 : lf - 1;
+    while (last > from && bytes[last]! <= 0x20) last--;
+    row.insert = last;
+    row.isReadable = false;
+    if (bytes[last] !== 0x7d) return row.end;
+    try {
+      const value: unknown = JSON.parse(textOf(bytes, from, last + 1));
+      if (typeof value !== "object" || value === null || Array.isArray(value)) return row.end;
+      const members = value as Record<string, unknown>;
+      row.isReadable = true;
+      row.isFirst = Object.keys(members).length === 0;
+      row.ipText = textAt(members, this.ip);
+      row.emailText = textAt(members, this.email);
+    } catch {
+      // a broken row is passed on, and counted by whoever asked
+    }
+    return row.end;
+  }
+}
+
+function textAt(members: Record<string, unknown>, name: string | undefined): string | undefined {
+  const value = name === undefined ? undefined : members[name];
+  return typeof value === "string" ? value.trim() : undefined;
+}
+
+/** Any text: the first public address in it, otherwise the first address. */
+class LogRows implements RowReader {
+  private readonly address: IpAddress = new Address();
+
+  next(bytes: Uint8Array, from: number, row: Row): number {
+    clear(row, from);
+    const lf = bytes.indexOf(LF, from);
+    const end = lf < 0 ? bytes.length : lf;
+    row.end = lf < 0 ? end : end + 1;
+    row.insert = end > from && bytes[end - 1] === CR ? end - 1 : end;
+    row.isReadable = row.insert > from;
+    for (let at = from; at < row.insert; ) {
+      if (IS_ADDRESS[bytes[at]!] === 0) {
+        at++;
+        continue;
+      }
+      const start = at;
+      while (at < row.insert && IS_ADDRESS[bytes[at]!] === 1) at++;
+      if (this.take(bytes, start, at, row)) return row.end;
+    }
+    return row.end;
+  }
+
+  /** Notes an address. @returns whether the search is over */
+  private take(bytes: Uint8Array, start: number, end: number, row: Row): boolean {
+    const stop = addressEnd(bytes, start, end, this.address);
+    if (stop < 0) return false;
+    const isPublic = specialUse(this.address) === undefined;
+    if (isPublic || row.ipStart < 0) {
+      row.ipStart = start;
+      row.ipEnd = stop;
+    }
+    return isPublic;
+  }
+}
+
+/** Where the address that begins at `start` ends, a port after it left out; -1: there is none. */
+function addressEnd(bytes: Uint8Array, start: number, end: number, into: IpAddress): number {
+  if (end - start < 2) return -1;
+  if (parseIpBytesInto(bytes, start, end, into)) return end;
+  const colon = bytes.lastIndexOf(0x3a, end - 1);
+  if (colon > start && parseIpBytesInto(bytes, start, colon, into)) return colon;
+  const dot = bytes[end - 1] === 0x2e ? end - 1 : -1; // a sentence's end
+  return dot > start && parseIpBytesInto(bytes, start, dot, into) ? dot : -1;
+}
+
+/** Characters that addresses are made of. */
+const IS_ADDRESS = new Uint8Array(256);
+for (const c of "0123456789abcdefABCDEF.:") IS_ADDRESS[c.charCodeAt(0)] = 1;
+
+function clear(row: Row, from: number): void {
+  row.start = from;
+  row.ipStart = -1;
+  row.ipEnd = -1;
+  row.emailStart = -1;
+  row.emailEnd = -1;
+  row.ipText = undefined;
+  row.emailText = undefined;
+  row.isFirst = false;
+  row.isReadable = true;
+}
+
+/** Bytes as text. */
+export function textOf(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8");
+}
+
+/**
+ * Where the last whole row of a block ends; 0 when not even one is whole.
+ * @param quotes may line ends stand inside quotes?
+ */
+export function lastRowEnd(bytes: Uint8Array, quotes: boolean): number {
+  let end = bytes.lastIndexOf(LF);
+  if (!quotes || end < 0) return end + 1;
+  let inside = countQuotes(bytes, 0, bytes.length) % 2;
+  for (let to = bytes.length; end >= 0; end = end === 0 ? -1 : bytes.lastIndexOf(LF, end - 1)) {
+    inside ^= countQuotes(bytes, end, to) % 2;
+    if (inside === 0) return end + 1;
+    to = end;
+  }
+  return 0;
+}
+
+function countQuotes(bytes: Uint8Array, from: number, to: number): number {
+  let count = 0;
+  for (let at = bytes.indexOf(QUOTE, from); at >= 0 && at < to; at = bytes.indexOf(QUOTE, at + 1)) count++;
+  return count;
+}

@@ -1,0 +1,43 @@
+// tally.ts: what a file held, in numbers: counted by each worker, added up, shown at the end.
+
+export interface Tally {
+  /** Rows, header and blank lines apart. */
+  rows: number;
+  /** Rows that cannot be read: broken JSON. */
+  broken: number;
+  /** Rows without an address, or e-mail address, that can be looked up; counted where one is looked for. */
+  withoutIp: number;
+  withoutEmail: number;
+  /** Country code, "" = unknown -> rows. Empty unless a summary was asked for; so are the next two. */
+  countries: Record<string, number>;
+  /** Flag -> rows that have it. */
+  flags: Record<string, number>;
+  email: { valid: number; disposable: number };
+}
+
+export function emptyTally(): Tally {
+  return {
+    rows: 0,
+    broken: 0,
+    withoutIp: 0,
+    withoutEmail: 0,
+    countries: {},
+    flags: {},
+    email: { valid: 0, disposable: 0 },
+  };
+}
+
+export function addTally(into: Tally, more: Tally): void {
+  into.rows += more.rows;
+  into.broken += more.broken;
+  into.withoutIp += more.withoutIp;
+  into.withoutEmail += more.withoutEmail;
+  for (const [name, count] of Object.entries(more.countries)) bump(into.countries, name, count);
+  for (const [name, count] of Object.entries(more.flags)) bump(into.flags, name, count);
+  into.email.valid += more.email.valid;
+  into.email.disposable += more.email.disposable;
+}
+
+export function bump(counts: Record<string, number>, name: string, by: number): void {
+  counts[name] = (counts[name] ?? 0) + by;
+}

@@ -1,0 +1,61 @@
+// worker.ts: one thread of `inkling enrich`: opens the release once, then answers block after block.
+//
+// in   a Task: "start" first, then "block" as often as wanted, "finish" last
+// out  a Reply to each; an error ends the thread, which its pool hears
+
+import { Overrides, openRelease } from "@inkling/server";
+import { Answerer } from "./answerer.ts";
+import { Enricher } from "./enricher.ts";
+import type { Plan } from "./plan.ts";
+import { Tails } from "./tails.ts";
+import type { Tally } from "./tally.ts";
+
+/** What a thread is told first; plain data. */
+export interface Start {
+  readonly plan: Plan;
+  readonly dataDir: string;
+  readonly release: string;
+  readonly overrides: Overrides["all"];
+  /** Epoch ms; decides which overrides have expired. */
+  readonly now: number;
+  readonly withSummary: boolean;
+}
+
+export type Task =
+  | ({ readonly type: "start" } & Start)
+  | { readonly type: "block"; readonly bytes: Uint8Array; readonly isFirst: boolean }
+  | { readonly type: "finish" };
+
+export type Reply =
+  | { readonly type: "block"; readonly bytes: Uint8Array<ArrayBuffer>; readonly rows: number }
+  | { readonly type: "finish"; readonly tally: Tally };
+
+/** What a thread does, also without one: small files are not worth it. */
+export function makeEnricher({ plan, dataDir, release, overrides, now, withSummary }: Start): Enricher {
+  const tails = {
+    geolocate: new Tails(plan, "geolocate", withSummary),
+    reputation: new Tails(plan, "reputation", withSummary),
+    email: new Tails(plan, "email", withSummary),
+  };
+  const opened = openRelease(dataDir, release);
+  return new Enricher(plan, new Answerer(opened, new Overrides(overrides), now, tails));
+}
+
+declare const self: Worker;
+
+if (!Bun.isMainThread) {
+  let enricher: Enricher | undefined;
+  self.onmessage = ({ data }: MessageEvent<Task>) => {
+    if (data.type === "start") {
+      enricher = makeEnricher(data);
+      return;
+    }
+    if (data.type === "finish") {
+      self.postMessage({ type: "finish", tally: enricher!.tally() } satisfies Reply);
+      return;
+    }
+    const bytes = enricher!.block(data.bytes, data.isFirst);
+    const { rows } = enricher!.counted;
+    self.postMessage({ type: "block", bytes, rows } satisfies Reply, [bytes.buffer]);
+  };
+}
