@@ -62,6 +62,8 @@ export interface AppOptions extends StatusSource {
   /** Milliseconds of a clock that only goes on. */
   readonly elapsed: () => number;
   readonly newRequestId: () => string;
+  /** After how long a stream is closed that does not get on; for tests. */
+  readonly streamIdleSeconds?: number;
 }
 
 const JSON_TYPE = "application/json";

@@ -79,7 +79,6 @@ export class BatchStream {
 
   private async pull(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
     try {
-      if (this.isBusy) await othersTurn();
       const piece = await this.piece();
       if (this.hasEnded) return;
       if (piece !== undefined) return controller.enqueue(piece);
@@ -94,7 +93,8 @@ export class BatchStream {
   /** The next answers; undefined when there are no more. */
   private async piece(): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const { out, gzip, onLife } = this.options;
-    while (!this.hasEnded) {
+    for (let isFirst = !this.isBusy; !this.hasEnded; isFirst = false) {
+      if (!isFirst) await othersTurn(); // what can be read may have been here before: gzip of megabytes, for one
       onLife();
       const stop = this.isOver ? "over" : this.fill();
       this.isBusy = stop === "full";

@@ -67,6 +67,8 @@ export interface BatchServer {
   readonly counts: Counts;
   readonly now: () => number;
   readonly elapsed: () => number;
+  /** Instead of STREAM_IDLE_SECONDS. */
+  readonly streamIdleSeconds?: number;
 }
 
 /** One request. */
@@ -162,7 +164,7 @@ function answerLines(server: BatchServer, call: BatchCall, body: ByteStream, may
     gzip: mayZip ? new GzipPieces() : undefined,
     meter,
     source: sourceOf(server, call, meter),
-    onLife: () => call.onLife(STREAM_IDLE_SECONDS),
+    onLife: () => call.onLife(server.streamIdleSeconds ?? STREAM_IDLE_SECONDS),
     onEnd: (count, error) => {
       if (error !== undefined) call.onCrash(error, "");
       onEnded(count);
