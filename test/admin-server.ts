@@ -4,6 +4,7 @@ import { AdminApp, type AdminAppOptions } from "../packages/server/src/admin-app
 import { Log } from "../packages/server/src/log.ts";
 import { Overrides } from "../packages/server/src/overrides.ts";
 import { openStore, type Store } from "../packages/server/src/store.ts";
+import { checkResponse } from "./checked-fetch.ts";
 
 export const ADMIN_NOW = Date.parse("2026-06-01T12:00:00Z");
 export const randomBytes = (n: number) => crypto.getRandomValues(new Uint8Array(n));
@@ -54,6 +55,8 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     const init: RequestInit = { method, headers: all };
     if (body !== undefined) init.body = typeof body === "string" ? body : JSON.stringify(body);
     const response = await app.handle(new Request(`http://t/admin/v1/${path}`, init));
+    // Without a socket HEAD still has the body that nobody would be sent.
+    if (method !== "HEAD") await checkResponse(method, `/admin/v1/${path.split("?")[0]}`, response);
     const text = await response.text();
     // biome-ignore lint/suspicious/noExplicitAny: whatever a row of a table looks for
     const document: any = text === "" ? undefined : JSON.parse(text);

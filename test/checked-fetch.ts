@@ -7,6 +7,7 @@
 // Tests import `fetch` from here in place of the global one; doors.test.ts sees to that.
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { adminOpenApi } from "../packages/server/src/openapi-admin.ts";
 import { openApiJson } from "../packages/server/src/openapi-api.ts";
 
 /** What was answered, with its body as text. */
@@ -125,18 +126,22 @@ export class Contract {
 /** The public API's. */
 export const apiContract = new Contract(JSON.parse(openApiJson("0.0.0")));
 
+/** The admin API's. */
+export const adminContract = new Contract(adminOpenApi("0.0.0"));
+
+const OF_ADMIN_API = /^\/admin\/v1\//;
 const OF_API = /^\/(v1\/|healthz$|readyz$|openapi\.json$|docs$|docs\/)/;
 
 /** @throws Error with everything that the document does not allow */
 export async function checkResponse(method: string, path: string, response: Response): Promise<void> {
-  const contract =
-    response.headers.has("inkling-data-version") || OF_API.test(path) ? apiContract : undefined;
-  if (contract === undefined) return; // the admin listener's /metrics, and what is no server of ours
+  const isApi = response.headers.has("inkling-data-version") || OF_API.test(path);
+  const contract = isApi ? apiContract : OF_ADMIN_API.test(path) ? adminContract : undefined;
+  if (contract === undefined) return; // /metrics, and what is no server of ours
   const { status, headers } = response;
   const body = await response.clone().text();
   const problems = contract.problems({ method, path, status, headers, body });
   if (problems.length === 0) return;
-  throw new Error([`${method} ${path} answered ${status} against /openapi.json:`, ...problems].join("\n  "));
+  throw new Error([`${method} ${path} answered ${status} against its document:`, ...problems].join("\n  "));
 }
 
 /** As the global one. */

@@ -4,10 +4,14 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
+import { ADMIN_ROUTES } from "../packages/server/src/admin-app.ts";
+import { ADMIN_PROBLEM_CODES } from "../packages/server/src/admin-problems.ts";
+import { adminOpenApi } from "../packages/server/src/openapi-admin.ts";
 import { openApiJson } from "../packages/server/src/openapi-api.ts";
 import { PARAMETERS } from "../packages/server/src/parameters.ts";
 import { PROBLEM_CODES, PROBLEMS } from "../packages/server/src/problems.ts";
 import { ROUTES } from "../packages/server/src/routes.ts";
+import { adminServer, closeAdminServers } from "./admin-server.ts";
 import { type Answered, apiContract } from "./checked-fetch.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document, walked by name
@@ -157,6 +161,44 @@ describe("an answer that is not as described is seen:", () => {
     ["a body of HEAD", { method: "HEAD" }],
   ];
   test.each(rows)("%s", (_, over) => expect(apiContract.problems({ ...good, ...over })).not.toEqual([]));
+});
+
+describe("the admin API's document", () => {
+  const admin: Json = adminOpenApi("1.2.3");
+  test("keeps the rules of OpenAPI 3.1", async () => {
+    expect(await new Validator().validate(structuredClone(admin))).toEqual({ valid: true });
+  });
+  test("has every operation and every code, and no reference to nothing", () => {
+    const ids = ADMIN_ROUTES.flatMap(({ methods }) => Object.values(methods).map(({ id }) => id));
+    const described = [...objects(admin)].flatMap(([, { operationId }]) => operationId ?? []);
+    expect(described).toEqual(ids);
+    expect(new Set(ids).size).toBe(ids.length);
+    const told = new Set(
+      [...objects(admin.paths)].flatMap(([, { code }]) => (code as { enum?: string[] })?.enum ?? []),
+    );
+    const elsewhere = Object.keys(admin.components.responses);
+    expect([...new Set([...told, ...elsewhere])].sort()).toEqual([...ADMIN_PROBLEM_CODES].sort());
+    for (const [way, { $ref }] of objects(admin)) {
+      if (typeof $ref !== "string") continue;
+      const target = $ref
+        .split("/")
+        .slice(1)
+        .reduce((json, part) => json?.[part], admin);
+      expect(target, `${way}: ${$ref}`).toBeDefined();
+    }
+  });
+  test("tells what bodies may hold, also where a schema changes what it reads", () => {
+    const { NewKey } = admin.components.schemas;
+    expect(NewKey.required).toEqual(["name"]);
+    expect(Object.keys(NewKey.properties)).toContain("expires_at");
+    expect(JSON.stringify(NewKey.properties.rate)).toContain('"maximum":1000000');
+  });
+  test("is open: it has no secret", async () => {
+    const { ask } = await adminServer();
+    const { status, document } = await ask("GET", "openapi.json", undefined, { Authorization: "" });
+    expect([status, document.openapi, document.info.version]).toEqual([200, "3.1.1", "0.0.0"]);
+    await closeAdminServers();
+  });
 });
 
 test("every test that asks a server over HTTP holds its answers to the document", () => {

@@ -85,7 +85,18 @@ export const ADMIN_ROUTES: readonly AdminRoute<AdminServer>[] = [
   ...KEY_ROUTES,
   ...OVERRIDE_ROUTES,
   ...TRAFFIC_ROUTES,
+  {
+    template: "/admin/v1/openapi.json",
+    path: /^openapi\.json$/,
+    methods: { GET: { id: "openapi", isOpen: true, run: describe } },
+  },
 ];
+
+/** Loaded with the first request for it: the start does not wait for it. */
+async function describe({ status }: AdminServer): Promise<Reply> {
+  const { adminOpenApi } = await import("./openapi-admin.ts");
+  return { status: 200, document: adminOpenApi(status.version) };
+}
 
 /** Who was let in. */
 interface Admission {

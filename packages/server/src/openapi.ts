@@ -144,13 +144,21 @@ function operationOf<Code extends string>(
 }
 
 function bodyOf(body: NonNullable<Operation<string>["body"]>, schemas: Schemas): Json {
-  return { description: body.description, required: true, content: contentOf(body.content, schemas) };
+  return {
+    description: body.description,
+    required: true,
+    content: contentOf(body.content, schemas, "input"),
+  };
 }
 
-function contentOf(content: Readonly<Record<string, Content>>, schemas: Schemas): Json {
+function contentOf(
+  content: Readonly<Record<string, Content>>,
+  schemas: Schemas,
+  io: Direction = "output",
+): Json {
   return mapValues(content, ({ schema, lines, examples }) => ({
-    schema: schema instanceof z.ZodType ? schemas.of(schema) : schema,
-    ...(lines === undefined ? {} : { "x-lines": schemas.of(lines) }),
+    schema: schema instanceof z.ZodType ? schemas.of(schema, io) : schema,
+    ...(lines === undefined ? {} : { "x-lines": schemas.of(lines, io) }),
     ...(examples === undefined ? {} : { examples }),
   }));
 }
@@ -211,16 +219,21 @@ function headersOf<Code extends string>({ headers }: Api<Code>, names: readonly 
   );
 }
 
+/** Is it what is sent to the server, or what comes from it? */
+type Direction = "input" | "output";
+
 /** zod's schemas as JSON Schema; those with an id become components. */
 class Schemas {
   private readonly found = new Map<string, Json>();
 
-  of(schema: z.ZodType): Json {
+  of(schema: z.ZodType, io: Direction = "output"): Json {
+    // What zod cannot say in JSON Schema is said by the schema's own words about itself.
+    const options = { override: simplify, io, unrepresentable: "any" } as const;
     const {
       $schema: _,
       $defs,
       ...json
-    } = z.toJSONSchema(schema, { override: simplify }) as Json & {
+    } = z.toJSONSchema(schema, options) as Json & {
       $defs?: Readonly<Record<string, Json>>;
     };
     for (const [id, definition] of Object.entries($defs ?? {}))
