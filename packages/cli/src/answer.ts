@@ -2,7 +2,7 @@
 //
 // in   a release, one value, the overrides in force
 // out  the body that the API would answer with
-// err  CliError for whatever the API would refuse or not find, with the API's code for it
+// err  Refused for whatever the API would refuse or not find, with the API's code for it, and its document
 
 import { parseIp, unwrapIpv4 } from "@inkling/engine";
 import {
@@ -13,6 +13,9 @@ import {
   overrideEmail,
   overrideEntries,
   overrideReputation,
+  type Problem,
+  problem,
+  problemBody,
   type Scope,
   withAddressEvidence,
   withEmailEvidence,
@@ -24,7 +27,7 @@ const MODE = "up";
 
 const decoder = new TextDecoder();
 
-/** The body for `value`. @throws CliError for whatever the API would not answer with 200 */
+/** The body for `value`. @throws Refused for whatever the API would not answer with 200 */
 export function answer(
   release: LoadedRelease,
   lookup: Scope,
@@ -39,9 +42,17 @@ export function answer(
       : answerAddress(release, lookup, value, overrides, now, withEvidence);
   if (outcome instanceof Uint8Array) return decoder.decode(outcome);
   const [line, ...more] = outcome.detail.split(/(?<=[.:]) /);
-  const exitCode = outcome.status === 400 ? EXIT.usage : EXIT.error;
-  const message = `${line!.replace(/[.:]$/, "")} (${outcome.code})`;
-  throw new CliError(message, more.length > 0 ? more.join(" ") : undefined, exitCode);
+  throw new Refused(line!.replace(/[.:]$/, ""), more.length > 0 ? more.join(" ") : undefined, outcome);
+}
+
+/** What the API would not answer with 200. */
+export class Refused extends CliError {
+  /** What it would say instead: docs/errors.md. */
+  readonly document: string;
+  constructor(message: string, hint: string | undefined, problem: Problem) {
+    super(`${message} (${problem.code})`, hint, problem.status === 400 ? EXIT.usage : EXIT.error);
+    this.document = problemBody(problem);
+  }
 }
 
 function answerEmail(
@@ -69,10 +80,10 @@ function answerAddress(
 ) {
   const address = parseIp(value);
   if (address === undefined) {
-    throw new CliError(
-      `${JSON.stringify(value.slice(0, 60))} is not an IP address (IP_ADDRESS_INVALID)`,
+    throw new Refused(
+      `${JSON.stringify(value.slice(0, 60))} is not an IP address`,
       "for example 81.2.69.142 or 2001:4860:4860::8888, without port, brackets or prefix",
-      EXIT.usage,
+      problem("IP_ADDRESS_INVALID"),
     );
   }
   unwrapIpv4(address);

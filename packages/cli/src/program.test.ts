@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { sourceWords } from "./commands/up.ts";
 import { CliError } from "./errors.ts";
-import { describeError, run } from "./program.ts";
+import { type Ran, runHere } from "./program.testing.ts";
+import { describeError } from "./program.ts";
 import { loadSettings } from "./settings.ts";
 import { makeStyle } from "./terminal.ts";
 
@@ -14,36 +15,8 @@ const BIN = resolve(import.meta.dir, "../bin/inkling.mjs");
 const temp = mkdtempSync(join(tmpdir(), "inkling-program-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
 
-interface Ran {
-  readonly out: string;
-  readonly err: string;
-  readonly code: number;
-}
-
-/** The command in this process: the same but for main.ts, and twenty times as fast. */
-async function inkling(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
-  let out = "";
-  let err = "";
-  const code = await run(args, {
-    terminal: {
-      out: (text) => {
-        out += `${text}\n`;
-      },
-      err: (text) => {
-        err += text;
-      },
-      live: false,
-      columns: 80,
-      style: makeStyle(false),
-    },
-    env,
-    cwd: temp,
-    version: "1.2.3",
-    stopper: { signal: new AbortController().signal, release: () => {} },
-    ending: { exitCode: 0 },
-  });
-  return { out, err, code };
-}
+const inkling = (args: readonly string[], env: Record<string, string> = {}) =>
+  runHere(args, { env, cwd: temp });
 
 const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
 

@@ -312,6 +312,8 @@ test("secrets are masked", () => {
   expect(maskUrl("postgres://u:p@ss@h/d")).toBe("postgres://u:***@h/d");
   expect(maskUrl("postgres://u:p/w@h/d")).toBe("postgres://u:***@h/d");
   expect(maskUrl("https://mirror.example/a@b")).toBe("https://mirror.example/a@b");
+  expect(maskUrl("https://token-4711@mirror.example/a@b")).toBe("https://***@mirror.example/a@b");
+  expect(maskUrl("postgres://inkling@db/inkling")).toBe("postgres://inkling@db/inkling");
   expect(maskUrl("sqlite:///a:b@c")).toBe("sqlite:///a:b@c");
 });
 

@@ -459,9 +459,14 @@ function didYouMean(name: string, known: readonly string[]): string {
   return near === undefined ? "" : `; did you mean ${near}?`;
 }
 
-/** A URL without its password, and be it as long as to the last "@": better too much is hidden than too little. */
+/**
+ * A URL without its password, and be it as long as to the last "@": better too much is hidden than too little. A user
+ * alone is a token where HTTP is spoken, and a name where a database is.
+ */
 export function maskUrl(url: string): string {
-  return url.replace(/^([a-z]+:\/\/[^:/@?#]*):.*@/is, "$1:***@");
+  return url
+    .replace(/^([a-z]+:\/\/[^:/@?#]*):.*@/is, "$1:***@")
+    .replace(/^(https?:\/\/)[^:/@?#]+@/i, "$1***@");
 }
 
 /** A setting's value as it may be shown to people and written to logs. */

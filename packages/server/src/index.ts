@@ -28,6 +28,7 @@ export { overrideEmail, overrideEntries, overrideReputation } from "./override-a
 export { type OverrideEvent, SNAPSHOT_FILE } from "./override-book.ts";
 export { exportFile, type OverrideFile, readFile, readSnapshot } from "./override-file.ts";
 export { Overrides } from "./overrides.ts";
+export { type Problem, problem, problemBody } from "./problems.ts";
 export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./sandbox.ts";
 export { type RunningServer, type ServerOptions, StartError, startServer } from "./serve.ts";
 export {

@@ -7,6 +7,8 @@
 // A problem is a value, not an exception: a flood of bad requests must not cost a stack trace each.
 // Details never hold what the caller sent: an e-mail address or a key would end up in somebody's log.
 
+import type { Scope } from "./key.ts";
+
 interface ProblemRow {
   readonly status: number;
   readonly title: string;
@@ -169,6 +171,14 @@ export function problem(
     detail: detail ?? row.detail,
     headers: headers === undefined ? (row.headers ?? NO_HEADERS) : { ...row.headers, ...headers },
   };
+}
+
+/** SCOPE_REQUIRED, with the scope that is needed in words and in the challenge (RFC 6750 3.1). */
+export function scopeProblem(scope: Scope): Problem {
+  const challenge = PROBLEMS.SCOPE_REQUIRED.headers["WWW-Authenticate"];
+  return problem("SCOPE_REQUIRED", `This look-up needs a key with the scope "${scope}".`, {
+    "WWW-Authenticate": `${challenge}, scope="${scope}"`,
+  });
 }
 
 /** Relative, so that it holds wherever the server is reached: the section of docs/errors.md. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { IpAddress, parseIpInto, parsePrefix, prefixContains, unwrapIpv4 } from "@inkling/engine";
 import { MX_OUTCOMES } from "./mx.ts";
-import { PROBLEM_CODES, PROBLEMS } from "./problems.ts";
+import { PROBLEM_CODES, PROBLEMS, type Problem } from "./problems.ts";
 import {
   SANDBOX_ADDRESSES,
   SANDBOX_CHECKS,
@@ -200,6 +200,21 @@ describe("sandbox problems", () => {
       expect(said(sandboxEmail(`jane@${domain}`))).toBe(code);
     });
   }
+
+  test("SCOPE_REQUIRED names the scope, as with a live key", () => {
+    const { v4, domain } = SANDBOX_PROBLEMS.find(({ code }) => code === "SCOPE_REQUIRED")!;
+    const refusals = [
+      sandboxAddress("geolocate", address(v4)),
+      sandboxAddress("reputation", address(v4)),
+      sandboxEmail(`jane@${domain}`),
+    ];
+    const challenges = refusals.map((refusal) => (refusal as Problem).headers["WWW-Authenticate"]);
+    expect(challenges.map((challenge) => challenge!.replace(/.* scope=/, ""))).toEqual([
+      '"geolocate"',
+      '"reputation"',
+      '"email"',
+    ]);
+  });
 });
 
 describe("docs/sandbox.md", () => {

@@ -16,8 +16,9 @@ import {
 } from "@inkling/engine";
 import { mailHostEntry } from "./email-checks.ts";
 import { labelEntries } from "./email-label-entries.ts";
+import type { Scope } from "./key.ts";
 import type { MxOutcome } from "./mx.ts";
-import { type Problem, type ProblemCode, problem } from "./problems.ts";
+import { type Problem, type ProblemCode, problem, scopeProblem } from "./problems.ts";
 
 /** What `Inkling-Data-Version` says on sandbox answers. */
 export const SANDBOX_VERSION = "sandbox-1";
@@ -368,9 +369,10 @@ for (const { domain, mx, valid, providers } of SANDBOX_CHECKS) {
   }));
 }
 for (const { code, v4, v6, domain } of SANDBOX_PROBLEMS) {
-  const refusal = problem(code);
-  for (const text of [v4, v6]) addAddress(text, { geolocate: refusal, reputation: refusal });
-  domains.set(domain, () => refusal);
+  const refusal = (lookup: Scope) => (code === "SCOPE_REQUIRED" ? scopeProblem(lookup) : problem(code));
+  const [geolocate, reputation, email] = [refusal("geolocate"), refusal("reputation"), refusal("email")];
+  for (const text of [v4, v6]) addAddress(text, { geolocate, reputation });
+  domains.set(domain, () => email);
 }
 
 function told(found: Answer | Problem, withEvidence: boolean): Uint8Array | Problem {

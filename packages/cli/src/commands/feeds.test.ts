@@ -20,8 +20,7 @@ import { exportMirror } from "../../../compiler/src/export-mirror.ts";
 import type { Feed } from "../../../compiler/src/feed.ts";
 import { FEEDS } from "../../../compiler/src/feeds.ts";
 import { DATA_FOLDER } from "../../../engine/src/index.ts";
-import { run } from "../program.ts";
-import { makeStyle } from "../terminal.ts";
+import { runHere } from "../program.testing.ts";
 
 const FIXTURES = resolve(import.meta.dir, "../../../compiler/fixtures/feeds");
 const temp = mkdtempSync(join(tmpdir(), "inkling-feeds-"));
@@ -41,28 +40,17 @@ interface Wishes {
 }
 
 async function inkling(dataDir: string, line: string, { env = {}, typed }: Wishes = {}) {
-  const [out, err, asked]: [string[], string[], string[]] = [[], [], []];
-  const code = await run(line.split(" "), {
-    terminal: {
-      out: (text) => void out.push(text),
-      err: (text) => void err.push(text),
-      ...(typed !== undefined && {
-        ask: async (question: string) => {
-          asked.push(question);
-          return typed;
-        },
-      }),
-      live: false,
-      columns: 80,
-      style: makeStyle(false),
-    },
+  const asked: string[] = [];
+  const ask = async (question: string) => {
+    asked.push(question);
+    return typed!;
+  };
+  const { out, err, code } = await runHere(line.split(" "), {
     env: { INKLING_DATA_DIR: dataDir, ...env },
     cwd: temp,
-    version: "1.2.3",
-    stopper: { signal: new AbortController().signal, release: () => {} },
-    ending: { exitCode: 0 },
+    ...(typed !== undefined && { ask }),
   });
-  return { out: out.join("\n"), err: err.join(""), asked, code };
+  return { out: out.replace(/\n$/, ""), err, asked, code };
 }
 
 const choiceIn = (dataDir: string) =>
@@ -361,4 +349,9 @@ test("whom licences ask to be named stands below each answer for people, and onl
   expect(reputation.err).toBe("(c) 2026 The Spamhaus Project SLU\n");
   expect((await inkling(dataDir, "lookup email a@drop.example")).err).toBe("Copyright (c) 2022, 7c\n");
   expect((await inkling(dataDir, "lookup email a@drop.example --json")).err).toBe("");
+  const refused = await inkling(dataDir, "lookup reputation 10.0.0.1 --json");
+  expect(JSON.parse(refused.out)).toMatchObject({ status: 400, code: "IP_ADDRESS_RESERVED" });
+  expect([refused.err, refused.code]).toEqual(["", 2]);
+  const wrong = await inkling(dataDir, "lookup reputation 10.0.0.1.2 --json");
+  expect([JSON.parse(wrong.out).code, wrong.code]).toEqual(["IP_ADDRESS_INVALID", 2]);
 });

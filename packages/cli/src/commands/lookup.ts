@@ -2,7 +2,7 @@
 
 import { Overrides, SCOPES, type Scope } from "@inkling/server";
 import type { Command } from "commander";
-import { answer } from "../answer.ts";
+import { answer, Refused } from "../answer.ts";
 import { attributions } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { wordsFor } from "../lookup-words.ts";
@@ -72,7 +72,8 @@ export function addLookup(program: Command, context: Context): void {
         const { overrides, remark } = lookup === "geolocate" ? NO_OVERRIDES : await overridesNow(settings);
         const now = Date.now();
         const withEvidence = flags.evidence === true;
-        const body = answer(release, lookup, value, overrides, now, withEvidence || !flags.json);
+        const answerNow = () => answer(release, lookup, value, overrides, now, withEvidence || !flags.json);
+        const body = flags.json ? orDocument(answerNow, context) : answerNow();
         if (remark !== undefined) terminal.err(`${terminal.style.yellow("warning")}: ${remark}\n`);
         const { missing } = release.states[lookup];
         for (const gap of missing) {
@@ -87,5 +88,16 @@ export function addLookup(program: Command, context: Context): void {
           terminal.err(`${terminal.style.dim(text)}\n`);
       });
     withSettings(command, SETTINGS);
+  }
+}
+
+/** A refusal as the API words it, which ends the command as one does. */
+function orDocument(answerNow: () => string, { ending }: Context): string {
+  try {
+    return answerNow();
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    ending.exitCode = error.exitCode;
+    return error.document;
   }
 }

@@ -15,8 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isAdminToken } from "@inkling/server";
 import { smallRelease } from "../../../../test/release.ts";
-import { run } from "../program.ts";
-import { makeStyle } from "../terminal.ts";
+import { runHere } from "../program.testing.ts";
 import { userName } from "../user.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-override-"));
@@ -28,29 +27,7 @@ beforeEach(() => {
 
 const inkling = (...args: string[]) => inklingWith({}, ...args);
 
-async function inklingWith(env: Record<string, string>, ...args: string[]) {
-  let out = "";
-  let err = "";
-  const code = await run(args, {
-    terminal: {
-      out: (text) => {
-        out += `${text}\n`;
-      },
-      err: (text) => {
-        err += text;
-      },
-      live: false,
-      columns: 80,
-      style: makeStyle(false),
-    },
-    env,
-    cwd,
-    version: "1.2.3",
-    stopper: { signal: new AbortController().signal, release: () => {} },
-    ending: { exitCode: 0 },
-  });
-  return { out, err, code };
-}
+const inklingWith = (env: Record<string, string>, ...args: string[]) => runHere(args, { env, cwd });
 
 const add = (...args: string[]) => inkling("override", "add", ...args);
 const OFF = ["81.2.69.142", "--flag", "is_tor_exit=false", "--note", "our office"];

@@ -7,9 +7,8 @@ import { join } from "node:path";
 import { Overrides } from "@inkling/server";
 import fc from "fast-check";
 import { smallRelease } from "../../../../test/release.ts";
-import { run } from "../program.ts";
+import { runHere } from "../program.testing.ts";
 import { openServable } from "../releases.ts";
-import { makeStyle } from "../terminal.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
 import { enrich } from "./enrich.ts";
 import { planFor, type Wishes } from "./plan.ts";
@@ -25,29 +24,7 @@ smallRelease(dataDir, 1);
 const release = openServable(dataDir).name;
 const encoder = new TextEncoder();
 
-async function inkling(...args: string[]) {
-  let out = "";
-  let err = "";
-  const code = await run(args, {
-    terminal: {
-      out: (text) => {
-        out += `${text}\n`;
-      },
-      err: (text) => {
-        err += text;
-      },
-      live: false,
-      columns: 80,
-      style: makeStyle(false),
-    },
-    env: { INKLING_DATA_DIR: dataDir },
-    cwd: temp,
-    version: "1.2.3",
-    stopper: { signal: new AbortController().signal, release: () => {} },
-    ending: { exitCode: 0 },
-  });
-  return { out, err, code };
-}
+const inkling = (...args: string[]) => runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp });
 
 function startFor(head: string, wishes: Wishes, withSummary = false): Start {
   const plan = planFor(head, "-", wishes);
@@ -333,25 +310,11 @@ describe("the command", () => {
     const folder = mkdtempSync(join(temp, "kept-"));
     const target = join(folder, "out.csv");
     writeFileSync(target, "before");
-    const stop = new AbortController();
-    stop.abort();
     const from = file("stop.csv", "81.2.69.142\n");
-    let err = "";
-    const code = await run(["enrich", from, "--out", target], {
-      terminal: {
-        out: () => {},
-        err: (text) => {
-          err += text;
-        },
-        live: false,
-        columns: 80,
-        style: makeStyle(false),
-      },
+    const { err, code } = await runHere(["enrich", from, "--out", target], {
       env: { INKLING_DATA_DIR: dataDir },
       cwd: temp,
-      version: "1.2.3",
-      stopper: { signal: stop.signal, release: () => {} },
-      ending: { exitCode: 0 },
+      signal: AbortSignal.abort(),
     });
     expect([err, code]).toEqual([`inkling: interrupted; ${target} was not written\n`, 1]);
     expect(readdirSync(folder)).toEqual(["out.csv"]);

@@ -9,9 +9,8 @@ import { Overrides } from "@inkling/server";
 import { parquetReadObjects } from "hyparquet";
 import { smallCity, smallDomain, smallRelease } from "../../../../test/release.ts";
 import { Mmdb } from "../../../compiler/src/mmdb.ts";
-import { run } from "../program.ts";
+import { runHere } from "../program.testing.ts";
 import { openServable } from "../releases.ts";
-import { makeStyle } from "../terminal.ts";
 import { csvField } from "./csv.ts";
 import { writeExport } from "./export.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
@@ -26,29 +25,7 @@ const dataDir = join(temp, "data");
 const N = 1; // its flag is is_proxy
 smallRelease(dataDir, N);
 
-async function inkling(...args: string[]) {
-  let out = "";
-  let err = "";
-  const code = await run(args, {
-    terminal: {
-      out: (text) => {
-        out += `${text}\n`;
-      },
-      err: (text) => {
-        err += text;
-      },
-      live: false,
-      columns: 80,
-      style: makeStyle(false),
-    },
-    env: { INKLING_DATA_DIR: dataDir },
-    cwd: temp,
-    version: "1.2.3",
-    stopper: { signal: new AbortController().signal, release: () => {} },
-    ending: { exitCode: 0 },
-  });
-  return { out, err, code };
-}
+const inkling = (...args: string[]) => runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp });
 
 /** Runs one export. @returns the content of its files by name */
 async function exported(form: string, ...args: string[]): Promise<Record<string, Buffer>> {
