@@ -193,6 +193,14 @@ describe("the admin API's document", () => {
     expect(Object.keys(NewKey.properties)).toContain("expires_at");
     expect(JSON.stringify(NewKey.properties.rate)).toContain('"maximum":1000000');
   });
+  test("and docs/admin-api.md tell of the same requests, in the same order", () => {
+    const docs = readFileSync(join(import.meta.dir, "../docs/admin-api.md"), "utf8");
+    const told = [...docs.matchAll(/^\| `([A-Z]+ \/admin\/v1\/[^`]+)` \|/gm)].map(([, request]) => request!);
+    const inCode = ADMIN_ROUTES.flatMap(({ template, methods }) =>
+      Object.keys(methods).map((method) => `${method} ${template}`),
+    );
+    expect(told).toEqual(inCode);
+  });
   test("is open: it has no secret", async () => {
     const { ask } = await adminServer();
     const { status, document } = await ask("GET", "openapi.json", undefined, { Authorization: "" });
