@@ -113,7 +113,7 @@ function died(code: number | null, signal: string | null, words: readonly string
   const how = signal === null ? `exit code ${code}` : signal;
   const memory =
     signal === "SIGKILL"
-      ? "the system may be short of memory: a build takes 1.3 GB, with GeoLite2 City beside DB-IP 1.6 GB\n"
+      ? "the system may be short of memory: a build takes 1.0 GB, with GeoLite2 City beside DB-IP 1.1 GB\n"
       : "";
   const last = words.length > 0 ? `its last words:\n${words.map((line) => `  ${line}`).join("\n")}\n` : "";
   return new CliError(`the build died (${how})`, `${memory}${last}${NOTHING_PUBLISHED}`);

@@ -1,10 +1,20 @@
 // run-server.ts: starts the server and keeps it until it is asked to stop.
 
+import { consoleFile } from "@inkling/console/files";
 import { type RunningServer, type ServerOptions, startServer } from "@inkling/server";
 import { CliError } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 
-export function serverOptions(settings: Settings, mode: "up" | "serve", version: string): ServerOptions {
+/** What is logged unless a setting says otherwise. At a terminal a person reads along, with a banner for what is well. */
+const LOG_LEVEL = { serve: "access", up: "info", watched: "error" } as const;
+
+/** @param watched does somebody at a terminal see the log? */
+export function serverOptions(
+  settings: Settings,
+  mode: "up" | "serve",
+  version: string,
+  watched = false,
+): ServerOptions {
   return {
     mode,
     version,
@@ -19,8 +29,9 @@ export function serverOptions(settings: Settings, mode: "up" | "serve", version:
     trustedProxies: settings.trustedProxies,
     maxConnections: settings.maxConnections,
     workers: settings.workers,
+    console: consoleFile,
     dnsServers: settings.dnsServers,
-    logLevel: settings.logLevel ?? (mode === "serve" ? "access" : "info"),
+    logLevel: settings.logLevel ?? LOG_LEVEL[mode === "up" && watched ? "watched" : mode],
     ...(settings.apiKey === undefined ? {} : { adoptKey: settings.apiKey }),
   };
 }

@@ -259,7 +259,7 @@ export const SETTINGS = {
     schema: z.enum(LOG_LEVELS, "must be error, info or access").optional(),
     fallback: undefined,
     placeholder: "level",
-    help: "error, info, or access for a line per request; default: access for serve, info for up",
+    help: "error, info, or access for a line per request; default: access for serve, info for up, error for up at a terminal",
   },
 } as const satisfies Record<string, Row>;
 

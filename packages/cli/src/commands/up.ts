@@ -48,7 +48,8 @@ async function up(settings: Settings, context: Context): Promise<void> {
   try {
     const asked = new Updates();
     const actions = dataActions(settings, asked);
-    const server = await runServer({ ...serverOptions(settings, "up", context.version), actions });
+    const watched = terminal.live || terminal.ask !== undefined;
+    const server = await runServer({ ...serverOptions(settings, "up", context.version, watched), actions });
     served = true;
     const { version } = context;
     terminal.out(banner({ settings, current, keys, version, updates, style: terminal.style }));
