@@ -31,6 +31,14 @@ export const PARTS: readonly Part[] = [
     plots: ["cpu"],
   },
   {
+    name: "batch",
+    script: "batch.ts",
+    title: "Batches over HTTP",
+    limitSeconds: 300,
+    quickSeconds: 8,
+    plots: [],
+  },
+  {
     name: "start",
     script: "start.ts",
     title: "Start to first answer",
