@@ -141,8 +141,10 @@ export function startAdmin(
   const answer = async (request: Request) => {
     const target = targetOf(request.url);
     if (target.startsWith(ADMIN_PATH)) return adminApp.handle(request);
-    if (target.slice(0, pathEnd(target)) !== "/metrics") {
-      return new Response("404: this listener has /metrics and /admin/v1/\n", { status: 404 });
+    const path = target.slice(0, pathEnd(target));
+    if (path !== "/metrics") {
+      const file = options.console?.(request, path);
+      return file ?? new Response("404: this listener has /, /metrics and /admin/v1/\n", { status: 404 });
     }
     await beforeScrape();
     // prom-client takes 25 ms to load: the first scrape waits for it, not the start.

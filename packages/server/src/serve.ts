@@ -57,6 +57,8 @@ export interface ServerOptions {
   /** Asked by `?checks=mx`; none = the system's. */
   readonly dnsServers?: readonly DnsServer[];
   readonly logLevel: LogLevel;
+  /** The files of the operators' web pages, served by the admin listener. */
+  readonly console?: (request: Request, path: string) => Response | undefined;
   /** What the admin API can have done with the data. */
   readonly actions?: DataActions;
   /** A key of the operator's choosing. */
