@@ -203,6 +203,7 @@ const moment = {
   statuses: counts.meta({ description: "By class: 2xx" }),
   lookups: counts,
   problems: counts.meta({ description: "By code" }),
+  flags_raised: counts.meta({ description: "Single look-ups whose answer raised each flag" }),
   latency_seconds: z
     .strictObject({ p50: seconds, p95: seconds, p99: seconds })
     .meta({ description: "Upper bound of the part of the histogram; null without requests, or above 0.5" }),
@@ -211,5 +212,10 @@ export const traffic = z.strictObject({
   hours: count,
   step_minutes: count,
   series: z.array(z.strictObject({ at: time, ...moment })),
-  total: z.strictObject(moment),
+  total: z.strictObject({
+    ...moment,
+    countries: z
+      .array(z.strictObject({ iso_code: text, count }))
+      .meta({ description: "Of what single look-ups asked about, most first; sampled where there is much" }),
+  }),
 });

@@ -33,14 +33,14 @@ function traffic({ traffic, now }: AdminServer, { query }: Call): Reply {
       hours,
       step_minutes: step,
       series: [...steps].map(([start, of]) => ({ at: new Date(start).toISOString(), ...together(of) })),
-      total: together(minutes),
+      total: { ...together(minutes), countries: countriesOf(minutes) },
     },
   };
 }
 
 function together(minutes: readonly Minute[]) {
   const latency = sumOf(minutes.map((minute) => minute.latency));
-  const sum = (name: "statuses" | "lookups" | "problems") => {
+  const sum = (name: "statuses" | "lookups" | "problems" | "flags") => {
     const all: Record<string, number> = {};
     for (const minute of minutes) {
       for (const [key, n] of Object.entries(minute[name])) all[key] = (all[key] ?? 0) + n;
@@ -52,12 +52,24 @@ function together(minutes: readonly Minute[]) {
     statuses: sum("statuses"),
     lookups: sum("lookups"),
     problems: sum("problems"),
+    flags_raised: sum("flags"),
     latency_seconds: {
       p50: percentile(latency, 0.5),
       p95: percentile(latency, 0.95),
       p99: percentile(latency, 0.99),
     },
   };
+}
+
+/** Most asked about first. */
+function countriesOf(minutes: readonly Minute[]) {
+  const all: Record<string, number> = {};
+  for (const { countries } of minutes) {
+    for (const [code, n] of Object.entries(countries)) all[code] = (all[code] ?? 0) + n;
+  }
+  return Object.entries(all)
+    .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+    .map(([iso_code, count]) => ({ iso_code, count }));
 }
 
 function sumOf(rows: readonly (readonly number[])[]): number[] {

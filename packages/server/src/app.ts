@@ -379,6 +379,7 @@ export class App {
         : release!.etag;
     const etag = isOwn ? overriddenEtag(plainEtag, overridden, wantsEvidence) : plainEtag;
     const plain = overridden?.body ?? outcome;
+    if (!isSandbox) this.options.counts.said(lookup, plain, now);
     const entries = wantsEvidence && overridden !== undefined ? overrideEntries(overridden.verdict) : [];
     const body =
       wantsEvidence && !isSandbox
@@ -425,6 +426,7 @@ export class App {
     const wantsEvidence = (exchange.wants & WANTS.evidence) !== 0;
     const overridden = overrides.hasEmail ? overrideEmail(listed, text, release, overrides, now) : undefined;
     const plain = overridden?.body ?? listed;
+    this.options.counts.said("email", plain, now);
     if (finding === undefined && !wantsEvidence) return this.common(exchange, "email", plain);
     const entries = overridden === undefined ? [] : overrideEntries(overridden.verdict);
     const reasoned = (body: Uint8Array) => withEmailEvidence(body, text, release, entries);

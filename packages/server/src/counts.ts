@@ -5,6 +5,7 @@
 
 import { SCOPES, type Scope } from "./key.ts";
 import type { KeyMode } from "./key-format.ts";
+import { ADDRESS_FLAGS } from "./override.ts";
 import type { ProblemCode } from "./problems.ts";
 import { PROBLEM_CODES } from "./problems.ts";
 import { NO_ROUTE, ROUTES } from "./routes.ts";
@@ -21,17 +22,43 @@ export type Audience = (typeof AUDIENCES)[number];
 const STATUSES = 600;
 const ROUTE_COUNT = ROUTES.length + 1;
 const TEMPLATES = [...ROUTES, NO_ROUTE].map(({ template }) => template);
-/** Numbers for requests, look-ups, latency, its sums, and problems. */
+/** Flags that answers raise. */
+export const RAISED = [...ADDRESS_FLAGS, "disposable"] as const;
+export type Raised = (typeof RAISED)[number];
+const LETTERS = 26;
+const A = 0x41;
+/** Numbers for requests, look-ups, latency, its sums, problems, flags raised, and countries asked about. */
 const SIZES = [
   AUDIENCES.length * ROUTE_COUNT * STATUSES,
   SCOPES.length * AUDIENCES.length,
   ROUTE_COUNT * (LATENCY_BOUNDS.length + 1),
   ROUTE_COUNT,
   PROBLEM_CODES.length,
+  RAISED.length,
+  LETTERS * LETTERS,
 ] as const;
-type Parts = [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
+type Parts = [
+  Float64Array,
+  Float64Array,
+  Float64Array,
+  Float64Array,
+  Float64Array,
+  Float64Array,
+  Float64Array,
+];
 const PROBLEM_INDEX = new Map(PROBLEM_CODES.map((code, i) => [code, i]));
 const AUDIENCE_INDEX: Readonly<Record<Audience, number>> = { none: 0, live: 1, test: 2 };
+
+/** Answers whose country is read exactly, each second; beyond them one in SAMPLE is, and stands for all. */
+const READ_A_SECOND = 100;
+const SAMPLE = 16;
+const COUNTRY = new TextEncoder().encode(',"country":{"iso_code":"');
+const NO_FLAGS_LENGTH = '{"is_abuser":false,"is_proxy":false,"is_tor_exit":false}'.length;
+/** Bytes in front of the value of each flag. */
+const FLAG_MEMBERS = ['{"is_abuser":', ',"is_proxy":', ',"is_tor_exit":'].map((text) => text.length);
+const VALID_AT = '{"valid":'.length;
+const DISPOSABLE_AT = '{"valid":true,"disposable":'.length;
+const isTrue = (body: Uint8Array, at: number) => body[at] === 0x74; // "t"
 
 export class Counts {
   private readonly all: Float64Array;
@@ -40,6 +67,10 @@ export class Counts {
   private readonly latency: Float64Array;
   private readonly seconds: Float64Array;
   private readonly refused: Float64Array;
+  private readonly raised: Float64Array;
+  private readonly countries: Float64Array;
+  /** Countries are read of each of the first answers of a second, and of one in 16 after that. */
+  private readonly sample = { second: 0, read: 0, turn: 0 };
 
   /** Bytes that all numbers together take. */
   static readonly BYTES = 8 * SIZES.reduce((sum, size) => sum + size);
@@ -52,7 +83,9 @@ export class Counts {
       start += size;
       return this.all.subarray(start - size, start);
     };
-    [this.requests, this.lookups, this.latency, this.seconds, this.refused] = SIZES.map(next) as Parts;
+    const parts = SIZES.map(next) as Parts;
+    [this.requests, this.lookups, this.latency, this.seconds, this.refused, this.raised, this.countries] =
+      parts;
   }
 
   /** What several workers counted, together. */
@@ -84,6 +117,75 @@ export class Counts {
   problem(code: ProblemCode): void {
     const at = PROBLEM_INDEX.get(code)!;
     this.refused[at] = this.refused[at]! + 1;
+  }
+
+  /**
+   * What an answer from data says, for the picture of the traffic: flags it raises, the country it names.
+   * @param body as it goes out, without evidence
+   * @param now epoch ms
+   */
+  said(lookup: Scope, body: Uint8Array, now: number): void {
+    if (lookup === "geolocate") {
+      const weight = this.weight(now);
+      if (weight > 0) this.located(body, weight);
+    } else if (lookup === "reputation") {
+      if (body.length !== NO_FLAGS_LENGTH) this.flagged(body);
+    } else if (isTrue(body, isTrue(body, VALID_AT) ? DISPOSABLE_AT : DISPOSABLE_AT + 1)) {
+      this.raised[RAISED.length - 1] = this.raised[RAISED.length - 1]! + 1;
+    }
+  }
+
+  private flagged(body: Uint8Array): void {
+    let at = 0;
+    for (let i = 0; i < FLAG_MEMBERS.length; i++) {
+      at += FLAG_MEMBERS[i]!;
+      const isRaised = isTrue(body, at);
+      if (isRaised) this.raised[i] = this.raised[i]! + 1;
+      at += isRaised ? 4 : 5;
+    }
+  }
+
+  /** How many answers the one at hand stands for; 0 where it is not read. */
+  private weight(now: number): number {
+    const { sample } = this;
+    const second = Math.floor(now / 1000);
+    if (second !== sample.second) {
+      sample.second = second;
+      sample.read = 0;
+    }
+    if (sample.read < READ_A_SECOND) {
+      sample.read++;
+      return 1;
+    }
+    return sample.turn++ % SAMPLE === 0 ? SAMPLE : 0;
+  }
+
+  private located(body: Uint8Array, weight: number): void {
+    // In front of it are the city and the continent; no name holds what a member begins with.
+    const start = COUNTRY.length;
+    for (let at = 20; at < body.length - start - 2; at++) {
+      if (body[at] !== COUNTRY[0] || body[at + 1] !== COUNTRY[1] || body[at + 2] !== COUNTRY[2]) continue;
+      for (let i = 3; i <= start; i++) {
+        if (i === start) {
+          const index = (body[at + i]! - A) * LETTERS + body[at + i + 1]! - A;
+          this.countries[index] = this.countries[index]! + weight;
+          return;
+        }
+        if (body[at + i] !== COUNTRY[i]) break;
+      }
+    }
+  }
+
+  /** Answers that raised each flag. */
+  *raisedRows(): Generator<[Raised, number]> {
+    for (const [i, flag] of RAISED.entries()) yield [flag, this.raised[i]!];
+  }
+
+  /** Countries that were named, by ISO 3166-1 code: how often, sampled where there is much. */
+  *countryRows(): Generator<[string, number]> {
+    for (const [i, count] of this.countries.entries()) {
+      if (count > 0) yield [String.fromCharCode(A + Math.floor(i / LETTERS), A + (i % LETTERS)), count];
+    }
   }
 
   /** All counts of requests that are not zero. */

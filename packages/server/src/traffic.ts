@@ -18,6 +18,10 @@ export interface Minute {
   readonly statuses: Readonly<Record<string, number>>;
   readonly lookups: Readonly<Record<string, number>>;
   readonly problems: Readonly<Record<string, number>>;
+  /** Answers that raised each flag. */
+  readonly flags: Readonly<Record<string, number>>;
+  /** Countries of what was asked, by code: sampled where there is much. */
+  readonly countries: Readonly<Record<string, number>>;
   /** Requests by bound of the histogram, and above the last. */
   readonly latency: readonly number[];
 }
@@ -66,6 +70,8 @@ export class Traffic {
       statuses: sinceOf(before.statuses, is.statuses),
       lookups: sinceOf(before.lookups, is.lookups),
       problems: sinceOf(before.problems, is.problems),
+      flags: sinceOf(before.flags, is.flags),
+      countries: sinceOf(before.countries, is.countries),
       latency: is.latency.map((n, i) => since(before.latency[i]!, n)),
     });
     if (this.minutes.length > MINUTES) this.minutes.shift();
@@ -92,11 +98,13 @@ function numbersOf(counts: Counts): Numbers {
   for (const { lookup, count } of counts.lookupRows()) lookups[lookup] = (lookups[lookup] ?? 0) + count;
   const problems: Record<string, number> = {};
   for (const [code, count] of counts.problemRows()) if (count > 0) problems[code] = count;
+  const flags = Object.fromEntries(counts.raisedRows());
+  const countries = Object.fromEntries(counts.countryRows());
   const latency: number[] = new Array(LATENCY_BOUNDS.length + 1).fill(0);
   for (const { upTo } of counts.latencyRows()) {
     for (const [i, n] of upTo.entries()) latency[i] = latency[i]! + n - (upTo[i - 1] ?? 0);
   }
-  return { requests, statuses, lookups, problems, latency };
+  return { requests, statuses, lookups, problems, flags, countries, latency };
 }
 
 /**
