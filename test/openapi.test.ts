@@ -6,13 +6,17 @@ import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { ADMIN_ROUTES } from "../packages/server/src/admin-app.ts";
 import { ADMIN_PROBLEM_CODES } from "../packages/server/src/admin-problems.ts";
+import { parseNewKey } from "../packages/server/src/key.ts";
 import { adminOpenApi } from "../packages/server/src/openapi-admin.ts";
 import { openApiJson } from "../packages/server/src/openapi-api.ts";
 import { PARAMETERS } from "../packages/server/src/parameters.ts";
 import { PROBLEM_CODES, PROBLEMS } from "../packages/server/src/problems.ts";
 import { ROUTES } from "../packages/server/src/routes.ts";
+import { startServer } from "../packages/server/src/serve.ts";
+import { openStore } from "../packages/server/src/store.ts";
 import { adminServer, closeAdminServers } from "./admin-server.ts";
-import { type Answered, apiContract } from "./checked-fetch.ts";
+import { type Answered, apiContract, fetch } from "./checked-fetch.ts";
+import { temporaryFolder } from "./release.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document, walked by name
 type Json = any;
@@ -161,6 +165,55 @@ describe("an answer that is not as described is seen:", () => {
     ["a body of HEAD", { method: "HEAD" }],
   ];
   test.each(rows)("%s", (_, over) => expect(apiContract.problems({ ...good, ...over })).not.toEqual([]));
+});
+
+test("batches over a socket are as described: JSON and NDJSON, answers and problems", async () => {
+  const dataDir = temporaryFolder();
+  const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
+  const store = await openStore(databaseUrl);
+  const { token } = await store.createKey(parseNewKey({ name: "test", mode: "test" }, Date.now()));
+  await store.close();
+  const server = await startServer({
+    host: "127.0.0.1",
+    port: 0,
+    adminHost: "127.0.0.1",
+    adminPort: 0,
+    dataDir,
+    mode: "serve",
+    databaseUrl,
+    rate: 1000,
+    burst: 2000,
+    trustedProxies: [],
+    maxConnections: 100,
+    logLevel: "error",
+    version: "0.0.0",
+  });
+  const post = (path: string, type: string, body: string) =>
+    fetch(`http://127.0.0.1:${server.port}${path}`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": type },
+      body,
+    });
+  const values = ["192.0.2.1", "192.0.2.7", "nowhere", "203.0.113.14"];
+  const lines = values.map((value) => `${JSON.stringify(value)}\n`).join("");
+  try {
+    for (const path of [
+      "/v1/ip-intel/geolocate",
+      "/v1/ip-intel/reputation?include=evidence",
+      "/v1/user-intel/email",
+    ]) {
+      const json = await post(path, "application/json", JSON.stringify({ values }));
+      expect([json.status, ((await json.json()) as { answers: unknown[] }).answers.length]).toEqual([200, 4]);
+      const ndjson = await post(path, "application/x-ndjson", lines);
+      expect([ndjson.status, (await ndjson.text()).trim().split("\n").length]).toEqual([200, 4]);
+    }
+    const refused = await post("/v1/user-intel/email", "text/plain", "x");
+    expect(refused.status).toBe(415);
+    expect((await post("/v1/user-intel/email", "application/json", "{")).status).toBe(400);
+    expect((await fetch(`http://127.0.0.1:${server.port}/v1/user-intel/email`)).status).toBe(405);
+  } finally {
+    await server.stop();
+  }
 });
 
 describe("the admin API's document", () => {
