@@ -51,7 +51,7 @@ const DEFINITIONS: readonly Definition[] = [
   {
     type: "counter",
     name: "inkling_http_requests_total",
-    help: "Requests answered, by route, status and kind of key.",
+    help: "Requests answered, by route, status and kind of key; a stream when it has ended.",
     labels: ["route", "status", "key"],
     rows: ({ counts }) =>
       Array.from(counts.requestRows(), ({ route, status, audience, count }) => [
@@ -70,7 +70,7 @@ const DEFINITIONS: readonly Definition[] = [
   {
     type: "counter",
     name: "inkling_problems_total",
-    help: "Requests refused, by code (docs/errors.md).",
+    help: "Requests, and values of batches, that were refused, by code (docs/errors.md).",
     labels: ["code"],
     rows: ({ counts }) => Array.from(counts.problemRows(), ([code, count]) => [{ code }, count]),
   },
