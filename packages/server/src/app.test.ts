@@ -139,6 +139,11 @@ function setUp(setting: Setting = {}) {
     usage: {
       record: (keyId, lookup) => recorded.push(`${keyId} ${lookup}`),
       countToday: () => (setting.used ?? 0) + recorded.length,
+      takeQuota: ({ quota }, _, most) =>
+        quota === undefined
+          ? most
+          : Math.max(0, Math.min(most, quota - ((setting.used ?? 0) + recorded.length))),
+      giveQuotaBack: () => {},
     },
     overrides: { current: new Overrides(setting.overrides ?? []) },
     checks: { mx: () => setting.mx ?? { outcome: "found", known: [] } },

@@ -44,6 +44,10 @@ export interface Peers {
 export interface UsageCounter {
   record(keyId: string, lookup: Scope, now: number, count?: number): void;
   countToday(keyId: string, now: number): number;
+  /** Takes from the quota, so that nobody else gets the same. @returns how many; all where the key has none */
+  takeQuota(key: Key, now: number, most: number): number;
+  /** Gives back what was taken and is not recorded. */
+  giveQuotaBack(key: Key, now: number, count: number): void;
 }
 
 export interface AppOptions extends StatusSource {
@@ -292,9 +296,11 @@ export class App {
   private charged(exchange: Exchange, lookup: Scope, response: Response): Response {
     // What was refused as bad input is not a look-up that somebody is charged for.
     if (exchange.isLookup) {
-      const { id, mode } = exchange.key!;
-      this.options.usage.record(id, lookup, exchange.now);
-      this.options.counts.lookedUp(lookup, mode);
+      const { key, now } = exchange;
+      // Others may have taken the last one since this key was admitted.
+      if (this.options.usage.takeQuota(key!, now, 1) === 0) return this.refuse(exchange, quotaProblem(now));
+      this.options.usage.record(key!.id, lookup, now);
+      this.options.counts.lookedUp(lookup, key!.mode);
     }
     return response;
   }
@@ -340,7 +346,7 @@ export class App {
       key.quota !== undefined &&
       options.usage.countToday(key.id, now) >= key.quota
     ) {
-      return problem("QUOTA_EXCEEDED", undefined, { "Retry-After": String(secondsToMidnight(now)) });
+      return quotaProblem(now);
     }
     return undefined;
   }
@@ -547,6 +553,10 @@ function methodProblem(request: Request, route: Route): Problem {
 function hasLongBody({ method, headers }: Request): boolean {
   if (method === "GET" || method === "HEAD") return false;
   return headers.has("transfer-encoding") || Number(headers.get("content-length") ?? 0) > MAX_UNREAD_BYTES;
+}
+
+function quotaProblem(now: number): Problem {
+  return problem("QUOTA_EXCEEDED", undefined, { "Retry-After": String(secondsToMidnight(now)) });
 }
 
 function scopeProblem(scope: Scope): Problem {

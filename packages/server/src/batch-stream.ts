@@ -36,9 +36,9 @@ export interface BatchStreamOptions {
 export interface Meter {
   /** May one value more be answered now? Takes it. */
   take(now: number): boolean;
-  /** Look-ups left of the quota. */
-  left(now: number): number;
-  /** Counts look-ups that were made. */
+  /** Takes what is left of the quota, `most` look-ups at most. */
+  left(most: number, now: number): number;
+  /** Counts look-ups that were made, and gives back what was taken for others; after each `left`. */
   count(lookups: number, now: number): void;
   /** Milliseconds until `take` is worth another try. */
   readonly waitMs: number;
@@ -51,6 +51,8 @@ const BROKEN_OFF = problem(
   "BATCH_INVALID",
   "The gzip is damaged, or ends early: nothing after this was read.",
 );
+/** The shortest answer, `{"valid":true,"disposable":true,"providers":[]}`, has 47 bytes. */
+const LEAST_ANSWER_BYTES = 40;
 const SPENT = problem("QUOTA_EXCEEDED");
 
 export class BatchStream {
@@ -123,9 +125,9 @@ export class BatchStream {
       return "over";
     }
     answers.from(from);
-    const left = meter.left(from.now);
+    const left = meter.left(Math.ceil(this.options.out.room / LEAST_ANSWER_BYTES), from.now);
     const stop = this.answerLines(left, from.now);
-    if (answers.lookups > 0) meter.count(answers.lookups, from.now);
+    meter.count(answers.lookups, from.now);
     answers.lookups = 0;
     return stop;
   }

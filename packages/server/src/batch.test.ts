@@ -130,6 +130,17 @@ function setUp(setting: Setting = {}) {
     usage: {
       record: (_, lookup, __, count = 1) => recorded.push([lookup, count]),
       countToday: () => (setting.used ?? 0) + recorded.reduce((sum, [, count]) => sum + count, 0),
+      takeQuota: ({ quota }, _, most) =>
+        quota === undefined
+          ? most
+          : Math.max(
+              0,
+              Math.min(
+                most,
+                quota - ((setting.used ?? 0) + recorded.reduce((sum, [, count]) => sum + count, 0)),
+              ),
+            ),
+      giveQuotaBack: () => {},
     },
     overrides: { current: new Overrides(setting.overrides ?? []) },
     checks: { mx: () => ({ outcome: "found", known: [] }) },

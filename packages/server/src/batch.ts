@@ -62,7 +62,8 @@ export interface BatchServer {
   readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
   readonly usage: {
     record(keyId: string, lookup: Scope, now: number, count?: number): void;
-    countToday(keyId: string, now: number): number;
+    takeQuota(key: Key, now: number, most: number): number;
+    giveQuotaBack(key: Key, now: number, count: number): void;
   };
   readonly counts: Counts;
   readonly now: () => number;
@@ -130,7 +131,7 @@ async function answerValues(
   const answers = new BatchAnswers(questionOf(server, call), call, out, COMMA);
   const meter = new KeyMeter(server, call.lookup, call.key, call.rate);
   const covered = meter.takeUpTo(values.length, call.now);
-  const left = meter.left(call.now);
+  const left = meter.left(covered, call.now);
   for (const [i, value] of values.entries()) {
     if (i >= covered) answers.refuse(RATE_LIMITED);
     else if (answers.lookups >= left) answers.refuse(QUOTA_EXCEEDED);
@@ -215,6 +216,8 @@ class KeyMeter implements Meter {
   private isLimited: boolean;
   /** Tokens that were taken and not yet used: the request came with one. */
   private paid = 1;
+  /** Taken from the quota for what is being answered. */
+  private taken = 0;
   waitMs: number;
 
   constructor(server: BatchServer, lookup: Scope, key: Key, rate: Decision) {
@@ -249,12 +252,17 @@ class KeyMeter implements Meter {
     return more <= 0 ? values : this.paid + this.server.buckets.takeUpTo(this.key, now, more);
   }
 
-  left(now: number): number {
-    const { quota, id } = this.key;
-    return quota === undefined ? Number.POSITIVE_INFINITY : quota - this.server.usage.countToday(id, now);
+  /** Takes what is left of the quota, `most` at most: `count` gives back what was not used. */
+  left(most: number, now: number): number {
+    if (this.key.quota === undefined) return Number.POSITIVE_INFINITY;
+    this.taken = this.server.usage.takeQuota(this.key, now, most);
+    return this.taken;
   }
 
   count(lookups: number, now: number): void {
+    const unused = this.taken - lookups;
+    this.taken = 0;
+    if (unused > 0) this.server.usage.giveQuotaBack(this.key, now, unused);
     if (lookups === 0) return;
     this.server.usage.record(this.key.id, this.lookup, now, lookups);
     this.server.counts.lookedUp(this.lookup, this.key.mode, lookups);
