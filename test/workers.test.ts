@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { parseNewKey } from "../packages/server/src/key.ts";
 import { newKeyToken } from "../packages/server/src/key-format.ts";
 import { openStore, type Store } from "../packages/server/src/store.ts";
+import { fetch } from "./checked-fetch.ts";
 import { SMALL_NETWORK, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";
 

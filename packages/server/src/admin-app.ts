@@ -46,9 +46,6 @@ import { StoreError } from "./store-error.ts";
 import { OverrideConflictError, type OverrideStore } from "./store-overrides.ts";
 import type { Traffic } from "./traffic.ts";
 
-export { ADMIN_PATH } from "./admin-call.ts";
-export { MAX_IMPORT_BYTES } from "./admin-overrides.ts";
-
 export interface AdminAppOptions {
   readonly overrides: OverrideStore;
   readonly adminToken: Pick<AdminTokenStore, "hash">;

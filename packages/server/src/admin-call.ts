@@ -11,6 +11,8 @@ import { MAX_PAGE, type PageRequest } from "./store-overrides.ts";
 export const ADMIN_PATH = "/admin/v1/";
 /** A body of anything but a file of overrides. */
 export const MAX_BODY_BYTES = 16 * 1024;
+/** A file of as many overrides as there may be; the listener takes no more. */
+export const MAX_IMPORT_BYTES = 16 * 1024 * 1024;
 const DEFAULT_PAGE = 100;
 
 /** One request that was let in. */

@@ -10,6 +10,7 @@ import {
   BOOLEAN,
   type Call,
   LIMIT,
+  MAX_IMPORT_BYTES,
   type Reply,
   readPage,
 } from "./admin-call.ts";
@@ -17,9 +18,6 @@ import { AdminProblem } from "./admin-problems.ts";
 import { type OverrideContext, overrideJson, parseNewOverride } from "./override.ts";
 import { exportFile, readFile } from "./override-file.ts";
 import { auditJson, isAuditCursor, isOverrideCursor } from "./store-overrides.ts";
-
-/** A file of as many overrides as there may be; the listener takes no more. */
-export const MAX_IMPORT_BYTES = 16 * 1024 * 1024;
 
 export const OVERRIDE_ROUTES: readonly AdminRoute<AdminServer>[] = [
   {

@@ -5,7 +5,8 @@
 
 import { mkdirSync } from "node:fs";
 import type { Registry } from "prom-client";
-import { ADMIN_PATH, AdminApp, MAX_IMPORT_BYTES } from "./admin-app.ts";
+import type { AdminApp, AdminAppOptions } from "./admin-app.ts";
+import { ADMIN_PATH, MAX_IMPORT_BYTES } from "./admin-call.ts";
 import { adoptKey } from "./adopt-key.ts";
 import { KeyInputError } from "./key.ts";
 import { Keyring, type LoadedKeys } from "./keyring.ts";
@@ -120,7 +121,7 @@ export function startAdmin(
     await beforeScrape();
     return source.counts;
   }, Date.now);
-  const adminApp = new AdminApp({
+  const adminOptions: AdminAppOptions = {
     overrides: store.overrides,
     adminToken: store.adminToken,
     store,
@@ -136,11 +137,16 @@ export function startAdmin(
     now: Date.now,
     newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
     randomBytes,
-  });
+  };
+  let adminApp: Promise<AdminApp> | undefined;
   let registry: Registry | undefined;
   const answer = async (request: Request) => {
     const target = targetOf(request.url);
-    if (target.startsWith(ADMIN_PATH)) return adminApp.handle(request);
+    if (target.startsWith(ADMIN_PATH)) {
+      // 5 ms to load: the first request for it waits, not the start.
+      adminApp ??= import("./admin-app.ts").then(({ AdminApp }) => new AdminApp(adminOptions));
+      return (await adminApp).handle(request);
+    }
     const path = target.slice(0, pathEnd(target));
     if (path !== "/metrics") {
       const file = options.console?.(request, path);
