@@ -145,7 +145,7 @@ export async function checkResponse(method: string, path: string, response: Resp
 }
 
 /** As the global one. */
-export async function fetch(url: string, init: RequestInit = {}): Promise<Response> {
+export async function fetch(url: string, init: BunFetchRequestInit = {}): Promise<Response> {
   const response = await globalThis.fetch(url, init);
   const path = /^https?:\/\/[^/]+([^?#]*)/.exec(url)?.[1] ?? "";
   await checkResponse(init.method ?? "GET", path, response);
