@@ -14,6 +14,7 @@ import {
 } from "@inkling/server";
 import fc from "fast-check";
 import { formatIp, parseIp } from "../packages/client/src/ip.ts";
+import { fetch } from "./checked-fetch.ts";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";
 
