@@ -46,6 +46,10 @@ export class AskedProgram {
     return new AskedProgram(child, lines, version);
   }
 
+  get pid(): number {
+    return this.child.pid;
+  }
+
   /** Asks the first `count` values, in one of its ways. */
   async ask(way: string, count: number, block: number): Promise<Pass> {
     this.child.stdin.write(`${way} ${count} ${block}\n`);
