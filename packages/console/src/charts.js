@@ -5,7 +5,7 @@ import { count } from "./words.js";
 
 const WIDTH = 640;
 const HEIGHT = 180;
-const LEFT = 44;
+const LEFT = 54;
 const BOTTOM = 22;
 const TOP = 8;
 

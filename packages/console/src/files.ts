@@ -6,6 +6,7 @@
 
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
+import { iso31661Alpha2ToNumeric } from "iso-3166";
 
 /** Nothing but our own files and the admin API of this listener. */
 const CONTENT_SECURITY_POLICY =
@@ -16,21 +17,23 @@ const SCRIPT = "text/javascript; charset=utf-8";
 const PAGES = ["lookup", "data", "keys", "traffic", "overrides"] as const;
 const SCRIPTS = ["main", "api", "dom", "charts", "map", "words"] as const;
 
+/** A file, or text that is made here. */
+type Row = readonly [content: URL | string, type: string];
+
 const here = (file: string) => new URL(`./${file}`, import.meta.url);
 
-/** Path -> file and type. */
-const FILES: ReadonlyMap<string, readonly [file: URL, type: string]> = new Map<string, [URL, string]>([
+/** Path -> what is there, and its type. */
+const FILES: ReadonlyMap<string, Row> = new Map<string, Row>([
   ["/", [here("index.html"), HTML]],
   ["/console/console.css", [here("console.css"), "text/css; charset=utf-8"]],
-  ...SCRIPTS.map((name): [string, [URL, string]] => [`/console/${name}.js`, [here(`${name}.js`), SCRIPT]]),
-  ...PAGES.map((name): [string, [URL, string]] => [
-    `/console/pages/${name}.js`,
-    [here(`pages/${name}.js`), SCRIPT],
-  ]),
+  ...SCRIPTS.map((name): [string, Row] => [`/console/${name}.js`, [here(`${name}.js`), SCRIPT]]),
+  ...PAGES.map((name): [string, Row] => [`/console/pages/${name}.js`, [here(`pages/${name}.js`), SCRIPT]]),
   [
     "/console/world.json",
     [new URL(import.meta.resolve("world-atlas/countries-110m.json")), "application/json"],
   ],
+  // The outlines go by the numbers of ISO 3166-1, answers by its letters.
+  ["/console/countries.json", [JSON.stringify(iso31661Alpha2ToNumeric), "application/json"]],
 ]);
 
 interface Kept {
@@ -59,8 +62,8 @@ export function consoleFile(request: Request, path: string): Response | undefine
 /** Every path there is. */
 export const consolePaths = (): string[] => [...FILES.keys()];
 
-function read(path: string, [file, type]: readonly [file: URL, type: string]): Kept {
-  const plain = new Uint8Array(readFileSync(file));
+function read(path: string, [content, type]: Row): Kept {
+  const plain = new Uint8Array(typeof content === "string" ? Buffer.from(content) : readFileSync(content));
   const made: Kept = {
     plain,
     gzip: new Uint8Array(gzipSync(plain, { level: 9 })),

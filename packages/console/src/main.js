@@ -78,10 +78,7 @@ function showLogin(note) {
           });
           enter();
         } catch (error) {
-          fill(
-            problem,
-            error.code === "ADMIN_TOKEN_INVALID" ? "This is not the admin token." : error.message,
-          );
+          fill(problem, error.code === "TOKEN_INVALID" ? "This is not the admin token." : error.message);
           token.focus();
         }
       },

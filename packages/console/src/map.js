@@ -106,10 +106,14 @@ export async function placeMap(latitude, longitude, radius) {
 
 /**
  * The world, countries shaded by a number.
- * @param {Map<string, number>} counts ISO 3166-1 numeric code -> number
+ * @param {{iso_code: string, count: number}[]} rows by ISO 3166-1 alpha-2
  */
-export async function shadedMap(title, counts) {
-  const outlines = await countries();
+export async function shadedMap(title, rows) {
+  const [outlines, numbers] = await Promise.all([
+    countries(),
+    fetch("/console/countries.json").then((response) => response.json()),
+  ]);
+  const counts = new Map(rows.map(({ iso_code, count }) => [numbers[iso_code], count]));
   const most = Math.max(1, ...counts.values());
   return h(
     "figure",

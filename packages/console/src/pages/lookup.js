@@ -42,7 +42,7 @@ export default async function lookup(asked, signal) {
     box.rows = Math.min(8, box.value.split("\n").length);
   });
   if (asked) ask(asked, result, signal);
-  else queueMicrotask(() => box.focus());
+  else setTimeout(() => box.focus());
   return [form, result];
 }
 
@@ -143,7 +143,7 @@ async function placeCard({ address }, place) {
     `${address} is in ${placeNameText(place)}`,
     hasPoint && (await placeMap(location.latitude, location.longitude, location.accuracy_radius)),
     definitions(facts),
-    why(place.evidence, place.evidence_truncated),
+    sources(place.evidence),
   );
 }
 
@@ -158,16 +158,14 @@ function placeNameText(place) {
 
 function reputationCard(answer, reputation, again) {
   const raised = Object.keys(FLAGS).filter((flag) => reputation[flag]);
-  const title =
-    raised.length === 0
-      ? "Nothing speaks against it"
-      : `It is ${raised.map((flag) => FLAGS[flag][0].toLowerCase()).join(", ")}`;
+  const names = new Intl.ListFormat("en").format(raised.map((flag) => FLAGS[flag][1]));
+  const title = raised.length === 0 ? "Nothing speaks against it" : `It is ${names}`;
   return card(
     title,
     h(
       "ul",
       { class: "flags" },
-      Object.entries(FLAGS).map(([flag, [name, meaning]]) =>
+      Object.entries(FLAGS).map(([flag, [name, , meaning]]) =>
         h(
           "li",
           {},
@@ -226,6 +224,30 @@ function emailCards(answer, again) {
   );
 }
 
+/** Where each part of a place comes from. */
+function sources(evidence = []) {
+  return h(
+    "details",
+    {},
+    h("summary", {}, "Where this comes from"),
+    h(
+      "dl",
+      { class: "sources" },
+      evidence.map(({ feed, label: kind, network, members, why: how }) => [
+        h("dt", {}, feed),
+        h(
+          "dd",
+          {},
+          [label(kind), network && ["of ", h("code", {}, network)], members?.join(", ")]
+            .filter(Boolean)
+            .flatMap((part, i) => (i > 0 ? [" ", part] : [part])),
+          how && h("small", {}, how),
+        ),
+      ]),
+    ),
+  );
+}
+
 /** What lists say, and what became of it. */
 function why(evidence, isTruncated) {
   if (!evidence || evidence.length === 0) return h("p", { class: "faint" }, "No list says anything.");
@@ -261,7 +283,7 @@ function why(evidence, isTruncated) {
 }
 
 function rawCard(answer, raw) {
-  const origin = `${location.protocol}//${location.hostname}:8080`;
+  const origin = "$URL"; // this listener does not know under which name applications reach the other
   const curl =
     answer.kind === "email"
       ? `curl -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n  -d '${JSON.stringify({ values: [answer.value] }).replaceAll("'", "'\\''")}' ${origin}/v1/user-intel/email`

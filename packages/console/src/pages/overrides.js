@@ -68,7 +68,7 @@ function listCard(list, again) {
       found,
       table(
         "Overrides in force",
-        [{ name: "Value" }, { name: "Verdict" }, { name: "Why" }, { name: "Expires" }, { name: "" }],
+        [{ name: "Value" }, { name: "Verdict" }, { name: "Why" }, { name: "Expires" }, { name: "End" }],
         rows,
         list.length === 0 ? "None: the lists alone decide." : "None that fits.",
       ),

@@ -22,7 +22,7 @@ const LATENCY = ["p50", "p95", "p99"].map((name) => ({
 const RAISED = [...Object.entries(FLAGS).map(([id, [name]]) => [id, name]), ["disposable", "Disposable"]].map(
   ([id, name]) => ({
     name,
-    of: ({ flags }) => flags?.[id] ?? 0,
+    of: ({ flags_raised }) => flags_raised[id] ?? 0,
   }),
 );
 
@@ -89,7 +89,7 @@ async function charts(hours, signal) {
       h("section", { class: "card" }, bars("Requests by status", series, STATUSES, time)),
       h("section", { class: "card" }, lines("Time to answer", series, LATENCY, time, milliseconds)),
       h("section", { class: "card" }, bars("Look-ups", series, LOOKUPS, time)),
-      total.flags && h("section", { class: "card" }, bars("Flags raised", series, RAISED, time)),
+      h("section", { class: "card" }, bars("Flags raised", series, RAISED, time)),
       h(
         "section",
         { class: "card" },
@@ -101,7 +101,7 @@ async function charts(hours, signal) {
           "None.",
         ),
       ),
-      total.countries && (await countriesCard(total.countries)),
+      await countriesCard(total.countries),
     ),
   ];
 }
@@ -109,19 +109,12 @@ async function charts(hours, signal) {
 const number = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
 
 async function countriesCard(countries) {
-  const ranked = [...countries].sort((a, b) => b.count - a.count);
+  const rows = countries.slice(0, 10).map(({ iso_code, count: n }) => [countryName(iso_code), count(n)]);
   return h(
     "section",
     { class: "card wide" },
-    await shadedMap(
-      "Countries that were asked about",
-      new Map(ranked.map(({ numeric, count: n }) => [numeric, n])),
-    ),
-    table(
-      "Countries",
-      [{ name: "Country" }, { name: "Look-ups", right: true }],
-      ranked.slice(0, 10).map(({ code, count: n }) => [countryName(code), count(n)]),
-      "None yet.",
-    ),
+    h("h2", {}, "Countries that were asked about"),
+    countries.length > 0 && (await shadedMap("Single look-ups by country", countries)),
+    table("Countries", [{ name: "Country" }, { name: "Look-ups", right: true }], rows, "None yet."),
   );
 }

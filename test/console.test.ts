@@ -1,0 +1,430 @@
+// The console in a real Chromium: every page and action, against a real server with real data of its own making.
+//
+// out  screenshots/: each page in light and dark, at the width of a desk and of a phone
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import chromium from "@sparticuz/chromium";
+import { type Browser, type BrowserContext, type Page, chromium as playwright } from "playwright-core";
+import { dataActions, Updates } from "../packages/cli/src/data-actions.ts";
+import { loadSettings } from "../packages/cli/src/settings.ts";
+import { consoleFile, consolePaths } from "../packages/console/src/files.ts";
+import { type RunningServer, startServer } from "../packages/server/src/serve.ts";
+import { openStore } from "../packages/server/src/store.ts";
+import { fetch } from "./checked-fetch.ts";
+import { realRelease, smallCity, smallDomain, smallRelease, temporaryFolder } from "./release.ts";
+import { describeWith, MIRROR } from "./shared.ts";
+
+setDefaultTimeout(60_000);
+
+const MAIN = resolve(import.meta.dir, "../packages/cli/src/main.ts");
+const SHOTS = resolve(import.meta.dir, "../screenshots");
+const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+const FIRST_VIEW_BYTES = 200_000;
+const DESK = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 800 };
+
+let browser: Browser;
+let server: RunningServer;
+let token: string;
+let origin: string;
+const closers: (() => Promise<unknown>)[] = [];
+/** What went wrong in any page: errors of scripts, requests to other hosts. */
+const faults: string[] = [];
+
+beforeAll(async () => {
+  mkdirSync(SHOTS, { recursive: true });
+  const dataDir = temporaryFolder();
+  for (const n of [1, 2, 3]) smallRelease(dataDir, n);
+  await serve(dataDir);
+  const needless = ["--single-process", "--no-zygote", "--disable-web-security"];
+  browser = await playwright.launch({
+    executablePath: await chromium.executablePath(),
+    args: [
+      ...chromium.args.filter((arg) => !needless.includes(arg)),
+      "--no-sandbox",
+      "--disable-background-networking",
+    ],
+    headless: true,
+  });
+  closers.push(() => browser.close());
+});
+afterAll(async () => {
+  for (const close of closers.reverse()) await close();
+});
+
+/** Starts a server; from then on pages are opened on it. */
+async function serve(dataDir: string): Promise<void> {
+  const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
+  const store = await openStore(databaseUrl);
+  token = (await store.adminToken.create("test"))!;
+  await store.close();
+  const { settings } = loadSettings({ flags: { dataDir }, env: {}, cwd: dataDir });
+  const started = await startServer({
+    host: "127.0.0.1",
+    port: 0,
+    adminHost: "127.0.0.1",
+    adminPort: 0,
+    dataDir,
+    mode: "serve",
+    databaseUrl,
+    rate: 0,
+    burst: 1,
+    trustedProxies: [],
+    maxConnections: 100,
+    logLevel: "error",
+    version: "0.0.0",
+    actions: dataActions(settings, new Updates(), [process.execPath, MAIN]),
+    console: consoleFile,
+  });
+  closers.push(() => started.stop());
+  server = started;
+  origin = `http://127.0.0.1:${server.adminPort}`;
+}
+
+async function open(options: Parameters<Browser["newContext"]>[0] = {}): Promise<Page> {
+  const context: BrowserContext = await browser.newContext({ viewport: DESK, ...options });
+  const page = await context.newPage();
+  page.on("pageerror", (error) => faults.push(String(error)));
+  page.on("request", (request) => {
+    if (!/^(blob|data):/.test(request.url()) && new URL(request.url()).origin !== origin) {
+      faults.push(`asked ${request.url()}`);
+    }
+  });
+  await page.goto(origin);
+  return page;
+}
+
+async function logIn(page: Page): Promise<Page> {
+  await page.getByLabel("Admin token").fill(token);
+  await page.getByLabel("Your name").fill("ada");
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.getByRole("navigation").waitFor();
+  return page;
+}
+
+async function go(page: Page, hash: string): Promise<void> {
+  await page.goto(`${origin}/#/${hash}`);
+  await page.locator("main h1").waitFor();
+  await page.locator("main .loading").waitFor({ state: "detached" });
+}
+
+const textOf = (page: Page) => page.locator("main").innerText();
+const said = (page: Page, text: string) => page.locator("#messages", { hasText: text }).waitFor();
+
+test("the first view is small, and every file is there", async () => {
+  let bytes = 0;
+  for (const path of consolePaths()) {
+    const response = await fetch(`${origin}${path}`, {
+      headers: { "Accept-Encoding": "gzip" },
+      decompress: false,
+    });
+    expect([path, response.status]).toEqual([path, 200]);
+    bytes += (await response.arrayBuffer()).byteLength;
+  }
+  expect(bytes).toBeLessThan(FIRST_VIEW_BYTES);
+  const again = await fetch(origin);
+  expect(again.headers.get("content-security-policy")).toContain("script-src 'self'");
+  const known = await fetch(origin, { headers: { "If-None-Match": again.headers.get("etag")! } });
+  expect(known.status).toBe(304);
+  expect((await fetch(`${origin}/console/nothing.js`)).status).toBe(404);
+  expect((await fetch(origin, { method: "POST" })).status).toBe(405);
+});
+
+describe("logging in", () => {
+  test("a wrong token is refused, the right one opens, a log-out closes", async () => {
+    const page = await open();
+    await page.getByLabel("Admin token").fill(`${token.slice(0, -1)}x`);
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByRole("alert").filter({ hasText: "This is not the admin token." }).waitFor();
+    await logIn(page);
+    const cookies = await page.context().cookies(`${origin}/admin/`);
+    expect(cookies.map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite }))).toEqual([
+      { httpOnly: true, sameSite: "Strict" },
+    ]);
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByLabel("Admin token").waitFor();
+    await page.goto(`${origin}/#/keys`);
+    await page.getByLabel("Admin token").waitFor();
+    await page.context().close();
+  });
+
+  test("a session that ends says so", async () => {
+    const page = await logIn(await open());
+    await page.context().clearCookies();
+    await go(page, "keys").catch(() => {});
+    await page.getByRole("alert").filter({ hasText: "Your session has ended" }).waitFor();
+    await page.context().close();
+  });
+});
+
+describe("pages", () => {
+  let page: Page;
+  beforeAll(async () => {
+    page = await logIn(await open());
+  });
+  afterAll(() => page.context().close());
+
+  test("look up: an address, an override with one click, and its end", async () => {
+    await go(page, "lookup");
+    await page.getByLabel(/IP address/).fill("81.2.69.142");
+    await page.keyboard.press("Enter");
+    await page.getByText(`81.2.69.142 is in ${smallCity(3)}`).waitFor();
+    expect(await textOf(page)).toContain("It is an abuser");
+    await page.getByRole("button", { name: "Clear Abuser for 81.2.69.142" }).click();
+    await page.getByLabel("Why").fill("our own office");
+    await page.getByRole("button", { name: "Override", exact: true }).click();
+    await said(page, "In force on every server");
+    await page.getByText("Nothing speaks against it").waitFor();
+    expect(await textOf(page)).toContain("your override");
+    await go(page, "overrides");
+    expect(await textOf(page)).toContain("our own office");
+    await page.getByRole("button", { name: "End the override of 81.2.69.142" }).click();
+    await page.getByRole("button", { name: "End it" }).click();
+    await said(page, "Ended.");
+    await page.getByText("None: the lists alone decide.").waitFor();
+    expect(await textOf(page)).toContain("override removed");
+  });
+
+  test("look up: e-mail addresses, a list, what cannot be looked up", async () => {
+    await go(page, "lookup");
+    const box = page.getByLabel(/IP address/);
+    await box.fill(`someone@${smallDomain(3)}`);
+    await page.keyboard.press("Enter");
+    await page.getByText("A throw-away address").waitFor();
+    await box.fill(`81.2.69.1, someone@${smallDomain(3)} 10.0.0.1 nonsense`);
+    await page.getByRole("button", { name: "Look up" }).click();
+    await page.getByRole("table").waitFor();
+    const rows = await page.getByRole("row").allInnerTexts();
+    expect(rows.map((row) => row.replace(/\s+/g, " ").trim()).slice(1)).toEqual([
+      expect.stringContaining("81.2.69.1 City 3"),
+      expect.stringContaining(`someone@${smallDomain(3)} disposable`),
+      expect.stringContaining("10.0.0.1"),
+      expect.stringContaining("nonsense"),
+    ]);
+    await box.fill(Array.from({ length: 101 }, (_, i) => `8.8.8.${i}`).join(" "));
+    await page.getByRole("button", { name: "Look up" }).click();
+    await page.getByRole("alert").filter({ hasText: "at most 100 at once" }).waitFor();
+  });
+
+  test("text is never read as HTML", async () => {
+    await go(page, "lookup");
+    await page.getByLabel(/IP address/).fill('"<img/src=x>"@x.com <b>x</b>');
+    await page.getByRole("button", { name: "Look up" }).click();
+    await page.getByRole("table").waitFor();
+    expect(await page.locator("main img, main b").count()).toBe(0);
+  });
+
+  test("data: what changed, roll back, unpin, update", async () => {
+    await go(page, "data");
+    await page
+      .getByRole("button", { name: /What changed/ })
+      .first()
+      .click();
+    await page.getByText(/Abuser: 256 IPv4 addresses more/).waitFor();
+    await page.getByRole("button", { name: "Roll back" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+    await said(page, "In use: ");
+    await page.getByText("Pinned: newer releases").waitFor();
+    await page.getByRole("button", { name: "Unpin" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Unpin" }).click();
+    await page.getByText("Pinned: newer releases").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Pin", exact: true }).click();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    expect(await page.getByText("Pinned: newer releases").count()).toBe(0);
+  });
+
+  test("keys: make, see once, change, use, rotate, revoke", async () => {
+    await go(page, "keys");
+    await page.getByLabel("Name").fill("checkout");
+    await page.getByLabel("Quota").fill("1000");
+    await page.getByRole("button", { name: "Make key" }).click();
+    const key = await page.locator("code.token").innerText();
+    expect(key).toMatch(/^ink_live_/);
+    const asked = await fetch(`http://127.0.0.1:${server.port}/v1/ip-intel/reputation/81.2.69.142`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
+    expect(asked.status).toBe(200);
+    await page.getByRole("link", { name: "To this key" }).click();
+    await page.getByRole("heading", { name: "checkout" }).waitFor();
+    expect(await textOf(page)).not.toContain(key);
+    await page.getByLabel("Rate").fill("7");
+    await page.getByRole("button", { name: "Save" }).click();
+    await said(page, "Changed");
+    await page.getByRole("button", { name: "Rotate" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+    expect(await page.locator("code.token").innerText()).not.toBe(key);
+    await page.getByRole("button", { name: "Revoke this key" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await said(page, "Revoked.");
+    await page.getByRole("table").waitFor();
+    expect((await page.getByRole("row").nth(1).innerText()).replace(/\s+/g, " ")).toMatch(
+      /checkout .*revoked/,
+    );
+  });
+
+  test("keys: what is wrong is said, and the form keeps what was typed", async () => {
+    await go(page, "keys");
+    await page.getByLabel("Name").fill("broken");
+    await page.getByLabel("Allowed networks").fill("10.0.0.1/8");
+    await page.getByRole("button", { name: "Make key" }).click();
+    await page.getByRole("alert").filter({ hasText: "networks" }).waitFor();
+    expect(await page.getByLabel("Name").inputValue()).toBe("broken");
+  });
+
+  test("overrides: add, contradict, search, import what is no file", async () => {
+    await go(page, "overrides");
+    for (const n of [1, 2, 3, 4, 5, 6]) {
+      await page.getByLabel(/^Address/).fill(`192.88.10.${n}`);
+      await page.getByLabel("Why").fill(`number ${n}`);
+      await page.getByRole("button", { name: "Add" }).click();
+      await page.getByRole("button", { name: `End the override of 192.88.10.${n}` }).waitFor();
+    }
+    await page.getByLabel("Search").fill("number 4");
+    expect(await page.getByRole("button", { name: /^End the override/ }).count()).toBe(1);
+    await page.getByLabel(/^Address/).fill("0.0.0.0/0");
+    await page.getByLabel("Why").fill("everybody");
+    await page.getByRole("button", { name: "Add" }).click();
+    await page.getByRole("alert").filter({ hasText: /wide/ }).waitFor();
+    await page
+      .getByLabel("Import")
+      .setInputFiles({ name: "x.json", mimeType: "text/plain", buffer: Buffer.from("no") });
+    await page.locator("button", { hasText: "Import" }).click();
+    await page.getByText("This file is no JSON. Nothing was changed.").waitFor();
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export all" }).click();
+    const file = JSON.parse(readFileSync(await (await download).path(), "utf8"));
+    expect(file.overrides).toHaveLength(6);
+  });
+
+  test("traffic: before and after the first minute", async () => {
+    await go(page, "traffic");
+    expect(await textOf(page)).toContain("The first minute since the start is not over yet.");
+  });
+
+  test("an address that is none of ours, and a server that is away", async () => {
+    await go(page, "nowhere");
+    expect(await page.locator("main h1").innerText()).toBe("Look up");
+    await page.route("**/admin/v1/keys**", (route) => route.abort());
+    await page.goto(`${origin}/#/keys`);
+    await page.getByRole("alert").filter({ hasText: "The server cannot be reached" }).waitFor();
+    await page.unroute("**/admin/v1/keys**");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("table").waitFor();
+  });
+});
+
+/** Traffic of an hour, for pictures of charts: a test cannot wait that long. */
+const HOUR = {
+  hours: 3,
+  step_minutes: 1,
+  series: Array.from({ length: 60 }, (_, i) => moment(i)),
+  total: {
+    ...moment(30),
+    countries: [
+      { iso_code: "US", count: 5100 },
+      { iso_code: "DE", count: 900 },
+      { iso_code: "BR", count: 410 },
+    ],
+  },
+};
+
+function moment(i: number) {
+  const n = Math.round(400 + 300 * Math.sin(i / 9));
+  return {
+    at: new Date(Date.UTC(2026, 0, 1, 12, i)).toISOString(),
+    requests: n,
+    statuses: { "2xx": n - 20, "4xx": 18, "5xx": i === 40 ? 12 : 0 },
+    lookups: { geolocate: n >> 1, reputation: n >> 2, email: n >> 3 },
+    problems: { RATE_LIMITED: 4, IP_ADDRESS_RESERVED: 12 },
+    flags_raised: { is_abuser: 5, is_proxy: i % 9, is_tor_exit: 1, disposable: 3 },
+    latency_seconds: { p50: 0.0005, p95: 0.001, p99: i === 40 ? null : 0.0025 },
+  };
+}
+
+describeWith([MIRROR], "looks, with the lists of the mirror", () => {
+  beforeAll(async () => {
+    await serve(await realRelease());
+    const page = await logIn(await open());
+    await go(page, "keys");
+    await page.getByLabel("Name").fill("checkout");
+    await page.getByRole("button", { name: "Make key" }).click();
+    const key = await page.locator("code.token").innerText();
+    for (const ip of ["8.8.8.8", "81.2.69.142", "185.220.101.1"]) {
+      const url = `http://127.0.0.1:${server.port}/v1/ip-intel/geolocate/${ip}`;
+      await (await fetch(url, { headers: { Authorization: `Bearer ${key}` } })).text();
+    }
+    await go(page, "overrides");
+    await page.getByLabel(/^Address/).fill("192.88.10.0/24");
+    await page.getByLabel("Why").fill("a partner's network, until the end of the year");
+    await page.getByRole("button", { name: "Add" }).click();
+    await page.getByRole("button", { name: /^End the override/ }).waitFor();
+    await page.context().close();
+  });
+
+  const VIEWS: readonly [name: string, hash: string][] = [
+    ["look-up", "lookup/185.220.101.1"],
+    ["e-mail", "lookup/jane@gmial.com"],
+    ["list", "lookup/81.2.69.142%208.8.8.8%20someone@mailinator.com%2010.0.0.1"],
+    ["data", "data"],
+    ["keys", "keys"],
+    ["traffic", "traffic"],
+    ["overrides", "overrides"],
+  ];
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const [device, viewport] of Object.entries({ desk: DESK, phone: PHONE })) {
+      test(`${colorScheme}, ${device}: nothing for axe to find, nothing wider than the window`, async () => {
+        const page = await open({ colorScheme, viewport, bypassCSP: true }); // axe is put into the page
+        const check = async (name: string) => {
+          await page.screenshot({
+            path: join(SHOTS, `${name}-${colorScheme}-${device}.png`),
+            fullPage: true,
+          });
+          await page.evaluate(AXE);
+          // biome-ignore lint/suspicious/noExplicitAny: axe has put itself into the page
+          const { violations } = await page.evaluate(() => (globalThis as any).axe.run());
+          const found = violations.map((violation: { id: string; nodes: { target: string[] }[] }) => [
+            name,
+            violation.id,
+            ...violation.nodes.map(({ target }) => target.join(" ")),
+          ]);
+          expect(found).toEqual([]);
+          const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+          expect([name, excess]).toEqual([name, 0]);
+        };
+        await page.getByLabel("Admin token").waitFor();
+        await check("log-in");
+        await logIn(page);
+        await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json: HOUR }));
+        for (const [name, hash] of VIEWS) {
+          await go(page, hash);
+          if (hash.startsWith("lookup/")) await page.locator("main h2, main table").first().waitFor();
+          if (name === "look-up") await page.locator(".map svg").waitFor();
+          await check(name);
+        }
+        await page.context().close();
+      });
+    }
+  }
+
+  test("the keyboard alone: skip link, pages, a look-up", async () => {
+    const page = await logIn(await open());
+    await go(page, "data");
+    await page.reload();
+    await page.getByRole("table").first().waitFor();
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the page");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Look up");
+    await page.keyboard.press("Enter");
+    await page.locator("textarea:focus").waitFor();
+    await page.keyboard.type("81.2.69.142");
+    await page.keyboard.press("Enter");
+    await page.getByText("81.2.69.142 is in ").waitFor();
+    await page.context().close();
+  });
+});
+
+test("no script failed, and no other host was asked", () => expect(faults).toEqual([]));
