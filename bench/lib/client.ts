@@ -14,6 +14,9 @@ interface Connection {
   part: string;
 }
 
+/** A connection that was lost is opened anew after this: at once, the system may hand it to the queue of a process that dies. */
+const RECONNECT_MS = 50;
+
 export class Client {
   private readonly port: number;
   private readonly idle: Connection[] = [];
@@ -54,6 +57,7 @@ export class Client {
 
   private async startAnew(connection: Connection, request: string): Promise<void> {
     try {
+      await Bun.sleep(RECONNECT_MS);
       await this.connect(connection);
       connection.socket!.write(request);
     } catch {

@@ -27,3 +27,6 @@ export function openCurrent(dataDir: string): CurrentRelease {
     },
   };
 }
+
+/** The id that answers of the current release carry. */
+export const currentId = (dataDir: string): string => openCurrent(dataDir).manifest.id;
