@@ -2,18 +2,24 @@
 //
 // run  npx bun bench/workers.ts [--quick]
 // in   wrk; a release of the full data (bench/lib/data.ts)
-// out  on standard output JSON lines { workers, ... }; text for people on standard error
+// out  rows of memory and requests per second, and the checks that limits, quotas and usage hold for the machine
 //
 // Server and client share the machine's cores here: nothing is pinned, because several workers need several cores.
 // Private memory is what a process does not share: anonymous and changed pages (/proc/PID/smaps_rollup, Private_Dirty and
 // Private_Clean), after the load.
 
 import { readdirSync, readFileSync } from "node:fs";
-import { releaseFolder } from "./lib/data.ts";
+import { join } from "node:path";
+import { requestText } from "./lib/client.ts";
+import { emptyFolder, linkedCopy, ROOT, releaseFolder } from "./lib/data.ts";
 import { numberAfter, sized } from "./lib/options.ts";
 import { cpuMicroseconds, processTree } from "./lib/proc.ts";
 import { publicIpv4 } from "./lib/random.ts";
-import { AUTHORIZED, startInkling } from "./lib/server.ts";
+import { emit } from "./lib/record.ts";
+import { AUTHORIZED, startInkling, TOKEN, temporaryFolder } from "./lib/server.ts";
+import { figure } from "./lib/stats.ts";
+import { storm, sum } from "./lib/storm.ts";
+import { CHECKS } from "./lib/targets.ts";
 import { CONNECTIONS, wrkScript } from "./lib/wrk.ts";
 
 const SECONDS = sized(8, 2);
@@ -58,6 +64,43 @@ async function wrk(port: number, script: string, seconds: number, during: () => 
   return (Number(requests) / Number(microseconds)) * 1e6;
 }
 
+interface Measured {
+  readonly workers: number;
+  readonly requests_per_second: number;
+  readonly cpu_us_per_request: number;
+  readonly share_of_each: readonly number[];
+  readonly supervisor: ProcessMemory | null;
+  readonly answering: readonly ProcessMemory[];
+}
+
+function report({
+  workers,
+  requests_per_second,
+  cpu_us_per_request,
+  share_of_each,
+  supervisor,
+  answering,
+}: Measured): void {
+  const what = "workers, nothing pinned, client on the same cores";
+  const who = `${workers} ${workers === 1 ? "process, no supervisor" : "workers"}`;
+  const row = (measure: string, unit: string, values: number[]) =>
+    emit({ type: "row", what, who, measure, unit, values });
+  row("requests", "/s", [requests_per_second]);
+  row("CPU for a request", "µs", [cpu_us_per_request]);
+  row(
+    "private memory of each that answers",
+    "MB",
+    answering.map(({ private_mb }) => private_mb),
+  );
+  if (supervisor === null) return;
+  row("of the supervisor", "MB", [supervisor.private_mb]);
+  further.push(...answering.map(({ private_mb }) => private_mb));
+  emit({ type: "note", text: `${who}: shares of the work ${share_of_each.join(", ")}` });
+}
+
+/** Private memory of all workers beside a supervisor. */
+const further: number[] = [];
+
 const paths = publicIpv4(20_000).flatMap((address) => [
   `/v1/ip-intel/geolocate/${address}`,
   `/v1/ip-intel/reputation/${address}`,
@@ -87,7 +130,7 @@ for (let workers = 1; workers <= MOST; workers++) {
       supervisor: workers === 1 ? null : memoryOf(server.pid),
       answering: answering.map(memoryOf),
     };
-    process.stdout.write(`${JSON.stringify(row)}\n`);
+    report(row);
     const memory = row.answering.map(({ private_mb }) => `${private_mb} MB`).join(", ");
     process.stderr.write(
       `${workers} workers: ${row.requests_per_second} requests/s, ${row.cpu_us_per_request} µs, private ${memory}\n`,
@@ -95,4 +138,82 @@ for (let workers = 1; workers <= MOST; workers++) {
   } finally {
     await server.stop();
   }
+}
+emit({
+  type: "row",
+  what: "workers",
+  who: "inkling",
+  measure: "private memory of each further worker",
+  unit: "MB",
+  values: further,
+});
+
+const BURST = 5_000;
+const QUOTA = 7_000;
+const LIMIT_SECONDS = 3;
+
+/** Asks as much as it can for some seconds. @returns how many answers were 200, and seconds that it took */
+async function ask(port: number, token: string): Promise<{ allowed: number; seconds: number }> {
+  const headers = { Authorization: `Bearer ${token}` };
+  const requests = publicIpv4(1_000).map((address) =>
+    requestText(`/v1/ip-intel/reputation/${address}`, headers),
+  );
+  const order = { port, seconds: LIMIT_SECONDS, connections: CONNECTIONS, requests, expected: {} };
+  const from = performance.now();
+  const told = await storm(order, () => {});
+  const allowed = sum(told.map(({ answered, failed }) => answered - failed));
+  return { allowed, seconds: (performance.now() - from) / 1000 };
+}
+
+/** All look-ups that the metrics know. */
+async function counted(adminPort: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+  return sum(
+    [...text.matchAll(/^inkling_lookups_total\{[^}]*\} (\d+)$/gm)].map(([, value]) => Number(value)),
+  );
+}
+
+const ofOwn = linkedCopy(dataDir, "limits");
+const databaseUrl = `sqlite://${join(temporaryFolder(), "inkling.db")}`;
+const limited = { INKLING_RATE: "1", INKLING_BURST: String(BURST), INKLING_DATABASE_URL: databaseUrl };
+const server = await startInkling({ dataDir: ofOwn, workers: 2, env: limited });
+try {
+  const command = [
+    "packages/cli/src/main.ts",
+    "keys",
+    "create",
+    "--name",
+    "quota",
+    "--rate",
+    "0",
+    "--quota",
+    String(QUOTA),
+  ];
+  const made = Bun.spawnSync([process.execPath, ...command], {
+    cwd: ROOT,
+    env: { ...process.env, INKLING_DATA_DIR: ofOwn, INKLING_DATABASE_URL: databaseUrl },
+  });
+  const quotaToken = made.stdout.toString().trim();
+  await Bun.sleep(2_500); // until every worker listens and knows the key
+  const before = await counted(server.adminPort!);
+  const rate = await ask(server.port, TOKEN);
+  const most = BURST + Math.ceil(rate.seconds) + 1;
+  const isExact = rate.allowed >= BURST && rate.allowed <= most;
+  const limitFigure = `${rate.allowed} allowed by a burst of ${BURST} and 1 a second, in ${figure(rate.seconds)} s`;
+  emit({ type: "check", what: CHECKS.limits, isKept: isExact, figure: limitFigure });
+  const quota = await ask(server.port, quotaToken);
+  const quotaFigure = `${quota.allowed} allowed by a quota of ${QUOTA}`;
+  emit({ type: "check", what: CHECKS.quotas, isKept: quota.allowed === QUOTA, figure: quotaFigure });
+  await Bun.sleep(1_500); // workers report each second
+  const lookups = (await counted(server.adminPort!)) - before;
+  const asked = rate.allowed + quota.allowed;
+  emit({
+    type: "check",
+    what: CHECKS.usage,
+    isKept: lookups === asked,
+    figure: `${lookups} counted, ${asked} answered`,
+  });
+} finally {
+  await server.stop();
+  emptyFolder("limits");
 }

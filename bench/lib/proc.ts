@@ -47,6 +47,8 @@ export interface Memory {
   readonly private: number;
   /** Resident, each shared page divided by those who share it; bytes. */
   readonly proportional: number;
+  /** Resident and of no file: what the process allocated; bytes. */
+  readonly anonymous: number;
 }
 
 /** Memory of one process alone; undefined when it is gone. */
@@ -58,6 +60,7 @@ export function memoryOf(pid: number): Memory | undefined {
     resident: kB("Rss"),
     private: kB("Private_Clean") + kB("Private_Dirty"),
     proportional: kB("Pss"),
+    anonymous: kB("Anonymous"),
   };
 }
 
