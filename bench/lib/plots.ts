@@ -49,7 +49,7 @@ const CPU: Plot = {
     if (rows.length === 0) return undefined;
     const all = rows.map(({ who, values }) => {
       const { median, least, most } = spread(values);
-      return { name: who, value: median, least, most };
+      return { name: who, isOurs: who.startsWith("inkling"), value: median, least, most };
     });
     const label = "µs of server CPU for one look-up (median; line: least to most)";
     return bars("CPU of the server for one look-up over HTTP", { label }, all);
@@ -72,8 +72,9 @@ const GROWTH: Plot = {
     if (rows.length === 0) return undefined;
     const factor = (row: Row) => Number(/[\d.]+/.exec(row.what)![0]);
     const ticks = [...new Set(rows.map(factor))].sort((a, b) => a - b);
-    const all = GROWN.map(([measure, title, unit]): Panel => {
+    const all = GROWN.flatMap(([measure, title, unit]): Panel[] => {
       const measured = rows.filter((row) => row.measure === measure);
+      if (measured.length === 0) return [];
       const curves = [...new Set(measured.map((row) => row.who))].map((who): Curve => {
         const points = measured
           .filter((row) => row.who === who)
@@ -81,7 +82,7 @@ const GROWTH: Plot = {
         return { name: who, points, isMarked: true };
       });
       const most = Math.max(...measured.map((row) => quantile(row.values, 0.5)), 0);
-      return {
+      const panel: Panel = {
         title,
         x: {
           label: "ranges, times today's (logarithmic)",
@@ -92,6 +93,7 @@ const GROWTH: Plot = {
         y: { label: unit, from: 0, to: most * 1.1 || 1 },
         curves,
       };
+      return [panel];
     });
     return panels("Growth: today's geolocation, and more of it", all, 2);
   },

@@ -32,6 +32,8 @@ export interface Panel {
 
 export interface Bar {
   readonly name: string;
+  /** One of ours: stands out. */
+  readonly isOurs: boolean;
   readonly value: number;
   readonly least: number;
   readonly most: number;
@@ -82,12 +84,12 @@ export function bars(title: string, axis: Axis, all: readonly Bar[]): string {
     (tick) =>
       `<line class="grid" x1="${at(scale.of(tick))}" x2="${at(scale.of(tick))}" y1="${top}" y2="${bottom}"/>${text(scale.of(tick), bottom + 18, scale.format(tick), "middle")}`,
   );
-  const drawn = all.map(({ name, value, least, most }, i) => {
+  const drawn = all.map(({ name, isOurs, value, least, most }, i) => {
     const y = top + i * height;
     const middle = y + height / 2;
     return [
       text(left - 10, middle + 4, name, "end"),
-      `<rect class="fill${i === 0 ? 0 : 5}" x="${left}" y="${y + 5}" width="${at(scale.of(value) - left)}" height="${height - 10}"/>`,
+      `<rect class="${isOurs ? "fill0" : "other"}" x="${left}" y="${y + 5}" width="${at(scale.of(value) - left)}" height="${height - 10}"/>`,
       `<path class="whisker" d="M${at(scale.of(least))} ${middle}H${at(scale.of(most))}M${at(scale.of(least))} ${middle - 5}v10M${at(scale.of(most))} ${middle - 5}v10"/>`,
       text(Math.max(scale.of(most), scale.of(value)) + 8, middle + 4, scale.format(value), "start"),
     ].join("");
@@ -215,11 +217,11 @@ function document(title: string, height: number, parts: readonly string[]): stri
   const style = `
 text{font:13px system-ui,sans-serif;fill:#222}
 .strong{font-weight:600}.title{font-size:16px;font-weight:600}
-.page{fill:#fff}.grid{stroke:#ddd}
+.page{fill:#fff}.grid{stroke:#ddd}.other{fill:#b3b9c2}
 path{fill:none;stroke-width:2}.whisker{stroke:#222;stroke-width:1.5}
 ${shades(0)}
 @media (prefers-color-scheme:dark){
-text{fill:#ddd}.page{fill:#14171c}.grid{stroke:#333a44}.whisker{stroke:#ddd}
+text{fill:#ddd}.page{fill:#14171c}.grid{stroke:#333a44}.other{fill:#5b6573}.whisker{stroke:#ddd}
 ${shades(1)}
 }`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img">
