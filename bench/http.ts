@@ -28,7 +28,7 @@ import { CONNECTIONS, type Loaded, underLoad, wrkScript } from "./lib/wrk.ts";
 import { startNginx } from "./peers/nginx.ts";
 
 const ROUNDS = sized(7, 2);
-const SECONDS = sized(3, 1);
+const SECONDS = sized(2, 1);
 const PACED_SECONDS = sized(20, 3);
 /** Different addresses asked: more than any cache of answers would hold by chance. */
 const ADDRESSES = 100_000;

@@ -38,13 +38,12 @@ export const PARTS: readonly Part[] = [
     quickSeconds: 8,
     plots: [],
   },
-  { name: "workers", script: "workers.ts", title: "Workers", limitSeconds: 180, quickSeconds: 12, plots: [] },
+  { name: "workers", script: "workers.ts", title: "Workers", limitSeconds: 180, plots: [] },
   {
     name: "kill",
     script: "kill.ts",
     title: "kill -9 of a worker under load",
     limitSeconds: 90,
-    quickSeconds: 17,
     plots: [],
   },
   {
