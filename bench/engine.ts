@@ -39,6 +39,7 @@ interface Question {
 
 const dataDir = await releaseFolder();
 const files = addressFiles(FAST);
+const fewer = addressFiles(SLOW);
 const database = databaseFiles();
 const release = openCurrent(dataDir);
 const node = findNode();
@@ -65,7 +66,7 @@ async function ours(kind: SegmentKind, values: string, label: string): Promise<C
   return made;
 }
 
-async function peers(path: string, values: string, label: string): Promise<Contestant[]> {
+async function peers(path: string, values: string, some: string, label: string): Promise<Contestant[]> {
   const made: Contestant[] = [];
   const compiled = libmaxminddb();
   if (compiled !== undefined) {
@@ -79,7 +80,7 @@ async function peers(path: string, values: string, label: string): Promise<Conte
   }
   if (!npmPeers() || node === undefined) return made;
   for (const name of ["maxmind", "mmdb-lib", "geoip-lite"]) {
-    const program = await start(`npm ${name}, ${label}`, [node, join(PEERS, "npm.mjs"), name, path, values]);
+    const program = await start(`npm ${name}, ${label}`, [node, join(PEERS, "npm.mjs"), name, path, some]);
     const who = name === "geoip-lite" ? "npm geoip-lite (other data)" : `npm ${name}`;
     made.push({ who: `${who}, object`, way: "fields", count: SLOW, program });
   }
@@ -148,13 +149,19 @@ emit({
 try {
   await measure({
     what: "geolocate, random IPv4",
-    contestants: [...(await ours("geo", files.v4, "IPv4")), ...(await peers(database.v4, files.v4, "IPv4"))],
+    contestants: [
+      ...(await ours("geo", files.v4, "IPv4")),
+      ...(await peers(database.v4, files.v4, fewer.v4, "IPv4")),
+    ],
     plot: "distribution-v4",
   });
   await stopAll();
   await measure({
     what: "geolocate, IPv6 in random networks",
-    contestants: [...(await ours("geo", files.v6, "IPv6")), ...(await peers(database.v6, files.v6, "IPv6"))],
+    contestants: [
+      ...(await ours("geo", files.v6, "IPv6")),
+      ...(await peers(database.v6, files.v6, fewer.v6, "IPv6")),
+    ],
     plot: "distribution-v6",
   });
   await stopAll();

@@ -209,6 +209,7 @@ async function main(): Promise<number> {
     outcome = await runParts(options);
   }
   tell(`\nthe report: ${writeReport(options.isQuick)}`);
+  if (options.isQuick) tell("smaller rounds, fewer variants; such figures are a first look");
   if (outcome.left.length > 0) tell(`left out for want of time: ${outcome.left.join(", ")}`);
   if (outcome.failed.length > 0) tell(`failed: ${outcome.failed.join(", ")}`);
   return outcome.failed.length > 0 ? 1 : 0;
