@@ -7,7 +7,7 @@
 
 import { prepareDataFolder, writeSegmentFile } from "../../packages/compiler/src/data-folder.ts";
 import { completePlace } from "../../packages/compiler/src/geo/complete-place.ts";
-import { cutOf, encodePlace } from "../../packages/compiler/src/geo/encode-place.ts";
+import { encodePlace } from "../../packages/compiler/src/geo/encode-place.ts";
 import { geoTable, type PlaceSource } from "../../packages/compiler/src/geo-table.ts";
 import type { Place } from "../../packages/compiler/src/place.ts";
 import { CountrySource, GeoSource } from "../../packages/compiler/src/place-source.ts";
@@ -44,7 +44,6 @@ function make(dataDir: string, factor: number, mark: string | undefined): MadeGe
     feeds: { places: ["generated"], registered: "nro-delegated-stats" },
     complete,
     encode: encodePlace,
-    cut: cutOf,
     progress: () => {},
     settle: () => Bun.gc(true),
   });
