@@ -35,6 +35,7 @@ for (const ip of addresses) {
     evidence: await told(inkling.reputation(ip, { evidence: true })),
   };
 }
+const checked = await told(inkling.email("jane@mx-disposable.example", { checks: ["mx"], evidence: true }));
 for (const email of emails) singles[email] = await told(inkling.email(email));
 
 const wrongKey = await told(
@@ -48,6 +49,7 @@ const withLive = new Inkling({ url, key: live });
 process.stdout.write(
   `${JSON.stringify({
     singles,
+    checked,
     batchOfAddresses: await batched(inkling, "reputation", addresses),
     batchOfEmails: await batched(inkling, "email", emails),
     many: (await batched(withLive, "geolocate", many)).map(

@@ -220,6 +220,13 @@ describe.each([
     expect(JSON.stringify(email)).not.toContain("jane");
   });
 
+  test("an e-mail address with what DNS says, and with evidence", () => {
+    const { checks, evidence, ...plain } = said.checked.answer;
+    expect(plain).toEqual({ valid: true, disposable: true, providers: ["disposable.example"] });
+    expect(checks).toEqual({ mx: "found" });
+    expect(evidence).toMatchObject([{ mail_host: "mx.disposable.example" }]);
+  });
+
   test("addresses that are none", () => {
     expect(said.singles["10.0.0.1"].reputation.code).toBe("IP_ADDRESS_RESERVED");
     expect(said.singles.nonsense.geolocate.code).toBe("IP_ADDRESS_INVALID");

@@ -25,7 +25,7 @@ import type { LoadedRelease } from "./open-release.ts";
 import { overriddenEtag, overrideEmail, overrideEntries, overrideReputation } from "./override-answers.ts";
 import type { Overrides } from "./overrides.ts";
 import { PLAIN, readParameters, WANTS } from "./parameters.ts";
-import { PROBLEMS, type Problem, problem, problemBody } from "./problems.ts";
+import { type Problem, problem, problemBody, scopeProblem } from "./problems.ts";
 import { rateLeft, ratePolicy, secondsToMidnight } from "./rate-headers.ts";
 import { decodeSegment, pathEnd, targetOf } from "./request-target.ts";
 import { findRoute, NO_ROUTE, type Route } from "./routes.ts";
@@ -255,7 +255,6 @@ export class App {
     const { request, peers, now, release, overrides } = exchange;
     const refusal = this.admit(exchange, lookup) ?? this.readWants(exchange, lookup, target, end);
     if (refusal !== undefined) return this.refuse(exchange, refusal);
-    if ((exchange.wants & WANTS.mx) !== 0) return this.refuse(exchange, NO_CHECKS);
     const key = exchange.key!;
     const caller = this.callerOf(exchange);
     const answer = await answerBatch(options, {
@@ -267,6 +266,7 @@ export class App {
       release,
       overrides,
       withEvidence: (exchange.wants & WANTS.evidence) !== 0,
+      ...((exchange.wants & WANTS.mx) !== 0 && { checked: (text) => this.checkedEmail(exchange, text) }),
       caller,
       readmit: () => this.readmit(request, lookup, caller),
       onLife: (seconds) => peers.timeout?.(request, seconds),
@@ -418,28 +418,38 @@ export class App {
       const headers = this.headers(exchange, JSON_TYPE, NO_STORE);
       return new Response(outcome as Uint8Array<ArrayBuffer>, { headers });
     }
-    if ((wants & WANTS.mx) === 0) return this.emailAnswer(exchange, text, outcome);
+    const answered = (found?: MxFinding) =>
+      this.common(exchange, "email", this.emailBody(exchange, text, outcome, found));
+    if ((wants & WANTS.mx) === 0) return answered();
     const finding = this.options.checks.mx(text);
-    return finding instanceof Promise
-      ? finding.then((found) => this.emailAnswer(exchange, text, outcome, found))
-      : this.emailAnswer(exchange, text, outcome, finding);
+    return finding instanceof Promise ? finding.then(answered) : answered(finding);
+  }
+
+  /** With `checks=mx`, of a body's value. */
+  private async checkedEmail(exchange: Exchange, text: string): Promise<Outcome> {
+    if (exchange.key!.mode === "test") {
+      return sandboxEmail(text, (exchange.wants & WANTS.evidence) !== 0, true);
+    }
+    const outcome = lookUpEmail(text, exchange.release, this.options.mode);
+    if (!(outcome instanceof Uint8Array)) return outcome;
+    return this.emailBody(exchange, text, outcome, await this.options.checks.mx(text));
   }
 
   /** What the lists say, then the operator, then DNS. */
-  private emailAnswer(exchange: Exchange, text: string, listed: Uint8Array, finding?: MxFinding): Response {
+  private emailBody(exchange: Exchange, text: string, listed: Uint8Array, finding?: MxFinding): Uint8Array {
     const { overrides, now } = exchange;
     const release = exchange.release!;
     const wantsEvidence = (exchange.wants & WANTS.evidence) !== 0;
     const overridden = overrides.hasEmail ? overrideEmail(listed, text, release, overrides, now) : undefined;
     const plain = overridden?.body ?? listed;
     this.options.counts.said("email", plain, now);
-    if (finding === undefined && !wantsEvidence) return this.common(exchange, "email", plain);
+    if (finding === undefined && !wantsEvidence) return plain;
     const entries = overridden === undefined ? [] : overrideEntries(overridden.verdict);
     const reasoned = (body: Uint8Array) => withEmailEvidence(body, text, release, entries);
-    if (finding === undefined) return this.common(exchange, "email", reasoned(plain));
+    if (finding === undefined) return reasoned(plain);
     const { body, entry } = withMx(plain, finding, () => isClearedBy(reasoned(plain)));
     if (entry !== undefined) entries.push(entry);
-    return this.common(exchange, "email", wantsEvidence ? reasoned(body) : body);
+    return wantsEvidence ? reasoned(body) : body;
   }
 
   /** The answer of nearly every request: its headers are kept from one to the next. */
@@ -535,10 +545,6 @@ function answerTemplates({ manifest, states, etag }: LoadedRelease): Readonly<Re
   };
 }
 
-const NO_CHECKS = problem(
-  "PARAMETER_INVALID",
-  "`checks=mx` asks DNS, about one address at a time: ask with GET. Allowed here: `include=evidence`.",
-);
 const ONLY_BATCHES = problem("METHOD_NOT_ALLOWED", "This path answers POST, with many values in its body.", {
   Allow: "POST",
 });
@@ -557,13 +563,6 @@ function hasLongBody({ method, headers }: Request): boolean {
 
 function quotaProblem(now: number): Problem {
   return problem("QUOTA_EXCEEDED", undefined, { "Retry-After": String(secondsToMidnight(now)) });
-}
-
-function scopeProblem(scope: Scope): Problem {
-  const challenge = PROBLEMS.SCOPE_REQUIRED.headers["WWW-Authenticate"];
-  return problem("SCOPE_REQUIRED", `This look-up needs a key with the scope "${scope}".`, {
-    "WWW-Authenticate": `${challenge}, scope="${scope}"`,
-  });
 }
 
 /** RFC 9110 13.1.2: weak comparison with each entity tag of the list, or "*". */

@@ -101,6 +101,17 @@ export class BatchAnswers {
     this.write(this.ofValue(value));
   }
 
+  /** Answers one value with what `find` says of it. */
+  async checked(value: unknown, find: (text: string) => Promise<Outcome>): Promise<void> {
+    if (typeof value !== "string") return this.refuse(NOT_TEXT);
+    try {
+      this.write(await find(value));
+    } catch (error) {
+      this.question.onCrash(error, value);
+      this.refuse(CRASHED);
+    }
+  }
+
   /** Answers one line: nothing but a JSON string, with white space around it. */
   line(bytes: Buffer, start: number, end: number): void {
     const isQuoted = end - start >= 2 && bytes[start] === QUOTE && bytes[end - 1] === QUOTE;

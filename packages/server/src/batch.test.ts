@@ -95,6 +95,7 @@ interface Setting {
   readonly burst?: number;
   readonly used?: number;
   readonly overrides?: readonly Override[];
+  readonly mx?: AppOptions["checks"]["mx"];
   readonly peer?: string;
 }
 
@@ -143,7 +144,7 @@ function setUp(setting: Setting = {}) {
       giveQuotaBack: () => {},
     },
     overrides: { current: new Overrides(setting.overrides ?? []) },
-    checks: { mx: () => ({ outcome: "found", known: [] }) },
+    checks: { mx: setting.mx ?? (() => ({ outcome: "found", known: [] })) },
     trustedProxies: [],
     counts,
     log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
@@ -366,7 +367,26 @@ const REFUSALS: readonly Refusal[] = [
   ["no scope", { key: { scopes: ["email"] } }, GEO, one, {}, 403, "SCOPE_REQUIRED"],
   ["a quota used up", { key: { quota: 5 }, used: 5 }, GEO, one, {}, 429, "QUOTA_EXCEEDED"],
   ["a parameter", {}, `${GEO}?x=1`, one, {}, 400, "PARAMETER_INVALID"],
-  ["checks=mx", {}, `${MAIL}?checks=mx`, one, {}, 400, "PARAMETER_INVALID"],
+  ["checks=mx of an address", {}, `${REP}?checks=mx`, one, {}, 400, "PARAMETER_INVALID"],
+  [
+    "checks=mx of two",
+    {},
+    `${MAIL}?checks=mx`,
+    JSON.stringify({ values: ["a@gmail.com", "b@gmail.com"] }),
+    {},
+    400,
+    "PARAMETER_INVALID",
+  ],
+  ["checks=mx of none", {}, `${MAIL}?checks=mx`, '{"values":[]}', {}, 400, "PARAMETER_INVALID"],
+  [
+    "checks=mx of lines",
+    {},
+    `${MAIL}?checks=mx`,
+    '"a@gmail.com"\n',
+    { "Content-Type": "application/x-ndjson" },
+    400,
+    "PARAMETER_INVALID",
+  ],
   [
     "a form",
     {},
@@ -431,6 +451,47 @@ function endless() {
   };
   return { body: new ReadableStream({ pull }, { highWaterMark: 0 }), pulled: () => count };
 }
+
+describe("checks=mx of one value", () => {
+  const ask = async (value: unknown, setting: Setting = {}, query = "?checks=mx") => {
+    const { post, recorded, lines } = setUp(setting);
+    const response = await post(`${MAIL}${query}`, JSON.stringify({ values: [value] }));
+    const { answers } = (await response.json()) as { answers: Record<string, unknown>[] };
+    return { answers, recorded, lines };
+  };
+  test("asks DNS, and is one look-up", async () => {
+    const { answers, recorded } = await ask("a@gmail.com");
+    expect(answers).toEqual([{ valid: true, disposable: false, providers: [], checks: { mx: "found" } }]);
+    expect(recorded).toEqual([["email", 1]]);
+  });
+  test("says what the look-up with GET says, evidence included", async () => {
+    const app = new App(setUp().options);
+    const url = `http://test${MAIL}/postmaster%40gmail.com?checks=mx&include=evidence`;
+    const single = await app.handle(new Request(url, { headers: { Authorization: "Bearer good" } }), {
+      requestIP: () => ({ address: KNOWN }),
+    });
+    const { answers } = await ask("postmaster@gmail.com", {}, "?checks=mx&include=evidence");
+    expect(answers).toEqual([(await single.json()) as Record<string, unknown>]);
+  });
+  test("of the sandbox", async () => {
+    const { answers } = await ask("a@null-mx.example", { key: { mode: "test" } });
+    expect(answers).toEqual([{ valid: false, disposable: false, providers: [], checks: { mx: "null" } }]);
+  });
+  test("a value that is none, and one that the sandbox refuses", async () => {
+    expect((await ask(7)).answers).toMatchObject([{ code: "VALUE_INVALID" }]);
+    const { answers } = await ask("a@internal.example", { key: { mode: "test" } });
+    expect(answers).toMatchObject([{ code: "INTERNAL" }]);
+  });
+  test("what nobody expected is told without the address", async () => {
+    const mx = () => {
+      throw new Error("of a@gmail.com");
+    };
+    const { answers, lines } = await ask("a@gmail.com", { mx });
+    expect(answers).toMatchObject([{ code: "INTERNAL" }]);
+    expect(lines.join("")).toContain('"event":"request-failed"');
+    expect(lines.join("")).not.toContain("a@gmail.com");
+  });
+});
 
 describe("a batch as a whole", () => {
   test.each(REFUSALS)("is refused: %s", async (...[, setting, path, body, headers, status, code]) => {

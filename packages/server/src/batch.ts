@@ -29,7 +29,7 @@ import { BatchStream, type Meter } from "./batch-stream.ts";
 import type { Buckets, Decision } from "./bucket.ts";
 import type { Counts } from "./counts.ts";
 import type { Key, Scope } from "./key.ts";
-import { type Mode, releaseProblem } from "./lookups.ts";
+import { type Mode, type Outcome, releaseProblem } from "./lookups.ts";
 import type { LoadedRelease } from "./open-release.ts";
 import type { Overrides } from "./overrides.ts";
 import { type Problem, problem } from "./problems.ts";
@@ -53,6 +53,10 @@ const OPENING = new TextEncoder().encode('{"answers":[');
 
 const RATE_LIMITED = problem("RATE_LIMITED");
 const QUOTA_EXCEEDED = problem("QUOTA_EXCEEDED");
+const ONE_CHECK = problem(
+  "PARAMETER_INVALID",
+  "`checks=mx` asks DNS, about one address at a time: send one value, as JSON, or ask with GET.",
+);
 
 /** What batches need of the server. */
 export interface BatchServer {
@@ -84,6 +88,8 @@ export interface BatchCall {
   readonly release: LoadedRelease | undefined;
   readonly overrides: Overrides;
   readonly withEvidence: boolean;
+  /** Answers with what DNS says; only of one value, in JSON. */
+  readonly checked?: (text: string) => Promise<Outcome>;
   /** Whom `me` means. */
   readonly caller: IpAddress | undefined;
   /** The key as it is now; a problem when it may no longer do this. */
@@ -113,6 +119,7 @@ export async function answerBatch(server: BatchServer, call: BatchCall): Promise
   if (refusal !== undefined) return refusal;
   const stream = decoded(body as ByteStream | null, isGzip);
   const mayZip = acceptsGzip(headers.get("accept-encoding"));
+  if (form === "ndjson" && call.checked !== undefined) return ONE_CHECK;
   if (form === "ndjson") return answerLines(server, call, stream, mayZip);
   return declaresTooMuch(headers.get("content-length")) ?? answerValues(server, call, stream, mayZip);
 }
@@ -125,6 +132,8 @@ async function answerValues(
 ): Promise<BatchAnswer | Problem> {
   const values = await readValues(stream);
   if ("code" in values) return values;
+  const { checked } = call;
+  if (checked !== undefined && values.length !== 1) return ONE_CHECK;
   const out = new Output(PIECE_BYTES);
   out.add(OPENING);
   // The release and the time are those of the start: what its headers say.
@@ -135,6 +144,7 @@ async function answerValues(
   for (const [i, value] of values.entries()) {
     if (i >= covered) answers.refuse(RATE_LIMITED);
     else if (answers.lookups >= left) answers.refuse(QUOTA_EXCEEDED);
+    else if (checked !== undefined) await answers.checked(value, checked);
     else answers.value(value);
   }
   meter.count(answers.lookups, call.now);
