@@ -6,7 +6,7 @@
 
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { build, databaseFiles, emptyFolder, linkedCopy, releaseFolder } from "./lib/data.ts";
+import { build, databaseFiles, emptyFolder, linkedCopy, upToDateRelease } from "./lib/data.ts";
 import { IS_QUICK, sized } from "./lib/options.ts";
 import { emit, tell } from "./lib/record.ts";
 import { openCurrent } from "./lib/release.ts";
@@ -57,7 +57,7 @@ async function rounds(count: number, prepare: () => string): Promise<Cost[]> {
   return costs;
 }
 
-const release = await releaseFolder();
+const release = await upToDateRelease();
 
 /** The release without the segments that an hourly update makes. */
 function withoutLists(): string {

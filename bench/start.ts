@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { emptyFolder, linkedCopy, ROOT, releaseFolder } from "./lib/data.ts";
+import { emptyFolder, linkedCopy, ROOT, upToDateRelease } from "./lib/data.ts";
 import { IS_QUICK, sized } from "./lib/options.ts";
 import { alternate, emit, tell } from "./lib/record.ts";
 import { AUTHORIZED, freePort, TOKEN } from "./lib/server.ts";
@@ -60,7 +60,7 @@ function say(what: string, who: string, unit: string, values: number[], measure 
   tell(`${what}: ${who}: ${told(values)} ${unit}`);
 }
 
-const copy = linkedCopy(await releaseFolder(), "start");
+const copy = linkedCopy(await upToDateRelease(), "start");
 const later = await alternate(
   ROUNDS,
   Object.fromEntries(Object.entries(COMMANDS).map(([who, command]) => [who, () => start(command, copy)])),
