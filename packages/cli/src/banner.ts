@@ -25,7 +25,7 @@ export function banner({ settings, current, keys, version, updates, style }: Ban
     [
       style.bold(`Inkling ${version} answers on ${base}`),
       style.dim(
-        `release ${current.name}, built ${age === "just now" ? age : `${age} ago`}; metrics on http://${urlHost(settings.adminHost)}:${settings.adminPort}/metrics`,
+        `release ${current.name}, built ${age === "just now" ? age : `${age} ago`}; reference on ${base}/docs, console on ${adminBase(settings)}/`,
       ),
     ],
     gapsPart(current, updates, style),
@@ -75,13 +75,15 @@ function keysPart({ made, live, sandbox }: KeysOf, style: Style): string[] {
   ];
 }
 
-function adminPart({ adminToken }: KeysOf, { adminHost, adminPort }: Settings, style: Style): string[] {
+function adminPart({ adminToken }: KeysOf, settings: Settings, style: Style): string[] {
   if (adminToken === undefined) return [];
   return [
-    `Your admin token, ${style.bold("shown this once")}; http://${urlHost(adminHost)}:${adminPort}/admin/v1/overrides asks for it:`,
+    `Your admin token, ${style.bold("shown this once")}; the console asks for it, and the admin API:`,
     `  ${adminToken}`,
   ];
 }
+
+const adminBase = ({ adminHost, adminPort }: Settings) => `http://${urlHost(adminHost)}:${adminPort}`;
 
 /** Any address of this machine is best tried at the loopback one. */
 function urlHost(host: string): string {
