@@ -160,9 +160,11 @@ describe("the first run", () => {
   });
 
   test("prints an admin token that the admin API takes", async () => {
-    const [, base, token] =
-      /(http:\/\/\S+\/admin\/v1\/overrides).*\n {2}(ink_admin_\w+)$/m.exec(up.out) ?? [];
-    const ask = (authorization: string) => fetch(base!, { headers: { Authorization: authorization } });
+    const console = /console on (http:\/\/\S+)/.exec(up.out)![1]!;
+    const [, token] = /admin token.*\n {2}(ink_admin_\w+)$/m.exec(up.out) ?? [];
+    const base = `${console}admin/v1/overrides`;
+    const ask = (authorization: string) => fetch(base, { headers: { Authorization: authorization } });
+    expect(await (await fetch(console)).text()).toContain("<title>Inkling console</title>");
     expect((await ask(`Bearer ${token}`)).status).toBe(200);
     expect((await ask(`Bearer ${live}`)).status).toBe(403);
   });

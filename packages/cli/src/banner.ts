@@ -30,7 +30,7 @@ export function banner({ settings, current, keys, version, updates, style }: Ban
     ],
     gapsPart(current, updates, style),
     keysPart(keys, style),
-    adminPart(keys, settings, style),
+    adminPart(keys, style),
     [
       "Try:",
       ...examples(current).flatMap(({ path, shows }) => [
@@ -75,7 +75,7 @@ function keysPart({ made, live, sandbox }: KeysOf, style: Style): string[] {
   ];
 }
 
-function adminPart({ adminToken }: KeysOf, settings: Settings, style: Style): string[] {
+function adminPart({ adminToken }: KeysOf, style: Style): string[] {
   if (adminToken === undefined) return [];
   return [
     `Your admin token, ${style.bold("shown this once")}; the console asks for it, and the admin API:`,
