@@ -11,7 +11,7 @@ import { alternate, emit, tell } from "./lib/record.ts";
 import { AUTHORIZED, freePort, TOKEN } from "./lib/server.ts";
 import { told } from "./lib/stats.ts";
 
-const ROUNDS = sized(9, 3);
+const ROUNDS = sized(7, 3);
 const LIMIT_MS = 120_000;
 const MEASURE = "exec to first answer";
 const MAIN = "packages/cli/src/main.ts";
