@@ -343,7 +343,7 @@ describe("too much", () => {
     const [long, place] = client.body.toString().split("\n");
     expect(long).toContain("VALUE_INVALID");
     expect(place).toBe(answers.place);
-    expect(most).toBeLessThan(256 * MB);
+    expect(most).toBeLessThan(400 * MB);
     client.socket.destroy();
   }, 30_000);
 
@@ -359,7 +359,7 @@ describe("too much", () => {
     clearInterval(watching);
     expect(answer).toContain("longer than 64 KiB");
     expect(answer.trim().split("\n")).toHaveLength(1);
-    expect(most).toBeLessThan(256 * MB);
+    expect(most).toBeLessThan(400 * MB);
   }, 30_000);
 
   test.each([
