@@ -1,5 +1,29 @@
 // limits.ts: of each target that is not reached: what limits it, by a profile, and what was tried. Written by hand; quoted by
 // RESULTS.md when the figures say that the target is not reached, and unused otherwise.
 
+const MEMORY =
+  "An answer is 350 bytes among 230 MB: a random one misses cache and page table (a chase through 256 MB takes 155 ns a step here, " +
+  "through 16 MB 15 ns), and so does the text of a random address. Finding takes 40 ns of it; keeping views of lately asked " +
+  "answers took a quarter off; answers in pieces and five other layouts are in bench/README.md, Layouts.";
+const BUN =
+  "bench/request-time.ts takes the handler apart: of 6.1 µs for a bare Bun.serve answer, ours adds 0.4 for reading URL and headers, 0.3 " +
+  "for writing two headers, 0.6 for the look-up's memory, and 0.6 for key, limits, usage and metrics. What was tried is in " +
+  "bench/README.md, HTTP.";
+
 /** By the id of a target (lib/targets.ts). */
-export const LIMITS: Readonly<Record<string, string>> = {};
+export const LIMITS: Readonly<Record<string, string>> = {
+  "v4-bun": MEMORY,
+  "v4-node": MEMORY,
+  "v6-bun": `${MEMORY} Finding takes 170 ns: tries of bitmaps gave 70 ns less, and are the next thing to try.`,
+  "v6-node": `${MEMORY} Finding takes 170 ns: tries of bitmaps gave 70 ns less, and are the next thing to try.`,
+  size:
+    "Since answers carry an accuracy radius. Answers in pieces make it 200 MB, and look-ups on Node twice as slow " +
+    "(bench/README.md, Layouts).",
+  cpu: BUN,
+  "cpu-log": BUN,
+  rate: BUN,
+  tail: "Not separated: server, client and this shared machine's other load; nginx had 1.9 s in one such run.",
+  start:
+    "Half of a worker's 60 ms of loading is zod, which reads the release's manifest; on two cores the supervisor and two workers " +
+    "load at once (bench/README.md, Workers).",
+};
