@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from "commander";
 import { addAdmin } from "./commands/admin.ts";
+import { addCompletion } from "./commands/completion.ts";
 import { addConfig } from "./commands/config.ts";
 import { addData } from "./commands/data.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -48,6 +49,7 @@ export function makeProgram(context: Context): Command {
   addAdmin(program, context);
   addConfig(program, context);
   addDoctor(program, context);
+  addCompletion(program, context);
   return program;
 }
 
