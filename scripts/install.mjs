@@ -10,7 +10,10 @@ import { whyInstall } from "../packages/cli/bin/installed.mjs";
 /** The folder of the project. */
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** Installs what package-lock.json lists, if needed. Ends the process when npm fails. */
+/**
+ * Installs what package-lock.json lists, if needed. Ends the process when npm fails.
+ * @param {{ dev: boolean }} what with what only tests need: a browser, PostgreSQL and others, 400 MB more
+ */
 export function installIfNeeded(root, { dev }) {
   const why = whyInstall(root, { dev });
   if (why === undefined) return;
@@ -18,7 +21,8 @@ export function installIfNeeded(root, { dev }) {
   const npm = process.env.npm_execpath;
   // Not `npm ci`: it refuses a lock file that lacks an optional package of another platform, which some registries
   // do not have. --no-save leaves the lock file as it is, and it is followed all the same.
-  const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
+  const omit = dev ? [] : ["--omit=dev"];
+  const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error", ...omit];
   const [command, ...rest] = npm?.endsWith("js") ? [process.execPath, npm, ...args] : ["npm", ...args];
   // npm's own output goes to standard error, so that a command's standard output stays its own.
   const result = spawnSync(command, rest, {
