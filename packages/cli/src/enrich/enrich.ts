@@ -17,6 +17,9 @@ export interface EnrichHooks {
   onProgress(bytes: number, rows: number): void;
 }
 
+/** Left alone, buffers of 1 MB pile up on a machine with much memory. */
+const BLOCKS_TO_COLLECT = 64;
+
 /** Blocks that wait for each thread while it works on one. */
 const AHEAD = 2;
 
@@ -29,10 +32,12 @@ export async function enrich(
   const underWay: Promise<{ bytes: Uint8Array }>[] = [];
   let read = 0;
   let isFirst = true;
+  let written = 0;
   const writeOldest = async () => {
     const { bytes } = await underWay.shift()!;
     if (hooks.signal.aborted) throw new CliError("interrupted");
     await hooks.write(bytes);
+    if (++written % BLOCKS_TO_COLLECT === 0) Bun.gc(true);
     hooks.onProgress(read, pool.rows);
   };
   try {

@@ -43,8 +43,11 @@ export function makeEnricher({ plan, dataDir, release, overrides, now, withSumma
 
 declare const self: Worker;
 
+const BLOCKS_TO_COLLECT = 64;
+
 if (!Bun.isMainThread) {
   let enricher: Enricher | undefined;
+  let blocks = 0;
   self.onmessage = ({ data }: MessageEvent<Task>) => {
     if (data.type === "start") {
       enricher = makeEnricher(data);
@@ -55,6 +58,7 @@ if (!Bun.isMainThread) {
       return;
     }
     const bytes = enricher!.block(data.bytes, data.isFirst);
+    if (++blocks % BLOCKS_TO_COLLECT === 0) Bun.gc(true); // left alone, buffers of 1 MB pile up on a large machine
     const { rows } = enricher!.counted;
     self.postMessage({ type: "block", bytes, rows } satisfies Reply, [bytes.buffer]);
   };
