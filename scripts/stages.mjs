@@ -15,25 +15,34 @@ const NEUTRAL = ["engine", "client"];
 const builtTests = (name) => join(ROOT, "packages", name, "dist-test");
 const MINUTE_MS = 60_000;
 const SKIPS_SHOWN = 40;
+const FAILURES_SHOWN = 40;
+/** Characters of a failed test's message in the summary; the whole stands where the test ran. */
+const MESSAGE_SHOWN = 300;
 
 /**
- * Counts of a JUnit file as Bun writes it, and the names of what was skipped.
- * @returns {{ passed: number, failed: number, skipped: string[] }}
+ * Counts of a JUnit file as Bun writes it, and the names of what was skipped and of what failed.
+ * @returns {{ passed: number, failed: number, skipped: string[], failures: string[] }}
  */
 export function countJunit(xml) {
-  const counts = { passed: 0, failed: 0, skipped: [] };
+  const counts = { passed: 0, failed: 0, skipped: [], failures: [] };
   for (const [, attributes, body] of xml.matchAll(/<testcase\b([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)) {
     const name = unescapeXml(/\bname="([^"]*)"/.exec(attributes)?.[1] ?? "?");
-    if (/<(failure|error)\b/.test(body ?? "")) counts.failed++;
-    else if (/<skipped\b/.test(body ?? "")) counts.skipped.push(name);
+    const failure = /<(?:failure|error)\b([^>]*)/.exec(body ?? "");
+    if (failure) {
+      const value = (of, key) => unescapeXml(new RegExp(`\\b${key}="([^"]*)"`).exec(of)?.[1] ?? "?");
+      const seconds = Number(value(attributes, "time")).toFixed(1);
+      const why = value(failure[1], "message").replace(/\s+/g, " ").slice(0, MESSAGE_SHOWN);
+      counts.failed++;
+      counts.failures.push(`${value(attributes, "file")}: ${name}, after ${seconds} s: ${why}`);
+    } else if (/<skipped\b/.test(body ?? "")) counts.skipped.push(name);
     else counts.passed++;
   }
   return counts;
 }
 
 function unescapeXml(text) {
-  const entities = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
-  return text.replace(/&(lt|gt|quot|apos|amp);/g, (_, name) => entities[name]);
+  const entities = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&", "#10": "\n" };
+  return text.replace(/&(lt|gt|quot|apos|amp|#10);/g, (_, name) => entities[name]);
 }
 
 /**
@@ -95,7 +104,13 @@ function bunTests(filters, temp) {
   if (bun === undefined)
     return settle({ passed: 0, failed: 0, skipped: [] }, "Bun is not installed: run `npm install`");
   const report = join(temp, "bun.xml");
-  const args = ["test", ...filters, "--reporter=junit", `--reporter-outfile=${report}`];
+  const args = [
+    "test",
+    ...filters,
+    `--timeout=${MINUTE_MS}`,
+    "--reporter=junit",
+    `--reporter-outfile=${report}`,
+  ];
   const problem = run(bun, args, 12);
   return settle(countJunit(readOr(report, "")), problem);
 }
@@ -160,6 +175,7 @@ export function runAll(filters) {
       const counted = summary({ ...result, skipped: result.skipped.length });
       lines.push(`${result.failed ? "FAILED" : "ok    "} ${name}, ${seconds} s: ${counted}`);
       if (result.problem) lines.push(`       ${result.problem}`);
+      for (const failure of (result.failures ?? []).slice(0, FAILURES_SHOWN)) lines.push(`       ${failure}`);
       for (const skip of result.skipped.slice(0, SKIPS_SHOWN)) lines.push(`       skipped: ${skip}`);
       const more = result.skipped.length - SKIPS_SHOWN;
       if (more > 0) lines.push(`       skipped: and ${more} more`);
