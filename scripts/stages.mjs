@@ -46,16 +46,20 @@ function unescapeXml(text) {
 }
 
 /**
- * Counts of what `node --test` writes in TAP.
- * @returns {{ passed: number, failed: number, skipped: string[] }}
+ * Counts of what `node --test` writes in TAP, and the names, those of the groups that hold a failure included.
+ * @returns {{ passed: number, failed: number, skipped: string[], failures: string[] }}
  */
 export function countTap(tap) {
   const count = (word) => Number(new RegExp(`^# ${word} (\\d+)$`, "m").exec(tap)?.[1] ?? 0);
   const skipped = [...tap.matchAll(/^\s*ok \d+ - (.*?) # SKIP ?(.*)$/gm)].map(([, name, why]) =>
     why ? `${name}: ${why}` : name,
   );
-  return { passed: count("pass"), failed: count("fail") + count("cancelled"), skipped };
+  const failures = [...tap.matchAll(/^\s*not ok \d+ - (.*)$/gm)].map(([, name]) => name);
+  return { passed: count("pass"), failed: count("fail") + count("cancelled"), skipped, failures };
 }
+
+const NONE = { skipped: [], failures: [] };
+const NOTHING = { passed: 0, failed: 0, ...NONE };
 
 /** "12 passed, 0 failed" and ", 3 skipped" where there are any. */
 export function summary({ passed, failed, skipped }) {
@@ -81,14 +85,14 @@ function run(command, args, minutes) {
 /** One command, one test. */
 const check = (command, args) => () => {
   const problem = run(command, args, 3);
-  return { passed: problem ? 0 : 1, failed: problem ? 1 : 0, skipped: [], problem };
+  return { passed: problem ? 0 : 1, failed: problem ? 1 : 0, ...NONE, problem };
 };
 
 /** A problem that no counted failure explains is a failure of the stage itself. */
 function settle(counts, problem) {
   if (problem === undefined && counts.passed + counts.failed === 0) problem = "it ran no test";
-  if (problem !== undefined && counts.failed === 0) counts.failed = 1;
-  return { ...counts, problem };
+  const failed = problem === undefined ? counts.failed : Math.max(1, counts.failed);
+  return { ...counts, failed, problem };
 }
 
 function readOr(path, fallback) {
@@ -101,8 +105,7 @@ function readOr(path, fallback) {
 
 function bunTests(filters, temp) {
   const bun = findBun();
-  if (bun === undefined)
-    return settle({ passed: 0, failed: 0, skipped: [] }, "Bun is not installed: run `npm install`");
+  if (bun === undefined) return settle(NOTHING, "Bun is not installed: run `npm install`");
   const report = join(temp, "bun.xml");
   const args = [
     "test",
@@ -117,15 +120,14 @@ function bunTests(filters, temp) {
 
 /** A package's own tests, compiled, on the Node that runs this. */
 function testsOnNode(name, temp) {
-  const none = { passed: 0, failed: 0, skipped: [] };
   const built = builtTests(name);
   const config = join(ROOT, "packages", name, "tsconfig.test.json");
   const compiled = run(bin("tsc"), ["-p", config, "--outDir", built], 3);
-  if (compiled !== undefined) return settle(none, `compiling: ${compiled}`);
+  if (compiled !== undefined) return settle(NOTHING, `compiling: ${compiled}`);
   const files = readdirSync(built, { recursive: true })
     .filter((path) => path.endsWith(".test.js"))
     .map((path) => join(built, path));
-  if (files.length === 0) return settle(none, "there is no test file");
+  if (files.length === 0) return settle(NOTHING, "there is no test file");
   const report = join(temp, `${name}.tap`);
   const reporters = [
     ["dot", "stdout"],
@@ -175,7 +177,7 @@ export function runAll(filters) {
       const counted = summary({ ...result, skipped: result.skipped.length });
       lines.push(`${result.failed ? "FAILED" : "ok    "} ${name}, ${seconds} s: ${counted}`);
       if (result.problem) lines.push(`       ${result.problem}`);
-      for (const failure of (result.failures ?? []).slice(0, FAILURES_SHOWN)) lines.push(`       ${failure}`);
+      for (const failure of result.failures.slice(0, FAILURES_SHOWN)) lines.push(`       ${failure}`);
       for (const skip of result.skipped.slice(0, SKIPS_SHOWN)) lines.push(`       skipped: ${skip}`);
       const more = result.skipped.length - SKIPS_SHOWN;
       if (more > 0) lines.push(`       skipped: and ${more} more`);

@@ -152,15 +152,23 @@ describe("is an install needed?", () => {
 });
 
 describe("counting results", () => {
-  test("JUnit: passed, failed, skipped by name", () => {
+  test("JUnit: passed, failed and skipped by name", () => {
     const xml =
       '<testcase name="a" time="1" /><testcase name="b &lt;c&gt;"><skipped /></testcase>' +
-      '<testcase name="d">\n<failure type="x"/></testcase><testcase name="e" />';
-    expect(countJunit(xml)).toEqual({ passed: 2, failed: 1, skipped: ["b <c>"] });
+      '<testcase name="d" time="2.04" file="f.test.ts">\n<failure type="x" message="not&#10;1"/></testcase>' +
+      '<testcase name="e" />';
+    const failures = ["f.test.ts: d, after 2.0 s: not 1"];
+    expect(countJunit(xml)).toEqual({ passed: 2, failed: 1, skipped: ["b <c>"], failures });
   });
   test("TAP: passed, failed and cancelled, skipped with the reason", () => {
-    const tap = "    ok 1 - psl # SKIP needs vectors\n# pass 4\n# fail 1\n# cancelled 1\n# skipped 1\n";
-    expect(countTap(tap)).toEqual({ passed: 4, failed: 2, skipped: ["psl: needs vectors"] });
+    const tap =
+      "    ok 1 - psl # SKIP needs vectors\n    not ok 2 - walk\n# pass 4\n# fail 1\n# cancelled 1\n# skipped 1\n";
+    expect(countTap(tap)).toEqual({
+      passed: 4,
+      failed: 2,
+      skipped: ["psl: needs vectors"],
+      failures: ["walk"],
+    });
   });
   test("the last line", () => {
     expect(summary({ passed: 3, failed: 0, skipped: 0 })).toBe("3 passed, 0 failed");
