@@ -17,7 +17,13 @@ export type Label =
   | "botnet_c2";
 
 /** Why a network that stands on lists by mistake is guarded; policy/guards.ts says from what. */
-export type GuardKind = "public-resolver" | "listed-resolver" | "crawler" | "cdn" | "mail-sender";
+export type GuardKind =
+  | "public-resolver"
+  | "listed-resolver"
+  | "crawler"
+  | "cdn"
+  | "cdn-operator"
+  | "mail-sender";
 
 /** What a network claim is about: a flag, a label that is no verdict, or a guard against flags. */
 export type NetworkSubject = Flag | "relay" | "hosting" | "guard";

@@ -33,7 +33,7 @@ const OURS = {
   maxBytes: MIB,
 } as const;
 
-/** Lists of resolvers that answer everybody, whoever runs them. */
+/** Lists of what is reported by mistake: resolvers that answer everybody, whoever runs them, and a CDN's networks. */
 const WARNING_LIST = {
   sets: "guard",
   format: "misp-json",
@@ -123,6 +123,18 @@ export const GUARD_FEEDS: readonly Feed[] = [
     widest: { v4: 14, v6: 30 },
     entries: { least: 10, most: 500 },
     own: own("fastly"),
+  },
+  {
+    ...WARNING_LIST,
+    id: "akamai",
+    label: "cdn-operator",
+    title: "MISP warning list: Akamai's networks",
+    urls: fixed("https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/akamai/list.json"),
+    widest: { v4: 10, v6: 24 },
+    entries: { least: 15, most: 5_000 },
+    maxBytes: 4 * MIB,
+    ownFormat: "exit-networks",
+    own: own("akamai"),
   },
   {
     ...PUBLISHED,

@@ -58,6 +58,7 @@ describe("samples of each network feed", () => {
     ["public-resolvers.csv", "exit-networks", ["192.0.2.53/32", "2001:db8::53/128"]],
     ["listed-resolvers.csv", "exit-networks", ["198.51.100.53/32"]],
     ["mail-senders.csv", "exit-networks", ["203.0.113.0/26"]],
+    ["akamai.json", "misp-json", ["192.0.2.0/26", "2001:db8:ca::/48"]],
     ["public-dns-v4.json", "misp-json", ["192.0.2.54/32", "198.51.100.54/32"]],
     ["public-dns-v6.json", "misp-json", ["2001:db8::54/128"]],
     ["cloudflare-v4.txt", "ip-lines", ["192.0.2.0/25", "198.51.100.0/24"]],

@@ -49,6 +49,14 @@ export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
     doubts: 0,
     reason: "millions of sites answer from it; a report is about one of them, or about someone behind it",
   },
+  // The owner's decision: what a warning list names as a CDN's network is never flagged, though the operator may rent
+  // machines in it. docs/policy.md counts what that hides.
+  "cdn-operator": {
+    takes: ALL_FLAGS,
+    outweighs: 0,
+    doubts: 0,
+    reason: "all that a CDN's operator has, on the word of a warning list: millions of sites answer from it",
+  },
   "mail-sender": {
     takes: IS_ABUSER | IS_PROXY,
     outweighs: 0,

@@ -161,7 +161,7 @@ export function oracle(claims: readonly NetworkClaims[]): (point: Point) => numb
   const has = (point: Point, ...labels: string[]) =>
     sides.some(({ label, members }) => labels.includes(label) && members.has(point));
   return (point) => {
-    if (special.has(point) || has(point, "public-resolver", "crawler")) return 0;
+    if (special.has(point) || has(point, "public-resolver", "crawler", "cdn-operator")) return 0;
     const said = has(point, "listed-resolver") ? close(point) : all(point);
     const isProxy = said.proxy && !has(point, "relay", "mail-sender");
     const isAbuser = said.abuse && !has(point, "relay", "mail-sender", "cdn");
