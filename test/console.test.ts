@@ -3,16 +3,15 @@
 // out  screenshots/: each page in light and dark, at the width of a desk and of a phone
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-import chromium from "@sparticuz/chromium";
-import { type Browser, type BrowserContext, type Page, chromium as playwright } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { dataActions, Updates } from "../packages/cli/src/data-actions.ts";
 import { loadSettings } from "../packages/cli/src/settings.ts";
 import { consoleFile, consolePaths } from "../packages/console/src/files.ts";
 import { type RunningServer, startServer } from "../packages/server/src/serve.ts";
 import { openStore } from "../packages/server/src/store.ts";
+import { faultsOf, LOOKS, launchBrowser, openPage, picture } from "./browser.ts";
 import { fetch } from "./checked-fetch.ts";
 import { realRelease, smallCity, smallDomain, smallRelease, temporaryFolder } from "./release.ts";
 import { describeWith, MIRROR } from "./shared.ts";
@@ -20,35 +19,21 @@ import { describeWith, MIRROR } from "./shared.ts";
 setDefaultTimeout(60_000);
 
 const MAIN = resolve(import.meta.dir, "../packages/cli/src/main.ts");
-const SHOTS = resolve(import.meta.dir, "../screenshots");
-const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 const FIRST_VIEW_BYTES = 200_000;
-const DESK = { width: 1280, height: 900 };
-const PHONE = { width: 390, height: 800 };
 
 let browser: Browser;
 let server: RunningServer;
 let token: string;
 let origin: string;
 const closers: (() => Promise<unknown>)[] = [];
-/** What went wrong in any page: errors of scripts, requests to other hosts. */
+/** What went wrong in any page. */
 const faults: string[] = [];
 
 beforeAll(async () => {
-  mkdirSync(SHOTS, { recursive: true });
   const dataDir = temporaryFolder();
   for (const n of [1, 2, 3]) smallRelease(dataDir, n);
   await serve(dataDir);
-  const needless = ["--single-process", "--no-zygote", "--disable-web-security"];
-  browser = await playwright.launch({
-    executablePath: await chromium.executablePath(),
-    args: [
-      ...chromium.args.filter((arg) => !needless.includes(arg)),
-      "--no-sandbox",
-      "--disable-background-networking",
-    ],
-    headless: true,
-  });
+  browser = await launchBrowser();
   closers.push(() => browser.close());
 });
 afterAll(async () => {
@@ -84,15 +69,8 @@ async function serve(dataDir: string): Promise<void> {
   origin = `http://127.0.0.1:${server.adminPort}`;
 }
 
-async function open(options: Parameters<Browser["newContext"]>[0] = {}): Promise<Page> {
-  const context: BrowserContext = await browser.newContext({ viewport: DESK, ...options });
-  const page = await context.newPage();
-  page.on("pageerror", (error) => faults.push(String(error)));
-  page.on("request", (request) => {
-    if (!/^(blob|data):/.test(request.url()) && new URL(request.url()).origin !== origin) {
-      faults.push(`asked ${request.url()}`);
-    }
-  });
+async function open(options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await openPage(browser, options, faults, (asked) => asked === origin);
   await page.goto(origin);
   return page;
 }
@@ -373,40 +351,25 @@ describeWith([MIRROR], "looks, with the lists of the mirror", () => {
     ["traffic", "traffic"],
     ["overrides", "overrides"],
   ];
-  for (const colorScheme of ["light", "dark"] as const) {
-    for (const [device, viewport] of Object.entries({ desk: DESK, phone: PHONE })) {
-      test(`${colorScheme}, ${device}: nothing for axe to find, nothing wider than the window`, async () => {
-        const page = await open({ colorScheme, viewport, bypassCSP: true }); // axe is put into the page
-        const check = async (name: string) => {
-          await page.screenshot({
-            path: join(SHOTS, `${name}-${colorScheme}-${device}.png`),
-            fullPage: true,
-          });
-          await page.evaluate(AXE);
-          // biome-ignore lint/suspicious/noExplicitAny: axe has put itself into the page
-          const { violations } = await page.evaluate(() => (globalThis as any).axe.run());
-          const found = violations.map((violation: { id: string; nodes: { target: string[] }[] }) => [
-            name,
-            violation.id,
-            ...violation.nodes.map(({ target }) => target.join(" ")),
-          ]);
-          expect(found).toEqual([]);
-          const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-          expect([name, excess]).toEqual([name, 0]);
-        };
-        await page.getByLabel("Admin token").waitFor();
-        await check("log-in");
-        await logIn(page);
-        await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json: HOUR }));
-        for (const [name, hash] of VIEWS) {
-          await go(page, hash);
-          if (hash.startsWith("lookup/")) await page.locator("main h2, main table").first().waitFor();
-          if (name === "look-up") await page.locator(".map svg").waitFor();
-          await check(name);
-        }
-        await page.context().close();
-      });
-    }
+  for (const look of LOOKS) {
+    test(`${look.name}: nothing for axe to find, nothing wider than the window`, async () => {
+      const page = await open(look.context);
+      const check = async (name: string) => {
+        await picture(page, `${name}-${look.name}`, "page");
+        expect(await faultsOf(page, name)).toEqual([]);
+      };
+      await page.getByLabel("Admin token").waitFor();
+      await check("log-in");
+      await logIn(page);
+      await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json: HOUR }));
+      for (const [name, hash] of VIEWS) {
+        await go(page, hash);
+        if (hash.startsWith("lookup/")) await page.locator("main h2, main table").first().waitFor();
+        if (name === "look-up") await page.locator(".map svg").waitFor();
+        await check(name);
+      }
+      await page.context().close();
+    });
   }
 
   test("the keyboard alone: skip link, pages, a look-up", async () => {

@@ -142,6 +142,9 @@ function responseDetails(status, { description, headers = {}, content = {} }) {
 
 let fields = 0;
 
+/** Field -> the values that are offered for it. */
+const examplesOf = new WeakMap();
+
 /** A label, a field, and a choice of examples that fill it in. */
 function parameterField({ name, in: place, description, required, schema, examples }) {
   const id = `field-${++fields}`;
@@ -162,7 +165,13 @@ function parameterField({ name, in: place, description, required, schema, exampl
         );
   input.dataset.place = place;
   const rows = Object.values(examples ?? {});
-  if (rows.length > 0) input.value = rows[0].value;
+  if (rows.length > 0) {
+    input.value = rows[0].value;
+    examplesOf.set(
+      input,
+      rows.map(({ value }) => value),
+    );
+  }
   return make(
     "div",
     { class: "field" },
@@ -240,6 +249,7 @@ function requestOf(form, path, method, needsKey) {
     method: method.toUpperCase(),
     headers,
     needsKey,
+    isExample: of("path").some((input) => examplesOf.get(input)?.includes(input.value)),
     body: of("body")[0]?.value,
   };
 }
@@ -256,6 +266,9 @@ function curlLine({ url, method, headers, needsKey, body }) {
   if (body !== undefined) parts.push(`--data-binary ${quoted(body)}`);
   return [...parts, quoted(location.origin + url)].join(" ");
 }
+
+const OF_SANDBOX =
+  "This value is an example of the sandbox: a live key looks it up like any other. Ask about one of your own, or use a sandbox key.";
 
 function callForm(path, method, operation) {
   const { parameters, requestBody, security, summary } = operation;
@@ -284,7 +297,9 @@ function callForm(path, method, operation) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     result.replaceChildren("Sending …");
-    result.replaceChildren(...(await send(requestOf(form, path, method, needsKey))));
+    const request = requestOf(form, path, method, needsKey);
+    const isOfSandbox = request.isExample && keyField.value.trim().startsWith("ink_live_");
+    result.replaceChildren(...(await send(request)), ...(isOfSandbox ? [make("p", {}, OF_SANDBOX)] : []));
   });
   return form;
 }
@@ -416,11 +431,23 @@ function navigation() {
       make("ul", {}, ...ofTag.map(({ operation }) => link(`#${operation.operationId}`, operation.summary))),
     ];
   });
-  return [
+  // On a phone the list would stand between the reader and the page: there it opens when it is asked for.
+  const phone = matchMedia("(max-width: 50rem)");
+  const list = make(
+    "details",
+    { open: !phone.matches },
+    make("summary", {}, "Operations"),
     ...groups.flat(),
     make("h2", {}, "Reference"),
     make("ul", {}, link("#errors", "Errors"), link("#schemas", "Shapes")),
-  ];
+  );
+  phone.addEventListener("change", () => {
+    list.open = !phone.matches;
+  });
+  list.addEventListener("click", ({ target }) => {
+    if (phone.matches && target.closest("a") !== null) list.open = false;
+  });
+  return list;
 }
 
 async function start() {
@@ -436,7 +463,7 @@ async function start() {
     return;
   }
   document.querySelector("#version").textContent = api.info.version;
-  document.querySelector("#nav").replaceChildren(...navigation());
+  document.querySelector("#nav").replaceChildren(navigation());
   const sections = api.tags.flatMap(({ name }) =>
     operations()
       .filter(({ operation }) => operation.tags.includes(name))

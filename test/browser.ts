@@ -1,0 +1,91 @@
+// browser.ts: a real Chromium for tests: launched, watched, and how a page is looked at.
+//
+// out  screenshots/: pictures of pages, kept for whoever looks at them
+// err  what a page does wrong is collected while it runs: errors of scripts, what its policy blocked, other hosts asked
+
+import { mkdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import chromium from "@sparticuz/chromium";
+import {
+  type Browser,
+  type BrowserContextOptions,
+  type Locator,
+  type Page,
+  chromium as playwright,
+} from "playwright-core";
+
+const SHOTS = resolve(import.meta.dir, "../screenshots");
+const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+export const DESK = { width: 1280, height: 900 };
+export const PHONE = { width: 390, height: 800 };
+
+/** Every look that a page is checked in. */
+export const LOOKS = (["light", "dark"] as const).flatMap((colorScheme) =>
+  Object.entries({ desk: DESK, phone: PHONE }).map(([device, viewport]) => ({
+    name: `${colorScheme}-${device}`,
+    // axe is put into the page, which the pages' own policy does not allow
+    context: { colorScheme, viewport, bypassCSP: true } satisfies BrowserContextOptions,
+  })),
+);
+
+/** Flags of the package that a test must not have: they break pages apart from each other less, or not at all. */
+const NEEDLESS = ["--single-process", "--no-zygote", "--disable-web-security"];
+
+export async function launchBrowser(): Promise<Browser> {
+  return playwright.launch({
+    executablePath: await chromium.executablePath(),
+    args: [
+      ...chromium.args.filter((arg) => !NEEDLESS.includes(arg)),
+      "--no-sandbox",
+      "--disable-background-networking",
+    ],
+    headless: true,
+  });
+}
+
+/**
+ * A page in a context of its own.
+ * @param faults gets what went wrong in the page: errors of scripts, what its policy blocked, requests to other hosts
+ * @param isOurs whether a page may ask this origin
+ */
+export async function openPage(
+  browser: Browser,
+  options: BrowserContextOptions,
+  faults: string[],
+  isOurs: (origin: string) => boolean,
+): Promise<Page> {
+  const context = await browser.newContext({ viewport: DESK, ...options });
+  const page = await context.newPage();
+  page.on("pageerror", (error) => faults.push(String(error)));
+  page.on("console", (message) => {
+    if (/Content Security Policy/i.test(message.text())) faults.push(message.text());
+  });
+  page.on("request", (request) => {
+    const url = request.url();
+    if (!/^(blob|data):/.test(url) && !isOurs(new URL(url).origin)) faults.push(`asked ${url}`);
+  });
+  return page;
+}
+
+/** Keeps a picture: of the whole page, of what the window shows of it, or of a part. */
+export async function picture(page: Page, name: string, of: "page" | "window" | Locator): Promise<void> {
+  mkdirSync(SHOTS, { recursive: true });
+  const path = join(SHOTS, `${name}.png`);
+  if (typeof of === "string") await page.screenshot({ path, fullPage: of === "page" });
+  else await of.screenshot({ path });
+}
+
+/** What axe finds in a page, and whether it is wider than the window: nothing, when all is well. */
+export async function faultsOf(page: Page, name: string): Promise<unknown[]> {
+  await page.evaluate(AXE);
+  // biome-ignore lint/suspicious/noExplicitAny: axe has put itself into the page
+  const { violations } = await page.evaluate(() => (globalThis as any).axe.run());
+  const found = violations.map((violation: { id: string; nodes: { target: string[] }[] }) => [
+    name,
+    violation.id,
+    ...violation.nodes.map(({ target }) => target.join(" ")),
+  ]);
+  const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+  return excess === 0 ? found : [...found, [name, "wider than the window", excess]];
+}

@@ -1,0 +1,249 @@
+// The reference page, /docs, in a real Chromium against a real server: it asks nobody else, and what it sends is answered.
+//
+// out  screenshots/docs-*: the page in light and dark, at the width of a desk and of a phone
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
+import { type RunningServer, startServer } from "../packages/server/src/serve.ts";
+import { openStore } from "../packages/server/src/store.ts";
+import { faultsOf, LOOKS, launchBrowser, openPage, PHONE, picture } from "./browser.ts";
+import { smallCity, smallRelease, temporaryFolder } from "./release.ts";
+
+setDefaultTimeout(60_000);
+
+let browser: Browser;
+let server: RunningServer;
+let origin: string;
+const keys = { live: "", test: "" };
+const closers: (() => Promise<unknown>)[] = [];
+/** What went wrong in any page. */
+const faults: string[] = [];
+
+beforeAll(async () => {
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 1);
+  const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
+  const store = await openStore(databaseUrl);
+  for (const mode of ["live", "test"] as const) {
+    const { token } = await store.createKey({
+      name: mode,
+      mode,
+      scopes: ["geolocate", "reputation", "email"],
+      networks: [],
+      rate: undefined,
+      burst: undefined,
+      quota: undefined,
+      expiresAt: undefined,
+    });
+    keys[mode] = token;
+  }
+  await store.close();
+  server = await startServer({
+    host: "127.0.0.1",
+    port: 0,
+    adminHost: "127.0.0.1",
+    adminPort: 0,
+    dataDir,
+    mode: "serve",
+    databaseUrl,
+    rate: 0,
+    burst: 1,
+    trustedProxies: [],
+    maxConnections: 100,
+    logLevel: "error",
+    version: "0.0.0",
+  });
+  closers.push(() => server.stop());
+  origin = `http://127.0.0.1:${server.port}`;
+  browser = await launchBrowser();
+  closers.push(() => browser.close());
+});
+afterAll(async () => {
+  for (const close of closers.reverse()) await close();
+});
+
+async function open(path = "/docs", options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await openPage(browser, options, faults, (asked) => asked === origin);
+  await page.goto(`${origin}${path}`);
+  await page.locator("#geolocate").waitFor();
+  return page;
+}
+
+/** Sends the form of an operation. @returns what the page says of the answer */
+async function send(page: Page, operation: string): Promise<string> {
+  const section = page.locator(`#${operation}`);
+  await section.getByRole("button", { name: "Send" }).click();
+  const result = section.locator("form [role=status]");
+  await result.locator("p .good, p .bad, p.bad").first().waitFor();
+  return result.innerText();
+}
+
+describe("a request", () => {
+  let page: Page;
+  beforeAll(async () => {
+    page = await open();
+  });
+  afterAll(() => page.context().close());
+
+  test("without a key, and with a wrong one: the problem, and what it means", async () => {
+    expect(await send(page, "geolocate")).toMatch(/^401 Unauthorized in \d+ ms: KEY_MISSING/);
+    await page.getByLabel("Your key").fill(`${keys.live.slice(0, -1)}${keys.live.endsWith("0") ? "1" : "0"}`);
+    const told = await send(page, "geolocate");
+    expect(told).toMatch(/^401 Unauthorized in \d+ ms: KEY_INVALID/);
+    expect(told).toContain('"code": "KEY_INVALID"');
+    await page.locator("#geolocate").getByRole("link", { name: "KEY_INVALID" }).click();
+    expect(await page.evaluate("document.querySelector(':target').id")).toBe("key_invalid");
+  });
+
+  test("with a key that no header can hold", async () => {
+    await page.getByLabel("Your key").fill("ink_live_…");
+    expect(await send(page, "geolocate")).toMatch(/^No answer: .*Is the key plain text\?/);
+  });
+
+  test("an example of the sandbox with a live key: why it is none", async () => {
+    await page.getByLabel("Your key").fill(keys.live);
+    const told = await send(page, "geolocate");
+    expect(told).toMatch(/^400 Bad Request in \d+ ms: IP_ADDRESS_RESERVED/);
+    await page.getByText("This value is an example of the sandbox").waitFor();
+  });
+
+  test("with a key: the answer, and its headers", async () => {
+    await page.getByLabel("Your key").fill(keys.live);
+    await page.locator("#geolocate input[name=ip]").fill("81.2.69.142");
+    const told = await send(page, "geolocate");
+    expect(told).toMatch(/^200 OK in \d+ ms\n/);
+    expect(told).toContain(`"name": "${smallCity(1)}"`);
+    await page.locator("#geolocate").getByText("Headers of the answer").click();
+    expect(await page.locator("#geolocate form [role=status]").innerText()).toContain(
+      "inkling-data-version: ",
+    );
+  });
+
+  test.skipIf(!Bun.which("curl"))("the curl line asks the same, without the key", async () => {
+    const section = page.locator("#reputation");
+    await section.locator("input[name=ip]").fill("81.2.69.142");
+    await section.locator("select[name=include]").selectOption("evidence");
+    const line = await section.getByLabel("As a curl line").innerText();
+    expect(line).toBe(
+      `curl -H "Authorization: Bearer $INKLING_KEY" '${origin}/v1/ip-intel/reputation/81.2.69.142?include=evidence'`,
+    );
+    const env = { ...process.env, INKLING_KEY: keys.live };
+    const child = Bun.spawn(["sh", "-c", line], { env, stderr: "ignore" });
+    const printed = JSON.parse(await new Response(child.stdout).text());
+    expect(await send(page, "reputation")).toContain(JSON.stringify(printed, null, 2));
+  });
+
+  test("every example of the sandbox is answered as it says", async () => {
+    await page.getByLabel("Your key").fill(keys.test);
+    const section = page.locator("#reputation");
+    await section.locator("select[name=include]").selectOption("");
+    const choice = section.getByLabel("Examples of ip");
+    const examples = await choice.locator("option").allInnerTexts();
+    expect(examples.length).toBeGreaterThan(10);
+    for (const [i, example] of examples.entries()) {
+      if (i === 0) continue; // "Examples …"
+      await choice.selectOption({ index: i });
+      const code = /Sandbox: ([A-Z_]+)$/.exec(example)?.[1];
+      const told = await send(page, "reputation");
+      if (code === undefined) expect([example, told]).toEqual([example, expect.stringMatching(/^200 /)]);
+      else expect([example, told]).toEqual([example, expect.stringContaining(`"code": "${code}"`)]);
+    }
+  });
+
+  test("many values, as JSON and line by line", async () => {
+    expect(await send(page, "reputation_batch")).toContain('"answers": [');
+    const section = page.locator("#reputation_batch");
+    await section.getByLabel("Content-Type").selectOption("application/x-ndjson");
+    await section.getByRole("textbox", { name: "Body" }).fill('"198.51.100.1"\n"nonsense"\n');
+    const told = await send(page, "reputation_batch");
+    expect(told).toMatch(/^200 OK/);
+    expect(told).toContain('{"is_abuser":');
+    expect(told).toContain('"code":"IP_ADDRESS_INVALID"');
+  });
+
+  test("the key stays in its field: hidden, and in no storage", async () => {
+    const field = page.getByLabel("Your key");
+    expect(await field.getAttribute("type")).toBe("password");
+    await page.getByLabel("show").check();
+    expect(await field.getAttribute("type")).toBe("text");
+    expect(await page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length")).toBe(
+      0,
+    );
+    expect(await page.locator("main").innerText()).not.toContain(keys.test);
+  });
+
+  test("text is never read as HTML", async () => {
+    await page.locator("#email input[name=email_address]").fill('"<img/src=x>"@<b>x</b>');
+    await send(page, "email");
+    expect(await page.locator("main img, main b").count()).toBe(0);
+  });
+});
+
+test("a link to an error leads to its row", async () => {
+  const page = await open("/docs/errors#rate_limited");
+  await page.locator("#rate_limited:target").waitFor();
+  await page.context().close();
+});
+
+test("on a phone the list of operations opens when asked, and closes behind a choice", async () => {
+  const page = await open("/docs", { viewport: PHONE });
+  const link = page.getByRole("navigation").getByRole("link", { name: "Errors" });
+  expect(await link.isVisible()).toBe(false);
+  await page.getByText("Operations", { exact: true }).click();
+  await link.click();
+  await link.waitFor({ state: "hidden" });
+  expect(new URL(page.url()).hash).toBe("#errors");
+  await page.context().close();
+});
+
+test("a description that cannot be read is told", async () => {
+  const page = await openPage(browser, {}, faults, (asked) => asked === origin);
+  await page.route("**/openapi.json", (route) => route.fulfill({ status: 503 }));
+  await page.goto(`${origin}/docs`);
+  await page
+    .getByRole("alert")
+    .filter({ hasText: "/openapi.json cannot be read: the server answered 503" })
+    .waitFor();
+  await page.context().close();
+});
+
+test("the keyboard alone: skip link, key, a request", async () => {
+  const page = await open();
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the operations");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(keys.test);
+  await page.locator("#reputation input[name=ip]").focus();
+  await page.keyboard.press("Enter");
+  await page.locator("#reputation form [role=status] .good").waitFor();
+  await page.context().close();
+});
+
+describe("looks", () => {
+  for (const look of LOOKS) {
+    test(`${look.name}: nothing for axe to find, nothing wider than the window`, async () => {
+      const page = await open("/docs", look.context);
+      const keep = (name: string, of: "window" | Locator) => picture(page, `${name}-${look.name}`, of);
+      await keep("docs", "window");
+      expect(await faultsOf(page, "as it comes")).toEqual([]);
+      await page.getByLabel("Your key").fill(keys.test);
+      await send(page, "geolocate");
+      await keep("docs-answer", page.locator("#geolocate"));
+      await send(page, "geolocate_batch");
+      await keep("docs-batch", page.locator("#geolocate_batch"));
+      await page.locator("#email input[name=email_address]").fill("jane@rate-limited.example");
+      await send(page, "email");
+      await keep("docs-problem", page.locator("#email"));
+      await keep("docs-errors", page.locator("#errors"));
+      await page.locator("details").evaluateAll((all) => {
+        for (const one of all) (one as unknown as { open: boolean }).open = true;
+      });
+      expect(await faultsOf(page, "all opened")).toEqual([]);
+      await keep("docs-shapes", page.locator("#schemas"));
+      await page.context().close();
+    });
+  }
+});
+
+test("no script failed, nothing was blocked, and no other host was asked", () => expect(faults).toEqual([]));
