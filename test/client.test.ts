@@ -2,7 +2,7 @@
 // packages/client/src has the finer grain, with servers that misbehave.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { IpAddress, parseIpInto } from "@inkling/engine";
 import {
@@ -15,11 +15,11 @@ import {
 import fc from "fast-check";
 import { formatIp, parseIp } from "../packages/client/src/ip.ts";
 import { fetch } from "./checked-fetch.ts";
+import { CLIENT, installClient, run } from "./client-package.ts";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
-const CLIENT = join(ROOT, "packages/client");
 const README = readFileSync(join(CLIENT, "README.md"), "utf8");
 const MINUTE = 60_000;
 const NODE = Bun.which("node")!;
@@ -42,32 +42,6 @@ const children: Bun.Subprocess[] = [];
 let packed: readonly string[] = [];
 let url = "";
 let server: Bun.Subprocess<"ignore", "pipe", "inherit">;
-
-async function run(command: readonly string[], cwd: string): Promise<string> {
-  const child = Bun.spawn([...command], { cwd, stdout: "pipe", stderr: "pipe" });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  if (code !== 0) throw new Error(`${command.slice(0, 3).join(" ")} ended with ${code}:\n${out}${err}`);
-  return out;
-}
-
-async function install(): Promise<void> {
-  const out = await run(["npm", "pack", "--json", "--pack-destination", project], CLIENT);
-  const [{ filename, files }] = JSON.parse(out.slice(out.indexOf("["))) as [
-    { filename: string; files: readonly { path: string }[] },
-  ];
-  packed = files.map(({ path }) => path).sort();
-  await run(["tar", "-xzf", filename], project);
-  const modules = join(project, "node_modules");
-  mkdirSync(join(modules, "@inkling"), { recursive: true });
-  cpSync(join(project, "package"), join(modules, "@inkling/client"), { recursive: true });
-  for (const name of ["express", "fastify", "hono", "@types"])
-    symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
-  writeFileSync(join(project, "package.json"), '{"type":"module"}');
-}
 
 async function startServer(): Promise<void> {
   const dataDir = temporaryFolder();
@@ -102,7 +76,7 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
 }
 
 beforeAll(async () => {
-  await Promise.all([install(), startServer()]);
+  [packed] = await Promise.all([installClient(project), startServer()]);
 }, MINUTE);
 afterAll(() => {
   for (const child of children) child.kill();

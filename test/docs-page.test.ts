@@ -3,59 +3,24 @@
 // out  screenshots/docs-*: the page in light and dark, at the width of a desk and of a phone
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { type RunningServer, startServer } from "../packages/server/src/serve.ts";
-import { openStore } from "../packages/server/src/store.ts";
 import { faultsOf, LOOKS, launchBrowser, openPage, PHONE, picture } from "./browser.ts";
-import { smallCity, smallRelease, temporaryFolder } from "./release.ts";
+import { smallCity } from "./release.ts";
+import { type SmallServer, startSmallServer } from "./small-server.ts";
 
 setDefaultTimeout(60_000);
 
 let browser: Browser;
-let server: RunningServer;
 let origin: string;
-const keys = { live: "", test: "" };
+let keys: SmallServer["keys"];
 const closers: (() => Promise<unknown>)[] = [];
 /** What went wrong in any page. */
 const faults: string[] = [];
 
 beforeAll(async () => {
-  const dataDir = temporaryFolder();
-  smallRelease(dataDir, 1);
-  const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
-  const store = await openStore(databaseUrl);
-  for (const mode of ["live", "test"] as const) {
-    const { token } = await store.createKey({
-      name: mode,
-      mode,
-      scopes: ["geolocate", "reputation", "email"],
-      networks: [],
-      rate: undefined,
-      burst: undefined,
-      quota: undefined,
-      expiresAt: undefined,
-    });
-    keys[mode] = token;
-  }
-  await store.close();
-  server = await startServer({
-    host: "127.0.0.1",
-    port: 0,
-    adminHost: "127.0.0.1",
-    adminPort: 0,
-    dataDir,
-    mode: "serve",
-    databaseUrl,
-    rate: 0,
-    burst: 1,
-    trustedProxies: [],
-    maxConnections: 100,
-    logLevel: "error",
-    version: "0.0.0",
-  });
-  closers.push(() => server.stop());
-  origin = `http://127.0.0.1:${server.port}`;
+  const started = await startSmallServer();
+  ({ origin, keys } = started);
+  closers.push(() => started.server.stop());
   browser = await launchBrowser();
   closers.push(() => browser.close());
 });

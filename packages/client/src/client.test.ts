@@ -109,6 +109,17 @@ describe("a request", () => {
   });
 });
 
+test("without a key, for a proxy that adds it, no Authorization header is sent", async () => {
+  const { server, client } = await pair([json(CLEAN), json({ answers: [EMAIL] })], { key: null });
+  await client.reputation("203.0.113.9");
+  await client.email("a@x.org");
+  assert.deepEqual(
+    server.asked.map(({ headers }) => headers.authorization),
+    [undefined, undefined],
+  );
+  assert.equal(client.isSandbox, false);
+});
+
 describe("answers", () => {
   test("are what the server says", async () => {
     const { client } = await pair([json({ answers: [EMAIL] })]);
@@ -413,6 +424,7 @@ describe("options", () => {
     ["a URL with a password", { url: "http://a:b@127.0.0.1" }, /url must hold no user/],
     ["a URL with a query", { url: "http://127.0.0.1/?a" }, /url must hold no query/],
     ["no key", { key: undefined }, /key must be a whole key/],
+    ["an empty key", { key: "" }, /key must be a whole key/],
     ["a key with a line end", { key: `${KEY}\n` }, /key must be a whole key/],
     ["another choice", { onUnavailable: "maybe" }, /onUnavailable must be/],
     ["no time", { timeoutMs: 0 }, /timeoutMs must be a whole number/],

@@ -71,7 +71,7 @@ export class Inkling<P extends OnUnavailable = "throw"> {
 
   /** Is the key one of the sandbox (`ink_test_…`), with the fixed answers of docs/sandbox.md? */
   get isSandbox(): boolean {
-    return this.#options.key.startsWith("ink_test_");
+    return this.#options.key?.startsWith("ink_test_") ?? false;
   }
 
   /**

@@ -11,7 +11,8 @@ const SERVER_HINTS = {
   IP_ADDRESS_INVALID: "send one IPv4 or IPv6 address without port, prefix, zone or brackets",
   IP_ADDRESS_RESERVED:
     "no visitor from the internet has this address: behind a proxy set `trustProxy`; on your own machine set `loopback`",
-  KEY_MISSING: "something between here and the server removes the Authorization header",
+  KEY_MISSING:
+    "something between here and the server removes the Authorization header; with `key: null` it has to add it",
   KEY_INVALID: "compare the key with `inkling keys list` on the server",
   KEY_EXPIRED:
     "make a new key with `inkling keys create`, or `inkling keys rotate` before the next one expires",
@@ -33,7 +34,8 @@ const SERVER_HINTS = {
 
 /** What only this client can find out. */
 const CLIENT_HINTS = {
-  CONNECTION_FAILED: "is the server running, and is `url` its address? `cause` holds the runtime's own error",
+  CONNECTION_FAILED:
+    "is the server running, and is `url` its address (in a browser: of the page's own origin)? `cause` holds the runtime's own error",
   TIMED_OUT: "raise `timeoutMs`, or look at the server's load",
   ANSWER_UNREADABLE: "what answered is not Inkling: look at `url`, and at the proxy in front of the server",
   ADDRESS_UNKNOWN:

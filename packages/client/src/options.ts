@@ -7,8 +7,8 @@ import { ON_UNAVAILABLE, type OnUnavailable } from "./unavailable.ts";
 export interface InklingOptions<P extends OnUnavailable = OnUnavailable> {
   /** The server: "http://127.0.0.1:8080". A path in it is kept. */
   readonly url: string | URL;
-  /** `ink_live_…`, or `ink_test_…` for the sandbox. */
-  readonly key: string;
+  /** `ink_live_…`, or `ink_test_…` for the sandbox; null where what answers at `url` adds the key itself. */
+  readonly key: string | null;
   /**
    * What a look-up does when the service is not there. "throw" (the default): it throws. "allow" and "deny": it
    * gives an `Unavailable`, for which `denies()` is false or true.
@@ -26,7 +26,7 @@ export interface InklingOptions<P extends OnUnavailable = OnUnavailable> {
 
 export interface ReadOptions<P extends OnUnavailable> {
   readonly base: string;
-  readonly key: string;
+  readonly key: string | null;
   readonly onUnavailable: P;
   readonly timeoutMs: number;
   readonly retries: number;
@@ -40,7 +40,8 @@ export function readOptions<P extends OnUnavailable>(options: InklingOptions<P>)
   const { onUnavailable = "throw" as P } = options;
   if (!ON_UNAVAILABLE.includes(onUnavailable))
     throw wrong("onUnavailable", 'must be "throw", "allow" or "deny"');
-  if (typeof options.key !== "string" || !KEY.test(options.key))
+  // null has to be said: a variable that is not set is undefined
+  if (options.key !== null && (typeof options.key !== "string" || !KEY.test(options.key)))
     throw wrong(
       "key",
       "must be a whole key, ink_live_… or ink_test_…: is the variable set that it comes from?",

@@ -90,13 +90,16 @@ export class Transport {
   readonly effects: Effects;
   private readonly base: string;
   /** Hidden from whoever prints a client. */
-  readonly #authorization: string;
+  readonly #authorization: { readonly Authorization?: string };
 
-  /** @param base the server's URL, without a slash at its end */
-  constructor(base: string, key: string, effects: Effects) {
+  /**
+   * @param base the server's URL, without a slash at its end
+   * @param key null where something in front of the server adds it
+   */
+  constructor(base: string, key: string | null, effects: Effects) {
     this.base = base;
     this.effects = effects;
-    this.#authorization = `Bearer ${key}`;
+    this.#authorization = key === null ? {} : { Authorization: `Bearer ${key}` };
   }
 
   /**
@@ -129,7 +132,7 @@ export class Transport {
    * @throws InklingError for every status but 200 and 304
    */
   async once(ask: Ask, signal: AbortSignal): Promise<Response> {
-    const headers: Record<string, string> = { Authorization: this.#authorization, Accept: ask.accept };
+    const headers: Record<string, string> = { ...this.#authorization, Accept: ask.accept };
     if (ask.contentType !== undefined) headers["Content-Type"] = ask.contentType;
     if (ask.etag) headers["If-None-Match"] = ask.etag;
     const init = {

@@ -1,0 +1,39 @@
+// client-package.ts: @inkling/client as npm would install it, in a folder of a test's own.
+
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+const ROOT = resolve(import.meta.dir, "..");
+/** Where the package is made. */
+export const CLIENT = join(ROOT, "packages/client");
+
+/** What a command printed. @throws Error with all of it when the command fails */
+export async function run(command: readonly string[], cwd: string): Promise<string> {
+  const child = Bun.spawn([...command], { cwd, stdout: "pipe", stderr: "pipe" });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (code !== 0) throw new Error(`${command.slice(0, 3).join(" ")} ended with ${code}:\n${out}${err}`);
+  return out;
+}
+
+/**
+ * Packs the client and puts it into `project`, beside the frameworks it knows.
+ * @returns the package's files, sorted
+ */
+export async function installClient(project: string): Promise<readonly string[]> {
+  const out = await run(["npm", "pack", "--json", "--pack-destination", project], CLIENT);
+  const [{ filename, files }] = JSON.parse(out.slice(out.indexOf("["))) as [
+    { filename: string; files: readonly { path: string }[] },
+  ];
+  await run(["tar", "-xzf", filename], project);
+  const modules = join(project, "node_modules");
+  mkdirSync(join(modules, "@inkling"), { recursive: true });
+  cpSync(join(project, "package"), join(modules, "@inkling/client"), { recursive: true });
+  for (const name of ["express", "fastify", "hono", "@types"])
+    symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
+  writeFileSync(join(project, "package.json"), '{"type":"module"}');
+  return files.map(({ path }) => path).sort();
+}
