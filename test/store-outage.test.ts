@@ -99,7 +99,7 @@ describe("PostgreSQL in the middle of traffic", () => {
     const { key } = await direct.createKey(parseNewKey({ name: "shop" }, 0));
     const proxy = silentProxy(postgres.port);
     cleanUps.push(() => proxy.stop());
-    const store = await open(address.replace(`:${postgres.port}/`, `:${proxy.port}/`), { timeoutMs: 300 });
+    const store = await open(address.replace(`:${postgres.port}/`, `:${proxy.port}/`), { timeoutMs: 3_000 });
     const batch = {
       recorder: "r1",
       sequence: 1,
@@ -113,7 +113,7 @@ describe("PostgreSQL in the middle of traffic", () => {
     );
     expect(error).toBeInstanceOf(StoreError);
     expect(error).toMatchObject({ code: "AWAY" });
-    expect(error.message).toContain("no answer within 300 ms");
+    expect(error.message).toContain("no answer within 3000 ms");
     expect(await stored(direct, key.id)).toBe(5);
     proxy.silentAfter = undefined;
     expect(await store.addUsage(batch)).toBe(false);

@@ -311,13 +311,13 @@ describe("a batch that meets trouble", () => {
     const slowly: Step = async (response, { body }) => {
       response.writeHead(200, HEAD);
       for (const value of valuesOf(body)) {
-        await new Promise((resolve) => setTimeout(resolve, 30));
+        await new Promise((resolve) => setTimeout(resolve, 200));
         response.write(line(answerTo(value)));
       }
       response.end();
     };
     const { client } = await pair(slowly, () => {});
-    const options = { timeoutMs: 150 };
+    const options = { timeoutMs: 1_500 };
     assertAll((await collect(client.batch("reputation", values, options))).all, values);
     const { error } = await collect(client.batch("reputation", values, options));
     assert.equal((error as InklingError).code, "TIMED_OUT");

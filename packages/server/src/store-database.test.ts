@@ -131,7 +131,7 @@ describe("an SQLite file", () => {
     await (await openStore(file)).close();
     const other = new SQL({ adapter: "sqlite", filename: file });
     await other.unsafe("BEGIN IMMEDIATE");
-    const store = await openStore(file, { timeoutMs: 100 });
+    const store = await openStore(file, { timeoutMs: 2_000 });
     let ticks = 0;
     const timer = setInterval(() => ticks++, 1);
     const error = await failure(store.createKey(parseNewKey({ name: "x" }, 0)));
