@@ -34,10 +34,16 @@ export const clickhouse: ExportFormat = {
   *pieces(request) {
     yield { file: "inkling.sql", data: clickhouseSql(request) };
     for (const lookup of ["reputation", "email", "geolocate"] as const) {
-      yield* inPieces(`inkling_${lookup}.csv`, csvLines({ ...request, lookup }));
+      yield* inPieces(`inkling_${lookup}.csv`, csvLines({ ...request, lookup }, UNKNOWN_NUMBER));
     }
   },
 };
+
+/**
+ * IP_TRIE takes no Nullable columns, and reads an empty field as 0, which is a place in the sea: what is not known of a
+ * number is "not a number".
+ */
+const UNKNOWN_NUMBER = "nan";
 
 /** For forms that have no place for words. */
 export function attributionFile(request: Request): Piece {
@@ -53,8 +59,9 @@ export function csvField(value: Value): string {
 
 const csvLine = (values: readonly Value[]) => `${values.map(csvField).join(",")}\n`;
 
-function csvLines(request: Request): Iterable<string> {
-  return request.lookup === "email" ? domainLines(request) : networkLines(request, request.lookup);
+/** @param unknown in place of a number that is not known */
+function csvLines(request: Request, unknown: Value = undefined): Iterable<string> {
+  return request.lookup === "email" ? domainLines(request) : networkLines(request, request.lookup, unknown);
 }
 
 function* domainLines({ source }: Request): Generator<string> {
@@ -62,18 +69,23 @@ function* domainLines({ source }: Request): Generator<string> {
   for (const { domain, providers } of source.domains()) yield csvLine([domain, providers.join(" ")]);
 }
 
-function* networkLines({ source }: Request, lookup: IpLookup): Generator<string> {
+function* networkLines({ source }: Request, lookup: IpLookup, unknown: Value): Generator<string> {
   const members = MEMBERS[lookup];
   const ranges = source.ranges(lookup);
-  const rest = onceEach(ranges.answers, (answer) => csvLine(rowOf(answer, members)));
+  const ifUnknown = members.map(({ type }) =>
+    type === "number" || type === "integer" ? unknown : undefined,
+  );
+  const rest = onceEach(ranges.answers, (answer) =>
+    csvLine(rowOf(answer, members).map((value, i) => value ?? ifUnknown[i])),
+  );
   yield csvLine(["network", ...members.map(({ name }) => name)]);
   for (const network of networks(ranges)) yield `${networkText(network)},${rest(network.value)}`;
 }
 
 const CLICKHOUSE_TYPES: Readonly<Record<Member["type"], string>> = {
   text: "String DEFAULT ''",
-  number: "Nullable(Float64)",
-  integer: "Nullable(UInt16)",
+  number: "Float64 DEFAULT nan",
+  integer: "Float32 DEFAULT nan", // exact as far as a radius goes
   boolean: "Bool DEFAULT false",
 };
 
@@ -92,11 +104,12 @@ LIFETIME(0);
 `;
   return `${heading(request, "--")}--
 -- Put the CSV files into the server's folder for user files (three times below), then run this file.
--- IP_TRIE is asked with UInt32 for IPv4 and FixedString(16) for IPv6: what IPv4StringToNum and IPv6StringToNum give.
+-- Every column is kept in memory: take those out here that you do not need. What is not known is '' or nan.
+-- IPv6StringToNum takes addresses of both families:
 --
 --   SELECT ip,
---          dictGet('inkling_geolocate', 'country_iso_code', tuple(IPv4StringToNum(ip))) AS country,
---          dictGet('inkling_reputation', 'is_tor_exit', tuple(IPv4StringToNum(ip))) AS is_tor_exit,
+--          dictGet('inkling_geolocate', 'country_iso_code', tuple(IPv6StringToNum(ip))) AS country,
+--          dictGet('inkling_reputation', 'is_tor_exit', tuple(IPv6StringToNum(ip))) AS is_tor_exit,
 --          dictHas('inkling_email', tuple(mail_domain)) AS disposable
 --   FROM visits;
 --

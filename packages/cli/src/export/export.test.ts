@@ -136,6 +136,9 @@ describe("forms", () => {
       expect(columns!.match(/^ {4}\w+/gm)!.map((name) => name.trim())).toEqual(header.split(","));
     }
     expect(sql.match(/LAYOUT\(IP_TRIE\)/g)).toHaveLength(2);
+    // IP_TRIE refuses Nullable, and an empty field would be 0° north, 0° east
+    expect(sql).not.toContain("Nullable");
+    expect(String(files["inkling_geolocate.csv"])).toEndWith(`,${smallCity(N)},,nan,nan,nan,Europe/London\n`);
   });
 
   test("every form is in the table above and has help", async () => {

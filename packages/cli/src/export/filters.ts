@@ -1,6 +1,6 @@
 // filters.ts: exports that proxies and packet filters load: networks, and what is to be known of them, as few as there can be.
 //
-// src  nginx ngx_http_geo_module; HAProxy map files (map_ip, map_dom); ipset-restore; nft sets with intervals
+// src  nginx ngx_http_geo_module; HAProxy map files (map_ip, map_str); ipset-restore; nft sets with intervals
 
 import {
   type ExportFormat,
@@ -82,11 +82,18 @@ function* geoBlock(
   yield "}\n";
 }
 
+/** Not map_dom: it also finds the entry in the middle of a longer name, and reads the whole list each time. */
+const HAPROXY_DOMAINS = `# The domain in lower case, then what it is below:
+# acl disposable var(txn.mail_domain),map_str(FILE) -m found
+# acl disposable var(txn.mail_domain),field(2,.,0),map_str(FILE) -m found
+# acl disposable var(txn.mail_domain),field(3,.,0),map_str(FILE) -m found
+`;
+
 function* haproxyLines(request: Request): Generator<string> {
   const { source, lookup } = request;
   yield heading(request);
   if (lookup === "email") {
-    yield "# acl disposable var(txn.mail_domain),map_dom(FILE) -m found\n";
+    yield HAPROXY_DOMAINS;
     for (const { domain, providers } of source.domains()) yield `${domain} ${providers.join(",")}\n`;
     return;
   }
