@@ -188,7 +188,13 @@ export async function startDnsServer(script: DnsScript): Promise<DnsServer> {
             if (answer === "silent" || answer === "hang-up") return;
             const reply = encodeAnswer(bytes[0]! * 256 + bytes[1]!, question, answer);
             later(answer.delayMs ?? 0, () => {
-              if (!socket.closed) (answer.fromElsewhere ? other : socket).send(reply, port, address);
+              if (socket.closed) return;
+              try {
+                (answer.fromElsewhere ? other : socket).send(reply, port, address);
+              } catch (error) {
+                // Another of those who asked has gone, which the next send is told.
+                if ((error as NodeJS.ErrnoException).code !== "ECONNREFUSED") throw error;
+              }
             });
           },
         },

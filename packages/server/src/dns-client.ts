@@ -176,11 +176,13 @@ function overUdp({ address, port }: DnsServer, question: Uint8Array, read: Read,
         error: fail,
       },
     }),
-  ).then((opened) => {
-    if (stopped) return opened.close();
-    socket = opened;
-    opened.send(question);
-  }, fail);
+  )
+    .then((opened) => {
+      if (stopped) return opened.close();
+      socket = opened;
+      opened.send(question); // throws where a firewall or a missing route refuses it
+    })
+    .catch(fail);
   return {
     stop: () => {
       stopped = true;

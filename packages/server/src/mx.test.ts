@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import {
   a,
   aaaa,
@@ -171,6 +171,17 @@ describe("what DNS says", () => {
     const closed = await startDnsServer(() => "silent");
     closed.stop();
     expect(await lookups({ dns: at(closed.port) }).find("a.example")).toMatchObject({ outcome: "failed" });
+  });
+
+  test("a firewall that refuses the question: failed, and nothing throws", async () => {
+    const refuse = () => {
+      throw Object.assign(new Error("EPERM: operation not permitted, send"), { code: "EPERM" });
+    };
+    const opened = { send: refuse, close() {} } as unknown as Awaited<ReturnType<typeof Bun.udpSocket>>;
+    const opening = spyOn(Bun, "udpSocket").mockResolvedValue(opened as never);
+    const outcome = await lookups({ dns: at(server.port) }).find("firewall.example");
+    opening.mockRestore();
+    expect(outcome).toMatchObject({ outcome: "failed" });
   });
 
   test("there is no server at all: failed", async () => {
