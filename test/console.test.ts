@@ -89,6 +89,12 @@ async function go(page: Page, hash: string): Promise<void> {
   await page.locator("main .loading").waitFor({ state: "detached" });
 }
 
+/** Keeps a picture of a page in one of the looks, and holds the page to what can be measured of it. */
+async function check(page: Page, name: string, look: (typeof LOOKS)[number]): Promise<void> {
+  await picture(page, `${name}-${look.name}`, "page");
+  expect(await faultsOf(page, name)).toEqual([]);
+}
+
 const textOf = (page: Page) => page.locator("main").innerText();
 const said = (page: Page, text: string) => page.locator("#messages", { hasText: text }).waitFor();
 
@@ -201,7 +207,7 @@ describe("pages", () => {
       .getByRole("button", { name: /What changed/ })
       .first()
       .click();
-    await page.getByText(/Abuser: 256 IPv4 addresses more/).waitFor();
+    await page.getByText(/Abuser: IPv4 addresses 256 more/).waitFor();
     await page.getByRole("button", { name: "Roll back" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
     await said(page, "In use: ");
@@ -225,6 +231,7 @@ describe("pages", () => {
       headers: { Authorization: `Bearer ${key}` },
     });
     expect(asked.status).toBe(200);
+    await page.getByRole("table").getByText("checkout").waitFor();
     await page.getByRole("link", { name: "To this key" }).click();
     await page.getByRole("heading", { name: "checkout" }).waitFor();
     expect(await textOf(page)).not.toContain(key);
@@ -278,8 +285,14 @@ describe("pages", () => {
   });
 
   test("traffic: before and after the first minute", async () => {
+    await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json: { ...HOUR, series: [] } }));
     await go(page, "traffic");
-    expect(await textOf(page)).toContain("The first minute since the start is not over yet.");
+    await page.getByText("The first minute since the start is not over yet.").waitFor();
+    await page.unroute("**/admin/v1/traffic**");
+    await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json: HOUR }));
+    await page.getByLabel("Time").selectOption("1");
+    await page.getByText("Countries that were asked about").waitFor();
+    await page.unroute("**/admin/v1/traffic**");
   });
 
   test("an address that is none of ours, and a server that is away", async () => {
@@ -309,6 +322,55 @@ const HOUR = {
   },
 };
 
+/** What can be the matter with a release. */
+const TROUBLE = {
+  pinned: "20260101T000003000Z-c0d874cdfc1c",
+  missing: ["is_proxy"],
+  partial: [{ answer: "is_abuser", why: "without spamhaus-drop-v6" }],
+  refused_release: {
+    name: "20260102T000003000Z-0123456789ab",
+    at: "2026-01-02T00:00:09.000Z",
+    reason: "segments/0123.seg: byte 1182: got 0x1, want 0x3",
+  },
+  update: { running: true, asked: false, last: null },
+};
+
+/** One feed in each state. */
+const FEEDS = [
+  { id: "healthy", state: "loaded", entries: 4_200, history: [4_000, 4_100, 3_900, 4_200] },
+  { id: "getting-old", state: "loaded", entries: 310, age_seconds: 20 * 3_600 },
+  { id: "too-old", state: "loaded", stale: true, entries: 12, age_seconds: 90 * 3_600, error: "HTTP 503" },
+  { id: "changed", state: "loaded", entries: 900, pending: { sha256: "00", why: "9,000 entries, not 900" } },
+  { id: "expired", state: "expired", entries: 0, age_seconds: 900 * 3_600, error: "older than 30 days" },
+  { id: "refused", state: "refused", entries: 0, error: "1.1.1.0/24 would flag a public resolver" },
+  { id: "missing", state: "missing", entries: 0, age_seconds: null },
+].map((feed) => ({
+  title: `What ${feed.id} publishes`,
+  homepage: null,
+  sets: "is_abuser",
+  stale: false,
+  age_seconds: 3_600,
+  cadence_hours: 6,
+  stale_hours: 24,
+  error: null,
+  pending: null,
+  licence: "CC0-1.0",
+  attribution: null,
+  ...feed,
+  history: (feed.history ?? []).map((entries) => ({ entries })),
+}));
+
+/** A month of a key. */
+const MONTH = {
+  from: "2026-01-01",
+  to: "2026-01-30",
+  usage: Array.from({ length: 30 }, (_, i) => {
+    const n = Math.round(4000 + 3000 * Math.sin(i / 3));
+    const row = { geolocate: n, reputation: n >> 1, email: n >> 2 };
+    return { at: `2026-01-${String(i + 1).padStart(2, "0")}`, ...row, total: n + (n >> 1) + (n >> 2) };
+  }),
+};
+
 function moment(i: number) {
   const n = Math.round(400 + 300 * Math.sin(i / 9));
   return {
@@ -321,6 +383,94 @@ function moment(i: number) {
     latency_seconds: { p50: 0.0005, p95: 0.001, p99: i === 40 ? null : 0.0025 },
   };
 }
+
+describe("looks, on the way from one state to another", () => {
+  beforeAll(async () => {
+    const dataDir = temporaryFolder();
+    for (const n of [1, 2, 3]) smallRelease(dataDir, n);
+    await serve(dataDir);
+  });
+
+  test.each(LOOKS)(
+    "$name: forms that are filled, dialogs, what is shown once, a key's usage",
+    async (look) => {
+      const page = await logIn(await open(look.context));
+      await go(page, "data");
+      await page
+        .getByRole("button", { name: /What changed/ })
+        .first()
+        .click();
+      await page.getByText(/Abuser: IPv4 addresses 256 more/).waitFor();
+      await check(page, "changes", look);
+      await page.getByRole("button", { name: "Roll back" }).click();
+      await check(page, "dialog", look);
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await go(page, "keys");
+      await page.getByLabel("Name").fill(`checkout, ${look.name}`);
+      await page.getByRole("button", { name: "Make key" }).click();
+      await page.locator("code.token").waitFor();
+      await check(page, "key-once", look);
+      await page.route("**/usage?by=day", (route) => route.fulfill({ json: MONTH }));
+      await page.getByRole("link", { name: "To this key" }).click();
+      await page.locator(".chart").waitFor();
+      await check(page, "key", look);
+      await go(page, "lookup/81.2.69.142");
+      await page.getByRole("button", { name: "Clear Abuser for 81.2.69.142" }).click();
+      await check(page, "override-dialog", look);
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await page.route("**/admin/v1/data", async (route) => {
+        const said = await (await route.fetch()).json();
+        await route.fulfill({ json: { ...said, ...TROUBLE } });
+      });
+      await page.route("**/admin/v1/data/feeds", (route) => route.fulfill({ json: { feeds: FEEDS } }));
+      await page.route("**/admin/v1/data/update", (route) => route.fulfill({ json: TROUBLE.update }));
+      await go(page, "data");
+      await page.getByText("An update is running").waitFor();
+      await page.getByRole("progressbar", { name: "Update" }).waitFor();
+      expect(await page.getByRole("button", { name: "Update now" }).isDisabled()).toBe(true);
+      await check(page, "data-troubled", look);
+      await page.context().close();
+    },
+  );
+
+  test.each(LOOKS)("$name: loading, and a server that is away", async (look) => {
+    const page = await logIn(await open(look.context));
+    await go(page, "lookup");
+    await check(page, "start", look);
+    await page.route("**/admin/v1/data/feeds", () => {}); // no answer yet
+    await page.goto(`${origin}/#/data`);
+    await page.locator("main .loading").waitFor();
+    await check(page, "loading", look);
+    await page.route("**/admin/v1/keys**", (route) => route.abort());
+    await page.goto(`${origin}/#/keys`);
+    await page.getByRole("alert").waitFor();
+    await check(page, "error", look);
+    await page.context().close();
+  });
+});
+
+describe("looks, before there is any data", () => {
+  beforeAll(() => serve(temporaryFolder()));
+
+  const EMPTY: readonly [name: string, hash: string, text: string][] = [
+    ["data", "data", "No release yet"],
+    ["keys", "keys", "No keys yet"],
+    ["traffic", "traffic", "The first minute since the start is not over yet."],
+    ["overrides", "overrides", "None: the lists alone decide."],
+    ["look-up", "lookup/81.2.69.142", "The server has no release of data yet."],
+    ["list", "lookup/81.2.69.142%20someone@mailinator.com", "no release of data"],
+  ];
+  test.each(LOOKS)("$name: every page says what is missing", async (look) => {
+    const page = await logIn(await open(look.context));
+    await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json: { ...HOUR, series: [] } }));
+    for (const [name, hash, text] of EMPTY) {
+      await go(page, hash);
+      await page.locator("main").getByText(text).first().waitFor();
+      await check(page, `${name}-empty`, look);
+    }
+    await page.context().close();
+  });
+});
 
 describeWith([MIRROR], "looks, with the lists of the mirror", () => {
   beforeAll(async () => {
@@ -351,26 +501,20 @@ describeWith([MIRROR], "looks, with the lists of the mirror", () => {
     ["traffic", "traffic"],
     ["overrides", "overrides"],
   ];
-  for (const look of LOOKS) {
-    test(`${look.name}: nothing for axe to find, nothing wider than the window`, async () => {
-      const page = await open(look.context);
-      const check = async (name: string) => {
-        await picture(page, `${name}-${look.name}`, "page");
-        expect(await faultsOf(page, name)).toEqual([]);
-      };
-      await page.getByLabel("Admin token").waitFor();
-      await check("log-in");
-      await logIn(page);
-      await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json: HOUR }));
-      for (const [name, hash] of VIEWS) {
-        await go(page, hash);
-        if (hash.startsWith("lookup/")) await page.locator("main h2, main table").first().waitFor();
-        if (name === "look-up") await page.locator(".map svg").waitFor();
-        await check(name);
-      }
-      await page.context().close();
-    });
-  }
+  test.each(LOOKS)("$name: nothing for axe to find, nothing wider than the window", async (look) => {
+    const page = await open(look.context);
+    await page.getByLabel("Admin token").waitFor();
+    await check(page, "log-in", look);
+    await logIn(page);
+    await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json: HOUR }));
+    for (const [name, hash] of VIEWS) {
+      await go(page, hash);
+      if (hash.startsWith("lookup/")) await page.locator("main h2, main table").first().waitFor();
+      if (name === "look-up") await page.locator(".map svg").waitFor();
+      await check(page, name, look);
+    }
+    await page.context().close();
+  });
 
   test("the keyboard alone: skip link, pages, a look-up", async () => {
     const page = await logIn(await open());

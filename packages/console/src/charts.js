@@ -3,7 +3,8 @@
 import { h, svg } from "./dom.js";
 import { count } from "./words.js";
 
-const WIDTH = 640;
+/** Drawn as wide as it will be seen, more or less, so that its words can be read on a phone. */
+const WIDTH = matchMedia("(max-width: 48rem)").matches ? 340 : 640;
 const HEIGHT = 180;
 const LEFT = 54;
 const BOTTOM = 22;
@@ -176,7 +177,7 @@ function axis(steps, y, valueText = short) {
 }
 
 function times(points, slot, timeText) {
-  const every = Math.max(1, Math.ceil(points.length / 7));
+  const every = Math.max(1, Math.ceil((points.length * 85) / (WIDTH - LEFT)));
   return points.map((point, i) =>
     i % every === 0
       ? svg(

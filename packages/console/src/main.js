@@ -140,6 +140,15 @@ async function showPage() {
   }
 }
 
+/** A text with its addresses as links: some licences ask for that. */
+function linked(text) {
+  return text
+    .split(/(https:\/\/[^\s,;)]+)/)
+    .map((part, i) =>
+      i % 2 === 1 ? h("a", { href: part, rel: "noreferrer noopener", target: "_blank" }, part) : part,
+    );
+}
+
 /** The release in use, and what its lists ask to be said wherever it is shown. */
 async function showState() {
   try {
@@ -160,7 +169,7 @@ async function showState() {
     );
     fill(
       footer,
-      [...named].map((text) => h("span", {}, text)),
+      [...named].map((text) => h("span", {}, linked(text))),
     );
   } catch (error) {
     if (isIn) say(error.message, "bad");

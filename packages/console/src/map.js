@@ -40,17 +40,30 @@ function pathOf({ type, arcs: rings }, arcs) {
   return polygons.flatMap((polygon) => polygon.map((ring) => ringPath(ring, arcs))).join("");
 }
 
+/**
+ * One outline. Those that cross the date line go on beyond 180 degrees, and are drawn a second time on the other side;
+ * one that goes round a pole is closed along the edge of the map.
+ */
 function ringPath(ring, arcs) {
   const points = ring.flatMap((index) => (index >= 0 ? arcs[index] : [...arcs[~index]].reverse()));
-  // A ring across the date line would be drawn across the map: a jump begins a new run.
-  let d = "";
-  let before;
-  for (const [x, y] of points) {
-    const isJump = before !== undefined && Math.abs(x - before) > 180;
-    d += `${before === undefined || isJump ? "M" : "L"}${x.toFixed(2)} ${(-y).toFixed(2)}`;
+  let turn = 0;
+  let before = points[0][0];
+  const unwound = points.map(([x, y]) => {
+    if (x - before > 180) turn -= 360;
+    else if (before - x > 180) turn += 360;
     before = x;
+    return [x + turn, y];
+  });
+  const [first, last] = [unwound[0], unwound.at(-1)];
+  if (Math.abs(last[0] - first[0]) > 180) {
+    const pole = last[1] < 0 ? -90 : 90;
+    unwound.push([last[0], pole], [first[0], pole]);
   }
-  return d;
+  const xs = unwound.map(([x]) => x);
+  return [0, -360, 360]
+    .filter((shift) => Math.max(...xs) + shift > -180 && Math.min(...xs) + shift < 180)
+    .map((shift) => `M${unwound.map(([x, y]) => `${(x + shift).toFixed(2)} ${(-y).toFixed(2)}`).join("L")}Z`)
+    .join("");
 }
 
 /**
@@ -61,11 +74,13 @@ function ringPath(ring, arcs) {
  */
 export async function placeMap(latitude, longitude, radius) {
   const outlines = await countries();
-  const narrow = Math.max(0.05, Math.cos((latitude * Math.PI) / 180));
+  // Degrees of longitude are drawn as short as they are there, so that a circle is a circle; not at the poles themselves.
+  const short = Math.cos((latitude * Math.PI) / 180);
+  const narrow = Math.max(0.2, short);
   // Wide enough for the circle and some land around it, which the outlines are too coarse for closer up.
   const half = Math.min(90, Math.max(9, ((radius ?? 200) / DEGREE) * 3));
   const wide = Math.min(180, half * 1.8);
-  const x = Math.max(-180, Math.min(180 - 2 * wide, longitude - wide));
+  const x = longitude * narrow - wide;
   const y = Math.max(-90, Math.min(90 - 2 * half, -latitude - half));
   const unit = half / 100;
   const said = `Map: ${latitude}, ${longitude}${radius === undefined ? "" : `, within ${radius} km with 67 % confidence`}`;
@@ -75,26 +90,29 @@ export async function placeMap(latitude, longitude, radius) {
     svg(
       "svg",
       { viewBox: `${x} ${y} ${2 * wide} ${2 * half}`, role: "img", "aria-label": said },
-      svg("rect", {
-        class: "sea",
-        x: -180 - wide,
-        y: -90 - half,
-        width: 360 + 2 * wide,
-        height: 180 + 2 * half,
-      }),
-      outlines.map(({ d }) => svg("path", { class: "land", d, "stroke-width": unit * 0.5 })),
+      svg("rect", { class: "sea", x, y, width: 2 * wide, height: 2 * half }),
+      // across the date line the world goes on
+      [0, -360, 360]
+        .filter((shift) => x < (180 + shift) * narrow && x + 2 * wide > (shift - 180) * narrow)
+        .map((shift) =>
+          svg(
+            "g",
+            { transform: `scale(${narrow} 1) translate(${shift} 0)` },
+            outlines.map(({ d }) => svg("path", { class: "land even", d })),
+          ),
+        ),
       radius !== undefined &&
         svg("ellipse", {
           class: "radius",
-          cx: longitude,
+          cx: longitude * narrow,
           cy: -latitude,
-          rx: radius / DEGREE / narrow,
+          rx: (radius / DEGREE / Math.max(0.05, short)) * narrow,
           ry: radius / DEGREE,
           "stroke-width": unit,
         }),
       svg("circle", {
         class: "point",
-        cx: longitude,
+        cx: longitude * narrow,
         cy: -latitude,
         r: unit * 2.2,
         "stroke-width": unit * 0.7,
@@ -118,13 +136,14 @@ export async function shadedMap(title, rows) {
   return h(
     "figure",
     { class: "map" },
-    h("figcaption", {}, title),
+    h("figcaption", {}, title, shades(most)),
     svg(
       "svg",
       { viewBox: `-170 -${84 + MARGIN} 350 142`, role: "img", "aria-label": title },
       outlines.map(({ code, name, d }) => {
         const n = counts.get(code) ?? 0;
-        const shade = n === 0 ? 0 : 1 + Math.min(4, Math.floor((5 * Math.log1p(n)) / Math.log1p(most)));
+        const shade =
+          n === 0 ? 0 : 1 + Math.min(SHADES - 1, Math.floor((SHADES * Math.log1p(n)) / Math.log1p(most)));
         return svg(
           "path",
           { class: `land shade-${shade}`, d, "stroke-width": 0.3 },
@@ -132,5 +151,33 @@ export async function shadedMap(title, rows) {
         );
       }),
     ),
+  );
+}
+
+const SHADES = 5;
+
+/** From how many on a country has which shade. */
+function shades(most) {
+  const from = Array.from({ length: SHADES }, (_, i) =>
+    Math.max(1, Math.ceil(Math.expm1((i * Math.log1p(most)) / SHADES))),
+  );
+  return h(
+    "ul",
+    { class: "key" },
+    from
+      .map((n, i) => [n, i + 1])
+      .filter(([n], i) => n !== from[i + 1] && n <= most)
+      .map(([n, shade]) =>
+        h(
+          "li",
+          {},
+          svg(
+            "svg",
+            { viewBox: "0 0 10 10", "aria-hidden": "true" },
+            svg("rect", { class: `shade-${shade}`, width: 10, height: 10, rx: 2 }),
+          ),
+          `from ${n.toLocaleString("en-US")}`,
+        ),
+      ),
   );
 }

@@ -4,6 +4,9 @@ const regions = new Intl.DisplayNames(["en"], { type: "region" });
 
 export const count = (n) => n.toLocaleString("en-US");
 
+/** "12 %", and never 0 % of something. */
+export const percent = (part) => (part > 0 && part < 0.005 ? "under 1 %" : `${Math.round(part * 100)} %`);
+
 export function countryName(code) {
   try {
     return regions.of(code) ?? code;

@@ -28,9 +28,11 @@ function actionsCard(overview, again, signal) {
   const state = h("p", { role: "status" }, updateText(update));
   const begin = h(
     "button",
-    { type: "button", onclick: () => updateNow(state, begin, again, signal) },
+    { type: "button", onclick: () => watchUpdate(state, begin, again, signal, "POST") },
     "Update now",
   );
+  // one that somebody else has begun, or that is due
+  if (update?.running || update?.asked) watchUpdate(state, begin, again, signal, "GET");
   const current = release?.name;
   const act = async (title, text, label, request) => {
     if (!(await confirmed(title, text, label))) return;
@@ -58,7 +60,13 @@ function actionsCard(overview, again, signal) {
         { class: "problem" },
         "Pinned: newer releases are built and kept, but not used, until you unpin.",
       ),
-    missing.length > 0 && h("p", { class: "problem" }, `No data for ${missing.join(", ")}.`),
+    release
+      ? missing.length > 0 && h("p", { class: "problem" }, `No data for ${missing.join(", ")}.`)
+      : h(
+          "p",
+          { class: "problem" },
+          "Look-ups are answered with 503 until there is one: an update makes it.",
+        ),
     partial.map(({ answer, why }) => h("p", { class: "faint" }, `${answer}: ${why}`)),
     refused_release &&
       h("p", { class: "problem" }, `Refused ${when(refused_release.at)}: ${refused_release.reason}`),
@@ -125,14 +133,15 @@ function updateText(update) {
   return `The last update ended ${when(last.at)} after ${last.seconds.toFixed(1)} s: ${last.published ? "a new release" : "nothing new"}.`;
 }
 
-async function updateNow(state, begin, again, signal) {
+/** Shows an update until it has ended. @param method "POST" asks for one, "GET" sees how it stands */
+async function watchUpdate(state, begin, again, signal, method) {
   begin.disabled = true;
   try {
-    let update = await api("data/update", { method: "POST" });
+    let update = await api("data/update", { method, signal });
     while (update.running || update.asked) {
       fill(state, updateText(update), " ", h("progress", { "aria-label": "Update" }));
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-      if (signal.aborted) return;
+      if (signal.aborted || !state.isConnected) return; // a newer card has its own
       update = await api("data/update", { signal });
     }
     say(updateText(update), update.last?.problem ? "bad" : "good");
@@ -205,7 +214,7 @@ function feedsCard(feeds) {
         { name: "Licence" },
       ],
       rows,
-      "No release, so no feeds.",
+      "There is no release, or it names none.",
     ),
   );
 }
@@ -261,6 +270,7 @@ function releasesCard(releases) {
         { name: "Against the one before" },
       ],
       rows,
+      "None yet: the first update makes one.",
     ),
   );
 }
@@ -274,6 +284,12 @@ function changedFeeds(changed) {
   return h("small", {}, told.join(", "), changed.length > 4 && ` and ${changed.length - 4} more`);
 }
 
+function moreAndFewer(what, added, removed) {
+  if (added === 0 && removed === 0) return `the same ${what}`;
+  const said = [added > 0 && `${count(added)} more`, removed > 0 && `${count(removed)} fewer`];
+  return `${what} ${said.filter(Boolean).join(", ")}`;
+}
+
 const signed = (n) => (n > 0 ? `+${count(n)}` : n < 0 ? `−${count(-n)}` : "±0");
 
 async function compare(name, into) {
@@ -284,7 +300,10 @@ async function compare(name, into) {
       h(
         "li",
         {},
-        `${FLAGS[flag]?.[0] ?? flag}: ${count(added.ipv4_addresses)} IPv4 addresses more, ${count(removed.ipv4_addresses)} fewer; IPv6 networks ${count(added.ipv6_networks)} more, ${count(removed.ipv6_networks)} fewer`,
+        `${FLAGS[flag]?.[0] ?? flag}: `,
+        moreAndFewer("IPv4 addresses", added.ipv4_addresses, removed.ipv4_addresses),
+        "; ",
+        moreAndFewer("IPv6 networks", added.ipv6_networks, removed.ipv6_networks),
       ),
     );
     const mail =
@@ -292,7 +311,8 @@ async function compare(name, into) {
       h(
         "li",
         {},
-        `Disposable domains: ${count(changes.disposable.added)} more, ${count(changes.disposable.removed)} fewer`,
+        "Disposable: ",
+        moreAndFewer("domains", changes.disposable.added, changes.disposable.removed),
       );
     fill(
       into,

@@ -1,9 +1,9 @@
 // keys.js: API keys: make, change, rotate, revoke; what each was used for.
 
 import { all, api } from "../api.js";
-import { bars } from "../charts.js";
+import { bars, meter } from "../charts.js";
 import { confirmed, copyButton, field, fill, h, input, say, select, table } from "../dom.js";
-import { count, exact, when } from "../words.js";
+import { count, exact, percent, when } from "../words.js";
 
 const SCOPES = [
   ["geolocate", "Geolocate"],
@@ -18,35 +18,36 @@ export default async function keys(id, signal) {
 }
 
 async function overview(signal) {
-  const rows = (await all("keys", "keys")).map((key) => [
-    [h("a", { href: `#/keys/${key.id}` }, key.name), h("small", {}, h("code", {}, `${key.hint}…`))],
+  const list = h("section", { class: "card" });
+  const show = async () => fill(list, keyTable(await all("keys", "keys")));
+  await show();
+  signal.throwIfAborted();
+  const again = () => show().catch((error) => say(error.message, "bad"));
+  return [list, h("section", { class: "card" }, h("h2", {}, "New key"), keyForm(undefined, again))];
+}
+
+function keyTable(keys) {
+  const rows = keys.map((key) => [
+    [h("a", { href: `#/keys/${key.id}` }, key.name), h("small", {}, h("code", {}, key.hint))],
     h("span", { class: `badge ${STATE_KIND[key.state]}` }, key.state),
     key.scopes.length === SCOPES.length ? "all" : key.scopes.join(", "),
     limits(key),
     count(Object.values(key.lookups_today).reduce((a, b) => a + b, 0)),
     key.expires_at ? h("span", { title: exact(key.expires_at) }, when(key.expires_at)) : "never",
   ]);
-  signal.throwIfAborted();
-  return [
-    h(
-      "section",
-      { class: "card" },
-      table(
-        "Keys",
-        [
-          { name: "Name" },
-          { name: "State" },
-          { name: "Scopes" },
-          { name: "Limits" },
-          { name: "Look-ups today", right: true },
-          { name: "Expires" },
-        ],
-        rows,
-        "No keys yet: make the first one below.",
-      ),
-    ),
-    h("section", { class: "card" }, h("h2", {}, "New key"), keyForm(undefined)),
-  ];
+  return table(
+    "Keys",
+    [
+      { name: "Name" },
+      { name: "State" },
+      { name: "Scopes" },
+      { name: "Limits" },
+      { name: "Look-ups today", right: true },
+      { name: "Expires" },
+    ],
+    rows,
+    "No keys yet: make the first one below.",
+  );
 }
 
 function limits({ rate, burst, quota, networks }) {
@@ -59,8 +60,8 @@ function limits({ rate, burst, quota, networks }) {
   return said.filter(Boolean).join(", ");
 }
 
-/** For a new key, or the limits of one that is there. */
-function keyForm(key) {
+/** For a new key, or the limits of one that is there. @param onMade called when a new one has been made */
+function keyForm(key, onMade) {
   const name = input({ required: true, maxlength: 100, value: key?.name ?? "" });
   const mode = select([
     ["live", "live: answers from data"],
@@ -103,6 +104,7 @@ function keyForm(key) {
       const created = await api("keys", { method: "POST", body: { ...body, mode: mode.value } });
       fill(made, tokenOnce(created.token, `#/keys/${created.id}`));
       event.target.reset();
+      onMade();
     } catch (error) {
       fill(made, h("p", { class: "problem", role: "alert" }, error.message));
     }
@@ -195,7 +197,7 @@ async function detail(id, signal) {
       h(
         "p",
         {},
-        h("code", {}, `${key.hint}…`),
+        h("code", {}, key.hint),
         ` made ${when(key.created_at)}`,
         key.revoked_at && `, revoked ${when(key.revoked_at)}`,
       ),
@@ -204,21 +206,30 @@ async function detail(id, signal) {
     isInForce && h("section", { class: "card" }, h("h2", {}, "Limits"), keyForm(key)),
     isInForce &&
       h(
-        "section",
-        { class: "card" },
-        h("h2", {}, "A new text"),
+        "div",
+        { class: "pair" },
         h(
-          "form",
-          { class: "grid", onsubmit: rotate },
-          field("The old one stays valid", overlap),
-          h("p", { class: "actions" }, h("button", {}, "Rotate")),
+          "section",
+          { class: "card" },
+          h("h2", {}, "A new text"),
+          h(
+            "form",
+            { class: "grid", onsubmit: rotate },
+            field("The old one stays valid", overlap, "Time to put the new one into its applications."),
+            h("p", { class: "actions" }, h("button", {}, "Rotate")),
+          ),
+          rotated,
         ),
-        rotated,
-        h("h2", {}, "The end"),
         h(
-          "p",
-          { class: "actions" },
-          h("button", { type: "button", class: "danger", onclick: revoke }, "Revoke this key"),
+          "section",
+          { class: "card" },
+          h("h2", {}, "The end"),
+          h("p", {}, "Whoever uses it gets 401 within a second. What it was used for is kept."),
+          h(
+            "p",
+            { class: "actions" },
+            h("button", { type: "button", class: "danger", onclick: revoke }, "Revoke this key"),
+          ),
         ),
       ),
   ];
@@ -234,16 +245,21 @@ async function usage(key, signal) {
     const total = points.reduce((sum, { total }) => sum + total, 0);
     const shares = SCOPES.map(([id, name]) => {
       const n = points.reduce((sum, point) => sum + point[id], 0);
-      return `${name} ${count(n)} (${total > 0 ? Math.round((100 * n) / total) : 0} %)`;
+      return [
+        h("dt", {}, name),
+        h("dd", {}, meter(n / total, `${count(n)}, ${percent(n / total)}`, "plain")),
+      ];
     });
     fill(
       chart,
       total === 0
         ? h("p", { class: "empty" }, `No look-ups in the last ${by === "day" ? "30 days" : "24 hours"}.`)
-        : [
+        : h(
+            "div",
+            { class: "usage" },
             bars(by === "day" ? "Look-ups a day (UTC)" : "Look-ups an hour (UTC)", points, SERIES, text),
-            h("p", { class: "faint" }, shares.join(", ")),
-          ],
+            h("dl", {}, shares),
+          ),
     );
   };
   const by = select(

@@ -38,12 +38,35 @@ export default async function lookup(asked, signal) {
     event.preventDefault();
     form.requestSubmit();
   });
+  // where the style sheet's `field-sizing` is not known
   box.addEventListener("input", () => {
     box.rows = Math.min(8, box.value.split("\n").length);
   });
   if (asked) ask(asked, result, signal);
-  else setTimeout(() => box.focus());
+  else {
+    fill(result, examples());
+    setTimeout(() => box.focus());
+  }
   return [form, result];
+}
+
+/** For whoever opens the console for the first time. */
+function examples() {
+  const link = (values, text = values) =>
+    h("li", {}, h("a", { href: `#/lookup/${encodeURIComponent(values)}` }, text));
+  return h(
+    "section",
+    { class: "card" },
+    h("h2", {}, "For a start"),
+    h(
+      "ul",
+      { class: "plain" },
+      link("81.2.69.142"),
+      link("2001:4860:4860::8888"),
+      link("someone@mailinator.com"),
+      link("jane@gmial.com 8.8.8.8 185.220.101.1", "several at once"),
+    ),
+  );
 }
 
 async function ask(text, result, signal) {
@@ -70,17 +93,26 @@ async function ask(text, result, signal) {
     if (answers.length === 1) fill(result, gaps, await one(answers[0], again));
     else fill(result, gaps, list(answers));
   } catch (error) {
-    if (error.name !== "AbortError") fill(result, h("p", { class: "problem", role: "alert" }, error.message));
+    if (error.name === "AbortError") return;
+    fill(
+      result,
+      h("p", { class: "problem", role: "alert" }, error.message),
+      error.code === "NO_RELEASE" && h("p", {}, h("a", { href: "#/data" }, "To the data, for an update")),
+    );
   }
 }
 
 function list(answers) {
   const rows = answers.map((answer) => [
     h("a", { href: `#/lookup/${encodeURIComponent(answer.value)}` }, answer.value),
-    answer.kind === "email" ? "" : placeName(answer.geolocation),
+    answer.kind === "email" || answer.reputation.code ? "" : placeName(answer.geolocation),
     verdicts(answer),
   ]);
-  return table("Answers", [{ name: "Value" }, { name: "Place" }, { name: "Verdict" }], rows);
+  return h(
+    "section",
+    { class: "card" },
+    table("Answers", [{ name: "Value" }, { name: "Place" }, { name: "Verdict" }], rows),
+  );
 }
 
 function verdicts(answer) {
@@ -114,8 +146,8 @@ async function one(answer, again) {
     "div",
     { class: "cards" },
     await placeCard(answer, geolocation),
-    reputationCard(answer, reputation, again),
-    rawCard(answer, { geolocation, reputation }),
+    h("div", {}, reputationCard(answer, reputation, again), rawCard(answer, { geolocation, reputation })),
+    whyCard(reputation),
   );
 }
 
@@ -175,8 +207,11 @@ function reputationCard(answer, reputation, again) {
         ),
       ),
     ),
-    why(reputation.evidence, reputation.evidence_truncated),
   );
+}
+
+function whyCard({ evidence, evidence_truncated }) {
+  return h("section", { class: "card wide" }, h("h2", {}, "Why"), why(evidence, evidence_truncated));
 }
 
 function emailCards(answer, again) {
@@ -218,9 +253,9 @@ function emailCards(answer, again) {
           `Say that ${host} is ${email.disposable ? "not " : ""}disposable`,
         ),
       ),
-      why(email.evidence, email.evidence_truncated),
     ),
     rawCard(answer, { email }),
+    whyCard(email),
   );
 }
 
@@ -272,7 +307,6 @@ function why(evidence, isTruncated) {
     entry.fetched_at ? h("span", { title: exact(entry.fetched_at) }, when(entry.fetched_at)) : "",
   ]);
   return [
-    h("h3", {}, "Why"),
     table(
       "Evidence",
       [{ name: "List" }, { name: "Says" }, { name: "Of" }, { name: "Effect" }, { name: "Fetched" }],

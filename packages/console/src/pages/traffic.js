@@ -1,7 +1,7 @@
 // traffic.js: what the server was asked in the last hours: counts alone.
 
 import { api } from "../api.js";
-import { bars, lines } from "../charts.js";
+import { bars, lines, meter } from "../charts.js";
 import { fill, h, select, table } from "../dom.js";
 import { shadedMap } from "../map.js";
 import { count, countryName, FLAGS, milliseconds } from "../words.js";
@@ -90,6 +90,8 @@ async function charts(hours, signal) {
       h("section", { class: "card" }, lines("Time to answer", series, LATENCY, time, milliseconds)),
       h("section", { class: "card" }, bars("Look-ups", series, LOOKUPS, time)),
       h("section", { class: "card" }, bars("Flags raised", series, RAISED, time)),
+      await mapCard(total.countries),
+      countriesCard(total.countries),
       h(
         "section",
         { class: "card" },
@@ -101,20 +103,31 @@ async function charts(hours, signal) {
           "None.",
         ),
       ),
-      await countriesCard(total.countries),
     ),
   ];
 }
 
 const number = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
 
-async function countriesCard(countries) {
-  const rows = countries.slice(0, 10).map(({ iso_code, count: n }) => [countryName(iso_code), count(n)]);
+async function mapCard(countries) {
+  if (countries.length === 0) return undefined;
   return h(
     "section",
     { class: "card wide" },
     h("h2", {}, "Countries that were asked about"),
-    countries.length > 0 && (await shadedMap("Single look-ups by country", countries)),
-    table("Countries", [{ name: "Country" }, { name: "Look-ups", right: true }], rows, "None yet."),
+    await shadedMap("Single look-ups by country", countries),
+  );
+}
+
+function countriesCard(countries) {
+  const most = Math.max(1, ...countries.map(({ count }) => count));
+  const rows = countries
+    .slice(0, 10)
+    .map(({ iso_code, count: n }) => [countryName(iso_code), meter(n / most, count(n), "plain")]);
+  return h(
+    "section",
+    { class: "card" },
+    h("h2", {}, "Top countries"),
+    table("Countries", [{ name: "Country" }, { name: "Single look-ups" }], rows, "None yet."),
   );
 }
