@@ -193,6 +193,26 @@ describe("pages", () => {
     await page.getByRole("alert").filter({ hasText: "at most 100 at once" }).waitFor();
   });
 
+  test("look up: what can be copied, and an override of a domain", async () => {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await go(page, `lookup/someone@${smallDomain(3)}`);
+    await page.getByRole("button", { name: "Copy curl" }).click();
+    await said(page, "Copied.");
+    const copied = await page.evaluate("navigator.clipboard.readText()");
+    expect(copied).toContain(`{"values":["someone@${smallDomain(3)}"]}`);
+    expect(copied).not.toContain("\n");
+    await page.getByRole("button", { name: `Say that ${smallDomain(3)} is not disposable` }).click();
+    await page.getByLabel("Why").fill("a partner");
+    await page.getByLabel("How long").selectOption("7");
+    await page.getByRole("button", { name: "Override", exact: true }).click();
+    await page.getByText("An address like any other").waitFor();
+    await go(page, "overrides");
+    expect(await textOf(page)).toContain("in 6 days");
+    await page.getByRole("button", { name: `End the override of ${smallDomain(3)}` }).click();
+    await page.getByRole("button", { name: "End it" }).click();
+    await page.getByText("None: the lists alone decide.").waitFor();
+  });
+
   test("text is never read as HTML", async () => {
     await go(page, "lookup");
     await page.getByLabel(/IP address/).fill('"<img/src=x>"@x.com <b>x</b>');
@@ -220,6 +240,49 @@ describe("pages", () => {
     expect(await page.getByText("Pinned: newer releases").count()).toBe(0);
   });
 
+  test("data: pinned, and an update seen to its end", async () => {
+    await go(page, "data");
+    await page.getByRole("button", { name: "Pin", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Pin" }).click();
+    await page.getByText("Pinned: newer releases").waitFor();
+    await page.getByRole("button", { name: "Unpin" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Unpin" }).click();
+    await page.getByText("Pinned: newer releases").waitFor({ state: "detached" });
+    // Building takes what a test has not: its steps as the admin API tells them.
+    const last = {
+      at: "2026-01-01T00:00:00.000Z",
+      seconds: 12.3,
+      published: true,
+      problem: null,
+      hint: null,
+    };
+    const steps = [
+      { running: false, asked: true, last: null },
+      { running: true, asked: false, last: null },
+      { running: false, asked: false, last },
+    ];
+    await page.route("**/admin/v1/data/update", (route) =>
+      route.fulfill({ json: steps.length > 1 ? steps.shift() : steps[0] }),
+    );
+    await page.getByRole("button", { name: "Update now" }).click();
+    await page.getByText("An update begins soon").waitFor();
+    await page.getByText("An update is running").waitFor();
+    await said(page, "after 12.3 s: a new release.");
+    await page.unroute("**/admin/v1/data/update");
+  });
+
+  test("data: a page that was left open changes nothing", async () => {
+    await go(page, "data");
+    await page.route("**/admin/v1/data/rollback", async (route) =>
+      route.continue({ postData: JSON.stringify({ current: "20250101T000000000Z-000000000000" }) }),
+    );
+    await page.getByRole("button", { name: "Roll back" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+    await said(page, "Another release is in use by now");
+    expect(await page.getByText("Pinned: newer releases").count()).toBe(0);
+    await page.unroute("**/admin/v1/data/rollback");
+  });
+
   test("keys: make, see once, change, use, rotate, revoke", async () => {
     await go(page, "keys");
     await page.getByLabel("Name").fill("checkout");
@@ -240,7 +303,17 @@ describe("pages", () => {
     await said(page, "Changed");
     await page.getByRole("button", { name: "Rotate" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
-    expect(await page.locator("code.token").innerText()).not.toBe(key);
+    const next = await page.locator("code.token").innerText();
+    expect(next).not.toBe(key);
+    for (const one of [key, next]) {
+      const headers = { Authorization: `Bearer ${one}` };
+      const both = await fetch(`http://127.0.0.1:${server.port}/v1/ip-intel/reputation/81.2.69.142`, {
+        headers,
+      });
+      expect(both.status).toBe(200); // the old one, too, for a day
+    }
+    await page.getByLabel("Usage of the last").selectOption("hour");
+    await page.getByText(/Look-ups an hour|No look-ups in the last 24 hours/).waitFor();
     await page.getByRole("button", { name: "Revoke this key" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await said(page, "Revoked.");
@@ -282,6 +355,23 @@ describe("pages", () => {
     await page.getByRole("button", { name: "Export all" }).click();
     const file = JSON.parse(readFileSync(await (await download).path(), "utf8"));
     expect(file.overrides).toHaveLength(6);
+    await page.getByRole("button", { name: "End the override of 192.88.10.4" }).click();
+    await page.getByRole("button", { name: "End it" }).click();
+    await page
+      .getByRole("button", { name: "End the override of 192.88.10.4" })
+      .waitFor({ state: "detached" });
+    const buffer = Buffer.from(JSON.stringify(file));
+    await page
+      .getByLabel("Import")
+      .setInputFiles({ name: "overrides.json", mimeType: "application/json", buffer });
+    await page.locator("button", { hasText: "Import" }).click();
+    await said(page, "1 added, 0 changed, 5 as before");
+    await page.getByLabel("Verdict").selectOption("mute");
+    await page.getByLabel(/^Address/).fill("192.88.10.7");
+    await page.getByLabel("Feed").fill("no-such-feed");
+    await page.getByLabel("Why").fill("it is wrong about us");
+    await page.getByRole("button", { name: "Add" }).click();
+    await page.getByRole("alert").filter({ hasText: "feed" }).waitFor();
   });
 
   test("traffic: before and after the first minute", async () => {

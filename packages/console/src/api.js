@@ -7,7 +7,8 @@
 export class ApiError extends Error {
   constructor(status, problem) {
     const more = Array.isArray(problem.problems) ? ` ${problem.problems.join("; ")}` : "";
-    super(`${problem.detail ?? problem.title ?? `The server answered ${status}.`}${more}`);
+    const said = [problem.title, problem.detail].filter(Boolean).join(". ");
+    super(`${said || `The server answered ${status}.`}${more}`);
     this.status = status;
     this.code = problem.code;
     this.requestId = problem.request_id;

@@ -42,6 +42,7 @@ function actionsCard(overview, again, signal) {
       again();
     } catch (error) {
       say(error.message, "bad");
+      if (error.code === "STALE_FORM") again(); // what is in use by now
     }
   };
   return h(

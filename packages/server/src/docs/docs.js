@@ -450,6 +450,9 @@ function navigation() {
   return list;
 }
 
+const NO_KEY =
+  "No key yet? Whoever runs this server makes one with `inkling keys create`, or `inkling keys create --sandbox`.";
+
 async function start() {
   const main = document.querySelector("#main");
   try {
@@ -474,6 +477,7 @@ async function start() {
       "section",
       { class: "plain", id: "about" },
       ...api.info.description.split("\n\n").map((text) => make("p", {}, ...prose(text))),
+      make("p", {}, ...prose(NO_KEY)),
     ),
     ...sections,
     errorsSection(),
