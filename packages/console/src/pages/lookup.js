@@ -296,12 +296,13 @@ function why(evidence, isTruncated) {
   const rows = evidence.map((entry) => [
     h("strong", {}, entry.feed),
     label(entry.label),
-    h("code", {}, entry.network ?? entry.domain ?? entry.id ?? ""),
+    ofWhat(entry),
     [
       effects[entry.effect] ?? "",
       " ",
       [...(entry.flags ?? []).map((flag) => FLAGS[flag]?.[0] ?? flag), ...(entry.members ?? [])].join(", "),
       entry.mutes ?? "",
+      entry.did_you_mean ? `did they mean ${entry.did_you_mean}?` : "",
       entry.why ? h("small", {}, entry.why.replaceAll("_", " ")) : "",
     ],
     entry.fetched_at ? h("span", { title: exact(entry.fetched_at) }, when(entry.fetched_at)) : "",
@@ -314,6 +315,11 @@ function why(evidence, isTruncated) {
     ),
     isTruncated && h("p", { class: "faint" }, "There is more than fits: this is the part that decides."),
   ];
+}
+
+function ofWhat({ network, domain, id }) {
+  const said = network ?? domain ?? id;
+  return said === undefined ? "" : h("code", {}, said);
 }
 
 function rawCard(answer, raw) {

@@ -217,12 +217,18 @@ function filesCard(again) {
   );
 }
 
+/** What people call it: the value of an override, the name of a key. */
+function nameOf(row) {
+  const said = row?.value ?? row?.name;
+  return typeof said === "string" ? said : undefined;
+}
+
 function auditCard(entries) {
   const rows = entries.map(({ at, actor, action, subject, before, after }) => [
     h("span", { title: exact(at) }, when(at)),
     actor,
     action.replaceAll("-", " "),
-    h("code", {}, subject),
+    [h("code", {}, subject), h("small", {}, nameOf(after ?? before))],
     h(
       "details",
       {},
