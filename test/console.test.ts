@@ -457,7 +457,13 @@ const MONTH = {
   usage: Array.from({ length: 30 }, (_, i) => {
     const n = Math.round(4000 + 3000 * Math.sin(i / 3));
     const row = { geolocate: n, reputation: n >> 1, email: n >> 2 };
-    return { at: `2026-01-${String(i + 1).padStart(2, "0")}`, ...row, total: n + (n >> 1) + (n >> 2) };
+    const refused = { not_allowed: 0, rate_limited: i > 20 ? n >> 3 : 0, quota_exceeded: i === 29 ? 900 : 0 };
+    return {
+      at: `2026-01-${String(i + 1).padStart(2, "0")}`,
+      ...row,
+      total: n + (n >> 1) + (n >> 2),
+      refused,
+    };
   }),
 };
 

@@ -10,7 +10,16 @@ const SCOPES = [
   ["reputation", "Reputation"],
   ["email", "E-mail"],
 ];
-const SERIES = SCOPES.map(([id, name]) => ({ name, of: (point) => point[id] }));
+const REFUSALS = [
+  ["not_allowed", "Not allowed"],
+  ["rate_limited", "Rate used up"],
+  ["quota_exceeded", "Quota used up"],
+];
+const refusedOf = ({ refused }) => REFUSALS.reduce((sum, [id]) => sum + (refused?.[id] ?? 0), 0);
+const SERIES = [
+  ...SCOPES.map(([id, name]) => ({ name, of: (point) => point[id] })),
+  { name: "Refused", of: refusedOf },
+];
 const STATE_KIND = { live: "good", sandbox: "warn", expired: "faint", revoked: "faint" };
 
 export default async function keys(id, signal) {
@@ -32,7 +41,12 @@ function keyTable(keys) {
     h("span", { class: `badge ${STATE_KIND[key.state]}` }, key.state),
     key.scopes.length === SCOPES.length ? "all" : key.scopes.join(", "),
     limits(key),
-    count(Object.values(key.lookups_today).reduce((a, b) => a + b, 0)),
+    [
+      count(Object.values(key.lookups_today).reduce((a, b) => a + b, 0)),
+      key.refused_today && refusedOf({ refused: key.refused_today }) > 0
+        ? h("small", { class: "bad" }, `${count(refusedOf({ refused: key.refused_today }))} refused`)
+        : undefined,
+    ],
     key.expires_at ? h("span", { title: exact(key.expires_at) }, when(key.expires_at)) : "never",
   ]);
   return table(
@@ -242,23 +256,48 @@ async function usage(key, signal) {
     const { from, to, usage: rows } = await api(`keys/${key.id}/usage?by=${by}`, { signal });
     const points = everyStep(by, from, to, new Map(rows.map((row) => [row.at, row])));
     const text = by === "day" ? (at) => at.slice(5) : (at) => `${at.slice(11)}:00`;
-    const total = points.reduce((sum, { total }) => sum + total, 0);
-    const shares = SCOPES.map(([id, name]) => {
-      const n = points.reduce((sum, point) => sum + point[id], 0);
-      return [
-        h("dt", {}, name),
-        h("dd", {}, meter(n / total, `${count(n)}, ${percent(n / total)}`, "plain")),
-      ];
-    });
+    const sum = (of) => points.reduce((all, point) => all + of(point), 0);
+    const total = sum((point) => point.total);
+    const refused = sum(refusedOf);
+    const share = (name, n, of, kind) => [
+      h("dt", {}, name),
+      h("dd", {}, meter(n / of, `${count(n)}, ${percent(n / of)}`, kind)),
+    ];
     fill(
       chart,
-      total === 0
+      total + refused === 0
         ? h("p", { class: "empty" }, `No look-ups in the last ${by === "day" ? "30 days" : "24 hours"}.`)
         : h(
             "div",
             { class: "usage" },
             bars(by === "day" ? "Look-ups a day (UTC)" : "Look-ups an hour (UTC)", points, SERIES, text),
-            h("dl", {}, shares),
+            h(
+              "div",
+              {},
+              h("h3", {}, "Answered and refused"),
+              h(
+                "dl",
+                {},
+                share("Answered", total, total + refused, "good"),
+                REFUSALS.map(([id, name]) => [name, sum((point) => point.refused?.[id] ?? 0)])
+                  .filter(([, n]) => n > 0)
+                  .map(([name, n]) => share(name, n, total + refused, "bad")),
+              ),
+              total > 0 && h("h3", {}, "Look-ups"),
+              total > 0 &&
+                h(
+                  "dl",
+                  {},
+                  SCOPES.map(([id, name]) =>
+                    share(
+                      name,
+                      sum((point) => point[id]),
+                      total,
+                      "plain",
+                    ),
+                  ),
+                ),
+            ),
           ),
     );
   };
