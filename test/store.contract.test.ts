@@ -304,6 +304,7 @@ for (const backend of BACKENDS) {
         const entries = [limited, free].flatMap(({ id }) => [
           { keyId: id, day: DAY, lookup: "email" as const, count: 2 },
           { keyId: id, day: DAY, lookup: "geolocate" as const, count: 3 },
+          { keyId: id, day: DAY, lookup: "rate_limited" as const, count: 50 },
           { keyId: id, day: "2026-05-31", lookup: "email" as const, count: 100 },
         ]);
         await store.addUsage({ recorder: "r1", sequence: 1, entries });

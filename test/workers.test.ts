@@ -224,8 +224,13 @@ linux("several workers", () => {
     server.child.kill("SIGTERM");
     expect(await server.child.exited).toBe(0);
     await withStore(server, async (store) => {
-      const [entry] = await store.usage(quota!.id, "2000-01-01", "2999-12-31");
-      expect(entry).toMatchObject({ lookup: "geolocate", count: 50 });
+      const used = await store.usage(quota!.id, "2000-01-01", "2999-12-31");
+      expect(used).toMatchObject([
+        { lookup: "geolocate", count: 50 },
+        { lookup: "quota_exceeded", count: 71 },
+      ]);
+      const [, slowed] = await store.usage(limited!.id, "2000-01-01", "2999-12-31");
+      expect(slowed).toMatchObject({ lookup: "rate_limited", count: rated.refused });
     });
   }, 30_000);
 

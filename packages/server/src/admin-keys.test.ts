@@ -124,11 +124,14 @@ describe("keys", () => {
   });
 
   test("usage by day and by hour", async () => {
+    const NOTHING = { not_allowed: 0, rate_limited: 0, quota_exceeded: 0 };
+    const FIVE = { ...NOTHING, rate_limited: 5 };
     const { id } = await make();
     const entries = [
       { keyId: id, day: "2026-05-31", lookup: "email", count: 2 },
       { keyId: id, day: "2026-06-01", lookup: "email", count: 3 },
       { keyId: id, day: "2026-06-01", lookup: "geolocate", count: 4 },
+      { keyId: id, day: "2026-06-01", lookup: "rate_limited", count: 5 },
     ] as const;
     await it.store.addUsage({ recorder: "r", sequence: 1, entries });
     expect((await it.ask("GET", `keys/${id}/usage`)).document).toEqual({
@@ -136,8 +139,8 @@ describe("keys", () => {
       from: "2026-05-02",
       to: "2026-06-01",
       usage: [
-        { at: "2026-05-31", geolocate: 0, reputation: 0, email: 2, total: 2 },
-        { at: "2026-06-01", geolocate: 4, reputation: 0, email: 3, total: 7 },
+        { at: "2026-05-31", geolocate: 0, reputation: 0, email: 2, total: 2, refused: NOTHING },
+        { at: "2026-06-01", geolocate: 4, reputation: 0, email: 3, total: 7, refused: FIVE },
       ],
     });
     const hours = await it.ask("GET", `keys/${id}/usage?by=hour&from=2026-06-01T00`);
@@ -145,7 +148,13 @@ describe("keys", () => {
       by: "hour",
       from: "2026-06-01T00",
       to: "2026-06-01T12",
-      usage: [{ at: "2026-06-01T12", geolocate: 4, reputation: 0, email: 3, total: 7 }],
+      usage: [{ at: "2026-06-01T12", geolocate: 4, reputation: 0, email: 3, total: 7, refused: FIVE }],
+    });
+    const { keys } = (await it.ask("GET", "keys")).document;
+    const row = keys.find((key: { id: string }) => key.id === id);
+    expect(row).toMatchObject({
+      lookups_today: { geolocate: 4, reputation: 0, email: 3 },
+      refused_today: FIVE,
     });
   });
 });

@@ -17,7 +17,7 @@ import {
   readPage,
 } from "./admin-call.ts";
 import { AdminProblem } from "./admin-problems.ts";
-import { type Key, keyJson, parseKeyChange, parseNewKeyBody, SCOPES, type Scope } from "./key.ts";
+import { type Counted, type Key, keyJson, parseKeyChange, parseNewKeyBody } from "./key.ts";
 import { isKeyCursor } from "./store.ts";
 
 const DAY_MS = 86_400_000;
@@ -62,7 +62,13 @@ export const KEY_ROUTES: readonly AdminRoute<AdminServer>[] = [
   },
 ];
 
-const NO_USE: Readonly<Record<Scope, number>> = { geolocate: 0, reputation: 0, email: 0 };
+type Use = Readonly<Partial<Record<Counted, number>>>;
+const lookupsOf = ({ geolocate = 0, reputation = 0, email = 0 }: Use) => ({ geolocate, reputation, email });
+const refusedOf = ({ not_allowed = 0, rate_limited = 0, quota_exceeded = 0 }: Use) => ({
+  not_allowed,
+  rate_limited,
+  quota_exceeded,
+});
 const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, DAY_DIGITS);
 const hourOf = (ms: number) => new Date(ms).toISOString().slice(0, HOUR_DIGITS);
 
@@ -74,7 +80,8 @@ async function list({ store, now }: AdminServer, { query }: Call): Promise<Reply
   ]);
   const keys = page.items.map((key) => ({
     ...keyJson(key, at),
-    lookups_today: { ...NO_USE, ...today.get(key.id) },
+    lookups_today: lookupsOf(today.get(key.id) ?? {}),
+    refused_today: refusedOf(today.get(key.id) ?? {}),
   }));
   return { status: 200, document: { keys, next_cursor: page.next ?? null } };
 }
@@ -157,17 +164,15 @@ async function usage({ store, now }: AdminServer, { id, query }: Call): Promise<
   return { status: 200, document: { by, from, to, usage: inColumns(rows) } };
 }
 
-/** One row for each moment, with a number for each look-up. */
-function inColumns(rows: readonly { at: string; lookup: Scope; count: number }[]) {
-  const byTime = new Map<string, Record<Scope, number>>();
-  for (const { at, lookup, count } of rows) {
-    byTime.set(at, { ...NO_USE, ...byTime.get(at), [lookup]: count });
-  }
-  return [...byTime].map(([at, counts]) => ({
-    at,
-    ...counts,
-    total: SCOPES.reduce((sum, scope) => sum + counts[scope], 0),
-  }));
+/** One row for each moment, with a number for each look-up and each reason of a refusal. */
+function inColumns(rows: readonly { at: string; lookup: Counted; count: number }[]) {
+  const byTime = new Map<string, Use>();
+  for (const { at, lookup, count } of rows) byTime.set(at, { ...byTime.get(at), [lookup]: count });
+  return [...byTime].map(([at, use]) => {
+    const lookups = lookupsOf(use);
+    const total = lookups.geolocate + lookups.reputation + lookups.email;
+    return { at, ...lookups, total, refused: refusedOf(use) };
+  });
 }
 
 function requireSpan(by: "day" | "hour", from: string, to: string): void {

@@ -50,6 +50,9 @@ const keyMembers = {
   revoked_at: time.nullable(),
 };
 const perLookup = { geolocate: count, reputation: count, email: count };
+const refused = z.strictObject({ not_allowed: count, rate_limited: count, quota_exceeded: count }).meta({
+  description: "Requests, and values of batches, that were refused: scope, network or expiry; rate; quota",
+});
 export const key = z.strictObject(keyMembers).meta({ id: "Key", description: "Never its token" });
 const token = text.meta({ description: "Told this once: only its hash is kept" });
 export const madeKey = z.strictObject({ ...keyMembers, token }).meta({ id: "MadeKey" });
@@ -57,14 +60,16 @@ export const rotatedKey = z
   .strictObject({ ...keyMembers, token, old_token_valid_until: time })
   .meta({ id: "RotatedKey" });
 export const keys = z.strictObject({
-  keys: z.array(z.strictObject({ ...keyMembers, lookups_today: z.strictObject(perLookup) })),
+  keys: z.array(
+    z.strictObject({ ...keyMembers, lookups_today: z.strictObject(perLookup), refused_today: refused }),
+  ),
   ...cursor,
 });
 export const usage = z.strictObject({
   by: z.enum(["day", "hour"]),
   from: text,
   to: text,
-  usage: z.array(z.strictObject({ at: text, ...perLookup, total: count })),
+  usage: z.array(z.strictObject({ at: text, ...perLookup, total: count, refused })),
 });
 
 const overrideMembers = {

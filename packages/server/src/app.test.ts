@@ -9,7 +9,7 @@ import { App, type AppOptions } from "./app.ts";
 import { Buckets } from "./bucket.ts";
 import { Counts } from "./counts.ts";
 import { dataStates } from "./data-state.ts";
-import type { Key } from "./key.ts";
+import { isScope, type Key } from "./key.ts";
 import { Log } from "./log.ts";
 import type { MxFinding } from "./mx.ts";
 import { knownHosts } from "./mx-hosts.ts";
@@ -114,6 +114,7 @@ afterEach(async () => void (await Promise.all(held.splice(0))));
 function setUp(setting: Setting = {}) {
   const key: Key = { ...KEY, ...setting.key };
   const recorded: string[] = [];
+  const refused: string[] = [];
   const lines: string[] = [];
   const counts = new Counts();
   const options: AppOptions = {
@@ -130,14 +131,13 @@ function setUp(setting: Setting = {}) {
       authenticate: (token) =>
         token === "good"
           ? { ok: true, key }
-          : {
-              ok: false,
-              code: token === "old" ? "KEY_EXPIRED" : token === "early" ? "KEYS_NOT_LOADED" : "KEY_INVALID",
-            },
+          : token === "old"
+            ? { ok: false, code: "KEY_EXPIRED", key }
+            : { ok: false, code: token === "early" ? "KEYS_NOT_LOADED" : "KEY_INVALID" },
     },
     buckets: new Buckets({ rate: setting.rate ?? 1000, burst: setting.burst ?? 2000 }),
     usage: {
-      record: (keyId, lookup) => recorded.push(`${keyId} ${lookup}`),
+      record: (keyId, counted) => (isScope(counted) ? recorded : refused).push(`${keyId} ${counted}`),
       countToday: () => (setting.used ?? 0) + recorded.length,
       takeQuota: ({ quota }, _, most) =>
         quota === undefined
@@ -162,7 +162,7 @@ function setUp(setting: Setting = {}) {
     held.push(checkResponse(init.method ?? "GET", path.split("?")[0]!, response));
     return response;
   };
-  return { app, ask, peers, recorded, counts, options, lines };
+  return { app, ask, peers, recorded, refused, counts, options, lines };
 }
 
 const GEO = "/v1/ip-intel/geolocate/";
@@ -693,6 +693,23 @@ describe("callers", () => {
 });
 
 describe("usage and counts", () => {
+  test.each<[string, Parameters<typeof setUp>[0], string, string[]]>([
+    ["no scope for it", { key: { scopes: ["email"] } }, "good", ["not_allowed"]],
+    ["not from there", { key: { networks: [parsePrefix("10.0.0.0/8")!] } }, "good", ["not_allowed"]],
+    ["expired", {}, "old", ["not_allowed"]],
+    ["too fast", { rate: 1, burst: 1 }, "good", ["rate_limited"]],
+    ["its quota is used up", { key: { quota: 1 } }, "good", ["quota_exceeded"]],
+    ["nobody's key", {}, "bad", []],
+    ["bad input is not refused", {}, "good", []],
+  ])("what a key is refused is counted as that: %s", (name, setting, token, want) => {
+    const { ask, refused } = setUp(setting);
+    const init = { headers: { Authorization: `Bearer ${token}` } };
+    ask(`${GEO}81.2.69.142`, init);
+    const before = refused.length;
+    ask(name.startsWith("bad") ? `${GEO}nonsense` : `${GEO}81.2.69.142`, init);
+    expect(refused.slice(before)).toEqual(want.map((reason) => `${KEY.id} ${reason}`));
+  });
+
   test("answers are look-ups, refusals are not", () => {
     const { ask, recorded, counts } = setUp();
     ask(`${GEO}81.2.69.142`);

@@ -16,7 +16,7 @@ import { callerAddress } from "./client-address.ts";
 import type { Audience, Counts } from "./counts.ts";
 import { type EmailChecks, isClearedBy, withMx } from "./email-checks.ts";
 import { withAddressEvidence, withEmailEvidence } from "./evidence.ts";
-import { isSourceAllowed, type Key, type Scope } from "./key.ts";
+import { type Counted, isSourceAllowed, type Key, type Refusal, type Scope } from "./key.ts";
 import type { Keyring } from "./keyring.ts";
 import type { Log } from "./log.ts";
 import { callerEtag, lookUpAddress, lookUpEmail, type Mode, type Outcome, readSubject } from "./lookups.ts";
@@ -42,7 +42,7 @@ export interface Peers {
 
 /** What the app needs of the usage recorder. */
 export interface UsageCounter {
-  record(keyId: string, lookup: Scope, now: number, count?: number): void;
+  record(keyId: string, counted: Counted, now: number, count?: number): void;
   countToday(keyId: string, now: number): number;
   /** Takes from the quota, so that nobody else gets the same. @returns how many; all where the key has none */
   takeQuota(key: Key, now: number, most: number): number;
@@ -75,6 +75,11 @@ const PROBLEM_TYPE = "application/problem+json";
 const IP_CACHE = "private, max-age=300";
 const NO_STORE = "no-store";
 const DATA_STATE = "Inkling-Data-State";
+/** How usage counts what a key was refused; all else is not allowed. */
+const REFUSED_AS: Readonly<Record<string, Refusal>> = {
+  RATE_LIMITED: "rate_limited",
+  QUOTA_EXCEEDED: "quota_exceeded",
+};
 const NO_RELEASE_VERSION = "none";
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
 /** Longest declared body of a request whose method takes none; larger ones are 413 before 405. */
@@ -298,7 +303,10 @@ export class App {
     if (exchange.isLookup) {
       const { key, now } = exchange;
       // Others may have taken the last one since this key was admitted.
-      if (this.options.usage.takeQuota(key!, now, 1) === 0) return this.refuse(exchange, quotaProblem(now));
+      if (this.options.usage.takeQuota(key!, now, 1) === 0) {
+        this.options.usage.record(key!.id, "quota_exceeded", now);
+        return this.refuse(exchange, quotaProblem(now));
+      }
       this.options.usage.record(key!.id, lookup, now);
       this.options.counts.lookedUp(lookup, key!.mode);
     }
@@ -319,14 +327,24 @@ export class App {
     return undefined;
   }
 
-  /** Finds the key, and asks whether it may do this now. */
+  /** Finds the key, and asks whether it may do this now; what it may not is counted as refused. */
   private admit(exchange: Exchange, scope?: Scope): Problem | undefined {
+    const refusal = this.judge(exchange, scope);
+    if (refusal === undefined || exchange.key === undefined) return refusal;
+    this.options.usage.record(exchange.key.id, REFUSED_AS[refusal.code] ?? "not_allowed", exchange.now);
+    return refusal;
+  }
+
+  private judge(exchange: Exchange, scope: Scope | undefined): Problem | undefined {
     const { options } = this;
     const { request, now } = exchange;
     const token = bearerToken(request.headers.get("authorization"));
     if (token === undefined) return problem("KEY_MISSING");
     const result = options.keyring.authenticate(token, now);
-    if (!result.ok) return problem(result.code);
+    if (!result.ok) {
+      if (result.code === "KEY_EXPIRED") options.usage.record(result.key.id, "not_allowed", now);
+      return problem(result.code);
+    }
     const { key } = result;
     exchange.key = key;
     if (key.networks.length > 0) {

@@ -15,6 +15,7 @@ import type { ByteReader, ByteStream } from "./batch-body.ts";
 import type { GzipPieces } from "./batch-gzip.ts";
 import type { Lines } from "./batch-lines.ts";
 import type { Output } from "./batch-output.ts";
+import type { Refusal } from "./key.ts";
 import { type Problem, problem } from "./problems.ts";
 
 export interface BatchStreamOptions {
@@ -40,6 +41,8 @@ export interface Meter {
   left(most: number, now: number): number;
   /** Counts look-ups that were made, and gives back what was taken for others; after each `left`. */
   count(lookups: number, now: number): void;
+  /** Counts values that were refused. */
+  refused(reason: Refusal, values: number, now: number): void;
   /** Milliseconds until `take` is worth another try. */
   readonly waitMs: number;
 }
@@ -142,8 +145,10 @@ export class BatchStream {
       this.isHeld = !meter.take(now);
       if (this.isHeld) return "waiting";
       this.values++;
-      if (answers.lookups >= left) answers.refuse(SPENT);
-      else if (lines.isTooLong) answers.tooLong();
+      if (answers.lookups >= left) {
+        answers.refuse(SPENT);
+        meter.refused("quota_exceeded", 1, now);
+      } else if (lines.isTooLong) answers.tooLong();
       else answers.line(lines.bytes, lines.start, lines.end);
     }
     return "full";

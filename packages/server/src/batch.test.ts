@@ -12,7 +12,7 @@ import { MAX_LINE_BYTES } from "./batch-lines.ts";
 import { Buckets } from "./bucket.ts";
 import { Counts } from "./counts.ts";
 import { dataStates } from "./data-state.ts";
-import type { Key } from "./key.ts";
+import { isScope, type Key } from "./key.ts";
 import { Log } from "./log.ts";
 import type { LoadedRelease } from "./open-release.ts";
 import type { Override } from "./override.ts";
@@ -102,6 +102,7 @@ interface Setting {
 /** An app that knows the token "good", with a clock that is moved by hand. */
 function setUp(setting: Setting = {}) {
   const recorded: [lookup: string, count: number][] = [];
+  const refused: [reason: string, count: number][] = [];
   const lines: string[] = [];
   const counts = new Counts();
   const at = { ms: 0 };
@@ -129,7 +130,7 @@ function setUp(setting: Setting = {}) {
     },
     buckets: new Buckets({ rate: setting.rate ?? 0, burst: setting.burst ?? 1 }),
     usage: {
-      record: (_, lookup, __, count = 1) => recorded.push([lookup, count]),
+      record: (_, counted, __, count = 1) => (isScope(counted) ? recorded : refused).push([counted, count]),
       countToday: () => (setting.used ?? 0) + recorded.reduce((sum, [, count]) => sum + count, 0),
       takeQuota: ({ quota }, _, most) =>
         quota === undefined
@@ -168,7 +169,7 @@ function setUp(setting: Setting = {}) {
     post(path, JSON.stringify({ values: list }), headers);
   const stream = (path: string, body: Body, headers: Record<string, string> = {}) =>
     post(path, body, { "Content-Type": NDJSON_TYPE, ...headers });
-  return { post, values, stream, recorded, counts, lines, at, state, options };
+  return { post, values, stream, recorded, refused, counts, lines, at, state, options };
 }
 
 type Body = string | Uint8Array | ReadableStream;
@@ -631,6 +632,7 @@ describe("limits", () => {
     expect(await answersOf(response)).toEqual([...repeated(5, ABUSER), ...repeated(3, "RATE_LIMITED")]);
     expect(response.headers.get("ratelimit")).toBe('"default";r=0;t=5');
     expect(lookups(set)).toBe(5);
+    expect(set.refused).toEqual([["rate_limited", 3]]);
     expect((await set.values(REP, [KNOWN])).status).toBe(429);
     set.at.ms = 2_000;
     expect(await answersOf(await set.values(REP, repeated(3, KNOWN)))).toEqual([
@@ -655,6 +657,7 @@ describe("limits", () => {
     expect(await answersOf(response)).toEqual(want);
     expect(response.headers.get("ratelimit")).toStartWith('"daily";r=0;');
     expect(lookups(set)).toBe(3);
+    expect(set.refused.flat()).toEqual(["quota_exceeded", 1, "quota_exceeded", 1]);
   });
 
   test("NDJSON: the quota used up refuses the rest", async () => {
@@ -662,6 +665,7 @@ describe("limits", () => {
     const answers = await linesOf(await set.stream(REP, ndjson(repeated(1_500, KNOWN))));
     expect(answers.slice(0, 999)).toEqual(repeated(999, ABUSER));
     expect(answers.slice(999)).toEqual(repeated(501, "QUOTA_EXCEEDED"));
+    expect(set.refused.length).toBe(501);
     expect(lookups(set)).toBe(999);
   });
 

@@ -28,7 +28,7 @@ import { Output } from "./batch-output.ts";
 import { BatchStream, type Meter } from "./batch-stream.ts";
 import type { Buckets, Decision } from "./bucket.ts";
 import type { Counts } from "./counts.ts";
-import type { Key, Scope } from "./key.ts";
+import type { Counted, Key, Refusal, Scope } from "./key.ts";
 import { type Mode, type Outcome, releaseProblem } from "./lookups.ts";
 import type { LoadedRelease } from "./open-release.ts";
 import type { Overrides } from "./overrides.ts";
@@ -65,7 +65,7 @@ export interface BatchServer {
   readonly overrides: { readonly current: Overrides };
   readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
   readonly usage: {
-    record(keyId: string, lookup: Scope, now: number, count?: number): void;
+    record(keyId: string, counted: Counted, now: number, count?: number): void;
     takeQuota(key: Key, now: number, most: number): number;
     giveQuotaBack(key: Key, now: number, count: number): void;
   };
@@ -143,11 +143,14 @@ async function answerValues(
   const left = meter.left(covered, call.now);
   for (const [i, value] of values.entries()) {
     if (i >= covered) answers.refuse(RATE_LIMITED);
-    else if (answers.lookups >= left) answers.refuse(QUOTA_EXCEEDED);
-    else if (checked !== undefined) await answers.checked(value, checked);
+    else if (answers.lookups >= left) {
+      answers.refuse(QUOTA_EXCEEDED);
+      meter.refused("quota_exceeded", 1, call.now);
+    } else if (checked !== undefined) await answers.checked(value, checked);
     else answers.value(value);
   }
   meter.count(answers.lookups, call.now);
+  meter.refused("rate_limited", values.length - covered, call.now);
   if (values.length > 0) out.length--; // the last comma
   out.add(CLOSING);
   const plain = out.take();
@@ -276,6 +279,10 @@ class KeyMeter implements Meter {
     if (lookups === 0) return;
     this.server.usage.record(this.key.id, this.lookup, now, lookups);
     this.server.counts.lookedUp(this.lookup, this.key.mode, lookups);
+  }
+
+  refused(reason: Refusal, values: number, now: number): void {
+    if (values > 0) this.server.usage.record(this.key.id, reason, now, values);
   }
 }
 

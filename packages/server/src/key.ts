@@ -12,6 +12,18 @@ import { KEY_MODES, type KeyMode } from "./key-format.ts";
 export const SCOPES = ["geolocate", "reputation", "email"] as const;
 export type Scope = (typeof SCOPES)[number];
 
+/** Why a request of a known key was refused, as usage counts it: its rights, its rate, its quota. */
+export const REFUSALS = ["not_allowed", "rate_limited", "quota_exceeded"] as const;
+export type Refusal = (typeof REFUSALS)[number];
+
+/** What is counted for a key: look-ups by scope, and what was refused. Only look-ups are of its quota. */
+export const COUNTED = [...SCOPES, ...REFUSALS] as const;
+export type Counted = (typeof COUNTED)[number];
+
+export function isScope(counted: string): counted is Scope {
+  return (SCOPES as readonly string[]).includes(counted);
+}
+
 /** One key, frozen. All times are epoch milliseconds. A changed key is a new object; an unchanged one the same. */
 export interface Key {
   /** `key_` and 16 characters: names the key in lists, logs and usage. Not secret; survives rotation. */

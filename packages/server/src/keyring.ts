@@ -35,8 +35,9 @@ export interface LoadedToken {
 
 export type AuthResult =
   | { readonly ok: true; readonly key: Key }
+  | { readonly ok: false; readonly code: "KEY_EXPIRED"; readonly key: Key }
   /** KEYS_NOT_LOADED: no database answered since the start, so nobody can tell; 503, not 401. */
-  | { readonly ok: false; readonly code: "KEY_INVALID" | "KEY_EXPIRED" | "KEYS_NOT_LOADED" };
+  | { readonly ok: false; readonly code: "KEY_INVALID" | "KEYS_NOT_LOADED" };
 
 /** How the keyring is doing, for readiness, metrics and logs. */
 export interface KeyringState {
@@ -87,7 +88,7 @@ class Entry {
 }
 
 const INVALID: AuthResult = Object.freeze({ ok: false, code: "KEY_INVALID" });
-const EXPIRED: AuthResult = Object.freeze({ ok: false, code: "KEY_EXPIRED" });
+const expired = ({ key }: Entry): AuthResult => ({ ok: false, code: "KEY_EXPIRED", key });
 const NOT_LOADED: AuthResult = Object.freeze({ ok: false, code: "KEYS_NOT_LOADED" });
 
 export class Keyring {
@@ -132,14 +133,14 @@ export class Keyring {
    */
   authenticate(token: string, now: number): AuthResult {
     const known = this.seen.get(token);
-    if (known !== undefined) return now < known.validUntil ? known : EXPIRED;
+    if (known !== undefined) return now < known.validUntil ? known : expired(known);
     if (!isWellFormedToken(token)) return INVALID;
     if (this.stamp === undefined) return NOT_LOADED;
     const entry = this.byHash.get(hashToken(token));
     if (entry === undefined) return INVALID;
     if (this.seen.size >= MAX_SEEN) this.seen.clear();
     this.seen.set(token, entry);
-    return now < entry.validUntil ? entry : EXPIRED;
+    return now < entry.validUntil ? entry : expired(entry);
   }
 
   /** Checks with the store now; joins a check that is under way. Never rejects: see `state`. */

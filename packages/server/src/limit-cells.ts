@@ -11,9 +11,10 @@
 // Times are nanoseconds since `base`: whole numbers of a double for the first 104 days, even ones for the next.
 //
 //   bytes of a cell  0 full at (int64, 0 = never used)   8 day and count of the quota (int64)
-//                    16 look-ups on even days, by scope (3 x uint32)   28 on odd days   40 not used
+//                    16 look-ups on even days, by scope (3 x uint32)   28 on odd days
+//                    40 refused on even days, by reason (3 x uint32)   52 on odd days
 
-import { SCOPES, type Scope } from "./key.ts";
+import { COUNTED, type Counted, SCOPES } from "./key.ts";
 
 export const CELL_BYTES = 64;
 
@@ -30,8 +31,16 @@ export const DAY_MS = 86_400_000;
 const DAY_UNIT = 2 ** 40;
 
 /** Counts of one key since the cells were made, modulo 2^32; even and odd days apart. */
-export type LookupCounts = Uint32Array;
-export const LOOKUP_COUNTS = 2 * SCOPES.length;
+export type CellCounts = Uint32Array;
+export const CELL_COUNTS = 2 * COUNTED.length;
+/** Look-ups and refusals are as many: they stand in groups of this size, of even and odd days in turn. */
+const GROUP = SCOPES.length;
+
+/** Which count stands at a place of {@link CellCounts}. */
+export function countedAt(place: number): { readonly counted: Counted; readonly isOdd: boolean } {
+  const group = Math.floor(place / GROUP);
+  return { counted: COUNTED[(group >> 1) * GROUP + (place % GROUP)]!, isOdd: (group & 1) === 1 };
+}
 
 export class LimitCells {
   /** What is missing until the bucket asked last is full, in ns. */
@@ -124,15 +133,17 @@ export class LimitCells {
     return this.today(Number(Atomics.load(this.words, cell * WORDS + QUOTA)), now) % DAY_UNIT;
   }
 
-  /** Counts look-ups. */
-  count(cell: number, lookup: Scope, now: number, count: number): void {
+  /** Counts look-ups, or what was refused. */
+  count(cell: number, counted: Counted, now: number, count: number): void {
     const isOdd = Math.floor(now / DAY_MS) & 1;
-    Atomics.add(this.slots, slotOf(cell) + isOdd * SCOPES.length + SCOPES.indexOf(lookup), count);
+    const index = COUNTED.indexOf(counted);
+    const place = index < GROUP ? index : index + GROUP;
+    Atomics.add(this.slots, slotOf(cell) + isOdd * GROUP + place, count);
   }
 
-  /** Reads what was counted: look-ups by scope on even days, then those on odd days. */
-  readCounts(cell: number, into: LookupCounts): void {
-    for (let i = 0; i < LOOKUP_COUNTS; i++) into[i] = Atomics.load(this.slots, slotOf(cell) + i);
+  /** Reads what was counted: {@link countedAt} says what stands where. */
+  readCounts(cell: number, into: CellCounts): void {
+    for (let i = 0; i < CELL_COUNTS; i++) into[i] = Atomics.load(this.slots, slotOf(cell) + i);
   }
 
   /** Makes a cell as new; nobody else may use it meanwhile. */

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import type { HammerOrder, HammerReport } from "../../../test/limit-hammer.ts";
 import { temporaryFolder } from "../../../test/release.ts";
 import { CellAllotment } from "./cell-allotment.ts";
-import { DAY_MS } from "./limit-cells.ts";
+import { COUNTED } from "./key.ts";
+import { CELL_BYTES, CELL_COUNTS, countedAt, DAY_MS, LimitCells } from "./limit-cells.ts";
 import { SharedMemory, SharedView } from "./shared-memory.ts";
 import { UsageCollector } from "./shared-usage.ts";
 
@@ -29,7 +30,7 @@ describe("shared memory", () => {
     memory.reserve(1_000);
     expect(memory.view.cells.size).toBe(1_000);
     before.cells.count(1, "email", NOON, 2);
-    const seen = new Uint32Array(6);
+    const seen = new Uint32Array(CELL_COUNTS);
     memory.view.cells.readCounts(1, seen);
     expect(Math.max(...seen)).toBe(7);
     memory.close();
@@ -79,11 +80,27 @@ describe("shared memory", () => {
     expect(sum("tokens")).toBeGreaterThan(burst);
     expect(sum("tries")).toBeGreaterThan(20_000);
     expect(sum("quota")).toBe(QUOTA);
-    const seen = new Uint32Array(6);
+    const seen = new Uint32Array(CELL_COUNTS);
     memory.view.cells.readCounts(0, seen);
     expect(Math.max(...seen)).toBe(sum("tries"));
     memory.close();
   }, 20_000);
+});
+
+test.each(COUNTED)("a cell counts %s apart from all else, even and odd days apart", (counted) => {
+  for (const day of [0, 1]) {
+    const cells = new LimitCells(new Uint8Array(2 * CELL_BYTES), NOON);
+    const now = NOON + day * DAY_MS;
+    cells.count(0, counted, now, 3);
+    const seen = new Uint32Array(CELL_COUNTS);
+    cells.readCounts(0, seen);
+    const place = seen.indexOf(3);
+    expect(countedAt(place)).toEqual({ counted, isOdd: Math.floor(now / DAY_MS) % 2 === 1 });
+    expect(seen.reduce((sum, n) => sum + n)).toBe(3);
+    expect(cells.usedOfQuota(0, now)).toBe(0);
+    cells.readCounts(1, seen);
+    expect(Math.max(...seen)).toBe(0);
+  }
 });
 
 describe("cells of keys", () => {

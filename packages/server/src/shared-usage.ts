@@ -6,9 +6,8 @@
 // A worker that is killed has counted what it answered: nothing of it is lost.
 
 import type { CellPlaces } from "./cell-places.ts";
-import type { Key, Scope } from "./key.ts";
-import { SCOPES } from "./key.ts";
-import { DAY_MS, type LimitCells, LOOKUP_COUNTS } from "./limit-cells.ts";
+import type { Counted, Key } from "./key.ts";
+import { CELL_COUNTS, countedAt, DAY_MS, type LimitCells } from "./limit-cells.ts";
 
 export class SharedUsage {
   private readonly places: CellPlaces;
@@ -17,10 +16,10 @@ export class SharedUsage {
     this.places = places;
   }
 
-  /** Counts look-ups. A key that is gone meanwhile has no cell any more: its last look-ups are not counted. */
-  record(keyId: string, lookup: Scope, now: number, count = 1): void {
+  /** Counts look-ups and refusals. A key that is gone meanwhile has no cell any more: its last are not counted. */
+  record(keyId: string, counted: Counted, now: number, count = 1): void {
     const cell = this.places.cellOf(keyId);
-    if (cell !== undefined) this.places.cells(now).count(cell, lookup, now, count);
+    if (cell !== undefined) this.places.cells(now).count(cell, counted, now, count);
   }
 
   /** What was taken from the key's quota on this UTC day, by all workers at this moment. */
@@ -45,12 +44,12 @@ export class SharedUsage {
 
 /** What the collector needs of the recorder. */
 export interface Recorder {
-  record(keyId: string, lookup: Scope, now: number, count: number): void;
+  record(keyId: string, counted: Counted, now: number, count: number): void;
 }
 
 /** What the supervisor has collected of one cell. */
 class Collected {
-  readonly seen = new Uint32Array(LOOKUP_COUNTS);
+  readonly seen = new Uint32Array(CELL_COUNTS);
   /** Used elsewhere on `day`, as far as the workers were told. */
   told = 0;
   day = Number.NaN;
@@ -58,7 +57,7 @@ class Collected {
 
 export class UsageCollector {
   private readonly collected = new Map<string, { cell: number; state: Collected }>();
-  private readonly fresh = new Uint32Array(LOOKUP_COUNTS);
+  private readonly fresh = new Uint32Array(CELL_COUNTS);
 
   /** A key has this cell from now on. */
   add(keyId: string, cell: number): void {
@@ -113,15 +112,14 @@ export class UsageCollector {
     now: number,
   ): void {
     cells.readCounts(cell, this.fresh);
-    for (let i = 0; i < LOOKUP_COUNTS; i++) {
+    for (let i = 0; i < CELL_COUNTS; i++) {
       const count = (this.fresh[i]! - seen[i]!) >>> 0;
       if (count === 0) continue;
       seen[i] = this.fresh[i]!;
-      const isOdd = i >= SCOPES.length ? 1 : 0;
-      const today = Math.floor(now / DAY_MS);
+      const { counted, isOdd } = countedAt(i);
+      const isOddToday = (Math.floor(now / DAY_MS) & 1) === 1;
       // Of the other parity: counted before midnight, collected after.
-      const time = (today & 1) === isOdd ? now : now - DAY_MS;
-      recorder.record(keyId, SCOPES[i % SCOPES.length]!, time, count);
+      recorder.record(keyId, counted, isOdd === isOddToday ? now : now - DAY_MS, count);
     }
   }
 }

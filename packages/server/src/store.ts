@@ -8,6 +8,7 @@
 import type { SQL, TransactionSQL } from "bun";
 import { AdminTokenStore } from "./admin-token.ts";
 import {
+  type Counted,
   type Key,
   type KeyChange,
   type KeyRow,
@@ -15,7 +16,7 @@ import {
   keyJson,
   type NewKey,
   rowFromKey,
-  type Scope,
+  SCOPES,
 } from "./key.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "./key-format.ts";
 import type { KeySource, LoadedKeys } from "./keyring.ts";
@@ -62,20 +63,20 @@ export interface IssuedKey {
   readonly token: string;
 }
 
-/** Look-ups of one key on one day. */
+/** Look-ups of one kind, or what was refused for one reason, of one key on one day. */
 export interface UsageEntry {
   readonly keyId: string;
   /** UTC, as "2026-06-01". */
   readonly day: string;
-  readonly lookup: Scope;
+  readonly lookup: Counted;
   readonly count: number;
 }
 
-/** Look-ups of one key in one hour. */
+/** The same in one hour. */
 export interface HourlyUsage {
   /** UTC, as "2026-06-01T13". */
   readonly hour: string;
-  readonly lookup: Scope;
+  readonly lookup: Counted;
   readonly count: number;
 }
 
@@ -314,19 +315,19 @@ export class Store implements KeySource {
    * which the count arrived here: a second later than the look-up, or more when the database was away.
    */
   async hourlyUsage(keyId: string, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
-    const rows: { hour: string; lookup: Scope; count: number | string }[] = await this.read(
+    const rows: { hour: string; lookup: Counted; count: number | string }[] = await this.read(
       (sql) => sql`SELECT hour, lookup, count FROM inkling_usage_hours
         WHERE key_id = ${keyId} AND hour >= ${fromHour} AND hour <= ${toHour} ORDER BY hour, lookup`,
     );
     return rows.map(({ count, ...row }) => ({ ...row, count: Number(count) }));
   }
 
-  /** Look-ups of each key that was used on one UTC day. */
-  async usageOfDay(day: string): Promise<Map<string, Partial<Record<Scope, number>>>> {
-    const rows: { key_id: string; lookup: Scope; count: number | string }[] = await this.read(
+  /** Usage of each key on one UTC day. */
+  async usageOfDay(day: string): Promise<Map<string, Partial<Record<Counted, number>>>> {
+    const rows: { key_id: string; lookup: Counted; count: number | string }[] = await this.read(
       (sql) => sql`SELECT key_id, lookup, count FROM inkling_usage WHERE day = ${day}`,
     );
-    const byKey = new Map<string, Partial<Record<Scope, number>>>();
+    const byKey = new Map<string, Partial<Record<Counted, number>>>();
     for (const { key_id, lookup, count } of rows) {
       byKey.set(key_id, { ...byKey.get(key_id), [lookup]: Number(count) });
     }
@@ -341,7 +342,7 @@ export class Store implements KeySource {
 
   /** Usage of one key from one UTC day to another, both included, as "2026-06-01". */
   async usage(keyId: string, fromDay: string, toDay: string): Promise<UsageEntry[]> {
-    const rows: { day: string; lookup: Scope; count: number | string }[] = await this.read(
+    const rows: { day: string; lookup: Counted; count: number | string }[] = await this.read(
       (sql) => sql`SELECT day, lookup, count FROM inkling_usage
         WHERE key_id = ${keyId} AND day >= ${fromDay} AND day <= ${toDay} ORDER BY day, lookup`,
     );
@@ -353,7 +354,7 @@ export class Store implements KeySource {
     const rows: { key_id: string; total: number | string }[] = await this.read(
       (sql) => sql`SELECT u.key_id, SUM(u.count) AS total
         FROM inkling_usage u JOIN inkling_keys k ON k.id = u.key_id
-        WHERE u.day = ${day} AND k.quota IS NOT NULL GROUP BY u.key_id`,
+        WHERE u.day = ${day} AND u.lookup IN ${sql([...SCOPES])} AND k.quota IS NOT NULL GROUP BY u.key_id`,
     );
     return new Map(rows.map((row) => [row.key_id, Number(row.total)]));
   }

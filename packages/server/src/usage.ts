@@ -1,6 +1,6 @@
-// usage.ts: counts look-ups per key, UTC day and look-up, and brings the counts to the store in the background.
+// usage.ts: counts look-ups and refusals per key and UTC day, and brings the counts to the store in the background.
 //
-// in   a key, a look-up, the time
+// in   a key, a look-up or why it was refused, the time
 // out  counts in the store; how many look-ups a key made today, and how many more its quota allows
 // err  record, countToday and takeQuota never throw or wait; a store that is away is tried again, and `state` says so
 // cost record one Map look-up and one addition; memory one tally for each key and day not yet stored
@@ -11,7 +11,7 @@
 // flush: less than a second.
 
 import { randomUUID } from "node:crypto";
-import { type Key, SCOPES, type Scope } from "./key.ts";
+import { COUNTED, type Counted, isScope, type Key } from "./key.ts";
 import { DAY_MS } from "./limit-cells.ts";
 import type { UsageBatch, UsageEntry } from "./store.ts";
 
@@ -58,6 +58,9 @@ class Tally {
   geolocate = 0;
   reputation = 0;
   email = 0;
+  not_allowed = 0;
+  rate_limited = 0;
+  quota_exceeded = 0;
   /** Sent, and not yet confirmed. */
   sending = 0;
   /** In the store, by this and all other processes, as last read. */
@@ -67,8 +70,13 @@ class Tally {
   /** Taken from the quota, and not yet recorded or given back. */
   taken = 0;
 
+  /** Look-ups. */
   get waiting(): number {
     return this.geolocate + this.reputation + this.email;
+  }
+
+  get isStored(): boolean {
+    return COUNTED.every((counted) => this[counted] === 0);
   }
 }
 
@@ -112,13 +120,13 @@ export class UsageRecorder {
   }
 
   /**
-   * Counts look-ups.
+   * Counts look-ups, or what was refused.
    * @param now epoch ms
    */
-  record(keyId: string, lookup: Scope, now: number, count = 1): void {
+  record(keyId: string, counted: Counted, now: number, count = 1): void {
     const tally = this.tally(keyId, now);
-    tally[lookup] += count;
-    if (tally.taken > 0) tally.taken = Math.max(0, tally.taken - count);
+    tally[counted] += count;
+    if (tally.taken > 0 && isScope(counted)) tally.taken = Math.max(0, tally.taken - count);
   }
 
   /**
@@ -229,7 +237,7 @@ export class UsageRecorder {
     const entries: UsageEntry[] = [];
     for (const [day, tallies] of this.days) {
       for (const [keyId, tally] of tallies) {
-        if (tally.waiting > 0) drain(tally, keyId, dayText(day), entries);
+        if (!tally.isStored) drain(tally, keyId, dayText(day), entries);
       }
     }
     if (entries.length > 0) this.batch = { recorder: this.id, sequence: ++this.sequence, entries };
@@ -271,7 +279,7 @@ export class UsageRecorder {
 /** Moves what a tally waits with into entries. */
 function drain(tally: Tally, keyId: string, day: string, entries: UsageEntry[]): void {
   tally.sending = tally.waiting;
-  for (const lookup of SCOPES) {
+  for (const lookup of COUNTED) {
     if (tally[lookup] === 0) continue;
     entries.push({ keyId, day, lookup, count: tally[lookup] });
     tally[lookup] = 0;
@@ -279,7 +287,7 @@ function drain(tally: Tally, keyId: string, day: string, entries: UsageEntry[]):
 }
 
 function isStored(tallies: Tallies): boolean {
-  for (const tally of tallies.values()) if (tally.waiting > 0) return false;
+  for (const tally of tallies.values()) if (!tally.isStored) return false;
   return true;
 }
 
