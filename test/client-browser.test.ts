@@ -10,7 +10,7 @@ import { installClient } from "./client-package.ts";
 import { SMALL_NETWORK, smallCity, smallDomain, temporaryFolder } from "./release.ts";
 import { type SmallServer, startSmallServer } from "./small-server.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const project = temporaryFolder();
 const BUILT = join(project, "node_modules/@inkling/client/dist");
@@ -31,7 +31,7 @@ import { denies, Inkling, InklingError, Unavailable } from "/client/index.js";
 
 const { url, key, values, clockMs = 0 } = JSON.parse(decodeURIComponent(location.hash.slice(1)));
 const clock = { ms: 0 };
-const inkling = new Inkling({ url: new URL(url, location.href), key, retries: 0 }, { now: () => Date.now() + clock.ms });
+const inkling = new Inkling({ url: new URL(url, location.href), key, retries: 0, timeoutMs: 60_000 }, { now: () => Date.now() + clock.ms });
 const show = (id, value) => {
   const row = document.createElement("pre");
   row.id = id;

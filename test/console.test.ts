@@ -16,7 +16,7 @@ import { fetch } from "./checked-fetch.ts";
 import { realRelease, smallCity, smallDomain, smallRelease, temporaryFolder } from "./release.ts";
 import { describeWith, MIRROR } from "./shared.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const MAIN = resolve(import.meta.dir, "../packages/cli/src/main.ts");
 const FIRST_VIEW_BYTES = 200_000;

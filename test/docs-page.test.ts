@@ -8,7 +8,7 @@ import { faultsOf, LOOKS, launchBrowser, openPage, PHONE, picture } from "./brow
 import { smallCity } from "./release.ts";
 import { type SmallServer, startSmallServer } from "./small-server.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 let browser: Browser;
 let origin: string;
