@@ -301,6 +301,17 @@ describe("pages", () => {
     await page.getByLabel("Rate").fill("7");
     await page.getByRole("button", { name: "Save" }).click();
     await said(page, "Changed");
+    await page.getByLabel("E-mail").uncheck();
+    await page.getByRole("button", { name: "Save" }).click();
+    const refused = () =>
+      fetch(`http://127.0.0.1:${server.port}/v1/user-intel/email/x@y.org`, {
+        headers: { Authorization: `Bearer ${key}` },
+      });
+    while ((await refused()).status !== 403) await Bun.sleep(100); // in force within a second
+    while ((await page.getByText("Not allowed").count()) === 0) {
+      await page.reload();
+      await page.getByRole("heading", { name: "Limits" }).waitFor();
+    }
     await page.getByRole("button", { name: "Rotate" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
     const next = await page.locator("code.token").innerText();
