@@ -232,6 +232,7 @@ describe("pages", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
     await said(page, "In use: ");
     await page.getByText("Pinned: newer releases").waitFor();
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Data"); // the button is gone
     await page.getByRole("button", { name: "Unpin" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Unpin" }).click();
     await page.getByText("Pinned: newer releases").waitFor({ state: "detached" });

@@ -33,10 +33,12 @@ function add(element, children) {
   }
 }
 
-/** Puts children in the place of what is there. */
+/** Puts children in the place of what is there. Who was in there by keyboard finds themselves at the page's heading. */
 export function fill(element, ...children) {
+  const held = element.contains(document.activeElement);
   element.replaceChildren();
   add(element, children);
+  if (held) document.querySelector("main h1")?.focus({ preventScroll: true });
   return element;
 }
 
