@@ -50,7 +50,8 @@ export default async function traffic(_, signal) {
     }
   };
   await show();
-  const timer = setInterval(show, 60_000);
+  // not under the hands of somebody who is in a table
+  const timer = setInterval(() => content.contains(document.activeElement) || show(), 60_000);
   signal.addEventListener("abort", () => clearInterval(timer));
   return [
     h(
