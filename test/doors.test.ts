@@ -78,7 +78,7 @@ describe("doors between packages", () => {
     engine: [],
     compiler: ["engine"],
     server: ["engine"],
-    cli: ["engine", "compiler", "server", "console"],
+    cli: ["engine", "compiler", "server", "console", "client"],
     client: [],
     console: [],
   };

@@ -1,4 +1,4 @@
-// enrich.ts: `inkling enrich FILE`: a file's rows with what is known of their addresses.
+// enrich.ts: `inkling enrich FILE`: a file's rows with what is known of their addresses, here or by a server.
 
 import { createReadStream, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -8,10 +8,11 @@ import { type Context, settingsFor, withSettings } from "../context.ts";
 import { enrich, SMALL_BYTES } from "../enrich/enrich.ts";
 import { type Plan, planFor, ROW_FORMATS } from "../enrich/plan.ts";
 import { OwnThread, type Pool, Threads } from "../enrich/pool.ts";
+import { type Remote, RemotePool, remoteStatus } from "../enrich/remote.ts";
 import { summary } from "../enrich/summary.ts";
 import type { Tally } from "../enrich/tally.ts";
 import type { Start } from "../enrich/worker.ts";
-import { CliError, explainFileError } from "../errors.ts";
+import { CliError, EXIT, explainFileError } from "../errors.ts";
 import { MEMBERS } from "../export/members.ts";
 import { overridesNow } from "../overrides.ts";
 import { PartialFile } from "../partial-file.ts";
@@ -19,7 +20,7 @@ import { renderBar } from "../progress.ts";
 import { openServable } from "../releases.ts";
 import { formatBytes, formatCount, type Terminal } from "../terminal.ts";
 
-const SETTINGS = ["dataDir"] as const;
+const SETTINGS = ["dataDir", "apiKey"] as const;
 /** From this much of the file's beginning its format and columns are found out. */
 const HEAD_BYTES = 256 * 1024;
 const STDIN = "-";
@@ -35,18 +36,24 @@ export function addEnrich(program: Command, context: Context): void {
     .option("--ip-column <name>", "column of IP addresses, by name or number from 1 (default: found out)")
     .option("--email-column <name>", "column of e-mail addresses, likewise")
     .option("--add <members>", `what to add, or all: ${memberNames()}`, commas)
+    .option(
+      "--url <url>",
+      "ask this server, with the key in INKLING_API_KEY (default: the release here, no server)",
+    )
     .option("--summary", "print a picture of the result; without --out nothing else is printed")
     .addHelpText(
       "after",
       `
 Rows keep their order and their text; values are added at the end of each. A row without an address gets empty values, a
 row that cannot be read stays as it is. A log may have any form: the first public address of a line counts. Your
-overrides count. All cores are used, at constant memory.
+overrides count. All cores are used, at constant memory. With --url it is the server's release and overrides, and each
+distinct address is one look-up of the key's rate and quota.
 
 Examples:
   inkling enrich visits.csv --out visits-with-places.csv
   inkling enrich users.csv --email-column mail --add disposable,providers
-  zcat access.log.gz | inkling enrich - --format log --summary`,
+  zcat access.log.gz | inkling enrich - --format log --summary
+  INKLING_API_KEY=ink_live_… inkling enrich visits.csv --url https://inkling.example --out out.csv`,
     );
   withSettings(command, SETTINGS);
   command.action(async (file: string, flags) => {
@@ -58,15 +65,52 @@ Examples:
       emailColumn: flags.emailColumn,
       add: flags.add,
     });
-    const start = await startFor(settings, plan, flags.summary === true, context.terminal);
-    const tally = await run(input, plan, start, flags.out, context);
-    tell(tally, plan, start.withSummary, flags.out !== undefined, context.terminal);
-    const sets = plan.ip === undefined ? ["disposable"] : undefined;
-    const { manifest } = openServable(settings.dataDir);
-    for (const text of attributions(manifest, sets))
-      context.terminal.err(`${context.terminal.style.dim(text)}\n`);
+    const withSummary = flags.summary === true;
+    const source =
+      flags.url === undefined
+        ? await ownRelease(settings, plan, withSummary)
+        : await ofServer({ url: flags.url, key: keyOf(settings.apiKey) }, plan, withSummary);
+    for (const text of source.warnings) warn(text, context.terminal);
+    const tally = await run(input, plan, source.pool, withSummary, flags.out, context);
+    tell(tally, plan, withSummary, flags.out !== undefined, context.terminal);
+    for (const text of source.attributions) context.terminal.err(`${context.terminal.style.dim(text)}\n`);
   });
 }
+
+const warn = (text: string, { err, style }: Terminal) => err(`${style.yellow("warning")}: ${text}\n`);
+const unknown = (gap: string) => `${gap} is unknown: no feed with it is loaded`;
+
+/** Where answers come from. */
+interface Source {
+  /** @param size of the file in bytes, where it is known */
+  readonly pool: (size: number | undefined) => Pool;
+  readonly warnings: readonly string[];
+  readonly attributions: readonly string[];
+}
+
+function keyOf(apiKey: string | undefined): string {
+  if (apiKey !== undefined) return apiKey;
+  throw new CliError(
+    "--url needs a key of that server",
+    "put one into the environment: INKLING_API_KEY=ink_live_…",
+    EXIT.usage,
+  );
+}
+
+async function ofServer(remote: Remote, plan: Plan, withSummary: boolean): Promise<Source> {
+  const pool = new RemotePool(plan, withSummary, remote);
+  const { missing, feeds } = await remoteStatus(remote);
+  const asked = attributedSets(plan);
+  const shown = feeds.filter(({ sets, state }) => state === "loaded" && (asked?.includes(sets) ?? true));
+  const texts = shown.flatMap(({ attribution }) => (attribution === null ? [] : [attribution]));
+  return {
+    pool: () => pool,
+    warnings: missing.filter((gap) => plan.ip !== undefined || gap === "disposable").map(unknown),
+    attributions: [...new Set(texts)],
+  };
+}
+
+const attributedSets = (plan: Plan) => (plan.ip === undefined ? ["disposable"] : undefined);
 
 const commas = (text: string) => text.split(",").map((name) => name.trim());
 const memberNames = () =>
@@ -125,34 +169,46 @@ function readSome(descriptor: number, into: Buffer, at: number): number {
   }
 }
 
-async function startFor(
+async function ownRelease(
   settings: Parameters<typeof overridesNow>[0] & { dataDir: string },
   plan: Plan,
   withSummary: boolean,
-  { err, style }: Terminal,
-): Promise<Start> {
-  const release = openServable(settings.dataDir);
-  const { overrides, remark } = await overridesNow(settings);
-  if (remark !== undefined) err(`${style.yellow("warning")}: ${remark}\n`);
-  const scopes = [...(plan.ip === undefined ? [] : (["geolocate", "reputation"] as const))];
-  for (const gap of new Set(scopes.flatMap((scope) => release.states[scope].missing))) {
-    err(`${style.yellow("warning")}: ${gap} is unknown: no feed with it is loaded\n`);
-  }
+): Promise<Source> {
   const { dataDir } = settings;
-  return { plan, dataDir, release: release.name, overrides: overrides.all, now: Date.now(), withSummary };
+  const release = openServable(dataDir);
+  const { overrides, remark } = await overridesNow(settings);
+  const scopes = plan.ip === undefined ? [] : (["geolocate", "reputation"] as const);
+  const gaps = new Set(scopes.flatMap((scope) => release.states[scope].missing));
+  const { name, manifest } = release;
+  const start: Start = {
+    plan,
+    dataDir,
+    release: name,
+    overrides: overrides.all,
+    now: Date.now(),
+    withSummary,
+  };
+  return {
+    pool: (size) =>
+      size !== undefined && size < SMALL_BYTES
+        ? new OwnThread(start)
+        : new Threads(availableParallelism(), start),
+    warnings: [...(remark === undefined ? [] : [remark]), ...[...gaps].map(unknown)],
+    attributions: attributions(manifest, attributedSets(plan)),
+  };
 }
 
 async function run(
   input: Input,
   plan: Plan,
-  start: Start,
+  poolFor: Source["pool"],
+  withSummary: boolean,
   target: string | undefined,
   { terminal, stopper }: Context,
 ): Promise<Tally> {
-  const isSmall = input.size !== undefined && input.size < SMALL_BYTES;
-  const pool: Pool = isSmall ? new OwnThread(start) : new Threads(availableParallelism(), start);
+  const pool = poolFor(input.size);
   const file = target === undefined ? undefined : openTarget(target, pool);
-  const standard = file === undefined && !start.withSummary ? Bun.stdout.writer() : undefined;
+  const standard = file === undefined && !withSummary ? Bun.stdout.writer() : undefined;
   const progress = new Progress(terminal, input.size);
   try {
     const tally = await enrich(input.chunks, plan.format === "csv" || plan.format === "tsv", pool, {

@@ -1,4 +1,8 @@
-// answerer.ts: from an address or e-mail address to the number of its tail, with the release in this process.
+// answerer.ts: from an address or e-mail address to the number of its tail.
+//
+// Answers       what an enricher asks
+// AddressText   reads the address that the questions are about
+// Answerer      answers with the release in this process; remote.ts with a server's
 //
 // in   an open release, the overrides, the time
 // out  tail numbers; -1 where the API would have no answer
@@ -17,14 +21,45 @@ import type { Tails } from "./tails.ts";
 const decoder = new TextDecoder();
 const NO_FLAGS = new TextEncoder().encode('{"is_abuser":false,"is_proxy":false,"is_tor_exit":false}');
 
-export class Answerer {
+export interface Answers {
+  readonly geolocate: Tails;
+  readonly reputation: Tails;
+  readonly email: Tails;
+  /** Reads the address that the next questions are about. @returns false when there is no answer about it */
+  readBytes(bytes: Uint8Array, start: number, end: number): boolean;
+  readText(text: string): boolean;
+  /** The tail for the place of the address that was read. */
+  place(): number;
+  /** The tail for its flags. */
+  reputationOf(): number;
+  /** The tail for an e-mail address. */
+  emailOf(text: string): number;
+}
+
+export class AddressText {
+  protected readonly address = new IpAddress();
+
+  readBytes(bytes: Uint8Array, start: number, end: number): boolean {
+    return parseIpBytesInto(bytes, start, end, this.address) && this.isPublic();
+  }
+
+  readText(text: string): boolean {
+    return parseIpInto(text, this.address) && this.isPublic();
+  }
+
+  private isPublic(): boolean {
+    unwrapIpv4(this.address);
+    return specialUse(this.address) === undefined;
+  }
+}
+
+export class Answerer extends AddressText implements Answers {
   private readonly release: LoadedRelease;
   private readonly overrides: Overrides;
   private readonly now: number;
   readonly geolocate: Tails;
   readonly reputation: Tails;
   readonly email: Tails;
-  private readonly address = new IpAddress();
   private readonly places = new Map<number, number>();
   private readonly flags = new Map<number, number>();
   /** By text: overridden flags, and all answers about e-mail. */
@@ -38,6 +73,7 @@ export class Answerer {
     now: number,
     tails: { geolocate: Tails; reputation: Tails; email: Tails },
   ) {
+    super();
     this.release = release;
     this.overrides = overrides;
     this.now = now;
@@ -46,21 +82,6 @@ export class Answerer {
     this.email = tails.email;
   }
 
-  /** Reads the address that the next questions are about. @returns false when there is no answer about it */
-  readBytes(bytes: Uint8Array, start: number, end: number): boolean {
-    return parseIpBytesInto(bytes, start, end, this.address) && this.isPublic();
-  }
-
-  readText(text: string): boolean {
-    return parseIpInto(text, this.address) && this.isPublic();
-  }
-
-  private isPublic(): boolean {
-    unwrapIpv4(this.address);
-    return specialUse(this.address) === undefined;
-  }
-
-  /** The tail for the place of the address that was read. */
   place(): number {
     const { geo } = this.release;
     if (geo === undefined) return -1;
@@ -75,7 +96,6 @@ export class Answerer {
     return number;
   }
 
-  /** The tail for its flags. */
   reputationOf(): number {
     const { reputation } = this.release;
     if (reputation === undefined) return -1;
@@ -93,7 +113,6 @@ export class Answerer {
     return number;
   }
 
-  /** The tail for an e-mail address. */
   emailOf(text: string): number {
     if (text === "") return -1;
     const plain = lookUpEmail(text, this.release, "up");

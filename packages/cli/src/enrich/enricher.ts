@@ -3,7 +3,7 @@
 // err  none: a row that cannot be read is passed on as it is, and counted
 // cost one address a row, two look-ups: bench/enrich.ts
 
-import type { Answerer } from "./answerer.ts";
+import type { Answers } from "./answerer.ts";
 import { Output } from "./output.ts";
 import type { Plan } from "./plan.ts";
 import { Row, type RowReader, rowReader, textOf } from "./rows.ts";
@@ -14,7 +14,7 @@ const COMMA = 0x2c;
 
 export class Enricher {
   private readonly plan: Plan;
-  private readonly answerer: Answerer;
+  private readonly answerer: Answers;
   private readonly rows: RowReader;
   private readonly out = new Output(1 << 20);
   private readonly row = new Row();
@@ -22,7 +22,7 @@ export class Enricher {
   private readonly hasIp: boolean;
   private readonly hasEmail: boolean;
 
-  constructor(plan: Plan, answerer: Answerer) {
+  constructor(plan: Plan, answerer: Answers) {
     this.plan = plan;
     this.answerer = answerer;
     this.rows = rowReader(plan);

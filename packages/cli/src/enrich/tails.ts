@@ -108,3 +108,9 @@ export class Tails {
     this.counts = counts;
   }
 }
+
+/** Those of all three look-ups. */
+export function tailsFor(plan: Plan, keepAnswers: boolean): Record<Scope, Tails> {
+  const of = (lookup: Scope) => new Tails(plan, lookup, keepAnswers);
+  return { geolocate: of("geolocate"), reputation: of("reputation"), email: of("email") };
+}

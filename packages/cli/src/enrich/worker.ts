@@ -7,7 +7,7 @@ import { Overrides, openRelease } from "@inkling/server";
 import { Answerer } from "./answerer.ts";
 import { Enricher } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
-import { Tails } from "./tails.ts";
+import { tailsFor } from "./tails.ts";
 import type { Tally } from "./tally.ts";
 
 /** What a thread is told first; plain data. */
@@ -32,13 +32,9 @@ export type Reply =
 
 /** What a thread does, also without one: small files are not worth it. */
 export function makeEnricher({ plan, dataDir, release, overrides, now, withSummary }: Start): Enricher {
-  const tails = {
-    geolocate: new Tails(plan, "geolocate", withSummary),
-    reputation: new Tails(plan, "reputation", withSummary),
-    email: new Tails(plan, "email", withSummary),
-  };
   const opened = openRelease(dataDir, release);
-  return new Enricher(plan, new Answerer(opened, new Overrides(overrides), now, tails));
+  const answerer = new Answerer(opened, new Overrides(overrides), now, tailsFor(plan, withSummary));
+  return new Enricher(plan, answerer);
 }
 
 declare const self: Worker;

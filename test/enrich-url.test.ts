@@ -1,0 +1,165 @@
+// `inkling enrich --url` against a real server: the same bytes as with the release at hand, and what is said when the
+// server will not answer.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type NewKey, newKeyToken, openStore, type RunningServer, startServer } from "@inkling/server";
+import { runHere } from "../packages/cli/src/program.testing.ts";
+import { smallRelease, temporaryFolder } from "./release.ts";
+
+const KEY: NewKey = {
+  name: "enrich",
+  mode: "live",
+  scopes: ["geolocate", "reputation", "email"],
+  networks: [],
+  rate: 0,
+  burst: undefined,
+  quota: undefined,
+  expiresAt: undefined,
+};
+const KEYS = {
+  good: {},
+  revoked: {},
+  noPlaces: { scopes: ["reputation", "email"] },
+  few: { quota: 3 },
+  paced: { rate: 1_000, burst: 2 },
+} as const satisfies Record<string, Partial<NewKey>>;
+type KeyName = keyof typeof KEYS;
+
+const dataDir = temporaryFolder();
+const tokens = {} as Record<KeyName, string>;
+const nobodys = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
+let server: RunningServer;
+let url: string;
+
+beforeAll(async () => {
+  smallRelease(dataDir, 1);
+  const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
+  const store = await openStore(databaseUrl);
+  for (const [name, over] of Object.entries(KEYS) as [KeyName, Partial<NewKey>][]) {
+    const { key, token } = await store.createKey({ ...KEY, ...over });
+    tokens[name] = token;
+    if (name === "revoked") await store.revokeKey(key.id);
+  }
+  await store.close();
+  server = await startServer({
+    host: "127.0.0.1",
+    port: 0,
+    adminHost: "127.0.0.1",
+    adminPort: 0,
+    dataDir,
+    mode: "serve",
+    databaseUrl,
+    rate: 0,
+    burst: 1,
+    trustedProxies: [],
+    maxConnections: 100,
+    logLevel: "error",
+    version: "0.0.0",
+    writeLog: () => {},
+  });
+  url = `http://127.0.0.1:${server.port}`;
+});
+afterAll(() => server.stop());
+
+function file(name: string, text: string): string {
+  const path = join(dataDir, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const here = (...args: string[]) =>
+  runHere(["enrich", ...args], { env: { INKLING_DATA_DIR: dataDir }, cwd: dataDir });
+const there = (key: string | undefined, ...args: string[]) =>
+  runHere(["enrich", ...args], { env: key === undefined ? {} : { INKLING_API_KEY: key }, cwd: dataDir });
+
+/** More than three blocks of rows: known and unknown addresses, none, private ones, broken rows, mail. */
+function manyRows(): string {
+  const rows = ["when,ip,mail"];
+  for (let i = 0; i < 90_000; i++) {
+    const ip = [`81.2.69.${i % 256}`, `8.8.${i % 200}.${i % 7}`, "10.0.0.1", "", "nonsense", "2001:db8::1"][
+      i % 6
+    ];
+    const mail = [`a${i}@throw-away-${i % 9}.com`, "b@gmail.com", "", "broken", "ü@exämple.org"][i % 5];
+    rows.push(`2026-06-01T00:00:00Z,${ip},${mail}`);
+  }
+  return `${rows.join("\n")}\n`;
+}
+
+describe("the same as with the release at hand", () => {
+  test.each<[name: string, text: string, more: string[]]>([
+    ["many.csv", manyRows(), ["--add", "all"]],
+    ["few.tsv", "ip\tmail\n81.2.69.142\ta@throw-away-1.com\n8.8.8.8\t\n", []],
+    ["rows.ndjson", '{"ip":"81.2.69.142"}\n{"ip":\n{}\n{"ip":"10.1.1.1"}\n', []],
+    ["access.log", '10.1.1.1 via 81.2.69.142:443 - "GET /"\nno address\n', []],
+  ])("%s", async (name, text, more) => {
+    const path = file(name, text);
+    const [own, asked] = [join(dataDir, `own-${name}`), join(dataDir, `asked-${name}`)];
+    const first = await here(path, "--out", own, ...more);
+    const second = await there(tokens.good, path, "--url", url, "--out", asked, ...more);
+    expect([second.code, second.err, second.out]).toEqual([first.code, first.err, first.out]);
+    expect(first.code).toBe(0);
+    expect(readFileSync(asked).equals(readFileSync(own))).toBe(true);
+    expect(readFileSync(own, "utf8")).toContain("GB");
+    const summaries = [
+      await here(path, "--summary"),
+      await there(tokens.good, path, "--url", url, "--summary"),
+    ];
+    expect(summaries[1]!.out).toBe(summaries[0]!.out);
+  });
+
+  test("with a key that has a rate, only slower", async () => {
+    const path = file("paced.csv", `ip\n${Array.from({ length: 20 }, (_, i) => `81.2.69.${i}\n`).join("")}`);
+    const { code, out } = await there(tokens.paced, path, "--url", `${url}/`);
+    expect([code, out]).toEqual([0, ""]);
+  });
+});
+
+describe("what is said when the server will not answer, and nothing is left half written", () => {
+  test.each<[what: string, key: () => string | undefined, at: () => string, exit: number, says: RegExp]>([
+    ["a key of nobody", () => nobodys, () => url, 1, /\(KEY_INVALID\)[^]*INKLING_API_KEY has to hold a key/],
+    ["a revoked key", () => tokens.revoked, () => url, 1, /\(KEY_INVALID\)/],
+    ["no key", () => undefined, () => url, 2, /--url needs a key[^]*INKLING_API_KEY=ink_live_/],
+    ["no scope", () => tokens.noPlaces, () => url, 1, /did not answer geolocate:[^]*SCOPE_REQUIRED/],
+    ["a quota used up", () => tokens.few, () => url, 1, /did not answer [a-z]+:[^]*QUOTA_EXCEEDED/],
+    ["nobody there", () => tokens.good, () => "http://127.0.0.1:1", 1, /cannot be reached/],
+    ["another program", () => tokens.good, () => `http://127.0.0.1:${server.adminPort}`, 1, /is no Inkling/],
+    ["a path after it", () => tokens.good, () => `${url}/v1`, 1, /PATH_NOT_FOUND/],
+    ["no URL", () => tokens.good, () => "here", 2, /--url must be the server's address/],
+  ])("%s", async (_, key, at, exit, says) => {
+    const path = file("ask.csv", "ip\n81.2.69.142\n81.2.69.143\n8.8.8.8\n");
+    const target = join(dataDir, "never.csv");
+    const { code, err } = await there(key(), path, "--url", at(), "--out", target);
+    expect(err).toMatch(says);
+    expect(err).toMatch(/^hint: /m);
+    expect(code).toBe(exit);
+    expect(existsSync(target)).toBe(false);
+    expect(readdirSync(dataDir).filter((name) => name.includes("never"))).toEqual([]);
+  });
+
+  test("a server that ends in the middle", async () => {
+    const half = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: ({ url: asked }) =>
+        asked.endsWith("/v1/status")
+          ? Response.json({ missing: [], feeds: [] })
+          : new Response('{"city":', { headers: { "Content-Type": "application/x-ndjson" } }),
+    });
+    const path = file("ask.csv", "ip\n81.2.69.142\n");
+    const target = join(dataDir, "never.csv");
+    const { code, err } = await there(
+      tokens.good,
+      path,
+      "--url",
+      `http://127.0.0.1:${half.port}`,
+      "--out",
+      target,
+    );
+    await half.stop(true);
+    expect(code).toBe(1);
+    expect(err).toContain("never.csv was not written");
+    expect(existsSync(target)).toBe(false);
+  });
+});
