@@ -38,7 +38,7 @@ npm run bench -- --help        this
 parts:
 ${parts.join("\n")}
 
-Peers from Debian: apt-get install nginx libnginx-mod-http-geoip2 libmaxminddb-dev wrk gcc
+Peers from Debian: apt-get install nginx libnginx-mod-http-geoip2 libmaxminddb-dev mmdb-bin wrk gcc
 Peers from npm are installed into bench/node_modules when they are missing.
 Data and results are kept in ${CACHE.startsWith(ROOT) ? CACHE.slice(ROOT.length + 1) : CACHE}; INKLING_BENCH_CACHE names another folder.
 `;

@@ -47,6 +47,13 @@ export const PARTS: readonly Part[] = [
     quickSeconds: 14,
     plots: [],
   },
+  {
+    name: "enrich",
+    script: "enrich.ts",
+    title: "Enriching a file",
+    limitSeconds: 240,
+    plots: [],
+  },
   { name: "workers", script: "workers.ts", title: "Workers", limitSeconds: 180, plots: [] },
   {
     name: "kill",

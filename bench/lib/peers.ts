@@ -10,7 +10,7 @@ import { emit, tell } from "./record.ts";
 
 export const BENCH = join(ROOT, "bench");
 export const PEERS = join(BENCH, "peers");
-const APT = "apt-get install -y nginx libnginx-mod-http-geoip2 libmaxminddb-dev wrk gcc";
+const APT = "apt-get install -y nginx libnginx-mod-http-geoip2 libmaxminddb-dev mmdb-bin wrk gcc";
 const NGINX_MODULE = "/usr/lib/nginx/modules/ngx_http_geoip2_module.so";
 
 /** Compiles the C program once for each version of its source. @returns its path; undefined when it cannot be made */

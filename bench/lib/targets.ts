@@ -187,6 +187,14 @@ export const TARGETS: readonly Target[] = [
     (results) =>
       results.median("batch, geolocate NDJSON", "inkling", "look-ups for each second of server CPU"),
   ),
+  atLeast(
+    "enrich",
+    "enrich",
+    "enrich: at least 1,000,000 rows of one column a second",
+    1e6,
+    "/s",
+    (results) => results.median("enrich, a column of random IPv4", "inkling", "rows a second"),
+  ),
   kept("batch-memory", "batch", CHECKS.batchMemory),
   atMost(
     "worker-memory",
