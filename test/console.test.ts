@@ -62,7 +62,7 @@ async function serve(dataDir: string): Promise<void> {
     logLevel: "error",
     version: "0.0.0",
     actions: dataActions(settings, new Updates(), [process.execPath, MAIN]),
-    console: consoleFile,
+    console: async (request, path) => consoleFile(request, path),
   });
   closers.push(() => started.stop());
   server = started;

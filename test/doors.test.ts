@@ -297,15 +297,16 @@ describe("package.json", () => {
   });
 });
 
+const program = await makeProgram({
+  terminal: { out: () => {}, err: () => {}, live: false, columns: 80, style: makeStyle(false) },
+  env: {},
+  cwd: ROOT,
+  version: "0.0.0",
+  stopper: { signal: new AbortController().signal, release: () => {} },
+  ending: { exitCode: 0 },
+});
+
 describe("docs match the code", () => {
-  const program = makeProgram({
-    terminal: { out: () => {}, err: () => {}, live: false, columns: 80, style: makeStyle(false) },
-    env: {},
-    cwd: ROOT,
-    version: "0.0.0",
-    stopper: { signal: new AbortController().signal, release: () => {} },
-    ending: { exitCode: 0 },
-  });
   /** "data update" and so on, groups included. */
   const commands = program.commands.flatMap((command) => [
     command.name(),

@@ -12,7 +12,7 @@ const context = {
   stopper: { signal: new AbortController().signal, release: () => {} },
   ending: { exitCode: 0 as const },
 };
-const program = makeProgram(context);
+const program = await makeProgram(context);
 
 /** What bash offers for the last word. */
 function offered(...words: string[]): string[] {

@@ -1,19 +1,6 @@
 // program.ts: the tree of commands, and how each way of ending becomes an exit code.
 
 import { Command, CommanderError } from "commander";
-import { addAdmin } from "./commands/admin.ts";
-import { addCompletion } from "./commands/completion.ts";
-import { addConfig } from "./commands/config.ts";
-import { addData } from "./commands/data.ts";
-import { addDoctor } from "./commands/doctor.ts";
-import { addEnrich } from "./commands/enrich.ts";
-import { addExport } from "./commands/export.ts";
-import { addFeeds } from "./commands/feeds.ts";
-import { addKeys } from "./commands/keys.ts";
-import { addLookup } from "./commands/lookup.ts";
-import { addOverride } from "./commands/override.ts";
-import { addServe } from "./commands/serve.ts";
-import { addUp } from "./commands/up.ts";
 import type { Context } from "./context.ts";
 import { CliError, EXIT, explainFileError } from "./errors.ts";
 import { SettingsError } from "./settings.ts";
@@ -30,26 +17,36 @@ Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a fee
 Settings: flags, then INKLING_* variables, then inkling.toml; see \`npx inkling config\`.
 In a clone of the project the command is \`npx inkling\`.`;
 
-/** All commands. */
-export function makeProgram(context: Context): Command {
+type Add = (program: Command, context: Context) => void;
+
+/** All commands, in the order of the help. Each is loaded when it is needed: that of all takes a tenth of a second. */
+const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
+  up: async () => (await import("./commands/up.ts")).addUp,
+  serve: async () => (await import("./commands/serve.ts")).addServe,
+  data: async () => (await import("./commands/data.ts")).addData,
+  feeds: async () => (await import("./commands/feeds.ts")).addFeeds,
+  keys: async () => (await import("./commands/keys.ts")).addKeys,
+  lookup: async () => (await import("./commands/lookup.ts")).addLookup,
+  override: async () => (await import("./commands/override.ts")).addOverride,
+  enrich: async () => (await import("./commands/enrich.ts")).addEnrich,
+  export: async () => (await import("./commands/export.ts")).addExport,
+  admin: async () => (await import("./commands/admin.ts")).addAdmin,
+  config: async () => (await import("./commands/config.ts")).addConfig,
+  doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
+  completion: async () => (await import("./commands/completion.ts")).addCompletion,
+};
+/** What looks at all other commands. */
+const LOOKS_AT_ALL = "completion";
+
+/** The commands, or the one alone that the command line names. */
+export async function makeProgram(context: Context, [name = ""]: readonly string[] = []): Promise<Command> {
   const program = new Command("inkling")
     .description("Who is at the door: where an IP address is, whether it can be trusted, throw-away e-mail.")
     .version(context.version, "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .addHelpText("after", HELP_AFTER);
-  addUp(program, context);
-  addServe(program, context);
-  addData(program, context);
-  addFeeds(program, context);
-  addKeys(program, context);
-  addLookup(program, context);
-  addOverride(program, context);
-  addEnrich(program, context);
-  addExport(program, context);
-  addAdmin(program, context);
-  addConfig(program, context);
-  addDoctor(program, context);
-  addCompletion(program, context);
+  const one = Object.hasOwn(COMMANDS, name) && name !== LOOKS_AT_ALL ? COMMANDS[name] : undefined;
+  for (const load of one ? [one] : Object.values(COMMANDS)) (await load())(program, context);
   return program;
 }
 
@@ -62,7 +59,7 @@ interface Written {
 /** Runs one command line. @returns the exit code; never throws for a fault of the user */
 export async function run(args: readonly string[], context: Context): Promise<number> {
   const written: Written = { out: "", err: "" };
-  const program = makeProgram(context);
+  const program = await makeProgram(context, args);
   for (const command of everyCommand(program)) {
     command.exitOverride().configureOutput({
       writeOut: (text) => {

@@ -1,6 +1,5 @@
 // run-server.ts: starts the server and keeps it until it is asked to stop.
 
-import { consoleFile } from "@inkling/console/files";
 import { type RunningServer, type ServerOptions, startServer } from "@inkling/server";
 import { CliError } from "./errors.ts";
 import type { Settings } from "./settings.ts";
@@ -29,7 +28,8 @@ export function serverOptions(
     trustedProxies: settings.trustedProxies,
     maxConnections: settings.maxConnections,
     workers: settings.workers,
-    console: consoleFile,
+    // 20 ms to load: the first page waits for it, not the start.
+    console: async (request, path) => (await import("@inkling/console/files")).consoleFile(request, path),
     dnsServers: settings.dnsServers,
     logLevel: settings.logLevel ?? LOG_LEVEL[mode === "up" && watched ? "watched" : mode],
     ...(settings.apiKey === undefined ? {} : { adoptKey: settings.apiKey }),

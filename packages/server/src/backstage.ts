@@ -149,7 +149,7 @@ export function startAdmin(
     }
     const path = target.slice(0, pathEnd(target));
     if (path !== "/metrics") {
-      const file = options.console?.(request, path);
+      const file = await options.console?.(request, path);
       return file ?? new Response("404: this listener has /, /metrics and /admin/v1/\n", { status: 404 });
     }
     await beforeScrape();

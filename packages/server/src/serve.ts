@@ -58,7 +58,7 @@ export interface ServerOptions {
   readonly dnsServers?: readonly DnsServer[];
   readonly logLevel: LogLevel;
   /** The files of the operators' web pages, served by the admin listener. */
-  readonly console?: (request: Request, path: string) => Response | undefined;
+  readonly console?: (request: Request, path: string) => Promise<Response | undefined>;
   /** What the admin API can have done with the data. */
   readonly actions?: DataActions;
   /** A key of the operator's choosing. */
