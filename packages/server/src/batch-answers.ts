@@ -7,6 +7,7 @@
 
 import { IpAddress, type IpSegment, parseIpBytesInto, specialUse, unwrapIpv4 } from "@inkling/engine";
 import type { Output } from "./batch-output.ts";
+import type { Counts } from "./counts.ts";
 import { withAddressEvidence, withEmailEvidence } from "./evidence.ts";
 import type { Scope } from "./key.ts";
 import {
@@ -21,7 +22,7 @@ import {
 import type { LoadedRelease } from "./open-release.ts";
 import { overrideEmail, overrideEntries, overrideReputation } from "./override-answers.ts";
 import type { Overrides } from "./overrides.ts";
-import { type Problem, type ProblemCode, problem, problemBody } from "./problems.ts";
+import { type Problem, problem, problemBody } from "./problems.ts";
 import { SANDBOX_ME, sandboxAddress, sandboxEmail } from "./sandbox.ts";
 
 /** Answers with evidence have at most 8 KB of it (docs/evidence.md), places well below 1 KB. */
@@ -35,8 +36,8 @@ export interface BatchQuestion {
   readonly withEvidence: boolean;
   /** Whom `me` means. */
   readonly caller: IpAddress | undefined;
-  /** Told of each value that got a problem. */
-  readonly onProblem: (code: ProblemCode) => void;
+  /** Told of each value that got a problem, and of what answers from data say. */
+  readonly counts: Pick<Counts, "problem" | "said">;
   /** Told of an error that nobody expected, and of the value that must not be logged. */
   readonly onCrash: (error: unknown, value: string) => void;
 }
@@ -137,7 +138,7 @@ export class BatchAnswers {
 
   /** Writes a problem in place of an answer. */
   refuse(refusal: Problem): void {
-    this.question.onProblem(refusal.code);
+    this.question.counts.problem(refusal.code);
     this.out.add(problemBytes(refusal));
     this.out.addByte(this.separator);
   }
@@ -160,7 +161,9 @@ export class BatchAnswers {
     const { out } = this;
     const length = segment.lookupInto(scratch, out.bytes, out.length);
     if (length <= 0) return false; // unknown, or no room
+    const start = out.length;
     out.length += length;
+    this.question.counts.said(this.question.lookup, out.bytes, this.source.now, start, out.length);
     out.addByte(this.separator);
     this.lookups++;
     return true;
@@ -209,6 +212,7 @@ export class BatchAnswers {
         ? overrideReputation(found, address, release!, overrides, now)
         : undefined;
     const body = overridden?.body ?? found;
+    this.question.counts.said(lookup, body, now);
     if (!withEvidence) return body;
     const entries = overridden === undefined ? [] : overrideEntries(overridden.verdict);
     return withAddressEvidence(body, lookup, address, release!, entries);
@@ -222,6 +226,7 @@ export class BatchAnswers {
     if (!(found instanceof Uint8Array)) return found;
     const overridden = overrides.hasEmail ? overrideEmail(found, text, release!, overrides, now) : undefined;
     const body = overridden?.body ?? found;
+    this.question.counts.said("email", body, now);
     if (!withEvidence) return body;
     const entries = overridden === undefined ? [] : overrideEntries(overridden.verdict);
     return withEmailEvidence(body, text, release!, entries);

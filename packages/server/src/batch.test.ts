@@ -622,6 +622,26 @@ describe("gzip", () => {
   });
 });
 
+describe("what answers say is counted for the traffic, as that of single look-ups", () => {
+  const raised = ({ counts }: ReturnType<typeof setUp>) =>
+    Object.fromEntries([...counts.raisedRows()].filter(([, count]) => count > 0));
+
+  test.each(["values", "stream"] as const)("%s", async (way) => {
+    const ask = async (setting: Parameters<typeof setUp>[0], path: string, values: string[]) => {
+      const set = setUp(setting);
+      await (way === "values" ? set.values(path, values) : set.stream(path, ndjson(values))).then((r) =>
+        r.text(),
+      );
+      return set;
+    };
+    const flagged = raised(await ask({}, REP, [KNOWN, "8.8.8.8", KNOWN, "x"]));
+    expect(flagged).toEqual({ is_abuser: 2 });
+    expect(raised(await ask({}, `${REP}?include=evidence`, [KNOWN]))).toEqual({ is_abuser: 1 });
+    expect(raised(await ask({}, MAIL, ["a@mailinator.com", "b@gmail.com"]))).toEqual({ disposable: 1 });
+    expect(raised(await ask({ key: { mode: "test" } }, REP, ["192.0.2.2"]))).toEqual({});
+  });
+});
+
 describe("limits", () => {
   const lookups = ({ recorded }: ReturnType<typeof setUp>) =>
     recorded.reduce((sum, [, count]) => sum + count, 0);

@@ -195,7 +195,7 @@ function questionOf(server: BatchServer, call: BatchCall): BatchQuestion {
     isSandbox: call.key.mode === "test",
     withEvidence,
     caller,
-    onProblem: (code) => server.counts.problem(code),
+    counts: server.counts,
     onCrash,
   };
 }

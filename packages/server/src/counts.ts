@@ -121,22 +121,22 @@ export class Counts {
 
   /**
    * What an answer from data says, for the picture of the traffic: flags it raises, the country it names.
-   * @param body as it goes out, without evidence
+   * @param bytes hold it from `start` to `end`, as it goes out without evidence
    * @param now epoch ms
    */
-  said(lookup: Scope, body: Uint8Array, now: number): void {
+  said(lookup: Scope, bytes: Uint8Array, now: number, start = 0, end = bytes.length): void {
     if (lookup === "geolocate") {
       const weight = this.weight(now);
-      if (weight > 0) this.located(body, weight);
+      if (weight > 0) this.located(bytes, start, end, weight);
     } else if (lookup === "reputation") {
-      if (body.length !== NO_FLAGS_LENGTH) this.flagged(body);
-    } else if (isTrue(body, isTrue(body, VALID_AT) ? DISPOSABLE_AT : DISPOSABLE_AT + 1)) {
+      if (end - start !== NO_FLAGS_LENGTH) this.flagged(bytes, start);
+    } else if (isTrue(bytes, start + (isTrue(bytes, start + VALID_AT) ? DISPOSABLE_AT : DISPOSABLE_AT + 1))) {
       this.raised[RAISED.length - 1] = this.raised[RAISED.length - 1]! + 1;
     }
   }
 
-  private flagged(body: Uint8Array): void {
-    let at = 0;
+  private flagged(body: Uint8Array, start: number): void {
+    let at = start;
     for (let i = 0; i < FLAG_MEMBERS.length; i++) {
       at += FLAG_MEMBERS[i]!;
       const isRaised = isTrue(body, at);
@@ -160,13 +160,13 @@ export class Counts {
     return sample.turn++ % SAMPLE === 0 ? SAMPLE : 0;
   }
 
-  private located(body: Uint8Array, weight: number): void {
+  private located(body: Uint8Array, start: number, end: number, weight: number): void {
     // In front of it are the city and the continent; no name holds what a member begins with.
-    const start = COUNTRY.length;
-    for (let at = 20; at < body.length - start - 2; at++) {
+    const { length } = COUNTRY;
+    for (let at = start + 20; at < end - length - 2; at++) {
       if (body[at] !== COUNTRY[0] || body[at + 1] !== COUNTRY[1] || body[at + 2] !== COUNTRY[2]) continue;
-      for (let i = 3; i <= start; i++) {
-        if (i === start) {
+      for (let i = 3; i <= length; i++) {
+        if (i === length) {
           const index = (body[at + i]! - A) * LETTERS + body[at + i + 1]! - A;
           this.countries[index] = this.countries[index]! + weight;
           return;

@@ -56,6 +56,11 @@ describe("what answers say is counted", () => {
     const counts = new Counts();
     counts.said("geolocate", body, NOON);
     expect([...counts.countryRows()]).toEqual(codes.map((code) => [code, 1]));
+    // In the middle of other answers, as a batch has it.
+    const before = encode('{"country":{"iso_code":"AA"},"country":{"iso_code":"AA"}}');
+    const all = Buffer.concat([before, body, before]);
+    counts.said("geolocate", all, NOON, before.length, before.length + body.length);
+    expect([...counts.countryRows()]).toEqual(codes.map((code) => [code, 2]));
   });
 
   test("in a second with many, a sample stands for all", () => {
