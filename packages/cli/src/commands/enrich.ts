@@ -8,7 +8,7 @@ import { type Context, settingsFor, withSettings } from "../context.ts";
 import { enrich, SMALL_BYTES } from "../enrich/enrich.ts";
 import { type Plan, planFor, ROW_FORMATS } from "../enrich/plan.ts";
 import { OwnThread, type Pool, Threads } from "../enrich/pool.ts";
-import { type Remote, RemotePool, remoteStatus } from "../enrich/remote.ts";
+import { checkRemote, type Remote, RemotePool, remoteStatus } from "../enrich/remote.ts";
 import { summary } from "../enrich/summary.ts";
 import type { Tally } from "../enrich/tally.ts";
 import type { Start } from "../enrich/worker.ts";
@@ -77,7 +77,8 @@ Examples:
   });
 }
 
-const warn = (text: string, { err, style }: Terminal) => err(`${style.yellow("warning")}: ${text}\n`);
+const warn = (text: string, { err, style }: Pick<Terminal, "err" | "style">) =>
+  err(`${style.yellow("warning")}: ${text}\n`);
 const unknown = (gap: string) => `${gap} is unknown: no feed with it is loaded`;
 
 /** Where answers come from. */
@@ -98,8 +99,9 @@ function keyOf(apiKey: string | undefined): string {
 }
 
 async function ofServer(remote: Remote, plan: Plan, withSummary: boolean): Promise<Source> {
-  const pool = new RemotePool(plan, withSummary, remote);
+  checkRemote(remote);
   const { missing, feeds } = await remoteStatus(remote);
+  const pool = new RemotePool(plan, withSummary, remote, missing);
   const asked = attributedSets(plan);
   const shown = feeds.filter(({ sets, state }) => state === "loaded" && (asked?.includes(sets) ?? true));
   const texts = shown.flatMap(({ attribution }) => (attribution === null ? [] : [attribution]));
@@ -187,6 +189,7 @@ async function ownRelease(
     overrides: overrides.all,
     now: Date.now(),
     withSummary,
+    unknown: [...gaps],
   };
   return {
     pool: (size) =>
@@ -211,7 +214,7 @@ async function run(
   const standard = file === undefined && !withSummary ? Bun.stdout.writer() : undefined;
   const progress = new Progress(terminal, input.size);
   try {
-    const tally = await enrich(input.chunks, plan.format === "csv" || plan.format === "tsv", pool, {
+    const tally = await enrich(input.chunks, plan.delimiter, pool, {
       signal: stopper.signal,
       write: async (bytes) => {
         file?.write(bytes);
@@ -275,6 +278,16 @@ class Progress {
   }
 }
 
+/** What is odd about the file, and how it was read. */
+function oddities({ ragged, openQuotes }: Tally): string[] {
+  return [
+    ...(ragged > 0 ? [`${formatCount(ragged)} with another number of fields than the header`] : []),
+    ...(openQuotes > 0
+      ? [`${formatCount(openQuotes)} with a quote that is never closed, read as one line each`]
+      : []),
+  ];
+}
+
 function tell(
   tally: Tally,
   plan: Plan,
@@ -284,12 +297,14 @@ function tell(
 ): void {
   if (withSummary) {
     out(summary(tally, plan, style));
+    for (const oddity of oddities(tally)) warn(oddity, { err, style });
     return;
   }
   const counts = [`${formatCount(tally.rows)} rows`];
   if (plan.ip !== undefined) counts.push(`${formatCount(tally.withoutIp)} without a public IP address`);
   if (plan.email !== undefined) counts.push(`${formatCount(tally.withoutEmail)} without an e-mail address`);
   if (tally.broken > 0) counts.push(`${formatCount(tally.broken)} broken, passed on as they are`);
+  counts.push(...oddities(tally));
   const line = counts.join(", ");
   if (hasTarget) out(line);
   else err(`${style.dim(line)}\n`);

@@ -11,10 +11,10 @@ import { lastRowEnd } from "./rows.ts";
 export const BLOCK_BYTES = 1 << 20;
 const MAX_ROW_BYTES = 1 << 28;
 
-/** @param quotes may a row go on after a line's end, inside quotes? */
+/** @param delimiter of files whose rows may go on after a line's end, inside quotes */
 export async function* blocks(
   chunks: AsyncIterable<Uint8Array>,
-  quotes: boolean,
+  delimiter: string | undefined,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let held = new Uint8Array(2 * BLOCK_BYTES);
   let length = 0;
@@ -23,7 +23,7 @@ export async function* blocks(
     held.set(chunk, length);
     length += chunk.length;
     if (length < BLOCK_BYTES) continue;
-    const end = rowsEnd(held.subarray(0, length), quotes);
+    const end = lastRowEnd(held.subarray(0, length), delimiter);
     if (end === 0 && length > MAX_ROW_BYTES) {
       throw new CliError(
         "a row is longer than 256 MB",
@@ -36,11 +36,6 @@ export async function* blocks(
     length -= end;
   }
   if (length > 0) yield held.slice(0, length);
-}
-
-/** Where quotes never close, one stands where none belongs: then each line is a row. */
-function rowsEnd(bytes: Uint8Array, quotes: boolean): number {
-  return lastRowEnd(bytes, quotes) || lastRowEnd(bytes, false);
 }
 
 function grown(held: Uint8Array<ArrayBuffer>, length: number, least: number): Uint8Array<ArrayBuffer> {

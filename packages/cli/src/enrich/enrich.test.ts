@@ -28,7 +28,7 @@ const inkling = (...args: string[]) => runHere(args, { env: { INKLING_DATA_DIR: 
 
 function startFor(head: string, wishes: Wishes, withSummary = false): Start {
   const plan = planFor(head, "-", wishes);
-  return { plan, dataDir, release, overrides: Overrides.NONE.all, now: 0, withSummary };
+  return { plan, dataDir, release, overrides: Overrides.NONE.all, now: 0, withSummary, unknown: [] };
 }
 
 /** A text enriched in one block. */
@@ -69,7 +69,7 @@ describe("formats", () => {
       "n,ip,country_iso_code,is_proxy\n1, 81.2.69.142 ,GB,true\n",
     ],
     ["blank lines", FEW, "81.2.69.142\n\n81.2.69.142\n", "81.2.69.142,GB,true\n\n81.2.69.142,GB,true\n"],
-    ["a row that is too short", FEW, "n,ip\n1\n", "n,ip,country_iso_code,is_proxy\n1,,\n"],
+    ["a row that is too short", FEW, "n,ip\n1\n", "n,ip,country_iso_code,is_proxy\n1,,,\n"],
     [
       "addresses that nobody visits from, or are none",
       FEW,
@@ -183,7 +183,7 @@ async function streamed(
     (async function* () {
       for (let i = 1; i < at.length; i++) yield bytes.subarray(at[i - 1], at[i]);
     })(),
-    true,
+    ",",
     threads === 0 ? new OwnThread(start) : new Threads(threads, start),
     {
       signal: new AbortController().signal,
@@ -195,6 +195,65 @@ async function streamed(
   );
   return { text: Buffer.concat(out).toString(), tally };
 }
+
+describe("files that are not as they should be", () => {
+  const OF = "id,ip,note,country_iso_code\n";
+  test.each<[what: string, text: string, want: string, odd: Partial<Tally>]>([
+    [
+      "a quote that is never closed: each line is a row",
+      'id,ip,note\n1,81.2.69.1,a\n2,81.2.69.2,"x\n3,81.2.69.3,b\n4,8.8.8.8,c\n',
+      `${OF}1,81.2.69.1,a,GB\n2,81.2.69.2,"x,GB\n3,81.2.69.3,b,GB\n4,8.8.8.8,c,\n`,
+      { rows: 4, openQuotes: 1, ragged: 0 },
+    ],
+    [
+      "too few fields, and too many",
+      "id,ip,note\n1,81.2.69.1\n2,81.2.69.2,x,y\n3,81.2.69.3,z\n",
+      `${OF}1,81.2.69.1,,GB\n2,81.2.69.2,x,y,GB\n3,81.2.69.3,z,GB\n`,
+      { rows: 3, openQuotes: 0, ragged: 2 },
+    ],
+    [
+      "semicolons, as many spreadsheets write",
+      'id;ip;note\n1;81.2.69.1;"a;b"\n2;8.8.8.8;c,d\n',
+      'id;ip;note;country_iso_code\n1;81.2.69.1;"a;b";GB\n2;8.8.8.8;c,d;\n',
+      { rows: 2, openQuotes: 0, ragged: 0 },
+    ],
+    [
+      "tabs in a file that is called csv",
+      "id\tip\n1\t81.2.69.1\n",
+      "id\tip\tcountry_iso_code\n1\t81.2.69.1\tGB\n",
+      { rows: 1, openQuotes: 0, ragged: 0 },
+    ],
+  ])("%s", (_, text, want, odd) => {
+    const enricher = makeEnricher(startFor(text, { format: "csv", add: ["country_iso_code"] }));
+    expect(new TextDecoder().decode(enricher.block(encoder.encode(text), true))).toBe(want);
+    expect(enricher.tally()).toMatchObject(odd);
+  });
+
+  test("one such quote in the middle of a large file costs nothing but itself", async () => {
+    const rows = Array.from(
+      { length: 200_000 },
+      (_, i) => `${i},81.2.69.${i % 256},${i === 90_000 ? '"x' : "a"}`,
+    );
+    const text = `id,ip,note\n${rows.join("\n")}\n`;
+    for (const cuts of [[], [1_000_000, 1_500_000, 2_200_000]]) {
+      const { text: got, tally } = await streamed(text, cuts);
+      expect(tally).toMatchObject({ rows: 200_000, openQuotes: 1, withoutIp: 0, ragged: 0 });
+      expect(got.match(/,GB/g)!.length).toBe(200_000);
+    }
+  });
+
+  test("a flag that no list tells is empty, not false", async () => {
+    const start = {
+      ...startFor("81.2.69.1\n", { add: ["is_abuser", "is_proxy"] }, true),
+      unknown: ["is_abuser"],
+    };
+    const enricher = makeEnricher(start);
+    expect(new TextDecoder().decode(enricher.block(encoder.encode("81.2.69.1\n"), true))).toBe(
+      "81.2.69.1,,true\n",
+    );
+    expect(enricher.tally().flags).toEqual({ is_proxy: 1, is_tor_exit: 0 });
+  });
+});
 
 describe("streams", () => {
   test("threads give the same rows in the same order, and the same counts", async () => {
@@ -233,9 +292,9 @@ describe("streams", () => {
           const chunks = (async function* () {
             for (let i = 1; i < at.length; i++) yield bytes.subarray(at[i - 1], at[i]);
           })();
-          for await (const block of blocks(chunks, true)) got.push(block);
+          for await (const block of blocks(chunks, ",")) got.push(block);
           expect(Buffer.concat(got).equals(bytes)).toBe(true);
-          for (const block of got.slice(0, -1)) expect(lastRowEnd(block, true)).toBe(block.length);
+          for (const block of got.slice(0, -1)) expect(lastRowEnd(block, ",")).toBe(block.length);
           count += got.length;
         },
       ),

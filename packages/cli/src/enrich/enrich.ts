@@ -25,7 +25,7 @@ const AHEAD = 2;
 
 export async function enrich(
   chunks: AsyncIterable<Uint8Array>,
-  isQuoted: boolean,
+  delimiter: string | undefined,
   pool: Pool,
   hooks: EnrichHooks,
 ): Promise<Tally> {
@@ -41,7 +41,7 @@ export async function enrich(
     hooks.onProgress(read, pool.rows);
   };
   try {
-    for await (const block of blocks(chunks, isQuoted)) {
+    for await (const block of blocks(chunks, delimiter)) {
       read += block.length;
       underWay.push(pool.block(block, isFirst));
       isFirst = false;

@@ -19,6 +19,7 @@ export class Enricher {
   private readonly out = new Output(1 << 20);
   private readonly row = new Row();
   private readonly total = emptyTally();
+  private readonly delimiter: Uint8Array;
   private readonly hasIp: boolean;
   private readonly hasEmail: boolean;
 
@@ -26,6 +27,7 @@ export class Enricher {
     this.plan = plan;
     this.answerer = answerer;
     this.rows = rowReader(plan);
+    this.delimiter = new TextEncoder().encode(plan.delimiter ?? "");
     this.hasIp = plan.ip !== undefined;
     this.hasEmail = plan.email !== undefined;
   }
@@ -33,6 +35,7 @@ export class Enricher {
   /** @param isFirst does the block begin with the header? */
   block(bytes: Uint8Array, isFirst: boolean): Uint8Array<ArrayBuffer> {
     const { out, row, rows } = this;
+    const { width } = this.plan;
     out.length = 0;
     let at = 0;
     if (isFirst && this.plan.hasHeader) at = this.header(bytes);
@@ -45,6 +48,8 @@ export class Enricher {
       }
       this.total.rows++;
       out.append(bytes, row.start, row.insert);
+      if (row.isOpenQuoted) this.total.openQuotes++;
+      if (width !== undefined && row.columns !== width) this.pad(width - row.columns);
       const before = out.length;
       if (this.hasIp) this.addIp(bytes);
       if (this.hasEmail) this.addEmail(bytes);
@@ -72,7 +77,7 @@ export class Enricher {
     }
     for (const { answer, count } of reputation.counted()) {
       for (const [flag, isSet] of Object.entries(JSON.parse(answer)))
-        bump(total.flags, flag, isSet ? count : 0);
+        if (isSet || !reputation.isUnknown(flag)) bump(total.flags, flag, isSet ? count : 0);
     }
     for (const { answer, count } of email.counted()) {
       const { valid, disposable } = JSON.parse(answer);
@@ -80,6 +85,12 @@ export class Enricher {
       if (disposable) total.email.disposable += count;
     }
     return total;
+  }
+
+  /** What is added shall stand under its names. @param fields that the row has too few; below 0: too many */
+  private pad(fields: number): void {
+    this.total.ragged++;
+    for (let i = 0; i < fields; i++) this.out.append(this.delimiter, 0, this.delimiter.length);
   }
 
   private header(bytes: Uint8Array): number {

@@ -20,6 +20,10 @@ export interface Plan {
   readonly email: number | string | undefined;
   /** Does the first row name the columns? */
   readonly hasHeader: boolean;
+  /** What parts the columns (csv, tsv): one character. */
+  readonly delimiter: string | undefined;
+  /** How many the header names. */
+  readonly width: number | undefined;
   /** Names of what is added, by look-up, in the order of output. */
   readonly added: Readonly<Record<Scope, readonly string[]>>;
 }
@@ -45,7 +49,8 @@ const USUAL = [
 const IP_NAME =
   /^(client|remote|source|src|visitor|user|x[-_ ]?real|peer)?[-_ ]?(ip|ip[-_ ]?addr(ess)?|addr)$|^(remote|client)[-_ ]?host$/i;
 const EMAIL_NAME = /^(user|customer|contact)?[-_ ]?(e-?mail|e-?mail[-_ ]?addr(ess)?|mail)$/i;
-const DELIMITERS: Readonly<Record<"csv" | "tsv", string>> = { csv: ",", tsv: "\t" };
+/** What parts columns in files that are named .csv: many spreadsheets write semicolons. */
+const DELIMITERS = [",", ";", "\t"] as const;
 
 /**
  * @param head the first lines, whole ones
@@ -60,7 +65,12 @@ export function planFor(head: string, name: string, wishes: Wishes): Plan {
   return { format, ...columns, added };
 }
 
-export const delimiterOf = (format: "csv" | "tsv") => DELIMITERS[format];
+/** The one that is found most often in the first line, quoted text left out. */
+function delimiterIn(first: string): string {
+  const bare = first.replaceAll(/"[^"]*"/g, "");
+  const times = (delimiter: string) => bare.split(delimiter).length - 1;
+  return DELIMITERS.reduce((best, next) => (times(next) > times(best) ? next : best));
+}
 
 function formatOf(name: string, first: string): RowFormat {
   const ending = /\.(csv|tsv|ndjson|jsonl|log)$/i.exec(name)?.[1]?.toLowerCase();
@@ -71,7 +81,7 @@ function formatOf(name: string, first: string): RowFormat {
   return first.includes(" ") && !first.includes(",") ? "log" : "csv";
 }
 
-type Columns = Pick<Plan, "ip" | "email" | "hasHeader">;
+type Columns = Pick<Plan, "ip" | "email" | "hasHeader" | "delimiter" | "width">;
 
 function logColumns({ ipColumn, emailColumn }: Wishes): Columns {
   const named = ipColumn ?? emailColumn;
@@ -81,13 +91,14 @@ function logColumns({ ipColumn, emailColumn }: Wishes): Columns {
       "leave --ip-column out",
     );
   }
-  return { ip: 0, email: undefined, hasHeader: false };
+  return { ip: 0, email: undefined, hasHeader: false, delimiter: undefined, width: undefined };
 }
 
 function columnsOf(format: Exclude<RowFormat, "log">, lines: readonly string[], wishes: Wishes): Columns {
+  const delimiter = format === "ndjson" ? undefined : format === "tsv" ? "\t" : delimiterIn(lines[0] ?? "");
   const rows = lines
     .slice(0, 100)
-    .map((line) => (format === "ndjson" ? objectOf(line) : splitRow(line, format)));
+    .map((line) => (delimiter === undefined ? objectOf(line) : splitRow(line, delimiter)));
   const first = rows[0] ?? [];
   const names = format === "ndjson" ? Object.keys(first) : (first as string[]);
   const hasHeader =
@@ -119,7 +130,7 @@ function columnsOf(format: Exclude<RowFormat, "log">, lines: readonly string[], 
       "name it: --ip-column NAME or --email-column NAME; a number counts from 1",
     );
   }
-  return { ip, email, hasHeader };
+  return { ip, email, hasHeader, delimiter, width: hasHeader ? names.length : undefined };
 }
 
 function columnNamed(

@@ -113,10 +113,10 @@ export class RemotePool implements Pool {
   private last: Promise<unknown> = Promise.resolve();
 
   /** @throws CliError when the URL or the key has not the right form */
-  constructor(plan: Plan, withSummary: boolean, remote: Remote) {
+  constructor(plan: Plan, withSummary: boolean, remote: Remote, unknown: readonly string[]) {
     this.remote = remote;
     this.client = clientOf(remote);
-    this.answers = new FetchedAnswers(tailsFor(plan, withSummary));
+    this.answers = new FetchedAnswers(tailsFor(plan, withSummary, unknown));
     this.enricher = new Enricher(plan, this.answers);
     this.noter = new Enricher(plan, this.answers);
   }
@@ -172,6 +172,11 @@ export class RemotePool implements Pool {
 /** Is it the asking that is refused, and not the one value that has no answer? */
 function isRefusal({ isUnavailable, status = 0 }: InklingError): boolean {
   return isUnavailable || status === 401 || status === 403 || status === 429;
+}
+
+/** @throws CliError when the URL or the key has not the right form */
+export function checkRemote(remote: Remote): void {
+  clientOf(remote);
 }
 
 function clientOf({ url, key }: Remote): Inkling {

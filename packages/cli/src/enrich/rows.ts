@@ -29,6 +29,10 @@ export class Row {
   emailText: string | undefined = undefined;
   /** Is there anything before what is added? Only an empty object of JSON has nothing. */
   isFirst = false;
+  /** Fields that it has (csv, tsv). */
+  columns = 0;
+  /** Does a quote open a field in it that never closes? Then it is a character like others. */
+  isOpenQuoted = false;
   /** Is it a row at all? Blank lines and broken rows are passed on. */
   isReadable = true;
 }
@@ -42,9 +46,8 @@ export function rowReader(plan: Plan): RowReader {
   if (plan.format === "ndjson")
     return new JsonRows(plan.ip as string | undefined, plan.email as string | undefined);
   if (plan.format === "log") return new LogRows();
-  const delimiter = plan.format === "csv" ? 0x2c : 0x09;
   return new DelimitedRows(
-    delimiter,
+    plan.delimiter!.charCodeAt(0),
     (plan.ip as number | undefined) ?? -1,
     (plan.email as number | undefined) ?? -1,
   );
@@ -67,8 +70,10 @@ class DelimitedRows implements RowReader {
     let at = from;
     for (let column = 0; ; column++) {
       const start = at;
-      const isQuoted = bytes[at] === QUOTE;
-      if (isQuoted) at = afterQuotes(bytes, at);
+      const closed = bytes[at] === QUOTE ? afterQuotes(bytes, at) : -1;
+      const isQuoted = closed >= 0;
+      if (isQuoted) at = closed;
+      else if (bytes[at] === QUOTE) row.isOpenQuoted = true;
       let c = bytes[at];
       while (c !== undefined && c !== delimiter && c !== LF) c = bytes[++at];
       let end = at;
@@ -80,6 +85,7 @@ class DelimitedRows implements RowReader {
         at++;
         continue;
       }
+      row.columns = column + 1;
       row.insert = end;
       row.end = c === undefined ? at : at + 1;
       row.isReadable = end > from;
@@ -111,23 +117,25 @@ function field(bytes: Uint8Array, start: number, end: number, isQuoted: boolean)
   return plainField;
 }
 
-/** After the closing quote of the field that begins at `at`; the end of the bytes where there is none. */
+/** A quote that is not closed within so many bytes never is: a slip shall not swallow a file. */
+const MAX_QUOTED_BYTES = 64 * 1024;
+
+/** After the closing quote of the field that begins at `at`; -1 where there is none. */
 function afterQuotes(bytes: Uint8Array, at: number): number {
-  for (let i = at + 1; i < bytes.length; i++) {
-    if (bytes[i] !== QUOTE) continue;
+  const end = Math.min(bytes.length, at + MAX_QUOTED_BYTES);
+  for (let i = bytes.indexOf(QUOTE, at + 1); i >= 0 && i < end; i = bytes.indexOf(QUOTE, i + 2)) {
     if (bytes[i + 1] !== QUOTE) return i + 1;
-    i++;
   }
-  return bytes.length;
+  return -1;
 }
 
 /** The fields of one line of text. */
-export function splitRow(line: string, format: "csv" | "tsv"): string[] {
+export function splitRow(line: string, delimiter: string): string[] {
   const bytes = new TextEncoder().encode(line);
   const cells: string[] = [];
   const row = new Row();
   for (let column = 0; ; column++) {
-    new DelimitedRows(format === "csv" ? 0x2c : 0x09, column, -1).next(bytes, 0, row);
+    new DelimitedRows(delimiter.charCodeAt(0), column, -1).next(bytes, 0, row);
     if (row.ipStart < 0 && row.ipText === undefined) return cells;
     cells.push(row.ipText ?? textOf(bytes, row.ipStart, row.ipEnd));
   }
@@ -230,6 +238,8 @@ function clear(row: Row, from: number): void {
   row.ipText = undefined;
   row.emailText = undefined;
   row.isFirst = false;
+  row.columns = 0;
+  row.isOpenQuoted = false;
   row.isReadable = true;
 }
 
@@ -240,22 +250,26 @@ export function textOf(bytes: Uint8Array, start: number, end: number): string {
 
 /**
  * Where the last whole row of a block ends; 0 when not even one is whole.
- * @param quotes may line ends stand inside quotes?
+ * @param delimiter of files whose rows may go on after a line's end, inside quotes
  */
-export function lastRowEnd(bytes: Uint8Array, quotes: boolean): number {
-  let end = bytes.lastIndexOf(LF);
-  if (!quotes || end < 0) return end + 1;
-  let inside = countQuotes(bytes, 0, bytes.length) % 2;
-  for (let to = bytes.length; end >= 0; end = end === 0 ? -1 : bytes.lastIndexOf(LF, end - 1)) {
-    inside ^= countQuotes(bytes, end, to) % 2;
-    if (inside === 0) return end + 1;
-    to = end;
+export function lastRowEnd(bytes: Uint8Array, delimiter: string | undefined): number {
+  if (delimiter === undefined || bytes.indexOf(QUOTE) < 0) return bytes.lastIndexOf(LF) + 1;
+  const parting = delimiter.charCodeAt(0);
+  let end = 0;
+  let isFieldStart = true;
+  for (let at = 0; at < bytes.length; at++) {
+    const c = bytes[at]!;
+    if (c === QUOTE && isFieldStart) {
+      const closed = afterQuotes(bytes, at);
+      // More bytes may close it, unless it is open for too long already.
+      if (closed < 0 && bytes.length - at < MAX_QUOTED_BYTES) return end;
+      if (closed >= bytes.length) return end; // the next byte may be a second quote
+      if (closed >= 0) at = closed - 1;
+      isFieldStart = false;
+    } else if (c === LF) {
+      end = at + 1;
+      isFieldStart = true;
+    } else isFieldStart = c === parting;
   }
-  return 0;
-}
-
-function countQuotes(bytes: Uint8Array, from: number, to: number): number {
-  let count = 0;
-  for (let at = bytes.indexOf(QUOTE, from); at >= 0 && at < to; at = bytes.indexOf(QUOTE, at + 1)) count++;
-  return count;
+  return end;
 }

@@ -8,12 +8,12 @@ import type { Scope } from "@inkling/server";
 import { csvField } from "../export/csv.ts";
 import { MEMBERS, type Member, rowOf, type Value } from "../export/members.ts";
 import { Output } from "./output.ts";
-import { delimiterOf, type Plan, type RowFormat } from "./plan.ts";
+import type { Plan } from "./plan.ts";
 
 /** How a value is written after a row; text begins with what parts it from what stands before. */
 type Write = (name: string, value: Value) => string;
 
-function writerOf(format: RowFormat): Write {
+function writerOf({ format, delimiter = "," }: Plan): Write {
   switch (format) {
     case "ndjson":
       return (name, value) =>
@@ -22,9 +22,9 @@ function writerOf(format: RowFormat): Write {
       return (name, value) => (value === undefined ? "" : ` ${name}=${logValue(value)}`);
     case "tsv":
       return (_, value) =>
-        delimiterOf(format) + (value === undefined ? "" : String(value).replaceAll(/[\t\r\n]/g, " "));
+        delimiter + (value === undefined ? "" : String(value).replaceAll(/[\t\r\n]/g, " "));
     case "csv":
-      return (_, value) => delimiterOf(format) + csvField(value);
+      return (_, value) => delimiter + csvField(value, delimiter);
   }
 }
 
@@ -38,7 +38,7 @@ const encoder = new TextEncoder();
 /** The names that a header gets more. */
 export function headerTail(plan: Plan): Uint8Array {
   const names = [...plan.added.geolocate, ...plan.added.reputation, ...plan.added.email];
-  const delimiter = plan.format === "tsv" ? "\t" : ",";
+  const { delimiter = "," } = plan;
   return encoder.encode(names.map((name) => delimiter + name).join(""));
 }
 
@@ -52,17 +52,27 @@ export class Tails {
   private readonly answers: string[] | undefined;
   private made = 0;
   private readonly none: Uint8Array;
+  private readonly unknown: ReadonlySet<string>;
 
-  /** @param keepAnswers for a summary: {@link counted} needs them */
-  constructor(plan: Plan, lookup: Scope, keepAnswers: boolean) {
+  /**
+   * @param keepAnswers for a summary: {@link counted} needs them
+   * @param unknown flags that no list tells: their "false" says nothing, and is not written
+   */
+  constructor(plan: Plan, lookup: Scope, keepAnswers: boolean, unknown: ReadonlySet<string>) {
+    this.unknown = unknown;
     this.members = MEMBERS[lookup].filter(({ name }) => plan.added[lookup].includes(name));
-    this.write = writerOf(plan.format);
+    this.write = writerOf(plan);
     this.none = encoder.encode(this.members.map(({ name }) => this.write(name, undefined)).join(""));
     this.answers = keepAnswers ? [] : undefined;
   }
 
   get isCounted(): boolean {
     return this.answers !== undefined;
+  }
+
+  /** Does no list tell this flag? */
+  isUnknown(flag: string): boolean {
+    return this.unknown.has(flag);
   }
 
   /** Is anything added at all? */
@@ -76,7 +86,9 @@ export class Tails {
     if (number + 1 >= this.starts.length) this.grow();
     this.answers?.push(answer);
     const values = rowOf(answer, this.members);
-    const text = this.members.map(({ name }, i) => this.write(name, values[i])).join("");
+    const told = (name: string, value: Value) =>
+      value === false && this.isUnknown(name) ? undefined : value;
+    const text = this.members.map(({ name }, i) => this.write(name, told(name, values[i]))).join("");
     const bytes = encoder.encode(text);
     this.bytes.append(bytes, 0, bytes.length);
     this.starts[number + 1] = this.bytes.length;
@@ -110,7 +122,7 @@ export class Tails {
 }
 
 /** Those of all three look-ups. */
-export function tailsFor(plan: Plan, keepAnswers: boolean): Record<Scope, Tails> {
-  const of = (lookup: Scope) => new Tails(plan, lookup, keepAnswers);
+export function tailsFor(plan: Plan, keepAnswers: boolean, unknown: readonly string[]): Record<Scope, Tails> {
+  const of = (lookup: Scope) => new Tails(plan, lookup, keepAnswers, new Set(unknown));
   return { geolocate: of("geolocate"), reputation: of("reputation"), email: of("email") };
 }

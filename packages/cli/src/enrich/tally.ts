@@ -5,6 +5,10 @@ export interface Tally {
   rows: number;
   /** Rows that cannot be read: broken JSON. */
   broken: number;
+  /** Rows with another number of fields than the header. */
+  ragged: number;
+  /** Rows with a quote that never closes: each was read as one line. */
+  openQuotes: number;
   /** Rows without an address, or e-mail address, that can be looked up; counted where one is looked for. */
   withoutIp: number;
   withoutEmail: number;
@@ -19,6 +23,8 @@ export function emptyTally(): Tally {
   return {
     rows: 0,
     broken: 0,
+    ragged: 0,
+    openQuotes: 0,
     withoutIp: 0,
     withoutEmail: 0,
     countries: {},
@@ -30,6 +36,8 @@ export function emptyTally(): Tally {
 export function addTally(into: Tally, more: Tally): void {
   into.rows += more.rows;
   into.broken += more.broken;
+  into.ragged += more.ragged;
+  into.openQuotes += more.openQuotes;
   into.withoutIp += more.withoutIp;
   into.withoutEmail += more.withoutEmail;
   for (const [name, count] of Object.entries(more.countries)) bump(into.countries, name, count);

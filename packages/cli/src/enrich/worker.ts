@@ -19,6 +19,8 @@ export interface Start {
   /** Epoch ms; decides which overrides have expired. */
   readonly now: number;
   readonly withSummary: boolean;
+  /** Flags that no list tells. */
+  readonly unknown: readonly string[];
 }
 
 export type Task =
@@ -31,9 +33,17 @@ export type Reply =
   | { readonly type: "finish"; readonly tally: Tally };
 
 /** What a thread does, also without one: small files are not worth it. */
-export function makeEnricher({ plan, dataDir, release, overrides, now, withSummary }: Start): Enricher {
+export function makeEnricher({
+  plan,
+  dataDir,
+  release,
+  overrides,
+  now,
+  withSummary,
+  unknown,
+}: Start): Enricher {
   const opened = openRelease(dataDir, release);
-  const answerer = new Answerer(opened, new Overrides(overrides), now, tailsFor(plan, withSummary));
+  const answerer = new Answerer(opened, new Overrides(overrides), now, tailsFor(plan, withSummary, unknown));
   return new Enricher(plan, answerer);
 }
 

@@ -51,13 +51,13 @@ export function attributionFile(request: Request): Piece {
 }
 
 /** Quoted only where it must be. */
-export function csvField(value: Value): string {
+export function csvField(value: Value, delimiter = ","): string {
   if (value === undefined) return "";
   const text = String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /["\r\n]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-const csvLine = (values: readonly Value[]) => `${values.map(csvField).join(",")}\n`;
+const csvLine = (values: readonly Value[]) => `${values.map((value) => csvField(value)).join(",")}\n`;
 
 /** @param unknown in place of a number that is not known */
 function csvLines(request: Request, unknown: Value = undefined): Iterable<string> {

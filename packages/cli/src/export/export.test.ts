@@ -270,7 +270,7 @@ test("special-use networks and IPv4 inside IPv6 have no rows", () => {
 });
 
 test("a field of CSV is quoted where it must be", () => {
-  expect(["a", 'say "hi"', "a,b", "a\nb", undefined, true, 1.5].map(csvField)).toEqual([
+  expect(["a", 'say "hi"', "a,b", "a\nb", undefined, true, 1.5].map((value) => csvField(value))).toEqual([
     "a",
     '"say ""hi"""',
     '"a,b"',
