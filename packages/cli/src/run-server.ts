@@ -75,7 +75,7 @@ export function probeListeners(settings: Settings): void {
 const LISTEN_ERRORS: Readonly<Record<string, readonly [problem: string, hint: string]>> = {
   EADDRINUSE: [
     "is in use by another program",
-    "if it is Inkling, it runs already; other ports: `npm start -- --port 9000 --admin-port 9001`",
+    "if it is Inkling, it runs already; other ports: `--port 9000 --admin-port 9001` (`npm start -- --port …`)",
   ],
   EADDRNOTAVAIL: ["is not on this machine", "use 127.0.0.1 for this machine only, 0.0.0.0 for every network"],
   EACCES: ["is not for this user", "choose a port above 1023: --port 8080"],

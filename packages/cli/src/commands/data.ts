@@ -181,7 +181,7 @@ function addRollback(data: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-A running server switches by itself. What is built from then on is kept, but not used, until \`npx inkling data unpin\`.
+A running server reads the release through, which takes some seconds, then switches to it by itself. What is built from then on is kept, but not used, until \`npx inkling data unpin\`.
 
 Examples:
   inkling data rollback`,
@@ -198,7 +198,7 @@ Examples:
       context.terminal.out(
         flags.json
           ? JSON.stringify({ from, to: previous.name, pinned: true }, null, 2)
-          : `Release ${previous.name} is in use again (it was ${from}), and stays so until \`npx inkling data unpin\`.`,
+          : `Release ${previous.name} is in use again (it was ${from}), and stays so until \`npx inkling data unpin\`. A running server follows within seconds.`,
       );
     });
   withSettings(command, READ_SETTINGS);
@@ -209,7 +209,10 @@ function addUnpin(data: Command, context: Context): void {
     .command("unpin")
     .description("use the newest release again, after `data rollback`")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nA running server switches by itself.\n\nExamples:\n  inkling data unpin")
+    .addHelpText(
+      "after",
+      "\nA running server reads the release through, which takes some seconds, then switches to it by itself.\n\nExamples:\n  inkling data unpin",
+    )
     .action((flags) => {
       const { settings } = settingsFor(context, flags, READ_SETTINGS);
       const { dataDir } = settings;

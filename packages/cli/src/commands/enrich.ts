@@ -23,7 +23,7 @@ import { formatBytes, formatCount, type Terminal } from "../terminal.ts";
 const SETTINGS = ["dataDir", "apiKey"] as const;
 /** From this much of the file's beginning its format and columns are found out. */
 const HEAD_BYTES = 256 * 1024;
-const STDIN = "-";
+const STDIN_OR_OUT = "-";
 
 export function addEnrich(program: Command, context: Context): void {
   const command = program
@@ -32,7 +32,7 @@ export function addEnrich(program: Command, context: Context): void {
       "add what is known of each row's IP address and e-mail address to a file; - reads standard input",
     )
     .addOption(new Option("--format <format>", "default: found out").choices([...ROW_FORMATS]))
-    .option("--out <file>", "where to write (default: standard output)")
+    .option("--out <file>", "where to write; - is standard output (default: -)")
     .option("--ip-column <name>", "column of IP addresses, by name or number from 1 (default: found out)")
     .option("--email-column <name>", "column of e-mail addresses, likewise")
     .option("--add <members>", `what to add, or all: ${memberNames()}`, commas)
@@ -71,8 +71,9 @@ Examples:
         ? await ownRelease(settings, plan, withSummary)
         : await ofServer({ url: flags.url, key: keyOf(settings.apiKey) }, plan, withSummary);
     for (const text of source.warnings) warn(text, context.terminal);
-    const tally = await run(input, plan, source.pool, withSummary, flags.out, context);
-    tell(tally, plan, withSummary, flags.out !== undefined, context.terminal);
+    const target = flags.out === STDIN_OR_OUT ? undefined : flags.out;
+    const tally = await run(input, plan, source.pool, withSummary, target, context);
+    tell(tally, plan, withSummary, target !== undefined, context.terminal);
     for (const text of source.attributions) context.terminal.err(`${context.terminal.style.dim(text)}\n`);
   });
 }
@@ -128,8 +129,8 @@ interface Input {
 /** Reads the beginning, and gives all of it back. @throws CliError */
 function openInput(file: string): Input {
   try {
-    const descriptor = file === STDIN ? 0 : openSync(file, "r");
-    if (file !== STDIN && statSync(file).isDirectory())
+    const descriptor = file === STDIN_OR_OUT ? 0 : openSync(file, "r");
+    if (file !== STDIN_OR_OUT && statSync(file).isDirectory())
       throw new CliError(`${file} is a folder`, "name a file");
     const isFile = fstatSync(descriptor).isFile();
     const head = Buffer.alloc(HEAD_BYTES);
@@ -142,7 +143,11 @@ function openInput(file: string): Input {
     }
     const begun = head.subarray(0, length);
     const lineEnd = length < head.length && isFile ? length : begun.lastIndexOf(0x0a) + 1;
-    const rest = createReadStream("", { fd: descriptor, highWaterMark: 1 << 20, autoClose: file !== STDIN });
+    const rest = createReadStream("", {
+      fd: descriptor,
+      highWaterMark: 1 << 20,
+      autoClose: file !== STDIN_OR_OUT,
+    });
     return {
       head: begun
         .subarray(0, lineEnd || length)

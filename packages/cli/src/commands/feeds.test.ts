@@ -316,7 +316,7 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
 
   const back = await inkling(dataDir, "data rollback");
   expect(back.out).toBe(
-    `Release ${first} is in use again (it was ${second}), and stays so until \`npx inkling data unpin\`.`,
+    `Release ${first} is in use again (it was ${second}), and stays so until \`npx inkling data unpin\`. A running server follows within seconds.`,
   );
   writeFileSync(join(mirror, "ipsum-3.txt"), "81.2.69.3\n");
   const third = await buildFrom(dataDir, mirror, 2);

@@ -273,6 +273,10 @@ test("admin token rotate: the token alone on standard output, each time another"
   expect([first, second].map(({ out }) => isAdminToken(out.trim()))).toEqual([true, true]);
   expect(first.out).not.toBe(second.out);
   expect(first.err).toContain("shown this once");
-  expect((await inkling("override", "audit")).out).toMatch(/admin-token-made +admin token/);
+  await inkling("keys", "create", "--name", "the shop");
+  const audit = (await inkling("override", "audit")).out;
+  expect(audit).toMatch(/admin-token-made +admin token/);
+  expect(audit).toMatch(/key-made +key_\w+ +the shop$/m);
+  expect(audit).not.toContain("undefined");
   expect(readFileSync(join(cwd, "data/inkling.db"), "latin1")).not.toContain(second.out.slice(10, 40));
 });

@@ -211,6 +211,14 @@ function addList(overrides: Command, context: Context): void {
 const shortEffect = ({ kind, value, flag, verdict, mute }: OverrideJson) =>
   `${shortValue({ kind, value })} ${flag === null ? `mute ${mute}` : `${flag}=${verdict}`}`;
 
+/** What an entry of the audit trail is about: an override, a key by its name, the release in use. */
+function aboutText(about: unknown): string {
+  if (typeof about !== "object" || about === null) return "";
+  if ("value" in about) return shortEffect(about as OverrideJson);
+  const { name, current } = about as { readonly name?: unknown; readonly current?: unknown };
+  return String(name ?? current ?? "");
+}
+
 async function everyOverride(store: Store, ended: boolean): Promise<Override[]> {
   const all: Override[] = [];
   let cursor: string | undefined;
@@ -361,7 +369,7 @@ function replaceFile(file: string, text: string): void {
 function addAudit(overrides: Command, context: Context): void {
   const command = overrides
     .command("audit")
-    .description("who changed what, newest first: overrides and the admin token")
+    .description("who changed what, newest first: overrides, keys, data and the admin token")
     .option("--limit <number>", "how many entries", "50")
     .option("--json", "print JSON, with before and after")
     .addHelpText(
@@ -385,16 +393,9 @@ function addAudit(overrides: Command, context: Context): void {
         return;
       }
       const rows = items.map(({ at, actor, action, subject, before, after }) => {
-        const about = (after ?? before) as OverrideJson | undefined;
-        return [
-          new Date(at).toISOString(),
-          actor,
-          action,
-          subject,
-          about === undefined ? "" : shortEffect(about),
-        ];
+        return [new Date(at).toISOString(), actor, action, subject, aboutText(after ?? before)];
       });
-      context.terminal.out(table([["WHEN", "WHO", "WHAT", "ID", "OVERRIDE"], ...rows]));
+      context.terminal.out(table([["WHEN", "WHO", "WHAT", "ID", "ABOUT"], ...rows]));
     });
   withSettings(command, SETTINGS);
 }
