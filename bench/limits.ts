@@ -29,7 +29,11 @@ export const LIMITS: Readonly<Record<string, string>> = {
   cpu: BUN,
   "cpu-log": BUN,
   rate: BUN,
-  tail: "Not separated: server, client and this shared machine's other load; nginx had 1.9 s in one such run.",
+  tail:
+    "Waiting for a core, not work: in 12 s at half of capacity the server's main thread was ready and not running for 0.6 to 2.0 s " +
+    "(schedstat), because this machine has two cores and other programs on them. Its longest collection of garbage took 1.4 ms " +
+    "(BUN_JSC_logGC), its longest system call 0.2 ms (strace). Its other threads on the other core: no change. nginx in the same run " +
+    "does not keep to it, either.",
   start:
     "Loading: 40 ms of it is the server's own modules, 25 ms zod, 8 ms commander; what a start does not need is loaded later " +
     "(bench/README.md, Workers).",
