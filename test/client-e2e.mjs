@@ -15,8 +15,8 @@ async function told(work) {
     return { answer: (await work) ?? null };
   } catch (error) {
     if (!(error instanceof InklingError)) throw error;
-    const { code, status, hint, requestId, message } = error;
-    return { code, status, hint, requestId, message };
+    const { code, answerStatus, hint, requestId, message } = error;
+    return { code, answerStatus, hint, requestId, message };
   }
 }
 

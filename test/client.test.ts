@@ -186,11 +186,11 @@ describe.each([
   )("%s", (code, { v4, domain }) => {
     const { reputation } = said.singles[v4];
     expect(reputation).toMatchObject({ code });
-    expect(reputation.status).toBeGreaterThanOrEqual(400);
+    expect(reputation.answerStatus).toBeGreaterThanOrEqual(400);
     expect(reputation.hint.length).toBeGreaterThan(10);
     expect(reputation.requestId).toMatch(/^\w+$/);
     const email = said.singles[`jane@${domain}`];
-    expect(email).toMatchObject({ code, status: reputation.status });
+    expect(email).toMatchObject({ code, answerStatus: reputation.answerStatus });
     expect(JSON.stringify(email)).not.toContain("jane");
   });
 
@@ -244,7 +244,7 @@ describe.each([
   });
 
   test("a wrong key, and a server that is away", () => {
-    expect(said.wrongKey).toMatchObject({ code: "KEY_INVALID", status: 401 });
+    expect(said.wrongKey).toMatchObject({ code: "KEY_INVALID", answerStatus: 401 });
     expect(said.unavailable).toEqual({ available: false, verdict: "deny", error: "CONNECTION_FAILED" });
   });
 });

@@ -181,7 +181,7 @@ describe("failures", () => {
       const { server, client } = await pair([step]);
       const error = await failure(client.email("jane@secret.example"));
       assert.deepEqual(
-        [error.code, error.status, server.asked.length, error.isUnavailable],
+        [error.code, error.answerStatus, server.asked.length, error.isUnavailable],
         [code, status, tries, isUnavailable],
       );
       assert.match(error.message, new RegExp(`\\(${code}\\)$`));

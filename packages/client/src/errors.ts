@@ -74,8 +74,11 @@ export interface ErrorDetails {
 export class InklingError extends Error {
   override readonly name = "InklingError";
   readonly code: ErrorCode;
-  /** Of the HTTP answer, where there was one. */
-  readonly status: number | undefined;
+  /**
+   * Of the HTTP answer, where there was one. Not `status`: Express and Fastify answer their own visitors with an error's
+   * status, and a key that we refuse is not the visitor's to mend.
+   */
+  readonly answerStatus: number | undefined;
   /** The server's log has the same one. */
   readonly requestId: string | undefined;
   /** What the server asks to wait, where it says so. */
@@ -86,7 +89,7 @@ export class InklingError extends Error {
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(`${message} (${code})`, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
-    this.status = details.status;
+    this.answerStatus = details.status;
     this.requestId = details.requestId;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.hint = details.hint ?? HINTS[code] ?? "look this code up in the server's docs/errors.md";
@@ -94,7 +97,7 @@ export class InklingError extends Error {
 
   /** May the same request have an answer a little later? */
   get isPassing(): boolean {
-    return PASSING_CODES.has(this.code) || PASSING_STATUSES.has(this.status ?? 0);
+    return PASSING_CODES.has(this.code) || PASSING_STATUSES.has(this.answerStatus ?? 0);
   }
 
   /** Is it the service that is not there, rather than the question that is wrong? What `onUnavailable` is about. */

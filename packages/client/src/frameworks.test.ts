@@ -9,6 +9,7 @@ import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
 import { CLEAN } from "../test/fake-server.ts";
+import { InklingError } from "./errors.ts";
 import { visitor as expressVisitor } from "./express.ts";
 import { visitor as fastifyVisitor } from "./fastify.ts";
 import { visitor as honoVisitor } from "./hono.ts";
@@ -58,6 +59,24 @@ describe("Express", () => {
       assert.deepEqual(await told(await listen(createServer(app)), TOR), seen);
     });
   }
+});
+
+describe("an error that nobody caught is the application's own fault to its visitors, whatever we answered", () => {
+  const refused = async () => {
+    throw new InklingError("KEY_INVALID", "Unknown API key", { status: 401 });
+  };
+  test("Express", async () => {
+    const app = express();
+    app.set("env", "test"); // prints no stack
+    app.get("/", refused);
+    assert.equal((await fetch(await listen(createServer(app)))).status, 500);
+  });
+  test("Fastify", async () => {
+    const app = fastify();
+    closing.push(() => app.close());
+    app.get("/", refused);
+    assert.equal((await fetch(await app.listen({ port: 0, host: "127.0.0.1" }))).status, 500);
+  });
 });
 
 describe("Fastify", () => {

@@ -170,8 +170,8 @@ export class RemotePool implements Pool {
 }
 
 /** Is it the asking that is refused, and not the one value that has no answer? */
-function isRefusal({ isUnavailable, status = 0 }: InklingError): boolean {
-  return isUnavailable || status === 401 || status === 403 || status === 429;
+function isRefusal({ isUnavailable, answerStatus = 0 }: InklingError): boolean {
+  return isUnavailable || answerStatus === 401 || answerStatus === 403 || answerStatus === 429;
 }
 
 /** @throws CliError when the URL or the key has not the right form */
