@@ -290,7 +290,7 @@ const DEFAULT_FEEDS: readonly Feed[] = [
     homepage: "https://github.com/7c/fakefilter",
     urls: fixed("https://raw.githubusercontent.com/7c/fakefilter/main/txt/data.txt"),
     licence: "BSD-3-Clause",
-    attribution: "Copyright (c) 2022, 7c",
+    attribution: "FakeFilter, Copyright (c) 2022, 7c",
     cadenceHours: DAY,
     age: AGE.domains,
     change: 0.45,

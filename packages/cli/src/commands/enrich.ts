@@ -2,6 +2,7 @@
 
 import { createReadStream, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { dirname } from "node:path";
 import { type Command, Option } from "commander";
 import { attributions } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
@@ -247,7 +248,8 @@ function openTarget(target: string, pool: Pool): PartialFile {
     return new PartialFile(target);
   } catch (error) {
     pool.stop();
-    throw explainFileError(error, target);
+    const isFolderMissing = (error as NodeJS.ErrnoException).code === "ENOENT"; // the file itself would be made
+    throw explainFileError(error, isFolderMissing ? `the folder ${dirname(target)}` : target);
   }
 }
 

@@ -347,7 +347,9 @@ test("whom licences ask to be named stands below each answer for people, and onl
   await buildFrom(dataDir, sampleMirror(), 0);
   const reputation = await inkling(dataDir, "lookup reputation 81.2.69.142");
   expect(reputation.err).toBe("(c) 2026 The Spamhaus Project SLU\n");
-  expect((await inkling(dataDir, "lookup email a@drop.example")).err).toBe("Copyright (c) 2022, 7c\n");
+  expect((await inkling(dataDir, "lookup email a@drop.example")).err).toBe(
+    "FakeFilter, Copyright (c) 2022, 7c\n",
+  );
   expect((await inkling(dataDir, "lookup email a@drop.example --json")).err).toBe("");
   const refused = await inkling(dataDir, "lookup reputation 10.0.0.1 --json");
   expect(JSON.parse(refused.out)).toMatchObject({ status: 400, code: "IP_ADDRESS_RESERVED" });
