@@ -202,7 +202,7 @@ function feeds(checkup: Checkup): Finding | Promise<Finding> {
     if (troubled.length === 0) return ok(`all ${all.length} loaded`);
     const list = troubled.map((feed) => `${feed.id} ${stateOf(feed)}`).join(", ");
     return note(
-      `${troubled.length} of ${all.length}: ${list}`,
+      `${troubled.length} of ${all.length} need attention: ${list}`,
       "`npx inkling data status` says why; `npx inkling data update` asks again; INKLING_MIRROR serves machines without internet",
     );
   })(checkup);

@@ -115,7 +115,7 @@ describe("errors: one line, a hint, the exit code", () => {
       /^inkling: .*\n {2}--scopes: must be some of .*\n {2}--rate: .*\n {2}--quota: must be a whole number .*\nhint: .*\n$/,
     ],
     ["keys create --expires 2001-01-01", 2, /^inkling: .*\n {2}--expires: is in the past\nhint: .*\n$/],
-    ["keys create --expires soon", 2, /\n {2}--expires: must be a time such as .*\n/],
+    ["keys create --expires soon", 2, /\n {2}--expires: must be 90d or the like, a time such as .*\n/],
     ["keys rotate key_x --overlap soon", 2, /^inkling: --overlap must be .*"soon"\nhint: for example .*\n$/],
     [
       "serve",

@@ -83,7 +83,10 @@ function parseKey(flags: Record<string, unknown>) {
     );
   } catch (error) {
     if (!(error instanceof KeyInputError)) throw error;
-    const problems = error.problems.map((problem) => `  --${problem.replace(/^expiresAt/, "expires")}`);
+    const problems = error.problems.map((problem) => {
+      const told = problem.replace(/^expiresAt/, "expires");
+      return `  --${told.replace("must be a time such as", "must be 90d or the like, a time such as")}`;
+    });
     throw new CliError(
       ["no key can be made like that:", ...problems].join("\n"),
       "`npx inkling keys create --help` shows examples",
@@ -174,8 +177,10 @@ function addRevoke(keys: Command, context: Context): void {
     .addHelpText("after", "\nExamples:\n  inkling keys revoke key_3fK9mB2xQ7vR1tYz")
     .action(async (id: string, flags) => {
       const { settings } = settingsFor(context, flags, STORE_SETTINGS);
-      const key = await withExistingStore(settings, (store) => store.revokeKey(id, userName()));
-      if (key === undefined) throw noSuchKey(id);
+      const key = await withExistingStore(
+        settings,
+        async (store) => (await store.revokeKey(id, userName())) ?? (await noSuchKey(store, id)),
+      );
       if (flags.json) context.terminal.out(JSON.stringify(keyJson(key, Date.now()), null, 2));
       else context.terminal.out(`Revoked ${describe(key)}.`);
     });
@@ -219,9 +224,10 @@ Examples:
 }
 
 async function rotate(settings: Settings, id: string, until: number): Promise<IssuedKey> {
-  const issued = await withExistingStore(settings, (store) => store.rotateKey(id, until, userName()));
-  if (issued === undefined) throw noSuchKey(id);
-  return issued;
+  return withExistingStore(
+    settings,
+    async (store) => (await store.rotateKey(id, until, userName())) ?? (await noSuchKey(store, id)),
+  );
 }
 
 function show(context: Context, { key, token }: IssuedKey, json: unknown, remark: string): void {
@@ -233,7 +239,17 @@ function show(context: Context, { key, token }: IssuedKey, json: unknown, remark
   context.terminal.out(token);
 }
 
-const noSuchKey = (id: string) =>
-  new CliError(`there is no key ${id} that is in force`, "`npx inkling keys list` shows the ids of all keys");
+/** @throws CliError always: a name is not unique, so it stands for no key; its id is told */
+async function noSuchKey(store: Store, id: string): Promise<never> {
+  const named = (await store.listKeys()).filter(
+    ({ name, revokedAt }) => name === id && revokedAt === undefined,
+  );
+  throw new CliError(
+    `there is no key ${id} that is in force`,
+    named.length > 0
+      ? `give its id: ${named.map((key) => `${key.id} is named ${id}`).join(", ")}`
+      : "`npx inkling keys list` shows the ids of all keys",
+  );
+}
 
 const describe = (key: Key) => `${key.mode === "test" ? "sandbox" : "live"} key ${key.id} "${key.name}"`;
