@@ -133,7 +133,7 @@ export function linkedCopy(dataDir: string, name: string): string {
   const copy = emptyFolder(name);
   const links = (part: string) => {
     for (const file of readdirSync(join(dataDir, part), { withFileTypes: true })) {
-      if (!file.isFile()) continue;
+      if (!file.isFile() || file.name.endsWith(".lock")) continue; // of whoever is at work in the first
       mkdirSync(join(copy, part), { recursive: true });
       linkSync(join(dataDir, part, file.name), join(copy, part, file.name));
     }
