@@ -172,6 +172,32 @@ describe("pages", () => {
     expect(await textOf(page)).toContain("override removed");
   });
 
+  test("look up: a flag that no list tells is unknown, not no", async () => {
+    await page.route("**/admin/v1/lookup", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({
+        response,
+        json: { ...(await response.json()), missing: ["is_proxy", "is_tor_exit"] },
+      });
+    });
+    await go(page, "lookup/8.8.8.8");
+    await page.getByText("Nothing that is known speaks against it").waitFor();
+    expect(await page.locator("ul.flags .badge").allInnerTexts()).toEqual(["no", "unknown", "unknown"]);
+    await page.getByText("for want of data: is_proxy, is_tor_exit.").waitFor();
+    await go(page, "lookup/someone@gmail.com");
+    await page.getByText("An address like any other").waitFor();
+    expect(await textOf(page)).not.toContain("for want of data");
+    await page.unroute("**/admin/v1/lookup");
+  });
+
+  test("a question that is open goes with its page", async () => {
+    await go(page, "data");
+    await page.getByRole("button", { name: "Roll back" }).click();
+    await page.getByRole("dialog").waitFor();
+    await go(page, "keys");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  });
+
   test("look up: e-mail addresses, a list, what cannot be looked up", async () => {
     await go(page, "lookup");
     const box = page.getByLabel(/IP address/);

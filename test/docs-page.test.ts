@@ -91,9 +91,9 @@ describe("a request", () => {
     await section.locator("select[name=include]").selectOption("evidence");
     const line = await section.getByLabel("As a curl line").innerText();
     expect(line).toBe(
-      `curl -H "Authorization: Bearer $INKLING_KEY" '${origin}/v1/ip-intel/reputation/81.2.69.142?include=evidence'`,
+      `curl -H "Authorization: Bearer $KEY" '${origin}/v1/ip-intel/reputation/81.2.69.142?include=evidence'`,
     );
-    const env = { ...process.env, INKLING_KEY: keys.live };
+    const env = { ...process.env, KEY: keys.live };
     const child = Bun.spawn(["sh", "-c", line], { env, stderr: "ignore" });
     const printed = JSON.parse(await new Response(child.stdout).text());
     expect(await send(page, "reputation")).toContain(JSON.stringify(printed, null, 2));

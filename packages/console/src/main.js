@@ -31,7 +31,13 @@ leave.addEventListener("click", async () => {
   await api("session", { method: "DELETE" }).catch(() => {});
   showLogin();
 });
-addEventListener("hashchange", () => isIn && showPage());
+addEventListener("hashchange", () => {
+  for (const dialog of document.querySelectorAll("dialog[open]")) {
+    dialog.dispatchEvent(new Event("cancel")); // what it asked is no longer before the reader's eyes
+    dialog.close();
+  }
+  if (isIn) showPage();
+});
 
 start();
 

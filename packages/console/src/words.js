@@ -82,6 +82,6 @@ export const label = (code) => LABELS[code] ?? code.replaceAll("_", " ");
 /** Name, in a sentence, what it means. */
 export const FLAGS = {
   is_abuser: ["Abuser", "an abuser", "seen attacking, or in a network run by criminals"],
-  is_proxy: ["Proxy", "a proxy", "hides who is behind it: VPN, public proxy, Tor"],
+  is_proxy: ["Proxy", "a proxy", "hides who is behind it: VPN or public proxy"],
   is_tor_exit: ["Tor exit", "a Tor exit", "where traffic of the Tor network comes out"],
 };

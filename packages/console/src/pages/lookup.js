@@ -86,12 +86,13 @@ async function ask(text, result, signal) {
   fill(result, h("p", { class: "loading", role: "status" }, "Looking up …"));
   try {
     const { answers, missing } = await api("lookup", { method: "POST", body: { values }, signal });
+    const wanting = missing.filter((gap) => answers.some((answer) => lacks(answer, gap)));
     const gaps =
-      missing.length > 0 &&
-      h("p", { class: "problem" }, `Not known at the moment, for want of data: ${missing.join(", ")}.`);
+      wanting.length > 0 &&
+      h("p", { class: "problem" }, `Not known at the moment, for want of data: ${wanting.join(", ")}.`);
     const again = () => ask(text, result, signal);
-    if (answers.length === 1) fill(result, gaps, await one(answers[0], again));
-    else fill(result, gaps, list(answers));
+    if (answers.length === 1) fill(result, gaps, await one(answers[0], missing, again));
+    else fill(result, gaps, list(answers, missing));
   } catch (error) {
     if (error.name === "AbortError") return;
     fill(
@@ -102,11 +103,24 @@ async function ask(text, result, signal) {
   }
 }
 
-function list(answers) {
+/** Would this answer say more if there were data for `gap`? */
+function lacks({ kind, geolocation, reputation }, gap) {
+  if (kind === "email") return gap === "disposable";
+  if (kind !== "address" || gap === "disposable") return false;
+  return gap in FLAGS ? isUnknown(reputation, gap, [gap]) : geolocation?.code !== undefined;
+}
+
+/** Is a flag false for want of a list alone? What an override says is known. */
+function isUnknown(reputation, flag, missing) {
+  if (reputation.code || reputation[flag] || !missing.includes(flag)) return false;
+  return !reputation.evidence?.some((entry) => entry.feed === "override" && entry.flags?.includes(flag));
+}
+
+function list(answers, missing) {
   const rows = answers.map((answer) => [
     h("a", { href: `#/lookup/${encodeURIComponent(answer.value)}` }, answer.value),
     answer.kind === "email" || answer.reputation.code ? "" : placeName(answer.geolocation),
-    verdicts(answer),
+    verdicts(answer, missing),
   ]);
   return h(
     "section",
@@ -115,7 +129,7 @@ function list(answers) {
   );
 }
 
-function verdicts(answer) {
+function verdicts(answer, missing) {
   const said = answer.kind === "email" ? answer.email : answer.reputation;
   if (said.code) return h("span", { class: "faint" }, said.title);
   if (answer.kind === "email") {
@@ -125,7 +139,9 @@ function verdicts(answer) {
     ];
   }
   const raised = Object.keys(FLAGS).filter((flag) => said[flag]);
-  return raised.length === 0 ? badge("no flag", "good") : raised.map((flag) => badge(FLAGS[flag][0], "bad"));
+  if (raised.length > 0) return raised.map((flag) => badge(FLAGS[flag][0], "bad"));
+  const isPartly = Object.keys(FLAGS).some((flag) => isUnknown(said, flag, missing));
+  return isPartly ? badge("no flag known", "faint") : badge("no flag", "good");
 }
 
 const badge = (text, kind) => h("span", { class: `badge ${kind}` }, text);
@@ -137,7 +153,7 @@ function placeName(place) {
   return names.length > 0 ? names.join(", ") : "unknown";
 }
 
-async function one(answer, again) {
+async function one(answer, missing, again) {
   if (answer.kind === "email") return emailCards(answer, again);
   const { geolocation, reputation } = answer;
   if (reputation.code)
@@ -146,7 +162,7 @@ async function one(answer, again) {
     "div",
     { class: "cards" },
     await placeCard(answer, geolocation),
-    h("div", {}, reputationCard(answer, reputation, again), rawCard(answer, { geolocation, reputation })),
+    h("div", {}, reputationCard(answer, missing, again), rawCard(answer, { geolocation, reputation })),
     whyCard(reputation),
   );
 }
@@ -188,10 +204,18 @@ function placeNameText(place) {
   );
 }
 
-function reputationCard(answer, reputation, again) {
+function reputationCard(answer, missing, again) {
+  const { reputation } = answer;
   const raised = Object.keys(FLAGS).filter((flag) => reputation[flag]);
   const names = new Intl.ListFormat("en").format(raised.map((flag) => FLAGS[flag][1]));
-  const title = raised.length === 0 ? "Nothing speaks against it" : `It is ${names}`;
+  const unknown = Object.keys(FLAGS).filter((flag) => isUnknown(reputation, flag, missing));
+  const nothing =
+    unknown.length === 0 ? "Nothing speaks against it" : "Nothing that is known speaks against it";
+  const title = raised.length === 0 ? nothing : `It is ${names}`;
+  const verdict = (flag) => {
+    if (unknown.includes(flag)) return badge("unknown", "faint");
+    return reputation[flag] ? badge("yes", "bad") : badge("no", "good");
+  };
   return card(
     title,
     h(
@@ -201,7 +225,7 @@ function reputationCard(answer, reputation, again) {
         h(
           "li",
           {},
-          badge(reputation[flag] ? "yes" : "no", reputation[flag] ? "bad" : "good"),
+          verdict(flag),
           h("span", {}, h("strong", {}, name), h("small", {}, meaning)),
           overrideButton(answer.address, flag, !reputation[flag], again),
         ),
@@ -327,7 +351,7 @@ function rawCard(answer, raw) {
   const curl =
     answer.kind === "email"
       ? `curl -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n  -d '${JSON.stringify({ values: [answer.value] }).replaceAll("'", "'\\''")}' ${origin}/v1/user-intel/email`
-      : `curl -H "Authorization: Bearer $KEY" ${origin}/v1/ip-intel/reputation/${answer.value}?include=evidence`;
+      : `curl -H "Authorization: Bearer $KEY" "${origin}/v1/ip-intel/reputation/${answer.value}?include=evidence"`;
   const json = JSON.stringify(raw, null, 2);
   return card(
     "For programs",

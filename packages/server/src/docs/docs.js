@@ -261,7 +261,7 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 function curlLine({ url, method, headers, needsKey, body }) {
   const parts = ["curl"];
   if (method !== "GET") parts.push(`-X ${method}`);
-  if (needsKey) parts.push('-H "Authorization: Bearer $INKLING_KEY"');
+  if (needsKey) parts.push('-H "Authorization: Bearer $KEY"');
   for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
   if (body !== undefined) parts.push(`--data-binary ${quoted(body)}`);
   return [...parts, quoted(location.origin + url)].join(" ");
