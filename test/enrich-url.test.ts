@@ -118,11 +118,11 @@ describe("the same as with the release at hand", () => {
 
 describe("what is said when the server will not answer, and nothing is left half written", () => {
   test.each<[what: string, key: () => string | undefined, at: () => string, exit: number, says: RegExp]>([
-    ["a key of nobody", () => nobodys, () => url, 1, /\(KEY_INVALID\)[^]*INKLING_API_KEY has to hold a key/],
+    ["a key of nobody", () => nobodys, () => url, 1, /\(KEY_INVALID\)[\s\S]*INKLING_API_KEY has to hold a key/],
     ["a revoked key", () => tokens.revoked, () => url, 1, /\(KEY_INVALID\)/],
-    ["no key", () => undefined, () => url, 2, /--url needs a key[^]*INKLING_API_KEY=ink_live_/],
-    ["no scope", () => tokens.noPlaces, () => url, 1, /did not answer geolocate:[^]*SCOPE_REQUIRED/],
-    ["a quota used up", () => tokens.few, () => url, 1, /did not answer [a-z]+:[^]*QUOTA_EXCEEDED/],
+    ["no key", () => undefined, () => url, 2, /--url needs a key[\s\S]*INKLING_API_KEY=ink_live_/],
+    ["no scope", () => tokens.noPlaces, () => url, 1, /did not answer geolocate:[\s\S]*SCOPE_REQUIRED/],
+    ["a quota used up", () => tokens.few, () => url, 1, /did not answer [a-z]+:[\s\S]*QUOTA_EXCEEDED/],
     ["nobody there", () => tokens.good, () => "http://127.0.0.1:1", 1, /cannot be reached/],
     ["another program", () => tokens.good, () => `http://127.0.0.1:${server.adminPort}`, 1, /is no Inkling/],
     ["a path after it", () => tokens.good, () => `${url}/v1`, 1, /PATH_NOT_FOUND/],
