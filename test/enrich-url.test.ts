@@ -118,7 +118,13 @@ describe("the same as with the release at hand", () => {
 
 describe("what is said when the server will not answer, and nothing is left half written", () => {
   test.each<[what: string, key: () => string | undefined, at: () => string, exit: number, says: RegExp]>([
-    ["a key of nobody", () => nobodys, () => url, 1, /\(KEY_INVALID\)[\s\S]*INKLING_API_KEY has to hold a key/],
+    [
+      "a key of nobody",
+      () => nobodys,
+      () => url,
+      1,
+      /\(KEY_INVALID\)[\s\S]*INKLING_API_KEY has to hold a key/,
+    ],
     ["a revoked key", () => tokens.revoked, () => url, 1, /\(KEY_INVALID\)/],
     ["no key", () => undefined, () => url, 2, /--url needs a key[\s\S]*INKLING_API_KEY=ink_live_/],
     ["no scope", () => tokens.noPlaces, () => url, 1, /did not answer geolocate:[\s\S]*SCOPE_REQUIRED/],
