@@ -324,16 +324,19 @@ describe("a stream", () => {
 });
 
 describe("too much", () => {
+  /** Garbage is collected when the runtime likes, some hundred MB late on a busy machine: what is sent is much more. */
+  const SENT_MB = 4096;
+  const MOST_BYTES = 1024 * MB;
   const rss = () => process.memoryUsage().rss;
 
-  test("a line of 512 MB is skipped at constant memory, and the stream goes on", async () => {
+  test("a line of 4 GB is skipped at constant memory, and the stream goes on", async () => {
     const client = new Client();
     await client.send(head());
     const piece = chunk(new Uint8Array(MB).fill(0x78));
     await client.send(piece);
     const before = rss();
     let most = 0;
-    for (let i = 0; i < 512; i++) {
+    for (let i = 0; i < SENT_MB; i++) {
       await client.send(piece);
       most = Math.max(most, rss() - before);
     }
@@ -343,13 +346,13 @@ describe("too much", () => {
     const [long, place] = client.body.toString().split("\n");
     expect(long).toContain("VALUE_INVALID");
     expect(place).toBe(answers.place);
-    expect(most).toBeLessThan(400 * MB);
+    expect(most).toBeLessThan(MOST_BYTES);
     client.socket.destroy();
-  }, 30_000);
+  });
 
-  test("a gzip bomb of 512 MB is inflated piece by piece", async () => {
-    const bomb = gzipSync(Buffer.alloc(512 * MB, 0x20), { level: 1 });
-    Bun.gc(true);
+  test("a gzip bomb of 4 GB is inflated piece by piece", async () => {
+    const member = gzipSync(Buffer.alloc(16 * MB, 0x20), { level: 1 });
+    const bomb = Buffer.concat(Array<Buffer>(SENT_MB / 16).fill(member));
     const before = rss();
     let most = 0;
     const watching = setInterval(() => {
@@ -359,8 +362,8 @@ describe("too much", () => {
     clearInterval(watching);
     expect(answer).toContain("longer than 64 KiB");
     expect(answer.trim().split("\n")).toHaveLength(1);
-    expect(most).toBeLessThan(400 * MB);
-  }, 30_000);
+    expect(most).toBeLessThan(MOST_BYTES);
+  });
 
   test.each([
     ["declared", { "Content-Length": String(2 * MB), "Transfer-Encoding": "" }, 413],
