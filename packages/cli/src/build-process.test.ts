@@ -20,7 +20,16 @@ const release = {
   missing: [],
   partial: [],
 };
-const done = { type: "done", published: true, name: "n", release, refused: [], seconds: 1, peakBytes: 2 };
+const done = {
+  type: "done",
+  published: true,
+  name: "n",
+  release,
+  refused: [],
+  unreached: [],
+  seconds: 1,
+  peakBytes: 2,
+};
 const conflict = { type: "conflict", domain: "a.com", verdict: "disposable", reason: "r" };
 const say = (...events: object[]) =>
   events.map((event) => `console.log(${JSON.stringify(JSON.stringify(event))});`).join("");

@@ -1,7 +1,8 @@
 // What a build is asked to do follows from the settings.
 
 import { describe, expect, test } from "bun:test";
-import { buildOrder } from "./build.ts";
+import type { FeedReport } from "@inkling/engine";
+import { buildOrder, unreachedHint } from "./build.ts";
 import { loadSettings } from "./settings.ts";
 
 const KEYS = {
@@ -53,5 +54,38 @@ describe("a build is asked", () => {
     expect(buildOrder(settingsOf(env), wishes)).toMatchObject({ dataDir: "/srv/data", ...want });
     if ("credentials" in want)
       expect(buildOrder(settingsOf(env), wishes).credentials).toEqual(want.credentials as never);
+  });
+});
+
+describe("what could not be reached comes with what to do", () => {
+  const feed = (source: string) => ({ source }) as FeedReport;
+  const rows: [
+    name: string,
+    env: Record<string, string>,
+    unreached: string[],
+    sources: string[],
+    hint: RegExp,
+  ][] = [
+    [
+      "nothing at all",
+      {},
+      ["ipsum-3"],
+      ["last-good", "own"],
+      /`--offline` .*`--mirror FOLDER`.*HTTPS_PROXY=/,
+    ],
+    ["one of several", {}, ["ipsum-3"], ["last-good", "fetched"], /^others were reached: /],
+    [
+      "a mirror, whose password is not told",
+      { INKLING_MIRROR: "http://me:secret@mirror.example" },
+      ["ipsum-3"],
+      ["seed"],
+      /^nothing answers at the mirror http:\/\/(?!.*secret).*mirror\.example/,
+    ],
+  ];
+  test.each(rows)("%s", (_, env, unreached, sources, hint) => {
+    expect(unreachedHint(settingsOf(env), { done: { unreached }, feeds: sources.map(feed) })).toMatch(hint);
+  });
+  test("nothing to do where all were reached", () => {
+    expect(unreachedHint(settingsOf({}), { done: { unreached: [] }, feeds: [feed("seed")] })).toBeUndefined();
   });
 });

@@ -8,7 +8,7 @@ import { type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
 import { CliError, explainFileError } from "./errors.ts";
 import { Progress } from "./progress.ts";
 import { dropBrokenSegments, findUsable } from "./releases.ts";
-import { isUrl, type Settings } from "./settings.ts";
+import { isUrl, type Settings, shown } from "./settings.ts";
 import { formatAge, formatBytes, formatCount, type Style, type Terminal, table } from "./terminal.ts";
 
 const REDRAW_MS = 100;
@@ -123,11 +123,27 @@ export async function build(
       },
     });
     writeLastBuild(settings.dataDir, result, new Date());
+    erase();
+    const hint = unreachedHint(settings, result);
+    if (hint !== undefined) terminal.err(`hint: ${hint}\n`);
     return result;
   } finally {
     clearInterval(timer);
     erase();
   }
+}
+
+/** What to do about feeds that could not be reached, if there are any. */
+export function unreachedHint(
+  settings: Settings,
+  { done, feeds }: Pick<BuildResult, "feeds"> & { readonly done: Pick<BuildResult["done"], "unreached"> },
+): string | undefined {
+  if (done.unreached.length === 0) return undefined;
+  if (feeds.some(({ source }) => source === "fetched" || source === "mirror"))
+    return "others were reached: `npx inkling data status` shows the addresses that were not; they are asked again";
+  if (settings.mirror !== undefined)
+    return `nothing answers at the mirror ${shown("mirror", settings)}: check the address, and try it from this machine`;
+  return "without internet: `--offline` (INKLING_OFFLINE=1) asks nobody, `--mirror FOLDER` takes the files from a folder; behind a proxy: set HTTPS_PROXY=http://HOST:PORT";
 }
 
 /** What an operator must know of a release before trusting it; empty when there is nothing. */

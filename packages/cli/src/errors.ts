@@ -7,8 +7,8 @@ export const EXIT = {
   error: 1,
   /** The command line or a setting is wrong; nothing was tried. */
   usage: 2,
-  /** A release was published, but at least one feed was refused. */
-  refusedFeeds: 3,
+  /** A release was published, but at least one feed was refused, or could not be reached. */
+  withoutSome: 3,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 

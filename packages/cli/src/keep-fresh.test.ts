@@ -192,9 +192,9 @@ test("a feed that a mirror does not have is told, and is no error", async () => 
 test("publishers that nobody can reach are one line, once", async () => {
   const ids = ["ipsum-3", "free-mail", "tor-bulk-exits"];
   const away = ids.map((id) =>
-    report(id, `fetched: https://${id}.example could not be fetched: host not found`),
+    report(id, `fetched: https://${id}.example could not be reached: host not found`),
   );
-  const slow = report("feodo", "fetched: https://x.example could not be fetched: connection refused");
+  const slow = report("feodo", "fetched: https://x.example could not be reached: connection refused");
   const seen = await simulate([{ dueIn: 10 * MINUTE, feeds: [...away, slow] }], 1);
   expect(seen.log.filter(([, event]) => event !== "data-update-done")).toEqual([
     ["error", "feeds-not-reached", { feeds: ids, reason: "host not found" }],

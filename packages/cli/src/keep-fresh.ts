@@ -12,6 +12,7 @@ import { statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { FEED_CHOICE_FILE } from "@inkling/compiler/feed-choice";
+import { splitTrouble } from "@inkling/compiler/unreached";
 import type { RunningServer } from "@inkling/server";
 import { buildOrder } from "./build.ts";
 import { BuildBusy, BuildInterrupted, type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
@@ -107,10 +108,10 @@ class Troubles {
       if (error !== undefined) {
         this.known.set(id, error);
         if (before.get(id) === error) continue;
-        const cause = unreachableCause(error);
-        if (cause !== undefined) unreached.set(cause, [...(unreached.get(cause) ?? []), id]);
-        if (cause !== undefined) continue;
-        const fields = { feed: id, state, source, reason: error };
+        const { unreached: why, rest } = splitTrouble(error);
+        if (why !== undefined) unreached.set(why, [...(unreached.get(why) ?? []), id]);
+        if (rest === "") continue;
+        const fields = { feed: id, state, source, reason: rest };
         if (refused.includes(id)) this.log.error("feed-not-updated", fields);
         else this.log.info("feed-not-updated", fields);
       } else if (before.has(id)) {
@@ -120,11 +121,6 @@ class Troubles {
     // Without internet this is every feed, and one line says as much as thirty.
     for (const [reason, ids] of unreached) this.log.error("feeds-not-reached", { feeds: ids, reason });
   }
-}
-
-/** Why no publisher answered, if that is what happened; the same words for all that it happened to. */
-function unreachableCause(error: string): string | undefined {
-  return / could not be fetched: ([^;]+)$/.exec(error)?.[1];
 }
 
 /** {@link keepFresh} for these settings, in this process's time. @param updates where somebody may ask for a build */

@@ -73,6 +73,31 @@ describe("plain lines", () => {
     expect(progress().next(event, 0).keep).toEqual(line === undefined ? [] : [line]);
   });
 
+  test("feeds that could not be reached are one line when the step ends, whatever is in use for them", () => {
+    const away = (id: string, over: object, more = "") =>
+      feed({
+        id,
+        error: `fetched: https://a.example/${id} could not be reached: host not found${more}`,
+        ...over,
+      });
+    const log = progress();
+    log.next(step("reading feeds"), 0);
+    expect(log.next(away("ipsum-3", {}), 1).keep).toEqual([]);
+    expect(log.next(away("free-mail", { source: "last-good" }), 1).keep).toEqual([]);
+    expect(log.next(away("feodo", { state: "missing", source: "none" }), 1).keep).toEqual([]);
+    const old = away("tor", { state: "expired", source: "last-good" }, "; last-good: is too old");
+    expect(log.next(old, 1).keep).toEqual(["  tor expired: last-good: is too old"]);
+    expect(log.next(step("building geo"), 8_000).keep).toEqual([
+      "  4 feeds could not be reached: host not found",
+      "    in use instead: npm package (ipsum-3)",
+      "    in use instead: last good copy (free-mail)",
+      "    in use instead: nothing (feodo)",
+      "    in use instead: nothing, for what there is has expired (tor)",
+      "  reading feeds 8.0 s",
+    ]);
+    expect(log.next(step("building email"), 9_000).keep).toEqual(["  building geo 1.0 s"]);
+  });
+
   test("conflicts can be left out", () => {
     const event: BuildEvent = { type: "conflict", domain: "a.com", verdict: "disposable", reason: "r" };
     expect(progress({ conflicts: false }).next(event, 0).keep).toEqual([]);

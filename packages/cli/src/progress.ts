@@ -4,6 +4,8 @@
 // out  lines to keep, and the one line that is rewritten in place
 
 import type { BuildEvent } from "@inkling/compiler/events";
+import { splitTrouble } from "@inkling/compiler/unreached";
+import type { FeedReport } from "@inkling/engine";
 import { formatCount, type Style } from "./terminal.ts";
 
 /** How often a plain log hears of a step that takes long. */
@@ -37,6 +39,8 @@ export interface ProgressOptions {
 export class Progress {
   private readonly options: ProgressOptions;
   private step: Step | undefined;
+  /** Feeds whose source did not answer, by why: without internet these are all, and one line says as much as thirty. */
+  private readonly unreached = new Map<string, FeedReport[]>();
 
   constructor(options: ProgressOptions) {
     this.options = options;
@@ -72,26 +76,53 @@ export class Progress {
   }
 
   private finish(now: number, keep: string[]): void {
+    keep.push(
+      ...[...this.unreached].flatMap(([why, feeds]) => unreachedLines(why, feeds, this.options.style)),
+    );
+    this.unreached.clear();
     if (this.step === undefined) return;
-    keep.unshift(`  ${this.step.name} ${this.options.style.dim(`${seconds(now - this.step.since)} s`)}`);
+    keep.push(`  ${this.step.name} ${this.options.style.dim(`${seconds(now - this.step.since)} s`)}`);
     this.step = undefined;
   }
 
   private describe(event: Exclude<BuildEvent, { type: "progress" }>): string[] {
-    const { style } = this.options;
     if (event.type === "note") return [`  ${event.text}`];
     if (event.type === "conflict") {
       if (!this.options.conflicts) return [];
       return [`  lists disagree on ${event.domain}: ${event.verdict} (${event.reason})`];
     }
-    if (event.type === "feed" && event.feed.error !== undefined) {
-      const { id, state, source, error } = event.feed;
-      const used = source === "none" ? "" : `; in use instead: ${SOURCES[source]}`;
-      return [`  ${style.yellow(`${id} ${state === "loaded" ? "not updated" : state}`)}: ${error}${used}`];
-    }
+    if (event.type === "feed" && event.feed.error !== undefined) return this.trouble(event.feed);
     return [];
   }
+
+  private trouble(feed: FeedReport): string[] {
+    const { id, state, source, error = "" } = feed;
+    const { unreached, rest } = splitTrouble(error);
+    if (unreached !== undefined) {
+      this.unreached.set(unreached, [...(this.unreached.get(unreached) ?? []), feed]);
+      if (rest === "") return [];
+    }
+    const used = state === "loaded" ? `; in use instead: ${SOURCES[source]}` : "";
+    const word = state === "loaded" ? "not updated" : state;
+    return [`  ${this.options.style.yellow(`${id} ${word}`)}: ${rest}${used}`];
+  }
 }
+
+/** What was not reached, and what is in use for it. */
+function unreachedLines(why: string, feeds: readonly FeedReport[], style: Style): string[] {
+  const instead = new Map<string, string[]>();
+  for (const { id, source, state } of feeds) {
+    const used = state === "expired" ? "nothing, for what there is has expired" : SOURCES[source];
+    instead.set(used, [...(instead.get(used) ?? []), id]);
+  }
+  return [
+    `  ${style.yellow(`${feedCount(feeds.length)} could not be reached`)}: ${why}`,
+    ...[...instead].map(([used, ids]) => `    in use instead: ${used} (${ids.join(", ")})`),
+  ];
+}
+
+/** "1 feed", "25 feeds" */
+export const feedCount = (count: number) => `${count} ${count === 1 ? "feed" : "feeds"}`;
 
 /** Where a feed's copy came from, in words. */
 export const SOURCES = {
@@ -100,7 +131,7 @@ export const SOURCES = {
   "last-good": "last good copy",
   seed: "npm package",
   own: "part of Inkling",
-  none: "none",
+  none: "nothing",
 } as const;
 
 /** One step, with a bar where the total is known and there is room. */

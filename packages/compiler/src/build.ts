@@ -71,6 +71,8 @@ export interface Build {
   readonly pinned?: string;
   /** Feeds of which a copy was refused, whether or not an older one is in use. */
   readonly refused: readonly string[];
+  /** Feeds whose source did not answer at all. */
+  readonly unreached: readonly string[];
   /** When the next feed is to be asked for; absent when none ever is. */
   readonly nextDue?: string;
 }
@@ -134,6 +136,7 @@ async function buildLocked(request: BuildRequest, effects: BuildEffects): Promis
     published: same === undefined || isMoved,
     ...(pinned !== undefined && pinned !== name && { pinned }),
     refused: feeds.filter((loaded) => loaded.refused).map(({ feed }) => feed.id),
+    unreached: feeds.filter((loaded) => loaded.unreached).map(({ feed }) => feed.id),
     ...nextDue(feeds),
   };
 }

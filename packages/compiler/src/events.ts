@@ -2,7 +2,7 @@
 //
 // in   a BuildRequest on standard input, one JSON document: it holds secrets, which argv would show to everybody
 // out  BuildEvents on standard output; "done" or "failed" is the last one
-// Exit status: 0 done, 3 done but a feed was refused, 1 failed and nothing was published.
+// Exit status: 0 done, 3 done but a feed was refused or not reached, 1 failed and nothing was published.
 
 import { feedReport, release } from "@inkling/engine";
 import { z } from "zod";
@@ -44,6 +44,8 @@ export const buildEvent = z.discriminatedUnion("type", [
     release,
     /** Feeds of which a copy was refused, whether or not an older one is in use. */
     refused: z.array(z.string()).readonly(),
+    /** Feeds whose publisher, or mirror, did not answer at all. */
+    unreached: z.array(z.string()).readonly(),
     /** The release that stays in use because the operator pinned it, whatever was built. */
     pinned: z.string().optional(),
     /** When the next feed is to be asked for; absent when none ever is. */

@@ -56,6 +56,12 @@ describe("a mirror's user and password", () => {
   });
 });
 
+test("a mirror that does not answer refuses nothing: the feed is missing, and says why", async () => {
+  const { report, refused, unreached } = await load("http://127.0.0.1:1");
+  expect([report.state, refused, unreached]).toEqual(["missing", false, true]);
+  expect(report.error).toMatch(/^mirror: \S+ could not be reached: connection refused$/);
+});
+
 describe("where things stand on this machine", () => {
   test.each([
     ["a file that is refused", "<html></html>"],

@@ -46,6 +46,8 @@ export interface LoadedFeed {
   readonly report: FeedReport;
   /** Was any copy refused, whether or not an older one is in use? */
   readonly refused: boolean;
+  /** Did its source not answer at all? Nothing was refused then. */
+  readonly unreached: boolean;
   /** When it is to be asked for next; undefined when never. */
   readonly dueAt: Date | undefined;
   /** Reads the copy in use: empty when there is none. */
@@ -113,6 +115,8 @@ class Round {
   private readonly failures: string[] = [];
   /** Were all of those of the kind "there is none there"? */
   private isAbsent = true;
+  /** Or "nobody answered"? */
+  private isUnreached = true;
   private retryAfter: string | undefined;
   private refused = false;
   private ended = false;
@@ -139,13 +143,14 @@ class Round {
   refuse(
     source: FeedCopy["source"],
     error: string,
-    { absent, retryAfter }: { absent?: true; retryAfter?: string },
+    { absent, unreached, retryAfter }: { absent?: true; unreached?: true; retryAfter?: string },
   ): void {
     const problem = `${source}: ${withoutFolders(error, this.options)}`;
     this.problems.push(problem);
     if (isNew({ source })) this.failures.push(problem);
     if (isNew({ source }) && absent !== true) this.isAbsent = false;
-    this.refused ||= absent !== true;
+    if (isNew({ source }) && unreached !== true) this.isUnreached = false;
+    this.refused ||= absent !== true && unreached !== true;
     this.retryAfter ??= retryAfter;
   }
 
@@ -282,6 +287,7 @@ class Round {
     return {
       feed,
       refused: this.refused,
+      unreached: this.failures.length > 0 && this.isUnreached && !this.refused,
       dueAt: due,
       report: {
         ...report,

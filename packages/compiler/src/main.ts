@@ -6,7 +6,7 @@ import { BuildBusy } from "./data-folder.ts";
 import { type BuildEvent, buildRequest } from "./events.ts";
 import { FeedChoiceError } from "./feed-choice.ts";
 
-const EXIT = { done: 0, failed: 1, refused: 3 } as const;
+const EXIT = { done: 0, failed: 1, withoutSome: 3 } as const;
 /** Progress more often than this is nobody's to see. */
 const PROGRESS_EVERY_MS = 100;
 
@@ -57,7 +57,7 @@ try {
   const result = await build(request, { now: () => new Date(), emit, chance: Math.random });
   const seconds = (performance.now() - started) / 1000;
   emit({ type: "done", ...result, seconds, peakBytes: peakBytes() });
-  process.exitCode = result.refused.length > 0 ? EXIT.refused : EXIT.done;
+  process.exitCode = result.refused.length + result.unreached.length > 0 ? EXIT.withoutSome : EXIT.done;
 } catch (error) {
   emit({
     type: "failed",

@@ -151,6 +151,8 @@ interface Case extends Row {
   readonly bad: (response: ServerResponse, list: List) => unknown;
   /** What status says. */
   readonly error: RegExp;
+  /** Is nothing refused, for nothing came? */
+  readonly isUnreached?: true;
 }
 
 /** The publisher sends nothing that can be used, or nothing that is believed. */
@@ -193,7 +195,8 @@ const REFUSED: readonly Case[] = [
     name: "no answer at all",
     outcome: "given up when the time is over",
     bad: () => undefined,
-    error: /gave no answer within 150 ms/,
+    error: /could not be reached: no answer within 150 ms/,
+    isUnreached: true,
   },
   {
     name: "a cut connection",
@@ -294,7 +297,7 @@ const REFUSED: readonly Case[] = [
 describe("a publisher that misbehaves", () => {
   test.each(REFUSED.map((row) => [row.name, row] as const))(
     "%s",
-    async (_name, { list = TOR_LIST, bad, error }) => {
+    async (_name, { list = TOR_LIST, bad, error, isUnreached }) => {
       const { feed } = list;
       script.answer = good(list, 1);
       const first = await run(feed, DAY_1);
@@ -307,7 +310,8 @@ describe("a publisher that misbehaves", () => {
       expect(shown().error).toMatch(error);
       expect(shown()).toMatchObject({ state: "loaded", source: "last-good", failures: 1 });
       expect(shown().fetched_at).toBe(new Date(DAY_1).toISOString());
-      expect(second).toMatchObject({ published: false, name: first.name, refused: [feed.id] });
+      const [refused, unreached] = isUnreached ? [[], [feed.id]] : [[feed.id], []];
+      expect(second).toMatchObject({ published: false, name: first.name, refused, unreached });
       expect(events.find((event) => event.type === "feed")).toMatchObject({ feed: { error: shown().error } });
       expect(list.has(current(), "old")).toBe(true);
       expect(list.has(current(), "new")).toBe(false);

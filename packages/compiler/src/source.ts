@@ -26,7 +26,7 @@ import {
   type NoCopy,
   type Source,
 } from "./sources/copy.ts";
-import { AnswerError, download, FETCH_TIMES, type FetchTimes } from "./sources/fetch.ts";
+import { AnswerError, download, FETCH_TIMES, type FetchTimes, UnreachedError } from "./sources/fetch.ts";
 import { readLastGood, readPending } from "./sources/last-good.ts";
 import { isMirrorUrl, readFromFolder } from "./sources/mirror.ts";
 import { feedFolder } from "./sources/state.ts";
@@ -191,6 +191,7 @@ async function* fetchFrom(
       source,
       error: `${url} ${error.message}${doubt(feed, error)}`,
       ...(retryAfter && { retryAfter }),
+      ...(error instanceof UnreachedError && { unreached: true }),
     };
   } finally {
     rmSync(into, { force: true }); // a mapped copy outlives its name

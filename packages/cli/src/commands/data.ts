@@ -6,6 +6,7 @@ import { build, dataGaps, feedTable, segmentTable } from "../build.ts";
 import { findLastBuild } from "../build-process.ts";
 import { action, type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError, EXIT } from "../errors.ts";
+import { feedCount } from "../progress.ts";
 import {
   feedsOf,
   findPinned,
@@ -43,8 +44,9 @@ function addUpdate(data: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-A running server picks the new release up by itself. A feed that cannot be used is named; its last good
-copy stays in use, the release is published all the same, and the exit code is 3.
+A running server picks the new release up by itself. A feed that cannot be used or reached is named; its last
+good copy stays in use, the release is published all the same, and the exit code is 3. A proxy is taken from
+HTTPS_PROXY and NO_PROXY.
 
 Examples:
   inkling data update
@@ -73,9 +75,11 @@ Examples:
           if (pinned !== undefined)
             terminal.out(`  ${pinned} is pinned and stays in use: \`npx inkling data unpin\` goes forward`);
           for (const line of dataGaps(done.release, terminal.style)) terminal.out(`  ${line}`);
+          if (done.unreached.length > 0)
+            terminal.out(`Not reached, see above: ${feedCount(done.unreached.length)}`);
           if (done.refused.length > 0) terminal.out(`Refused, see above: ${done.refused.join(", ")}`);
         }
-        return done.refused.length > 0 ? EXIT.refusedFeeds : EXIT.ok;
+        return done.refused.length + done.unreached.length > 0 ? EXIT.withoutSome : EXIT.ok;
       }),
     );
   withSettings(command, UPDATE_SETTINGS);

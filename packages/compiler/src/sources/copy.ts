@@ -39,6 +39,8 @@ export interface NoCopy {
   readonly error: string;
   /** There simply is none at that place: worth a word, but nothing is wrong with the feed. */
   readonly absent?: true;
+  /** Nobody answered there: that says nothing of the feed. */
+  readonly unreached?: true;
   /** The publisher's Retry-After, as it was sent. */
   readonly retryAfter?: string;
 }

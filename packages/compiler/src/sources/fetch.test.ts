@@ -103,10 +103,10 @@ describe("served badly", () => {
     ["cut gzip, packed for transfer", "/cut-encoded", /^is a damaged gzip file, or is cut short$/],
     ["a gzip bomb, packed for transfer", "/bomb-encoded", /^is larger than 100000 bytes$/],
     ["damaged gzip", "/damaged-gzip", /^is a damaged gzip file, or is cut short$/],
-    ["no answer", "/silent", /^gave no answer within 50 ms$/, quick],
+    ["no answer", "/silent", /^could not be reached: no answer within 50 ms$/, quick],
     ["an answer that drips", "/drip", /^took longer than 100 ms$/, patient],
     ["plain HTTP", "http://publisher.example/", /^is at http:\/\/publisher\.example, which is not HTTPS$/],
-    ["nobody there", "http://127.0.0.1:1/", /^could not be fetched: /],
+    ["nobody there", "http://127.0.0.1:1/", /^could not be reached: connection refused$/],
   ];
   test.each(rows.map((row) => [row[0], row] as const))("%s", async (_name, [, path, message, more]) => {
     expect((await problem(path, more)).message).toMatch(message);

@@ -10,6 +10,7 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { FeedError } from "../feed.ts";
+import { unreachedWords } from "../unreached.ts";
 import { unpacked } from "./unpack.ts";
 
 const MAX_REDIRECTS = 5;
@@ -42,6 +43,13 @@ export class AnswerError extends FeedError {
   }
 }
 
+/** Nobody answered: that says nothing of the file. */
+export class UnreachedError extends FeedError {
+  constructor(why: string) {
+    super(unreachedWords(why));
+  }
+}
+
 export interface Download {
   readonly url: string;
   /** Where the SHA-256 of the file stands, as it is sent: the first word of that text. */
@@ -64,7 +72,7 @@ export async function download(request: Download): Promise<Validators | undefine
   const { responseMs, totalMs } = request.times;
   const total = setTimeout(() => abort.abort(new FeedError(`took longer than ${totalMs} ms`)), totalMs);
   const head = setTimeout(
-    () => abort.abort(new FeedError(`gave no answer within ${responseMs} ms`)),
+    () => abort.abort(new UnreachedError(`no answer within ${responseMs} ms`)),
     responseMs,
   );
   try {
@@ -85,7 +93,7 @@ export async function download(request: Download): Promise<Validators | undefine
   } catch (error) {
     if (error instanceof FeedError || isOurs(error)) throw error;
     if (abort.signal.reason instanceof FeedError) throw abort.signal.reason;
-    throw new FeedError(networkProblem(error));
+    throw networkProblem(error);
   } finally {
     clearTimeout(head);
     clearTimeout(total);
@@ -176,17 +184,20 @@ function isLoopback(url: URL): boolean {
   return url.hostname === "127.0.0.1" || url.hostname === "[::1]" || url.hostname === "localhost";
 }
 
-/** What the system says in codes, in words. */
-const NETWORK_ERRORS: Readonly<Record<string, string>> = {
+/** What the system says in codes when no connection comes about, in words. */
+const UNREACHED: Readonly<Record<string, string>> = {
   ENOTFOUND: "host not found",
   EAI_AGAIN: "host not found: the name server does not answer",
   ECONNREFUSED: "connection refused",
   ENETUNREACH: "no way to its network",
   EHOSTUNREACH: "no way to its host",
+  ETIMEDOUT: "no answer",
+  ERR_PROXY_TUNNEL: "the proxy refuses to pass it on",
 };
 
-function networkProblem(error: unknown): string {
+function networkProblem(error: unknown): FeedError {
   const { code = "", message } = error as { code?: string; message?: string };
-  const known = NETWORK_ERRORS[code];
-  return `could not be fetched: ${known ?? `${message ?? String(error)}${code ? ` (${code})` : ""}`}`;
+  const why = UNREACHED[code];
+  if (why !== undefined) return new UnreachedError(why);
+  return new FeedError(`could not be fetched: ${message ?? String(error)}${code ? ` (${code})` : ""}`);
 }

@@ -1,0 +1,29 @@
+import { expect, test } from "bun:test";
+import { splitTrouble, unreachedWords } from "./unreached.ts";
+
+const away = (source: string, why = "host not found") =>
+  `${source}: https://a.example/x ${unreachedWords(why)}`;
+const EXPIRED = "last-good: is more than 30 days old: its claims are dropped";
+
+const rows: [name: string, error: string, unreached: string | undefined, rest: string][] = [
+  ["a publisher", away("fetched"), "host not found", ""],
+  ["a mirror", away("mirror", "connection refused"), "connection refused", ""],
+  ["two URLs of one publisher", `${away("fetched")}; ${away("fetched")}`, "host not found", ""],
+  ["an old copy beside", `${away("fetched")}; ${EXPIRED}`, "host not found", EXPIRED],
+  [
+    "one URL that answered",
+    `fetched: https://a.example/x answered 500; ${away("fetched")}`,
+    "host not found",
+    "fetched: https://a.example/x answered 500",
+  ],
+  [
+    "words of a file",
+    "fetched: could not be reached: says the page",
+    undefined,
+    "fetched: could not be reached: says the page",
+  ],
+  ["another trouble", "fetched: is empty", undefined, "fetched: is empty"],
+];
+test.each(rows)("%s", (_, error, unreached, rest) => {
+  expect(splitTrouble(error)).toEqual({ unreached, rest });
+});
