@@ -23,10 +23,11 @@ export interface ByteReader {
   cancel(): Promise<void>;
 }
 
-const FORMS: Readonly<Record<string, BatchForm>> = {
-  "application/json": "json",
-  "application/x-ndjson": "ndjson",
-};
+/** A Map: of an object a caller could also name what all objects have, such as `constructor`. */
+const FORMS: ReadonlyMap<string, BatchForm> = new Map([
+  ["application/json", "json"],
+  ["application/x-ndjson", "ndjson"],
+]);
 
 const TOO_LARGE = problem(
   "CONTENT_TOO_LARGE",
@@ -50,7 +51,7 @@ const NO_BATCH = problem("BATCH_INVALID");
 /** The form that `Content-Type` names. */
 export function formOf(contentType: string | null): BatchForm | Problem {
   const [type = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
-  const form = FORMS[type.trim()];
+  const form = FORMS.get(type.trim());
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith("charset="));
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
   return form !== undefined && isUtf8 ? form : problem("CONTENT_TYPE_INVALID");

@@ -397,6 +397,8 @@ const REFUSALS: readonly Refusal[] = [
     415,
     "CONTENT_TYPE_INVALID",
   ],
+  ["a member of all objects", {}, GEO, one, { "Content-Type": "constructor" }, 415, "CONTENT_TYPE_INVALID"],
+  ["their prototype", {}, REP, one, { "Content-Type": "__proto__" }, 415, "CONTENT_TYPE_INVALID"],
   [
     "another charset",
     {},
