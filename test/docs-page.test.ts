@@ -54,6 +54,7 @@ describe("a request", () => {
   test("without a key, and with a wrong one: the problem, and what it means", async () => {
     expect(await send(page, "geolocate")).toMatch(/^401 Unauthorized in \d+ ms: KEY_MISSING/);
     await page.getByLabel("Your key").fill(`${keys.live.slice(0, -1)}${keys.live.endsWith("0") ? "1" : "0"}`);
+    await page.locator("#geolocate input[name=ip]").fill("81.2.69.142");
     const told = await send(page, "geolocate");
     expect(told).toMatch(/^401 Unauthorized in \d+ ms: KEY_INVALID/);
     expect(told).toContain('"code": "KEY_INVALID"');
@@ -66,8 +67,34 @@ describe("a request", () => {
     expect(await send(page, "geolocate")).toMatch(/^No answer: .*Is the key plain text\?/);
   });
 
+  test("a form begins with an example of the sandbox, and with a live key empty: it would be refused", async () => {
+    const field = page.locator("#geolocate input[name=ip]");
+    await field.fill("");
+    const own = page.locator("#reputation input[name=ip]");
+    await own.fill("81.2.69.142");
+    await page.getByLabel("Your key").fill(keys.test);
+    expect(await field.inputValue()).toBe("192.0.2.1");
+    expect(await send(page, "geolocate")).toMatch(/^200 /);
+    await page.getByLabel("Your key").fill(keys.live);
+    expect(await field.inputValue()).toBe("");
+    expect(await page.locator("#geolocate").getByLabel("As a curl line").innerText()).toEndWith(
+      "/geolocate/'",
+    );
+    await page.locator("#geolocate").getByRole("button", { name: "Send" }).click(); // the browser asks for a value
+    expect(
+      await field.evaluate(
+        (input) => (input as unknown as { validity: { valueMissing: boolean } }).validity.valueMissing,
+      ),
+    ).toBe(true);
+    expect(await page.locator("#geolocate form [role=status]").innerText()).toMatch(/^200 /); // of before
+    expect(await own.inputValue()).toBe("81.2.69.142");
+    await page.getByLabel("Your key").fill(keys.test);
+    expect(await field.inputValue()).toBe("192.0.2.1");
+  });
+
   test("an example of the sandbox with a live key: why it is none", async () => {
     await page.getByLabel("Your key").fill(keys.live);
+    await page.locator("#geolocate").getByLabel("Examples of ip").selectOption({ index: 1 });
     const told = await send(page, "geolocate");
     expect(told).toMatch(/^400 Bad Request in \d+ ms: IP_ADDRESS_RESERVED/);
     await page.getByText("This value is an example of the sandbox").waitFor();

@@ -145,6 +145,21 @@ let fields = 0;
 /** Field -> the values that are offered for it. */
 const examplesOf = new WeakMap();
 
+/** Fields of a path, which begin with an example of the sandbox: a live key is refused some of these. */
+const prefilled = [];
+const isLive = () => keyField.value.trim().startsWith("ink_live_");
+
+let wasLive = false;
+/** A live key takes away the examples that the fields began with; without it they come back. */
+keyField.addEventListener("input", () => {
+  if (isLive() === wasLive) return;
+  wasLive = isLive();
+  for (const { input, example } of prefilled) {
+    input.required = wasLive;
+    if (input.value === (wasLive ? example : "")) fill(input, wasLive ? "" : example);
+  }
+});
+
 /** A label, a field, and a choice of examples that fill it in. */
 function parameterField({ name, in: place, description, required, schema, examples }) {
   const id = `field-${++fields}`;
@@ -167,6 +182,8 @@ function parameterField({ name, in: place, description, required, schema, exampl
   const rows = Object.values(examples ?? {});
   if (rows.length > 0) {
     input.value = rows[0].value;
+    input.placeholder = "one of your own";
+    prefilled.push({ input, example: rows[0].value });
     examplesOf.set(
       input,
       rows.map(({ value }) => value),
@@ -220,6 +237,7 @@ function bodyFields({ content }) {
   );
   const text = make("textarea", { id, spellcheck: "false", "data-place": "body" });
   text.value = first(types[0]);
+  examplesOf.set(text, types.map(first));
   type.addEventListener("change", () => fill(text, first(type.value)));
   return [
     make("div", { class: "field" }, make("label", { for: `${id}-type` }, "Content-Type"), type),
@@ -249,7 +267,7 @@ function requestOf(form, path, method, needsKey) {
     method: method.toUpperCase(),
     headers,
     needsKey,
-    isExample: of("path").some((input) => examplesOf.get(input)?.includes(input.value)),
+    isExample: [...of("path"), ...of("body")].some((input) => examplesOf.get(input)?.includes(input.value)),
     body: of("body")[0]?.value,
   };
 }
@@ -298,7 +316,7 @@ function callForm(path, method, operation) {
     event.preventDefault();
     result.replaceChildren("Sending …");
     const request = requestOf(form, path, method, needsKey);
-    const isOfSandbox = request.isExample && keyField.value.trim().startsWith("ink_live_");
+    const isOfSandbox = request.isExample && isLive();
     result.replaceChildren(...(await send(request)), ...(isOfSandbox ? [make("p", {}, OF_SANDBOX)] : []));
   });
   return form;
