@@ -36,13 +36,14 @@ describe("lines", () => {
     ["lines of white space", " \n\t\r\n \t \r\na\n  ", ["a"]],
     ["CRLF", "a\r\nb\r\n", ["a", "b"]],
     ["a lone CR is part of the line", "a\rb\n", ["a\rb"]],
-    ["white space around stays", " a \n", [" a "]],
+    ["white space after it stays", " \t\r a \n", ["a "]],
     ["the longest", `${LONGEST}\na`, [LONGEST, "a"]],
     ["one byte longer", `${LONGEST}x\na`, ["TOO LONG", "a"]],
     ["too long for its CR", `${LONGEST}\r\na`, ["TOO LONG", "a"]],
     ["much longer, at the end", `a\n${LONGEST.repeat(3)}`, ["a", "TOO LONG"]],
     ["two that are too long", `${LONGEST}x\n${LONGEST}x\na`, ["TOO LONG", "TOO LONG", "a"]],
-    ["white space, too long", `${" ".repeat(MAX_LINE_BYTES + 1)}\na`, ["TOO LONG", "a"]],
+    ["white space of any length", `${" ".repeat(MAX_LINE_BYTES + 1)}\na`, ["a"]],
+    ["white space of any length in front", `${"\t".repeat(MAX_LINE_BYTES)}${LONGEST}\na`, [LONGEST, "a"]],
   ])("%s", (_, text, want) => {
     const bytes = encode(text);
     expect(linesOf([bytes])).toEqual(want);

@@ -13,7 +13,7 @@ import type { BatchAnswers, BatchSource } from "./batch-answers.ts";
 import { MOST_ANSWER_BYTES } from "./batch-answers.ts";
 import type { ByteReader, ByteStream } from "./batch-body.ts";
 import type { GzipPieces } from "./batch-gzip.ts";
-import type { Lines } from "./batch-lines.ts";
+import { type Lines, MAX_LINE_BYTES } from "./batch-lines.ts";
 import type { Output } from "./batch-output.ts";
 import type { Refusal } from "./key.ts";
 import { type Problem, problem } from "./problems.ts";
@@ -57,12 +57,20 @@ const BROKEN_OFF = problem(
 /** The shortest answer, `{"valid":true,"disposable":true,"providers":[]}`, has 47 bytes. */
 const LEAST_ANSWER_BYTES = 40;
 const SPENT = problem("QUOTA_EXCEEDED");
+/**
+ * So much of a body is gone through for one token of the rate. Bodies of lines are paid for by their values; of blank ones,
+ * or one without end, a small gzip holds gigabytes.
+ */
+const BYTES_PER_TOKEN = 2 * MAX_LINE_BYTES;
 
 export class BatchStream {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
   private readonly options: BatchStreamOptions;
   private readonly reader: ByteReader;
   private values = 0;
+  private bytes = 0;
+  /** Tokens that were taken for no value. */
+  private surcharge = 0;
   /** The line that `lines` shows was not answered yet. */
   private isHeld = false;
   private isOver = false;
@@ -140,7 +148,8 @@ export class BatchStream {
     while (out.room >= MOST_ANSWER_BYTES) {
       if (!this.isHeld && !lines.next()) {
         this.isOver = lines.isAtEnd;
-        return this.isOver ? "over" : "hungry";
+        if (this.isOver) return "over";
+        return this.isPaid(now) ? "hungry" : "waiting";
       }
       this.isHeld = !meter.take(now);
       if (this.isHeld) return "waiting";
@@ -154,12 +163,22 @@ export class BatchStream {
     return "full";
   }
 
+  /** May more be read? Takes what a body costs beyond its values. */
+  private isPaid(now: number): boolean {
+    while (this.bytes > BYTES_PER_TOKEN * (1 + this.values + this.surcharge)) {
+      if (!this.options.meter.take(now)) return false;
+      this.surcharge++;
+    }
+    return true;
+  }
+
   private async read(): Promise<void> {
     const { answers, lines } = this.options;
     try {
       const { value } = await this.reader.read();
-      if (value === undefined) lines.finish();
-      else lines.feed(value);
+      if (value === undefined) return lines.finish();
+      this.bytes += value.length;
+      lines.feed(value);
     } catch {
       if (this.hasEnded) return; // the client left
       answers.refuse(BROKEN_OFF);

@@ -711,6 +711,27 @@ describe("limits", () => {
     expect(lookups(set)).toBe(35);
   });
 
+  test.each([
+    ["blank lines", "\n"],
+    ["a line without end", "x"],
+  ])("NDJSON: a body of %s costs rate, too", async (_, byte) => {
+    const set = setUp({ rate: 1, burst: 4 });
+    const body = Buffer.alloc(16 * 2 * MAX_LINE_BYTES, byte);
+    const size = body.length / 64;
+    let read = 0;
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>) =>
+      controller.enqueue(body.subarray(read * size, ++read * size));
+    const stream = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
+    const reader = (await set.stream(REP, stream)).body!.getReader();
+    void reader.read();
+    await Bun.sleep(100);
+    expect(read).toBe(5 * 4 + 1); // what is free, what four tokens pay for, and what was too much
+    set.at.ms += 2_000;
+    while (read < 7 * 4 + 1) await Bun.sleep(20); // it looks once a second
+    await reader.cancel();
+    expect(lookups(set)).toBe(0);
+  });
+
   test("are counted in metrics, and the log has the number of values", async () => {
     const { values, stream, counts, lines, options } = setUp();
     await values(REP, [KNOWN, "8.8.8.8", "x"]);
