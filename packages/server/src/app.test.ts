@@ -168,6 +168,10 @@ function setUp(setting: Setting = {}) {
 const GEO = "/v1/ip-intel/geolocate/";
 const REP = "/v1/ip-intel/reputation/";
 const MAIL = "/v1/user-intel/email/";
+
+/** As Firefox asks for a page. */
+const BROWSER = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+
 const auth = (value: string | undefined): RequestInit => ({
   headers: value === undefined ? {} : { Authorization: value },
 });
@@ -388,6 +392,17 @@ const TABLE: readonly [
   ["no value", {}, GEO, {}, 404, "PATH_NOT_FOUND"],
   ["two segments", {}, `${MAIL}a/b@gmail.com`, {}, 404, "PATH_NOT_FOUND"],
   ["root", {}, "/", {}, 404, "PATH_NOT_FOUND"],
+  ["root, to curl", {}, "/", { headers: { Accept: "*/*" } }, 404, "PATH_NOT_FOUND"],
+  [
+    "root, to a program",
+    {},
+    "/",
+    { headers: { Accept: "application/json, text/html-x" } },
+    404,
+    "PATH_NOT_FOUND",
+  ],
+  ["another path, to a browser", {}, "/v2", { headers: BROWSER }, 404, "PATH_NOT_FOUND"],
+  ["root, a form of a browser", {}, "/", { method: "POST", headers: BROWSER }, 404, "PATH_NOT_FOUND"],
   ["POST", {}, `${GEO}81.2.69.142`, { method: "POST" }, 405, "METHOD_NOT_ALLOWED"],
   ["DELETE", {}, "/v1/status", { method: "DELETE" }, 405, "METHOD_NOT_ALLOWED"],
   ["OPTIONS", {}, "/healthz", { method: "OPTIONS" }, 405, "METHOD_NOT_ALLOWED"],
@@ -452,6 +467,18 @@ const TABLE: readonly [
   ["sandbox knows no data", { key: { mode: "test" } }, `${REP}81.2.69.142`, {}, 200, CLEAN],
   ["sandbox problem", { key: { mode: "test" } }, `${GEO}203.0.113.17`, {}, 503, "DATA_NOT_LOADED"],
 ];
+
+test.each([
+  ["GET", "/"],
+  ["HEAD", "/"],
+  ["GET", "/?utm=x"],
+])("a browser is led from %s %s to the reference", (method, path) => {
+  const response = setUp().ask(path, { method, headers: BROWSER });
+  expect([response.status, response.headers.get("location")]).toEqual([302, "/docs"]);
+  expect(response.headers.get("cache-control")).toBe("no-store");
+  expect(response.headers.get("content-type")).toBeNull();
+  expect(response.headers.get("x-request-id")).toBeTruthy();
+});
 
 describe("answers", () => {
   test.each(TABLE)("%s", async (_, setting, path, init, status, says) => {

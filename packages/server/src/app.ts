@@ -74,6 +74,8 @@ const JSON_TYPE = "application/json";
 const PROBLEM_TYPE = "application/problem+json";
 const IP_CACHE = "private, max-age=300";
 const NO_STORE = "no-store";
+/** Where browsers are led that ask for "/". */
+const START_PAGE = "/docs";
 const DATA_STATE = "Inkling-Data-State";
 /** How usage counts what a key was refused; all else is not allowed. */
 const REFUSED_AS: Readonly<Record<string, Refusal>> = {
@@ -192,6 +194,7 @@ export class App {
     end: number,
   ): Response | Promise<Response> {
     const { method } = exchange.request;
+    if (route.handler === "root") return this.root(exchange);
     if (route.handler === "batch" && method === "POST")
       return this.batch(exchange, route.lookup!, target, end);
     if (route.handler === "batch" || (method !== "GET" && method !== "HEAD")) {
@@ -210,6 +213,15 @@ export class App {
       default:
         return this.lookUp(exchange, route.handler, target, target.slice(route.prefix!.length, end), end);
     }
+  }
+
+  /** Whoever types the server's name into a browser is led to what can be read there; for all others there is nothing. */
+  private root(exchange: Exchange): Response {
+    const { method, headers } = exchange.request;
+    const isRead = method === "GET" || method === "HEAD";
+    if (!isRead || !wantsPage(headers.get("accept"))) return this.refuse(exchange, problem("PATH_NOT_FOUND"));
+    const { "Content-Type": _, ...kept } = this.headers(exchange, JSON_TYPE, NO_STORE);
+    return new Response(null, { status: 302, headers: { ...kept, Location: START_PAGE } });
   }
 
   private ready(exchange: Exchange): Response {
@@ -561,6 +573,11 @@ function answerTemplates({ manifest, states, etag }: LoadedRelease): Readonly<Re
     reputation: template("reputation"),
     email: template("email"),
   };
+}
+
+/** A browser names HTML itself; programs send any type, JSON or nothing. */
+function wantsPage(accept: string | null): boolean {
+  return accept !== null && /(?:^|,)\s*text\/html\s*(?:[;,]|$)/i.test(accept);
 }
 
 const ONLY_BATCHES = problem("METHOD_NOT_ALLOWED", "This path answers POST, with many values in its body.", {

@@ -465,6 +465,12 @@ const DESCRIBED: Readonly<Record<Route["handler"], (route: Route) => Described>>
         codes: prefix === undefined ? ["INTERNAL"] : ["PATH_NOT_FOUND", "INTERNAL"],
       },
     ),
+  root: () =>
+    open("root", "The way to this reference", {
+      description: "For a browser, which accepts `text/html`; for all others there is nothing here.",
+      successes: { 302: { description: "To the reference", headers: [...COMMON, "Location"] } },
+      codes: ["PATH_NOT_FOUND", "INTERNAL"],
+    }),
 };
 
 const text = (pattern: string) => ({ type: "string", pattern });
@@ -487,6 +493,7 @@ const HEADERS: Readonly<Record<string, Header>> = {
     schema: { enum: ["no-store", "no-cache", "private, max-age=300"] },
   },
   ETag: { description: "For `If-None-Match`.", schema: text('^"[\\w-]+"$') },
+  Location: { description: "Where the reference is.", schema: { const: "/docs" } },
   Vary: { description: "Each key has answers of its own.", schema: { const: "Authorization" } },
   "RateLimit-Policy": {
     description:

@@ -11,7 +11,7 @@ export interface Route {
   readonly template: string;
   /** Position in ROUTES: where its counts stand. */
   readonly index: number;
-  readonly handler: Scope | "batch" | "healthz" | "readyz" | "status" | "openapi" | "docs";
+  readonly handler: Scope | "batch" | "healthz" | "readyz" | "status" | "openapi" | "docs" | "root";
   /** All before the value, for routes that end in one. */
   readonly prefix?: string;
   /** What a batch is about. */
@@ -31,6 +31,7 @@ const ROWS: readonly Omit<Route, "index">[] = [
   { template: "/openapi.json", handler: "openapi" },
   { template: "/docs", handler: "docs" },
   { template: "/docs/{file}", handler: "docs", prefix: "/docs/" },
+  { template: "/", handler: "root" },
 ];
 
 export const ROUTES: readonly Route[] = ROWS.map((row, index) => ({ ...row, index }));
