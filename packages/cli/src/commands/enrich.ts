@@ -37,6 +37,7 @@ export function addEnrich(program: Command, context: Context): void {
     .option("--ip-column <name>", "column of IP addresses, by name or number from 1 (default: found out)")
     .option("--email-column <name>", "column of e-mail addresses, likewise")
     .option("--add <members>", `what to add, or all: ${memberNames()}`, commas)
+    .option("--prefix <text>", "put this before the name of all that is added")
     .option(
       "--url <url>",
       "ask this server, with the key in INKLING_API_KEY (default: the release here, no server)",
@@ -52,7 +53,7 @@ distinct address is one look-up of the key's rate and quota.
 
 Examples:
   inkling enrich visits.csv --out visits-with-places.csv
-  inkling enrich users.csv --email-column mail --add disposable,providers
+  inkling enrich users.csv --email-column mail --add disposable,providers --prefix mail_
   zcat access.log.gz | inkling enrich - --format log --summary
   INKLING_API_KEY=ink_live_… inkling enrich visits.csv --url https://inkling.example --out out.csv`,
     );
@@ -65,6 +66,7 @@ Examples:
       ipColumn: flags.ipColumn,
       emailColumn: flags.emailColumn,
       add: flags.add,
+      prefix: flags.prefix,
     });
     const withSummary = flags.summary === true;
     const source =

@@ -116,6 +116,29 @@ describe("formats", () => {
     ],
   ])("%s", (_, wishes, text, want) => expect(enriched(text, wishes)).toBe(want));
 
+  test.each<[what: string, wishes: Wishes, text: string, want: string]>([
+    [
+      "csv",
+      FEW,
+      "ip,is_proxy\n81.2.69.142,own\n",
+      "ip,is_proxy,x_country_iso_code,x_is_proxy\n81.2.69.142,own,GB,true\n",
+    ],
+    [
+      "ndjson",
+      FEW,
+      '{"ip":"81.2.69.142"}\n',
+      '{"ip":"81.2.69.142","x_country_iso_code":"GB","x_is_proxy":true}\n',
+    ],
+    [
+      "a log",
+      { ...FEW, format: "log" },
+      "81.2.69.142 x\n",
+      "81.2.69.142 x x_country_iso_code=GB x_is_proxy=true\n",
+    ],
+  ])("--prefix: %s", (_, wishes, text, want) =>
+    expect(enriched(text, { ...wishes, prefix: "x_" })).toBe(want),
+  );
+
   test("all members", () => {
     const [header, row] = enriched("ip,mail\n81.2.69.142,a@throw-away-1.com\n", { add: ["all"] })
       .trim()
@@ -166,6 +189,32 @@ describe("what a file is", () => {
       "--add: there is no member disposable",
     ],
     ["a column of a log", "x\n", { format: "log", ipColumn: "1" }, "a log has no columns"],
+    ["a prefix with a comma", "ip\n8.8.8.8\n", { prefix: "a," }, "--prefix must be up to 40 letters"],
+    [
+      "its own csv",
+      enriched("ip,n\n81.2.69.142,1\n", FEW),
+      FEW,
+      "standard input has country_iso_code, is_proxy already",
+    ],
+    [
+      "its own csv, with the prefix",
+      enriched("ip,n\n8.8.8.8,1\n", { ...FEW, prefix: "x_" }),
+      { ...FEW, prefix: "x_" },
+      "has x_country_iso_code, x_is_proxy already",
+    ],
+    [
+      "its own ndjson",
+      enriched('{"ip":null}\n{"ip":"81.2.69.142"}\n', FEW),
+      FEW,
+      "has country_iso_code, is_proxy already",
+    ],
+    [
+      "its own log",
+      enriched("81.2.69.142 x\n", { ...FEW, format: "log" }),
+      { ...FEW, format: "log" },
+      "has country_iso_code, is_proxy already",
+    ],
+    ["a column of that name by chance", "ip,valid,mail\n8.8.8.8,yes,a@b.com\n", {}, "has valid already"],
   ])("%s: refused", (_, head, wishes, message) => expect(() => planFor(head, "-", wishes)).toThrow(message));
 });
 

@@ -2,7 +2,7 @@
 //
 // in   the first lines of the file, and what the user said
 // out  a Plan, plain data that workers can be sent
-// err  CliError: a column that does not exist, members that nobody knows, nothing to look up
+// err  CliError: a column that does not exist, members that nobody knows, nothing to look up, names that are there already
 
 import { MAX_IP_TEXT, parseEmail, parseIp } from "@inkling/engine";
 import { SCOPES, type Scope } from "@inkling/server";
@@ -24,8 +24,10 @@ export interface Plan {
   readonly delimiter: string | undefined;
   /** How many the header names. */
   readonly width: number | undefined;
-  /** Names of what is added, by look-up, in the order of output. */
+  /** Members that are added, by look-up, in the order of output. */
   readonly added: Readonly<Record<Scope, readonly string[]>>;
+  /** Stands before the name of each. */
+  readonly prefix: string;
 }
 
 export interface Wishes {
@@ -34,6 +36,7 @@ export interface Wishes {
   readonly ipColumn?: string | undefined;
   readonly emailColumn?: string | undefined;
   readonly add?: readonly string[] | undefined;
+  readonly prefix?: string | undefined;
 }
 
 /** What is added when nobody says otherwise. */
@@ -62,7 +65,40 @@ export function planFor(head: string, name: string, wishes: Wishes): Plan {
   const format = wishes.format ?? formatOf(name, lines[0] ?? "");
   const columns = format === "log" ? logColumns(wishes) : columnsOf(format, lines, wishes);
   const added = addedMembers(wishes.add, columns);
-  return { format, ...columns, added };
+  const { prefix = "" } = wishes;
+  if (!PREFIX.test(prefix))
+    throw usage("--prefix must be up to 40 letters, digits, _, - or .", "for instance: --prefix inkling_");
+  const isThere = namesThere(format, lines, columns);
+  const repeated = SCOPES.flatMap((scope) => added[scope].map((name) => prefix + name)).filter(isThere);
+  if (repeated.length > 0) {
+    throw usage(
+      `${name === "-" ? "standard input" : name} has ${repeated.join(", ")} already: was it enriched before?`,
+      "take the file that it was made from, or add under other names: --prefix inkling_",
+    );
+  }
+  return { format, ...columns, added, prefix };
+}
+
+const PREFIX = /^[\w.-]{0,40}$/;
+/** Rows that columns are found out from. */
+const HEAD_ROWS = 100;
+
+/** Tells whether rows have a value of this name already: two of one name are what few programs read. */
+function namesThere(
+  format: RowFormat,
+  lines: readonly string[],
+  columns: Columns,
+): (name: string) => boolean {
+  const head = lines.slice(0, HEAD_ROWS);
+  if (format === "log") return (name) => head.some((line) => line.includes(` ${name}=`));
+  const names =
+    format === "ndjson"
+      ? head.flatMap((line) => Object.keys(objectOf(line)))
+      : columns.hasHeader
+        ? splitRow(lines[0] ?? "", columns.delimiter!).map((cell) => cell.trim())
+        : [];
+  const known = new Set(names);
+  return (name) => known.has(name);
 }
 
 /** The one that is found most often in the first line, quoted text left out. */
@@ -97,7 +133,7 @@ function logColumns({ ipColumn, emailColumn }: Wishes): Columns {
 function columnsOf(format: Exclude<RowFormat, "log">, lines: readonly string[], wishes: Wishes): Columns {
   const delimiter = format === "ndjson" ? undefined : format === "tsv" ? "\t" : delimiterIn(lines[0] ?? "");
   const rows = lines
-    .slice(0, 100)
+    .slice(0, HEAD_ROWS)
     .map((line) => (delimiter === undefined ? objectOf(line) : splitRow(line, delimiter)));
   const first = rows[0] ?? [];
   const names = format === "ndjson" ? Object.keys(first) : (first as string[]);

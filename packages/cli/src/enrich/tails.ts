@@ -13,13 +13,13 @@ import type { Plan } from "./plan.ts";
 /** How a value is written after a row; text begins with what parts it from what stands before. */
 type Write = (name: string, value: Value) => string;
 
-function writerOf({ format, delimiter = "," }: Plan): Write {
+function writerOf({ format, delimiter = ",", prefix }: Plan): Write {
   switch (format) {
     case "ndjson":
       return (name, value) =>
-        value === undefined ? "" : `,${JSON.stringify(name)}:${JSON.stringify(value)}`;
+        value === undefined ? "" : `,${JSON.stringify(prefix + name)}:${JSON.stringify(value)}`;
     case "log":
-      return (name, value) => (value === undefined ? "" : ` ${name}=${logValue(value)}`);
+      return (name, value) => (value === undefined ? "" : ` ${prefix}${name}=${logValue(value)}`);
     case "tsv":
       return (_, value) =>
         delimiter + (value === undefined ? "" : String(value).replaceAll(/[\t\r\n]/g, " "));
@@ -38,8 +38,8 @@ const encoder = new TextEncoder();
 /** The names that a header gets more. */
 export function headerTail(plan: Plan): Uint8Array {
   const names = [...plan.added.geolocate, ...plan.added.reputation, ...plan.added.email];
-  const { delimiter = "," } = plan;
-  return encoder.encode(names.map((name) => delimiter + name).join(""));
+  const { delimiter = ",", prefix } = plan;
+  return encoder.encode(names.map((name) => delimiter + prefix + name).join(""));
 }
 
 /** The tails of one look-up, and how often each was added. */
