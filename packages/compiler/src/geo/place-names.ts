@@ -45,9 +45,11 @@ const KIND_WORDS = new Set(
 const UNPRINTABLE = /[\p{Cc}\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd\p{Cs}]+/gu;
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
 const READABLE = /[\p{L}\p{N}]/u;
+/** No name begins so, but a cell that a spreadsheet takes for a formula does: exports and enriched files are opened in some. */
+const FORMULA = /^[=+@\-\uff1d\uff0b\uff20\uff0d\s]+/u;
 
 /**
- * The name in NFC, without control characters, with single spaces.
+ * The name in NFC, without control characters, with single spaces, and no sign of a formula in front.
  * @returns undefined when no letter or digit is left ("", "-", "?")
  */
 export function cleanName(text: string | undefined): string | undefined {
@@ -55,7 +57,7 @@ export function cleanName(text: string | undefined): string | undefined {
   const clean = PLAIN.test(text)
     ? text
     : text.normalize("NFC").replace(UNPRINTABLE, " ").replace(/\s+/gu, " ").trim();
-  return READABLE.test(clean) ? clean : undefined;
+  return READABLE.test(clean) ? clean.replace(FORMULA, "") : undefined;
 }
 
 /** Lower-case words of a name, without marks and punctuation. */
