@@ -8,6 +8,8 @@
 
 import { asciiText } from "./ascii.ts";
 import { toAsciiDomain } from "./domain.ts";
+import { basis, finish, hashDomain, step } from "./domain-hash.ts";
+import type { PlainMailbox } from "./plain-mailbox.ts";
 import { type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
 
 /** Words of a slot section before the first slot: the seed of the hash, and a zero. */
@@ -26,30 +28,7 @@ export type DomainSections = (typeof DOMAIN_SECTIONS)[keyof typeof DOMAIN_SECTIO
 
 const DOT = 0x2e;
 
-/** Hash of no character yet (FNV-1a's offset basis, seeded). */
-function basis(seed: number): number {
-  return 0x811c9dc5 ^ seed;
-}
-
-/** One character more (FNV-1a). */
-function step(hash: number, c: number): number {
-  return Math.imul(hash ^ c, 0x01000193);
-}
-
-/** Spreads the hash over all bits (as MurmurHash3): the low ones choose the slot. */
-function finish(hash: number): number {
-  let h = hash ^ (hash >>> 16);
-  h = Math.imul(h, 0x85ebca6b);
-  h ^= h >>> 13;
-  return h >>> 0;
-}
-
-/** The hash of a name, from its last character to its first, as a uint32. */
-export function hashDomain(name: string, seed: number): number {
-  let hash = basis(seed);
-  for (let i = name.length - 1; i >= 0; i--) hash = step(hash, name.charCodeAt(i));
-  return finish(hash);
-}
+export { hashDomain };
 
 export class DomainTable {
   private readonly sections: DomainSections;
@@ -94,6 +73,19 @@ export class DomainTable {
       hash = step(hash, c);
     }
     return this.find(finish(hash), host, 0) || value;
+  }
+
+  /** As {@link closest}, for a mailbox that was read. */
+  closestTo(
+    text: string,
+    { starts, hashes, labels, registrableLabel, registrableStart, hostStart }: PlainMailbox,
+  ): number {
+    if (this.basis !== basis(0)) return this.closest(text.slice(hostStart), registrableStart - hostStart);
+    for (let i = labels - 1; i >= registrableLabel; i--) {
+      const value = this.find(hashes[i]! >>> 0, text, starts[i]!);
+      if (value !== 0) return value;
+    }
+    return 0;
   }
 
   /** The value of the name that `host` is from `start` on, or 0. */

@@ -5,7 +5,7 @@ export * from "./ascii.ts";
 export * from "./crc32.ts";
 export * from "./domain.ts";
 export * from "./domain-table.ts";
-export * from "./email.ts";
+export { type EmailAddress, parseEmail } from "./email.ts";
 export * from "./email-labels.ts";
 export * from "./email-segment.ts";
 export * from "./evidence.ts";
