@@ -150,7 +150,7 @@ describe("a token in a URL is never told", () => {
       () => `http://127.0.0.1:${bad.port}/nonsense`,
       "redirects to something that is not a URL",
     ],
-    ["nobody listens", () => "http://127.0.0.1:1/", "could not be fetched"],
+    ["nobody listens", () => "http://127.0.0.1:1/", "could not be reached"],
   ])("%s", async (_name, url, problem) => {
     for (const feed of [ipinfo, lite]) {
       urls.length = 0;

@@ -18,6 +18,7 @@ import {
   isCopy,
   isRemote,
   lackingCredentials,
+  mirrorName,
   type SourceOptions,
 } from "./source.ts";
 import { keepLastGood, keepPending, readLastGood } from "./sources/last-good.ts";
@@ -32,7 +33,14 @@ import {
   succeeded,
   untried,
 } from "./sources/schedule.ts";
-import { type FeedState, stateOrNone, writeState } from "./sources/state.ts";
+import {
+  type Asked,
+  attemptsAt,
+  type FeedState,
+  stateOrNone,
+  withAttempts,
+  writeState,
+} from "./sources/state.ts";
 
 export interface LoadOptions extends SourceOptions {
   /** Is only asked for what is due by its schedule? */
@@ -108,6 +116,8 @@ class Round {
   private readonly feed: Feed;
   private readonly options: LoadOptions;
   private readonly before: FeedState;
+  /** Undefined: the publisher is asked. */
+  private readonly mirror: string | undefined;
   private attempts: Attempts;
   /** What is said of copies that are not in use. */
   private readonly problems: string[] = [];
@@ -122,11 +132,12 @@ class Round {
   private ended = false;
 
   constructor(feed: Feed, options: LoadOptions) {
-    const { dataDir, now, chance, onlyDue, accept } = options;
+    const { dataDir, now, chance, onlyDue, accept, mirror } = options;
     this.feed = feed;
     this.options = options;
     this.before = stateOrNone(feed, dataDir);
-    this.attempts = this.before.attempts ?? untried(chance);
+    this.mirror = mirror && mirrorName(mirror);
+    this.attempts = attemptsAt(this.before, this.mirror) ?? untried(chance);
     const remote = isRemote(feed, options);
     const hold = remote ? findHold(feed, this.attempts, now, onlyDue) : undefined;
     this.asks = hold === undefined;
@@ -136,7 +147,7 @@ class Round {
     if (hold !== undefined && this.attempts.error !== undefined) this.problems.push(this.attempts.error);
     if (hold === undefined && feed.budgetPerDay !== undefined) {
       this.attempts = spent(feed, this.attempts, now);
-      writeState(feed, dataDir, { ...this.before, attempts: this.attempts });
+      writeState(feed, dataDir, { ...this.before, ...this.asked() });
     }
   }
 
@@ -166,12 +177,12 @@ class Round {
     const { feed, options, before } = this;
     if (error instanceof HeldBack) {
       this.remember(this.failed());
-      keepPending(feed, copy, error.message, options.dataDir, this.attempts);
+      keepPending(feed, copy, error.message, options.dataDir, this.asked());
     } else if (copy.keptFrom !== undefined && before.copy !== undefined) {
       // Confirmed by its publisher, and this program does not believe it any more: the next answer must be a file.
       const { etag: _, lastModified: __, ...rest } = before.copy;
       this.remember(this.failed());
-      writeState(feed, options.dataDir, { ...before, copy: rest, attempts: this.attempts });
+      writeState(feed, options.dataDir, { ...before, copy: rest, ...this.asked() });
     }
   }
 
@@ -188,7 +199,7 @@ class Round {
         feed,
         { ...copy, ...(published && { publishedAt: published }) },
         dataDir,
-        this.attempts,
+        this.asked(),
         read.entries,
       );
     }
@@ -260,6 +271,11 @@ class Round {
     return failed(feed, this.attempts, options.now, failure, options.chance);
   }
 
+  /** What the feed's state is to remember. */
+  private asked(): Asked {
+    return withAttempts(this.before, this.mirror, this.attempts);
+  }
+
   private remember(attempts: Attempts): void {
     this.attempts = attempts;
     this.ended = true;
@@ -269,7 +285,7 @@ class Round {
     const { feed, options } = this;
     if (!this.ended && this.failures.length > 0 && lackingCredentials(feed, options).length === 0) {
       this.remember(this.failed());
-      writeState(feed, options.dataDir, { ...this.before, attempts: this.attempts });
+      writeState(feed, options.dataDir, { ...this.before, ...this.asked() });
     }
     const none: FeedReport = {
       id: feed.id,
@@ -324,8 +340,8 @@ function ageOfCopy(feed: Feed, copy: FeedCopy, publishedAt: Date | undefined, no
 
 /** What licences ask for that forbid old copies; bodies go with the state that names them. */
 function forgetCopy(feed: Feed, dataDir: string): void {
-  const { attempts } = stateOrNone(feed, dataDir);
-  writeState(feed, dataDir, { ...(attempts && { attempts }) });
+  const { copy: _, pending: __, ...asked } = stateOrNone(feed, dataDir);
+  writeState(feed, dataDir, asked);
 }
 
 /** A last good copy that a newer program would refuse is nothing to compare with. */

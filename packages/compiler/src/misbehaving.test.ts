@@ -594,6 +594,37 @@ describe("between builds", () => {
     expect(shown().published_at).toBe(new Date(DAY_2).toISOString());
   });
 
+  test("what a mirror lacks, or asks for, is nothing to the publisher, and the other way round", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "inkling-mirror-"));
+    try {
+      writeFileSync(join(folder, "free-mail.txt"), "");
+      await run(TOR, DAY_1, { mirror: folder });
+      expect(shown().error).toBe("mirror: the mirror has no file tor-bulk-exits.*");
+      // Without the mirror its publisher, which nobody has asked yet, is asked at once, and asks for an hour's rest.
+      script.answer = (_, response) => void response.writeHead(429, { "retry-after": "3600" }).end();
+      await run(TOR, DAY_1 + 1, { onlyDue: true });
+      expect(shown().error).toMatch(/^fetched: \S+ answered 429/);
+      // Another mirror is asked all the same; what it says does not concern the publisher, who still waits.
+      const mirror = `${script.base}/mirror`;
+      const asked = script.count;
+      script.answer = (_, response) => void response.writeHead(429, { "retry-after": "7200" }).end();
+      await run(TOR, DAY_1 + 2, { mirror, onlyDue: true });
+      expect(script.count).toBe(asked + 1);
+      expect(shown().error).toMatch(/^mirror: \S+ answered 429/);
+      script.answer = good(TOR_LIST, 1);
+      await run(TOR, DAY_1 + 3, {});
+      expect(script.count).toBe(asked + 1);
+      expect(shown().error).toMatch(
+        /^not asked: .* wait until 2026-08-22T13:00.*; fetched: \S+ answered 429/,
+      );
+      await run(TOR, DAY_1 + HOUR + 1, {});
+      expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });
+      expect(shown().error).toBeUndefined();
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   test("a day's budget is kept through restarts, by hand, too", async () => {
     const feed = row("tor-bulk-exits", { budgetPerDay: 2 });
     script.answer = (_, response) => void response.writeHead(500).end();

@@ -123,6 +123,10 @@ export function lackingCredentials(
 /** maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID, where an operator sets it. */
 const settingOf = (name: string) => `INKLING_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
 
+/** A mirror as it may be shown and kept. */
+export const mirrorName = (mirror: string): string =>
+  isMirrorUrl(mirror) ? withoutUserinfo(mirror).base : mirror;
+
 /** A base URL as it may be shown and kept, and what it says of who we are as a header. */
 function withoutUserinfo(mirror: string): { base: string; headers: Readonly<Record<string, string>> } {
   const url = new URL(mirror);

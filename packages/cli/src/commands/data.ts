@@ -64,8 +64,11 @@ Examples:
         const { done, conflicts } = result;
         if (flags.json) {
           const { type: _, ...rest } = done;
+          // An older release that was found equal tells how its feeds were then.
+          const feeds = feedsOf(settings.dataDir, { name: done.name, manifest: done.release });
+          const told = { ...rest, release: { ...done.release, feeds } };
           terminal.out(
-            JSON.stringify({ ...rest, conflicts: conflicts.map(({ type: _, ...one }) => one) }, null, 2),
+            JSON.stringify({ ...told, conflicts: conflicts.map(({ type: _, ...one }) => one) }, null, 2),
           );
         } else {
           const verb = done.published ? "published" : "has the same content already: nothing to publish";

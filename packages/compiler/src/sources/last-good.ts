@@ -9,15 +9,7 @@ import { join } from "node:path";
 import { writeWhole } from "../data-folder.ts";
 import { EXTENSIONS, type Feed, FeedError } from "../feed.ts";
 import { type FeedCopy, loadStable, measure } from "./copy.ts";
-import {
-  type FeedState,
-  feedFolder,
-  type KeptCopy,
-  readState,
-  STATE,
-  stateOrNone,
-  writeState,
-} from "./state.ts";
+import { type Asked, feedFolder, type KeptCopy, readState, STATE, stateOrNone, writeState } from "./state.ts";
 
 /**
  * The last good copy of a feed, with its bytes checked.
@@ -63,24 +55,18 @@ export function keepLastGood(
   feed: Feed,
   copy: FeedCopy,
   dataDir: string,
-  attempts: FeedState["attempts"] = stateOrNone(feed, dataDir).attempts,
+  { attempts, mirror }: Asked = stateOrNone(feed, dataDir),
   entries?: number,
 ): void {
   if (copy.source !== "mirror" && copy.source !== "fetched") return;
   const kept = { ...keepBody("body", feed, copy, dataDir), ...(entries !== undefined && { entries }) };
-  writeState(feed, dataDir, { copy: kept, ...(attempts && { attempts }) });
+  writeState(feed, dataDir, { copy: kept, ...(attempts && { attempts }), ...(mirror && { mirror }) });
 }
 
 /** Keeps a copy aside that the operator has to accept; the last good one stays. */
-export function keepPending(
-  feed: Feed,
-  copy: FeedCopy,
-  why: string,
-  dataDir: string,
-  attempts: FeedState["attempts"],
-): void {
+export function keepPending(feed: Feed, copy: FeedCopy, why: string, dataDir: string, asked: Asked): void {
   const pending = { ...keepBody("pending", feed, copy, dataDir), why };
-  writeState(feed, dataDir, { ...stateOrNone(feed, dataDir), pending, attempts });
+  writeState(feed, dataDir, { ...stateOrNone(feed, dataDir), pending, ...asked });
 }
 
 function keepBody(prefix: "body" | "pending", feed: Feed, copy: FeedCopy, dataDir: string): KeptCopy {

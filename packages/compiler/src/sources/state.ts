@@ -1,7 +1,7 @@
 // state.ts: what is remembered of a feed between builds: <dataDir>/feeds/<id>/state.json.
 //
 // in   a feed's folder
-// out  FeedState: its last good copy, a copy that waits for the operator, its attempts
+// out  FeedState: its last good copy, a copy that waits for the operator, its attempts at the publisher and at a mirror
 // err  FeedError when the file is damaged; what node:fs throws when it cannot be written
 //
 // Bodies have their checksum in their names, and this file says which ones count. Everything is replaced by rename,
@@ -44,11 +44,33 @@ const feedState = z.object({
   copy: keptCopy.optional(),
   /** Differs too much from the last good copy: waits for `--accept`. */
   pending: keptCopy.extend({ why: z.string() }).optional(),
+  /** At the publisher. */
   attempts: attempts.optional(),
+  /** At the operator's mirror: what that lacks says nothing of the publisher. */
+  mirror: attempts.extend({ of: z.string() }).optional(),
 });
 
 export type KeptCopy = z.infer<typeof keptCopy>;
 export type FeedState = z.infer<typeof feedState>;
+
+/** What is remembered of asking. */
+export type Asked = Pick<FeedState, "attempts" | "mirror">;
+
+/** @param mirror its folder or base URL; undefined: the publisher */
+export function attemptsAt({ attempts, mirror: known }: Asked, mirror: string | undefined) {
+  if (mirror === undefined) return attempts;
+  return known?.of === mirror ? known : undefined;
+}
+
+/** The same with other attempts there. */
+export function withAttempts(
+  { attempts: before, mirror: known }: Asked,
+  mirror: string | undefined,
+  attempts: NonNullable<FeedState["attempts"]>,
+): Asked {
+  if (mirror === undefined) return { attempts, ...(known && { mirror: known }) };
+  return { ...(before && { attempts: before }), mirror: { ...attempts, of: mirror } };
+}
 
 export function feedFolder(feed: Feed, dataDir: string): string {
   return join(dataDir, DATA_FOLDER.feeds, feed.id);
