@@ -56,7 +56,10 @@ export function readPlain(text: string, into: PlainMailbox): boolean {
   return true;
 }
 
-/** From the end to the "@". @returns its index; -1 when the host is not plain */
+/**
+ * From the end to the "@". That there are two labels, and that the last begins with a letter, is for the suffixes to say.
+ * @returns its index; -1 when the host is not plain
+ */
 function readHost(text: string, into: PlainMailbox): number {
   const { starts, hashes } = into;
   let hash = basis(0);
@@ -72,12 +75,11 @@ function readHost(text: string, into: PlainMailbox): number {
         // A label without characters has a dot, or the end, after it.
         if (after === HYPHEN || after === DOT || end - i > MAX_LABEL_TEXT + 1) return -1;
         if (after === X && isAcePrefix(text, i + 1)) return -1;
-        if (labels === 0 && after <= 0x39) return -1;
         starts[labels] = i + 1;
         hashes[labels++] = finish(hash);
         if (c === AT) {
           into.labels = labels;
-          return labels > 1 ? i : -1;
+          return i;
         }
         end = i;
       } else return -1;

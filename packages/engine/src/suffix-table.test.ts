@@ -6,7 +6,6 @@ import {
   edgeStart,
   exceptionsRoot,
   labelText,
-  nodeFlags,
   rulesRoot,
 } from "tldts/dist/cjs/src/data/trie.js";
 import { cutSuffix } from "./domain.ts";
@@ -124,7 +123,25 @@ test("a name left to others does not hide the rules beside it", () => {
   assert.equal(ask("a.other.ck"), 2);
 });
 
-test("the list has no empty node that is a rule's end", () => {
-  // What WILD and a slot's flags rely on.
-  for (const root of [rulesRoot, exceptionsRoot]) assert.equal(nodeFlags[root], 0);
+test("a name with the hash of a rule is not taken for it", () => {
+  // The second has the length of its rule, too.
+  for (const [host, rule] of [
+    ["hksn.com", "kvinnherad.no"],
+    ["al8fi.com", "teramo.it"],
+  ] as const) {
+    assert.equal(hashDomain(host, 0), hashDomain(rule, 0));
+    assert.ok(rules.includes(rule));
+    assert.equal(askTable(host), 0);
+    assert.equal(askTable(`a.${host}`), 2);
+    assert.equal(askTable(rule), -1);
+  }
+});
+
+test("what a reader of hosts may leave to the table: no last label of the list begins with a digit", () => {
+  assert.deepEqual(
+    rules.filter((rule) => /(^|\.)\d[^.]*$/.test(rule)),
+    [],
+  );
+  assert.equal(askTable("com"), -1);
+  assert.equal(askTable("b.1com"), -1);
 });
