@@ -37,12 +37,9 @@ function listedAddresses(): string[] {
   );
   const address = new IpAddress();
   const found: string[] = [];
-  for (let top = 0; top < 65536; top++) {
-    for (let i = table.v4Directory[top]!; i < table.v4Directory[top + 1]!; i++) {
-      if (table.v4Values[i] === 0) continue;
-      address.words[0] = top * 65536 + table.v4Keys[i]!;
-      if (specialUse(address) === undefined) found.push(formatIp(address));
-    }
+  for (let start = 0; start < 2 ** 32; start += 2 ** (32 - table.networkBits(address))) {
+    address.words[0] = start;
+    if (table.find(address) !== 0 && specialUse(address) === undefined) found.push(formatIp(address));
   }
   return pick(found, VALUES);
 }

@@ -1,4 +1,4 @@
-// answer-records.ts: answers in, the `answers` section out; equal answers share one record.
+// answer-records.ts: answers in, the sections of a segment that hold them out; equal answers share one record.
 //
 // Record 0 is what an address without any value gets: empty means "not found". Records may have notes: a number
 // each, beside what goes out, as part of what makes two records equal.
@@ -6,57 +6,54 @@
 // cost answers are kept as bytes only, in blocks: half a million of 350 bytes in one array would be copied
 //      at each doubling, and cost 700 MB at the last; equality is hash, then bytes
 
-import { RECORD_ALIGN } from "@inkling/engine";
+import { RECORD_SECTIONS, type RecordSections } from "@inkling/engine";
+import type { SectionData } from "./segment-writer.ts";
 
-/** A record lies in one block; the zeros left at a block's end read as empty records that nothing names. */
+/** A record lies in one block. */
 const BLOCK_BYTES = 1 << 22;
-const BLOCK_RECORDS = BLOCK_BYTES / RECORD_ALIGN;
+
+interface Block {
+  readonly bytes: Uint8Array;
+  /** Where the next record goes. */
+  end: number;
+}
 
 export class AnswerRecords {
-  private readonly blocks: { bytes: Uint8Array; view: DataView }[] = [];
-  /** Where the next record goes in the last block. */
-  private end = BLOCK_BYTES;
+  /** Records in the order of their numbers. */
+  private blocks: Block[] = [{ bytes: new Uint8Array(BLOCK_BYTES), end: 0 }];
   private readonly encoder = new TextEncoder();
   /** Open addressing: record number + 1, or 0; a power of two, at most half full. */
   private slots = new Uint32Array(1 << 12);
   private count = 0;
-
-  private readonly hasNotes: boolean;
+  /** By record: its place, counted through all blocks, its length, and its note. */
+  private places = new Uint32Array(1 << 11);
+  private lengths = new Uint32Array(1 << 11);
+  private notes = new Uint32Array(1 << 11);
 
   /** @param standard the answer where nothing is known; "" for none */
-  constructor(standard: string, hasNotes = false) {
-    this.hasNotes = hasNotes;
+  constructor(standard: string) {
     this.add(standard);
   }
 
   /**
-   * The value that stands for this answer in a range table.
-   * @param note below 2^32; only where records have notes
+   * The number that stands for this answer in a range table.
+   * @param note below 2^32
    * @throws RangeError for an answer of more than a million characters
    */
   add(answer: string | Uint8Array, note = 0): number {
-    const room = 8 + answer.length * 3 + RECORD_ALIGN;
-    if (room > BLOCK_BYTES) throw new RangeError(`an answer of ${answer.length} characters`);
-    if (this.end + room > BLOCK_BYTES) this.addBlock();
-    const { bytes, view } = this.blocks.at(-1)!;
-    const start = this.end + 4;
-    const written = this.write(answer, bytes, start);
-    const end = start + this.sizeOf(written);
-    if (this.hasNotes) view.setUint32(end - 4, note, true);
-    const content = bytes.subarray(start, end);
-    if ((this.count + 1) * 2 > this.slots.length) this.rehash();
-    const slot = this.slotOf(content);
+    const block = blockFor(this.blocks, answer.length * 3);
+    if ((this.count + 1) * 2 > this.slots.length) this.grow();
+    const number = this.count;
+    this.places[number] = (this.blocks.length - 1) * BLOCK_BYTES + block.end;
+    this.lengths[number] = this.write(answer, block);
+    this.notes[number] = note;
+    const slot = this.slotOf(number);
     const known = this.slots[slot]!;
-    if (known !== 0) {
-      content.fill(0);
-      return known - 1;
-    }
-    const value = (this.blocks.length - 1) * BLOCK_RECORDS + this.end / RECORD_ALIGN;
-    view.setUint32(this.end, written, true);
-    this.end = Math.ceil(end / RECORD_ALIGN) * RECORD_ALIGN;
-    this.slots[slot] = value + 1;
+    if (known !== 0) return known - 1;
+    this.slots[slot] = number + 1;
+    block.end += this.lengths[number]!;
     this.count++;
-    return value;
+    return number;
   }
 
   /** Distinct answers, the one for nothing known included. */
@@ -64,51 +61,114 @@ export class AnswerRecords {
     return this.count;
   }
 
-  /** The section's bytes, in order. */
-  section(): Uint8Array[] {
-    return this.blocks.map(({ bytes }, i) =>
-      i < this.blocks.length - 1 ? bytes : bytes.subarray(0, this.end),
-    );
+  /**
+   * Gives some records the lowest numbers, in this order; the others follow as they stood.
+   * The others move up within their blocks: a second copy of all of them would be 200 MB.
+   * @returns the new number of each record
+   */
+  putFirst(first: Uint32Array): Uint32Array {
+    const numbers = new Uint32Array(this.count).fill(this.count);
+    first.forEach((record, number) => {
+      numbers[record] = number;
+    });
+    const blocks: Block[] = [{ bytes: new Uint8Array(BLOCK_BYTES), end: 0 }];
+    for (const record of first) {
+      const block = blockFor(blocks, this.lengths[record]!);
+      block.bytes.set(this.recordOf(record), block.end);
+      block.end += this.lengths[record]!;
+    }
+    for (const block of this.blocks) block.end = 0;
+    let next = first.length;
+    for (let record = 0; record < this.count; record++) {
+      if (numbers[record] !== this.count) continue;
+      numbers[record] = next++;
+      const block = this.blocks[Math.floor(this.places[record]! / BLOCK_BYTES)]!;
+      const from = this.places[record]! % BLOCK_BYTES;
+      block.bytes.copyWithin(block.end, from, from + this.lengths[record]!);
+      block.end += this.lengths[record]!;
+    }
+    this.blocks = [...blocks, ...this.blocks];
+    this.renumber(numbers);
+    return numbers;
   }
 
-  private write(answer: string | Uint8Array, bytes: Uint8Array, at: number): number {
-    if (typeof answer === "string") return this.encoder.encodeInto(answer, bytes.subarray(at)).written;
-    bytes.set(answer, at);
+  sections(names: RecordSections = RECORD_SECTIONS.answers): SectionData[] {
+    const starts = new Uint32Array(this.count + 1);
+    for (let i = 0; i < this.count; i++) starts[i + 1] = starts[i]! + this.lengths[i]!;
+    return [
+      { name: names.bytes, data: this.blocks.map(({ bytes, end }) => bytes.subarray(0, end)) },
+      { name: names.starts, data: starts },
+    ];
+  }
+
+  noteSection(): SectionData {
+    return { name: "answerNotes", data: this.notes.slice(0, this.count) };
+  }
+
+  private write(answer: string | Uint8Array, { bytes, end }: Block): number {
+    if (typeof answer === "string") return this.encoder.encodeInto(answer, bytes.subarray(end)).written;
+    bytes.set(answer, end);
     return answer.length;
   }
 
-  /** Bytes after the length of a record: its answer, and its note on a whole word. */
-  private sizeOf(length: number): number {
-    return this.hasNotes ? Math.ceil(length / 4) * 4 + 4 : length;
-  }
-
-  private addBlock(): void {
-    const bytes = new Uint8Array(BLOCK_BYTES);
-    this.blocks.push({ bytes, view: new DataView(bytes.buffer) });
-    this.end = 0;
-  }
-
-  /** The slot that holds this content, or the free one where it belongs. */
-  private slotOf(content: Uint8Array): number {
+  /** The slot that holds what equals this record, or the free one where it belongs. */
+  private slotOf(number: number): number {
     const mask = this.slots.length - 1;
-    let slot = Bun.hash.xxHash32(content) & mask;
+    const record = this.recordOf(number);
+    const note = this.notes[number]!;
+    let slot = Bun.hash.xxHash32(record, note) & mask;
     for (; this.slots[slot] !== 0; slot = (slot + 1) & mask) {
-      if (Buffer.compare(this.contentOf(this.slots[slot]! - 1), content) === 0) break;
+      const other = this.slots[slot]! - 1;
+      if (this.notes[other] === note && Buffer.compare(this.recordOf(other), record) === 0) break;
     }
     return slot;
   }
 
-  private contentOf(value: number): Uint8Array {
-    const { bytes, view } = this.blocks[Math.floor(value / BLOCK_RECORDS)]!;
-    const at = (value % BLOCK_RECORDS) * RECORD_ALIGN;
-    return bytes.subarray(at + 4, at + 4 + this.sizeOf(view.getUint32(at, true)));
+  private recordOf(number: number): Uint8Array {
+    const place = this.places[number]!;
+    const at = place % BLOCK_BYTES;
+    return this.blocks[Math.floor(place / BLOCK_BYTES)]!.bytes.subarray(at, at + this.lengths[number]!);
   }
 
-  private rehash(): void {
-    const old = this.slots;
-    this.slots = new Uint32Array(old.length * 2);
-    for (const entry of old) {
-      if (entry !== 0) this.slots[this.slotOf(this.contentOf(entry - 1))] = entry;
+  private grow(): void {
+    for (const column of ["places", "lengths", "notes"] as const) {
+      const grown = new Uint32Array(this.slots.length);
+      grown.set(this[column]);
+      this[column] = grown;
     }
+    this.slots = new Uint32Array(this.slots.length * 2);
+    for (let number = 0; number < this.count; number++) this.slots[this.slotOf(number)] = number + 1;
   }
+
+  /** After records have moved: their columns, by the new number of each. */
+  private renumber(numbers: Uint32Array): void {
+    for (const column of ["lengths", "notes"] as const) {
+      const moved = new Uint32Array(this[column].length);
+      numbers.forEach((number, record) => {
+        moved[number] = this[column][record]!;
+      });
+      this[column] = moved;
+    }
+    let block = 0;
+    let at = 0;
+    for (let number = 0; number < this.count; number++) {
+      while (at === this.blocks[block]!.end && this.lengths[number]! > 0) {
+        block++;
+        at = 0;
+      }
+      this.places[number] = block * BLOCK_BYTES + at;
+      at += this.lengths[number]!;
+    }
+    this.slots = this.slots.map((entry) => (entry === 0 ? 0 : numbers[entry - 1]! + 1));
+  }
+}
+
+/** The last block, or a new one after it when there is no room for so many bytes. */
+function blockFor(blocks: Block[], room: number): Block {
+  if (room > BLOCK_BYTES) throw new RangeError(`an answer of up to ${room} bytes`);
+  const last = blocks.at(-1)!;
+  if (last.end + room <= BLOCK_BYTES) return last;
+  const block = { bytes: new Uint8Array(BLOCK_BYTES), end: 0 };
+  blocks.push(block);
+  return block;
 }

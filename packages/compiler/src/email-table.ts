@@ -49,7 +49,7 @@ export function emailSections(
     values.set(entries, value);
     return value;
   });
-  return [{ name: "answers", data: records.section() }, ...providers, ...writer.sections(), ...reasons];
+  return [...records.sections(), ...providers, ...writer.sections(), ...reasons];
 }
 
 function domainSections<T>(

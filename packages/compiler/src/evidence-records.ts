@@ -1,4 +1,4 @@
-// evidence-records.ts: entries of evidence -> the sections `evidence` and `evidenceFeeds`.
+// evidence-records.ts: entries of evidence -> the sections `evidence…`.
 //
 // in   lists of entries; a network or domain is given by its span alone, since it contains what was asked about
 // out  a value for each list; equal lists share one record
@@ -13,6 +13,7 @@ import {
   EVIDENCE_ENTRY_BYTES,
   EVIDENCE_HEADER_BYTES,
   MAX_EVIDENCE_ENTRIES,
+  RECORD_SECTIONS,
 } from "@inkling/engine";
 import { AnswerRecords } from "./answer-records.ts";
 import type { SectionData } from "./segment-writer.ts";
@@ -68,7 +69,7 @@ export class EvidenceWriter {
 
   sections(): SectionData[] {
     return [
-      { name: "evidence", data: this.records.section() },
+      ...this.records.sections(RECORD_SECTIONS.evidence),
       { name: "evidenceFeeds", data: new TextEncoder().encode(JSON.stringify([...this.feeds.keys()])) },
     ];
   }

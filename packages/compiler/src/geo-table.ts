@@ -5,7 +5,7 @@
 //      and the ranges that point at them
 // cost one pass over the networks of each family; an answer is made once, however many networks share it
 
-import type { Prefix } from "@inkling/engine";
+import { KEPT_RECORDS, type Prefix } from "@inkling/engine";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
 import { filledMask, type GeoFeeds, geoEntries } from "./geo/evidence.ts";
@@ -71,7 +71,7 @@ export function geoTable(
   registered: RegisteredCountries | undefined,
   steps: GeoSteps,
 ): GeoTable {
-  const records = new AnswerRecords("", true);
+  const records = new AnswerRecords("");
   const evidence = new EvidenceWriter();
   const valueFor = answerValues(source, registered?.countries ?? [], records, evidence, steps);
   const family = (which: 4 | 6) => {
@@ -84,22 +84,46 @@ export function geoTable(
         ? overlay(under, numbered(source, which), valueFor, source.networks?.[which])
         : overlay(under, countries, (country, place) => valueFor(place, country), ofCountries);
     steps.settle();
-    return { sections: rangeSections(ranges), ranges: answered(ranges) };
+    return ranges;
   };
   const v4 = family(4);
   steps.progress(1, 2);
   const v6 = family(6);
+  const numbers = records.putFirst(mostAsked(v4, v6, records.size));
+  for (const { values, length } of [v4, v6]) {
+    for (let i = 0; i < length; i++) values[i] = numbers[values[i]!]!;
+  }
+  const ranges = { v4: answered(v4), v6: answered(v6) };
+  const sections = [
+    ...rangeSections(v4),
+    ...rangeSections(v6),
+    ...records.sections(),
+    records.noteSection(),
+    ...evidence.sections(),
+  ];
   steps.progress(2, 2);
-  return {
-    sections: [
-      ...v4.sections,
-      ...v6.sections,
-      { name: "answers", data: records.section() },
-      ...evidence.sections(),
-    ],
-    ranges: { v4: v4.ranges, v6: v6.ranges },
-    answers: records.size - 1,
-  };
+  return { sections, ranges, answers: records.size - 1 };
+}
+
+/** Of IPv6 a range counts as much as this many addresses of IPv4: both families count about the same then. */
+const ADDRESSES_OF_A_V6_RANGE = 1024;
+
+/** The records that most addresses have, in order, after record 0: a look-up is quicker where they lie together. */
+function mostAsked(v4: RangeColumns, v6: RangeColumns, count: number): Uint32Array {
+  const weights = new Float64Array(count);
+  for (let i = 0; i < v4.length; i++) {
+    const end = i + 1 < v4.length ? v4.starts[i + 1]! : 2 ** 32;
+    weights[v4.values[i]!]! += end - v4.starts[i]!;
+  }
+  for (let i = 0; i < v6.length; i++) weights[v6.values[i]!]! += ADDRESSES_OF_A_V6_RANGE;
+  weights[0] = Number.POSITIVE_INFINITY;
+  const least = weights.slice().sort().at(-KEPT_RECORDS) ?? 0;
+  const most: number[] = [];
+  weights.forEach((weight, record) => {
+    if (weight >= least) most.push(record);
+  });
+  most.sort((a, b) => weights[b]! - weights[a]! || a - b);
+  return Uint32Array.from(most.slice(0, KEPT_RECORDS));
 }
 
 const NO_NETWORKS: NetworkWalk = { walk: () => {} };

@@ -232,3 +232,37 @@ describe("a range table answers as its networks say", () => {
     expect(find(tableOf(empty4, columns), parseIp("ffff::1")!)).toBe(7);
   });
 });
+
+describe("damage to a node that is a bitmap", () => {
+  // Keys 20 to 39, so 12 runs start in the first group of 32 keys beside the one at 0, and 9 in the second.
+  const rows = Array.from({ length: 20 }, (_, i) => ({
+    prefix: parsePrefix(`10.1.${i + 20}.0/24`)!,
+    value: i + 1,
+  }));
+  const damaged = (index: number, word: number) => {
+    const sections = [...rangeSections(columnsOf(4, rows)), ...rangeSections(columnsOf(6, []))];
+    const nodes = Uint32Array.from(sections.find(({ name }) => name === "v4Nodes")!.data as Uint32Array);
+    expect(nodes.length).toBe(10 + 22); // before, between, after
+    nodes[index] = word;
+    const all = sections.map((section) =>
+      section.name === "v4Nodes" ? { ...section, data: nodes } : section,
+    );
+    return new RangeTable(openSegment(writeSegment("geo", all, {}), "geo"));
+  };
+
+  test.each([
+    ["its first run gone", 0, 0xfff00000, /^v4Nodes\[0\]: counts 13 runs before key 32, not 12/],
+    ["its first run later", 0, 0xfff00002, /^v4Nodes\[0\]: begins without a run/],
+    ["a wrong count", 8, 0x16160c00, /^v4Nodes\[0\]: counts 12 runs before key 32, not 13/],
+    ["a run more than it has cells for", 7, 1, /^v4Nodes\[0\]: has 23 runs and runs past the end/],
+    ["a run less", 1, 0xff, /^v4Nodes\[0\]: counts 22 runs before key 64, not 21/],
+  ] as const)("%s is refused", (_, index, word, place) => {
+    expect(() => damaged(index, word).verify(() => true)).toThrow(place);
+  });
+
+  test("a value that no record has is refused", () => {
+    expect(() => damaged(12, 77).verify((value) => value < 77)).toThrow(
+      /^v4Nodes\[12\]: points at no record: 77/,
+    );
+  });
+});

@@ -1,11 +1,18 @@
 // range-table.ts: the covering of an address space -> the v4* or v6* sections of a segment, or of its evidence.
 //
-// in   the covering of one family, values below 2^31 (record numbers)
+// in   the covering of one family, values below VALUE_LIMIT (record numbers)
 // out  its sections as docs/segment-format.md describes them; the reader is packages/engine/src/ranges.ts
-// cost for IPv6 16 bytes an entry beyond the sections until they are put together: entries are kept in one pool, not in
-//      an array for each of 233,000 buckets, which took 250 MB where a build needs its memory most
+// cost one pass over the ranges for each 8 bits of depth; beyond the sections 12 bytes for each node of one depth
 
-import { DIRECTORY_ENTRIES, NODE_FLAG, RANGE_SECTIONS, type RangeSections } from "@inkling/engine";
+import {
+  BITMAP_WORDS,
+  DIRECTORY_CELLS,
+  LIST_FLAG,
+  MAX_LIST_RUNS,
+  NODE_FLAG,
+  RANGE_SECTIONS,
+  type RangeSections,
+} from "@inkling/engine";
 import type { RangeColumns } from "./range-columns.ts";
 import type { SectionData } from "./segment-writer.ts";
 
@@ -14,186 +21,167 @@ export function rangeSections(
   columns: RangeColumns,
   names: RangeSections = RANGE_SECTIONS.answers,
 ): SectionData[] {
-  return columns.family === 4 ? sections4(columns, names) : sections6(columns, names);
-}
-
-function sections4({ starts, values, length }: RangeColumns, names: RangeSections): SectionData[] {
-  const directory = new Uint32Array(DIRECTORY_ENTRIES);
-  const keys = new Uint16Array(length + DIRECTORY_ENTRIES);
-  const tableValues = new Uint32Array(length + DIRECTORY_ENTRIES);
-  let n = 0;
-  let row = 0; // the next range to write
-  for (let top = 0; top < DIRECTORY_ENTRIES - 1; top++) {
-    directory[top] = n;
-    const base = top * 65536;
-    if (row >= length || starts[row] !== base) {
-      keys[n] = 0; // the range before reaches into this /16
-      tableValues[n++] = values[row - 1]!;
-    }
-    for (; row < length && starts[row]! < base + 65536; row++) {
-      keys[n] = starts[row]! - base;
-      tableValues[n++] = values[row]!;
-    }
-  }
-  directory[DIRECTORY_ENTRIES - 1] = n;
+  const { directory, nodes } = new TrieWriter(columns).write();
+  const [directoryName, nodesName] =
+    columns.family === 4
+      ? ([names.v4Directory, names.v4Nodes] as const)
+      : ([names.v6Directory, names.v6Nodes] as const);
   return [
-    { name: names.v4Directory, data: directory },
-    { name: names.v4Keys, data: keys.subarray(0, n) },
-    { name: names.v4Values, data: tableValues.subarray(0, n) },
+    { name: directoryName, data: directory },
+    { name: nodesName, data: nodes },
   ];
 }
 
-function sections6(columns: RangeColumns, names: RangeSections): SectionData[] {
-  const tables = new Buckets(columns);
-  const directory = new Uint32Array(DIRECTORY_ENTRIES);
-  const { starts, length } = columns;
-  let row = 0;
-  for (let top = 0; top < DIRECTORY_ENTRIES - 1; top++) {
-    directory[top] = tables.top.length;
-    const first = row;
-    while (row < length && starts[row * 4]! >>> 16 === top) row++;
-    tables.add(first, row);
-  }
-  directory[DIRECTORY_ENTRIES - 1] = tables.top.length;
-  const { nodeStarts, keys, values } = tables.inOrder();
-  return [
-    { name: names.v6Directory, data: directory },
-    { name: names.v6Nodes, data: nodeStarts },
-    { name: names.v6Keys, data: keys },
-    { name: names.v6Values, data: values },
-  ];
-}
+/** The directory looks at two bytes of an address, a node at one. */
+const DIRECTORY_BYTES = 2;
+const KEYS = 256;
+const MOST_NODE_WORDS = BITMAP_WORDS + KEYS;
 
-/** Sorted buckets of entries: those that the directory names, in its order, then nodes, each by its number. */
-class Buckets {
-  readonly top: Entries;
+class TrieWriter {
   private readonly columns: RangeColumns;
-  /** By depth: the entries of a bucket whose end is not reached yet. */
-  private readonly open: readonly Entries[];
-  /** The entries of all nodes; a node is closed after the nodes that it names, so its place is kept apart. */
-  private readonly closed: Entries;
-  private readonly nodeAt: number[] = [];
-  private readonly nodeLength: number[] = [];
+  /** The directory, then the nodes in the order of the cells that name them: those of one depth, then the next. */
+  private words: Uint32Array;
+  /** The same. A view for each node would leave 100 MB of garbage behind. */
+  private bytes: Uint8Array;
+  private end = DIRECTORY_CELLS;
+  /** Cells that need a node. */
+  private waiting = new Slots();
+  /** The runs of the node that is being written: where each starts, and the ranges that start in it. */
+  private readonly runStart = new Uint8Array(KEYS);
+  private readonly runFrom = new Uint32Array(KEYS);
+  private readonly runTo = new Uint32Array(KEYS);
 
   constructor(columns: RangeColumns) {
     this.columns = columns;
-    this.top = new Entries(columns.length + DIRECTORY_ENTRIES);
-    this.open = [0, 1, 2, 3].map(() => new Entries(1024));
-    this.closed = new Entries(columns.length + DIRECTORY_ENTRIES);
+    this.words = new Uint32Array(DIRECTORY_CELLS + columns.length * 2 + MOST_NODE_WORDS);
+    this.bytes = new Uint8Array(this.words.buffer);
   }
 
-  /** Adds a bucket of the directory: the ranges `from` to `to`. */
-  add(from: number, to: number): void {
-    this.top.append(this.fill(from, to, 0));
+  write(): { directory: Uint32Array; nodes: Uint32Array } {
+    const { starts, length, width } = this.columns;
+    let row = 0;
+    for (let top = 0; top < DIRECTORY_CELLS; top++) {
+      const from = row;
+      while (row < length && starts[row * width]! >>> 16 === top) row++;
+      this.writeCell(top, from, row, DIRECTORY_BYTES);
+    }
+    for (let byte = DIRECTORY_BYTES; this.waiting.length > 0; byte++) {
+      const level = this.waiting;
+      this.waiting = new Slots();
+      for (let i = 0; i < level.length; i++)
+        this.writeNode(level.cell[i]!, level.from[i]!, level.to[i]!, byte);
+    }
+    return {
+      directory: this.words.subarray(0, DIRECTORY_CELLS),
+      nodes: this.words.subarray(DIRECTORY_CELLS, this.end),
+    };
   }
 
-  /** Nodes go behind the directory's buckets. */
-  inOrder(): { nodeStarts: Uint32Array; keys: Uint32Array; values: Uint32Array } {
-    const { top, closed, nodeAt, nodeLength } = this;
-    const nodeStarts = new Uint32Array(nodeAt.length + 1);
-    const keys = new Uint32Array(top.length + closed.length);
-    const values = new Uint32Array(top.length + closed.length);
-    keys.set(top.keys.subarray(0, top.length));
-    values.set(top.values.subarray(0, top.length));
-    let end = top.length;
-    nodeAt.forEach((at, node) => {
-      nodeStarts[node] = end;
-      keys.set(closed.keys.subarray(at, at + nodeLength[node]!), end);
-      values.set(closed.values.subarray(at, at + nodeLength[node]!), end);
-      end += nodeLength[node]!;
-    });
-    nodeStarts[nodeAt.length] = end;
-    return { nodeStarts, keys, values };
+  /** The cell for the networks of which the ranges `from` to `to` start in; a node that it needs is written later. */
+  private writeCell(cell: number, from: number, to: number, byte: number): void {
+    const { values } = this.columns;
+    if (from === to) this.words[cell] = values[from - 1]!;
+    else if (this.isWhole(from, to, byte)) this.words[cell] = values[from]!;
+    else this.waiting.push(cell, from, to);
   }
 
-  /**
-   * The entries of one bucket: the ranges `from` to `to`, which agree in all bits above the bucket's. Good until the
-   * next bucket of this depth.
-   * @param depth 0 for bits 16-47, then 48-79, 80-111, and 112-127 in the upper half of the key
-   */
-  private fill(from: number, to: number, depth: number): Entries {
-    const { starts, values } = this.columns;
-    const entries = this.open[depth]!;
-    entries.length = 0;
-    const unit = depth === 3 ? 65536 : 1;
-    let running = from > 0 ? values[from - 1]! : 0; // what holds where the bucket begins
-    let covered = 0; // the first key without an entry
+  private writeNode(cell: number, from: number, to: number, byte: number): void {
+    const count = this.findRuns(from, to, byte);
+    this.reserve(MOST_NODE_WORDS);
+    const at = this.end;
+    const isList = count <= MAX_LIST_RUNS;
+    const cells = at + (isList ? this.writeList(at, count) : this.writeBitmap(at, count));
+    this.words[cell] = NODE_FLAG + (isList ? LIST_FLAG : 0) + at - DIRECTORY_CELLS;
+    this.end = cells + count;
+    for (let i = 0; i < count; i++) this.writeCell(cells + i, this.runFrom[i]!, this.runTo[i]!, byte + 1);
+  }
+
+  /** Runs of keys with one cell each, among which the ranges `from` to `to` start; their number. */
+  private findRuns(from: number, to: number, byte: number): number {
+    let count = 0;
+    let covered = 0; // the first key without a run
     for (let row = from; row < to; ) {
-      const key = keyOf(starts, row, depth);
+      const key = this.byteAt(row, byte);
       let end = row + 1;
-      while (end < to && keyOf(starts, end, depth) === key) end++;
-      if (key > covered) entries.push(covered, running);
-      if (end === row + 1 && !hasBitsBelow(starts, row, depth)) entries.push(key, values[row]!);
-      else entries.push(key, NODE_FLAG + this.node(row, end, depth + 1));
-      running = values[end - 1]!;
-      covered = key + unit;
+      while (end < to && this.byteAt(end, byte) === key) end++;
+      if (key > covered) this.setRun(count++, covered, row, row); // what the range before says
+      this.setRun(count++, key, row, end);
+      covered = this.isWhole(row, end, byte + 1) ? KEYS : key + 1; // one that starts here goes on to the next
       row = end;
     }
-    if (covered < 2 ** 32) entries.push(covered, running);
-    return entries;
+    if (covered < KEYS) this.setRun(count++, covered, to, to);
+    return count;
   }
 
-  /** @returns its number, which is below those of the nodes that it names */
-  private node(from: number, to: number, depth: number): number {
-    const node = this.nodeAt.push(0) - 1;
-    const entries = this.fill(from, to, depth);
-    this.nodeAt[node] = this.closed.length;
-    this.nodeLength[node] = entries.length;
-    this.closed.append(entries);
-    return node;
+  private setRun(run: number, start: number, from: number, to: number): void {
+    this.runStart[run] = start;
+    this.runFrom[run] = from;
+    this.runTo[run] = to;
+  }
+
+  /** @returns words before the cells */
+  private writeList(at: number, count: number): number {
+    const words = Math.ceil(count / 4);
+    this.bytes[at * 4] = count - 1;
+    for (let i = 1; i < count; i++) this.bytes[at * 4 + i] = this.runStart[i]!;
+    return words;
+  }
+
+  /** @returns words before the cells */
+  private writeBitmap(at: number, count: number): number {
+    for (let i = 0; i < count; i++)
+      this.words[at + (this.runStart[i]! >>> 5)]! |= 1 << (this.runStart[i]! & 31);
+    const counts = (at + BITMAP_WORDS) * 4 - 8;
+    for (let group = 1, run = 0; group < 8; group++) {
+      while (run < count && this.runStart[run]! < group * 32) run++;
+      this.bytes[counts + group] = run;
+    }
+    return BITMAP_WORDS;
+  }
+
+  /** Is it one range, with no bits of its start below those before `byte`? */
+  private isWhole(from: number, to: number, byte: number): boolean {
+    if (to !== from + 1) return false;
+    const { starts, width } = this.columns;
+    for (let k = byte; k < width * 4; k++) {
+      if (starts[from * width + (k >>> 2)]! << (8 * (k & 3)) !== 0) return false;
+      k |= 3; // that was the rest of the word
+    }
+    return true;
+  }
+
+  private byteAt(row: number, byte: number): number {
+    const { starts, width } = this.columns;
+    return (starts[row * width + (byte >>> 2)]! >>> (24 - 8 * (byte & 3))) & 255;
+  }
+
+  private reserve(count: number): void {
+    if (this.end + count <= this.words.length) return;
+    const grown = new Uint32Array(Math.ceil(this.words.length * 1.5) + count);
+    grown.set(this.words.subarray(0, this.end));
+    this.words = grown;
+    this.bytes = new Uint8Array(grown.buffer);
   }
 }
 
-/** Pairs of key and value. Room that is never written to takes no memory. */
-class Entries {
-  keys: Uint32Array;
-  values: Uint32Array;
+/** Cells, each with the ranges that start in the networks that it is for. */
+class Slots {
+  cell = new Uint32Array(1024);
+  from = new Uint32Array(1024);
+  to = new Uint32Array(1024);
   length = 0;
 
-  constructor(capacity: number) {
-    this.keys = new Uint32Array(capacity);
-    this.values = new Uint32Array(capacity);
-  }
-
-  /** Adds an entry unless the one before says the same already. */
-  push(key: number, value: number): void {
-    const n = this.length;
-    if (n > 0 && this.values[n - 1] === value && value < NODE_FLAG) return;
-    if (n === this.keys.length) this.reserve(n + 1);
-    this.keys[n] = key;
-    this.values[n] = value;
-    this.length = n + 1;
-  }
-
-  append({ keys, values, length }: Entries): void {
-    this.reserve(this.length + length);
-    this.keys.set(keys.subarray(0, length), this.length);
-    this.values.set(values.subarray(0, length), this.length);
-    this.length += length;
-  }
-
-  private reserve(need: number): void {
-    if (need <= this.keys.length) return;
-    const capacity = Math.max(need, this.keys.length * 2);
-    for (const column of ["keys", "values"] as const) {
-      const grown = new Uint32Array(capacity);
-      grown.set(this[column].subarray(0, this.length));
-      this[column] = grown;
+  push(cell: number, from: number, to: number): void {
+    const n = this.length++;
+    if (n === this.cell.length) {
+      for (const column of ["cell", "from", "to"] as const) {
+        const grown = new Uint32Array(n * 2);
+        grown.set(this[column]);
+        this[column] = grown;
+      }
     }
+    this.cell[n] = cell;
+    this.from[n] = from;
+    this.to[n] = to;
   }
-}
-
-/** The 32 bits that a bucket at this depth is sorted by. */
-function keyOf(starts: Uint32Array, row: number, depth: number): number {
-  const high = starts[row * 4 + depth]!;
-  const low = depth === 3 ? 0 : starts[row * 4 + depth + 1]!;
-  return ((high << 16) | (low >>> 16)) >>> 0;
-}
-
-/** Does the start have bits below those that {@link keyOf} takes? */
-function hasBitsBelow(starts: Uint32Array, row: number, depth: number): boolean {
-  if (depth === 3) return false;
-  if ((starts[row * 4 + depth + 1]! & 0xffff) !== 0) return true;
-  for (let k = depth + 2; k < 4; k++) if (starts[row * 4 + k] !== 0) return true;
-  return false;
 }

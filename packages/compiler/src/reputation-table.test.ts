@@ -91,31 +91,45 @@ describe("the reputation segment", () => {
 
 describe("damage to evidence", () => {
   const file = openSegment(whole, "reputation");
-  const at = (name: SectionName, width: 2 | 4) =>
-    (width === 2 ? file.u16(name) : file.u32(name)).byteOffset - whole.byteOffset;
-  const last = (name: SectionName) => file.u32(name).length - 1;
-  const rows: readonly [section: SectionName, width: 2 | 4, index: number, value: number, place: RegExp][] = [
-    ["evidenceV4Values", 4, 0, 0x7fffffff, /^evidenceV4Values\[0\]: points at no record/],
-    ["evidenceV4Values", 4, 0, 2, /^evidenceV4Values\[0\]: points at no record/],
-    ["evidenceV4Keys", 2, 0, 7, /^evidenceV4Directory\[0\]: begins at key 7/],
-    ["evidenceV4Directory", 4, 0, 1, /^evidenceV4Directory\[0\]: got 1, want 0/],
-    ["evidenceV4Directory", 4, 5, 0xffffffff, /^evidenceV4Directory\[4\]: spans/],
-    ["evidenceV6Directory", 4, 9, 0, /^evidenceV6Directory\[8\]: spans/],
-    ["evidenceV6Keys", 4, 0, 7, /^evidenceV6Directory\[0\]: begins at key 7/],
-    ["evidenceV6Values", 4, 0, 0x7fffffff, /^evidenceV6Values\[0\]: points at no record/],
-    ["evidenceV6Values", 4, 0, 0x80000000, /^evidenceV6Values/],
-    ["evidenceV6Values", 4, 0, 0xffffffff, /^evidenceV6Values\[0\]: names node/],
-    ["evidenceV6Values", 4, last("evidenceV6Values"), 0x80000000, /^evidenceV6Values/],
+  const at = (name: SectionName) => file.u32(name).byteOffset - whole.byteOffset;
+  const lastCell = file.u32("evidenceV4Nodes").length - 1; // of the node of 185.220.101.0/24, which has three
+  const relays = 104 * 256 + 28;
+  const rows: readonly [section: SectionName, index: number, value: number, place: RegExp][] = [
+    ["evidenceV4Directory", 0, 0x3fffffff, /^evidenceV4Directory\[0\]: points at no record: 1073741823/],
+    ["evidenceV4Directory", 0, 0x40000000, /^evidenceV4Directory\[0\]: points at no record/],
+    ["evidenceV4Directory", relays, 0xc0000001, /^evidenceV4Nodes\[0\]: is named as 1, out of its order/],
+    ["evidenceV4Directory", relays, 0xffffffff, /^evidenceV4Nodes\[0\]: is named as 1073741823, out of/],
+    ["evidenceV4Directory", relays, 0, /^evidenceV4Nodes\[0\]: is named as 4, out of its order/],
+    ["evidenceV4Directory", relays, 0x80000000, /^evidenceV4Nodes\[0\]: counts/],
+    ["evidenceV4Directory", 65535, 0xc0000000, /^evidenceV4Nodes\[8\]: is named as 0, out of its order/],
+    ["evidenceV4Nodes", 0, 0x001d1c08, /^evidenceV4Nodes\[0\]: has 9 runs, at most 8/],
+    ["evidenceV4Nodes", 0, 0x001c1c02, /^evidenceV4Nodes\[0\]: run 2 does not start after the one before it/],
+    ["evidenceV4Nodes", 0, 0x001d0002, /^evidenceV4Nodes\[0\]: its second run starts at key 0/],
+    ["evidenceV4Nodes", 1, 0x3fffffff, /^evidenceV4Nodes\[1\]: points at no record/],
+    [
+      "evidenceV4Nodes",
+      lastCell,
+      0xc0000000,
+      /^evidenceV4Nodes\[\d+\]: is named by a node that the last bits are for/,
+    ],
+    ["evidenceV4Nodes", lastCell - 3, 0x00000101, /^evidenceV4Nodes\[\d+\]: is part of no node/],
+    [
+      "evidenceV4Nodes",
+      lastCell - 3,
+      0x04030203,
+      /^evidenceV4Nodes\[\d+\]: has 4 runs and runs past the end/,
+    ],
+    ["evidenceV6Directory", 9, 0xc0000000, /^evidenceV6Nodes\[\d+\]: is named as 0, out of its order/],
+    ["evidenceV6Nodes", 1, 0x7fffffff, /^evidenceV6Nodes\[1\]: points at no record/],
   ];
-  test.each(rows)("%s", (section, width, index, value, place) => {
+  test.each(rows)("%s[%d] = %d", (section, index, value, place) => {
     const bytes = whole.slice();
-    const view = new DataView(bytes.buffer);
-    if (width === 2) view.setUint16(at(section, 2) + 2 * index, value, true);
-    else view.setUint32(at(section, 4) + 4 * index, value, true);
+    new DataView(bytes.buffer).setUint32(at(section) + 4 * index, value, true);
     mend(bytes);
     const damaged = IpSegment.open(bytes, "reputation");
-    for (const text of ["0.0.0.0", "4.4.4.4", "185.220.101.1", "2a0b:f4c2::1", "::2", "ffff::1"]) {
+    for (const text of ["0.0.0.0", "104.28.28.1", "185.220.101.1", "2a0b:f4c2::1", "::2", "ffff::1"]) {
       damaged.evidence(parseIp(text)!);
+      damaged.reasonBits(parseIp(text)!);
     }
     expect(() => damaged.verify()).toThrow(SegmentError);
     expect(() => damaged.verify()).toThrow(place);
@@ -123,6 +137,7 @@ describe("damage to evidence", () => {
 
   test.each([
     ["evidence", "evidence"],
+    ["records", "evidenceStarts"],
     ["feeds", "evidenceFeeds"],
     ["directory", "evidenceV4Directory"],
     ["nodes", "evidenceV6Nodes"],

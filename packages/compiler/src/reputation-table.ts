@@ -17,7 +17,7 @@ export function reputationSections({ flags, evidence }: Judgement): SectionData[
   return [
     ...rangeSections(withValues(flags.v4, answer)),
     ...rangeSections(withValues(flags.v6, answer)),
-    { name: "answers", data: records.section() },
+    ...records.sections(),
     ...evidenceSections(evidence),
   ];
 }

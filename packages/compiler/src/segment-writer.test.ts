@@ -13,7 +13,7 @@ const ADDRESSES = ["8.8.8.8", "8.8.4.255", "1.1.1.1", "2001:4860::1", "2001:4860
 );
 
 function smallSegment(wrongNote?: number): Uint8Array {
-  const records = new AnswerRecords("", true);
+  const records = new AnswerRecords("");
   const evidence = new EvidenceWriter();
   const notes = ["a", "b"].map((feed) =>
     evidence.add([{ feed, label: "location", effect: "sets", span: 254 }]),
@@ -36,7 +36,7 @@ function smallSegment(wrongNote?: number): Uint8Array {
     ["2a00:1450:4001:900::1/128", '{"a":4}'],
   ]);
   const sections = [...rangeSections(v4), ...rangeSections(v6)];
-  const answers = [{ name: "answers" as const, data: records.section() }, ...evidence.sections()];
+  const answers = [...records.sections(), records.noteSection(), ...evidence.sections()];
   return writeSegment("geo", [...sections, ...answers], { feeds: [] });
 }
 
@@ -97,9 +97,7 @@ describe("a segment", () => {
   });
 
   test("with a note that names no evidence is refused by verify", () => {
-    expect(() => verify(smallSegment(9999))).toThrow(
-      /^answers, record \d+: its note names no evidence: 9999/,
-    );
+    expect(() => verify(smallSegment(9999))).toThrow(/^answerNotes\[1\]: names no evidence: 9999/);
   });
 
   const refusedAtOpen: readonly (readonly [
@@ -109,7 +107,7 @@ describe("a segment", () => {
   ])[] = [
     ["empty", /^header: needs 64 bytes, the file has 0/, () => new Uint8Array(0)],
     ["a web page", /^magic/, () => new TextEncoder().encode("<!doctype html>".padEnd(100))],
-    ["of another version", /^version: got 1, this engine reads 2/, (bytes) => bytes.fill(1, 8, 9)],
+    ["of another version", /^version: got 1, this engine reads 3/, (bytes) => bytes.fill(1, 8, 9)],
     ["of another kind", /^kind: got 2, want 1 \(geo\)/, (bytes) => bytes.fill(2, 12, 13)],
     ["cut short by a byte", /^file length/, (bytes) => bytes.slice(0, -1)],
     ["cut short in its table", /^file length/, (bytes) => bytes.slice(0, 100)],

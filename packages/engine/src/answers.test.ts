@@ -1,42 +1,46 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Answers } from "./answers.ts";
+import { SECTION, SegmentFile } from "./segment.ts";
 
-/** Records, each at the next multiple of 8. @returns the section, and the value of each record */
-function section(texts: readonly string[]): [Uint8Array, number[]] {
-  const words: number[] = [];
-  const values = texts.map((text) => {
-    const value = words.length / 2;
-    const bytes = new Uint8Array(Math.ceil(text.length / 4) * 4);
-    bytes.set(new TextEncoder().encode(text));
-    words.push(text.length, ...new Uint32Array(bytes.buffer));
-    if (words.length % 2 === 1) words.push(0);
-    return value;
+/** Answers whose records are these texts, in the order of their numbers. */
+function answersOf(texts: readonly string[]): Answers {
+  const bytes = new TextEncoder().encode(texts.join(""));
+  const starts = new Uint32Array(texts.length + 1);
+  texts.forEach((text, i) => {
+    starts[i + 1] = starts[i]! + text.length;
   });
-  return [new Uint8Array(new Uint32Array(words).buffer), values];
+  const whole = new Uint8Array(starts.byteLength + bytes.length);
+  whole.set(new Uint8Array(starts.buffer));
+  whole.set(bytes, starts.byteLength);
+  const sections = new Map([
+    [SECTION.answerStarts, { elementBytes: 4, offset: 0, length: starts.byteLength }],
+    [SECTION.answers, { elementBytes: 1, offset: starts.byteLength, length: bytes.length }],
+  ]);
+  return new Answers(new SegmentFile(whole, "geo", sections));
 }
 
-test("each value has its own record, however often and in whichever order they are asked for", () => {
-  const COUNT = 50_000; // more than views are kept
-  const [bytes, values] = section(["", ...Array.from({ length: COUNT - 1 }, (_, i) => `record ${i + 1}`)]);
-  const answers = new Answers(bytes);
+test("each number has its own record, however often and in whichever order they are asked for", () => {
+  const COUNT = 100_000; // more than views are kept
+  const answers = answersOf(Array.from({ length: COUNT }, (_, i) => (i === 0 ? "" : `record ${i}`)));
+  assert.equal(answers.count, COUNT);
   const out = new Uint8Array(32);
   let kept = 0;
   for (let round = 0; round < 3; round++) {
     for (let k = 0; k < COUNT; k++) {
       const i = (k * 7919) % COUNT;
       const want = i === 0 ? undefined : `record ${i}`;
-      const found = answers.at(values[i]!);
+      const found = answers.at(i);
       assert.equal(found && new TextDecoder().decode(found), want);
-      if (found !== undefined && answers.at(values[i]!) === found) kept++;
-      assert.equal(answers.copyInto(values[i]!, out, 1), want?.length ?? 0);
+      if (found !== undefined && answers.at(i) === found) kept++;
+      assert.equal(answers.copyInto(i, out, 1), want?.length ?? 0);
     }
   }
-  assert.equal(kept, 3 * (COUNT - 1)); // the one that was asked for last is always kept
+  assert.equal(kept, 3 * 65_535);
 });
 
-test("values out of bounds have no record, also when others are kept", () => {
-  const answers = new Answers(section(["", "one"])[0]);
-  for (const value of [2, 3, 1e6, 2 ** 31 - 1, 2 ** 32 - 1]) assert.equal(answers.at(value), undefined);
+test("numbers out of bounds have no record, also when others are kept", () => {
+  const answers = answersOf(["", "one"]);
+  for (const number of [2, 3, 1e6, 2 ** 31 - 1, 2 ** 32 - 1]) assert.equal(answers.at(number), undefined);
   assert.equal(answers.copyInto(1, new Uint8Array(2), 0), -1);
 });

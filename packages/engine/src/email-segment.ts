@@ -22,7 +22,7 @@ export class EmailSegment {
 
   private constructor(file: SegmentFile) {
     this.file = file;
-    this.answers = new Answers(file.u8("answers"));
+    this.answers = new Answers(file);
     this.table = new DomainTable(file);
     this.records = new EvidenceRecords(file);
     this.evidenceTable = new DomainTable(file, DOMAIN_SECTIONS.evidence);

@@ -10,7 +10,7 @@
 // was asked about, so how long it is says which: a handful of records serve a hundred thousand networks. When its
 // feed was fetched changes from release to release while the segment stays: the reader adds it.
 
-import { Answers } from "./answers.ts";
+import { Answers, RECORD_SECTIONS } from "./answers.ts";
 import { ascii, asciiText } from "./ascii.ts";
 import { SegmentError, type SegmentFile } from "./segment.ts";
 
@@ -40,7 +40,7 @@ export class EvidenceRecords {
 
   /** @throws SegmentError */
   constructor(segment: SegmentFile) {
-    this.records = new Answers(segment.u8("evidence"), "evidence");
+    this.records = new Answers(segment, RECORD_SECTIONS.evidence);
     this.feeds = readFeeds(segment.u8("evidenceFeeds"));
   }
 
@@ -56,10 +56,9 @@ export class EvidenceRecords {
    */
   verify(): (value: number) => boolean {
     const isRecord = this.records.verify();
-    const values = this.records.values();
-    for (const value of values) {
-      const record = this.records.at(value);
-      if (record !== undefined) verifyRecord(`evidence, record ${value}`, record, this.feeds);
+    for (let number = 0; number < this.records.count; number++) {
+      const record = this.records.at(number);
+      if (record !== undefined) verifyRecord(`evidence, record ${number}`, record, this.feeds);
     }
     return isRecord;
   }

@@ -18,16 +18,23 @@ export class IpSegment {
   private readonly table: RangeTable;
   private readonly answers: Answers;
   private readonly records: EvidenceRecords;
-  /** Absent in `geo`, where each answer's note names its evidence. */
+  /** Where the evidence for an address is found: its own table, in `geo` the note of each answer. */
   private readonly evidenceTable: RangeTable | undefined;
+  private readonly notes: Uint32Array | undefined;
 
   private constructor(kind: IpSegmentKind, file: SegmentFile) {
     this.kind = kind;
     this.file = file;
     this.table = new RangeTable(file);
-    this.answers = new Answers(file.u8("answers"), "answers", kind === "geo");
+    this.answers = new Answers(file);
     this.records = new EvidenceRecords(file);
-    this.evidenceTable = kind === "geo" ? undefined : new RangeTable(file, RANGE_SECTIONS.evidence);
+    if (kind === "reputation") this.evidenceTable = new RangeTable(file, RANGE_SECTIONS.evidence);
+    else {
+      this.notes = file.u32("answerNotes");
+      const { length } = this.notes;
+      if (length !== this.answers.count)
+        throw new SegmentError("section answerNotes", `got ${length} entries, want ${this.answers.count}`);
+    }
   }
 
   /**
@@ -70,7 +77,7 @@ export class IpSegment {
    */
   evidence(address: IpAddress): Uint8Array | undefined {
     const value = (this.evidenceTable ?? this.table).find(address);
-    return this.records.at(this.evidenceTable === undefined ? this.answers.noteOf(value) : value);
+    return this.records.at(this.notes === undefined ? value : (this.notes[value] ?? 0));
   }
 
   /** The prefix length of the largest network around an address that has the same answer. */
@@ -93,14 +100,9 @@ export class IpSegment {
     const isAnswer = this.answers.verify();
     this.table.verify(isAnswer);
     const isEvidence = this.records.verify();
-    if (this.evidenceTable !== undefined) {
-      this.evidenceTable.verify(isEvidence);
-      return;
-    }
-    for (const value of this.answers.values()) {
-      const note = this.answers.noteOf(value);
-      if (!isEvidence(note))
-        throw new SegmentError(`answers, record ${value}`, `its note names no evidence: ${note}`);
-    }
+    this.evidenceTable?.verify(isEvidence);
+    this.notes?.forEach((note, number) => {
+      if (!isEvidence(note)) throw new SegmentError(`answerNotes[${number}]`, `names no evidence: ${note}`);
+    });
   }
 }

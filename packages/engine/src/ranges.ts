@@ -1,41 +1,43 @@
 // ranges.ts: which value an address has, in a table of ranges that cover the whole address space.
 //
 // in   sections v4* and v6* of a segment, or those of its evidence (docs/segment-format.md)
-// out  find4, find6: a uint32 below 2^31; 0 means "nothing known"
+// out  find4, find6: a number below 2^30; 0 means "nothing known"
 //      networkBits: the largest network around an address, all of which has the same value
 // err  open: SegmentError when sections do not fit together; find never throws and always ends
-// cost IPv4: one directory read, then a binary search among the ranges of one /16.
-//      IPv6: the same among the ranges of one /16 by bits 16-47; ranges longer than /48 (rare) go
-//      down one node of 32 bits at a time, three at most.
+// cost one read for the top 16 bits, then a node for each 8 bits that one of its networks is longer than: two at most for
+//      IPv4, mostly three for IPv6. A node is one cache line, seldom two or three (bench/README.md, Layouts)
 
 import type { IpAddress } from "./ip.ts";
 import { type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
 
-/** Entries of a directory: one for each value of the top 16 bits, and the end of the last. */
-export const DIRECTORY_ENTRIES = 65537;
-/** Set in an IPv6 value that names a node instead of being a value. */
+/** Cells of a directory: one for each value of the top 16 bits. */
+export const DIRECTORY_CELLS = 65536;
+/** A cell is a value below this, or has NODE_FLAG set and names a node. */
+export const VALUE_LIMIT = 0x40000000;
 export const NODE_FLAG = 0x80000000;
-const MAX_NODE_DEPTH = 3;
+/** Set in a cell whose node is a list of runs; other nodes are bitmaps of them. */
+export const LIST_FLAG = 0x40000000;
+/** Most runs of a list. */
+export const MAX_LIST_RUNS = 8;
+/** Words of a bitmap before its cells: where runs start, a bit for each key, and how many start before each 32 keys. */
+export const BITMAP_WORDS = 10;
+const COUNTS_AT = 8;
+/** Bits of an address that a node looks at. */
+const NODE_BITS = 8;
 
 /** Which sections hold a table, by their role. */
 export const RANGE_SECTIONS = {
   answers: {
     v4Directory: "v4Directory",
-    v4Keys: "v4Keys",
-    v4Values: "v4Values",
+    v4Nodes: "v4Nodes",
     v6Directory: "v6Directory",
     v6Nodes: "v6Nodes",
-    v6Keys: "v6Keys",
-    v6Values: "v6Values",
   },
   evidence: {
     v4Directory: "evidenceV4Directory",
-    v4Keys: "evidenceV4Keys",
-    v4Values: "evidenceV4Values",
+    v4Nodes: "evidenceV4Nodes",
     v6Directory: "evidenceV6Directory",
     v6Nodes: "evidenceV6Nodes",
-    v6Keys: "evidenceV6Keys",
-    v6Values: "evidenceV6Values",
   },
 } as const satisfies Record<string, Record<string, SectionName>>;
 export type RangeSections = (typeof RANGE_SECTIONS)[keyof typeof RANGE_SECTIONS];
@@ -45,34 +47,13 @@ const WIDEST_V4 = 8;
 const WIDEST_V6 = 16;
 
 export class RangeTable {
-  readonly v4Directory: Uint32Array;
-  readonly v4Keys: Uint16Array;
-  readonly v4Values: Uint32Array;
-  readonly v6Directory: Uint32Array;
-  readonly v6Nodes: Uint32Array;
-  readonly v6Keys: Uint32Array;
-  readonly v6Values: Uint32Array;
-  private readonly names: RangeSections;
+  private readonly v4: Trie;
+  private readonly v6: Trie;
 
-  /** @throws SegmentError when a section is missing or two that belong together differ in length */
+  /** @throws SegmentError when a section is missing or a directory has another length */
   constructor(segment: SegmentFile, names: RangeSections = RANGE_SECTIONS.answers) {
-    this.names = names;
-    this.v4Directory = segment.u32(names.v4Directory);
-    this.v4Keys = segment.u16(names.v4Keys);
-    this.v4Values = segment.u32(names.v4Values);
-    this.v6Directory = segment.u32(names.v6Directory);
-    this.v6Nodes = segment.u32(names.v6Nodes);
-    this.v6Keys = segment.u32(names.v6Keys);
-    this.v6Values = segment.u32(names.v6Values);
-    const last = DIRECTORY_ENTRIES - 1;
-    requireLength(names.v4Directory, this.v4Directory.length, DIRECTORY_ENTRIES);
-    requireLength(names.v4Values, this.v4Values.length, this.v4Keys.length);
-    requireLength(`${names.v4Directory}'s last entry`, this.v4Directory[last]!, this.v4Keys.length);
-    requireLength(names.v6Directory, this.v6Directory.length, DIRECTORY_ENTRIES);
-    requireLength(names.v6Values, this.v6Values.length, this.v6Keys.length);
-    const nodes = this.v6Nodes;
-    requireLength(`${names.v6Nodes}' first entry`, nodes[0] ?? -1, this.v6Directory[last]!);
-    requireLength(`${names.v6Nodes}' last entry`, nodes[nodes.length - 1] ?? -1, this.v6Keys.length);
+    this.v4 = new Trie(segment, names.v4Directory, names.v4Nodes, 4);
+    this.v6 = new Trie(segment, names.v6Directory, names.v6Nodes, 16);
   }
 
   find(address: IpAddress): number {
@@ -81,60 +62,25 @@ export class RangeTable {
 
   /** The value of an IPv4 address, given as a uint32. */
   find4(address: number): number {
-    return this.v4Values[this.index4(address)]! >>> 0;
-  }
-
-  private index4(address: number): number {
-    const directory = this.v4Directory;
-    const keys = this.v4Keys;
-    const key = address & 0xffff;
-    let low = directory[address >>> 16]!;
-    let high = directory[(address >>> 16) + 1]! - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >>> 1;
-      if (keys[middle]! <= key) low = middle;
-      else high = middle - 1;
+    const { directory, nodes, bytes } = this.v4;
+    let cell = directory[address >>> 16]!;
+    if (cell < 0) {
+      cell = cellAt(nodes, bytes, cell, (address >>> 8) & 255);
+      if (cell < 0) cell = cellAt(nodes, bytes, cell, address & 255);
     }
-    return low;
+    return isValue(cell) ? cell : 0;
   }
 
   /** The value of an IPv6 address, given as four uint32 words, most significant first. */
   find6(words: Uint32Array): number {
+    const { directory, nodes, bytes } = this.v6;
     let word = words[0]!;
-    let next = words[1]!;
-    let value = this.search6(
-      this.v6Directory[word >>> 16]!,
-      this.v6Directory[(word >>> 16) + 1]!,
-      ((word << 16) | (next >>> 16)) >>> 0,
-    );
-    for (let depth = 1; value >= NODE_FLAG && depth <= MAX_NODE_DEPTH; depth++) {
-      word = next;
-      next = depth < 3 ? words[depth + 1]! : 0;
-      const node = value - NODE_FLAG;
-      value = this.search6(
-        this.v6Nodes[node]!,
-        this.v6Nodes[node + 1]!,
-        ((word << 16) | (next >>> 16)) >>> 0,
-      );
+    let cell = directory[word >>> 16]!;
+    for (let k = 2; cell < 0 && k < 16; k++) {
+      if ((k & 3) === 0) word = words[k >>> 2]!;
+      cell = cellAt(nodes, bytes, cell, (word >>> (24 - 8 * (k & 3))) & 255);
     }
-    return value < NODE_FLAG ? value : 0;
-  }
-
-  private search6(from: number, to: number, key: number): number {
-    return this.v6Values[this.index6(from, to, key)]! >>> 0;
-  }
-
-  /** The last of the entries `from` to `to` that does not begin after the key. */
-  private index6(from: number, to: number, key: number): number {
-    const keys = this.v6Keys;
-    let low = from;
-    let high = to - 1;
-    while (low < high) {
-      const middle = low + ((high - low + 1) >>> 1);
-      if (keys[middle]! <= key) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+    return isValue(cell) ? cell : 0;
   }
 
   /**
@@ -142,116 +88,181 @@ export class RangeTable {
    * at least 8 for IPv4 and 16 for IPv6.
    */
   networkBits(address: IpAddress): number {
-    return address.family === 4 ? this.networkBits4(address.words[0]!) : this.networkBits6(address.words);
-  }
-
-  private networkBits4(address: number): number {
-    const { v4Directory: directory, v4Keys: keys, v4Values: values } = this;
-    const key = address & 0xffff;
-    const top = address >>> 16;
-    const end = directory[top + 1]!;
-    const index = this.index4(address);
-    const bits = 16 + commonBlock(key, keys[index]!, index + 1 < end ? keys[index + 1]! - 1 : 0xffff, 16);
-    if (bits > 16) return bits;
-    let widest = 16;
-    for (; widest > WIDEST_V4; widest--) {
-      const half = 2 ** (16 - widest); // the other half of the network that is one bit wider
-      const sibling = ((top >>> (16 - widest)) ^ 1) * half;
-      for (let t = sibling; t < sibling + half; t++) {
-        const at = directory[t]!;
-        if (directory[t + 1]! - at !== 1 || values[at] !== values[index]) return widest;
-      }
-    }
-    return widest;
-  }
-
-  private networkBits6(words: Uint32Array): number {
-    let from = this.v6Directory[words[0]! >>> 16]!;
-    let to = this.v6Directory[(words[0]! >>> 16) + 1]!;
-    for (let depth = 0; ; depth++) {
-      const next = depth < 3 ? words[depth + 1]! : 0;
-      const key = ((words[depth]! << 16) | (next >>> 16)) >>> 0;
-      const index = this.index6(from, to, key);
-      const value = this.v6Values[index]!;
-      if (value < NODE_FLAG || depth === MAX_NODE_DEPTH) {
-        const after = index + 1 < to ? this.v6Keys[index + 1]! - 1 : 0xffffffff;
-        const bits = WIDEST_V6 + 32 * depth + commonBlock(key, this.v6Keys[index]!, after, 32);
-        return Math.min(bits, 128);
-      }
-      from = this.v6Nodes[value - NODE_FLAG]!;
-      to = this.v6Nodes[value - NODE_FLAG + 1]!;
-    }
+    return address.family === 4
+      ? this.v4.networkBits(address.words, WIDEST_V4)
+      : this.v6.networkBits(address.words, WIDEST_V6);
   }
 
   /**
-   * Checks every entry: order, bounds, nodes reached once and not too deep, values that `isValue` accepts.
-   * @throws SegmentError naming the first entry at fault
+   * Checks every cell: nodes in their order, each named once and not too deep, runs in order, values that `isRecord` accepts.
+   * @throws SegmentError naming the first cell at fault
    */
-  verify(isValue: (value: number) => boolean): void {
-    const { names } = this;
-    verifyDirectory(names.v4Directory, this.v4Directory, this.v4Keys);
-    for (let i = 0; i < this.v4Values.length; i++) {
-      if (!isValue(this.v4Values[i]!))
-        throw new SegmentError(`${names.v4Values}[${i}]`, `points at no record: ${this.v4Values[i]}`);
-    }
-    verifyDirectory(names.v6Directory, this.v6Directory, this.v6Keys);
-    const nodes = this.v6Nodes.length - 1;
-    const depthOf = new Uint8Array(nodes); // 0 = not reached yet
-    for (let node = 0; node < nodes; node++) {
-      verifyBucket(`${names.v6Nodes}[${node}]`, this.v6Keys, this.v6Nodes[node]!, this.v6Nodes[node + 1]!);
-    }
-    // Nodes are written after the entry that names them, so one pass sees a parent before its children.
-    let node = -1;
-    for (let i = 0; i < this.v6Values.length; i++) {
-      while (node + 1 < nodes && i >= this.v6Nodes[node + 1]!) node++;
-      const value = this.v6Values[i]!;
-      if (value < NODE_FLAG) {
-        if (!isValue(value))
-          throw new SegmentError(`${names.v6Values}[${i}]`, `points at no record: ${value}`);
-        continue;
-      }
-      const child = value - NODE_FLAG;
-      if (child >= nodes)
-        throw new SegmentError(`${names.v6Values}[${i}]`, `names node ${child} of ${nodes}`);
-      if (depthOf[child] !== 0)
-        throw new SegmentError(`${names.v6Values}[${i}]`, `names node ${child}, which has a parent already`);
-      const depth = node < 0 ? 1 : depthOf[node]! + 1;
-      if (child <= node || depth > MAX_NODE_DEPTH)
-        throw new SegmentError(`${names.v6Values}[${i}]`, `names node ${child} from depth ${depth}`);
-      depthOf[child] = depth;
-    }
-    const orphan = depthOf.indexOf(0);
-    if (orphan >= 0) throw new SegmentError(`${names.v6Nodes}[${orphan}]`, "has no parent");
+  verify(isRecord: (value: number) => boolean): void {
+    this.v4.verify(isRecord);
+    this.v6.verify(isRecord);
   }
 }
 
-/** Bits of the largest block of 2^k keys that contains `key` and lies within `first` to `last`, of `width`-bit keys. */
-function commonBlock(key: number, first: number, last: number, width: number): number {
-  let bits = width;
+/** The table of one family: a directory by the top 16 bits, then nodes of 8 bits each. */
+class Trie {
+  readonly directory: Int32Array;
+  readonly nodes: Int32Array;
+  /** The same as `nodes`. */
+  readonly bytes: Uint8Array;
+  private readonly directoryName: SectionName;
+  private readonly nodesName: SectionName;
+  private readonly addressBytes: 4 | 16;
+
+  constructor(
+    segment: SegmentFile,
+    directoryName: SectionName,
+    nodesName: SectionName,
+    addressBytes: 4 | 16,
+  ) {
+    this.directoryName = directoryName;
+    this.nodesName = nodesName;
+    this.addressBytes = addressBytes;
+    this.directory = signed(segment.u32(directoryName));
+    this.nodes = signed(segment.u32(nodesName));
+    this.bytes = new Uint8Array(this.nodes.buffer, this.nodes.byteOffset, this.nodes.byteLength);
+    const got = this.directory.length;
+    if (got !== DIRECTORY_CELLS) throw new SegmentError(directoryName, `got ${got}, want ${DIRECTORY_CELLS}`);
+  }
+
+  networkBits(words: Uint32Array, widest: number): number {
+    const { directory, nodes, bytes } = this;
+    const top = words[0]! >>> 16;
+    let cell = directory[top]!;
+    if (cell >= 0) return widestBlock(directory, top, widest);
+    for (let k = 2; k < this.addressBytes; k++) {
+      const key = (words[k >>> 2]! >>> (24 - 8 * (k & 3))) & 255;
+      const next = cellAt(nodes, bytes, cell, key);
+      if (!(next < 0)) return NODE_BITS * k + blockBits(nodes, bytes, cell, key);
+      cell = next;
+    }
+    return NODE_BITS * this.addressBytes; // only in a damaged file
+  }
+
+  verify(isRecord: (value: number) => boolean): void {
+    const { directory, nodes, directoryName, nodesName } = this;
+    /** Cells of nodes whose turn has not come, in order: those of one depth, then those of the next. */
+    let named: number[] = [];
+    for (let top = 0; top < DIRECTORY_CELLS; top++) {
+      verifyCell(directoryName, top, directory[top]!, isRecord);
+      if (directory[top]! < 0) named.push(directory[top]!);
+    }
+    let end = 0;
+    for (let k = 2; named.length > 0; k++) {
+      const level = named;
+      named = [];
+      for (const cell of level) {
+        const at = placeOf(cell);
+        if (at !== end) throw new SegmentError(`${nodesName}[${end}]`, `is named as ${at}, out of its order`);
+        const { cells, count } = this.verifyRuns(cell);
+        end = cells + count;
+        if (end > nodes.length)
+          throw new SegmentError(`${nodesName}[${at}]`, `has ${count} runs and runs past the end`);
+        for (let i = cells; i < end; i++) {
+          verifyCell(nodesName, i, nodes[i]!, isRecord);
+          if (nodes[i]! < 0) named.push(nodes[i]!);
+        }
+      }
+      if (k + 1 === this.addressBytes && named.length > 0)
+        throw new SegmentError(`${nodesName}[${end}]`, "is named by a node that the last bits are for");
+    }
+    if (end !== nodes.length) throw new SegmentError(`${nodesName}[${end}]`, "is part of no node");
+  }
+
+  /** @returns where the cells of a node begin, and how many there are */
+  private verifyRuns(cell: number): { cells: number; count: number } {
+    const { bytes, nodes, nodesName } = this;
+    const at = placeOf(cell);
+    const place = `${nodesName}[${at}]`;
+    if (isList(cell)) {
+      const count = (bytes[at * 4] ?? 0) + 1;
+      if (count > MAX_LIST_RUNS) throw new SegmentError(place, `has ${count} runs, at most ${MAX_LIST_RUNS}`);
+      const words = Math.ceil(count / 4);
+      for (let i = 2; i < count; i++) {
+        if (bytes[at * 4 + i]! <= bytes[at * 4 + i - 1]!)
+          throw new SegmentError(place, `run ${i} does not start after the one before it`);
+      }
+      if (count > 1 && bytes[at * 4 + 1] === 0)
+        throw new SegmentError(place, "its second run starts at key 0");
+      return { cells: at + words, count };
+    }
+    let count = 0;
+    for (let group = 0; group < COUNTS_AT; group++) {
+      const counted = bytes[(at + COUNTS_AT) * 4 + group];
+      if (counted !== count)
+        throw new SegmentError(place, `counts ${counted} runs before key ${group * 32}, not ${count}`);
+      count += ones(nodes[at + group]!);
+    }
+    if ((nodes[at]! & 1) === 0) throw new SegmentError(place, "begins without a run");
+    return { cells: at + BITMAP_WORDS, count };
+  }
+}
+
+function verifyCell(
+  section: SectionName,
+  index: number,
+  cell: number,
+  isRecord: (value: number) => boolean,
+): void {
+  if (cell >= VALUE_LIMIT || (cell >= 0 && !isRecord(cell)))
+    throw new SegmentError(`${section}[${index}]`, `points at no record: ${cell}`);
+}
+
+/** The cell of the run that `key` lies in, in the node that `cell` names. */
+function cellAt(nodes: Int32Array, bytes: Uint8Array, cell: number, key: number): number {
+  const at = cell & (LIST_FLAG - 1);
+  if ((cell & LIST_FLAG) === 0) {
+    const group = key >>> 5;
+    const before = bytes[((at + COUNTS_AT) << 2) + group]!;
+    return nodes[at + BITMAP_WORDS - 1 + before + ones(nodes[at + group]! << (31 - (key & 31)))]!;
+  }
+  const first = at << 2;
+  const last = bytes[first]!;
+  let run = 1;
+  while (run <= last && bytes[first + run]! <= key) run++;
+  return nodes[at + (last >>> 2) + run]!;
+}
+
+/** How many bits are set, by adding up ever wider fields. */
+function ones(word: number): number {
+  let sum = word - ((word >>> 1) & 0x55555555);
+  sum = (sum & 0x33333333) + ((sum >>> 2) & 0x33333333);
+  return Math.imul((sum + (sum >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
+/** False also for a node below the last bits, and for nothing: only in a damaged file. */
+const isValue = (cell: number) => cell >= 0;
+const isList = (cell: number) => (cell & LIST_FLAG) !== 0;
+const placeOf = (cell: number) => cell & (LIST_FLAG - 1);
+
+/** Bits of the largest block of 2^k keys around `key` that lies within its run. */
+function blockBits(nodes: Int32Array, bytes: Uint8Array, cell: number, key: number): number {
+  const value = cellAt(nodes, bytes, cell, key);
+  let bits = NODE_BITS;
   for (let size = 2; bits > 0; size *= 2) {
     const start = key - (key % size);
-    if (start < first || start + size - 1 > last) break;
+    for (let k = start; k < start + size; k++) if (cellAt(nodes, bytes, cell, k) !== value) return bits;
     bits--;
   }
   return bits;
 }
 
-function verifyDirectory(name: string, directory: Uint32Array, keys: Uint16Array | Uint32Array): void {
-  if (directory[0] !== 0) throw new SegmentError(`${name}[0]`, `got ${directory[0]}, want 0`);
-  for (let top = 0; top < DIRECTORY_ENTRIES - 1; top++) {
-    verifyBucket(`${name}[${top}]`, keys, directory[top]!, directory[top + 1]!);
+/** The prefix length, `widest` at least, of the largest block of equal cells around one of a directory. */
+function widestBlock(directory: Int32Array, top: number, widest: number): number {
+  let bits = 16;
+  for (; bits > widest; bits--) {
+    const half = 2 ** (16 - bits); // the other half of the network that is one bit wider
+    const sibling = ((top >>> (16 - bits)) ^ 1) * half;
+    for (let t = sibling; t < sibling + half; t++) if (directory[t] !== directory[top]) return bits;
   }
+  return bits;
 }
 
-function verifyBucket(place: string, keys: Uint16Array | Uint32Array, from: number, to: number): void {
-  if (from >= to || to > keys.length)
-    throw new SegmentError(place, `spans ${from} to ${to} of ${keys.length} entries`);
-  if (keys[from] !== 0) throw new SegmentError(place, `begins at key ${keys[from]}, want 0`);
-  for (let i = from + 1; i < to; i++) {
-    if (keys[i]! <= keys[i - 1]!) throw new SegmentError(place, `key ${i} is not above the one before it`);
-  }
-}
-
-function requireLength(place: string, got: number, want: number): void {
-  if (got !== want) throw new SegmentError(place, `got ${got}, want ${want}`);
+/** Nodes are negative then: a sign is quicker to look at than a bit. */
+function signed(words: Uint32Array): Int32Array {
+  return new Int32Array(words.buffer, words.byteOffset, words.length);
 }

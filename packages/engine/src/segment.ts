@@ -9,7 +9,7 @@
 import { crc32 } from "./crc32.ts";
 
 export const SEGMENT_MAGIC = "INKLING\0";
-export const SEGMENT_VERSION = 2;
+export const SEGMENT_VERSION = 3;
 export const HEADER_BYTES = 64;
 export const SECTION_ENTRY_BYTES = 24;
 /** Sections start at multiples of this: a cache line, and enough for any typed view. */
@@ -25,25 +25,22 @@ export type SegmentKind = keyof typeof SEGMENT_KINDS;
 /** Sections by number; a segment kind has those that its opener asks for, and no other. */
 export const SECTION = {
   meta: 1, // JSON: what the segment was made of
-  answers: 2, // answer records, see ranges.ts and email-segment.ts
+  answers: 2, // answer records, see answers.ts
   evidence: 3, // evidence records, see evidence.ts
   evidenceFeeds: 4, // JSON: the feeds that they name
+  answerStarts: 5,
+  answerNotes: 6, // the evidence for each answer
+  evidenceStarts: 7,
   v4Directory: 10,
-  v4Keys: 11,
-  v4Values: 12,
+  v4Nodes: 11,
   v6Directory: 20,
   v6Nodes: 21,
-  v6Keys: 22,
-  v6Values: 23,
   domainSlots: 30,
   domainNames: 31,
   evidenceV4Directory: 40,
-  evidenceV4Keys: 41,
-  evidenceV4Values: 42,
+  evidenceV4Nodes: 41,
   evidenceV6Directory: 50,
   evidenceV6Nodes: 51,
-  evidenceV6Keys: 52,
-  evidenceV6Values: 53,
   evidenceSlots: 60,
   evidenceNames: 61,
 } as const;
