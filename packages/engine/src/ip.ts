@@ -34,14 +34,7 @@ export function parseIpInto(text: string, into: IpAddress): boolean {
     into.words[0] = value;
     return true;
   }
-  const { length } = text;
-  if (length > MAX_IP_TEXT) return false;
-  for (let i = 0; i < length; i++) {
-    const c = text.charCodeAt(i);
-    if (c > 127) return false;
-    scratch[i] = c;
-  }
-  return parseIpv6(scratch, 0, length, into);
+  return parseIpv6Text(text, into);
 }
 
 /** As {@link parseIpInto}, for the ASCII characters of `bytes` from `start` to before `end`. */
@@ -131,6 +124,18 @@ for (let value = 0; value < 16; value++) {
 const scratch = new Uint8Array(MAX_IP_TEXT);
 const groups = new Uint16Array(8);
 
+/** An IPv6 text that ends in an IPv4 address: rare, so it may take a copy. */
+function parseIpv6Bytes(text: string, into: IpAddress): boolean {
+  const { length } = text;
+  if (length > MAX_IP_TEXT) return false;
+  for (let i = 0; i < length; i++) {
+    const c = text.charCodeAt(i);
+    if (c > 127) return false;
+    scratch[i] = c;
+  }
+  return parseIpv6(scratch, 0, length, into);
+}
+
 function parseIpv6(bytes: Uint8Array, start: number, end: number, into: IpAddress): boolean {
   if (end - start < 2 || end - start > MAX_IP_TEXT) return false;
   let count = 0; // groups read
@@ -172,6 +177,54 @@ function parseIpv6(bytes: Uint8Array, start: number, end: number, into: IpAddres
     if (end - from > 4) return false;
     groups[count++] = group;
   } else if (gap !== count) return false; // a single trailing colon
+  return storeGroups(count, gap, into);
+}
+
+/** {@link parseIpv6} once more, for a text: a copy to bytes would cost half as much again. */
+function parseIpv6Text(text: string, into: IpAddress): boolean {
+  const { length } = text;
+  if (length < 2 || length > MAX_IP_TEXT) return false;
+  let count = 0;
+  let gap = -1;
+  let i = 0;
+  if (text.charCodeAt(0) === COLON) {
+    if (text.charCodeAt(1) !== COLON) return false;
+    gap = 0;
+    i = 2;
+  }
+  let from = i;
+  let group = 0;
+  for (; i < length; i++) {
+    const c = text.charCodeAt(i);
+    if (c > 127) return false;
+    const digit = HEX[c]!;
+    if (digit < 16) {
+      group = (group << 4) | digit;
+      continue;
+    }
+    if (c === DOT) return parseIpv6Bytes(text, into);
+    if (c !== COLON || i === from || i - from > 4 || count === 7) return false;
+    groups[count++] = group;
+    group = 0;
+    from = i + 1;
+    if (from < length && text.charCodeAt(from) === COLON) {
+      if (gap >= 0) return false;
+      gap = count;
+      from = ++i + 1;
+    }
+  }
+  if (from < length) {
+    if (length - from > 4) return false;
+    groups[count++] = group;
+  } else if (gap !== count) return false; // a single trailing colon
+  return storeGroups(count, gap, into);
+}
+
+/**
+ * The first `count` groups, with zeros for the rest after `gap` of them.
+ * @returns false when there are too many or too few
+ */
+function storeGroups(count: number, gap: number, into: IpAddress): boolean {
   if (gap < 0 ? count !== 8 : count > 7) return false;
   if (gap >= 0) {
     const zeros = 8 - count;
@@ -179,7 +232,11 @@ function parseIpv6(bytes: Uint8Array, start: number, end: number, into: IpAddres
     for (let k = gap; k < gap + zeros; k++) groups[k] = 0;
   }
   into.family = 6;
-  for (let k = 0; k < 4; k++) into.words[k] = (groups[2 * k]! << 16) | groups[2 * k + 1]!;
+  const { words } = into;
+  words[0] = (groups[0]! << 16) | groups[1]!;
+  words[1] = (groups[2]! << 16) | groups[3]!;
+  words[2] = (groups[4]! << 16) | groups[5]!;
+  words[3] = (groups[6]! << 16) | groups[7]!;
   return true;
 }
 
