@@ -39,6 +39,30 @@ describe("limits", () => {
 });
 
 describe("bucket", () => {
+  test.each([
+    ["the least rate that a number can tell", { rate: 5e-324 }, 1, 1],
+    ["a large burst at a rate of years", { rate: 1e-7, burst: 10_000_000 }, 100, 200],
+    [
+      "the largest burst at one in a quarter of an hour",
+      { rate: 0.001, burst: 10_000_000 },
+      1_000_000,
+      2_000_000,
+    ],
+  ])("%s is a limit, too", (_, limits, least, most) => {
+    const buckets = new Buckets({ rate: 1, burst: 1 });
+    const k = key(limits);
+    let given = 0;
+    for (let i = 0; i < 100; i++) given += buckets.takeUpTo(k, i, Math.ceil(most / 100));
+    expect(given).toBeGreaterThanOrEqual(least);
+    expect(given).toBeLessThanOrEqual(most);
+    const { allowed, windowSeconds, retryAfterSeconds } = buckets.take(k, 2_000, 1);
+    expect([allowed, Number.isSafeInteger(windowSeconds), Number.isSafeInteger(retryAfterSeconds)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+  });
+
   test("a new key may use its whole burst, then waits", () => {
     const buckets = new Buckets({ rate: 2, burst: 3 });
     const k = key();

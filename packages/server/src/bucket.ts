@@ -45,6 +45,8 @@ export function limitsOf(key: Pick<Key, "rate" | "burst">, defaults: RateDefault
 
 const NS_PER_SECOND = 1e9;
 const NO_CELL = -1;
+/** 36 years: a bucket that takes longer to fill is counted as one of that time, for cells hold 64 bits. */
+const MOST_NS = 2 ** 60;
 
 /** One key's bucket. It is its own Decision, so that taking makes no object. */
 class Bucket implements Decision {
@@ -66,11 +68,11 @@ class Bucket implements Decision {
     this.key = key;
     this.cell = cell ?? NO_CELL;
     this.allowed = cell !== undefined;
-    this.each = rate > 0 ? Math.ceil(NS_PER_SECOND / rate) : 0;
-    this.whole = burst * this.each;
+    this.each = rate > 0 ? Math.min(MOST_NS, Math.ceil(NS_PER_SECOND / rate)) : 0;
+    this.whole = Math.min(MOST_NS, burst * this.each);
     this.limit = rate > 0 && cell !== undefined ? burst : 0;
     if (cell === undefined) this.retryAfterSeconds = 1;
-    this.windowSeconds = rate > 0 ? Math.ceil(burst / rate) : 0;
+    this.windowSeconds = rate > 0 ? Math.ceil(Math.min(MOST_NS / NS_PER_SECOND, burst / rate)) : 0;
   }
 
   isFor(key: Key): boolean {
