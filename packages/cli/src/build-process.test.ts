@@ -136,9 +136,10 @@ describe("how a build ends", () => {
     while (events.length === 0) await Bun.sleep(10);
     controller.abort();
     const error = await errorOf(result);
-    expect([error.message, error.hint]).toEqual([
-      "the build was stopped",
-      "Nothing was published; what was there before is untouched.",
+    expect([error.message, error.hint, error.exitCode]).toEqual([
+      "stopped: nothing was published; what was there before is untouched",
+      undefined,
+      130,
     ]);
     const pid = Number((events[0] as BuildEvent & { type: "note" }).text);
     expect(() => process.kill(pid, 0)).toThrow();

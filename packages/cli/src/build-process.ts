@@ -10,7 +10,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type BuildEvent, type BuildOrder, buildEvent } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
-import { CliError } from "./errors.ts";
+import { CliError, Stopped } from "./errors.ts";
 
 export type BuildDone = BuildEvent & { type: "done" };
 export type BuildConflict = BuildEvent & { type: "conflict" };
@@ -80,9 +80,9 @@ export async function runBuild(order: BuildOrder, options: BuildOptions): Promis
 }
 
 /** The user stopped the build. */
-export class BuildInterrupted extends CliError {
+export class BuildInterrupted extends Stopped {
   constructor() {
-    super("the build was stopped", NOTHING_PUBLISHED);
+    super("nothing was published; what was there before is untouched");
   }
 }
 

@@ -9,6 +9,8 @@ export const EXIT = {
   usage: 2,
   /** A release was published, but at least one feed was refused, or could not be reached. */
   withoutSome: 3,
+  /** Ctrl-C or another signal came first. */
+  stopped: 130,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
@@ -21,6 +23,13 @@ export class CliError extends Error {
     super(message);
     this.hint = hint;
     this.exitCode = exitCode;
+  }
+}
+
+/** The user stopped it: what was not done then, and what remains. */
+export class Stopped extends CliError {
+  constructor(remains: string) {
+    super(`stopped: ${remains}`, undefined, EXIT.stopped);
   }
 }
 

@@ -19,3 +19,5 @@ const exitCode = await run(Bun.argv.slice(2), {
 });
 stopper.release();
 process.exitCode = exitCode;
+// What was given up may never end: a read from a terminal, a server that does not answer.
+if (exitCode === EXIT.stopped) process.exit();

@@ -4,9 +4,24 @@
 // out  the file, once it is finished
 // err  those of node:fs; discard removes what was written, and what stood under the name before is still there
 
-import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { CliError } from "./errors.ts";
+
+/** Those that are neither finished nor discarded: a process that is stopped at once takes them along. */
+const open = new Set<PartialFile>();
+let isWatching = false;
+function watchExit(): void {
+  if (isWatching) return;
+  isWatching = true;
+  process.once("exit", () => {
+    for (const file of open) file.discard();
+  });
+}
+
+/** What remains where somebody stopped us. */
+export const notWritten = (path: string): string =>
+  `${path} was not written${existsSync(path) ? ", and is what it was before" : ""}`;
 
 export class PartialFile {
   readonly path: string;
@@ -22,6 +37,8 @@ export class PartialFile {
     this.path = path;
     this.partial = join(dirname(path), `.${basename(path)}.${process.pid}.part`);
     this.descriptor = openSync(this.partial, "w");
+    open.add(this);
+    watchExit();
   }
 
   write(data: string | Uint8Array): void {
@@ -45,5 +62,6 @@ export class PartialFile {
   private close(): void {
     if (this.descriptor !== undefined) closeSync(this.descriptor);
     this.descriptor = undefined;
+    open.delete(this);
   }
 }

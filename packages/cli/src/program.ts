@@ -14,7 +14,7 @@ Examples:
   inkling doctor                                  what is wrong here, and what to do
 
 Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a feed was refused or
-not reached.
+not reached, 130 stopped by Ctrl-C.
 Settings: flags, then INKLING_* variables, then inkling.toml; see \`npx inkling config\`.
 In a clone of the project the command is \`npx inkling\`.`;
 

@@ -3,6 +3,9 @@
 // A terminal sends Ctrl-C to every process of a job, and npm and the launcher pass on what they get: one
 // key press arrives up to three times within milliseconds. Repeats that close are one.
 
+import { writeSync } from "node:fs";
+import { EXIT } from "./errors.ts";
+
 const REPEAT_MS = 400;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const LAUNCHER_CHECK_MS = 500;
@@ -26,6 +29,37 @@ export function makeStopRule(): (now: number) => "first" | "repeat" | "again" {
   };
 }
 
+/** The word may find nobody who reads it: that must not keep us. */
+function exitAtOnce(): never {
+  try {
+    writeSync(2, "inkling: stopped at once\n");
+  } finally {
+    process.exit(EXIT.stopped);
+  }
+}
+
+/**
+ * What a promise gives, unless the signal comes first: for what may take for ever.
+ * @throws what `stopped` makes when it did
+ */
+export async function unlessStopped<T>(
+  promise: Promise<T>,
+  signal: AbortSignal,
+  stopped: () => Error,
+): Promise<T> {
+  let stop = () => {};
+  const stopping = new Promise<never>((_, reject) => {
+    stop = () => reject(stopped());
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([promise, stopping]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
 /**
  * Listens for signals to this process.
  * @param launcherPid our parent, when it is the launcher: when it is killed outright, we stop too
@@ -36,7 +70,7 @@ export function listenForStop(launcherPid: number | undefined): Stopper {
   const on = (name: string) => {
     const meaning = rule(performance.now());
     if (meaning === "first") controller.abort(name);
-    if (meaning === "again") process.exit(130);
+    if (meaning === "again") exitAtOnce();
   };
   for (const name of SIGNALS) process.on(name, on);
   const watch =

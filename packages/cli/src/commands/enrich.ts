@@ -1,22 +1,22 @@
 // enrich.ts: `inkling enrich FILE`: a file's rows with what is known of their addresses, here or by a server.
 
-import { createReadStream, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { createReadStream, fstatSync, openSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import { type Command, Option } from "commander";
 import { attributions } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
-import { enrich, SMALL_BYTES } from "../enrich/enrich.ts";
-import { type Plan, planFor, ROW_FORMATS } from "../enrich/plan.ts";
+import { enrich, SMALL_BYTES, untilStopped } from "../enrich/enrich.ts";
+import { type Plan, planFor, ROW_FORMATS, type Wishes } from "../enrich/plan.ts";
 import { OwnThread, type Pool, Threads } from "../enrich/pool.ts";
 import { checkRemote, type Remote, RemotePool, remoteStatus } from "../enrich/remote.ts";
 import { summary } from "../enrich/summary.ts";
 import type { Tally } from "../enrich/tally.ts";
 import type { Start } from "../enrich/worker.ts";
-import { CliError, EXIT, explainFileError } from "../errors.ts";
+import { CliError, EXIT, explainFileError, Stopped } from "../errors.ts";
 import { MEMBERS } from "../export/members.ts";
 import { overridesNow } from "../overrides.ts";
-import { PartialFile } from "../partial-file.ts";
+import { notWritten, PartialFile } from "../partial-file.ts";
 import { renderBar } from "../progress.ts";
 import { openServable } from "../releases.ts";
 import { formatBytes, formatCount, type Terminal } from "../terminal.ts";
@@ -25,6 +25,7 @@ const SETTINGS = ["dataDir", "apiKey"] as const;
 /** From this much of the file's beginning its format and columns are found out. */
 const HEAD_BYTES = 256 * 1024;
 const STDIN_OR_OUT = "-";
+const LF = 0x0a;
 
 export function addEnrich(program: Command, context: Context): void {
   const command = program
@@ -59,26 +60,39 @@ Examples:
     );
   withSettings(command, SETTINGS);
   command.action(async (file: string, flags) => {
-    const { settings } = settingsFor(context, flags, SETTINGS);
-    const input = openInput(file);
-    const plan = planFor(input.head, file, {
-      format: flags.format,
-      ipColumn: flags.ipColumn,
-      emailColumn: flags.emailColumn,
-      add: flags.add,
-      prefix: flags.prefix,
-    });
-    const withSummary = flags.summary === true;
-    const source =
-      flags.url === undefined
-        ? await ownRelease(settings, plan, withSummary)
-        : await ofServer({ url: flags.url, key: keyOf(settings.apiKey) }, plan, withSummary);
-    for (const text of source.warnings) warn(text, context.terminal);
     const target = flags.out === STDIN_OR_OUT ? undefined : flags.out;
-    const tally = await run(input, plan, source.pool, withSummary, target, context);
-    tell(tally, plan, withSummary, target !== undefined, context.terminal);
-    for (const text of source.attributions) context.terminal.err(`${context.terminal.style.dim(text)}\n`);
+    try {
+      await enrichFile(file, target, flags, context);
+    } catch (error) {
+      if (!(error instanceof Stopped)) throw error;
+      throw new Stopped(remains(target, flags.summary === true));
+    }
   });
+}
+
+interface Flags extends Wishes, Record<string, unknown> {
+  readonly url?: string;
+  readonly summary?: boolean;
+}
+
+async function enrichFile(
+  file: string,
+  target: string | undefined,
+  flags: Flags,
+  context: Context,
+): Promise<void> {
+  const { settings } = settingsFor(context, flags, SETTINGS);
+  const input = await openInput(file, context.stopper.signal);
+  const plan = planFor(input.head, file, flags);
+  const withSummary = flags.summary === true;
+  const source =
+    flags.url === undefined
+      ? await ownRelease(settings, plan, withSummary)
+      : await ofServer({ url: flags.url, key: keyOf(settings.apiKey) }, plan, withSummary);
+  for (const text of source.warnings) warn(text, context.terminal);
+  const tally = await run(input, plan, source.pool, withSummary, target, context);
+  tell(tally, plan, withSummary, target !== undefined, context.terminal);
+  for (const text of source.attributions) context.terminal.err(`${context.terminal.style.dim(text)}\n`);
 }
 
 const warn = (text: string, { err, style }: Pick<Terminal, "err" | "style">) =>
@@ -130,52 +144,45 @@ interface Input {
 }
 
 /** Reads the beginning, and gives all of it back. @throws CliError */
-function openInput(file: string): Input {
+async function openInput(file: string, signal: AbortSignal): Promise<Input> {
   try {
     const descriptor = file === STDIN_OR_OUT ? 0 : openSync(file, "r");
     if (file !== STDIN_OR_OUT && statSync(file).isDirectory())
       throw new CliError(`${file} is a folder`, "name a file");
-    const isFile = fstatSync(descriptor).isFile();
-    const head = Buffer.alloc(HEAD_BYTES);
-    let length = 0;
-    while (length < head.length) {
-      const read = readSome(descriptor, head, length);
-      if (read === 0) break;
-      length += read;
-      if (!isFile && head.subarray(0, length).includes(0x0a)) break; // a pipe may not hold more for long
-    }
-    const begun = head.subarray(0, length);
-    const lineEnd = length < head.length && isFile ? length : begun.lastIndexOf(0x0a) + 1;
-    const rest = createReadStream("", {
+    const stats = fstatSync(descriptor);
+    const isFile = stats.isFile();
+    const stream = createReadStream("", {
       fd: descriptor,
       highWaterMark: 1 << 20,
       autoClose: file !== STDIN_OR_OUT,
     });
+    const rest = untilStopped(stream as AsyncIterable<Uint8Array>, signal);
+    const begun: Uint8Array[] = [];
+    let length = 0;
+    let isWhole = false;
+    while (length < HEAD_BYTES && !isWhole) {
+      const { value, done } = await rest.next();
+      isWhole = done === true;
+      if (value === undefined) break;
+      begun.push(value);
+      length += value.length;
+      if (!isFile && value.includes(LF)) break; // a pipe may not hold more for long
+    }
+    const head = Buffer.concat(begun).subarray(0, HEAD_BYTES);
+    const lineEnd = isWhole && length <= HEAD_BYTES ? length : head.lastIndexOf(LF) + 1;
     return {
-      head: begun
-        .subarray(0, lineEnd || length)
+      head: head
+        .subarray(0, lineEnd || head.length)
         .toString("utf8")
         .replace(/^\uFEFF/, ""),
-      size: isFile ? fstatSync(descriptor).size : undefined,
+      size: isFile ? stats.size : undefined,
       chunks: (async function* () {
-        yield begun;
-        yield* rest as AsyncIterable<Uint8Array>;
+        yield* begun;
+        yield* rest;
       })(),
     };
   } catch (error) {
     throw explainFileError(error, file);
-  }
-}
-
-/** A pipe that is not ready says so: then it is asked again. */
-function readSome(descriptor: number, into: Buffer, at: number): number {
-  for (;;) {
-    try {
-      return readSync(descriptor, into, at, into.length - at, null);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
-      Bun.sleepSync(5);
-    }
   }
 }
 
@@ -237,12 +244,18 @@ async function run(
     return tally;
   } catch (error) {
     file?.discard();
+    if (error instanceof Stopped) throw error;
     const kept = target === undefined ? "" : `; ${target} was not written`;
-    if (error instanceof CliError) throw new CliError(`${error.message}${kept}`, error.hint);
+    if (error instanceof CliError) throw new CliError(`${error.message}${kept}`, error.hint, error.exitCode);
     throw explainFileError(error, target ?? "standard output");
   } finally {
     progress.clear();
   }
+}
+
+function remains(target: string | undefined, withSummary: boolean): string {
+  if (target !== undefined) return notWritten(target);
+  return withSummary ? "there is no summary" : "rows are missing at the end of standard output";
 }
 
 function openTarget(target: string, pool: Pool): PartialFile {

@@ -4,13 +4,14 @@ import { SCOPES, type Scope } from "@inkling/server";
 import { type Command, Option } from "commander";
 import { attributions } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { CliError, EXIT, Stopped } from "../errors.ts";
 import { textOf, writeExport } from "../export/export.ts";
 import type { ExportFormat, Request } from "../export/format.ts";
 import { FORMATS } from "../export/formats.ts";
 import { ExportSource } from "../export/source.ts";
 import { overridesNow } from "../overrides.ts";
 import { openServable } from "../releases.ts";
+import { unlessStopped } from "../stop.ts";
 import { formatBytes } from "../terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
@@ -51,7 +52,7 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
     const { settings } = settingsFor(context, flags, SETTINGS);
     const lookup: Scope = flags.lookup ?? lookups[0];
     const request = await requestFor(settings, lookup, isFolder ? SCOPES : [lookup], context);
-    if (flags.out === "-") return toStandardOutput(format, request);
+    if (flags.out === "-") return toStandardOutput(format, request, context.stopper.signal);
     await toFiles(format, request, flags.out, context);
   });
 }
@@ -87,13 +88,18 @@ async function requestFor(
   };
 }
 
-async function toStandardOutput(format: ExportFormat, request: Request): Promise<void> {
+async function toStandardOutput(format: ExportFormat, request: Request, signal: AbortSignal): Promise<void> {
   if (format.isFolder)
     throw new CliError(`${format.name} has several files`, "name a folder: --out FOLDER", EXIT.usage);
   const out = Bun.stdout.writer();
-  for (const data of textOf(format, request)) {
-    out.write(data);
-    await out.flush();
+  const stopped = () => new Stopped("the end is missing on standard output");
+  try {
+    for await (const data of textOf(format, request, signal)) {
+      out.write(data);
+      await unlessStopped(Promise.resolve(out.flush()), signal, stopped);
+    }
+  } catch (error) {
+    throw error instanceof Stopped ? stopped() : error;
   }
   await out.end();
 }
@@ -115,8 +121,9 @@ async function toFiles(
     onProgress: (bytes) => {
       if (terminal.live) terminal.err(`\r\x1b[2K${line(bytes)}`);
     },
+  }).finally(() => {
+    if (terminal.live) terminal.err("\r\x1b[2K");
   });
-  if (terminal.live) terminal.err("\r\x1b[2K");
   for (const { path, bytes } of written) terminal.out(`${path}  ${formatBytes(bytes)}`);
   for (const text of request.attributions) terminal.err(`${terminal.style.dim(text)}\n`);
 }

@@ -6,7 +6,7 @@ import { banner } from "../banner.ts";
 import { build, ensureWritable, mayFetch } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { dataActions, Updates } from "../data-actions.ts";
-import { CliError } from "../errors.ts";
+import { Stopped } from "../errors.ts";
 import { countKeys, type KeysOf, makeFirstKeys } from "../first-keys.ts";
 import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../keep-fresh.ts";
 import { withStore } from "../keys.ts";
@@ -104,8 +104,7 @@ async function buildFirst(settings: Settings, { terminal, stopper }: Context): P
   if (count > 0) {
     terminal.err(`  lists disagree on ${count} domains: \`npx inkling data status\` shows each verdict\n`);
   }
-  if (stopper.signal.aborted)
-    throw new CliError("stopped", "the release is built: `npx inkling up` serves it");
+  if (stopper.signal.aborted) throw new Stopped("the release is built, `npx inkling up` serves it");
   return openServable(settings.dataDir);
 }
 

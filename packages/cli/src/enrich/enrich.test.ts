@@ -10,7 +10,7 @@ import { smallRelease } from "../../../../test/release.ts";
 import { runHere } from "../program.testing.ts";
 import { openServable } from "../releases.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
-import { enrich } from "./enrich.ts";
+import { enrich, untilStopped } from "./enrich.ts";
 import { planFor, type Wishes } from "./plan.ts";
 import { OwnThread, Threads } from "./pool.ts";
 import { lastRowEnd } from "./rows.ts";
@@ -424,8 +424,60 @@ describe("the command", () => {
       cwd: temp,
       signal: AbortSignal.abort(),
     });
-    expect([err, code]).toEqual([`inkling: interrupted; ${target} was not written\n`, 1]);
+    expect([err, code]).toEqual([
+      `inkling: stopped: ${target} was not written, and is what it was before\n`,
+      130,
+    ]);
     expect(readdirSync(folder)).toEqual(["out.csv"]);
     expect(readFileSync(target, "utf8")).toBe("before");
+  });
+});
+
+describe("Ctrl-C", () => {
+  const BIN = join(import.meta.dir, "../../bin/inkling.mjs");
+  const stopped = (...args: string[]) =>
+    runHere(["enrich", ...args], {
+      env: { INKLING_DATA_DIR: dataDir },
+      cwd: temp,
+      signal: AbortSignal.abort(),
+    });
+  test.each([
+    ["to standard output", [], "rows are missing at the end of standard output"],
+    ["a summary", ["--summary"], "there is no summary"],
+  ])("%s: one line says what remains", async (_, args, remains) => {
+    const from = join(temp, "stopped.csv");
+    writeFileSync(from, "81.2.69.142\n");
+    expect(await stopped(from, ...args)).toEqual({
+      out: "",
+      err: `inkling: stopped: ${remains}\n`,
+      code: 130,
+    });
+  });
+  test("as a process that reads a pipe which stays open: no file, and nothing beside it", async () => {
+    const folder = mkdtempSync(join(temp, "ctrl-c-"));
+    const target = join(folder, "out.log");
+    const child = Bun.spawn(["node", BIN, "enrich", "-", "--format", "log", "--out", target], {
+      cwd: temp,
+      env: { ...process.env, INKLING_DATA_DIR: dataDir },
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    child.stdin.write("81.2.69.142 - -\n");
+    await child.stdin.flush();
+    while (readdirSync(folder).length === 0) await Bun.sleep(5);
+    child.kill("SIGINT");
+    const [err, code] = [await child.stderr.text(), await child.exited];
+    expect([err, code]).toEqual([`inkling: stopped: ${target} was not written\n`, 130]);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+  test("while nothing comes in at all", async () => {
+    const controller = new AbortController();
+    const silent = {
+      [Symbol.asyncIterator]: () => ({ next: () => new Promise<IteratorResult<Uint8Array>>(() => {}) }),
+    };
+    const first = untilStopped(silent, controller.signal).next();
+    controller.abort();
+    await expect(first).rejects.toThrow("stopped");
   });
 });

@@ -2,10 +2,11 @@
 //
 // in   chunks of bytes, a plan, the release and overrides to answer from
 // out  chunks of bytes; the tally
-// err  whatever the streams throw; CliError when interrupted
+// err  whatever the streams throw; Stopped as soon as the signal comes, also while a stream gives nothing
 // cost constant memory: two blocks for each thread are under way, and none more is read until the first of them is written
 
-import { CliError } from "../errors.ts";
+import { Stopped } from "../errors.ts";
+import { unlessStopped } from "../stop.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
 import type { Pool } from "./pool.ts";
 import type { Tally } from "./tally.ts";
@@ -33,26 +34,37 @@ export async function enrich(
   let read = 0;
   let isFirst = true;
   let written = 0;
+  const unlessAborted = <T>(promise: Promise<T>) => unlessStopped(promise, hooks.signal, stopped);
   const writeOldest = async () => {
-    const { bytes } = await underWay.shift()!;
-    if (hooks.signal.aborted) throw new CliError("interrupted");
-    await hooks.write(bytes);
+    const { bytes } = await unlessAborted(underWay.shift()!);
+    await unlessAborted(Promise.resolve(hooks.write(bytes)));
     if (++written % BLOCKS_TO_COLLECT === 0) Bun.gc(true);
     hooks.onProgress(read, pool.rows);
   };
   try {
-    for await (const block of blocks(chunks, delimiter)) {
+    for await (const block of blocks(untilStopped(chunks, hooks.signal), delimiter)) {
       read += block.length;
       underWay.push(pool.block(block, isFirst));
       isFirst = false;
       if (underWay.length >= AHEAD * pool.size) await writeOldest();
-      if (hooks.signal.aborted) throw new CliError("interrupted");
     }
     while (underWay.length > 0) await writeOldest();
-    return await pool.finish();
+    return await unlessAborted(pool.finish());
   } finally {
     for (const left of underWay) left.catch(() => {}); // the error that ends this was thrown already
     pool.stop();
+  }
+}
+
+const stopped = () => new Stopped("not all rows were read");
+
+/** The same chunks; one that is waited for is given up. @throws Stopped */
+export async function* untilStopped<T>(chunks: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await unlessStopped(iterator.next(), signal, stopped);
+    if (next.done) return;
+    yield next.value;
   }
 }
 

@@ -10,6 +10,7 @@ import {
   networkText,
   onceEach,
   type Piece,
+  paused,
   type Request,
 } from "./format.ts";
 import { MEMBERS, type Member, rowOf, type Value } from "./members.ts";
@@ -71,7 +72,7 @@ function* domainLines({ source }: Request): Generator<string> {
 
 function* networkLines({ source }: Request, lookup: IpLookup, unknown: Value): Generator<string> {
   const members = MEMBERS[lookup];
-  const ranges = source.ranges(lookup);
+  const ranges = yield* paused(source.ranges(lookup), "");
   const ifUnknown = members.map(({ type }) =>
     type === "number" || type === "integer" ? unknown : undefined,
   );

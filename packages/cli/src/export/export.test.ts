@@ -235,7 +235,7 @@ describe("a file is there whole or not at all", () => {
       signal: stop.signal,
       onProgress: () => {},
     });
-    await expect(writing).rejects.toThrow("interrupted: nothing was written");
+    await expect(writing).rejects.toThrow(`stopped: ${join(folder, "x")} was not written`);
     expect(readdirSync(folder)).toEqual([]);
   });
 });
@@ -263,9 +263,10 @@ test("networks are cut where something begins inside them", () => {
 
 test("special-use networks and IPv4 inside IPv6 have no rows", () => {
   const source = new ExportSource(openServable(dataDir), Overrides.NONE, 0);
-  const told = Array.from(networks(source.ranges("geolocate")), ({ address, bits }) =>
-    formatPrefix({ address, bits }),
-  );
+  const walk = source.ranges("geolocate");
+  let step = walk.next();
+  while (!step.done) step = walk.next();
+  const told = Array.from(networks(step.value), ({ address, bits }) => formatPrefix({ address, bits }));
   expect(told).toEqual(["81.2.69.0/24"]);
 });
 

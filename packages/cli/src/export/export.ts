@@ -4,12 +4,12 @@
 // out  the files and their sizes
 // err  CliError: a target that is in the way, a disk that is full, an interruption; what was written is removed then,
 //      and what stood under the name before is still there
-// cost the terminal is told, and an interruption heard, between two pieces
+// cost the terminal is told, and a signal heard, between two pieces
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { CliError, explainFileError } from "../errors.ts";
-import { PartialFile } from "../partial-file.ts";
+import { explainFileError, Stopped } from "../errors.ts";
+import { notWritten, PartialFile } from "../partial-file.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
 
 export interface Written {
@@ -19,7 +19,7 @@ export interface Written {
 
 export interface ExportHooks {
   readonly signal: AbortSignal;
-  /** Told after each piece how many bytes there are. */
+  /** Told now and then how many bytes there are. */
   onProgress(bytes: number): void;
 }
 
@@ -35,25 +35,42 @@ export async function writeExport(
 ): Promise<Written[]> {
   const files = new PartialFiles(target, format.isFolder);
   try {
-    let heardAt = performance.now();
-    for (const piece of format.pieces(request)) {
-      files.append(piece);
-      if (performance.now() - heardAt < BREATH_MS) continue;
-      hooks.onProgress(files.bytes);
-      await new Promise((resolve) => setImmediate(resolve));
-      if (hooks.signal.aborted) throw new CliError("interrupted: nothing was written");
-      heardAt = performance.now();
-    }
+    const pieces = heard(format.pieces(request), hooks.signal, () => hooks.onProgress(files.bytes));
+    for await (const piece of pieces) files.append(piece);
     return files.finish();
   } catch (error) {
     files.discard();
+    if (error instanceof Stopped)
+      throw new Stopped(format.isFolder ? `nothing was written to ${target}` : notWritten(target));
     throw explainFileError(error, target);
   }
 }
 
-/** Writes a form of one file to a stream instead. */
-export function* textOf(format: ExportFormat, request: Request): Generator<string | Uint8Array> {
-  for (const { file, data } of format.pieces(request)) if (file === "" && data.length > 0) yield data;
+/** Writes a form of one file to a stream instead. @throws Stopped */
+export async function* textOf(
+  format: ExportFormat,
+  request: Request,
+  signal: AbortSignal,
+): AsyncGenerator<string | Uint8Array> {
+  for await (const { file, data } of heard(format.pieces(request), signal))
+    if (file === "" && data.length > 0) yield data;
+}
+
+/** The same pieces, with time between them to hear a signal. @throws Stopped */
+async function* heard(
+  pieces: Iterable<Piece>,
+  signal: AbortSignal,
+  onBreath: () => void = () => {},
+): AsyncGenerator<Piece> {
+  let heardAt = performance.now();
+  for (const piece of pieces) {
+    yield piece;
+    if (performance.now() - heardAt < BREATH_MS) continue;
+    onBreath();
+    await new Promise((resolve) => setImmediate(resolve));
+    if (signal.aborted) throw new Stopped("not all was made");
+    heardAt = performance.now();
+  }
 }
 
 /** The files of a form, none under its name until all of them are complete. */

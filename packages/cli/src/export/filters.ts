@@ -8,10 +8,12 @@ import {
   inPieces,
   networks,
   networkText,
+  paused,
   type Request,
   reduced,
 } from "./format.ts";
 import { MEMBERS } from "./members.ts";
+import type { AnswerRanges, ExportSource, IpLookup } from "./source.ts";
 
 const FLAGS = MEMBERS.reputation.map(({ name }) => name);
 
@@ -53,6 +55,15 @@ const flagsOf = (answer: string): string[] => {
   return FLAGS.filter((flag) => parsed[flag] === true);
 };
 
+function* reducedRanges(
+  source: ExportSource,
+  lookup: IpLookup,
+  textOf: (answer: string) => string,
+): Generator<"", AnswerRanges> {
+  const all = yield* paused(source.ranges(lookup), "" as const);
+  return yield* paused(reduced(all, textOf), "" as const);
+}
+
 function* nginxLines(request: Request): Generator<string> {
   yield heading(request);
   if (request.lookup === "geolocate") {
@@ -75,7 +86,7 @@ function* geoBlock(
   otherwise: string,
   textOf: (answer: string) => string,
 ): Generator<string> {
-  const ranges = reduced(source.ranges(lookup), textOf);
+  const ranges = yield* reducedRanges(source, lookup, textOf);
   yield `geo $inkling_${name} {\n    default ${otherwise};\n`;
   for (const network of networks(ranges))
     yield `    ${networkText(network)} ${ranges.answers[network.value]};\n`;
@@ -97,7 +108,7 @@ function* haproxyLines(request: Request): Generator<string> {
     for (const { domain, providers } of source.domains()) yield `${domain} ${providers.join(",")}\n`;
     return;
   }
-  const ranges = reduced(source.ranges(lookup), (answer) =>
+  const ranges = yield* reducedRanges(source, lookup, (answer) =>
     lookup === "geolocate" ? countryOf(answer) : flagsOf(answer).join(","),
   );
   yield lookup === "geolocate"
@@ -107,10 +118,16 @@ function* haproxyLines(request: Request): Generator<string> {
 }
 
 /** Each flag in each family: the name of its set, and the networks in it. */
-function* flagSets({ source }: Request): Generator<{ name: string; family: 4 | 6; members: string[] }> {
-  const all = source.ranges("reputation");
+interface FlagSet {
+  readonly name: string;
+  readonly family: 4 | 6;
+  readonly members: string[];
+}
+
+function* flagSets({ source }: Request): Generator<FlagSet | undefined> {
+  const all = yield* paused(source.ranges("reputation"), undefined);
   for (const flag of FLAGS) {
-    const ranges = reduced(all, (answer) => (flagsOf(answer).includes(flag) ? flag : ""));
+    const ranges = yield* reduced(all, (answer) => (flagsOf(answer).includes(flag) ? flag : ""));
     for (const family of [4, 6] as const) {
       const members = Array.from(networks(ranges, [family]), networkText);
       yield { name: `inkling_${flag}_v${family}`, family, members };
@@ -125,7 +142,10 @@ const LEAST_MAXELEM = 2 ** 20;
 function* ipsetLines(request: Request): Generator<string> {
   yield heading(request);
   yield "# ipset restore -exist < FILE; then: iptables -A INPUT -m set --match-set inkling_is_abuser_v4 src -j DROP\n";
-  for (const { name, family, members } of flagSets(request)) {
+  for (const flagSet of flagSets(request)) {
+    if (flagSet === undefined) yield "";
+    if (flagSet === undefined) continue;
+    const { name, family, members } = flagSet;
     const next = `${name}_new`;
     const most = Math.max(LEAST_MAXELEM, 2 ** Math.ceil(Math.log2(members.length + 1)));
     const type = `hash:net family ${family === 4 ? "inet" : "inet6"} maxelem ${most}`;
@@ -140,7 +160,10 @@ function* nftLines(request: Request): Generator<string> {
   yield heading(request);
   yield "# nft -f FILE; then: nft add chain inet inkling input '{ type filter hook input priority 0; }'\n";
   yield "#                    nft add rule inet inkling input ip saddr @is_abuser_v4 drop\n";
-  for (const { name, family, members } of flagSets(request)) {
+  for (const flagSet of flagSets(request)) {
+    if (flagSet === undefined) yield "";
+    if (flagSet === undefined) continue;
+    const { name, family, members } = flagSet;
     const set = name.replace("inkling_", "");
     yield `table inet inkling {\n    set ${set} {\n        type ipv${family}_addr\n        flags interval\n    }\n}\n`;
     yield `flush set inet inkling ${set}\n`;

@@ -40,12 +40,21 @@ export interface ExportFormat {
 /** Text is handed on in pieces of about this many characters. */
 const PIECE = 1 << 18;
 
-/** Gathers lines into pieces. */
+/** Runs what takes long. @yields `breath` whenever it pauses @returns what it comes to */
+export function* paused<T, B>(work: Generator<undefined, T>, breath: B): Generator<B, T> {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+    yield breath;
+  }
+}
+
+/** Gathers lines into pieces; an empty line is a pause. */
 export function* inPieces(file: string, lines: Iterable<string>, done?: () => number): Generator<Piece> {
   let data = "";
   for (const line of lines) {
     data += line;
-    if (data.length < PIECE) continue;
+    if (data.length < PIECE && line !== "") continue;
     yield done === undefined ? { file, data } : { file, data, done: done() };
     data = "";
   }
@@ -94,7 +103,10 @@ export function onceEach<T>(answers: readonly string[], make: (answer: string) =
  * The same ranges, of which only a text is left: neighbours whose answers differ elsewhere become one.
  * @param textOf "" where there is nothing to say
  */
-export function reduced(ranges: AnswerRanges, textOf: (answer: string) => string): AnswerRanges {
+export function* reduced(
+  ranges: AnswerRanges,
+  textOf: (answer: string) => string,
+): Generator<undefined, AnswerRanges> {
   const answers: string[] = [""];
   const numbers = new Map([["", 0]]);
   const numberOf = onceEach(ranges.answers, (answer) => {
@@ -104,13 +116,22 @@ export function reduced(ranges: AnswerRanges, textOf: (answer: string) => string
     numbers.set(text, answers.length);
     return answers.push(text) - 1;
   });
-  return { v4: withValues(ranges.v4, numberOf), v6: withValues(ranges.v6, numberOf), answers };
+  const v4 = yield* withValues(ranges.v4, numberOf);
+  const v6 = yield* withValues(ranges.v6, numberOf);
+  return { v4, v6, answers };
 }
 
-function withValues(ranges: RangeColumns, renumbered: (value: number) => number): RangeColumns {
+/** Ranges between two pauses. */
+const RENUMBERED = 1 << 18;
+
+function* withValues(
+  ranges: RangeColumns,
+  renumbered: (value: number) => number,
+): Generator<undefined, RangeColumns> {
   const { family, width, starts, values, length } = ranges;
   const out = new RangeColumns(family, 1 << 10);
   for (let i = 0; i < length; i++) {
+    if (i % RENUMBERED === RENUMBERED - 1) yield;
     const at = i * width;
     const value = renumbered(values[i]!);
     if (width === 1) out.append(starts[at]!, 0, 0, 0, value);

@@ -5,7 +5,7 @@
 //      The API also reads the address inside Teredo, inverted: a tree cannot.
 
 import type { ExportFormat, Piece, Request } from "./format.ts";
-import { networks } from "./format.ts";
+import { networks, paused } from "./format.ts";
 import type { Answer } from "./members.ts";
 import { MmdbData, type MmdbValue, Unsigned } from "./mmdb-data.ts";
 import { MmdbTree, recordBitsFor, SEPARATOR_BYTES } from "./mmdb-tree.ts";
@@ -30,7 +30,7 @@ const METADATA_MARK = new Uint8Array([0xab, 0xcd, 0xef, ...new TextEncoder().enc
 
 function* mmdbPieces(request: Request): Generator<Piece> {
   const lookup = request.lookup as IpLookup;
-  const ranges = request.source.ranges(lookup);
+  const ranges = yield* paused(request.source.ranges(lookup), { file: "", data: "" });
   const data = new MmdbData();
   const toValue = lookup === "geolocate" ? placeValue : (answer: Answer): MmdbValue => answer;
   const offsets = new Uint32Array(ranges.answers.length);

@@ -12,6 +12,7 @@ import {
   networkText,
   onceEach,
   type Piece,
+  paused,
   type Request,
 } from "./format.ts";
 import { MEMBERS, type Member, rowOf, type Value } from "./members.ts";
@@ -32,6 +33,9 @@ const TYPES = {
   integer: { type: "INT32" },
   boolean: { type: "BOOLEAN" },
 } as const satisfies Record<Member["type"], object>;
+
+/** In place of a row: nothing, so that whoever waits is told and heard. */
+const PAUSE: Value[] = [];
 
 type Column = Pick<Member, "name" | "type">;
 const textColumn = (name: string): Column => ({ name, type: "text" });
@@ -60,6 +64,8 @@ function* parquetPieces(request: Request): Generator<Piece> {
     return taken(writer);
   };
   for (const row of rows) {
+    if (row === PAUSE) yield { file: "", data: "" };
+    if (row === PAUSE) continue;
     for (let i = 0; i < columns.length; i++) group[i]!.push(row[i]);
     if (group[0]!.length === ROWS_OF_GROUP) yield write();
   }
@@ -80,7 +86,7 @@ function* domainRows({ source }: Request): Generator<Value[]> {
 }
 
 function* networkRows({ source }: Request, lookup: IpLookup): Generator<Value[]> {
-  const ranges = source.ranges(lookup);
+  const ranges = yield* paused(source.ranges(lookup), PAUSE);
   const rest = onceEach(ranges.answers, (answer) => rowOf(answer, MEMBERS[lookup]));
   for (const network of networks(ranges)) {
     const { address, bits, value } = network;

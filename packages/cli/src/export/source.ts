@@ -62,8 +62,11 @@ export class ExportSource {
     this.now = now;
   }
 
-  /** @throws CliError */
-  ranges(lookup: IpLookup): AnswerRanges {
+  /**
+   * Takes seconds, so it pauses often: whoever waits can be told and heard.
+   * @throws CliError
+   */
+  *ranges(lookup: IpLookup): Generator<undefined, AnswerRanges> {
     const segment = lookup === "geolocate" ? this.release.geo : this.release.reputation;
     if (segment === undefined) throw noData(lookup);
     const answers = new DistinctAnswers(segment);
@@ -72,8 +75,8 @@ export class ExportSource {
     const valueAt = (address: IpAddress) =>
       hasNoAnswer(address) ? 0 : (this.overridden(lookup, address, answers) ?? answers.valueAt(address));
     return {
-      v4: familyRanges(4, segment, edges, valueAt),
-      v6: familyRanges(6, segment, edges, valueAt),
+      v4: yield* familyRanges(4, segment, edges, valueAt),
+      v6: yield* familyRanges(6, segment, edges, valueAt),
       answers: answers.texts,
     };
   }
@@ -153,18 +156,22 @@ class DistinctAnswers {
   }
 }
 
+/** Networks between two pauses: about 30 ms. */
+const WALK = 1 << 16;
+
 /** Walks one family, network by network, cut so small that each has one answer. */
-function familyRanges(
+function* familyRanges(
   family: 4 | 6,
   segment: IpSegment,
   edges: PrefixSet,
   valueAt: (address: IpAddress) => number,
-): RangeColumns {
+): Generator<undefined, RangeColumns> {
   const ranges = new RangeColumns(family, 1 << 16);
   const address = new IpAddress();
   address.family = family;
   const { words } = address;
-  for (let isOpen = true; isOpen; ) {
+  for (let isOpen = true, walked = 1; isOpen; walked++) {
+    if (walked % WALK === 0) yield;
     let bits = Math.max(segment.reasonBits(address), alignedBits(address));
     while (edges.cuts(address, bits)) bits++;
     ranges.append(words[0]!, words[1]!, words[2]!, words[3]!, valueAt(address));
