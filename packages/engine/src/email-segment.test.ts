@@ -4,10 +4,12 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { ascii } from "./ascii.ts";
 import { toAsciiDomain } from "./domain.ts";
-import { hashDomain } from "./domain-table.ts";
+import { DOMAIN_SLOTS_HEADER, hashDomain } from "./domain-table.ts";
+import { parseEmailInFull } from "./email.ts";
 import { answerEmail, EmailSegment } from "./email-segment.ts";
 import { EvidenceBody, MAX_EVIDENCE_BYTES } from "./evidence.ts";
-import { SegmentError } from "./segment.ts";
+import { PlainMailbox, readPlain } from "./plain-mailbox.ts";
+import { openSegment, SegmentError } from "./segment.ts";
 
 // Written by the compiler; packages/compiler/src/email-table.test.ts says from what, and holds it to that.
 const file = readFileSync(new URL("../fixtures/email.seg", import.meta.url));
@@ -135,6 +137,8 @@ test("any text gets an answer of the right shape, of which disposable and provid
   assert.ok(disposable > 2_000, `only ${disposable} of 5,000 were disposable`);
 });
 
+const box = new PlainMailbox();
+
 describe("a look-up does not go into the public suffix, even when it is listed", () => {
   // As if mailinator.com had become a public suffix after the segment was made.
   const rows: readonly [host: string, registrableStart: number, found: boolean][] = [
@@ -147,8 +151,103 @@ describe("a look-up does not go into the public suffix, even when it is listed",
   for (const [host, registrableStart, found] of rows) {
     test(`${host} from ${registrableStart}`, () => {
       assert.equal(segment.providersFrom(host, registrableStart) !== undefined, found);
+      if (registrableStart < 0) return;
+      const text = `a@${host}`;
+      assert.ok(readPlain(text, box));
+      box.registrableStart = box.hostStart + registrableStart;
+      box.registrableLabel = box.starts.indexOf(box.registrableStart);
+      for (const one of [segment, reseeded()])
+        assert.equal(Buffer.from(one.answerPlain(text, box)).includes('true,"providers'), found);
     });
   }
+});
+
+/** The answer without the short way, and without what is kept. */
+function longAnswer(text: string): string {
+  const { valid, host, registrableStart } = parseEmailInFull(text);
+  const providers = host === undefined ? undefined : segment.providersFrom(host, registrableStart);
+  const list = providers === undefined ? "[]" : Buffer.from(providers).toString("latin1");
+  return `{"valid":${valid},"disposable":${providers !== undefined},"providers":${list}}`;
+}
+
+test("short and long way give the same answer", () => {
+  const local = fc.constantFrom("jane", "j.d+x", "", '"a b"', "a b", "é");
+  const label = fc.constantFrom(
+    "a",
+    "mailinator",
+    "sub",
+    "x-y",
+    "-x",
+    "A",
+    "throw-away",
+    "someone",
+    "trash",
+    "b1",
+  );
+  const ending = fc.constantFrom(
+    "mailinator.com",
+    "throw-away.tk",
+    "someone.github.io",
+    "trash.co.uk",
+    "com",
+    "co.uk",
+  );
+  let disposable = 0;
+  let clean = 0;
+  fc.assert(
+    fc.property(local, fc.array(label, { maxLength: 3 }), ending, (left, labels, end) => {
+      const text = `${left}@${[...labels, end].join(".")}`;
+      const want = longAnswer(text);
+      assert.equal(answer(text), want, text);
+      want.includes('"disposable":true') ? disposable++ : clean++;
+    }),
+    { numRuns: 5_000 },
+  );
+  assert.ok(disposable > 1_000 && clean > 1_000, `${disposable} disposable, ${clean} clean`);
+});
+
+test("a table whose hash has another seed is read alike", () => {
+  const other = reseeded();
+  for (const name of [...[...other.domains()].map(({ name }) => name), "gmail.com"]) {
+    for (const text of [`a@${name}`, `a@x.y.${name}`, `a b@${name}`])
+      assert.equal(Buffer.from(answerEmail(text, other)).toString("latin1"), longAnswer(text), text);
+  }
+});
+
+/** The segment as the compiler would have written it with seed 7. */
+function reseeded(): EmailSegment {
+  const bytes = copy();
+  const slots = openSegment(bytes, "email").u32("domainSlots");
+  const mask = slots.length - DOMAIN_SLOTS_HEADER - 1;
+  const pointers = [...segment.domains()].map(
+    ({ name }) => [name, pointerOf(slots, hashDomain(name, 0))] as const,
+  );
+  slots.fill(0);
+  slots[0] = 7;
+  for (const [name, pointer] of pointers) {
+    const hash = hashDomain(name, 7);
+    let at = (2 * hash) & mask;
+    while (slots[DOMAIN_SLOTS_HEADER + at + 1] !== 0) at = (at + 2) & mask;
+    slots.set([hash, pointer], DOMAIN_SLOTS_HEADER + at);
+  }
+  return EmailSegment.open(bytes);
+}
+
+function pointerOf(slots: Uint32Array, hash: number): number {
+  for (let at = DOMAIN_SLOTS_HEADER; at < slots.length; at += 2)
+    if (slots[at] === hash) return slots[at + 1]!;
+  throw new Error(`no slot has the hash ${hash}`);
+}
+
+test("an answer that is kept is that of valid addresses alone", () => {
+  const texts = [
+    "a@mailinator.com",
+    "a b@mailinator.com",
+    "a@x.mailinator.com",
+    '"a b"@mailinator.com',
+    "a@x",
+  ];
+  for (const text of [...texts, ...texts]) assert.equal(answer(text), longAnswer(text), text);
 });
 
 test("one answer does not change with the next", () => {

@@ -48,6 +48,12 @@ function release(over: Partial<Release> = {}): LoadedRelease {
     }) as unknown as IpSegment;
   const email = {
     providersFrom: (host: string) => (host === "mailinator.com" ? encode('["mailinator.com"]') : undefined),
+    answerPlain: (text: string) =>
+      encode(
+        text.endsWith("@mailinator.com")
+          ? '{"valid":true,"disposable":true,"providers":["mailinator.com"]}'
+          : '{"valid":true,"disposable":false,"providers":[]}',
+      ),
     evidenceFrom: (host: string) => (host === "mailinator.com" ? record(2) : undefined),
   } as unknown as EmailSegment;
   return {

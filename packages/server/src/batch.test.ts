@@ -7,7 +7,7 @@ import { type EmailSegment, formatIp, type IpAddress, type IpSegment, type Relea
 import fc from "fast-check";
 import { App, type AppOptions } from "./app.ts";
 import { HOLD_MS } from "./batch.ts";
-import { MAX_JSON_BYTES } from "./batch-body.ts";
+import { MAX_ARRIVING_BYTES, MAX_JSON_BYTES } from "./batch-body.ts";
 import { MAX_LINE_BYTES } from "./batch-lines.ts";
 import { Buckets } from "./bucket.ts";
 import { Counts } from "./counts.ts";
@@ -65,6 +65,12 @@ function release(city: string, over: Partial<Release> = {}): LoadedRelease {
     reputation: segment('{"is_abuser":true,"is_proxy":false,"is_tor_exit":false}'),
     email: {
       providersFrom: (host: string) => (host === "mailinator.com" ? encode('["mailinator.com"]') : undefined),
+      answerPlain: (text: string) =>
+        encode(
+          text.endsWith("@mailinator.com")
+            ? '{"valid":true,"disposable":true,"providers":["mailinator.com"]}'
+            : '{"valid":true,"disposable":false,"providers":[]}',
+        ),
       evidenceFrom: () => undefined,
     } as unknown as EmailSegment,
     states: dataStates(manifest as unknown as Release),
@@ -535,6 +541,30 @@ describe("a batch as a whole", () => {
     expect(pulled()).toBeLessThan(20);
   });
 
+  test("of a key that sends many slowly is refused, until the others are there or gone", async () => {
+    const { post, refused } = setUp();
+    const most = MAX_ARRIVING_BYTES / MAX_JSON_BYTES;
+    const slow = Array.from({ length: most }, () => {
+      const { body, feed, close, fail } = fed();
+      feed(" ".repeat(MAX_JSON_BYTES));
+      return { response: post(REP, body), close, fail };
+    });
+    await Bun.sleep(0);
+    const late = await post(REP, '{"values":[]}');
+    expect([late.status, late.headers.get("retry-after"), await codeOf(late)]).toEqual([
+      429,
+      "1",
+      "RATE_LIMITED",
+    ]);
+    expect(refused).toEqual([["rate_limited", 1]]);
+    slow[0]!.close();
+    expect((await slow[0]!.response).status).toBe(400); // white space alone is no JSON
+    expect((await post(REP, '{"values":[]}')).status).toBe(200);
+    for (const { fail } of slow.slice(1)) fail();
+    for (const { response } of slow) expect((await response).status).toBe(400);
+    expect((await post(REP, JSON.stringify({ values: [] }).padEnd(MAX_JSON_BYTES))).status).toBe(200);
+  });
+
   test.each(["GET", "HEAD", "PUT", "DELETE"])("is not asked with %s", async (method) => {
     const { options } = setUp();
     const request = new Request(`http://test${GEO}`, { method, headers: { Authorization: "Bearer good" } });
@@ -768,7 +798,12 @@ function fed() {
       controller = own;
     },
   });
-  return { body, feed: (text: string) => controller.enqueue(encode(text)), close: () => controller.close() };
+  return {
+    body,
+    feed: (text: string) => controller.enqueue(encode(text)),
+    close: () => controller.close(),
+    fail: () => controller.error(new Error("the client left")),
+  };
 }
 
 describe("a stream while things change", () => {

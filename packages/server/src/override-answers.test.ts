@@ -237,8 +237,7 @@ describe("e-mail", () => {
   ];
   test.each(rows)("%s", (_, entries, before, effects, after) => {
     const email = {
-      providersFrom: () =>
-        before === YES ? new TextEncoder().encode('["shop.com","service.com"]') : undefined,
+      answerPlain: () => new TextEncoder().encode(JSON.stringify({ valid: true, ...before })),
       evidenceFrom: () => record(entries),
     } as unknown as EmailSegment;
     const release = { email, evidence: { email: [] } } as unknown as LoadedRelease;
@@ -251,7 +250,7 @@ describe("e-mail", () => {
 
   test("of a single address neither evidence nor answer says which", () => {
     const email = {
-      providersFrom: () => undefined,
+      answerPlain: () => new TextEncoder().encode(JSON.stringify({ valid: true, ...NO })),
       evidenceFrom: () => undefined,
     } as unknown as EmailSegment;
     const release = { email, evidence: { email: [] } } as unknown as LoadedRelease;
