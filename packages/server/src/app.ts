@@ -11,6 +11,7 @@ import type { IpAddress, Prefix } from "@inkling/engine";
 import { AnswerHeaders } from "./answer-headers.ts";
 import { bearerToken } from "./authorization.ts";
 import { answerBatch } from "./batch.ts";
+import { Arriving } from "./batch-body.ts";
 import type { Buckets, Decision } from "./bucket.ts";
 import { callerAddress } from "./client-address.ts";
 import type { Audience, Counts } from "./counts.ts";
@@ -123,6 +124,7 @@ class Exchange {
 
 export class App {
   private readonly options: AppOptions;
+  private readonly arriving = new Arriving();
   private templatesOf: LoadedRelease | undefined;
   private templates: Readonly<Record<Scope, AnswerHeaders>> | undefined;
 
@@ -276,6 +278,7 @@ export class App {
     const caller = this.callerOf(exchange);
     const answer = await answerBatch(options, {
       request,
+      arriving: this.arriving,
       lookup,
       key,
       rate: exchange.rate!,

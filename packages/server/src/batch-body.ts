@@ -14,6 +14,9 @@ export const MAX_JSON_BYTES = 1024 * 1024;
 /** Most values in a JSON body. */
 export const MAX_JSON_VALUES = 1_000;
 
+/** What JSON bodies of one key that are still arriving may take together, in one process: sent slowly, each is held for 12 s. */
+export const MAX_ARRIVING_BYTES = 32 * MAX_JSON_BYTES;
+
 export type BatchForm = "json" | "ndjson";
 export type ByteStream = ReadableStream<Uint8Array<ArrayBuffer>>;
 /** The one of its readers that is meant: types of Bun and of the web differ about it. */
@@ -36,6 +39,10 @@ const TOO_LARGE = problem(
 const TOO_MANY = problem(
   "CONTENT_TOO_LARGE",
   "A JSON body holds at most 1,000 values. With `Content-Type: application/x-ndjson` there is no limit.",
+);
+const TOO_MUCH_AT_ONCE = problem(
+  "RATE_LIMITED",
+  "Too many JSON bodies of this key are arriving at the same time: they may take 32 MiB together. Send fewer at once.",
 );
 const UNKNOWN_CODING = problem(
   "CONTENT_TYPE_INVALID",
@@ -91,9 +98,28 @@ export function declaresTooMuch(contentLength: string | null): Problem | undefin
 const batchSchema = z.strictObject({ values: z.array(z.unknown()) });
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads a JSON body, at most MAX_JSON_BYTES of it. */
-export async function readValues(stream: ByteStream): Promise<readonly unknown[] | Problem> {
-  const bytes = await readAll(stream);
+/** Bytes of bodies that are still arriving, by key. */
+export class Arriving {
+  private readonly bytes = new Map<string, number>();
+
+  /** Adds to what a key's bodies take, or takes away. @returns all that they take */
+  add(keyId: string, bytes: number): number {
+    const sum = (this.bytes.get(keyId) ?? 0) + bytes;
+    if (sum === 0) this.bytes.delete(keyId);
+    else this.bytes.set(keyId, sum);
+    return sum;
+  }
+}
+
+/**
+ * Reads a JSON body, at most MAX_JSON_BYTES of it.
+ * @param hold told of bytes that are kept from now on, negative where no longer; says how many are kept in all
+ */
+export async function readValues(
+  stream: ByteStream,
+  hold: (bytes: number) => number,
+): Promise<readonly unknown[] | Problem> {
+  const bytes = await readAll(stream, hold);
   if (!(bytes instanceof Uint8Array)) return bytes;
   let document: unknown;
   try {
@@ -106,7 +132,7 @@ export async function readValues(stream: ByteStream): Promise<readonly unknown[]
   return batch.data.values.length > MAX_JSON_VALUES ? TOO_MANY : batch.data.values;
 }
 
-async function readAll(stream: ByteStream): Promise<Uint8Array | Problem> {
+async function readAll(stream: ByteStream, hold: (bytes: number) => number): Promise<Uint8Array | Problem> {
   const reader: ByteReader = stream.getReader();
   const pieces: Uint8Array[] = [];
   let length = 0;
@@ -115,13 +141,16 @@ async function readAll(stream: ByteStream): Promise<Uint8Array | Problem> {
       const { value } = await reader.read();
       if (value === undefined) return Buffer.concat(pieces, length);
       length += value.length;
-      if (length > MAX_JSON_BYTES) {
+      const isTooMuch = hold(value.length) > MAX_ARRIVING_BYTES;
+      if (isTooMuch || length > MAX_JSON_BYTES) {
         void reader.cancel().catch(() => {}); // what the rest is like does not matter
-        return TOO_LARGE;
+        return isTooMuch ? TOO_MUCH_AT_ONCE : TOO_LARGE;
       }
       pieces.push(value);
     }
   } catch {
     return CUT_SHORT; // also a client that left: nobody reads this then
+  } finally {
+    hold(-length);
   }
 }

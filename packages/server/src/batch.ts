@@ -14,6 +14,7 @@
 import type { IpAddress } from "@inkling/engine";
 import { BatchAnswers, type BatchQuestion, type BatchSource } from "./batch-answers.ts";
 import {
+  type Arriving,
   acceptsGzip,
   type ByteStream,
   declaresTooMuch,
@@ -79,6 +80,8 @@ export interface BatchServer {
 /** One request. */
 export interface BatchCall {
   readonly request: Request;
+  /** Bodies of this process that are not all there. */
+  readonly arriving: Arriving;
   readonly lookup: Scope;
   readonly key: Key;
   /** The bucket of the key, after the token of the first value was taken. */
@@ -130,8 +133,11 @@ async function answerValues(
   stream: ByteStream,
   mayZip: boolean,
 ): Promise<BatchAnswer | Problem> {
-  const values = await readValues(stream);
-  if ("code" in values) return values;
+  const values = await readValues(stream, (bytes) => call.arriving.add(call.key.id, bytes));
+  if ("code" in values) {
+    if (values.code === "RATE_LIMITED") server.usage.record(call.key.id, "rate_limited", call.now);
+    return values;
+  }
   const { checked } = call;
   if (checked !== undefined && values.length !== 1) return ONE_CHECK;
   const out = new Output(PIECE_BYTES);
