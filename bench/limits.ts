@@ -29,6 +29,7 @@ export const LIMITS: Readonly<Record<string, string>> = {
     "2.05 times all sources, 2.18 times DB-IP's file alone, since answers carry an accuracy radius. Answers in pieces make it 200 MB, and look-ups on Node twice as slow " +
     "(bench/README.md, Layouts).",
   cpu: BUN,
+  "cpu-bare": BUN,
   "cpu-log": BUN,
   rate: BUN,
   tail:
