@@ -36,7 +36,9 @@ export class PartialFile {
     }
     this.path = path;
     this.partial = join(dirname(path), `.${basename(path)}.${process.pid}.part`);
-    this.descriptor = openSync(this.partial, "w");
+    // In a folder that others write to, a link may wait under that name: it is never followed.
+    rmSync(this.partial, { force: true });
+    this.descriptor = openSync(this.partial, "wx");
     open.add(this);
     watchExit();
   }

@@ -358,7 +358,8 @@ function replaceFile(file: string, text: string): void {
   const target = known === undefined ? file : realpathSync(file); // a link stays one
   const temporary = `${target}.${process.pid}.tmp`;
   try {
-    writeFileSync(temporary, text, { mode: 0o600 });
+    rmSync(temporary, { force: true });
+    writeFileSync(temporary, text, { mode: 0o600, flag: "wx" }); // never through a link that waits there
     renameSync(temporary, target);
   } catch (error) {
     rmSync(temporary, { force: true });
