@@ -130,7 +130,7 @@ export const apiContract = new Contract(JSON.parse(openApiJson("0.0.0")));
 export const adminContract = new Contract(adminOpenApi("0.0.0"));
 
 const OF_ADMIN_API = /^\/admin\/v1\//;
-const OF_API = /^\/(v1\/|healthz$|readyz$|openapi\.json$|docs$|docs\/|$)/;
+const OF_API = /^\/(v1\/|healthz$|readyz$|openapi\.json$|docs$|docs\/)/;
 
 /** @throws Error with everything that the document does not allow */
 export async function checkResponse(method: string, path: string, response: Response): Promise<void> {
