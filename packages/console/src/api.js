@@ -43,7 +43,10 @@ export async function api(path, { method = "GET", body, signal } = {}) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(0, { detail: "The server cannot be reached. Is it running?" });
   }
-  const document = await response.json().catch(() => ({}));
+  const document = await response.json().catch((error) => {
+    if (error.name === "AbortError") throw error; // the page is being left: not an answer without content
+    return {};
+  });
   if (response.ok) return document;
   if (response.status === 401 && path !== "session") onLoggedOut();
   throw new ApiError(response.status, document);
