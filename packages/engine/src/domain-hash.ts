@@ -4,6 +4,9 @@
 // out  a uint32; the hash of each parent falls out on the way to the next
 // src  docs/segment-format.md: FNV-1a, then the last steps of MurmurHash3
 
+/** By "or", the lower case of any character that a host may have; digits, hyphens and dots stay what they are. */
+export const LOWER_CASE = 0x20;
+
 /** Hash of no character yet (FNV-1a's offset basis, seeded). */
 export function basis(seed: number): number {
   return 0x811c9dc5 ^ seed;

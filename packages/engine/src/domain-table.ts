@@ -8,7 +8,7 @@
 
 import { asciiText } from "./ascii.ts";
 import { toAsciiDomain } from "./domain.ts";
-import { basis, finish, hashDomain, step } from "./domain-hash.ts";
+import { basis, finish, hashDomain, LOWER_CASE, step } from "./domain-hash.ts";
 import type { PlainMailbox } from "./plain-mailbox.ts";
 import { type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
 
@@ -75,12 +75,13 @@ export class DomainTable {
     return this.find(finish(hash), host, 0) || value;
   }
 
-  /** As {@link closest}, for a mailbox that was read. */
+  /** As {@link closest}, for a mailbox that was read, whose host may have capitals. */
   closestTo(
     text: string,
     { starts, hashes, labels, registrableLabel, registrableStart, hostStart }: PlainMailbox,
   ): number {
-    if (this.basis !== basis(0)) return this.closest(text.slice(hostStart), registrableStart - hostStart);
+    if (this.basis !== basis(0))
+      return this.closest(text.slice(hostStart).toLowerCase(), registrableStart - hostStart);
     for (let i = labels - 1; i >= registrableLabel; i--) {
       const value = this.find(hashes[i]! >>> 0, text, starts[i]!);
       if (value !== 0) return value;
@@ -113,7 +114,7 @@ export class DomainTable {
     const at = pointer * DOMAIN_NAME_ALIGN + 4;
     if (names[at] !== length) return false; // also when the pointer is out of bounds
     for (let i = 0; i < length; i++) {
-      if (names[at + 1 + i] !== host.charCodeAt(start + i)) return false;
+      if (names[at + 1 + i] !== (host.charCodeAt(start + i) | LOWER_CASE)) return false;
     }
     return true;
   }

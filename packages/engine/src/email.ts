@@ -46,7 +46,11 @@ const UNREADABLE: EmailAddress = { valid: false, registrableStart: -1 };
 export function parseEmail(text: string): EmailAddress {
   if (!readPlain(text, plain)) return parseEmailInFull(text);
   const { hostStart, registrableStart } = plain;
-  return { valid: true, host: text.slice(hostStart), registrableStart: registrableStart - hostStart };
+  return {
+    valid: true,
+    host: text.slice(hostStart).toLowerCase(),
+    registrableStart: registrableStart - hostStart,
+  };
 }
 
 /** As {@link parseEmail}, the long way: what {@link readPlain} must agree with. */

@@ -16,7 +16,7 @@ import {
   nodeFlags,
   rulesRoot,
 } from "tldts/dist/cjs/src/data/trie.js";
-import { hashDomain } from "./domain-hash.ts";
+import { hashDomain, LOWER_CASE } from "./domain-hash.ts";
 
 /** What is known of a name; the numbers are bits, and each name has one at least. A rule ends here. */
 const RULE = 1;
@@ -54,7 +54,7 @@ export class SuffixTable {
 
   /**
    * Which label a host's registrable domain begins with.
-   * @param text ends with the host
+   * @param text ends with the host, which may have capitals
    * @param starts where each label begins, the last label first
    * @param hashes of the names that begin there
    * @returns its number; -1 when tldts is to be asked
@@ -87,7 +87,7 @@ export class SuffixTable {
     const length = text.length - start;
     if (names[at] !== length) return false;
     for (let i = 0; i < length; i++) {
-      if (names[at + 1 + i] !== text.charCodeAt(start + i)) return false;
+      if (names[at + 1 + i] !== (text.charCodeAt(start + i) | LOWER_CASE)) return false;
     }
     return true;
   }
