@@ -4,8 +4,9 @@
 // "Alone" is what an hourly update does: the places did not change, so that their segment is taken over. Memory is the
 // most that the compiler's process ever had resident (VmHWM, by its own account at its end).
 
-import { rmSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { openSegment } from "@inkling/engine";
 import { build, databaseFiles, emptyFolder, linkedCopy, upToDateRelease } from "./lib/data.ts";
 import { IS_QUICK, sized } from "./lib/options.ts";
 import { emit, tell } from "./lib/record.ts";
@@ -73,7 +74,14 @@ else say("full build", await rounds(ROUNDS, () => emptyFolder("build")));
 
 const current = openCurrent(release);
 const { v4, v6, version } = databaseFiles();
-const sourceBytes = statSync(v4).size + statSync(v6).size;
+const places = statSync(v4).size + statSync(v6).size;
+/** What the geo segment is made of: DB-IP's places and the registries' countries. */
+const { feeds } = JSON.parse(
+  new TextDecoder().decode(openSegment(readFileSync(current.segmentPath("geo")), "geo").u8("meta")),
+);
+const ids = feeds.map(({ id }: { id: string }) => id);
+const sources = current.manifest.feeds.filter(({ id }) => ids.includes(id));
+const sourceBytes = sources.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0);
 for (const kind of ["geo", "reputation", "email"] as const) {
   const { size } = statSync(current.segmentPath(kind));
   emit({
@@ -88,15 +96,23 @@ for (const kind of ["geo", "reputation", "email"] as const) {
   emit({
     type: "row",
     what: "sizes of segments",
-    who: "geo, to its source",
+    who: "geo, to its sources",
     measure: "ratio",
     unit: "times",
     values: [size / sourceBytes],
   });
   emit({
+    type: "row",
+    what: "sizes of segments",
+    who: "geo, to DB-IP's files alone",
+    measure: "ratio",
+    unit: "times",
+    values: [size / places],
+  });
+  emit({
     type: "fact",
-    name: "source of places",
-    value: `dbip-city-mmdb ${version}, ${figure(sourceBytes / 1e6)} MB`,
+    name: "sources of the geo segment",
+    value: `dbip-city-mmdb ${version}, ${figure(places / 1e6)} MB; with ${ids.join(" and ")} ${figure(sourceBytes / 1e6)} MB`,
   });
 }
 rmSync(join(release, "../build"), { recursive: true, force: true });

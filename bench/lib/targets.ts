@@ -145,8 +145,8 @@ export const TARGETS: readonly Target[] = [
     "times as fast",
     (results) => results.ratio([V4, "libmaxminddb (C), find only", TIME], [V4, "inkling on Bun", TIME]),
   ),
-  atMost("size", "build", "the geo segment is at most twice its source", 2, "times", (results) =>
-    results.median("sizes of segments", "geo, to its source", "ratio"),
+  atMost("size", "build", "the geo segment is at most twice its sources", 2, "times", (results) =>
+    results.median("sizes of segments", "geo, to its sources", "ratio"),
   ),
   atMost(
     "cpu",
