@@ -194,6 +194,24 @@ describe("data", () => {
     });
   }, 30_000);
 
+  test("to any release that is kept", async () => {
+    const choose = (current: string | undefined, to: unknown) =>
+      ask("POST", "data/rollback", { current, to });
+    const oldest = await choose(names[0], names[2]);
+    expect(oldest.document).toEqual({ from: names[0], to: names[2], pinned: names[2] });
+    const between = await choose(names[2], names[1]);
+    expect(between.document).toEqual({ from: names[2], to: names[1], pinned: names[1] });
+    const none = await choose(names[1], "20200101T000000000Z-0123456789ab");
+    expect([none.status, none.code]).toEqual([404, "RELEASE_NOT_FOUND"]);
+    expect(none.document.problems).toEqual([`kept are ${names.join(", ")}`]);
+    for (const name of ["--help", "../../current"])
+      expect((await choose(names[1], name)).code).toBe("RELEASE_NOT_FOUND");
+    expect((await choose(names[1], 5)).code).toBe("BODY_INVALID");
+    expect((await choose(names[0], names[2])).code).toBe("STALE_FORM");
+    expect((await ask("GET", "data")).document).toMatchObject({ release: { name: names[1] } });
+    await ask("DELETE", "data/pin");
+  }, 30_000);
+
   test("pinned where it is", async () => {
     const body = { current: names[0] };
     expect((await ask("POST", "data/pin", body)).document).toMatchObject({ to: names[0], pinned: names[0] });
@@ -228,7 +246,7 @@ describe("data", () => {
     for (const name of names.slice(1)) rmSync(join(dataDir, "releases", `${name}.json`));
     const refused = await ask("POST", "data/rollback", { current: before });
     expect([refused.status, refused.code]).toEqual([409, "ACTION_REFUSED"]);
-    expect(refused.document.detail).toContain("there is no release before");
+    expect(refused.document.detail).toBe(`there is no release before ${before}`);
     expect(refused.document.problems).not.toEqual([]);
     expect((await ask("GET", "data")).document).toMatchObject({ release: { name: before }, pinned: null });
   }, 30_000);

@@ -265,6 +265,18 @@ describe("pages", () => {
     await page.getByRole("button", { name: "Pin", exact: true }).click();
     await page.getByRole("button", { name: "Cancel" }).click();
     expect(await page.getByText("Pinned: newer releases").count()).toBe(0);
+    // any that is kept
+    const use = page.getByRole("button", { name: /^Use this one: / });
+    const oldest = (await use.last().getAttribute("aria-label"))!.slice("Use this one: ".length);
+    await use.last().click();
+    await page.getByRole("dialog").getByText(`The release ${oldest} is read through`).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Use it" }).click();
+    await said(page, `In use: ${oldest}`);
+    await page.getByText("Pinned: newer releases").waitFor();
+    expect(await page.getByRole("button", { name: `Use this one: ${oldest}` }).count()).toBe(0);
+    await page.getByRole("button", { name: "Unpin" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Unpin" }).click();
+    await page.getByText("Pinned: newer releases").waitFor({ state: "detached" });
   });
 
   test("data: pinned, and an update seen to its end", async () => {

@@ -67,12 +67,12 @@ export function dataActions(
   command: readonly string[] = [process.execPath, Bun.main],
 ): DataActions {
   const { dataDir } = settings;
-  const data = (name: string) => run([...command, "data", name, "--json", "--data-dir", dataDir]);
+  const data = (...words: string[]) => run([...command, "data", ...words, "--json", "--data-dir", dataDir]);
   return {
     feeds: FACTS,
     update: () => updates.state,
     updateNow: () => updates.ask(),
-    rollBack: () => data("rollback"),
+    rollBack: (to) => data("rollback", ...(to === undefined ? [] : [to])),
     pin: async () => {
       const { name } = openCurrent(dataDir);
       pin(dataDir, name);
@@ -95,5 +95,5 @@ async function run(command: readonly string[]): Promise<Switched> {
     return { from, to };
   }
   const line = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(err)?.[1];
-  throw new CliError(line("error") ?? err.trim().slice(0, 500), line("hint"));
+  throw new CliError(line("inkling") ?? err.trim().slice(0, 500), line("hint"));
 }

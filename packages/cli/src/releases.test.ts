@@ -14,6 +14,7 @@ import { ANSWERS, type Release, releaseName } from "@inkling/engine";
 import { releaseId } from "@inkling/server";
 import type { CliError } from "./errors.ts";
 import {
+  chosenRelease,
   dropBrokenSegments,
   findUsable,
   openCurrent,
@@ -111,6 +112,28 @@ describe("releases of a data folder", () => {
     const error = errorOf(() => previousRelease(dataDir));
     expect(error.message).toMatch(/^no release before .* is sound: .*; /);
     expect(error.hint).toContain("data update");
+  });
+
+  test("a chosen one may be any that is kept, older or newer, or the one in use", () => {
+    const dataDir = dataFolder();
+    switchTo(dataDir, names[1]!);
+    for (const name of names)
+      expect(chosenRelease(dataDir, name)).toMatchObject({ from: names[1], previous: { name } });
+  });
+
+  test.each(["20260609T000000000Z-000000000009", "../current", ""])(
+    "a chosen one that there is not: %p",
+    (name) => {
+      const error = errorOf(() => chosenRelease(dataFolder(), name));
+      expect(error.message).toStartWith(`there is no release ${name} in `);
+      expect(error.hint).toBe(`kept are ${names.join(", ")}`);
+      expect(errorOf(() => chosenRelease(join(temp, "nowhere"), name)).hint).toContain("data update");
+    },
+  );
+
+  test("a chosen one that is not sound is refused, not passed over", () => {
+    const dataDir = dataFolder({ [names[1]!]: "{" });
+    expect(errorOf(() => chosenRelease(dataDir, names[1]!)).message).toMatch(/^release .*: .*JSON/);
   });
 
   const broken: [name: string, content: string | object, message: RegExp][] = [

@@ -152,6 +152,7 @@ function point(dataDir: string, pointer: string, name: string): void {
 export interface WayBack {
   /** The release in use, or what `current` holds in place of one. */
   readonly from: string;
+  /** Where it leads. */
   readonly previous: NamedRelease;
   /** Newer ones that it passed over, each with what is wrong with it. */
   readonly passedOver: readonly string[];
@@ -183,6 +184,24 @@ export function previousRelease(dataDir: string): WayBack {
         `there is no release before ${from}`,
         "`npx inkling data status` lists the releases; the newest 5 are kept",
       );
+}
+
+/**
+ * The way to a release of the operator's choosing.
+ * @param name of any release that is kept, older or newer than the one in use
+ * @throws CliError when there is none of that name, or it is not sound
+ */
+export function chosenRelease(dataDir: string, name: string): WayBack {
+  const names = releaseNames(dataDir);
+  if (!names.includes(name)) {
+    throw new CliError(
+      `there is no release ${name} in ${dataDir}`,
+      names.length === 0 ? BUILD_HINT : `kept are ${names.join(", ")}`,
+    );
+  }
+  const previous = readRelease(dataDir, name);
+  requireSound(dataDir, previous);
+  return { from: currentName(dataDir) ?? "", previous, passedOver: [] };
 }
 
 /** @throws CliError when a segment of it is corrupt */

@@ -52,7 +52,8 @@ export interface DataActions {
   readonly update: () => UpdateState;
   /** Begins a build soon. */
   readonly updateNow: () => void;
-  readonly rollBack: () => Promise<Switched>;
+  /** @param to any release that is kept; without, the one before the one in use */
+  readonly rollBack: (to?: string) => Promise<Switched>;
   readonly pin: () => Promise<Switched>;
   readonly unpin: () => Promise<Switched>;
 }
@@ -83,25 +84,32 @@ export const DATA_ROUTES: readonly AdminRoute<AdminServer>[] = [
     template: "/admin/v1/data/rollback",
     path: /^data\/rollback$/,
     methods: {
-      POST: { id: "roll_back", run: switching("release-rolled-back", ({ rollBack }) => rollBack()) },
+      POST: { id: "roll_back", run: rollBack },
     },
   },
   {
     template: "/admin/v1/data/pin",
     path: /^data\/pin$/,
     methods: {
-      POST: { id: "pin", run: switching("release-pinned", ({ pin }) => pin()) },
-      DELETE: { id: "unpin", run: switching("release-unpinned", ({ unpin }) => unpin(), false) },
+      POST: { id: "pin", run: pin },
+      DELETE: { id: "unpin", run: unpin },
     },
   },
 ];
 
 /** The form of somebody who sees an old state must not act on the new one. */
-export const switchBody = z
+const seen = {
+  current: z.string().max(80).meta({ description: "Name of the release in use, as you saw it" }),
+};
+export const switchBody = z.strictObject(seen).meta({ id: "Switch" });
+export const rollbackBody = z
   .strictObject({
-    current: z.string().max(80).meta({ description: "Name of the release in use, as you saw it" }),
+    ...seen,
+    to: z.string().max(80).optional().meta({
+      description: "Name of a release that is kept; without it the one before the one in use",
+    }),
   })
-  .meta({ id: "Switch" });
+  .meta({ id: "Rollback" });
 
 function pinnedName({ dataDir }: AdminServer): string | null {
   const path = join(dataDir, DATA_FOLDER.pinned);
@@ -228,32 +236,49 @@ async function updateNow(server: AdminServer, { actor }: Call): Promise<Reply> {
   return { status: 202, document: actions.update() };
 }
 
-function switching(
-  action: AuditAction,
-  act: (actions: DataActions) => Promise<Switched>,
-  isSeen = true,
-): (server: AdminServer, call: Call) => Promise<Reply> {
-  return async (server, { json, actor }) => {
-    const actions = actionsOf(server);
-    if (isSeen) requireSeen(server, await json());
-    const before = { current: server.releases.current?.name ?? null, pinned: pinnedName(server) };
-    const { from, to } = await attempted(() => act(actions));
-    await server.releases.check();
-    const after = { current: to, pinned: pinnedName(server) };
-    const isChange = from !== to || before.pinned !== after.pinned;
-    if (isChange) await record(server, actor, action, before, after);
-    return { status: 200, document: { from, to, pinned: after.pinned } };
-  };
+async function rollBack(server: AdminServer, call: Call): Promise<Reply> {
+  const { current, to } = readBody(rollbackBody, await call.json());
+  requireSeen(server, current);
+  if (to !== undefined && !releaseNames(server.dataDir).includes(to)) {
+    throw new AdminProblem("RELEASE_NOT_FOUND", undefined, [
+      `kept are ${releaseNames(server.dataDir).join(", ")}`,
+    ]);
+  }
+  return switched(server, call, "release-rolled-back", ({ rollBack }) => rollBack(to));
 }
 
-function requireSeen({ releases }: AdminServer, input: unknown): void {
-  const read = switchBody.safeParse(input);
-  if (!read.success) {
-    throw bodyProblem(
-      read.error.issues.map(({ path, message }) => `${path.join(".") || "body"}: ${message}`),
-    );
-  }
-  const { current } = read.data;
+async function pin(server: AdminServer, call: Call): Promise<Reply> {
+  requireSeen(server, readBody(switchBody, await call.json()).current);
+  return switched(server, call, "release-pinned", ({ pin }) => pin());
+}
+
+function unpin(server: AdminServer, call: Call): Promise<Reply> {
+  return switched(server, call, "release-unpinned", ({ unpin }) => unpin());
+}
+
+async function switched(
+  server: AdminServer,
+  { actor }: Call,
+  action: AuditAction,
+  act: (actions: DataActions) => Promise<Switched>,
+): Promise<Reply> {
+  const actions = actionsOf(server);
+  const before = { current: server.releases.current?.name ?? null, pinned: pinnedName(server) };
+  const { from, to } = await attempted(() => act(actions));
+  await server.releases.check();
+  const after = { current: to, pinned: pinnedName(server) };
+  const isChange = from !== to || before.pinned !== after.pinned;
+  if (isChange) await record(server, actor, action, before, after);
+  return { status: 200, document: { from, to, pinned: after.pinned } };
+}
+
+function readBody<T>(schema: z.ZodType<T>, input: unknown): T {
+  const read = schema.safeParse(input);
+  if (read.success) return read.data;
+  throw bodyProblem(read.error.issues.map(({ path, message }) => `${path.join(".") || "body"}: ${message}`));
+}
+
+function requireSeen({ releases }: AdminServer, current: string): void {
   if (releases.current === undefined) throw new AdminProblem("NO_RELEASE");
   if (releases.current.name !== current) {
     throw new AdminProblem(

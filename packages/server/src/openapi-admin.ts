@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { ADMIN_ROUTES } from "./admin-app.ts";
 import { type Operation as AdminOperation, ANY, BOOLEAN, LIMIT, type Method } from "./admin-call.ts";
-import { switchBody } from "./admin-data.ts";
+import { rollbackBody, switchBody } from "./admin-data.ts";
 import { rotateBody } from "./admin-keys.ts";
 import { lookupBody } from "./admin-lookup.ts";
 import {
@@ -83,10 +83,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
   roll_back: {
     tag: DATA,
-    summary: "Go back to the release before, and stay there",
+    summary: "Go back to the release before, or to any that is kept, and stay there",
     answer: told.switched,
-    body: switchBody,
-    codes: ["STALE_FORM", "ACTION_REFUSED", "NO_RELEASE"],
+    body: rollbackBody,
+    codes: ["STALE_FORM", "ACTION_REFUSED", "NO_RELEASE", "RELEASE_NOT_FOUND"],
   },
   pin: {
     tag: DATA,

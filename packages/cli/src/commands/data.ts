@@ -5,9 +5,10 @@ import type { Command } from "commander";
 import { build, dataGaps, feedTable, segmentTable } from "../build.ts";
 import { findLastBuild } from "../build-process.ts";
 import { action, type Context, settingsFor, withSettings } from "../context.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { CliError, EXIT, Stopped } from "../errors.ts";
 import { feedCount } from "../progress.ts";
 import {
+  chosenRelease,
   feedsOf,
   findPinned,
   openCurrent,
@@ -183,7 +184,8 @@ function addVerify(data: Command, context: Context): void {
 function addRollback(data: Command, context: Context): void {
   const command = data
     .command("rollback")
-    .description("go back to the release before the one in use, and stay there until `data unpin`")
+    .description("go back to the release before the one in use, or to any that is kept, and stay there")
+    .argument("[release]", "its name, as `data status` lists them (default: the one before the one in use)")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -191,11 +193,16 @@ function addRollback(data: Command, context: Context): void {
 A running server reads the release through, which takes some seconds, then switches to it by itself. What is built from then on is kept, but not used, until \`npx inkling data unpin\`.
 
 Examples:
-  inkling data rollback`,
+  inkling data rollback
+  inkling data rollback 20260601T043000000Z-0123456789ab`,
     )
-    .action((flags) => {
+    .action(async (name: string | undefined, flags) => {
       const { settings } = settingsFor(context, flags, READ_SETTINGS);
-      const { from, previous, passedOver } = previousRelease(settings.dataDir);
+      const { from, previous, passedOver } =
+        name === undefined ? previousRelease(settings.dataDir) : chosenRelease(settings.dataDir, name);
+      // Reading it took a while, in which a signal could not be heard.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (context.stopper.signal.aborted) throw new Stopped(`${from} stays in use`);
       for (const problem of passedOver) {
         context.terminal.err(`${context.terminal.style.yellow("warning")}: passed over: ${problem}\n`);
       }
@@ -205,10 +212,16 @@ Examples:
       context.terminal.out(
         flags.json
           ? JSON.stringify({ from, to: previous.name, pinned: true }, null, 2)
-          : `Release ${previous.name} is in use again (it was ${from}), and stays so until \`npx inkling data unpin\`. A running server follows within seconds.`,
+          : rolledBack(previous.name, from),
       );
     });
   withSettings(command, READ_SETTINGS);
+}
+
+function rolledBack(name: string, from: string): string {
+  const until = "until `npx inkling data unpin`";
+  if (name === from) return `Release ${name} is in use, and stays so ${until}.`;
+  return `Release ${name} is in use again (it was ${from}), and stays so ${until}. A running server follows within seconds.`;
 }
 
 function addUnpin(data: Command, context: Context): void {

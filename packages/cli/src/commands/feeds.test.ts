@@ -34,12 +34,13 @@ const folder = () => {
 };
 
 interface Wishes {
+  readonly signal?: AbortSignal;
   readonly env?: Record<string, string>;
   /** What the operator types; without, nobody sits at the terminal. */
   readonly typed?: string;
 }
 
-async function inkling(dataDir: string, line: string, { env = {}, typed }: Wishes = {}) {
+async function inkling(dataDir: string, line: string, { env = {}, typed, signal }: Wishes = {}) {
   const asked: string[] = [];
   const ask = async (question: string) => {
     asked.push(question);
@@ -49,6 +50,7 @@ async function inkling(dataDir: string, line: string, { env = {}, typed }: Wishe
     env: { INKLING_DATA_DIR: dataDir, ...env },
     cwd: temp,
     ...(typed !== undefined && { ask }),
+    ...(signal && { signal }),
   });
   return { out: out.replace(/\n$/, ""), err, asked, code };
 }
@@ -329,8 +331,25 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
   expect(JSON.parse((await inkling(dataDir, "data status --json")).out).pinned).toBe(first);
   expect((await inkling(dataDir, "doctor")).out).toMatch(/age of data: .*it is pinned/);
 
+  const chosen = await inkling(dataDir, `data rollback ${second} --json`);
+  expect(JSON.parse(chosen.out)).toEqual({ from: first, to: second, pinned: true });
+  expect([current(), readFileSync(join(dataDir, "pinned"), "utf8").trim()]).toEqual([second, second]);
+  const stays = await inkling(dataDir, `data rollback ${second}`);
+  expect(stays.out).toBe(`Release ${second} is in use, and stays so until \`npx inkling data unpin\`.`);
+  const none = await inkling(dataDir, "data rollback 20200101T000000000Z-0123456789ab");
+  expect(none.err).toMatch(
+    /^inkling: there is no release 20200101T000000000Z-0123456789ab in .*\nhint: kept are .*$/m,
+  );
+  expect([none.code, current()]).toEqual([1, second]);
+  const stopped = await inkling(dataDir, `data rollback ${first}`, { signal: AbortSignal.abort() });
+  expect([stopped.err, stopped.code, current()]).toEqual([
+    `inkling: stopped: ${second} stays in use\n`,
+    130,
+    second,
+  ]);
+
   expect((await inkling(dataDir, "data unpin")).out).toBe(
-    `Release ${third.name} is in use (it was ${first}).`,
+    `Release ${third.name} is in use (it was ${second}).`,
   );
   expect([current(), existsSync(join(dataDir, "pinned"))]).toEqual([third.name, false]);
   expect(readdirSync(dataDir).filter((name) => name.startsWith("."))).toEqual([]);

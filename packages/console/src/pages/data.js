@@ -20,10 +20,43 @@ async function show(content, signal) {
     api("data/releases", { signal }),
   ]);
   const again = () => show(content, signal);
-  fill(content, actionsCard(overview, again, signal), feedsCard(feeds), releasesCard(releases));
+  const act = acting(again);
+  const current = overview.release?.name;
+  fill(
+    content,
+    actionsCard(overview, act, again, signal),
+    feedsCard(feeds),
+    releasesCard(releases, (to) => act(...rollback(current, to))),
+  );
 }
 
-function actionsCard(overview, again, signal) {
+/** Asks, and does what was asked about; the page then shows what came of it. */
+function acting(again) {
+  return async (title, text, label, request) => {
+    if (!(await confirmed(title, text, label))) return;
+    try {
+      const { to } = await request();
+      say(`In use: ${to}`);
+      again();
+    } catch (error) {
+      say(error.message, "bad");
+      if (error.code === "STALE_FORM" || error.code === "RELEASE_NOT_FOUND") again(); // what there is by now
+    }
+  };
+}
+
+/** @param to undefined: the release before the one in use */
+function rollback(current, to) {
+  const which = to ? `The release ${to}` : "The release before this one";
+  return [
+    to ? "Use this release?" : "Roll back?",
+    `${which} is read through, then used and pinned. Look-ups go on meanwhile.`,
+    to ? "Use it" : "Roll back",
+    () => api("data/rollback", { method: "POST", body: { current, to } }),
+  ];
+}
+
+function actionsCard(overview, act, again, signal) {
   const { release, update, pinned, missing, partial, refused_release } = overview;
   const state = h("p", { role: "status" }, updateText(update));
   const begin = h(
@@ -34,17 +67,6 @@ function actionsCard(overview, again, signal) {
   // one that somebody else has begun, or that is due
   if (update?.running || update?.asked) watchUpdate(state, begin, again, signal, "GET");
   const current = release?.name;
-  const act = async (title, text, label, request) => {
-    if (!(await confirmed(title, text, label))) return;
-    try {
-      const { to } = await request();
-      say(`In use: ${to}`);
-      again();
-    } catch (error) {
-      say(error.message, "bad");
-      if (error.code === "STALE_FORM") again(); // what is in use by now
-    }
-  };
   return h(
     "section",
     { class: "card" },
@@ -82,13 +104,7 @@ function actionsCard(overview, again, signal) {
           {
             type: "button",
             class: "quiet",
-            onclick: () =>
-              act(
-                "Roll back?",
-                "The release before this one is read through, then used and pinned. Look-ups go on meanwhile.",
-                "Roll back",
-                () => api("data/rollback", { method: "POST", body: { current } }),
-              ),
+            onclick: () => act(...rollback(current)),
           },
           "Roll back",
         ),
@@ -230,7 +246,9 @@ function age(feed) {
   return h("span", { title }, meter(part, said, part > 1 ? "bad" : part > 0.7 ? "warn" : ""));
 }
 
-function releasesCard(releases) {
+/** @param use what happens to one that is chosen */
+function releasesCard(releases, use) {
+  const isAnyInUse = releases.some(({ current }) => current);
   const rows = releases.map((release) => {
     const changes = h("div", {});
     return [
@@ -238,6 +256,18 @@ function releasesCard(releases) {
         h("code", {}, release.name),
         release.current && h("span", { class: "badge good" }, "in use"),
         release.pinned && h("span", { class: "badge warn" }, "pinned"),
+        isAnyInUse &&
+          !release.current &&
+          h(
+            "button",
+            {
+              type: "button",
+              class: "quiet",
+              onclick: () => use(release.name),
+              "aria-label": `Use this one: ${release.name}`,
+            },
+            "Use this one",
+          ),
       ],
       h("span", { title: exact(release.created_at) }, when(release.created_at)),
       bytes(release.bytes),
