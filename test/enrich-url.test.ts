@@ -144,6 +144,31 @@ describe("what is said when the server will not answer, and nothing is left half
     expect(readdirSync(dataDir).filter((name) => name.includes("never"))).toEqual([]);
   });
 
+  test("codes for the terminal in a server's words are not followed", async () => {
+    const evil = "\x1b]0;pwned\x07\u202e";
+    const country = { iso_code: evil };
+    const place = { city: {}, continent: {}, country, location: {}, postal: {}, registered_country: {} };
+    const flags = { is_abuser: false, is_proxy: false, is_tor_exit: false };
+    const line = (answer: object) =>
+      new Response(`${JSON.stringify(answer)}\n`, { headers: { "Content-Type": "application/x-ndjson" } });
+    const feeds = [{ sets: "geolocation", state: "loaded", attribution: evil }];
+    const odd = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: ({ url: asked }) => {
+        if (asked.endsWith("/v1/status")) return Response.json({ missing: [evil], feeds });
+        return line(asked.includes("geolocate") ? { ...place, subdivisions: [] } : flags);
+      },
+    });
+    const path = file("ask.csv", "ip\n81.2.69.142\n");
+    const args = ["--url", `http://127.0.0.1:${odd.port}`, "--add", "country_name", "--summary"];
+    const { code, err, out } = await there(tokens.good, path, ...args);
+    await odd.stop(true);
+    expect(code).toBe(0);
+    expect(out + err).toContain("\ufffd]0;pwned");
+    for (const character of evil.replace("]0;pwned", "")) expect(out + err).not.toContain(character);
+  });
+
   test("a server that ends in the middle", async () => {
     const half = Bun.serve({
       hostname: "127.0.0.1",

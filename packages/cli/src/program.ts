@@ -4,7 +4,7 @@ import { Command, CommanderError } from "commander";
 import type { Context } from "./context.ts";
 import { CliError, EXIT, explainFileError } from "./errors.ts";
 import { SettingsError } from "./settings.ts";
-import type { Style } from "./terminal.ts";
+import { printable, type Style } from "./terminal.ts";
 
 const HELP_AFTER = `
 Examples:
@@ -119,8 +119,9 @@ function endUsage(error: CommanderError, written: Written, { terminal }: Context
 /** One line and a hint; a stack only where the fault is ours. */
 export function describeError(error: unknown, style: Style): string {
   const { message, hint } = words(error);
-  const title = error instanceof SettingsError ? message : `${style.red("inkling")}: ${message}`;
-  return hint === undefined ? `${title}\n` : `${title}\nhint: ${hint}\n`;
+  const said = printable(message);
+  const title = error instanceof SettingsError ? said : `${style.red("inkling")}: ${said}`;
+  return hint === undefined ? `${title}\n` : `${title}\nhint: ${printable(hint)}\n`;
 }
 
 function words(error: unknown): { message: string; hint: string | undefined } {

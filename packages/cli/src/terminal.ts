@@ -39,6 +39,10 @@ export function makeStyle(color: boolean): Style {
   };
 }
 
+/** Words of others (a file, a server) without codes that a terminal would follow, and marks that turn a line round. */
+export const printable = (text: string): string =>
+  text.replace(/[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
+
 /** The terminal of this process. */
 export function processTerminal(noColor: boolean): Terminal {
   for (const stream of [process.stdout, process.stderr]) {

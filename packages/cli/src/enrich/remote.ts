@@ -13,6 +13,7 @@ import { formatIp } from "@inkling/engine";
 import { SCOPES, type Scope } from "@inkling/server";
 import { z } from "zod";
 import { CliError, EXIT } from "../errors.ts";
+import { printable } from "../terminal.ts";
 import { AddressText, type Answers } from "./answerer.ts";
 import { Enricher } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
@@ -194,9 +195,10 @@ function explained(error: unknown, { url }: Remote, lookup: Scope): unknown {
   return new CliError(`${url} did not answer ${lookup}: ${error.message}`, error.hint);
 }
 
+const words = z.string().transform(printable);
 const statusSchema = z.object({
-  missing: z.array(z.string()),
-  feeds: z.array(z.object({ sets: z.string(), state: z.string(), attribution: z.string().nullable() })),
+  missing: z.array(words),
+  feeds: z.array(z.object({ sets: z.string(), state: z.string(), attribution: words.nullable() })),
 });
 const problemSchema = z.object({ code: z.string(), detail: z.string().optional() });
 

@@ -1,7 +1,7 @@
 // summary.ts: a tally as a picture in the terminal.
 
 import { renderBar } from "../progress.ts";
-import { formatCount, type Style, table } from "../terminal.ts";
+import { formatCount, printable, type Style, table } from "../terminal.ts";
 import type { Plan } from "./plan.ts";
 import type { Tally } from "./tally.ts";
 
@@ -59,7 +59,12 @@ function emailParts({ rows, withoutEmail, email }: Tally, style: Style): string[
 /** A name, a count, its share, and a bar as long as its part of the most. */
 function bar(name: string, count: number, most: number, all: number): string[] {
   const cells = most > 0 ? Math.min(CELLS, Math.ceil((count / most) * CELLS)) : 0;
-  return [name, formatCount(count), share(count, all), renderBar(cells / CELLS, CELLS).replaceAll("░", "")];
+  return [
+    printable(name),
+    formatCount(count),
+    share(count, all),
+    renderBar(cells / CELLS, CELLS).replaceAll("░", ""),
+  ];
 }
 
 function share(count: number, all: number): string {
