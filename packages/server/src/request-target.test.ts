@@ -51,7 +51,7 @@ describe("findRoute", () => {
     ["/V1/status", undefined],
     ["//v1/status", undefined],
     ["/v1/status/", undefined],
-    ["/", undefined],
+    ["/", "/"],
     ["", undefined],
   ])("%s", (path, template) => {
     expect(findRoute(path)?.template).toBe(template);
