@@ -447,6 +447,15 @@ describe("pages", () => {
   });
 });
 
+/** Boxes with something in them that has to be scrolled to, runs in the page. */
+const widerInside = (boxes: unknown[]) =>
+  (boxes as { scrollWidth: number; clientWidth: number; textContent: string }[])
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+    .map(
+      ({ scrollWidth, clientWidth, textContent }) =>
+        `${scrollWidth} in ${clientWidth}: ${textContent.slice(0, 60)}`,
+    );
+
 /** Traffic of an hour, for pictures of charts: a test cannot wait that long. */
 const HOUR = {
   hours: 3,
@@ -484,6 +493,12 @@ const FEEDS = [
   { id: "expired", state: "expired", entries: 0, age_seconds: 900 * 3_600, error: "older than 30 days" },
   { id: "refused", state: "refused", entries: 0, error: "1.1.1.0/24 would flag a public resolver" },
   { id: "missing", state: "missing", entries: 0, age_seconds: null },
+  {
+    id: "away",
+    state: "loaded",
+    entries: 31,
+    error: `fetched: https://lists.with-a-very-long-name.example/a/path/of/${"many/".repeat(9)}parts?and=a,query could not be reached: host not found; last-good: ${"x".repeat(80)}`,
+  },
 ].map((feed) => ({
   title: `What ${feed.id} publishes`,
   homepage: null,
@@ -574,6 +589,12 @@ describe("looks, on the way from one state to another", () => {
       await page.getByText("An update is running").waitFor();
       await page.getByRole("progressbar", { name: "Update" }).waitFor();
       expect(await page.getByRole("button", { name: "Update now" }).isDisabled()).toBe(true);
+      const away = page.locator("small.bad", { hasText: "could not be reached" });
+      expect(await away.innerText()).toStartWith(
+        "fetched: lists.with-a-very-long-name.example/… could not be reached: host not found;",
+      );
+      expect(await away.getAttribute("title")).toContain("parts?and=a,query");
+      expect(await page.locator(".scroll").evaluateAll(widerInside)).toEqual([]);
       await check(page, "data-troubled", look);
       await page.context().close();
     },

@@ -43,6 +43,9 @@ export function span(milliseconds) {
   return "moments";
 }
 
+/** The same text with URLs cut down to their hosts: paths and queries say little, and fill a table. */
+export const hostsAlone = (text) => text.replace(/https?:\/\/([^\s/]+)\/\S+/g, "$1/…");
+
 /** "3 hours ago" or "in 2 days", with the exact time to be shown on demand. */
 export function when(iso, now = Date.now()) {
   if (!iso) return "never";

@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { meter, sparkline } from "../charts.js";
 import { confirmed, fill, h, say, table } from "../dom.js";
-import { bytes, count, exact, FLAGS, span, when } from "../words.js";
+import { bytes, count, exact, FLAGS, hostsAlone, span, when } from "../words.js";
 
 const POLL_MS = 2_000;
 
@@ -198,7 +198,7 @@ function feedsCard(feeds) {
           { class: `badge ${feed.pending ? "bad" : feed.stale ? "warn" : STATE_KIND[feed.state]}` },
           feed.pending ? "waits for you" : feed.stale ? "stale" : feed.state,
         ),
-        feed.error && h("small", { class: "bad" }, feed.error),
+        feed.error && h("small", { class: "bad", title: feed.error }, hostsAlone(feed.error)),
         feed.pending &&
           h("small", {}, `${feed.pending.why}. Accept: inkling data update --accept ${feed.id}`),
       ],
