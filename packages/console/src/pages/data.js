@@ -262,7 +262,7 @@ function releasesCard(releases, use) {
             "button",
             {
               type: "button",
-              class: "quiet",
+              class: "quiet beside",
               onclick: () => use(release.name),
               "aria-label": `Use this one: ${release.name}`,
             },
