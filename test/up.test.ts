@@ -137,9 +137,11 @@ describe("a build that is cut short", () => {
       const up = startUp();
       await until(up, "the build began", () => up.err.includes("Building data in "));
       await Bun.sleep(1_000);
-      expect(await stop(up, "SIGINT")).toBe(1);
+      expect(await stop(up, "SIGINT")).toBe(130);
       await Bun.sleep(50);
-      expect(up.err).toContain("inkling: the build was stopped\nhint: Nothing was published");
+      expect(up.err).toContain(
+        "inkling: stopped: nothing was published; what was there before is untouched\n",
+      );
       expect(existsSync(join(dataDir, "current"))).toBe(false);
     },
     STEP_MS,
