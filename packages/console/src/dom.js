@@ -106,6 +106,11 @@ export function say(text, kind = "good") {
   setTimeout(() => message.remove(), kind === "bad" ? 12_000 : 5_000);
 }
 
+/** Says what went wrong, but not that a page was left before its answers had come. */
+export function complain(error) {
+  if (error.name !== "AbortError") say(error.message, "bad");
+}
+
 /** Asks before something that cannot be undone. @returns {Promise<boolean>} */
 export function confirmed(title, text, action, isDanger = true) {
   return new Promise((resolve) => {

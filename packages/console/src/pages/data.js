@@ -2,7 +2,7 @@
 
 import { api } from "../api.js";
 import { meter, sparkline } from "../charts.js";
-import { confirmed, fill, h, say, table } from "../dom.js";
+import { complain, confirmed, fill, h, say, table } from "../dom.js";
 import { bytes, count, exact, FLAGS, hostsAlone, span, when } from "../words.js";
 
 const POLL_MS = 2_000;
@@ -19,7 +19,7 @@ async function show(content, signal) {
     api("data/feeds", { signal }),
     api("data/releases", { signal }),
   ]);
-  const again = () => show(content, signal);
+  const again = () => show(content, signal).catch(complain);
   const act = acting(again);
   const current = overview.release?.name;
   fill(
@@ -164,7 +164,7 @@ async function watchUpdate(state, begin, again, signal, method) {
     say(updateText(update), update.last?.problem ? "bad" : "good");
     again();
   } catch (error) {
-    if (error.name !== "AbortError") say(error.message, "bad");
+    complain(error);
   } finally {
     begin.disabled = false;
   }

@@ -2,7 +2,7 @@
 
 import { all, api } from "../api.js";
 import { bars, meter } from "../charts.js";
-import { confirmed, copyButton, field, fill, h, input, say, select, table } from "../dom.js";
+import { complain, confirmed, copyButton, field, fill, h, input, say, select, table } from "../dom.js";
 import { count, exact, percent, when } from "../words.js";
 
 const SCOPES = [
@@ -31,7 +31,7 @@ async function overview(signal) {
   const show = async () => fill(list, keyTable(await all("keys", "keys")));
   await show();
   signal.throwIfAborted();
-  const again = () => show().catch((error) => say(error.message, "bad"));
+  const again = () => show().catch(complain);
   return [list, h("section", { class: "card" }, h("h2", {}, "New key"), keyForm(undefined, again))];
 }
 
@@ -308,7 +308,7 @@ async function usage(key, signal) {
     ],
     {
       "aria-label": "Usage of the last",
-      onchange: () => show(by.value).catch((error) => say(error.message, "bad")),
+      onchange: () => show(by.value).catch(complain),
     },
   );
   await show("day");

@@ -1,7 +1,7 @@
 // overrides.js: the operator's own verdicts: search, add, end, export, import; and who changed what.
 
 import { all, api } from "../api.js";
-import { confirmed, field, fill, h, input, say, select, table } from "../dom.js";
+import { complain, confirmed, field, fill, h, input, say, select, table } from "../dom.js";
 import { exact, FLAGS, when } from "../words.js";
 
 const VERDICTS = [
@@ -23,7 +23,7 @@ async function show(content, signal) {
     all("overrides", "overrides", 10_000),
     api("audit?limit=50", { signal }),
   ]);
-  const again = () => show(content, signal).catch((error) => say(error.message, "bad"));
+  const again = () => show(content, signal).catch(complain);
   fill(
     content,
     listCard(list, again),
