@@ -351,7 +351,7 @@ describe("too much", () => {
   });
 
   test("a gzip bomb of 4 GB is inflated piece by piece", async () => {
-    const member = gzipSync(Buffer.alloc(16 * MB, 0x20), { level: 1 });
+    const member = gzipSync(Buffer.alloc(16 * MB, 0x78), { level: 1 });
     const bomb = Buffer.concat(Array<Buffer>(SENT_MB / 16).fill(member));
     const before = rss();
     let most = 0;
