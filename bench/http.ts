@@ -72,7 +72,7 @@ async function startPeers(bodySize: number, headers: Headers): Promise<void> {
   const module = nginxModule();
   if (module !== undefined) {
     add("nginx + geoip2", await startNginx("bare", module));
-    add("nginx + geoip2, key, as many members and headers as ours", await startNginx("alike", module));
+    add("nginx + geoip2, key, all that ours sends", await startNginx("alike", module));
     if (!IS_QUICK) add("nginx + geoip2, key, rate limit, access log", await startNginx("guarded", module));
     emit({ type: "fact", name: "nginx", value: versionOf(["nginx", "-v"]) });
   }

@@ -51,7 +51,7 @@ const RESULTS = [
   ]),
   result("http", [
     row(V4, "inkling", "CPU per request", "µs", [9]),
-    row(V4, "nginx + geoip2", "CPU per request", "µs", [8]),
+    row(V4, "nginx + geoip2, key, all that ours sends", "CPU per request", "µs", [8]),
   ]),
   result(
     "growth",
