@@ -13,7 +13,7 @@ import { checkMirror } from "./build.ts";
 import { explainFileError } from "./errors.ts";
 import { countKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
-import { feedsOf, findCurrent, findPinned, type NamedRelease, verifySegments } from "./releases.ts";
+import { feedsOf, findCurrent, findPinned, type NamedRelease, verifySegments, wayOut } from "./releases.ts";
 import { probe } from "./run-server.ts";
 import { isUrl, type Settings, shown } from "./settings.ts";
 import { formatAge, formatBytes } from "./terminal.ts";
@@ -179,10 +179,7 @@ function releaseOpens({ settings }: Checkup): Finding {
   const verdicts = verifySegments(settings.dataDir, found);
   const broken = verdicts.filter((verdict) => verdict.problem !== undefined);
   if (broken.length === 0) return ok(`${found.name}: every byte of ${verdicts.length} segments verified`);
-  return problem(
-    broken.map((verdict) => `${verdict.kind}: ${verdict.problem}`).join("; "),
-    "go back with `npx inkling data rollback`, or delete that segment and run `npx inkling data update`",
-  );
+  return problem(broken.map((verdict) => `${verdict.kind}: ${verdict.problem}`).join("; "), wayOut(broken));
 }
 
 function age(checkup: Checkup): Finding | Promise<Finding> {

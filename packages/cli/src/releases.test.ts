@@ -25,6 +25,7 @@ import {
   requireRelease,
   switchTo,
   verifySegments,
+  wayOut,
 } from "./releases.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-releases-"));
@@ -205,7 +206,26 @@ describe("segments", () => {
     expect(verdicts).toMatchObject([{ kind: "reputation", file: `segments/${SHA}.seg` }]);
     expect(verdicts[0]!.problem).toMatch(problem);
     expect(findUsable(dataDir).problem).toBeString();
+    expect(wayOut(verdicts)).toMatch(/delete the segment at fault/);
     dropBrokenSegments(dataDir);
     expect([existsSync(file), existsSync(other)]).toEqual([false, true]);
+  });
+
+  test("one that another version of Inkling made is named, and stays", () => {
+    const dataDir = dataFolder();
+    const bytes = Buffer.alloc(64);
+    bytes.write("INKLING\0");
+    bytes.writeUInt32LE(2, 8);
+    const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+    const older = release(4, { segments: { reputation: { sha256, bytes: bytes.length, inputs: sha256 } } });
+    const name = releaseName(older);
+    writeFileSync(join(dataDir, "releases", `${name}.json`), JSON.stringify(older));
+    writeFileSync(join(dataDir, `segments/${sha256}.seg`), bytes);
+    switchTo(dataDir, name);
+    const verdicts = verifySegments(dataDir, readRelease(dataDir, name));
+    expect(verdicts).toMatchObject([{ problem: /^version: got 2, this engine reads/, isIntact: true }]);
+    expect(wayOut(verdicts)).toMatch(/another version of Inkling/);
+    dropBrokenSegments(dataDir);
+    expect(existsSync(join(dataDir, `segments/${sha256}.seg`))).toBe(true);
   });
 });

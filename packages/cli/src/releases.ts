@@ -68,12 +68,22 @@ export function feedsOf(dataDir: string, { manifest }: NamedRelease): readonly F
   return feedsNow(manifest, readFeedsReport(dataDir));
 }
 
-/** One segment's verdict; `problem` names the place at fault. */
+/** One segment's verdict. */
 export interface SegmentVerdict {
   readonly kind: SegmentKind;
   readonly file: string;
   readonly bytes: number;
+  /** The place at fault. */
   readonly problem?: string;
+  /** It has a problem, but is what its name says: another version of Inkling wrote it, for one. */
+  readonly isIntact?: true;
+}
+
+/** What to do about segments that have a problem. */
+export function wayOut(broken: readonly SegmentVerdict[]): string {
+  return broken.every(({ isIntact }) => isIntact)
+    ? "another version of Inkling made it: make a new one with `npx inkling data update`"
+    : "go back with `npx inkling data rollback`, or delete the segment at fault and run `npx inkling data update`";
 }
 
 /** Reads every byte of every segment of a release: size, SHA-256 against the manifest, then all that it says. */
@@ -83,8 +93,7 @@ export function verifySegments(dataDir: string, { manifest }: NamedRelease): Seg
     const report = manifest.segments[kind];
     if (report === undefined) continue;
     const file = DATA_FOLDER.segmentFile(report.sha256);
-    const problem = segmentProblem(join(dataDir, file), kind, report);
-    verdicts.push({ kind, file, bytes: report.bytes, ...(problem === undefined ? {} : { problem }) });
+    verdicts.push({ kind, file, bytes: report.bytes, ...segmentProblem(join(dataDir, file), kind, report) });
   }
   return verdicts;
 }
@@ -93,21 +102,23 @@ function segmentProblem(
   path: string,
   kind: SegmentKind,
   report: { sha256: string; bytes: number },
-): string | undefined {
+): Pick<SegmentVerdict, "problem" | "isIntact"> {
   try {
     const bytes = mapFile(path);
-    if (bytes.length !== report.bytes) return `has ${bytes.length} bytes, want ${report.bytes}`;
+    if (bytes.length !== report.bytes) return { problem: `has ${bytes.length} bytes, want ${report.bytes}` };
     const places: string[] = [];
     const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-    if (sha256 !== report.sha256) places.push(`SHA-256 is ${sha256.slice(0, 12)}…, not what its name says`);
+    const isIntact = sha256 === report.sha256;
+    if (!isIntact) places.push(`SHA-256 is ${sha256.slice(0, 12)}…, not what its name says`);
     try {
       VERIFY[kind](bytes);
     } catch (error) {
       places.unshift((error as Error).message);
     }
-    return places.length > 0 ? places.join("; ") : undefined;
+    if (places.length === 0) return {};
+    return { problem: places.join("; "), ...(isIntact && { isIntact }) };
   } catch (error) {
-    return (error as Error).message;
+    return { problem: (error as Error).message };
   }
 }
 
@@ -233,8 +244,8 @@ export function findUsable(dataDir: string): Usable {
 }
 
 /**
- * Deletes the segments of the release in use that are not what they should be: under their names a build would
- * take them for the right ones.
+ * Deletes the segments of the release in use that are not what their names say: a build would take them for the
+ * right ones. Those of another version of Inkling stay, for whoever goes back to it.
  */
 export function dropBrokenSegments(dataDir: string): void {
   const name = currentName(dataDir);
@@ -245,8 +256,8 @@ export function dropBrokenSegments(dataDir: string): void {
   } catch {
     return; // without a manifest a build starts from nothing
   }
-  for (const { file, problem } of verifySegments(dataDir, current)) {
-    if (problem !== undefined) rmSync(join(dataDir, file), { force: true });
+  for (const { file, problem, isIntact } of verifySegments(dataDir, current)) {
+    if (problem !== undefined && !isIntact) rmSync(join(dataDir, file), { force: true });
   }
 }
 
@@ -276,6 +287,6 @@ export function openServable(dataDir: string): LoadedRelease {
   if (problem === undefined) throw new CliError(`there is no release in ${dataDir}`, BUILD_HINT);
   throw new CliError(
     problem,
-    "`npx inkling data verify` checks all of it; `npx inkling data rollback` goes back to the release before",
+    "`npx inkling data update` makes a new one, with `--offline` from the copies that are here; `npx inkling data rollback` goes back to the release before",
   );
 }

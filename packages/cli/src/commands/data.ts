@@ -20,6 +20,7 @@ import {
   switchTo,
   unpin,
   verifySegments,
+  wayOut,
 } from "../releases.ts";
 import { formatAge, formatBytes, table } from "../terminal.ts";
 import { feedOf } from "./feeds.ts";
@@ -174,7 +175,7 @@ function addVerify(data: Command, context: Context): void {
         if (broken.length === 0) return EXIT.ok;
         throw new CliError(
           `release ${current.name} is corrupt: ${broken.map(({ kind }) => kind).join(", ")}`,
-          "go back with `npx inkling data rollback`, or delete the segment named above and run `npx inkling data update`",
+          wayOut(broken),
         );
       }),
     );
