@@ -223,7 +223,8 @@ describe("segments", () => {
     writeFileSync(join(dataDir, `segments/${sha256}.seg`), bytes);
     switchTo(dataDir, name);
     const verdicts = verifySegments(dataDir, readRelease(dataDir, name));
-    expect(verdicts).toMatchObject([{ problem: /^version: got 2, this engine reads/, isIntact: true }]);
+    expect(verdicts).toMatchObject([{ isIntact: true }]);
+    expect(verdicts[0]!.problem).toMatch(/^version: got 2, this engine reads/);
     expect(wayOut(verdicts)).toMatch(/another version of Inkling/);
     dropBrokenSegments(dataDir);
     expect(existsSync(join(dataDir, `segments/${sha256}.seg`))).toBe(true);
