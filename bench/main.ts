@@ -21,7 +21,7 @@ import { figure } from "./lib/stats.ts";
 import { TARGETS } from "./lib/targets.ts";
 import { LIMITS } from "./limits.ts";
 
-const QUICK_SECONDS = 58;
+const QUICK_SECONDS = 54;
 /** A part that was asked to end has this long before it is killed. */
 const GRACE_MS = 5_000;
 

@@ -19,7 +19,7 @@ export const PARTS: readonly Part[] = [
     script: "engine.ts",
     title: "Look-ups in process",
     limitSeconds: 420,
-    quickSeconds: 15,
+    quickSeconds: 17,
     plots: ["distribution-v4", "distribution-v6"],
   },
   {
