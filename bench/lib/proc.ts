@@ -3,7 +3,7 @@
 // err  a process that is gone counts nothing
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { cpus } from "node:os";
+import { cpus, setPriority } from "node:os";
 
 /** USER_HZ: what /proc/<pid>/stat counts in; 100 on every Linux that Bun and Node run on. */
 const TICK_US = 10_000;
@@ -81,6 +81,24 @@ export function pinned(core: number, command: readonly string[]): string[] {
 
 export const SERVER_CORE = 0;
 export const CLIENT_CORE = 1;
+
+/** What a process has that others on the machine have to wait for, as nice(1) counts. */
+export const AHEAD = -15;
+
+/**
+ * Sets how nice processes are, with all their threads.
+ * @returns false, with nothing changed, when that is not allowed
+ */
+export function setNiceness(pids: readonly number[], niceness: number): boolean {
+  try {
+    for (const pid of pids) {
+      for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), niceness);
+    }
+    return true;
+  } catch {
+    return false; // only root may go ahead of others
+  }
+}
 
 function read(path: string): string | undefined {
   try {
