@@ -27,8 +27,16 @@ export const smallFlag = (n: number) => FLAGS[n % 3]!;
 export const smallCity = (n: number) => `City ${n}`;
 export const smallDomain = (n: number) => `throw-away-${n}.com`;
 
-/** Publishes a release that differs from all others by its number. @returns its id and the paths of its segments */
-export function smallRelease(dataDir: string, n: number): { id: string; files: string[] } {
+/**
+ * Publishes a release that differs from all others by its number.
+ * @param missing flags that no list of it tells
+ * @returns its id and the paths of its segments
+ */
+export function smallRelease(
+  dataDir: string,
+  n: number,
+  missing: Release["missing"] = [],
+): { id: string; files: string[] } {
   prepareDataFolder(dataDir);
   const network = parsePrefix(SMALL_NETWORK)!;
   const geo = geoTable(
@@ -64,7 +72,7 @@ export function smallRelease(dataDir: string, n: number): { id: string; files: s
     code: "0".repeat(64),
     segments,
     feeds: [],
-    missing: [],
+    missing,
     partial: [],
   };
   const manifest: Release = { id: releaseId(content), ...content };

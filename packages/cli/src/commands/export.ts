@@ -73,12 +73,14 @@ async function requestFor(
   const release = openServable(settings.dataDir);
   const { overrides, remark } = await overridesNow(settings);
   if (remark !== undefined) terminal.err(`${terminal.style.yellow("warning")}: ${remark}\n`);
-  for (const gap of new Set(all.flatMap((scope) => release.states[scope].missing))) {
+  const unknown = [...new Set(all.flatMap((scope) => release.states[scope].missing))];
+  for (const gap of unknown) {
     terminal.err(`${terminal.style.yellow("warning")}: ${gap} is unknown: no feed with it is loaded\n`);
   }
   return {
     source: new ExportSource(release, overrides, Date.now()),
     lookup,
+    unknown,
     attributions: attributions(
       release.manifest,
       all.flatMap((scope) => SETS[scope]),

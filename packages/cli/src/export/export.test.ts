@@ -38,7 +38,7 @@ async function exported(form: string, ...args: string[]): Promise<Record<string,
     isFolder ? folder : join(folder, "x"),
     ...args,
   );
-  expect([err, code]).toEqual(["", 0]);
+  expect([err.replace(/^warning: .*\n/gm, ""), code]).toEqual(["", 0]);
   return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
 }
 
@@ -167,6 +167,26 @@ test("overrides count, also inside a network and where nothing was known", async
   expect(await text("csv", "--lookup", "email", ...here)).toBe(
     "domain,providers\nours-only.com,ours-only.com\n",
   );
+});
+
+test("a flag that no list tells is left out, and the file says so", async () => {
+  const own = join(temp, "data-gaps");
+  smallRelease(own, N, ["is_abuser", "is_tor_exit"]);
+  const gaps = [
+    "Nobody knows of is_abuser: no list that tells it was loaded.",
+    "Nobody knows of is_tor_exit: no list that tells it was loaded.",
+  ];
+  const reputation = ["--lookup", "reputation", "--data-dir", own];
+  const csv = await exported("csv", ...reputation);
+  expect(String(csv.x)).toBe("network,is_abuser,is_proxy,is_tor_exit\n81.2.69.0/24,,true,\n");
+  for (const gap of gaps) {
+    expect(String(csv["x.attribution.txt"])).toContain(`${gap}\n`);
+    for (const form of ["nginx", "haproxy", "ipset", "nftables"])
+      expect(await text(form, "--data-dir", own)).toContain(`# ${gap}\n`);
+  }
+  const note = ["--note", "ours", "--data-dir", own];
+  await inkling("override", "add", "81.2.69.7", "--flag", "is_abuser=true", ...note);
+  expect(await text("csv", ...reputation)).toContain("\n81.2.69.7/32,true,true,\n");
 });
 
 describe("bad input gets", () => {

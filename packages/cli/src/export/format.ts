@@ -19,6 +19,8 @@ export interface Piece {
 export interface Request {
   readonly source: ExportSource;
   readonly lookup: Scope;
+  /** Flags and the like that no loaded list tells. */
+  readonly unknown: readonly string[];
   /** What licences ask to be said where the data is shown. */
   readonly attributions: readonly string[];
   /** Names the release. */
@@ -143,8 +145,15 @@ function* withValues(
 /** As `203.0.113.0/24`. */
 export const networkText = ({ address, bits }: Network) => `${formatIp(address)}/${bits}`;
 
+/** What a file says of itself: its release, what it cannot tell, what licences ask to be said. */
+export function about({ attributions, release, unknown }: Request): string[] {
+  const gaps = unknown.map((name) => `Nobody knows of ${name}: no list that tells it was loaded.`);
+  return [`Inkling, release ${release}`, ...gaps, ...attributions];
+}
+
 /** Lines of a comment at the top of a file. */
-export function heading({ attributions, release }: Request, mark = "#"): string {
-  const lines = [`Inkling, release ${release}`, ...attributions];
-  return lines.map((line) => `${mark} ${line}\n`).join("");
+export function heading(request: Request, mark = "#"): string {
+  return about(request)
+    .map((line) => `${mark} ${line}\n`)
+    .join("");
 }

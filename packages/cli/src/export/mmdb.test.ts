@@ -22,6 +22,7 @@ function file(v4: RangeColumns, v6: RangeColumns, answers: readonly string[], lo
   const request = {
     source,
     lookup,
+    unknown: [],
     attributions: ["from X"],
     release: "r1",
     builtAt: 1_780_000_000,

@@ -5,7 +5,7 @@
 //      The API also reads the address inside Teredo, inverted: a tree cannot.
 
 import type { ExportFormat, Piece, Request } from "./format.ts";
-import { networks, paused } from "./format.ts";
+import { about, networks, paused } from "./format.ts";
 import type { Answer } from "./members.ts";
 import { MmdbData, type MmdbValue, Unsigned } from "./mmdb-data.ts";
 import { MmdbTree, recordBitsFor, SEPARATOR_BYTES } from "./mmdb-tree.ts";
@@ -70,7 +70,7 @@ function metadataOf(request: Request, nodes: number, recordBits: number): MmdbVa
     binary_format_minor_version: new Unsigned(16, 0),
     build_epoch: new Unsigned(64, request.builtAt),
     database_type: request.lookup === "geolocate" ? "Inkling-City" : "Inkling-Reputation",
-    description: { en: [`Inkling, release ${request.release}`, ...request.attributions].join(". ") },
+    description: { en: about(request).join(". ") },
     ip_version: new Unsigned(16, 6),
     languages: ["en"],
     node_count: new Unsigned(32, nodes),

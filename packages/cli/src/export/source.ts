@@ -69,7 +69,7 @@ export class ExportSource {
   *ranges(lookup: IpLookup): Generator<undefined, AnswerRanges> {
     const segment = lookup === "geolocate" ? this.release.geo : this.release.reputation;
     if (segment === undefined) throw noData(lookup);
-    const answers = new DistinctAnswers(segment);
+    const answers = new DistinctAnswers(segment, this.release.states[lookup].missing);
     const spoken = lookup === "reputation" ? overriddenNetworks(this.overrides) : [];
     const edges = new PrefixSet([...NO_ANSWER, ...spoken]);
     const valueAt = (address: IpAddress) =>
@@ -120,18 +120,20 @@ export class ExportSource {
   }
 }
 
-/** Numbers the distinct answers of a segment as they are met. */
+/** Numbers the distinct answers of a segment as they are met; a flag that no list tells is not in them unless it is set. */
 class DistinctAnswers {
   readonly texts: string[] = [""];
   private readonly segment: IpSegment;
+  private readonly missing: readonly string[];
   private readonly byRecord = new Map<number, number>([[0, 0]]);
   private readonly byText = new Map<string, number>([
     ["", 0],
     [NO_FLAGS, 0],
   ]);
 
-  constructor(segment: IpSegment) {
+  constructor(segment: IpSegment, missing: readonly string[]) {
     this.segment = segment;
+    this.missing = missing;
   }
 
   valueAt(address: IpAddress): number {
@@ -149,10 +151,19 @@ class DistinctAnswers {
     let value = this.byText.get(text);
     if (value === undefined) {
       value = this.texts.length;
-      this.texts.push(text);
+      this.texts.push(this.known(text));
       this.byText.set(text, value);
     }
     return value;
+  }
+
+  /** Without the "no" of a list that is not there. */
+  private known(text: string): string {
+    if (this.missing.length === 0) return text;
+    const isKnown = (name: string, value: unknown) => value !== false || !this.missing.includes(name);
+    return JSON.stringify(
+      Object.fromEntries(Object.entries(JSON.parse(text)).filter(([name, value]) => isKnown(name, value))),
+    );
   }
 }
 
