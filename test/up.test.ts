@@ -346,7 +346,7 @@ describe("the commands on the release", () => {
       await Bun.write(file, bytes);
       const { out, err, code } = await run("data", "verify");
       expect(out).toMatch(/^reputation \(segments\/\w+\.seg\): .*checksum/m);
-      expect(err).toMatch(/^inkling: release .* is corrupt: reputation\nhint: /);
+      expect(err).toMatch(/^inkling: release .* is corrupt: reputation: .*\nhint: /);
       expect(code).toBe(1);
     },
     STEP_MS,

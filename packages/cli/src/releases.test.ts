@@ -183,17 +183,18 @@ describe("releases of a data folder", () => {
 });
 
 describe("segments", () => {
-  const cases: [name: string, bytes: Uint8Array | undefined, problem: RegExp][] = [
-    ["missing", undefined, /ENOENT|No such file/i],
-    ["empty", new Uint8Array(0), /./],
-    ["of another size", new Uint8Array(64), /has 64 bytes, want 100/],
+  const cases: [name: string, bytes: Uint8Array | undefined, problem: RegExp, refusal: RegExp][] = [
+    ["missing", undefined, /^is not there$/, /: its segment segments\/\w+\.seg \(reputation\) is not there$/],
+    ["empty", new Uint8Array(0), /./, / is corrupt: reputation: /],
+    ["of another size", new Uint8Array(64), /has 64 bytes, want 100/, / is corrupt: reputation: has 64 /],
     [
       "of another content",
       new Uint8Array(100),
       /not an Inkling segment; SHA-256 is .*not what its name says/,
+      / is corrupt: reputation: /,
     ],
   ];
-  test.each(cases)("one that is %s is named, and only that is deleted", (_, bytes, problem) => {
+  test.each(cases)("one that is %s is named, and only that is deleted", (_, bytes, problem, refusal) => {
     const dataDir = dataFolder();
     const name = releaseName(withSegment);
     writeFileSync(join(dataDir, "releases", `${name}.json`), JSON.stringify(withSegment));
@@ -205,8 +206,12 @@ describe("segments", () => {
     const verdicts = verifySegments(dataDir, readRelease(dataDir, name));
     expect(verdicts).toMatchObject([{ kind: "reputation", file: `segments/${SHA}.seg` }]);
     expect(verdicts[0]!.problem).toMatch(problem);
-    expect(findUsable(dataDir).problem).toBeString();
-    expect(wayOut(verdicts)).toMatch(/delete the segment at fault/);
+    expect(errorOf(() => chosenRelease(dataDir, name)).message).toMatch(refusal);
+    expect(findUsable(dataDir).problem).not.toContain("ENOENT");
+    expect(errorOf(() => openServable(dataDir)).hint).toContain("data rollback");
+    expect(wayOut(verdicts)).toMatch(
+      bytes === undefined ? /rollback`, or make a new one/ : /delete the segment at fault/,
+    );
     dropBrokenSegments(dataDir);
     expect([existsSync(file), existsSync(other)]).toEqual([false, true]);
   });
@@ -226,6 +231,11 @@ describe("segments", () => {
     expect(verdicts).toMatchObject([{ isIntact: true }]);
     expect(verdicts[0]!.problem).toMatch(/^version: got 2, this engine reads/);
     expect(wayOut(verdicts)).toMatch(/another version of Inkling/);
+    expect(errorOf(() => chosenRelease(dataDir, name)).message).toBe(
+      `release ${name} was made by another version of Inkling: reputation: ${verdicts[0]!.problem}`,
+    );
+    const { hint } = errorOf(() => openServable(dataDir));
+    expect(hint).toMatch(/another version of Inkling .*data update`$/);
     dropBrokenSegments(dataDir);
     expect(existsSync(join(dataDir, `segments/${sha256}.seg`))).toBe(true);
   });

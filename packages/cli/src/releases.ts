@@ -4,7 +4,7 @@
 // out  names, manifests, the places at fault
 // err  CliError with a hint; node:fs errors with the path in them
 
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   DATA_FOLDER,
@@ -77,13 +77,32 @@ export interface SegmentVerdict {
   readonly problem?: string;
   /** It has a problem, but is what its name says: another version of Inkling wrote it, for one. */
   readonly isIntact?: true;
+  /** There is no such file. */
+  readonly isGone?: true;
 }
+
+const isOfOtherVersion = (broken: readonly SegmentVerdict[]) =>
+  broken.length > 0 && broken.every(({ isIntact }) => isIntact);
 
 /** What to do about segments that have a problem. */
 export function wayOut(broken: readonly SegmentVerdict[]): string {
-  return broken.every(({ isIntact }) => isIntact)
-    ? "another version of Inkling made it: make a new one with `npx inkling data update`"
+  if (isOfOtherVersion(broken)) return OTHER_VERSION_HINT;
+  return broken.every(({ isIntact, isGone }) => isIntact || isGone)
+    ? "go back with `npx inkling data rollback`, or make a new one with `npx inkling data update`"
     : "go back with `npx inkling data rollback`, or delete the segment at fault and run `npx inkling data update`";
+}
+
+const OTHER_VERSION_HINT =
+  "another version of Inkling made it: make a new one with `npx inkling data update`";
+
+/** Why a release cannot be used, in words. @param broken the segments of it that have a problem */
+export function unsoundWords(name: string, broken: readonly SegmentVerdict[]): string {
+  const told = broken.map(({ kind, problem }) => `${kind}: ${problem}`).join("; ");
+  if (isOfOtherVersion(broken)) return `release ${name} was made by another version of Inkling: ${told}`;
+  const gone = broken.find(({ isGone }) => isGone);
+  return gone === undefined
+    ? `release ${name} is corrupt: ${told}`
+    : `release ${name} is not whole: its segment ${gone.file} (${gone.kind}) is not there`;
 }
 
 /** Reads every byte of every segment of a release: size, SHA-256 against the manifest, then all that it says. */
@@ -102,8 +121,10 @@ function segmentProblem(
   path: string,
   kind: SegmentKind,
   report: { sha256: string; bytes: number },
-): Pick<SegmentVerdict, "problem" | "isIntact"> {
+): Pick<SegmentVerdict, "problem" | "isIntact" | "isGone"> {
   try {
+    if (statSync(path, { throwIfNoEntry: false }) === undefined)
+      return { problem: "is not there", isGone: true };
     const bytes = mapFile(path);
     if (bytes.length !== report.bytes) return { problem: `has ${bytes.length} bytes, want ${report.bytes}` };
     const places: string[] = [];
@@ -215,12 +236,15 @@ export function chosenRelease(dataDir: string, name: string): WayBack {
   return { from: currentName(dataDir) ?? "", previous, passedOver: [] };
 }
 
-/** @throws CliError when a segment of it is corrupt */
+const brokenSegments = (dataDir: string, release: NamedRelease) =>
+  verifySegments(dataDir, release).filter(({ problem }) => problem !== undefined);
+
+/** @throws CliError when a segment of it is corrupt, is not there, or is of another version of Inkling */
 export function requireSound(dataDir: string, release: NamedRelease): void {
-  const broken = verifySegments(dataDir, release).find(({ problem }) => problem !== undefined);
-  if (broken === undefined) return;
+  const broken = brokenSegments(dataDir, release);
+  if (broken.length === 0) return;
   throw new CliError(
-    `release ${release.name} is corrupt: ${broken.kind}: ${broken.problem}`,
+    unsoundWords(release.name, broken),
     "make a new one with `npx inkling data update`; nothing was switched",
   );
 }
@@ -287,6 +311,17 @@ export function openServable(dataDir: string): LoadedRelease {
   if (problem === undefined) throw new CliError(`there is no release in ${dataDir}`, BUILD_HINT);
   throw new CliError(
     problem,
-    "`npx inkling data update` makes a new one, with `--offline` from the copies that are here; `npx inkling data rollback` goes back to the release before",
+    isCurrentOfOtherVersion(dataDir)
+      ? OTHER_VERSION_HINT
+      : "`npx inkling data update` makes a new one, with `--offline` from the copies that are here; `npx inkling data rollback` goes back to the release before",
   );
+}
+
+/** Then those before it are most likely of that version too, and no way back. */
+function isCurrentOfOtherVersion(dataDir: string): boolean {
+  try {
+    return isOfOtherVersion(brokenSegments(dataDir, openCurrent(dataDir)));
+  } catch {
+    return false; // its manifest cannot be read: what is wrong was said already
+  }
 }

@@ -157,7 +157,8 @@ function readManifest(dataDir: string, name: string): Release {
 function mapSegment(dataDir: string, segment: SegmentRow): Uint8Array {
   const file = DATA_FOLDER.segmentFile(segment.sha256);
   const path = join(dataDir, file);
-  const { size } = statSync(path);
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  if (size === undefined) throw new ReleaseError(`its segment ${file} is not there`);
   if (size !== segment.bytes) {
     throw new ReleaseError(`${file}: has ${size} bytes, the manifest says ${segment.bytes}`);
   }

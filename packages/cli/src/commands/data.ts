@@ -19,6 +19,7 @@ import {
   requireSound,
   switchTo,
   unpin,
+  unsoundWords,
   verifySegments,
   wayOut,
 } from "../releases.ts";
@@ -173,10 +174,7 @@ function addVerify(data: Command, context: Context): void {
           terminal.out(`${kind} (${file}): ${verdict}`);
         }
         if (broken.length === 0) return EXIT.ok;
-        throw new CliError(
-          `release ${current.name} is corrupt: ${broken.map(({ kind }) => kind).join(", ")}`,
-          wayOut(broken),
-        );
+        throw new CliError(unsoundWords(current.name, broken), wayOut(broken));
       }),
     );
   withSettings(command, READ_SETTINGS);
