@@ -85,8 +85,8 @@ export function openApiJson(version: string): string {
   return JSON.stringify(openApiDocument(api));
 }
 
-const ABOUT = `Send your key with every look-up: \`Authorization: Bearer ink_live_…\`. HEAD answers as GET does, without the body; other
-methods are 405. Query parameters that are not described here are 400.
+const ABOUT = `Send your key with every look-up: \`Authorization: Bearer ink_live_…\`. HEAD answers as GET does, without the body; what
+else a path does not have is 405. Query parameters that are not described here are 400.
 
 Every refusal is a problem document (RFC 9457). Decide by its \`code\`: it never changes its meaning.
 

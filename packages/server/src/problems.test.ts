@@ -10,6 +10,11 @@ describe("problems", () => {
     expect(document.type).toBe(problemType(code));
   });
 
+  test("what is said of a method or a body holds on every path, with GET or with POST", () => {
+    for (const code of ["METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE"] as const)
+      expect(PROBLEMS[code].detail).not.toMatch(/GET|HEAD|POST|no body/);
+  });
+
   test("headers of the table stay when others are added", () => {
     expect(problem("KEY_MISSING", "x", { A: "b" }).headers).toEqual({
       "WWW-Authenticate": 'Bearer realm="inkling"',

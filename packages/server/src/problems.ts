@@ -97,13 +97,13 @@ export const PROBLEMS = {
   METHOD_NOT_ALLOWED: {
     status: 405,
     title: "Method not allowed",
-    detail: "This path answers GET and HEAD.",
+    detail: "This path does not have this method: `Allow` names those that it has.",
     headers: { Allow: "GET, HEAD" },
   },
   CONTENT_TOO_LARGE: {
     status: 413,
     title: "Request body too large",
-    detail: "Requests to this path have no body.",
+    detail: "The body is larger than this path takes.",
   },
   CONTENT_TYPE_INVALID: {
     status: 415,
