@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { FeedReport } from "@inkling/engine";
-import { buildOrder, unreachedHint } from "./build.ts";
+import { buildOrder, mayFindNewer, unreachedHint } from "./build.ts";
 import { loadSettings } from "./settings.ts";
 
 const KEYS = {
@@ -55,6 +55,15 @@ describe("a build is asked", () => {
     if ("credentials" in want)
       expect(buildOrder(settingsOf(env), wishes).credentials).toEqual(want.credentials as never);
   });
+});
+
+test.each<[name: string, env: Record<string, string>, want: boolean]>([
+  ["publishers are asked", {}, true],
+  ["a mirror is", { INKLING_MIRROR: "feeds" }, true],
+  ["a mirror is, offline too", { INKLING_MIRROR: "feeds", INKLING_OFFLINE: "1" }, true],
+  ["nobody is, offline", { INKLING_OFFLINE: "1" }, false],
+])("newer data can be found where %s", (_name, env, want) => {
+  expect(mayFindNewer(settingsOf(env))).toBe(want);
 });
 
 describe("what could not be reached comes with what to do", () => {

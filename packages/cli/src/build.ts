@@ -76,6 +76,11 @@ export function mayFetch({ offline, mirror }: Settings): boolean {
   return !offline && mirror === undefined;
 }
 
+/** Can a build find newer copies than those that are here: at publishers, or in a mirror? */
+export function mayFindNewer(settings: Settings): boolean {
+  return settings.mirror !== undefined || mayFetch(settings);
+}
+
 export interface BuildLook extends BuildWishes {
   /** Are domains that lists disagree on shown one by one? */
   readonly conflicts: boolean;

@@ -3,7 +3,7 @@
 import type { LoadedRelease } from "@inkling/server";
 import type { Command } from "commander";
 import { banner } from "../banner.ts";
-import { build, ensureWritable, mayFetch } from "../build.ts";
+import { build, ensureWritable, mayFetch, mayFindNewer } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { dataActions, Updates } from "../data-actions.ts";
 import { Stopped } from "../errors.ts";
@@ -52,7 +52,16 @@ async function up(settings: Settings, context: Context): Promise<void> {
     const server = await runServer({ ...serverOptions(settings, "up", context.version, watched), actions });
     served = true;
     const { version } = context;
-    terminal.out(banner({ settings, current, keys, version, updates, style: terminal.style }));
+    terminal.out(
+      banner({
+        settings,
+        current,
+        keys,
+        version,
+        updates: updates && mayFindNewer(settings),
+        style: terminal.style,
+      }),
+    );
     const fresh = keepSettingsFresh(
       settings,
       server.running.log,
