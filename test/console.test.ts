@@ -497,7 +497,7 @@ const FEEDS = [
     id: "away",
     state: "loaded",
     entries: 31,
-    error: `fetched: https://lists.with-a-very-long-name.example/a/path/of/${"many/".repeat(9)}parts?and=a,query could not be reached: host not found; last-good: ${"x".repeat(80)}`,
+    error: `publisher: https://lists.with-a-very-long-name.example/a/path/of/${"many/".repeat(9)}parts?and=a,query could not be reached: host not found; last-good: ${"x".repeat(80)}`,
   },
 ].map((feed) => ({
   title: `What ${feed.id} publishes`,
@@ -591,7 +591,7 @@ describe("looks, on the way from one state to another", () => {
       expect(await page.getByRole("button", { name: "Update now" }).isDisabled()).toBe(true);
       const away = page.locator("small.bad", { hasText: "could not be reached" });
       expect(await away.innerText()).toStartWith(
-        "fetched: lists.with-a-very-long-name.example/… could not be reached: host not found;",
+        "publisher: lists.with-a-very-long-name.example/… could not be reached: host not found;",
       );
       expect(await away.getAttribute("title")).toContain("parts?and=a,query");
       expect(await page.locator(".scroll").evaluateAll(widerInside)).toEqual([]);

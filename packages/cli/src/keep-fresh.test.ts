@@ -165,19 +165,19 @@ describe("another build at work", () => {
 
 test("a poisoned feed in the middle is named once with its reason, and once more when it is well again", async () => {
   const good = { dueIn: 10 * MINUTE, feeds: [report("ipsum-3"), report("free-mail")] };
-  const bad = { ...good, feeds: [report("ipsum-3", "fetched: has 0 entries"), report("free-mail")] };
-  const other = { ...good, feeds: [report("ipsum-3", "fetched: answered 500"), report("free-mail")] };
+  const bad = { ...good, feeds: [report("ipsum-3", "publisher: has 0 entries"), report("free-mail")] };
+  const other = { ...good, feeds: [report("ipsum-3", "publisher: answered 500"), report("free-mail")] };
   const seen = await simulate([good, bad, bad, other, good, good], 1);
   expect(seen.log.filter(([, event]) => event !== "data-update-done")).toEqual([
     [
       "error",
       "feed-not-updated",
-      { feed: "ipsum-3", state: "loaded", source: "fetched", reason: "fetched: has 0 entries" },
+      { feed: "ipsum-3", state: "loaded", source: "fetched", reason: "publisher: has 0 entries" },
     ],
     [
       "error",
       "feed-not-updated",
-      { feed: "ipsum-3", state: "loaded", source: "fetched", reason: "fetched: answered 500" },
+      { feed: "ipsum-3", state: "loaded", source: "fetched", reason: "publisher: answered 500" },
     ],
     ["info", "feed-updated-again", { feed: "ipsum-3", source: "fetched" }],
   ]);
@@ -192,9 +192,9 @@ test("a feed that a mirror does not have is told, and is no error", async () => 
 test("publishers that nobody can reach are one line, once", async () => {
   const ids = ["ipsum-3", "free-mail", "tor-bulk-exits"];
   const away = ids.map((id) =>
-    report(id, `fetched: https://${id}.example could not be reached: host not found`),
+    report(id, `publisher: https://${id}.example could not be reached: host not found`),
   );
-  const slow = report("feodo", "fetched: https://x.example could not be reached: connection refused");
+  const slow = report("feodo", "publisher: https://x.example could not be reached: connection refused");
   const seen = await simulate([{ dueIn: 10 * MINUTE, feeds: [...away, slow] }], 1);
   expect(seen.log.filter(([, event]) => event !== "data-update-done")).toEqual([
     ["error", "feeds-not-reached", { feeds: ids, reason: "host not found" }],

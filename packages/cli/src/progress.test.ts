@@ -77,7 +77,7 @@ describe("plain lines", () => {
     const away = (id: string, over: object, more = "") =>
       feed({
         id,
-        error: `fetched: https://a.example/${id} could not be reached: host not found${more}`,
+        error: `publisher: https://a.example/${id} could not be reached: host not found${more}`,
         ...over,
       });
     const log = progress();

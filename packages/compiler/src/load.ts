@@ -107,6 +107,8 @@ async function firstGood(
   return undefined;
 }
 
+/** Whose copy has a problem: a feed whose publisher could not be reached was not fetched. */
+const sourceWord = (source: FeedCopy["source"]) => (source === "fetched" ? "publisher" : source);
 const isNew = ({ source }: Pick<FeedCopy, "source">) => source === "mirror" || source === "fetched";
 
 /** One feed in one build: what is known of it before, what went wrong on the way, what is remembered after. */
@@ -156,7 +158,7 @@ class Round {
     error: string,
     { absent, unreached, retryAfter }: { absent?: true; unreached?: true; retryAfter?: string },
   ): void {
-    const problem = `${source}: ${withoutFolders(error, this.options)}`;
+    const problem = `${sourceWord(source)}: ${withoutFolders(error, this.options)}`;
     this.problems.push(problem);
     if (isNew({ source })) this.failures.push(problem);
     if (isNew({ source }) && absent !== true) this.isAbsent = false;
@@ -219,7 +221,7 @@ class Round {
     if (age === "dropped") {
       if (feed.destroyOld === true) forgetCopy(feed, dataDir);
       const days = Math.round(feed.age.dropHours / 24);
-      this.problems.push(`${copy.source}: is more than ${days} days old: its claims are dropped`);
+      this.problems.push(`${sourceWord(copy.source)}: is more than ${days} days old: its claims are dropped`);
       return { report: { ...about, state: "expired", entries: 0 }, ...NOTHING };
     }
     const { attribution = feed.attribution, skipped } = read;

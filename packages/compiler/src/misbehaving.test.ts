@@ -534,7 +534,7 @@ describe("between builds", () => {
       await run(TOR, DAY_1 + HOUR, { onlyDue });
       expect(script.count).toBe(asked);
       expect(shown().error).toMatch(
-        /asked to wait until 2026-08-22T14:00:00\.000Z; fetched: .* answered 503/,
+        /asked to wait until 2026-08-22T14:00:00\.000Z; publisher: .* answered 503/,
       );
     }
     script.answer = good(TOR_LIST, 1);
@@ -603,7 +603,7 @@ describe("between builds", () => {
       // Without the mirror its publisher, which nobody has asked yet, is asked at once, and asks for an hour's rest.
       script.answer = (_, response) => void response.writeHead(429, { "retry-after": "3600" }).end();
       await run(TOR, DAY_1 + 1, { onlyDue: true });
-      expect(shown().error).toMatch(/^fetched: \S+ answered 429/);
+      expect(shown().error).toMatch(/^publisher: \S+ answered 429/);
       // Another mirror is asked all the same; what it says does not concern the publisher, who still waits.
       const mirror = `${script.base}/mirror`;
       const asked = script.count;
@@ -615,7 +615,7 @@ describe("between builds", () => {
       await run(TOR, DAY_1 + 3, {});
       expect(script.count).toBe(asked + 1);
       expect(shown().error).toMatch(
-        /^not asked: .* wait until 2026-08-22T13:00.*; fetched: \S+ answered 429/,
+        /^not asked: .* wait until 2026-08-22T13:00.*; publisher: \S+ answered 429/,
       );
       await run(TOR, DAY_1 + HOUR + 1, {});
       expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });

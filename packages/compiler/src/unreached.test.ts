@@ -6,23 +6,24 @@ const away = (source: string, why = "host not found") =>
 const EXPIRED = "last-good: is more than 30 days old: its claims are dropped";
 
 const rows: [name: string, error: string, unreached: string | undefined, rest: string][] = [
-  ["a publisher", away("fetched"), "host not found", ""],
+  ["a publisher", away("publisher"), "host not found", ""],
+  ["a publisher, as earlier versions named it", away("fetched"), "host not found", ""],
   ["a mirror", away("mirror", "connection refused"), "connection refused", ""],
-  ["two URLs of one publisher", `${away("fetched")}; ${away("fetched")}`, "host not found", ""],
-  ["an old copy beside", `${away("fetched")}; ${EXPIRED}`, "host not found", EXPIRED],
+  ["two URLs of one publisher", `${away("publisher")}; ${away("publisher")}`, "host not found", ""],
+  ["an old copy beside", `${away("publisher")}; ${EXPIRED}`, "host not found", EXPIRED],
   [
     "one URL that answered",
-    `fetched: https://a.example/x answered 500; ${away("fetched")}`,
+    `publisher: https://a.example/x answered 500; ${away("publisher")}`,
     "host not found",
-    "fetched: https://a.example/x answered 500",
+    "publisher: https://a.example/x answered 500",
   ],
   [
     "words of a file",
-    "fetched: could not be reached: says the page",
+    "publisher: could not be reached: says the page",
     undefined,
-    "fetched: could not be reached: says the page",
+    "publisher: could not be reached: says the page",
   ],
-  ["another trouble", "fetched: is empty", undefined, "fetched: is empty"],
+  ["another trouble", "publisher: is empty", undefined, "publisher: is empty"],
 ];
 test.each(rows)("%s", (_, error, unreached, rest) => {
   expect(splitTrouble(error)).toEqual({ unreached, rest });

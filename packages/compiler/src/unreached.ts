@@ -29,4 +29,5 @@ export function splitTrouble(error: string): Trouble {
   }
   return { unreached, rest: rest.join("; ") };
 }
-const UNREACHED = new RegExp(`^(?:fetched|mirror): \\S+ ${WORDS}: (.+)$`);
+// "fetched" is in the reports of earlier versions of Inkling.
+const UNREACHED = new RegExp(`^(?:publisher|mirror|fetched): \\S+ ${WORDS}: (.+)$`);

@@ -191,8 +191,12 @@ describe("list", () => {
 describe("a feed that waits for the operator", () => {
   const why = "has 90 % of other entries";
   const rows: [name: string, error: string | undefined, remark: string][] = [
-    ["for a copy of this round: the reason once", `fetched: ${why}`, `waits for you: fetched: ${why}`],
-    ["and could not be asked since", "fetched: answered 500", `waits for you: ${why}; fetched: answered 500`],
+    ["for a copy of this round: the reason once", `publisher: ${why}`, `waits for you: publisher: ${why}`],
+    [
+      "and could not be asked since",
+      "publisher: answered 500",
+      `waits for you: ${why}; publisher: answered 500`,
+    ],
     ["and nothing is wrong since", undefined, `waits for you: ${why}`],
   ];
   test.each(rows)("%s", async (_name, error, remark) => {
