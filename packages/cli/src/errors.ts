@@ -45,10 +45,7 @@ const FILE_ERRORS: Readonly<Record<string, (what: string) => [message: string, h
   EEXIST: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
   ENOTDIR: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
   EISDIR: (what) => [`${what} is a folder`, "name a file"],
-  ENOENT: (what) => [
-    `${what} does not exist`,
-    "check the path; `npx inkling config` shows the settings in force",
-  ],
+  ENOENT: (what) => [`${what} does not exist`, "check the path; a relative one begins at the current folder"],
 };
 const OTHER_FOLDER = "run as the user who owns it, or choose another: --data-dir FOLDER";
 

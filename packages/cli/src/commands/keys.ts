@@ -41,7 +41,7 @@ function addCreate(keys: Command, context: Context): void {
     .option("--sandbox", "a sandbox key (ink_test_…): fixed answers, see docs/sandbox.md")
     .option("--scopes <list>", `look-ups it may do: ${SCOPES.join(", ")} (default: all)`, collect)
     .option("--networks <list>", "networks that its callers must come from (default: any)", collect)
-    .option("--rate <number>", "look-ups per second; 0 = none (default: the server's)")
+    .option("--rate <number>", "look-ups per second; 0 = no limit (default: the server's)")
     .option("--burst <number>", "look-ups at once (default: twice the rate, or the server's)")
     .option("--quota <number>", "look-ups per UTC day (default: no limit)")
     .option("--expires <time>", "when it ends: 90d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")

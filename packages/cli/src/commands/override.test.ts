@@ -158,7 +158,7 @@ test("the author is this user, or a number where nobody knows the name", async (
 });
 
 const refused: [name: string, args: string[], code: number, err: RegExp][] = [
-  ["no note", OFF.slice(0, 3), 2, /^inkling: required option '--note <text>' not specified\nhint: /],
+  ["no note", OFF.slice(0, 3), 2, /^inkling: --note is missing: .*\nhint: for example --note /],
   [
     "no verdict",
     ["1.1.1.1", "--flag", "is_proxy", "--note", "x"],

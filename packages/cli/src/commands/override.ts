@@ -56,7 +56,7 @@ function addAdd(overrides: Command, context: Context): void {
     .description("force a flag on or off, or mute a feed")
     .option("--flag <flag=verdict>", "is_abuser, is_proxy, is_tor_exit or disposable, =true or =false")
     .option("--mute <feed>", "do not hear this feed about the value; `inkling data status` lists feeds")
-    .requiredOption("--note <text>", "why; at most 500 characters")
+    .option("--note <text>", "why (required); at most 500 characters")
     .option("--expires <time>", "when it ends: 30d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
     .option(...AUTHOR)
     .option("--force", "also a network wider than /16 (IPv6: /32), or a public suffix such as co.uk")
@@ -77,6 +77,13 @@ Examples:
     )
     .action(async (value: string, flags) => {
       const { settings } = settingsFor(context, flags, SETTINGS);
+      if (flags.note === undefined) {
+        throw new CliError(
+          "--note is missing: an override is kept with the reason for it",
+          'for example --note "our office"',
+          EXIT.usage,
+        );
+      }
       const wanted = checked("no override can be made like that", () => {
         const about = contextOf(settings, flags.author);
         return parseNewOverride(inputOf(value, flags, about.now), about);

@@ -401,7 +401,7 @@ describe("the command", () => {
   });
 
   test.each<[what: string, args: string[], message: string]>([
-    ["no such file", ["nowhere.csv"], "nowhere.csv does not exist"],
+    ["no such file", ["nowhere.csv"], "nowhere.csv does not exist\nhint: check the path"],
     ["a folder", ["."], "is a folder"],
     ["a target in no folder", ["FILE", "--out", "no/where.csv"], "does not exist"],
     ["a format that is none", ["FILE", "--format", "xls"], "is invalid"],
