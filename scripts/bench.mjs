@@ -1,4 +1,5 @@
-// bench.mjs: `npm run bench`: installs what is missing, then bench/main.ts on Bun. `npm run bench -- --help` explains.
+// bench.mjs: `npm run bench`: installs what is missing, then bench/main.ts on Bun. `npm run bench -- --help` explains,
+// and needs none of the packages for development.
 //
 // exit that of bench/main.ts
 
@@ -7,7 +8,7 @@ import { join } from "node:path";
 import { findBun } from "../packages/cli/bin/launch.mjs";
 import { installIfNeeded, ROOT } from "./install.mjs";
 
-installIfNeeded(ROOT, { dev: true });
+installIfNeeded(ROOT, { dev: !process.argv.includes("--help") });
 const bun = findBun();
 if (bun === undefined) {
   process.stderr.write(

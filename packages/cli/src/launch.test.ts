@@ -151,6 +151,28 @@ describe("is an install needed?", () => {
   });
 });
 
+test.each<[args: string[], code: number, out: string, err: RegExp]>([
+  [["--help"], 0, "--help", /^$/],
+  [["engine"], 1, "", /^Installing packages \(dev is not installed\)/],
+])("npm run bench %p, without the packages for development", (args, code, out, err) => {
+  const root = mkdtempSync(join(temp, "bench-"));
+  for (const path of ["scripts/bench.mjs", "scripts/install.mjs", "packages/cli/bin"])
+    cpSync(join(ROOT, path), join(root, path), { recursive: true });
+  mkdirSync(join(root, "bench"));
+  writeFileSync(join(root, "bench/main.ts"), "process.stdout.write(process.argv.slice(2).join())");
+  const packages = { "node_modules/dev": { version: "1.0.0", dev: true } };
+  writeFileSync(join(root, "package-lock.json"), JSON.stringify({ packages }));
+  mkdirSync(join(root, "node_modules"));
+  writeFileSync(join(root, "node_modules/.package-lock.json"), '{"packages":{}}');
+  symlinkSync(join(ROOT, "node_modules/bun"), join(root, "node_modules/bun"));
+  const npm = join(root, "npm.js");
+  writeFileSync(npm, "process.exit(1)");
+  const env = { ...process.env, npm_execpath: npm };
+  const ran = spawnSync("node", [join(root, "scripts/bench.mjs"), ...args], { encoding: "utf8", env });
+  expect([ran.status, ran.stdout]).toEqual([code, out]);
+  expect(ran.stderr).toMatch(err);
+});
+
 describe("counting results", () => {
   test("JUnit: passed, failed and skipped by name", () => {
     const xml =
