@@ -308,6 +308,8 @@ describeWith([MIRROR], "the HTTP contract", () => {
     ]) {
       expect(head.headers.get(name)).toBe(get.headers.get(name));
     }
+    const { date } = Object.fromEntries(head.headers);
+    expect(Math.abs(Date.parse(date!) - Date.now())).toBeLessThan(5_000);
   });
 
   test("the same answer is not sent twice: 304", async () => {

@@ -174,10 +174,13 @@ export class App {
     const { options } = this;
     const ms = options.elapsed() - started;
     const { status } = response;
+    const { method } = exchange.request;
+    // RFC 9110 6.6.1: a server with a clock sends it. Bun does, but not for HEAD.
+    if (method === "HEAD") response.headers.set("Date", new Date(exchange.now).toUTCString());
     options.counts.answered((route ?? NO_ROUTE).index, status, exchange.audience, ms);
     if (options.log.hasAccess) {
       options.log.access({
-        method: exchange.request.method,
+        method,
         route: (route ?? NO_ROUTE).template,
         status,
         ms,
