@@ -264,5 +264,6 @@ describe("damage to a node that is a bitmap", () => {
     expect(() => damaged(12, 77).verify((value) => value < 77)).toThrow(
       /^v4Nodes\[12\]: points at no record: 77/,
     );
+    expect(() => damaged(12, 0x40000000).verify(() => true)).toThrow(/^v4Nodes\[12\]: points at no record/);
   });
 });
