@@ -11,7 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { isAdminToken } from "@inkling/server";
 import { smallRelease } from "../../../../test/release.ts";
@@ -150,11 +150,27 @@ test("lookup applies them; while the database is away, those of the data folder'
 });
 
 test("the author is this user, or a number where nobody knows the name", async () => {
-  expect(userName({ username: "ada", uid: 7 })).toBe("ada");
-  expect(userName({ username: "unknown", uid: 7 })).toBe("user 7");
+  expect(userName({ username: "ada", uid: 7 }, () => "eve")).toBe("ada");
+  expect(userName({ username: "unknown", uid: 7 }, () => "eve")).toBe("eve");
+  expect(userName({ username: "unknown", uid: 7 }, () => undefined)).toBe("user 7");
   await add(...OFF);
   const [{ author }] = JSON.parse((await inkling("override", "list", "--json")).out);
   expect(author).toBe(userName());
+});
+
+const NUMBER = `user ${userInfo().uid}`;
+/** Node asks the account data base itself, and throws where it has no entry. */
+const asked = Bun.spawnSync(["node", "-p", "os.userInfo().username"], { stderr: "ignore" });
+/** What `id` does for a number that has no entry. */
+writeFileSync(join(temp, "id"), "#!/bin/sh\necho 7\nexit 1\n", { mode: 0o755 });
+test.each([
+  ["the account data base knows", [], asked.success ? asked.stdout.toString().trim() : NUMBER],
+  ["the number tells, where no program asks that", ["PATH=/nowhere"], NUMBER],
+  ["the number tells, where it has no entry", [`PATH=${temp}`], NUMBER],
+])("without $USER, the author is who %s", (_, env, expected) => {
+  const code = `import { userName } from ${JSON.stringify(join(import.meta.dir, "../user.ts"))}; console.log(userName())`;
+  const { stdout } = Bun.spawnSync(["env", "-u", "USER", ...env, process.execPath, "-e", code]);
+  expect(stdout.toString()).toBe(`${expected}\n`);
 });
 
 const refused: [name: string, args: string[], code: number, err: RegExp][] = [
