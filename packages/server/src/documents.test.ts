@@ -30,6 +30,8 @@ describe("open documents", () => {
   const rows: [path: string, type: string][] = [
     ["/openapi.json", "application/json"],
     ["/docs", "text/html; charset=utf-8"],
+    ["/docs/", "text/html; charset=utf-8"],
+    ["/docs/?utm=x", "text/html; charset=utf-8"],
     ["/docs/errors", "text/html; charset=utf-8"],
     ["/docs/docs.css", "text/css; charset=utf-8"],
     ["/docs/docs.js", "text/javascript; charset=utf-8"],
@@ -56,7 +58,8 @@ describe("open documents", () => {
   });
 
   const nothing = [
-    "/docs/",
+    "/docs//",
+    "/docs/errors/",
     "/docs/index.html",
     "/docs/..%2Fapp.ts",
     "/docs/a/b",
@@ -80,6 +83,11 @@ describe("the page", () => {
     const policy = (await ask("/docs")).headers.get("content-security-policy")!;
     expect(policy).toStartWith("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'");
     expect(policy).not.toMatch(/unsafe|\*|https?:/);
+  });
+  test("loads its parts wherever it is asked for", () => {
+    const links = [...html.matchAll(/\s(?:href|src)="([^"#][^"]*)"/g)].map(([, link]) => link!);
+    expect(links.length).toBeGreaterThan(3);
+    for (const link of links) expect(link).toMatch(/^(\/|data:)/);
   });
   test("asks no other host, and has nothing inline", () => {
     for (const text of files) expect(text).not.toMatch(/(?:https?:)?\/\/[a-z0-9-]+\.[a-z]/i);

@@ -14,6 +14,8 @@ export interface Route {
   readonly handler: Scope | "batch" | "healthz" | "readyz" | "status" | "openapi" | "docs" | "root";
   /** All before the value, for routes that end in one. */
   readonly prefix?: string;
+  /** Another way to write it: people type the address of a page, with a slash or without. */
+  readonly alias?: string;
   /** What a batch is about. */
   readonly lookup?: Scope;
 }
@@ -29,7 +31,7 @@ const ROWS: readonly Omit<Route, "index">[] = [
   { template: "/healthz", handler: "healthz" },
   { template: "/readyz", handler: "readyz" },
   { template: "/openapi.json", handler: "openapi" },
-  { template: "/docs", handler: "docs" },
+  { template: "/docs", handler: "docs", alias: "/docs/" },
   { template: "/docs/{file}", handler: "docs", prefix: "/docs/" },
   { template: "/", handler: "root" },
 ];
@@ -40,7 +42,9 @@ export const NO_ROUTE = { template: "none", index: ROUTES.length } as const;
 
 const WITH_VALUE = ROUTES.filter((route): route is Route & { prefix: string } => route.prefix !== undefined);
 const WITHOUT = new Map(
-  ROUTES.filter((route) => route.prefix === undefined).map((route) => [route.template, route]),
+  ROUTES.filter((route) => route.prefix === undefined).flatMap((route) =>
+    [route.template, route.alias ?? []].flat().map((path) => [path, route] as const),
+  ),
 );
 
 /** @param path without query; a value must be one segment that is not empty */
@@ -48,7 +52,8 @@ export function findRoute(path: string): Route | undefined {
   for (const route of WITH_VALUE) {
     const { prefix } = route;
     if (path.startsWith(prefix)) {
-      return path.length > prefix.length && path.indexOf("/", prefix.length) < 0 ? route : undefined;
+      if (path.length === prefix.length) break;
+      return path.indexOf("/", prefix.length) < 0 ? route : undefined;
     }
   }
   return WITHOUT.get(path);
