@@ -35,11 +35,11 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
   const command = exports
     .command(name)
     .description(format.what)
-    .requiredOption(
+    .option(
       isFolder ? "--out <folder>" : "--out <file>",
       isFolder
-        ? "folder to write to; files of the same names are replaced"
-        : "file to write; - is standard output",
+        ? "folder to write to (required); files of the same names are replaced"
+        : "file to write (required); - is standard output",
     );
   if (!isFolder && lookups.length > 1) {
     command.addOption(
@@ -50,6 +50,7 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
   withSettings(command, SETTINGS);
   command.action(async (flags) => {
     const { settings } = settingsFor(context, flags, SETTINGS);
+    if (flags.out === undefined) throw noTarget(format);
     const lookup: Scope = flags.lookup ?? lookups[0];
     const request = await requestFor(settings, lookup, isFolder ? SCOPES : [lookup], context);
     if (flags.out === "-") return toStandardOutput(format, request, context.stopper.signal);
@@ -57,11 +58,23 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
   });
 }
 
-function exampleOf({ name, isFolder, lookups }: ExportFormat): string {
+function noTarget(format: ExportFormat): CliError {
+  const [where, more] = format.isFolder ? ["folder", ""] : ["file", "; --out - is standard output"];
+  return new CliError(
+    `--out is missing: the ${where} to write to`,
+    `for example --out ${targetOf(format)}${more}`,
+    EXIT.usage,
+  );
+}
+
+function exampleOf(format: ExportFormat): string {
+  const { isFolder, lookups } = format;
+  return `${targetOf(format)}${!isFolder && lookups.length > 1 ? ` --lookup ${lookups.at(-1)}` : ""}`;
+}
+
+function targetOf({ name, isFolder }: ExportFormat): string {
   if (isFolder) return `inkling-${name}/`;
-  return `inkling.${name === "mmdb" || name === "csv" || name === "parquet" ? name : `${name}.conf`}${
-    lookups.length > 1 ? ` --lookup ${lookups.at(-1)}` : ""
-  }`;
+  return `inkling.${name === "mmdb" || name === "csv" || name === "parquet" ? name : `${name}.conf`}`;
 }
 
 async function requestFor(

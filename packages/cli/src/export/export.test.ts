@@ -192,7 +192,6 @@ test("a flag that no list tells is left out, and the file says so", async () => 
 describe("bad input gets", () => {
   test.each<[what: string, args: string[], message: string]>([
     ["no form", ["export", "xml", "--out", "x"], "unknown command 'xml'"],
-    ["no target", ["export", "csv"], "required option '--out <file>' not specified"],
     ["a folder as target", ["export", "csv", "--out", "."], "is a folder"],
     ["a target in no folder", ["export", "csv", "--out", "nowhere/x.csv"], "does not exist"],
     ["a folder form to standard output", ["export", "clickhouse", "--out", "-"], "has several files"],
@@ -207,6 +206,15 @@ describe("bad input gets", () => {
     expect(err).toContain(message);
     expect(err).toContain("hint: ");
     expect(code).not.toBe(0);
+  });
+
+  test.each([
+    ["csv", "the file to write to\nhint: for example --out inkling.csv; --out - is standard output"],
+    ["nginx", "the file to write to\nhint: for example --out inkling.nginx.conf; --out - is standard output"],
+    ["clickhouse", "the folder to write to\nhint: for example --out inkling-clickhouse/"],
+  ])("no target, and the target to begin with: %s", async (form, said) => {
+    const err = `inkling: --out is missing: ${said}\n`;
+    expect(await inkling("export", form)).toEqual({ out: "", err, code: 2 });
   });
 });
 
