@@ -189,16 +189,17 @@ test("a feed that a mirror does not have is told, and is no error", async () => 
   expect(log.filter(([, event]) => event === "feed-not-updated").map(([level]) => level)).toEqual(["info"]);
 });
 
-test("publishers that nobody can reach are one line, once", async () => {
-  const ids = ["ipsum-3", "free-mail", "tor-bulk-exits"];
+test("publishers that nobody can reach are one short line, once", async () => {
+  const ids = ["ipsum-3", "free-mail", "tor-bulk-exits", "spamhaus-drop", "cins-army"];
   const away = ids.map((id) =>
     report(id, `publisher: https://${id}.example could not be reached: host not found`),
   );
   const slow = report("feodo", "publisher: https://x.example could not be reached: connection refused");
   const seen = await simulate([{ dueIn: 10 * MINUTE, feeds: [...away, slow] }], 1);
+  const hint = "`npx inkling data status` names all";
   expect(seen.log.filter(([, event]) => event !== "data-update-done")).toEqual([
-    ["error", "feeds-not-reached", { feeds: ids, reason: "host not found" }],
-    ["error", "feeds-not-reached", { feeds: ["feodo"], reason: "connection refused" }],
+    ["error", "feeds-not-reached", { count: 5, feeds: ids.slice(0, 3), reason: "host not found", hint }],
+    ["error", "feeds-not-reached", { count: 1, feeds: ["feodo"], reason: "connection refused" }],
   ]);
 });
 

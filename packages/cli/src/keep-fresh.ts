@@ -25,6 +25,8 @@ const MINUTE = 60_000;
 export const SHORTEST_PAUSE_MS = MINUTE;
 /** Looked at again at the latest: a mirror has no due times, and feeds grow stale while nothing is fetched. */
 export const LONGEST_PAUSE_MS = 60 * MINUTE;
+/** Feeds that a line of the log names; how many more there are is a number. */
+const MOST_NAMED = 3;
 /** Share of a pause that chance decides: many Inklings shall not ask one publisher at the same second. */
 const JITTER = 0.1;
 
@@ -119,7 +121,11 @@ class Troubles {
       }
     }
     // Without internet this is every feed, and one line says as much as thirty.
-    for (const [reason, ids] of unreached) this.log.error("feeds-not-reached", { feeds: ids, reason });
+    for (const [reason, ids] of unreached) {
+      const feeds = ids.slice(0, MOST_NAMED);
+      const hint = ids.length > feeds.length ? "`npx inkling data status` names all" : undefined;
+      this.log.error("feeds-not-reached", { count: ids.length, feeds, reason, hint });
+    }
   }
 }
 
