@@ -30,12 +30,14 @@ export const smallDomain = (n: number) => `throw-away-${n}.com`;
 /**
  * Publishes a release that differs from all others by its number.
  * @param missing flags that no list of it tells
+ * @param feeds what it tells of its feeds
  * @returns its id and the paths of its segments
  */
 export function smallRelease(
   dataDir: string,
   n: number,
   missing: Release["missing"] = [],
+  feeds: Release["feeds"] = [],
 ): { id: string; files: string[] } {
   prepareDataFolder(dataDir);
   const network = parsePrefix(SMALL_NETWORK)!;
@@ -71,7 +73,7 @@ export function smallRelease(
     created_at: new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString(),
     code: "0".repeat(64),
     segments,
-    feeds: [],
+    feeds,
     missing,
     partial: [],
   };

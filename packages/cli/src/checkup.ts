@@ -9,7 +9,7 @@ import { dirname, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
 import { whyInstall } from "../bin/installed.mjs";
 import packageJson from "../package.json" with { type: "json" };
-import { checkMirror } from "./build.ts";
+import { checkMirror, mayFindNewer } from "./build.ts";
 import { explainFileError } from "./errors.ts";
 import { countKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
@@ -163,7 +163,6 @@ async function mirror({ settings }: Checkup): Promise<Finding> {
 }
 
 const current = ({ dataDir }: Settings) => findCurrent(dataDir);
-const NO_RELEASE = problem("there is none", UPDATE);
 
 /** Runs `look` on the release in use; without one there is nothing to add to the check `release`. */
 function onRelease(look: (current: NamedRelease, checkup: Checkup) => Finding): Look {
@@ -173,13 +172,22 @@ function onRelease(look: (current: NamedRelease, checkup: Checkup) => Finding): 
   };
 }
 
-function releaseOpens({ settings }: Checkup): Finding {
+async function releaseOpens({ settings }: Checkup): Promise<Finding> {
   const found = current(settings);
-  if (found === undefined) return NO_RELEASE;
+  if (found === undefined) return noRelease(settings);
   const verdicts = verifySegments(settings.dataDir, found);
   const broken = verdicts.filter((verdict) => verdict.problem !== undefined);
   if (broken.length === 0) return ok(`${found.name}: every byte of ${verdicts.length} segments verified`);
   return problem(broken.map((verdict) => `${verdict.kind}: ${verdict.problem}`).join("; "), wayOut(broken));
+}
+
+/** What has not been built yet is no fault: the first start does it. */
+async function noRelease({ host, port }: Settings): Promise<Finding> {
+  if (await isInkling(host, port)) {
+    const found = "there is none, but Inkling is running: on another folder, or on what was deleted here";
+    return problem(found, `name its folder with --data-dir; if this is the one, ${UPDATE}`);
+  }
+  return note("there is none yet", `\`npx inkling up\` builds one; before \`npx inkling serve\` ${UPDATE}`);
 }
 
 function age(checkup: Checkup): Finding | Promise<Finding> {
@@ -214,15 +222,32 @@ function stateOf({ state, pending, stale, error }: FeedReport): string {
 }
 
 function answers(checkup: Checkup): Finding | Promise<Finding> {
-  return onRelease(({ manifest }) => {
+  return onRelease((release, { settings }) => {
+    const { manifest } = release;
     const gaps = [
       ...manifest.missing.map((answer) => `${answer} is missing`),
       ...manifest.partial.map(({ answer, why }) => `${answer} is partial (${why})`),
     ];
     if (gaps.length === 0) return ok("all have data");
+    const found = gaps.join("; ");
+    if (manifest.missing.length > 0 && willCome(release, settings)) {
+      const until = "until then `npx inkling serve` answers 503 for what is missing";
+      return note(found, `a server asks for these feeds within minutes of its start, or ${UPDATE}; ${until}`);
+    }
     const fix = "`npx inkling serve` answers 503 for what is missing; get the feeds named above";
-    return manifest.missing.length > 0 ? problem(gaps.join("; "), fix) : note(gaps.join("; "), fix);
+    return manifest.missing.length > 0 ? problem(found, fix) : note(found, fix);
   })(checkup);
+}
+
+/** Is there for each answer that is missing a feed that nobody has asked for yet, and that the next round asks for? */
+function willCome(release: NamedRelease, settings: Settings): boolean {
+  const unasked = feedsOf(settings.dataDir, release).filter(
+    ({ state, error }) => state === "missing" && error === undefined,
+  );
+  return (
+    mayFindNewer(settings) &&
+    release.manifest.missing.every((answer) => unasked.some(({ sets }) => sets === answer))
+  );
 }
 
 async function database({ settings, now }: Checkup): Promise<Finding> {

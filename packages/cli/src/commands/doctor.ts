@@ -19,7 +19,7 @@ export function addDoctor(program: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-The exit code is 1 when there is a problem. Nothing is changed.
+The exit code is 1 when there is a problem; what \`inkling up\` brings by itself is a note. Nothing is changed.
 
 Examples:
   inkling doctor
