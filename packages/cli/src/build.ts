@@ -9,7 +9,15 @@ import { CliError, explainFileError } from "./errors.ts";
 import { Progress } from "./progress.ts";
 import { dropBrokenSegments, findUsable } from "./releases.ts";
 import { isUrl, type Settings, shown } from "./settings.ts";
-import { formatAge, formatBytes, formatCount, type Style, type Terminal, table } from "./terminal.ts";
+import {
+  formatAge,
+  formatBytes,
+  formatCount,
+  roomyTable,
+  type Style,
+  type Terminal,
+  table,
+} from "./terminal.ts";
 
 const REDRAW_MS = 100;
 
@@ -175,8 +183,8 @@ export function stateWord({ state, pending, stale }: FeedReport): string {
   return stale === true ? "stale" : state;
 }
 
-/** Feeds as a table for people. */
-export function feedTable(feeds: readonly FeedReport[], now: Date): string {
+/** Feeds as a table for people. @param width of their terminal, if there is one */
+export function feedTable(feeds: readonly FeedReport[], now: Date, width: number | undefined): string {
   const rows = feeds.map((feed) => {
     const made = feed.published_at ?? feed.fetched_at;
     const age = made === undefined ? "-" : formatAge(now.getTime() - Date.parse(made));
@@ -190,7 +198,8 @@ export function feedTable(feeds: readonly FeedReport[], now: Date): string {
       feed.error ?? "",
     ];
   });
-  return table([["FEED", "SETS", "STATE", "ENTRIES", "SOURCE", "AGE", "PROBLEM"], ...rows], [3]);
+  const head = ["FEED", "SETS", "STATE", "ENTRIES", "SOURCE", "AGE", "PROBLEM"];
+  return roomyTable([head, ...rows], [3], 6, width);
 }
 
 /** Segments of a release as a table for people. */

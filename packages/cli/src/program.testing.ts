@@ -12,6 +12,8 @@ export interface Surroundings {
   /** Whoever sits at the terminal. */
   readonly ask?: (question: string) => Promise<string>;
   readonly signal?: AbortSignal;
+  /** Columns of the terminal; without, standard output is none. */
+  readonly width?: number;
 }
 
 export interface Ran {
@@ -22,7 +24,7 @@ export interface Ran {
 
 export async function runHere(
   args: readonly string[],
-  { env = {}, cwd, ask, signal = new AbortController().signal }: Surroundings,
+  { env = {}, cwd, ask, signal = new AbortController().signal, width }: Surroundings,
 ): Promise<Ran> {
   let out = "";
   let err = "";
@@ -35,6 +37,7 @@ export async function runHere(
         err += text;
       },
       ...(ask && { ask }),
+      ...(width !== undefined && { width }),
       live: false,
       columns: 80,
       style: makeStyle(false),

@@ -14,6 +14,8 @@ export interface Terminal {
   readonly live: boolean;
   /** Columns of standard error. */
   readonly columns: number;
+  /** Columns of standard output; absent where no person reads it. */
+  readonly width?: number;
   readonly style: Style;
 }
 
@@ -57,6 +59,7 @@ export function processTerminal(noColor: boolean): Terminal {
     ...(process.stdin.isTTY && process.stderr.isTTY && { ask: askProcess }),
     live: process.stderr.isTTY === true && !noColor,
     columns: process.stderr.columns || 80,
+    ...(process.stdout.isTTY && process.stdout.columns > 0 && { width: process.stdout.columns }),
     style: makeStyle(!noColor && process.stdout.isTTY === true && process.stderr.isTTY === true),
   };
 }
@@ -73,25 +76,49 @@ async function askProcess(question: string): Promise<string> {
   }
 }
 
+type Rows = readonly (readonly string[])[];
+
 /** Values that can say they are unknown, in columns; numbers to the right. */
-export function table(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
+export function table(rows: Rows, right: readonly number[] = []): string {
+  return tableLines(rows, right, "  ").join("\n");
+}
+
+/**
+ * As {@link table}; where that is too wide for a terminal, cells from column `below` on stand under their row, whole.
+ * @param width of the terminal, if there is one
+ */
+export function roomyTable(rows: Rows, right: readonly number[], below: number, width = Infinity): string {
+  const lines = tableLines(rows, right, "  ");
+  if (lines.every((line) => Bun.stringWidth(line) <= width)) return lines.join("\n");
+  const firsts = tableLines(
+    rows.map((row) => row.slice(0, below)),
+    right,
+    " ",
+  );
+  return rows
+    .flatMap((row, i) => {
+      const rest = row.slice(below).filter((cell) => cell !== "");
+      return rest.length === 0 ? [firsts[i]] : [firsts[i], `    ${rest.join("; ")}`];
+    })
+    .join("\n");
+}
+
+function tableLines(rows: Rows, right: readonly number[], gap: string): string[] {
   const widths: number[] = [];
   for (const row of rows) {
     row.forEach((cell, i) => {
       widths[i] = Math.max(widths[i] ?? 0, Bun.stringWidth(cell));
     });
   }
-  return rows
-    .map((row) =>
-      row
-        .map((cell, i) => {
-          const pad = " ".repeat(widths[i]! - Bun.stringWidth(cell));
-          return right.includes(i) ? pad + cell : cell + pad;
-        })
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  return rows.map((row) =>
+    row
+      .map((cell, i) => {
+        const pad = " ".repeat(widths[i]! - Bun.stringWidth(cell));
+        return right.includes(i) ? pad + cell : cell + pad;
+      })
+      .join(gap)
+      .trimEnd(),
+  );
 }
 
 const UNITS = ["B", "KB", "MB", "GB", "TB"];

@@ -23,7 +23,7 @@ import {
   verifySegments,
   wayOut,
 } from "../releases.ts";
-import { formatAge, formatBytes, table } from "../terminal.ts";
+import { formatAge, formatBytes, roomyTable } from "../terminal.ts";
 import { feedOf } from "./feeds.ts";
 
 const UPDATE_SETTINGS = ["dataDir", "mirror", "offline"] as const;
@@ -121,13 +121,13 @@ function addStatus(data: Command, context: Context): void {
       const parts = [
         `Release ${current.name}, built ${current.manifest.created_at} (age: ${age})`,
         segmentTable(current.manifest),
-        feedTable(feeds, now),
+        feedTable(feeds, now, terminal.width),
       ];
       const gaps = dataGaps(current.manifest, terminal.style);
       if (gaps.length > 0) parts.push(gaps.join("\n"));
       if (conflicts.length > 0) {
         const rows = conflicts.map(({ domain, verdict, reason }) => [domain, verdict, reason]);
-        parts.push(table([["LISTS DISAGREE ON", "VERDICT", "REASON"], ...rows]));
+        parts.push(roomyTable([["LISTS DISAGREE ON", "VERDICT", "REASON"], ...rows], [], 2, terminal.width));
       }
       const remark = (name: string) =>
         [name === current.name ? ["current"] : [], name === pinned ? ["pinned"] : []].flat().join(", ");

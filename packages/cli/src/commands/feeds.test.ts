@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { smallRelease } from "../../../../test/release.ts";
 import { build } from "../../../compiler/src/build.ts";
 import { exportMirror } from "../../../compiler/src/export-mirror.ts";
 import type { Feed } from "../../../compiler/src/feed.ts";
@@ -213,6 +214,52 @@ describe("a feed that waits for the operator", () => {
     expect(line).toEndWith(` ${remark}`);
     expect((await inkling(dataDir, "data status")).out).toMatch(/^ipsum-3 +is_abuser +waits /m);
   });
+});
+
+describe("tables in a terminal", () => {
+  const error =
+    "publisher: https://feeds.example/a/long/way/to/a/list/levels/3.txt could not be reached: host not found";
+  const about = { source: "none", state: "missing", entries: 0, licence: "Unlicense" } as const;
+  const dataDir = join(temp, "terminal");
+  smallRelease(
+    dataDir,
+    1,
+    [],
+    [
+      { id: "ipsum-3", sets: "is_abuser", ...about, error },
+      { id: "x4bnet-vpn-v4", sets: "is_proxy", ...about },
+    ],
+  );
+  const said = async (line: string, width?: number) =>
+    (await runHere([...line.split(" "), "--data-dir", dataDir], { cwd: temp, ...(width && { width }) })).out;
+
+  test("that is too narrow: what is long stands under its row, whole", async () => {
+    expect(await said("data status", 80)).toContain(
+      [
+        "FEED          SETS      STATE   ENTRIES SOURCE AGE",
+        "    PROBLEM",
+        "ipsum-3       is_abuser missing       0 none   -",
+        `    ${error}`,
+        "x4bnet-vpn-v4 is_proxy  missing       0 none   -\n",
+      ].join("\n"),
+    );
+    const list = (await said("feeds list", 80)).split("\n");
+    expect(list[1]).toBe("    LICENCE; REMARK");
+    const row = list.findIndex((line) => line.startsWith("on ipsum-3 "));
+    expect(list[row + 1]).toBe(`    Unlicense; ${error}`);
+    for (const line of list.filter((line) => /^(on|off) /i.test(line))) expect(line.length).toBeLessThan(81);
+  });
+
+  test.each(["data status", "feeds list", "data status --json", "feeds list --json"])(
+    "that is wide enough, and where there is none, nothing moves: %s",
+    async (line) => {
+      const piped = await said(line);
+      expect(piped).toContain(error);
+      expect(await said(line, 300)).toBe(piped);
+      const narrow = await said(line, 80);
+      expect(narrow === piped).toBe(line.endsWith("--json"));
+    },
+  );
 });
 
 /** The table with the sizes of samples, and without the seeds of geolocation: they are 15 million networks. */

@@ -20,7 +20,7 @@ import { action, type Context, settingsFor, withSettings } from "../context.ts";
 import { CliError, EXIT, explainFileError } from "../errors.ts";
 import { feedsOf, findCurrent } from "../releases.ts";
 import { type SettingName, type Settings, variableName } from "../settings.ts";
-import { formatAge, formatBytes, table } from "../terminal.ts";
+import { formatAge, formatBytes, roomyTable, table } from "../terminal.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const ENABLE_SETTINGS = ["dataDir", "mirror"] as const;
@@ -85,12 +85,17 @@ function addList(feeds: Command, context: Context): void {
       const { terminal } = context;
       const now = Date.now();
       if (flags.json) return terminal.out(JSON.stringify(lines.map(lineJson), null, 2));
-      const shown = (on: boolean) => lines.filter((line) => line.on === on).map((line) => row(line, now));
       const head = ["FEED", "SETS", "STATE", "AGE", "LICENCE", "REMARK"];
+      const shown = (on: boolean) => {
+        const rows = lines.filter((line) => line.on === on).map((line) => row(line, now));
+        const word = on ? "on" : "off";
+        const cells = [[word.toUpperCase(), ...head], ...rows.map((cells) => [word, ...cells])];
+        return roomyTable(cells, [], 5, terminal.width);
+      };
       terminal.out(
         [
-          table([["ON", ...head], ...shown(true).map((cells) => ["on", ...cells])]),
-          table([["OFF", ...head], ...shown(false).map((cells) => ["off", ...cells])]),
+          shown(true),
+          shown(false),
           "`npx inkling feeds enable FEED` shows its terms and turns it on; docs/feeds.md tells what each is.",
         ].join("\n\n"),
       );
