@@ -267,3 +267,19 @@ describe("damage to a node that is a bitmap", () => {
     expect(() => damaged(12, 0x40000000).verify(() => true)).toThrow(/^v4Nodes\[12\]: points at no record/);
   });
 });
+
+test("a file whose nodes name themselves again and again is opened, answers nothing, and is refused", () => {
+  const sections = [...rangeSections(columnsOf(4, [])), ...rangeSections(columnsOf(6, []))];
+  const NODE_0 = 0x80000000;
+  const nodes = new Uint32Array(10 + 256).fill(NODE_0);
+  nodes.fill(0xffffffff, 0, 8);
+  for (let group = 0; group < 8; group++) new Uint8Array(nodes.buffer)[32 + group] = group * 32;
+  const damage = new Map<string, Uint32Array>([
+    ["v6Directory", new Uint32Array(65536).fill(NODE_0)],
+    ["v6Nodes", nodes],
+  ]);
+  const all = sections.map((section) => ({ ...section, data: damage.get(section.name) ?? section.data }));
+  const table = new RangeTable(openSegment(writeSegment("geo", all, {}), "geo"));
+  expect(table.find6(Uint32Array.of(0x20010db8, 0, 0, 1))).toBe(0);
+  expect(() => table.verify(() => true)).toThrow(/^v6Nodes\[266\]: is named as 0, out of its order/);
+});

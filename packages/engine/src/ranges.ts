@@ -5,9 +5,11 @@
 //      networkBits: the largest network around an address, all of which has the same value
 // err  open: SegmentError when sections do not fit together; find never throws and always ends
 // cost one read for the top 16 bits, then a node for each 8 bits that one of its networks is longer than. Of DB-IP's networks
-//      a random IPv4 address needs one in 66 of 100, none in 31, an IPv6 address four in 71, more in 18 (bench/README.md, Layouts)
+//      a random IPv4 address needs one in 66 of 100, none in 31. IPv6 begins after 32 bits (prefix-index.ts): one node in 8 of
+//      100, two in 71, more in 18 (bench/README.md, Layouts)
 
 import type { IpAddress } from "./ip.ts";
+import { PrefixIndex } from "./prefix-index.ts";
 import { type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
 
 /** Cells of a directory: one for each value of the top 16 bits. */
@@ -49,11 +51,13 @@ const WIDEST_V6 = 16;
 export class RangeTable {
   private readonly v4: Trie;
   private readonly v6: Trie;
+  private readonly v6Prefixes: PrefixIndex;
 
   /** @throws SegmentError when a section is missing or a directory has another length */
   constructor(segment: SegmentFile, names: RangeSections = RANGE_SECTIONS.answers) {
     this.v4 = new Trie(segment, names.v4Directory, names.v4Nodes, 4);
     this.v6 = new Trie(segment, names.v6Directory, names.v6Nodes, 16);
+    this.v6Prefixes = new PrefixIndex(this.v6.nodesBelow32());
   }
 
   find(address: IpAddress): number {
@@ -75,8 +79,13 @@ export class RangeTable {
   find6(words: Uint32Array): number {
     const { directory, nodes, bytes } = this.v6;
     let word = words[0]!;
-    let cell = directory[word >>> 16]!;
-    for (let k = 2; cell < 0 && k < 16; k++) {
+    let cell = this.v6Prefixes.find(word | 0);
+    let k = 4;
+    if (cell === 0) {
+      cell = directory[word >>> 16]!;
+      k = 2;
+    }
+    for (; cell < 0 && k < 16; k++) {
       if ((k & 3) === 0) word = words[k >>> 2]!;
       cell = cellAt(nodes, bytes, cell, (word >>> (24 - 8 * (k & 3))) & 255);
     }
@@ -141,6 +150,28 @@ class Trie {
       cell = next;
     }
     return NODE_BITS * this.addressBytes; // only in a damaged file
+  }
+
+  /**
+   * First bits and cell, in turn, of the nodes for what comes after the first 32 bits. Those of a damaged file may be left
+   * out: nobody waits for a file in which nodes are named more than once.
+   */
+  nodesBelow32(): number[] {
+    const { directory, nodes, bytes } = this;
+    const below: number[] = [];
+    let left = nodes.length;
+    for (let first16 = 0; first16 < DIRECTORY_CELLS; first16++) {
+      if (directory[first16]! >= 0) continue;
+      const middle = namedBy(nodes, bytes, directory[first16]!);
+      for (let i = 0; i < middle.length; i += 2) {
+        const inner = namedBy(nodes, bytes, middle[i + 1]!);
+        left -= inner.length + 1;
+        if (left < 0) return below;
+        const first24 = (first16 << 16) | (middle[i]! << 8);
+        for (let k = 0; k < inner.length; k += 2) below.push(first24 | inner[k]!, inner[k + 1]!);
+      }
+    }
+    return below;
   }
 
   verify(isRecord: (value: number) => boolean): void {
@@ -225,6 +256,27 @@ function cellAt(nodes: Int32Array, bytes: Uint8Array, cell: number, key: number)
   let run = 1;
   while (run <= last && bytes[first + run]! <= key) run++;
   return nodes[at + (last >>> 2) + run]!;
+}
+
+/** Key and cell, in turn, of the nodes that the one of `cell` names. */
+function namedBy(nodes: Int32Array, bytes: Uint8Array, cell: number): number[] {
+  const named: number[] = [];
+  const at = placeOf(cell);
+  if (isList(cell)) {
+    const last = bytes[at << 2]!;
+    let place = at + (last >>> 2) + 1;
+    for (let run = 0; run <= last; run++, place++) {
+      if (nodes[place]! < 0) named.push(run === 0 ? 0 : bytes[(at << 2) + run]!, nodes[place]!);
+    }
+    return named;
+  }
+  let place = at + BITMAP_WORDS;
+  for (let group = 0; group < COUNTS_AT; group++) {
+    for (let starts = nodes[at + group]!; starts !== 0; starts &= starts - 1, place++) {
+      if (nodes[place]! < 0) named.push(32 * group + 31 - Math.clz32(starts & -starts), nodes[place]!);
+    }
+  }
+  return named;
 }
 
 /** How many bits are set, by adding up ever wider fields. */

@@ -52,14 +52,19 @@ export const SPECIAL_USE: readonly SpecialUse[] = ROWS.map(([network, use]) => {
   return { prefix, use };
 });
 
-// First octet -> may be special: nearly every public address ends at this one table read.
-const firstOctet4 = new Uint8Array(256);
-const firstOctet6 = new Uint8Array(256);
-for (const { prefix } of SPECIAL_USE) {
-  const table = prefix.address.family === 4 ? firstOctet4 : firstOctet6;
-  const from = prefix.address.words[0]! >>> 24;
-  const count = prefix.bits >= 8 ? 1 : 1 << (8 - prefix.bits);
-  table.fill(1, from, from + count);
+// First octet -> the networks that an address may be in: nearly every public address ends at this one table read.
+const byOctet4 = byFirstOctet(4);
+const byOctet6 = byFirstOctet(6);
+
+function byFirstOctet(family: 4 | 6): readonly (readonly SpecialUse[])[] {
+  const rows = SPECIAL_USE.filter(({ prefix }) => prefix.address.family === family);
+  return Array.from({ length: 256 }, (_, octet) =>
+    rows.filter(({ prefix }) => {
+      const from = prefix.address.words[0]! >>> 24;
+      const count = prefix.bits >= 8 ? 1 : 1 << (8 - prefix.bits);
+      return octet >= from && octet < from + count;
+    }),
+  );
 }
 
 /**
@@ -68,6 +73,8 @@ for (const { prefix } of SPECIAL_USE) {
  */
 export function specialUse(address: IpAddress): SpecialUse | undefined {
   const octet = address.words[0]! >>> 24;
-  if ((address.family === 4 ? firstOctet4 : firstOctet6)[octet] === 0) return undefined;
-  return SPECIAL_USE.find((row) => prefixContains(row.prefix, address));
+  for (const row of (address.family === 4 ? byOctet4 : byOctet6)[octet]!) {
+    if (prefixContains(row.prefix, address)) return row;
+  }
+  return undefined;
 }
