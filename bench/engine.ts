@@ -7,7 +7,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openSegment, type SegmentKind } from "@inkling/engine";
+import { EmailSegment, type SegmentKind } from "@inkling/engine";
 import { AskedProgram } from "./lib/asked.ts";
 import { ADDRESS_COUNT, addressFiles, cacheFolder, databaseFiles, ROOT, releaseFolder } from "./lib/data.ts";
 import { IS_QUICK, sized } from "./lib/options.ts";
@@ -91,11 +91,8 @@ async function peers(path: string, values: string, some: string, label: string):
 
 /** Mailboxes: half of them at domains that a list names, half at ones that nobody knows. */
 function mailboxes(): string {
-  const names = openSegment(readFileSync(segmentPath("email")), "email").u8("evidenceNames");
-  const listed: string[] = [];
-  for (let at = 4; at < names.length; at = Math.ceil((at + 5 + names[at + 4]!) / 4) * 4) {
-    listed.push(new TextDecoder().decode(names.subarray(at + 5, at + 5 + names[at + 4]!)));
-  }
+  const segment = EmailSegment.open(readFileSync(segmentPath("email")));
+  const listed = [...segment.domains()].map(({ name }) => name);
   const next = generator(SEED);
   const mailbox = (i: number) =>
     i % 2 === 0

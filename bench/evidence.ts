@@ -8,7 +8,15 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { formatIp, IpAddress, openSegment, RANGE_SECTIONS, RangeTable, specialUse } from "@inkling/engine";
+import {
+  EmailSegment,
+  formatIp,
+  IpAddress,
+  openSegment,
+  RANGE_SECTIONS,
+  RangeTable,
+  specialUse,
+} from "@inkling/engine";
 import { currentName, newKeyToken, openRelease } from "@inkling/server";
 
 const ROUNDS = 9;
@@ -55,11 +63,7 @@ function locatedAddresses(): string[] {
 }
 
 function listedDomains(): string[] {
-  const names = openSegment(segmentBytes("email"), "email").u8("evidenceNames");
-  const found: string[] = [];
-  for (let at = 4; at < names.length; at = Math.ceil((at + 5 + names[at + 4]!) / 4) * 4) {
-    found.push(`jane@${new TextDecoder().decode(names.subarray(at + 5, at + 5 + names[at + 4]!))}`);
-  }
+  const found = [...EmailSegment.open(segmentBytes("email")).domains()].map(({ name }) => `jane@${name}`);
   return pick(found, VALUES);
 }
 

@@ -1,7 +1,7 @@
-// domain-table.ts: which value a host has, in a hash table of domain names.
+// domain-table.ts: which answer and which evidence a host has, in a hash table of domain names.
 //
 // in   two sections of a segment: slots and names (docs/segment-format.md)
-// out  the value of the closest name: the host itself, then each parent, never a public suffix
+// out  the value of the closest name that has one: the host itself, then each parent, never a public suffix
 // err  open and verify: SegmentError; a look-up never throws and always ends, whatever the bytes
 // cost one pass over the host from its end: the hash of each parent falls out on the way to the next.
 //      A host that is not listed costs one cache line for each level that may be registered.
@@ -10,7 +10,7 @@ import { asciiText } from "./ascii.ts";
 import { toAsciiDomain } from "./domain.ts";
 import { basis, finish, hashDomain, LOWER_CASE, step } from "./domain-hash.ts";
 import type { PlainMailbox } from "./plain-mailbox.ts";
-import { type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
+import { SegmentError, type SegmentFile } from "./segment.ts";
 
 /** Words of a slot section before the first slot: the seed of the hash, and a zero. */
 export const DOMAIN_SLOTS_HEADER = 2;
@@ -19,19 +19,27 @@ export const MAX_DOMAIN_PROBES = 64;
 /** Names start at multiples of this many bytes; a pointer counts in these. */
 export const DOMAIN_NAME_ALIGN = 4;
 
-/** Which sections hold a table, by their role. */
-export const DOMAIN_SECTIONS = {
-  answers: { slots: "domainSlots", names: "domainNames" },
-  evidence: { slots: "evidenceSlots", names: "evidenceNames" },
-} as const satisfies Record<string, Record<string, SectionName>>;
-export type DomainSections = (typeof DOMAIN_SECTIONS)[keyof typeof DOMAIN_SECTIONS];
+/** Bytes of a name before its characters: two values, and its length. */
+export const DOMAIN_NAME_HEADER = 9;
+const LENGTH_AT = 8;
+
+/** What a name has values of, by where they stand before it; 0 is none. */
+export const VALUE_OF = { answer: 0, evidence: 1 } as const;
+type ValueOf = (typeof VALUE_OF)[keyof typeof VALUE_OF];
+
+/** How verify looks at the values of one kind. */
+export interface ValueCheck {
+  /** Does a value name a record? */
+  readonly isRecord: (value: number) => boolean;
+  /** Asked once for each value that names have. */
+  readonly check: (value: number, place: string) => void;
+}
 
 const DOT = 0x2e;
 
 export { hashDomain };
 
 export class DomainTable {
-  private readonly sections: DomainSections;
   private readonly slots: Uint32Array;
   private readonly names: Uint8Array;
   private readonly nameWords: Uint32Array;
@@ -39,17 +47,16 @@ export class DomainTable {
   private readonly basis: number;
 
   /** @throws SegmentError when a section is missing or has a length that none has */
-  constructor(file: SegmentFile, sections: DomainSections = DOMAIN_SECTIONS.answers) {
-    this.sections = sections;
-    this.slots = file.u32(sections.slots);
-    this.names = file.u8(sections.names);
+  constructor(file: SegmentFile) {
+    this.slots = file.u32("domainSlots");
+    this.names = file.u8("domainNames");
     const count = (this.slots.length - DOMAIN_SLOTS_HEADER) / 2;
     if (!(count >= 1) || (count & (count - 1)) !== 0 || !Number.isInteger(count)) {
-      throw new SegmentError(`section ${sections.slots}`, `has ${count} slots, want a power of two`);
+      throw new SegmentError("section domainSlots", `has ${count} slots, want a power of two`);
     }
     if (this.names.length < DOMAIN_NAME_ALIGN || this.names.length % DOMAIN_NAME_ALIGN !== 0) {
       throw new SegmentError(
-        `section ${sections.names}`,
+        "section domainNames",
         `has ${this.names.length} bytes, want a multiple of ${DOMAIN_NAME_ALIGN}`,
       );
     }
@@ -59,40 +66,40 @@ export class DomainTable {
   }
 
   /**
-   * The value of the closest name, or 0.
+   * The value of the closest name that has one, or 0.
    * @param host from `toAsciiDomain`
    * @param registrableStart where its registrable domain begins; -1: nowhere
    */
-  closest(host: string, registrableStart: number): number {
+  closest(host: string, registrableStart: number, what: ValueOf): number {
     if (registrableStart < 0) return 0;
     let hash = this.basis;
     let value = 0;
     for (let i = host.length - 1; i >= 0; i--) {
       const c = host.charCodeAt(i);
-      if (c === DOT && i < registrableStart) value = this.find(finish(hash), host, i + 1) || value;
+      if (c === DOT && i < registrableStart) value = this.find(finish(hash), host, i + 1, what) || value;
       hash = step(hash, c);
     }
-    return this.find(finish(hash), host, 0) || value;
+    return this.find(finish(hash), host, 0, what) || value;
   }
 
-  /** As {@link closest}, for a mailbox that was read, whose host may have capitals. */
-  closestTo(
+  /** As {@link closest}, the answer for a mailbox that was read, whose host may have capitals. */
+  closestAnswer(
     text: string,
     { starts, hashes, labels, registrableLabel, registrableStart, hostStart }: PlainMailbox,
   ): number {
     if (this.basis !== basis(0))
-      return this.closest(text.slice(hostStart).toLowerCase(), registrableStart - hostStart);
+      return this.closest(text.slice(hostStart).toLowerCase(), registrableStart - hostStart, VALUE_OF.answer);
     for (let i = labels - 1; i >= registrableLabel; i--) {
-      const value = this.find(hashes[i]! >>> 0, text, starts[i]!);
+      const value = this.find(hashes[i]! >>> 0, text, starts[i]!, VALUE_OF.answer);
       if (value !== 0) return value;
     }
     return 0;
   }
 
   /** The value of the name that `host` is from `start` on, or 0. */
-  private find(hash: number, host: string, start: number): number {
+  private find(hash: number, host: string, start: number, what: ValueOf): number {
     const pointer = this.pointerTo(hash, host, start);
-    return pointer === 0 ? 0 : this.nameWords[pointer]!;
+    return pointer === 0 ? 0 : this.nameWords[pointer + what]!;
   }
 
   private pointerTo(hash: number, host: string, start: number): number {
@@ -111,64 +118,65 @@ export class DomainTable {
   private isNamed(pointer: number, host: string, start: number): boolean {
     const names = this.names;
     const length = host.length - start;
-    const at = pointer * DOMAIN_NAME_ALIGN + 4;
-    if (names[at] !== length) return false; // also when the pointer is out of bounds
+    const at = pointer * DOMAIN_NAME_ALIGN + DOMAIN_NAME_HEADER;
+    if (names[at - 1] !== length) return false; // also when the pointer is out of bounds
     for (let i = 0; i < length; i++) {
-      if (names[at + 1 + i] !== (host.charCodeAt(start + i) | LOWER_CASE)) return false;
+      if (names[at + i] !== (host.charCodeAt(start + i) | LOWER_CASE)) return false;
     }
     return true;
   }
 
-  /** Every name with its value, in the order of the section; ends with the section, whatever the bytes. */
-  *entries(): Generator<{ readonly name: string; readonly value: number }> {
-    for (let at = DOMAIN_NAME_ALIGN; at + 5 <= this.names.length; ) {
-      const end = at + 5 + this.names[at + 4]!;
-      yield { name: asciiText(this.names.subarray(at + 5, end)), value: this.nameWords[at / 4]! };
+  /** Every name that has an answer, with its value, in the order of the section; ends with the section, whatever the bytes. */
+  *answers(): Generator<{ readonly name: string; readonly value: number }> {
+    for (const { name, pointer } of this.entries()) {
+      const value = this.nameWords[pointer + VALUE_OF.answer]!;
+      if (value !== 0) yield { name, value };
+    }
+  }
+
+  /** What lies in the names, one after the other; the last may be cut short. */
+  private *entries(): Generator<{ readonly name: string; readonly pointer: number; readonly end: number }> {
+    for (let at = DOMAIN_NAME_ALIGN; at < this.names.length; ) {
+      const start = at + DOMAIN_NAME_HEADER;
+      const end = start + (this.names[at + LENGTH_AT] ?? 0);
+      yield { name: asciiText(this.names.subarray(start, end)), pointer: at / DOMAIN_NAME_ALIGN, end };
       at = Math.ceil(end / DOMAIN_NAME_ALIGN) * DOMAIN_NAME_ALIGN;
     }
   }
 
   /**
    * Reads everything: every name, every slot, every pointer, and whether each name is found.
-   * @param isRecord whether a value names a record
-   * @param checkValue asked once for each value that names have
    * @throws SegmentError naming the first place at fault
    */
-  verify(isRecord: (value: number) => boolean, checkValue: (value: number, place: string) => void): void {
-    const names = this.verifyNames(isRecord, checkValue);
-    const { slots } = this.sections;
-    if (this.slots[1] !== 0) throw new SegmentError(`${slots}[1]`, `got ${this.slots[1]}, want 0`);
+  verify(checks: Readonly<Record<keyof typeof VALUE_OF, ValueCheck>>): void {
+    const names = this.verifyNames([checks.answer, checks.evidence]);
+    if (this.slots[1] !== 0) throw new SegmentError("domainSlots[1]", `got ${this.slots[1]}, want 0`);
     for (let slot = 0; slot <= this.mask; slot++) this.verifySlot(slot, names);
     for (const name of names.values())
       throw new SegmentError(`name ${name}`, "is stored, but no slot points at it");
   }
 
   /** Walks all names, pointer -> name. */
-  private verifyNames(
-    isRecord: (value: number) => boolean,
-    checkValue: (value: number, place: string) => void,
-  ): Map<number, string> {
-    const section = this.sections.names;
-    if (this.nameWords[0] !== 0) throw new SegmentError(`${section}, byte 0`, "want four zeros");
+  private verifyNames(checks: readonly ValueCheck[]): Map<number, string> {
+    if (this.nameWords[0] !== 0) throw new SegmentError("domainNames, byte 0", "want four zeros");
     const names = new Map<number, string>();
-    const checked = new Set<number>();
-    let at = DOMAIN_NAME_ALIGN;
-    while (at < this.names.length) {
-      const place = `${section}, byte ${at}`;
-      const end = at + 5 + (this.names[at + 4] ?? 0);
+    const checked = checks.map(() => new Set<number>([0]));
+    for (const { name, pointer, end } of this.entries()) {
+      const place = `domainNames, byte ${pointer * DOMAIN_NAME_ALIGN}`;
       if (end > this.names.length) throw new SegmentError(place, "name runs past the end of the section");
-      const name = asciiText(this.names.subarray(at + 5, end));
       if (toAsciiDomain(name) !== name)
         throw new SegmentError(place, `is no domain name in lower-case A-labels: ${JSON.stringify(name)}`);
-      const pointer = at / DOMAIN_NAME_ALIGN;
-      const value = this.nameWords[pointer]!;
-      if (!isRecord(value)) throw new SegmentError(place, `${name} points at no record: ${value}`);
-      if (!checked.has(value)) {
-        checked.add(value);
-        checkValue(value, `${place} (${name})`);
+      const values = checks.map((_, what) => this.nameWords[pointer + what]!);
+      if (values.every((value) => value === 0))
+        throw new SegmentError(place, `${name} has neither answer nor evidence`);
+      for (const [what, { isRecord, check }] of checks.entries()) {
+        const value = values[what]!;
+        if (checked[what]!.has(value)) continue;
+        if (!isRecord(value)) throw new SegmentError(place, `${name} points at no record: ${value}`);
+        checked[what]!.add(value);
+        check(value, `${place} (${name})`);
       }
       names.set(pointer, name);
-      at = Math.ceil(end / DOMAIN_NAME_ALIGN) * DOMAIN_NAME_ALIGN;
     }
     return names;
   }
@@ -178,7 +186,7 @@ export class DomainTable {
     const at = DOMAIN_SLOTS_HEADER + 2 * slot;
     const hash = this.slots[at]!;
     const pointer = this.slots[at + 1]!;
-    const place = `${this.sections.slots}[${at}]`;
+    const place = `domainSlots[${at}]`;
     if (pointer === 0) {
       if (hash !== 0) throw new SegmentError(place, `an empty slot has a hash: ${hash}`);
       return;

@@ -10,7 +10,7 @@
 import { Answers } from "./answers.ts";
 import { ascii, asciiText } from "./ascii.ts";
 import { cutSuffix, toAsciiDomain } from "./domain.ts";
-import { DOMAIN_SECTIONS, DomainTable } from "./domain-table.ts";
+import { DomainTable, VALUE_OF } from "./domain-table.ts";
 import { parseEmailInFull } from "./email.ts";
 import { EvidenceRecords } from "./evidence.ts";
 import { PlainMailbox, readPlain } from "./plain-mailbox.ts";
@@ -32,7 +32,6 @@ export class EmailSegment {
   private readonly answers: Answers;
   private readonly table: DomainTable;
   private readonly records: EvidenceRecords;
-  private readonly evidenceTable: DomainTable;
   private readonly kept: (Uint8Array | undefined)[];
 
   private constructor(file: SegmentFile) {
@@ -40,7 +39,6 @@ export class EmailSegment {
     this.answers = new Answers(file);
     this.table = new DomainTable(file);
     this.records = new EvidenceRecords(file);
-    this.evidenceTable = new DomainTable(file, DOMAIN_SECTIONS.evidence);
     this.kept = new Array(Math.min(this.answers.count, KEPT_ANSWERS)).fill(undefined);
   }
 
@@ -64,13 +62,13 @@ export class EmailSegment {
 
   /** As {@link providers}, for a caller that knows where the registrable domain begins (-1: nowhere). */
   providersFrom(host: string, registrableStart: number): Uint8Array | undefined {
-    const value = this.table.closest(host, registrableStart);
+    const value = this.table.closest(host, registrableStart, VALUE_OF.answer);
     return value === 0 ? undefined : this.answers.at(value);
   }
 
   /** The whole answer about a mailbox that `readPlain` read, which is valid, then: never write to it. */
   answerPlain(text: string, mailbox: PlainMailbox): Uint8Array {
-    const value = this.table.closestTo(text, mailbox);
+    const value = this.table.closestAnswer(text, mailbox);
     return this.kept[value] ?? this.wholeAnswer(value);
   }
 
@@ -83,7 +81,7 @@ export class EmailSegment {
 
   /** Every listed name, with its providers as in {@link providers}. */
   *domains(): Generator<{ readonly name: string; readonly providers: Uint8Array }> {
-    for (const { name, value } of this.table.entries()) {
+    for (const { name, value } of this.table.answers()) {
       const providers = this.answers.at(value);
       if (providers !== undefined) yield { name, providers };
     }
@@ -96,7 +94,7 @@ export class EmailSegment {
 
   /** What the lists say of a host: an evidence record whose spans are labels; a view, never to be written to. */
   evidenceFrom(host: string, registrableStart: number): Uint8Array | undefined {
-    const value = this.evidenceTable.closest(host, registrableStart);
+    const value = this.table.closest(host, registrableStart, VALUE_OF.evidence);
     return value === 0 ? undefined : this.records.at(value);
   }
 
@@ -106,12 +104,20 @@ export class EmailSegment {
    */
   verify(): void {
     verifyChecksum(this.file);
-    this.table.verify(this.answers.verify(), (value, place) => {
-      if (!isProviderList(this.answers.at(value)))
-        throw new SegmentError(place, "its answer is no list of providers");
-    });
-    this.evidenceTable.verify(this.records.verify(), (value, place) => {
-      if (this.records.at(value) === undefined) throw new SegmentError(place, "its evidence is empty");
+    this.table.verify({
+      answer: {
+        isRecord: this.answers.verify(),
+        check: (value, place) => {
+          if (!isProviderList(this.answers.at(value)))
+            throw new SegmentError(place, "its answer is no list of providers");
+        },
+      },
+      evidence: {
+        isRecord: this.records.verify(),
+        check: (value, place) => {
+          if (this.records.at(value) === undefined) throw new SegmentError(place, "its evidence is empty");
+        },
+      },
     });
   }
 }

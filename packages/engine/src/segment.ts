@@ -9,7 +9,7 @@
 import { crc32 } from "./crc32.ts";
 
 export const SEGMENT_MAGIC = "INKLING\0";
-export const SEGMENT_VERSION = 3;
+export const SEGMENT_VERSION = 4;
 export const HEADER_BYTES = 64;
 export const SECTION_ENTRY_BYTES = 24;
 /** Sections start at multiples of this: a cache line, and enough for any typed view. */
@@ -41,8 +41,6 @@ export const SECTION = {
   evidenceV4Nodes: 41,
   evidenceV6Directory: 50,
   evidenceV6Nodes: 51,
-  evidenceSlots: 60,
-  evidenceNames: 61,
 } as const;
 export type SectionName = keyof typeof SECTION;
 
