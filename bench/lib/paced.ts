@@ -1,68 +1,74 @@
-// paced.ts: requests at a fixed rate, whether or not the server keeps up; the time of each counts from when it was due,
-// so that a server that stalls cannot hide behind a client that waits for it.
+// paced.ts: load at a fixed rate from peers/paced.c, on the client's core; server and client ahead of other programs, where
+// that is allowed: a latency would tell of those otherwise.
 //
-// run  bun paced.ts PORT RATE SECONDS CONNECTIONS REQUESTS   (a file: JSON of an array of whole requests)
-// out  JSON of PacedResult; a process of its own, so that it can run on a core of its own
+// err  an answer that is not 2xx, a connection that ends, a server that falls 30 s behind: Error
 
-import { readFileSync } from "node:fs";
-import { Client } from "./client.ts";
-import { quantile } from "./stats.ts";
+import { AHEAD, CLIENT_CORE, pinned, processTree, readyMs, setNiceness } from "./proc.ts";
 
-export interface PacedResult {
-  readonly sent: number;
-  readonly failed: number;
-  /** Milliseconds from when a request was due to its whole answer: at 50, 99, 99.9 and 100 %. */
-  readonly ms: { readonly p50: number; readonly p99: number; readonly p999: number; readonly most: number };
-  /** Longest time that this client itself did not look, in ms: of a tail no longer than this, the client is to blame. */
-  readonly clientStallMs: number;
+/** As peers/paced.c prints it. */
+export interface Measured {
+  readonly requests: number;
+  /** Milliseconds from when a request was due to its whole answer: at 50, 90, 99, 99.9, 99.99 and 100 %. */
+  readonly ms: Readonly<Record<"p50" | "p90" | "p99" | "p999" | "p9999" | "most", number>>;
+  /** Answers after 5 ms and more. */
+  readonly slow: number;
+  /** Requests sent a millisecond or more after they were due: no connection was free, or the client away. */
+  readonly sentLate: number;
+  readonly client: {
+    /** Longest time between two turns of its loop. */
+    readonly longestPauseMs: number;
+    /** How many were of a millisecond or more. */
+    readonly pauses: number;
+    /** Slow answers during whose time it was away like that: these need not be the server's. */
+    readonly slowByClient: number;
+    /** Times that it lost its core to another program. */
+    readonly preempted: number;
+  };
 }
 
-if (import.meta.main) {
-  const [port, rate, seconds, connections] = process.argv.slice(2, 6).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-  ];
-  const requests: string[] = JSON.parse(readFileSync(process.argv[6]!, "utf8"));
-  const client = await Client.open(port, connections);
-  const times: number[] = [];
-  let failed = 0;
-  let answered = 0;
-  let sent = 0;
-  let stall = 0;
-  const total = Math.floor(rate * seconds);
-  const start = performance.now();
-  const dueAt = (i: number) => start + (i * 1000) / rate;
-  let looked = start;
-  while (answered < total) {
-    const now = performance.now();
-    stall = Math.max(stall, now - looked);
-    looked = now;
-    for (; sent < total && dueAt(sent) <= now; sent++) {
-      const due = dueAt(sent);
-      client.send(requests[sent % requests.length]!, (answer) => {
-        answered++;
-        if (answer?.startsWith("HTTP/1.1 200 ") !== true) failed++;
-        times.push(performance.now() - due);
-      });
-    }
-    await new Promise((resolve) => setImmediate(resolve)); // timers are too coarse: a request is due every few µs
-    if (now - start > (seconds + 30) * 1000) break; // the server is far behind: what was not answered failed
+export interface Paced extends Measured {
+  /** Time that the main threads of the server were ready to run and had no core: for a tail that comes of it, the machine is to blame. */
+  readonly serverReadyMs: number;
+  readonly isAhead: boolean;
+}
+
+export interface Timetable {
+  readonly port: number;
+  /** A second. */
+  readonly rate: number;
+  readonly seconds: number;
+  readonly connections: number;
+  /** A file of paths, one a line. */
+  readonly paths: string;
+  readonly token: string;
+}
+
+/**
+ * One run of the client.
+ * @param program what peers.ts compiled
+ */
+export async function ask(program: string, timetable: Timetable, isAhead = false): Promise<Measured> {
+  const { port, rate, seconds, connections, paths, token } = timetable;
+  const command = [program, port, rate, seconds, connections, paths, token].map(String);
+  const child = Bun.spawn(pinned(CLIENT_CORE, command), { stdout: "pipe", stderr: "pipe" });
+  if (isAhead) setNiceness([child.pid], AHEAD);
+  const [said, words] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  if ((await child.exited) !== 0) throw new Error(words.trim());
+  return JSON.parse(said);
+}
+
+/** One run against a server, both ahead of other programs where that is allowed. */
+export async function paced(program: string, server: number, timetable: Timetable): Promise<Paced> {
+  const pids = processTree(server);
+  const isAhead = setNiceness(pids, AHEAD);
+  const before = readyMs(pids);
+  try {
+    const measured = await ask(program, timetable, isAhead);
+    return { ...measured, serverReadyMs: readyMs(pids) - before, isAhead };
+  } finally {
+    if (isAhead) setNiceness(pids, 0);
   }
-  client.close();
-  const [p50, p99, p999, most] = [0.5, 0.99, 0.999, 1].map((share) => quantile(times, share)) as [
-    number,
-    number,
-    number,
-    number,
-  ];
-  const result: PacedResult = {
-    sent,
-    failed: failed + sent - answered,
-    ms: { p50, p99, p999, most },
-    clientStallMs: stall,
-  };
-  process.stdout.write(JSON.stringify(result));
-  process.exit(0);
 }

@@ -13,16 +13,22 @@ export const PEERS = join(BENCH, "peers");
 const APT = "apt-get install -y nginx libnginx-mod-http-geoip2 libmaxminddb-dev mmdb-bin wrk gcc";
 const NGINX_MODULE = "/usr/lib/nginx/modules/ngx_http_geoip2_module.so";
 
-/** Compiles the C program once for each version of its source. @returns its path; undefined when it cannot be made */
-export function libmaxminddb(): string | undefined {
-  const source = join(PEERS, "libmaxminddb.c");
+/** libmaxminddb's program. @returns its path; undefined when it cannot be made */
+export const libmaxminddb = () => compiled("libmaxminddb", "libmaxminddb (C)", ["-lmaxminddb"]);
+
+/** The client of requests at a fixed rate. @returns its path; undefined when it cannot be made */
+export const pacedClient = () => compiled("paced", "requests at a fixed rate (client in C)", []);
+
+/** Compiles a C program once for each version of its source. */
+function compiled(name: string, who: string, libraries: readonly string[]): string | undefined {
+  const source = join(PEERS, `${name}.c`);
   const digest = createHash("sha256").update(readFileSync(source)).digest("hex").slice(0, 12);
-  const program = join(cacheFolder("programs"), `libmaxminddb-${digest}`);
+  const program = join(cacheFolder("programs"), `${name}-${digest}`);
   if (existsSync(program)) return program;
-  if (Bun.which("gcc") === null) return gone("libmaxminddb (C)", "gcc is not installed");
-  const compiled = Bun.spawnSync(["gcc", "-O2", "-o", program, source, "-lmaxminddb"], { stderr: "pipe" });
-  if (compiled.success) return program;
-  return gone("libmaxminddb (C)", compiled.stderr.toString().trim().split("\n")[0] ?? "it does not compile");
+  if (Bun.which("gcc") === null) return gone(who, "gcc is not installed");
+  const made = Bun.spawnSync(["gcc", "-O2", "-o", program, source, ...libraries], { stderr: "pipe" });
+  if (made.success) return program;
+  return gone(who, made.stderr.toString().trim().split("\n")[0] ?? "it does not compile");
 }
 
 /** Installs the peers that come from npm, in bench/ alone. @returns whether they are there */

@@ -2,7 +2,7 @@
 //
 // err  a process that is gone counts nothing
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, setPriority } from "node:os";
 
 /** USER_HZ: what /proc/<pid>/stat counts in; 100 on every Linux that Bun and Node run on. */
@@ -86,18 +86,26 @@ export const CLIENT_CORE = 1;
 export const AHEAD = -15;
 
 /**
- * Sets how nice processes are, with all their threads.
+ * Sets how nice processes are, with all their threads. Linux counts a thread's niceness within its session alone where
+ * sessions are scheduled as groups (sched_autogroup_enabled), so the session's is set too.
  * @returns false, with nothing changed, when that is not allowed
  */
 export function setNiceness(pids: readonly number[], niceness: number): boolean {
   try {
     for (const pid of pids) {
       for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), niceness);
+      if (existsSync(`/proc/${pid}/autogroup`)) writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
     }
     return true;
   } catch {
     return false; // only root may go ahead of others
   }
+}
+
+/** Time that the main threads of processes were ready to run, and had no core. */
+export function readyMs(pids: readonly number[]): number {
+  const waited = (pid: number) => Number(read(`/proc/${pid}/task/${pid}/schedstat`)?.split(" ")[1] ?? 0);
+  return pids.reduce((sum, pid) => sum + waited(pid), 0) / 1e6;
 }
 
 function read(path: string): string | undefined {
