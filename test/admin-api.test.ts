@@ -47,7 +47,7 @@ beforeAll(async () => {
     maxConnections: 100,
     logLevel: "error",
     version: "0.0.0",
-    actions: dataActions(settings, updates, [process.execPath, MAIN]),
+    actions: async () => dataActions(settings, updates, [process.execPath, MAIN]),
   });
   const { releases } = (await ask("GET", "data/releases")).document;
   names.push(...releases.map(({ name }: { name: string }) => name));

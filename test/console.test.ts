@@ -61,7 +61,7 @@ async function serve(dataDir: string): Promise<void> {
     maxConnections: 100,
     logLevel: "error",
     version: "0.0.0",
-    actions: dataActions(settings, new Updates(), [process.execPath, MAIN]),
+    actions: async () => dataActions(settings, new Updates(), [process.execPath, MAIN]),
     console: async (request, path) => consoleFile(request, path),
   });
   closers.push(() => started.stop());

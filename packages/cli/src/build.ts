@@ -1,6 +1,6 @@
 // build.ts: a build as a command runs it: checks first, then progress on the terminal, then what is to be said.
 
-import { accessSync, constants, mkdirSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import type { BuildOrder } from "@inkling/compiler/events";
 import { CREDENTIALS } from "@inkling/compiler/feed";
 import type { FeedReport, Release } from "@inkling/engine";
@@ -18,18 +18,9 @@ import {
   type Terminal,
   table,
 } from "./terminal.ts";
+import { ensureWritable } from "./writable.ts";
 
 const REDRAW_MS = 100;
-
-/** Makes the data folder if needed. @throws CliError when this user cannot write to it */
-export function ensureWritable(dataDir: string): void {
-  try {
-    mkdirSync(dataDir, { recursive: true });
-    accessSync(dataDir, constants.W_OK | constants.X_OK);
-  } catch (error) {
-    throw explainFileError(error, `the data folder ${dataDir}`);
-  }
-}
 
 /** @throws CliError when a mirror is set that cannot be a source of feeds */
 export function checkMirror(mirror: string | undefined): void {

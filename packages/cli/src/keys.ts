@@ -2,9 +2,9 @@
 
 import { existsSync } from "node:fs";
 import { openStore, type Store } from "@inkling/server";
-import { ensureWritable } from "./build.ts";
 import { CliError } from "./errors.ts";
 import type { Settings } from "./settings.ts";
+import { ensureWritable } from "./writable.ts";
 
 /**
  * Opens the store, hands it to `work`, and closes it.

@@ -1,6 +1,6 @@
 // run-server.ts: starts the server and keeps it until it is asked to stop.
 
-import { type RunningServer, type ServerOptions, startServer } from "@inkling/server";
+import { type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
 import { CliError } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 

@@ -11,7 +11,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import { nearest, type Prefix, parsePrefix } from "@inkling/engine";
-import { type DnsServer, isWellFormedToken, LOG_LEVELS, parseDnsServer } from "@inkling/server";
+import { type DnsServer, isWellFormedToken, LOG_LEVELS, parseDnsServer } from "@inkling/server/settings";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
 import { CliError, EXIT } from "./errors.ts";

@@ -1,17 +1,17 @@
-// backstage.ts: everything of a server but its look-ups: log, data folder, releases, store, keys, usage, overrides, and
+// backstage.ts: everything of a server but its look-ups: releases, store, keys, usage, overrides, and
 // the admin listener. The same for one process and for many.
 //
 // err  StartError with a hint; StoreError
 
-import { mkdirSync } from "node:fs";
 import type { Registry } from "prom-client";
 import type { AdminApp, AdminAppOptions } from "./admin-app.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "./admin-call.ts";
 import { adoptKey } from "./adopt-key.ts";
+import type { Closers } from "./footing.ts";
 import { KeyInputError } from "./key.ts";
 import { Keyring, type LoadedKeys } from "./keyring.ts";
 import { listen } from "./listen.ts";
-import { Log } from "./log.ts";
+import type { Log } from "./log.ts";
 import type { MetricsSource } from "./metrics.ts";
 import type { LoadedRelease } from "./open-release.ts";
 import { OverrideBook, type OverrideEvent } from "./override-book.ts";
@@ -24,9 +24,6 @@ import { openStore, type Store } from "./store.ts";
 import { Traffic } from "./traffic.ts";
 import { UsageRecorder, type UsageRecorderOptions } from "./usage.ts";
 
-/** Called in the reverse order when the start fails. */
-export type Closers = (() => unknown)[];
-
 /** Who else has to know. */
 export interface BackstageHooks {
   /** Keys were read, and are about to be in force. */
@@ -35,7 +32,7 @@ export interface BackstageHooks {
   readonly onKeyRemoved?: (keyId: string) => void;
   /** The database went away, for this reason, or is back. */
   readonly onAway?: (reason: string | undefined) => void;
-  readonly onRelease?: () => void;
+  readonly onRelease?: (releases: Releases) => void;
   readonly onOverrides?: () => void;
   readonly usage?: Pick<UsageRecorderOptions, "collect" | "onUsed">;
 }
@@ -46,16 +43,6 @@ export interface Backstage {
   readonly keyring: Keyring;
   readonly usage: UsageRecorder;
   readonly overrides: OverrideBook;
-}
-
-export function makeLog(options: ServerOptions, closers: Closers): Log {
-  const log = new Log({
-    level: options.logLevel,
-    write: options.writeLog ?? ((lines) => void process.stderr.write(lines)),
-    now: Date.now,
-  });
-  closers.push(() => log.flush());
-  return log;
 }
 
 /** @throws StartError, StoreError */
@@ -72,11 +59,12 @@ export async function openBackstage(
     onEvent: (event) => {
       logRelease(log, event);
       if (event.type === "serving") logMissing(log, options.mode, releases.current);
-      hooks.onRelease?.();
+      hooks.onRelease?.(releases);
     },
   });
   closers.push(() => releases.stop());
   releases.open();
+  if (releases.current === undefined) await options.onNoRelease?.();
 
   const store = await openStore(options.databaseUrl, { mayBeAway: true });
   closers.push(() => store.close());
@@ -121,7 +109,7 @@ export function startAdmin(
     await beforeScrape();
     return source.counts;
   }, Date.now);
-  const adminOptions: AdminAppOptions = {
+  const adminOptions: Omit<AdminAppOptions, "actions"> = {
     overrides: store.overrides,
     adminToken: store.adminToken,
     store,
@@ -130,7 +118,6 @@ export function startAdmin(
     releases,
     status: source,
     dataDir: options.dataDir,
-    actions: options.actions,
     traffic,
     feeds: () => releases.current?.manifest.feeds,
     log,
@@ -144,7 +131,7 @@ export function startAdmin(
     const target = targetOf(request.url);
     if (target.startsWith(ADMIN_PATH)) {
       // 5 ms to load: the first request for it waits, not the start.
-      adminApp ??= import("./admin-app.ts").then(({ AdminApp }) => new AdminApp(adminOptions));
+      adminApp ??= loadAdminApp(adminOptions, options.actions);
       return (await adminApp).handle(request);
     }
     const path = target.slice(0, pathEnd(target));
@@ -174,23 +161,17 @@ export function startAdmin(
   };
 }
 
+async function loadAdminApp(
+  options: Omit<AdminAppOptions, "actions">,
+  actions: ServerOptions["actions"],
+): Promise<AdminApp> {
+  const { AdminApp } = await import("./admin-app.ts");
+  return new AdminApp({ ...options, actions: await actions?.() });
+}
+
 export interface AdminListener {
   readonly port: number | undefined;
   stop(isForced: boolean): Promise<void>;
-}
-
-export function makeDataFolder(dataDir: string): void {
-  try {
-    mkdirSync(dataDir, { recursive: true });
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StartError(
-      "DATA_FOLDER",
-      `cannot use the data folder ${dataDir}: ${reason}`,
-      "set INKLING_DATA_DIR to a folder that this user may write to",
-      error,
-    );
-  }
 }
 
 async function startKeyring(

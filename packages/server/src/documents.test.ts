@@ -99,7 +99,7 @@ describe("the page", () => {
 });
 
 test("the start loads neither the document nor what makes it", () => {
-  const code = `await import(${JSON.stringify(join(import.meta.dir, "serve.ts"))}); console.log(Object.keys(require.cache).join("\\n"))`;
+  const code = `await import(${JSON.stringify(join(import.meta.dir, "one-process.ts"))}); console.log(Object.keys(require.cache).join("\\n"))`;
   const { stdout } = Bun.spawnSync([process.execPath, "-e", code]);
   const loaded = stdout.toString().split("\n");
   expect(loaded.some((path) => path.endsWith("/server/src/app.ts"))).toBe(true);

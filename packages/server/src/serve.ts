@@ -13,27 +13,10 @@
 
 import type { Prefix } from "@inkling/engine";
 import type { DataActions } from "./admin-data.ts";
-import { App } from "./app.ts";
-import {
-  type Closers,
-  closeBackstage,
-  makeDataFolder,
-  makeLog,
-  openBackstage,
-  startAdmin,
-} from "./backstage.ts";
-import { Buckets } from "./bucket.ts";
-import { ConnectionLimit } from "./connections.ts";
-import { Counts } from "./counts.ts";
 import type { DnsServer } from "./dns-client.ts";
-import { makeAsker } from "./dns-servers.ts";
-import { EmailChecks } from "./email-checks.ts";
-import { drained, type Handler, listen } from "./listen.ts";
+import type { Closers } from "./footing.ts";
 import type { Log, LogLevel } from "./log.ts";
 import type { Mode } from "./lookups.ts";
-import { MxLookups } from "./mx.ts";
-import { MxCounts } from "./mx-counts.ts";
-import { requestIds } from "./request-id.ts";
 
 export { StartError } from "./start-error.ts";
 
@@ -59,8 +42,10 @@ export interface ServerOptions {
   readonly logLevel: LogLevel;
   /** The files of the operators' web pages, served by the admin listener. */
   readonly console?: (request: Request, path: string) => Promise<Response | undefined>;
-  /** What the admin API can have done with the data. */
-  readonly actions?: DataActions;
+  /** What the admin API can have done with the data; loaded when it is first called. */
+  readonly actions?: () => Promise<DataActions>;
+  /** Called when no release opens: what it throws ends the start. Without it, look-ups wait for a release. */
+  readonly onNoRelease?: () => Promise<void>;
   /** A key of the operator's choosing. */
   readonly adoptKey?: string;
   readonly version: string;
@@ -81,96 +66,14 @@ export interface RunningServer {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const closers: Closers = [];
   try {
-    if ((options.workers ?? 1) === 1) return await start(options, closers);
-    const { startSupervisor } = await import("./supervisor.ts");
-    return await startSupervisor(options, options.workers!, closers);
+    // Each loads what it needs: a supervisor starts its first worker before it loads most of its own.
+    const { workers = 1 } = options;
+    if (workers === 1) return await (await import("./one-process.ts")).startOneProcess(options, closers);
+    return await (await import("./supervisor.ts")).startSupervisor(options, workers, closers);
   } catch (error) {
     for (const close of closers.reverse()) await close();
     throw error;
   }
-}
-
-async function start(options: ServerOptions, closers: Closers): Promise<RunningServer> {
-  const now = Date.now;
-  const log = makeLog(options, closers);
-  makeDataFolder(options.dataDir);
-  const buckets = new Buckets({ rate: options.rate, burst: options.burst });
-  const backstage = await openBackstage(options, log, closers, {
-    onKeyRemoved: (keyId) => buckets.drop(keyId),
-  });
-  const { releases, keyring, usage, overrides } = backstage;
-
-  const counts = new Counts();
-  const elapsed = () => performance.now();
-  const mxCounts = new MxCounts();
-  const mx = new MxLookups({ dns: makeAsker(options.dnsServers ?? []), counts: mxCounts, elapsed });
-  closers.push(() => mx.stop());
-  const status = { version: options.version, mode: options.mode, releases, keyring };
-  const app = new App({
-    ...status,
-    buckets,
-    usage,
-    overrides,
-    checks: new EmailChecks(mx, mxCounts),
-    trustedProxies: options.trustedProxies,
-    counts,
-    log,
-    now,
-    elapsed,
-    newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
-  });
-  const answer: Handler = (request, server) => app.handle(request, server);
-  const api = listen({
-    what: "port",
-    hostname: options.host,
-    port: options.port,
-    fetch: answer,
-    mostBody: Number.MAX_SAFE_INTEGER,
-  });
-  closers.push(() => api.stop(true));
-  releases.start(); // only now: verifying would slow the start down
-  const connections = new ConnectionLimit({
-    port: api.port!,
-    most: options.maxConnections,
-    onExcess: (closed, most) => log.error("too-many-connections", { closed, most }),
-  });
-  closers.push(() => connections.stop());
-  if (connections.most < options.maxConnections) {
-    log.info("fewer-connections", {
-      most: connections.most,
-      asked: options.maxConnections,
-      why: "open files limit",
-    });
-  }
-  const admin = startAdmin(options, backstage, log, {
-    ...status,
-    overrides,
-    counts,
-    mx: mxCounts,
-    usage,
-    connections,
-    now,
-    startedAt: now(),
-  });
-  closers.push(() => admin.stop(true));
-  log.info("listening", {
-    host: options.host,
-    port: api.port,
-    admin_port: admin.port,
-    version: options.version,
-  });
-
-  const shutDown = async () => {
-    log.info("stopping");
-    connections.stop();
-    await drained(api);
-    mx.stop();
-    await admin.stop(true);
-    await closeBackstage(backstage, log);
-    log.info("stopped");
-    log.flush();
-  };
-  return running(api.port!, admin.port!, log, shutDown);
 }
 
 /** A server as whoever started it sees it: stopped once, however often it is asked. */

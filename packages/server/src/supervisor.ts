@@ -9,17 +9,9 @@
 // machine, and outlive any worker.
 
 import { formatPrefix } from "@inkling/engine";
-import {
-  type Closers,
-  closeBackstage,
-  makeDataFolder,
-  makeLog,
-  openBackstage,
-  startAdmin,
-} from "./backstage.ts";
 import { CellAllotment } from "./cell-allotment.ts";
 import { Crew } from "./crew.ts";
-import { CrewMetrics } from "./crew-metrics.ts";
+import { type Closers, makeDataFolder, makeLog } from "./footing.ts";
 import type { LoadedKeys } from "./keyring.ts";
 import { listenError } from "./listen.ts";
 import type { Releases } from "./releases.ts";
@@ -45,7 +37,7 @@ export async function startSupervisor(
   closers.push(() => memory.close());
   const told = new Told(memory);
 
-  // Before everything else: they load their code while this process reads the database.
+  // Before everything else: the first one loads its code on another core while this process loads and opens its own.
   const crew = new Crew({
     workers,
     descriptor: memory.descriptor,
@@ -76,6 +68,10 @@ export async function startSupervisor(
   });
   closers.push(() => crew.kill());
 
+  const [{ openBackstage, startAdmin, closeBackstage }, { CrewMetrics }] = await Promise.all([
+    import("./backstage.ts"),
+    import("./crew-metrics.ts"),
+  ]);
   const backstage = await openBackstage(options, log, closers, {
     onKeys: (loaded) => {
       told.keysLoaded(loaded);

@@ -1,13 +1,13 @@
 // serve.ts: `inkling serve`: the production server. JSON logs on standard error, and nothing else.
 
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { DATA_FOLDER } from "@inkling/engine";
 import type { Command } from "commander";
-import { ensureWritable } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
-import { dataActions, Updates } from "../data-actions.ts";
-import { keepSettingsFresh } from "../keep-fresh.ts";
-import { requireRelease } from "../releases.ts";
 import { probeListeners, runServer, serverOptions } from "../run-server.ts";
-import type { SettingName } from "../settings.ts";
+import type { SettingName, Settings } from "../settings.ts";
+import { ensureWritable } from "../writable.ts";
 
 /** A server that has just started has other things to do first; chance doubles it, for servers that start together. */
 const FIRST_UPDATE_MS = 60_000;
@@ -44,24 +44,39 @@ Examples:
   inkling serve --host 0.0.0.0 --trusted-proxies 10.0.0.0/8
   INKLING_DATABASE_URL=postgres://inkling:…@db/inkling inkling serve`,
     )
-    .action(async (flags) => {
-      const { settings } = settingsFor(context, flags, SERVER_SETTINGS);
-      requireRelease(settings.dataDir);
-      ensureWritable(settings.dataDir);
-      probeListeners(settings);
-      const updates = new Updates();
-      const actions = dataActions(settings, updates);
-      const server = await runServer({ ...serverOptions(settings, "serve", context.version), actions });
-      const { signal } = context.stopper;
-      const fresh = keepSettingsFresh(
-        settings,
-        server.running.log,
-        signal,
-        FIRST_UPDATE_MS * (1 + Math.random()),
-        updates,
-      );
-      await server.untilStopped(signal);
-      await fresh;
-    });
+    .action(async (flags) => serve(settingsFor(context, flags, SERVER_SETTINGS).settings, context));
   withSettings(command, SERVER_SETTINGS);
+}
+
+/** What the first answer does not need is loaded after it, or when it is asked for. */
+async function serve(settings: Settings, { stopper, version }: Context): Promise<void> {
+  const { dataDir } = settings;
+  const requireRelease = async () => (await import("../releases.ts")).requireRelease(dataDir);
+  if (!existsSync(join(dataDir, DATA_FOLDER.current))) await requireRelease(); // before anything is made there
+  ensureWritable(dataDir);
+  probeListeners(settings);
+  const upkeep = once(async () => {
+    const { dataActions, Updates } = await import("../data-actions.ts");
+    const updates = new Updates();
+    return { updates, actions: dataActions(settings, updates) };
+  });
+  const server = await runServer({
+    ...serverOptions(settings, "serve", version),
+    actions: async () => (await upkeep()).actions,
+    onNoRelease: requireRelease,
+  });
+  const { updates } = await upkeep();
+  const { keepSettingsFresh } = await import("../keep-fresh.ts");
+  const wait = FIRST_UPDATE_MS * (1 + Math.random());
+  const fresh = keepSettingsFresh(settings, server.running.log, stopper.signal, wait, updates);
+  await server.untilStopped(stopper.signal);
+  await fresh;
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }

@@ -3,7 +3,7 @@
 import type { LoadedRelease } from "@inkling/server";
 import type { Command } from "commander";
 import { banner } from "../banner.ts";
-import { build, ensureWritable, mayFetch, mayFindNewer } from "../build.ts";
+import { build, mayFetch, mayFindNewer } from "../build.ts";
 import { type Context, settingsFor, withSettings } from "../context.ts";
 import { dataActions, Updates } from "../data-actions.ts";
 import { Stopped } from "../errors.ts";
@@ -14,6 +14,7 @@ import { findUsable, openServable } from "../releases.ts";
 import { probeListeners, runServer, serverOptions } from "../run-server.ts";
 import { type Settings, shown } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
+import { ensureWritable } from "../writable.ts";
 import { SERVER_SETTINGS } from "./serve.ts";
 
 export function addUp(program: Command, context: Context): void {
@@ -47,7 +48,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
   let served = false;
   try {
     const asked = new Updates();
-    const actions = dataActions(settings, asked);
+    const actions = async () => dataActions(settings, asked);
     const watched = terminal.live || terminal.ask !== undefined;
     const server = await runServer({ ...serverOptions(settings, "up", context.version, watched), actions });
     served = true;
