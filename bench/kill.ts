@@ -77,7 +77,7 @@ try {
     seconds: (KILLS + 1) * EVERY_SECONDS,
     connections: CONNECTIONS,
     requests,
-    expected: { [id]: ['"is_abuser":'] },
+    expected: { [id]: [['"is_abuser":']] },
   };
   let mayFail = 0;
   let replaced = 0;

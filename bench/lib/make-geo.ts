@@ -27,7 +27,7 @@ export interface MadeGeo {
   readonly peakBytes: number;
 }
 
-/** @param mark stands before the name of every city, so that every answer differs from that of another mark */
+/** @param mark stands before the name of every city and is every postal code: both ends of every answer differ from those of another mark */
 function make(dataDir: string, factor: number, mark: string | undefined): MadeGeo {
   const map = (path: string) => Bun.mmap(path, { shared: false });
   const database = databaseFiles();
@@ -39,7 +39,7 @@ function make(dataDir: string, factor: number, mark: string | undefined): MadeGe
   const complete = (place: Place): Place =>
     mark === undefined
       ? completePlace(place)
-      : { ...completePlace(place), cityName: `${mark} ${place.cityName ?? ""}` };
+      : { ...completePlace(place), cityName: `${mark} ${place.cityName ?? ""}`, postalCode: mark };
   const table = geoTable(source, registered, {
     feeds: { places: ["generated"], registered: "nro-delegated-stats" },
     complete,
