@@ -11,6 +11,7 @@ import type { NdjsonOrder, NdjsonResult } from "./lib/ndjson-client.ts";
 import { IS_QUICK, numberAfter, sized } from "./lib/options.ts";
 import { CLIENT_CORE, cpuMicroseconds, pinned } from "./lib/proc.ts";
 import { alternate, emit, tell } from "./lib/record.ts";
+import { openCurrent, whyRefused } from "./lib/release.ts";
 import { AUTHORIZED, type Running, SERVER_CORE, startInkling, temporaryFolder } from "./lib/server.ts";
 import { figure, told } from "./lib/stats.ts";
 import { CHECKS } from "./lib/targets.ts";
@@ -83,16 +84,20 @@ async function mostMemory(running: Running, lines: number): Promise<number> {
   return most;
 }
 
+const dataDir = await releaseFolder();
+const refused = whyRefused(openCurrent(dataDir).manifest, "reputation");
+if (refused !== undefined) emit({ type: "note", text: `left out: batch, reputation NDJSON: ${refused}` });
+
 const MAIN: Readonly<Record<string, Partial<NdjsonOrder>>> = { "batch, geolocate NDJSON": {} };
 const OTHERS: typeof MAIN = {
   "batch, geolocate NDJSON, answers as gzip": { headers: { "Accept-Encoding": "gzip" } },
   "batch, geolocate NDJSON, with evidence": { path: `${GEO}?include=evidence` },
-  "batch, reputation NDJSON": { path: "/v1/ip-intel/reputation" },
+  ...(refused === undefined && { "batch, reputation NDJSON": { path: "/v1/ip-intel/reputation" } }),
   "batch, e-mail NDJSON": { path: "/v1/user-intel/email", file: emailFile },
 };
 
 const running = await startInkling({
-  dataDir: await releaseFolder(),
+  dataDir,
   core: SERVER_CORE,
   env: { INKLING_RATE: "0", INKLING_BURST: "1" },
 });

@@ -71,13 +71,13 @@ try {
   await Bun.sleep(SETTLE_MS);
   const requests = readLines(addressFiles(1 << 17).v4)
     .slice(0, 5_000)
-    .map((address) => requestText(`/v1/ip-intel/reputation/${address}`, AUTHORIZED));
+    .map((address) => requestText(`/v1/ip-intel/geolocate/${address}`, AUTHORIZED));
   const order = {
     port: server.port,
     seconds: (KILLS + 1) * EVERY_SECONDS,
     connections: CONNECTIONS,
     requests,
-    expected: { [id]: [['"is_abuser":']] },
+    expected: { [id]: [['"city":']] },
   };
   let mayFail = 0;
   let replaced = 0;

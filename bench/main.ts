@@ -16,6 +16,7 @@ import { numberAfter } from "./lib/options.ts";
 import { PARTS, type Part } from "./lib/parts.ts";
 import { PLOTS } from "./lib/plots.ts";
 import { type Line, line, type PartResult, partResult, tell } from "./lib/record.ts";
+import { openCurrent, sourcesLine } from "./lib/release.ts";
 import { renderReport } from "./lib/report.ts";
 import { figure } from "./lib/stats.ts";
 import { TARGETS } from "./lib/targets.ts";
@@ -137,6 +138,7 @@ async function run(part: Part, isQuick: boolean, args: readonly string[]): Promi
     isQuick,
     command: `npm run bench -- ${[part.name, ...args].join(" ")}`,
     machine: machineLine(),
+    data: sourcesLine(openCurrent(cacheFolder("release")).manifest),
     ...(failed !== undefined && { failed }),
     lines,
   };

@@ -16,6 +16,7 @@ import { numberAfter, sized } from "./lib/options.ts";
 import { cpuMicroseconds, processTree } from "./lib/proc.ts";
 import { publicIpv4 } from "./lib/random.ts";
 import { emit } from "./lib/record.ts";
+import { openCurrent, whyRefused } from "./lib/release.ts";
 import { AUTHORIZED, startInkling, TOKEN, temporaryFolder } from "./lib/server.ts";
 import { figure } from "./lib/stats.ts";
 import { storm, sum } from "./lib/storm.ts";
@@ -101,12 +102,13 @@ function report({
 /** Private memory of all workers beside a supervisor. */
 const further: number[] = [];
 
-const paths = publicIpv4(20_000).flatMap((address) => [
-  `/v1/ip-intel/geolocate/${address}`,
-  `/v1/ip-intel/reputation/${address}`,
-]);
-const script = wrkScript({ paths, headers: AUTHORIZED });
 const dataDir = await releaseFolder();
+const asked = ["geolocate"];
+const refused = whyRefused(openCurrent(dataDir).manifest, "reputation");
+if (refused === undefined) asked.push("reputation");
+else emit({ type: "note", text: `asked for places alone, without reputation: ${refused}` });
+const paths = publicIpv4(20_000).flatMap((address) => asked.map((what) => `/v1/ip-intel/${what}/${address}`));
+const script = wrkScript({ paths, headers: AUTHORIZED });
 
 for (let workers = 1; workers <= MOST; workers++) {
   const server = await startInkling({ dataDir, workers });
@@ -156,7 +158,7 @@ const LIMIT_SECONDS = 3;
 async function ask(port: number, token: string): Promise<{ allowed: number; seconds: number }> {
   const headers = { Authorization: `Bearer ${token}` };
   const requests = publicIpv4(1_000).map((address) =>
-    requestText(`/v1/ip-intel/reputation/${address}`, headers),
+    requestText(`/v1/ip-intel/geolocate/${address}`, headers),
   );
   const order = { port, seconds: LIMIT_SECONDS, connections: CONNECTIONS, requests, expected: {} };
   const from = performance.now();

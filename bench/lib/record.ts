@@ -88,6 +88,8 @@ export const partResult = z.object({
   isQuick: z.boolean(),
   command: z.string(),
   machine: z.string(),
+  /** Where the data came from; absent in results of before this was told. */
+  data: z.string().optional(),
   /** Why it is not complete; absent when it is. */
   failed: z.string().optional(),
   lines: z.array(line),

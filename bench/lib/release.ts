@@ -1,8 +1,10 @@
-// release.ts: where the files of a data folder's current release are.
+// release.ts: where the files of a data folder's current release are, what it was made of, and what it answers.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER, type Release, release, type SegmentKind } from "@inkling/engine";
+import { DATA_FOLDER, type FeedReport, type Release, release, type SegmentKind } from "@inkling/engine";
+import type { Scope } from "@inkling/server";
+import { dataStates } from "../../packages/server/src/data-state.ts";
 
 export interface CurrentRelease {
   readonly name: string;
@@ -30,3 +32,29 @@ export function openCurrent(dataDir: string): CurrentRelease {
 
 /** The id that answers of the current release carry. */
 export const currentId = (dataDir: string): string => openCurrent(dataDir).manifest.id;
+
+/** Why look-ups of a kind get no answer but 503 with a release; undefined when they are answered. */
+export function whyRefused(manifest: Pick<Release, "missing" | "partial">, scope: Scope): string | undefined {
+  const { missing } = dataStates(manifest)[scope];
+  return missing.length === 0 ? undefined : `the data says nothing of ${missing.join(" and ")}`;
+}
+
+type Source = FeedReport["source"];
+/** In words, in the order that they are told. */
+const SOURCES: readonly (readonly [word: string, sources: readonly Source[]])[] = [
+  ["from a mirror", ["mirror"]],
+  ["fetched", ["fetched", "last-good"]],
+  ["from npm packages (seeds)", ["seed"]],
+  ["Inkling's own", ["own"]],
+];
+
+/** Where the data of a release came from, in one line. */
+export function sourcesLine({ feeds, missing }: Pick<Release, "feeds" | "missing">): string {
+  const loaded = feeds.filter(({ state }) => state === "loaded");
+  const counts = SOURCES.map(
+    ([word, sources]) => [word, loaded.filter(({ source }) => sources.includes(source)).length] as const,
+  ).filter(([, count]) => count > 0);
+  const parts = counts.map(([word, count]) => `${count} ${word}`);
+  const without = missing.length === 0 ? "" : `; none says anything of ${missing.join(" and ")}`;
+  return `feeds: ${parts.join(", ")}${without}`;
+}

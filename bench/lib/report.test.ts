@@ -30,6 +30,7 @@ const result = (part: string, lines: Line[]): PartResult =>
     isQuick: false,
     command: `npm run bench -- ${part}`,
     machine: "2 cores",
+    data: "feeds: 2 from npm packages (seeds)",
     lines: lines.map((one) => line.parse(JSON.parse(JSON.stringify(one)))),
   });
 
@@ -171,6 +172,8 @@ describe("the report", () => {
   test("says why a target is not reached", () => expect(markdown).toContain("**: Bun itself."));
   test("names who is missing, and how to bring it", () =>
     expect(markdown).toContain("npm <maxmind>: not installed. `npm install --prefix bench`"));
+  test("says where the data came from, once", () =>
+    expect(markdown.split("- feeds: 2 from npm packages (seeds)\n")).toHaveLength(2));
   test("has medians, spreads and ratios", () => {
     expect(markdown).toContain("| libmaxminddb (C), find only | 500 (360 to 560) | 4.00 |");
   });

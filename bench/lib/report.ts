@@ -73,6 +73,7 @@ function verdictWord(verdict: Verdict | undefined): string {
 
 function machineSection(results: readonly PartResult[]): string {
   const machines = [...new Set(results.map((result) => result.machine))];
+  const data = [...new Set(results.flatMap((result) => result.data ?? []))];
   const runs = results.map(
     ({ part, commit, at, seconds, command, failed }) =>
       `| ${part} | \`${commit}\` | ${at.replace(/\.\d+Z$/, "Z")} | ${figure(seconds)} s | \`${command}\` | ${failed ?? "whole"} |`,
@@ -89,7 +90,7 @@ function machineSection(results: readonly PartResult[]): string {
   const absent = missing.length === 0 ? "" : `\nNot on this machine, so not compared:\n\n${missing.join("")}`;
   return `## Machine and runs
 
-${machines.map((machine) => `- ${machine}\n`).join("")}
+${[...machines, ...data].map((one) => `- ${one}\n`).join("")}
 | part | commit | at | took | command | |
 |---|---|---|---|---|---|
 ${runs.join("\n")}
