@@ -75,12 +75,21 @@ function make(path: string, lines: () => readonly string[]): void {
 
 export const readLines = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n");
 
+export interface BuildOrder {
+  readonly dataDir: string;
+  readonly mirror?: string;
+  readonly fetch: false;
+}
+
+/** A build of nothing but what npm packages carry. */
+export const fromSeeds = (dataDir: string): BuildOrder => ({ dataDir, fetch: false });
+
 /** What a build asks for: the mirror as if it had been put there today, or no mirror at all. */
-export function buildOrder(dataDir: string): { dataDir: string; mirror?: string; fetch: false } {
-  if (process.env.INKLING_BENCH_SEEDS === "1" || !existsSync(MIRROR)) return { dataDir, fetch: false };
+function buildOrder(dataDir: string): BuildOrder {
+  if (process.env.INKLING_BENCH_SEEDS === "1" || !existsSync(MIRROR)) return fromSeeds(dataDir);
   const mirror = cacheFolder("mirror"); // of old copies most lists of addresses would be dropped: these have today's date
   for (const file of readdirSync(MIRROR)) writeFileSync(join(mirror, file), readFileSync(join(MIRROR, file)));
-  return { dataDir, mirror, fetch: false };
+  return { ...fromSeeds(dataDir), mirror };
 }
 
 /** A data folder with a release of all feeds by the code as it is: a change of the compiler builds anew. */
@@ -95,19 +104,18 @@ export async function upToDateRelease(): Promise<string> {
   const dataDir = cacheFolder("release");
   const before = existsSync(join(dataDir, "current"));
   tell(before ? "is the release up to date?" : "building a release (about 15 s, once)");
-  await build(dataDir);
+  await build(buildOrder(dataDir));
   return dataDir;
 }
 
 /** Runs the compiler. @returns its last event */
-export async function build(dataDir: string, onStart?: (pid: number) => void): Promise<BuildDone> {
+export async function build(order: BuildOrder): Promise<BuildDone> {
   const main = join(ROOT, "packages/compiler/src/main.ts");
   const child = Bun.spawn([process.execPath, "--no-install", main], {
-    stdin: Buffer.from(JSON.stringify(buildOrder(dataDir))),
+    stdin: Buffer.from(JSON.stringify(order)),
     stdout: "pipe",
     stderr: "inherit",
   });
-  onStart?.(child.pid);
   const said = await new Response(child.stdout).text();
   const status = await child.exited;
   const last = JSON.parse(said.trim().split("\n").at(-1) ?? "{}");

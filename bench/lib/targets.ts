@@ -104,6 +104,12 @@ function atLeast(
   };
 }
 
+/** The greatest of those figures that there are. */
+function most(figures: readonly (number | undefined)[]): number | undefined {
+  const found = figures.filter((one) => one !== undefined);
+  return found.length === 0 ? undefined : Math.max(...found);
+}
+
 /** A rule that a part checks itself. */
 const kept = (id: string, part: string, text: string): Target => ({
   id,
@@ -127,7 +133,8 @@ export const CHECKS = {
   limits: "limits are exact for the machine, across workers",
   quotas: "quotas are exact for the machine, across workers",
   usage: "usage and metrics of the workers add up",
-  batchMemory: "an NDJSON stream without end needs no more memory than a short one",
+  batchMemory:
+    "memory is flat in an NDJSON stream: its second half takes at most 48 MB more than its first, and all of it 256 MB more than an idle server",
 } as const;
 
 export const TARGETS: readonly Target[] = [
@@ -145,8 +152,20 @@ export const TARGETS: readonly Target[] = [
     "times as fast",
     (results) => results.ratio([V4, "libmaxminddb (C), find only", TIME], [V4, "inkling on Bun", TIME]),
   ),
-  atMost("size", "build", "the geo segment is at most twice its sources", 2, "times", (results) =>
-    results.median("sizes of segments", "geo, to its sources", "ratio"),
+  ...["geo", "reputation", "email"].map((kind) =>
+    atMost(
+      `size-${kind}`,
+      "build",
+      `the ${kind} segment is at most twice its sources`,
+      2,
+      "times",
+      (results) =>
+        most(
+          [kind, `${kind}, from seeds`].map((who) =>
+            results.median("sizes of segments", who, "file to sources"),
+          ),
+        ),
+    ),
   ),
   atMost(
     "cpu",
@@ -230,14 +249,14 @@ export const TARGETS: readonly Target[] = [
   kept("swap-failed", "swap", CHECKS.swapFailed),
   kept("swap-mixed", "swap", CHECKS.swapMixed),
   kept("swap-memory", "swap", CHECKS.swapMemory),
-  atMost("build-time", "build", "full build at most 20 s", 20, "s", (results) =>
-    results.median("full build", "inkling", "from start to end of the process"),
+  atMost("build-time", "build", "full build from seeds at most 20 s", 20, "s", (results) =>
+    results.median("full build, from seeds", "inkling", "from start to end of the process"),
   ),
-  atMost("build-memory", "build", "full build at most 1 GB of memory", 1, "GB", (results) =>
-    results.median("full build", "inkling", "peak memory"),
+  atMost("build-memory", "build", "full build from seeds at most 1 GB of memory", 1, "GB", (results) =>
+    results.median("full build, from seeds", "inkling", "peak memory"),
   ),
-  atMost("build-lists", "build", "reputation and e-mail alone at most 2 s", 2, "s", (results) =>
-    results.median("reputation and e-mail alone", "inkling", "from start to end of the process"),
+  atMost("build-lists", "build", "reputation and e-mail alone, from seeds, at most 2 s", 2, "s", (results) =>
+    results.median("reputation and e-mail alone, from seeds", "inkling", "from start to end of the process"),
   ),
   ...(["IPv4", "IPv6"] as const).map((family) =>
     atMost(
