@@ -3,7 +3,7 @@
 // in   first bits that have such a node, each with the cell that names it
 // out  that cell, or 0: then the way leads through the directory
 // cost one read, seldom two, in place of five that wait for each other; 16 to 32 bytes for each node, at least half of it empty:
-//      1 MB for the 35,000 of DB-IP, made by each process that opens a segment in 6 to 9 ms (bench/README.md, Layouts)
+//      1 MB for the 35,000 of DB-IP, made by each process at its first IPv6 look-up in 6 to 9 ms (bench/README.md, Layouts)
 
 /** 2^32 divided by the golden ratio: spreads neighbours far apart (Knuth, The Art of Computer Programming 3, 6.4). */
 const SPREAD = 0x9e3779b1;

@@ -51,13 +51,13 @@ const WIDEST_V6 = 16;
 export class RangeTable {
   private readonly v4: Trie;
   private readonly v6: Trie;
-  private readonly v6Prefixes: PrefixIndex;
+  /** Made by the first look-up: who only opens a segment, as a supervisor of workers does, need not wait for it. */
+  private v6Prefixes: PrefixIndex | undefined;
 
   /** @throws SegmentError when a section is missing or a directory has another length */
   constructor(segment: SegmentFile, names: RangeSections = RANGE_SECTIONS.answers) {
     this.v4 = new Trie(segment, names.v4Directory, names.v4Nodes, 4);
     this.v6 = new Trie(segment, names.v6Directory, names.v6Nodes, 16);
-    this.v6Prefixes = new PrefixIndex(this.v6.nodesBelow32());
   }
 
   find(address: IpAddress): number {
@@ -78,6 +78,7 @@ export class RangeTable {
   /** The value of an IPv6 address, given as four uint32 words, most significant first. */
   find6(words: Uint32Array): number {
     const { directory, nodes, bytes } = this.v6;
+    this.v6Prefixes ??= new PrefixIndex(this.v6.nodesBelow32());
     let word = words[0]!;
     let cell = this.v6Prefixes.find(word | 0);
     let k = 4;
