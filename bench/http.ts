@@ -10,7 +10,17 @@ import { join } from "node:path";
 import { addressFiles, databaseFiles, readLines, releaseFolder } from "./lib/data.ts";
 import { IS_QUICK, sized } from "./lib/options.ts";
 import { type Paced, paced } from "./lib/paced.ts";
-import { findNode, hasWrk, nginxModule, npmPeers, PEERS, pacedClient, versionOf } from "./lib/peers.ts";
+import {
+  findNode,
+  hasWrk,
+  nginxModule,
+  nginxModuleVersion,
+  npmPeers,
+  npmVersion,
+  PEERS,
+  pacedClient,
+  versionOf,
+} from "./lib/peers.ts";
 import { AHEAD, memoryOf, processTree, SERVER_CORE } from "./lib/proc.ts";
 import { emit, tell } from "./lib/record.ts";
 import {
@@ -76,6 +86,7 @@ async function startPeers(bodySize: number, headers: Headers): Promise<void> {
     add("nginx + geoip2, key, all that ours sends", await startNginx("alike", module));
     if (!IS_QUICK) add("nginx + geoip2, key, rate limit, access log", await startNginx("guarded", module));
     emit({ type: "fact", name: "nginx", value: versionOf(["nginx", "-v"]) });
+    emit({ type: "fact", name: "nginx's geoip2 module", value: nginxModuleVersion() });
   }
   const node = findNode();
   if (node !== undefined && npmPeers()) {
@@ -86,6 +97,8 @@ async function startPeers(bodySize: number, headers: Headers): Promise<void> {
       "Fastify + maxmind, key, rate limit",
       await startServer(command, port, { path: "/healthz" }, { core: SERVER_CORE }),
     );
+    for (const name of ["fastify", "maxmind"])
+      emit({ type: "fact", name: `npm ${name}`, value: npmVersion(name) });
     emit({ type: "fact", name: "Fastify's Node", value: versionOf([node, "--version"]) });
   }
   const port = freePort();

@@ -52,6 +52,14 @@ export function nginxModule(): string | undefined {
   return existsSync(NGINX_MODULE) ? NGINX_MODULE : gone("nginx + geoip2", `${NGINX_MODULE} is not there`);
 }
 
+/** The version of the package that brings nginx's module: the module does not tell its own. */
+export const nginxModuleVersion = (): string =>
+  versionOf(["dpkg-query", "--show", "libnginx-mod-http-geoip2"]).replace("\t", " ");
+
+/** The version of a peer from npm, once it is installed. */
+export const npmVersion = (name: string): string =>
+  JSON.parse(readFileSync(join(BENCH, "node_modules", name, "package.json"), "utf8")).version;
+
 /** Without wrk there is no load, and nothing is measured over HTTP. */
 export function hasWrk(): boolean {
   return Bun.which("wrk") !== null || gone("wrk (the client)", "it is not installed") !== undefined;

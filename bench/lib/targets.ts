@@ -143,7 +143,9 @@ export const TARGETS: readonly Target[] = [
   lookUp("v6-bun", V6, "inkling on Bun", 250),
   lookUp("v6-node", V6, "inkling on Node", 250),
   lookUp("reputation-bun", "reputation, random IPv4", "inkling on Bun", SAME_ORDER_NS),
+  lookUp("reputation-node", "reputation, random IPv4", "inkling on Node", SAME_ORDER_NS),
   lookUp("email-bun", "e-mail, every other one listed", "inkling on Bun", SAME_ORDER_NS),
+  lookUp("email-node", "e-mail, every other one listed", "inkling on Node", SAME_ORDER_NS),
   atLeast(
     "c-find",
     "engine",
@@ -237,14 +239,18 @@ export const TARGETS: readonly Target[] = [
   kept("usage", "workers", CHECKS.usage),
   kept("kill", "kill", CHECKS.kill),
   kept("kill-replaced", "kill", CHECKS.killReplaced),
-  atMost(
-    "start",
-    "start",
-    "first answer at most 150 ms after exec, with a release present",
-    150,
-    "ms",
-    (results) =>
-      results.median("start with a release", "inkling serve, by Bun at once", "exec to first answer"),
+  ...[
+    { id: "start", who: "inkling serve, by Bun at once", workers: "as many workers as by default" },
+    { id: "start-one", who: "inkling serve, by Bun at once, one worker", workers: "one worker" },
+  ].map(({ id, who, workers }) =>
+    atMost(
+      id,
+      "start",
+      `first answer at most 150 ms after exec, with a release present and ${workers}`,
+      150,
+      "ms",
+      (results) => results.median("start with a release", who, "exec to first answer"),
+    ),
   ),
   kept("swap-failed", "swap", CHECKS.swapFailed),
   kept("swap-mixed", "swap", CHECKS.swapMixed),
