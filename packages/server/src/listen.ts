@@ -3,6 +3,7 @@
 // err  StartError with a hint, one line: a port in use, not allowed, not on this machine
 
 import http from "node:http";
+import { collecting } from "./garbage.ts";
 import { StartError } from "./start-error.ts";
 
 const MAX_HEADER_BYTES = 8 * 1024;
@@ -32,7 +33,7 @@ export function listen(options: ListenOptions): Bun.Server<undefined> {
     return Bun.serve({
       hostname,
       port,
-      fetch,
+      fetch: collecting(fetch),
       development: false,
       reusePort: isShared, // with `development: false` Bun would share the port with whoever has it
       idleTimeout: SEND_SECONDS,
