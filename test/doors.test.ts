@@ -217,7 +217,7 @@ describe("the client", () => {
 
 describe("the environment", () => {
   // The launcher hands the environment on to its child, and asks whether npm is its parent.
-  const READERS = ["packages/cli/src/settings.ts", "packages/cli/bin/launch.mjs"];
+  const READERS = ["packages/cli/src/environment.ts", "packages/cli/bin/launch.mjs"];
   const READS = /\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b|\benv\s*\}\s*=\s*process\b/;
 
   const readers = (all: readonly File[]) =>

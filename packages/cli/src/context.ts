@@ -1,15 +1,10 @@
 // context.ts: what a command gets: settings in force, the terminal, and how it hears that it should stop.
 
+import type { StandbyWorker } from "@inkling/server/standby";
 import { type Command, Option } from "commander";
+import type { Environment } from "./environment.ts";
 import type { ExitCode } from "./errors.ts";
-import {
-  type Environment,
-  flagName,
-  type LoadedSettings,
-  loadSettings,
-  type SettingName,
-  settingRow,
-} from "./settings.ts";
+import { flagName, type LoadedSettings, loadSettings, type SettingName, settingRow } from "./settings.ts";
 import type { Stopper } from "./stop.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -21,6 +16,8 @@ export interface Context {
   readonly stopper: Stopper;
   /** What the process ends with, unless an error says otherwise. */
   readonly ending: { exitCode: ExitCode };
+  /** For a command that serves. */
+  readonly standby?: StandbyWorker | undefined;
 }
 
 /** A command's action that may return an exit code. */

@@ -1,4 +1,4 @@
-// settings.ts: every setting of Inkling, in one schema. The only file that reads the environment.
+// settings.ts: every setting of Inkling, in one schema.
 //
 // in   flags over environment (INKLING_*) over inkling.toml over defaults
 // out  Settings, where each came from, and warnings about unknown INKLING_* variables
@@ -14,12 +14,11 @@ import { nearest, type Prefix, parsePrefix } from "@inkling/engine";
 import { type DnsServer, isWellFormedToken, LOG_LEVELS, parseDnsServer } from "@inkling/server/settings";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
+import { type Environment, LAUNCHER_VARIABLE } from "./environment.ts";
 import { CliError, EXIT } from "./errors.ts";
 
 const DEFAULT_FILE = "inkling.toml";
 const FILE_VARIABLE = "INKLING_CONFIG";
-/** Set by bin/launch.mjs for its own child; not a setting. */
-const LAUNCHER_VARIABLE = "INKLING_LAUNCHER_PID";
 /** Used by the project's tests; not settings. */
 const KNOWN_OTHERS = [FILE_VARIABLE, LAUNCHER_VARIABLE, "INKLING_VECTORS"];
 
@@ -115,9 +114,6 @@ const dnsServers = z
     });
     return z.NEVER;
   });
-
-/** The environment as the project uses it; read nowhere else. */
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Row {
   readonly schema: z.ZodType;
@@ -478,24 +474,6 @@ export function shown(name: SettingName, settings: Settings): unknown {
   if (settingRow(name).secret) return "***";
   return value;
 }
-
-/** What of the environment is not a setting of Inkling but a custom of terminals and launchers. */
-export interface Surroundings {
-  /** https://no-color.org: set and not empty. */
-  readonly noColor: boolean;
-  /** Process id of the launcher; when it is gone, so is the user. */
-  readonly launcherPid: number | undefined;
-}
-
-export function surroundings(env: Environment): Surroundings {
-  const launcher = Number(env[LAUNCHER_VARIABLE]);
-  return {
-    noColor: Boolean(env.NO_COLOR) || env.TERM === "dumb",
-    launcherPid: Number.isInteger(launcher) && launcher > 0 ? launcher : undefined,
-  };
-}
-
-export const processEnvironment: Environment = process.env;
 
 /** A commented inkling.toml with every setting at its default. */
 export function exampleFile(): string {

@@ -4,16 +4,19 @@
 // out  how they are; what they counted, together with what those before them counted
 // err  onFailed where a worker says that another try would not help; all other ends are logged, with exit code or signal
 
-import { join } from "node:path";
 import type { Log } from "./log.ts";
 import { MxCounts } from "./mx-counts.ts";
+import type { StandbyWorker } from "./standby.ts";
 import { StartError } from "./start-error.ts";
 import type { FromWorker, ToWorker, WorkerOptions, WorkerReport } from "./worker-messages.ts";
+import { startWorkerProcess, type WorkerEvents, type WorkerProcess } from "./worker-process.ts";
 
 export interface CrewOptions {
   readonly workers: number;
   /** Inherited as WORKER_DESCRIPTOR. */
   readonly descriptor: number;
+  /** A process that shares that memory, and has begun to load: the first worker. */
+  readonly standby: StandbyWorker | undefined;
   readonly optionsOf: (worker: number) => WorkerOptions;
   /** What a worker has to know before it listens, and whenever it changed: as it is now. */
   readonly news: Readonly<Record<News, () => ToWorker>>;
@@ -37,16 +40,11 @@ const MOST_SILENT_SECONDS = 30;
 const REPORT_WAIT_MS = 500;
 /** Workers drain for 10 s at most. */
 const STOP_MS = 12_000;
-const MAIN = join(import.meta.dir, "worker-main.ts");
-/** As the launcher of the command line starts Bun. */
-const BUN_FLAGS = ["--no-install", "--no-env-file"];
-
-type Child = Bun.Subprocess<"ignore", "inherit", "inherit">;
 
 interface Place {
   readonly worker: number;
   state: WorkerState;
-  child: Child | undefined;
+  child: WorkerProcess | undefined;
   startedAt: number;
   /** Ends in a row that came soon after the start. */
   failures: number;
@@ -188,16 +186,15 @@ export class Crew {
     place.startedAt = performance.now();
     place.silentSeconds = 0;
     place.keysTaken = 0;
-    const child: Child = Bun.spawn([process.execPath, ...BUN_FLAGS, MAIN], {
-      stdio: ["ignore", "inherit", "inherit", this.options.descriptor],
-      serialization: "advanced",
-      ipc: (message: FromWorker) => {
+    const { descriptor, standby } = this.options;
+    const events: WorkerEvents = {
+      message: (message) => {
         if (place.child === child) this.hear(place, message);
       },
-      onExit: (_, code, signal) => this.ended(place, child, code, signal),
-    }) as Child;
+      ended: (code, signal) => this.ended(place, child, code, signal),
+    };
+    const child = standby?.take(events) ?? startWorkerProcess(descriptor, events);
     place.child = child;
-    child.unref();
     this.send(place, { type: "options", options: this.options.optionsOf(worker) });
     if (this.isToldAll) this.tellAll(place);
   }
@@ -249,7 +246,12 @@ export class Crew {
     this.options.onKeysTaken(Math.min(...live.map(({ keysTaken }) => keysTaken)));
   }
 
-  private ended(place: Place, child: Child, code: number | null, signal: number | string | null): void {
+  private ended(
+    place: Place,
+    child: WorkerProcess,
+    code: number | null,
+    signal: number | string | null,
+  ): void {
     if (place.child !== child) return;
     this.startOthers();
     place.child = undefined;

@@ -17,6 +17,7 @@ import type { DnsServer } from "./dns-client.ts";
 import type { Closers } from "./footing.ts";
 import type { Log, LogLevel } from "./log.ts";
 import type { Mode } from "./lookups.ts";
+import type { StandbyWorker } from "./standby.ts";
 
 export { StartError } from "./start-error.ts";
 
@@ -37,6 +38,8 @@ export interface ServerOptions {
   readonly maxConnections: number;
   /** Processes that answer, on this machine; one by default: this one. */
   readonly workers?: number;
+  /** A worker that has begun to load; whoever made it dismisses it when the start fails. */
+  readonly standby?: StandbyWorker;
   /** Asked by `?checks=mx`; none = the system's. */
   readonly dnsServers?: readonly DnsServer[];
   readonly logLevel: LogLevel;
@@ -68,6 +71,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   try {
     // Each loads what it needs: a supervisor starts its first worker before it loads most of its own.
     const { workers = 1 } = options;
+    if (workers === 1) options.standby?.dismiss();
     if (workers === 1) return await (await import("./one-process.ts")).startOneProcess(options, closers);
     return await (await import("./supervisor.ts")).startSupervisor(options, workers, closers);
   } catch (error) {

@@ -11,11 +11,10 @@
 //
 //   bytes      for each worker: its counts (Counts), then one line for its open connections; then a cell for each key
 
-import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { closeSync, writeSync } from "node:fs";
 import { Counts } from "./counts.ts";
 import { CELL_BYTES, LimitCells } from "./limit-cells.ts";
+import { openNamelessFile, SHARED_FOLDERS } from "./nameless-file.ts";
 import { StartError } from "./start-error.ts";
 
 /** The descriptor of the shared memory in a worker. */
@@ -75,12 +74,13 @@ export class SharedMemory {
   /**
    * @param folder where else it may lie when there is no room in the system's
    * @param now epoch ms
+   * @param made the descriptor of an empty file without a name, where there is one already; it may be of no use
    * @throws StartError
    */
-  constructor(workers: number, folder: string, now: number) {
+  constructor(workers: number, folder: string, now: number, made?: number) {
     this.workers = workers;
     this.base = now;
-    this.descriptor = openNameless(folder, bytesFor(workers, 0));
+    this.descriptor = openFilled(folder, bytesFor(workers, 0), made);
     this.size = bytesFor(workers, 0);
   }
 
@@ -107,16 +107,18 @@ export class SharedMemory {
   }
 }
 
-function openNameless(folder: string, bytes: number): number {
+function openFilled(folder: string, bytes: number, made: number | undefined): number {
   const reasons: string[] = [];
-  for (const place of ["/dev/shm", tmpdir(), folder]) {
+  const ways = [...SHARED_FOLDERS, folder].map((place) => () => openNamelessFile(place));
+  if (made !== undefined) ways.unshift(() => made);
+  for (const open of ways) {
+    let descriptor: number | undefined;
     try {
-      const path = join(place, `inkling-${process.pid}-${crypto.randomUUID()}`);
-      const descriptor = openSync(path, "wx+", 0o600);
-      unlinkSync(path);
+      descriptor = open();
       fill(descriptor, 0, bytes);
       return descriptor;
     } catch (error) {
+      if (descriptor !== undefined && descriptor !== made) closeSync(descriptor);
       reasons.push(error instanceof Error ? error.message : String(error));
     }
   }

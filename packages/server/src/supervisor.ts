@@ -33,7 +33,9 @@ export async function startSupervisor(
   makeDataFolder(options.dataDir);
   const claim = claimPort(options.host, options.port);
   closers.push(() => claim.release());
-  const memory = new SharedMemory(workers, options.dataDir, now());
+  const memory = new SharedMemory(workers, options.dataDir, now(), options.standby?.descriptor);
+  const standby = memory.descriptor === options.standby?.descriptor ? options.standby : undefined;
+  if (standby === undefined) options.standby?.dismiss();
   closers.push(() => memory.close());
   const told = new Told(memory);
 
@@ -41,6 +43,7 @@ export async function startSupervisor(
   const crew = new Crew({
     workers,
     descriptor: memory.descriptor,
+    standby,
     log,
     optionsOf: (worker) => ({
       worker,

@@ -104,6 +104,7 @@ export class Worker {
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
     });
     this.timer = setInterval(() => this.report(), REPORT_MS);
+    this.release.expect();
   }
 
   /** Takes one message after the other. @throws StartError when the port cannot be had */

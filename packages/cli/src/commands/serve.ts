@@ -49,7 +49,7 @@ Examples:
 }
 
 /** What the first answer does not need is loaded after it, or when it is asked for. */
-async function serve(settings: Settings, { stopper, version }: Context): Promise<void> {
+async function serve(settings: Settings, { stopper, version, standby }: Context): Promise<void> {
   const { dataDir } = settings;
   const requireRelease = async () => (await import("../releases.ts")).requireRelease(dataDir);
   if (!existsSync(join(dataDir, DATA_FOLDER.current))) await requireRelease(); // before anything is made there
@@ -64,6 +64,7 @@ async function serve(settings: Settings, { stopper, version }: Context): Promise
     ...serverOptions(settings, "serve", version),
     actions: async () => (await upkeep()).actions,
     onNoRelease: requireRelease,
+    ...(standby && { standby }),
   });
   const { updates } = await upkeep();
   const { keepSettingsFresh } = await import("../keep-fresh.ts");
