@@ -66,7 +66,7 @@ const loop = `while read ip; do echo "$ip,$(mmdblookup --file ${v4} --ip "$ip" c
 
 const node = findNode();
 const mayAsk = {
-  script: node !== undefined && npmPeers(),
+  script: node !== undefined && (await npmPeers()),
   loop: Bun.which("mmdblookup") !== null,
 };
 if (!mayAsk.loop) {

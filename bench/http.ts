@@ -36,7 +36,7 @@ import { figure, quantile, told } from "./lib/stats.ts";
 import { CONNECTIONS, type Loaded, underLoad, wrkScript } from "./lib/wrk.ts";
 import { startNginx } from "./peers/nginx.ts";
 
-const ROUNDS = sized(7, 2);
+const ROUNDS = sized(7, 1);
 const SECONDS = sized(2, 1);
 const PACED_ROUNDS = sized(3, 1);
 const PACED_SECONDS = sized(10, 3);
@@ -89,7 +89,7 @@ async function startPeers(bodySize: number, headers: Headers): Promise<void> {
     emit({ type: "fact", name: "nginx's geoip2 module", value: nginxModuleVersion() });
   }
   const node = findNode();
-  if (node !== undefined && npmPeers()) {
+  if (node !== undefined && (await npmPeers())) {
     const { v4, v6 } = databaseFiles();
     const port = freePort();
     const command = [node, join(PEERS, "fastify.mjs"), String(port), TOKEN, v4, v6];

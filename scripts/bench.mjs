@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { findBun } from "../packages/cli/bin/launch.mjs";
 import { installIfNeeded, ROOT } from "./install.mjs";
 
+const started = Date.now();
 installIfNeeded(ROOT, { dev: !process.argv.includes("--help") });
 const bun = findBun();
 if (bun === undefined) {
@@ -17,7 +18,8 @@ if (bun === undefined) {
   process.exitCode = 1;
 } else {
   const args = ["--no-install", join(ROOT, "bench/main.ts"), ...process.argv.slice(2)];
-  const child = spawn(bun, args, { cwd: ROOT, stdio: "inherit" });
+  const env = { ...process.env, INKLING_BENCH_STARTED: String(started) };
+  const child = spawn(bun, args, { cwd: ROOT, env, stdio: "inherit" });
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code) => {
     process.exitCode = code ?? 1;

@@ -31,15 +31,24 @@ function compiled(name: string, who: string, libraries: readonly string[]): stri
   return gone(who, made.stderr.toString().trim().split("\n")[0] ?? "it does not compile");
 }
 
-/** Installs the peers that come from npm, in bench/ alone. @returns whether they are there */
-export function npmPeers(): boolean {
+const areNpmPeersHere = (): boolean => {
   const lock = join(BENCH, "package-lock.json");
   const installed = join(BENCH, "node_modules/.package-lock.json");
-  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return true;
+  return existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs;
+};
+
+/** Installs the peers that come from npm, in bench/ alone, when they are missing. */
+export async function bringNpmPeers(): Promise<void> {
+  if (areNpmPeersHere()) return;
   tell("installing the peers that come from npm into bench/node_modules (180 MB, once)");
   const command = ["npm", "install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
-  const done = Bun.spawnSync(command, { cwd: BENCH, stdout: "ignore", stderr: "inherit" });
-  if (done.success) return true;
+  await Bun.spawn(command, { cwd: BENCH, stdout: "ignore", stderr: "inherit" }).exited;
+}
+
+/** @returns whether the peers that come from npm are there, or could be brought */
+export async function npmPeers(): Promise<boolean> {
+  if (process.env.INKLING_BENCH_READY !== "1") await bringNpmPeers(); // otherwise main.ts has tried
+  if (areNpmPeersHere()) return true;
   for (const who of ["npm maxmind", "npm mmdb-lib", "npm geoip-lite", "Fastify + maxmind"]) {
     emit({ type: "missing", who, why: "npm could not install it", install: "npm install --prefix bench" });
   }
