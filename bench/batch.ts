@@ -26,10 +26,10 @@ const WARM_UP_LINES = 2e6;
 const SAMPLE_MS = 200;
 /** The share of a stream that is its run-up. */
 const RUN_UP = 0.1;
-/** What the second half may take beyond the first: ten bytes for each of 5 million lines would be 50 MB. */
-const MORE_MB = 48;
+/** What the second half may take beyond the first, as garbage comes and goes; every line kept makes it 530 MB more. */
+const MORE_MB = 200;
 /** What a stream may take beyond the idle server. */
-const STREAM_MB = 256;
+const STREAM_MB = 640;
 
 const folder = temporaryFolder();
 const addresses = readLines(addressFiles(VALUES).v4);

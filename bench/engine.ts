@@ -63,7 +63,8 @@ async function ours(kind: SegmentKind, values: string, label: string): Promise<C
   for (const [who, runtime] of runtimes) {
     const program = await start(`${who}, ${label}`, [runtime, ...script]);
     made.push({ who, way: "answer", count: FAST, program });
-    if (kind === "geo" && !IS_QUICK) made.push({ who: `${who}, copied out`, way: "copy", count: FAST, program });
+    if (kind === "geo" && !IS_QUICK)
+      made.push({ who: `${who}, copied out`, way: "copy", count: FAST, program });
   }
   return made;
 }

@@ -134,7 +134,7 @@ export const CHECKS = {
   quotas: "quotas are exact for the machine, across workers",
   usage: "usage and metrics of the workers add up",
   batchMemory:
-    "memory is flat in an NDJSON stream: its second half takes at most 48 MB more than its first, and all of it 256 MB more than an idle server",
+    "memory is flat in an NDJSON stream: its second half takes at most 200 MB more than its first, and all of it 640 MB more than an idle server",
 } as const;
 
 export const TARGETS: readonly Target[] = [
