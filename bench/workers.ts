@@ -6,7 +6,7 @@
 //
 // Server and client share the machine's cores here: nothing is pinned, because several workers need several cores.
 // Private memory is what a process does not share: anonymous and changed pages (/proc/PID/smaps_rollup, Private_Dirty and
-// Private_Clean), after the load.
+// Private_Clean): at the end of the load, and some seconds after it, which is what an operator sees. "Each" is the greatest.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,6 +24,8 @@ import { CHECKS } from "./lib/targets.ts";
 import { CONNECTIONS, wrkScript } from "./lib/wrk.ts";
 
 const SECONDS = sized(8, 2);
+/** So long after the load a server is at rest. */
+const REST_MS = 5_000;
 const MOST = numberAfter("--workers", 3);
 
 interface ProcessMemory {
@@ -71,6 +73,7 @@ interface Measured {
   readonly cpu_us_per_request: number;
   readonly share_of_each: readonly number[];
   readonly supervisor: ProcessMemory | null;
+  readonly loaded: readonly ProcessMemory[];
   readonly answering: readonly ProcessMemory[];
 }
 
@@ -80,6 +83,7 @@ function report({
   cpu_us_per_request,
   share_of_each,
   supervisor,
+  loaded,
   answering,
 }: Measured): void {
   const what = "workers, nothing pinned, client on the same cores";
@@ -89,18 +93,25 @@ function report({
   row("requests", "/s", [requests_per_second]);
   row("CPU for a request", "µs", [cpu_us_per_request]);
   row(
-    "private memory of each that answers",
+    "private memory of each, end of the load",
+    "MB",
+    loaded.map(({ private_mb }) => private_mb),
+  );
+  row(
+    "private memory of each, at rest",
     "MB",
     answering.map(({ private_mb }) => private_mb),
   );
   if (supervisor === null) return;
   row("of the supervisor", "MB", [supervisor.private_mb]);
+  furtherLoaded.push(...loaded.map(({ private_mb }) => private_mb));
   further.push(...answering.map(({ private_mb }) => private_mb));
   emit({ type: "note", text: `${who}: shares of the work ${share_of_each.join(", ")}` });
 }
 
 /** Private memory of all workers beside a supervisor. */
 const further: number[] = [];
+const furtherLoaded: number[] = [];
 
 const dataDir = await releaseFolder();
 const asked = ["geolocate"];
@@ -123,7 +134,10 @@ for (let workers = 1; workers <= MOST; workers++) {
     });
     const cpu = answering.map((pid, i) => cpuMicroseconds(pid) - before[i]!);
     const total = cpu.reduce((sum, microseconds) => sum + microseconds, 0);
+    const loaded = answering.map(memoryOf);
+    await Bun.sleep(REST_MS);
     const row = {
+      loaded,
       workers,
       requests_per_second: Math.round(requestsPerSecond),
       cpu_us_per_request: Math.round((total / (requestsPerSecond * SECONDS)) * 100) / 100,
@@ -141,14 +155,12 @@ for (let workers = 1; workers <= MOST; workers++) {
     await server.stop();
   }
 }
-emit({
-  type: "row",
-  what: "workers",
-  who: "inkling",
-  measure: "private memory of each further worker",
-  unit: "MB",
-  values: further,
-});
+for (const [measure, values] of [
+  ["private memory of each further worker, at rest", further],
+  ["private memory of each further worker, end of the load", furtherLoaded],
+] as const) {
+  emit({ type: "row", what: "workers", who: "inkling", measure, unit: "MB", values });
+}
 
 const BURST = 5_000;
 const QUOTA = 7_000;
