@@ -26,7 +26,7 @@ import { LIMITS } from "./limits.ts";
 /** Of the whole command with --quick, what it installs and builds included; the rest of the minute is for estimates. */
 const QUICK_SECONDS = 56;
 /** When the command began: scripts/bench.mjs may have installed packages first. */
-const STARTED = Number(process.env.INKLING_BENCH_STARTED ?? Date.now());
+const STARTED = Number(process.env.BENCH_STARTED ?? Date.now());
 /** A part that was asked to end has this long before it is killed. */
 const GRACE_MS = 5_000;
 

@@ -18,7 +18,7 @@ if (bun === undefined) {
   process.exitCode = 1;
 } else {
   const args = ["--no-install", join(ROOT, "bench/main.ts"), ...process.argv.slice(2)];
-  const env = { ...process.env, INKLING_BENCH_STARTED: String(started) };
+  const env = { ...process.env, BENCH_STARTED: String(started) };
   const child = spawn(bun, args, { cwd: ROOT, env, stdio: "inherit" });
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code) => {
