@@ -6,17 +6,11 @@
 //      that the operator may accept it all the same
 // cost a comparison walks both lists once
 
-import {
-  formatPrefix,
-  isSpecialUseDomain,
-  isUnderKnownSuffix,
-  type Prefix,
-  specialUse,
-  walkUp,
-} from "@inkling/engine";
+import { cutSuffix, formatPrefix, type Prefix, specialUse } from "@inkling/engine";
 import type { DomainClaims, Flag, NetworkClaims } from "./claims.ts";
 import { type Feed, FeedError, type Format, type Skipped } from "./feed.ts";
 import { comparePrefixes } from "./parse/network-list.ts";
+import { mayHaveMail } from "./policy/email.ts";
 import { FLAGS } from "./policy/flags.ts";
 
 const HOUR = 3_600_000;
@@ -151,7 +145,7 @@ export function silentDomains({ sets }: Feed, domains: Iterable<string>): string
   if (sets !== "disposable") return [];
   const silent: string[] = [];
   for (const domain of domains) {
-    if (walkUp(domain).length === 0 || !isUnderKnownSuffix(domain) || isSpecialUseDomain(domain))
+    if (!mayHaveMail(domain, cutSuffix(domain)))
       silent.push(`${domain} is a public or special-use suffix: never flagged`);
   }
   return silent;

@@ -179,11 +179,11 @@ export function isUnderKnownSuffix(host: string): boolean {
  * The names under which a host may be listed: itself, then each parent, up to its registrable domain and never into
  * the public suffix. Empty for a public suffix.
  * @param host from {@link toAsciiDomain}
+ * @param cut where it is known already
  */
-export function walkUp(host: string): string[] {
-  const { registrableStart } = cutSuffix(host);
+export function walkUp(host: string, cut = cutSuffix(host)): string[] {
   const names: string[] = [];
-  for (let at = 0; at <= registrableStart; at = host.indexOf(".", at) + 1) names.push(host.slice(at));
+  for (let at = 0; at <= cut.registrableStart; at = host.indexOf(".", at) + 1) names.push(host.slice(at));
   return names;
 }
 

@@ -7,7 +7,7 @@
 //
 // A domain is disposable when an entry sets it and no entry removes it: nothing else.
 
-import { SPAN_NONE, walkUp } from "@inkling/engine";
+import { cutSuffix, SPAN_NONE, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../claims.ts";
 import type { EvidenceText } from "../evidence-records.ts";
 import { type DomainVerdicts, mayHaveMail } from "./email.ts";
@@ -44,17 +44,18 @@ export function domainEvidence(claims: readonly DomainClaims[], verdicts: Domain
   for (const { domains } of ordered) {
     for (const domain of domains.keys()) {
       if (evidence.has(domain)) continue;
-      const path = walkUp(domain);
+      const cut = cutSuffix(domain);
+      const path = walkUp(domain, cut);
       if (path.length === 0) continue; // a public suffix is never looked up
       const said = whatIsSaid(ordered, path);
       const facts: Facts = {
         disposable: path.some((name) => verdicts.disposable.has(name)),
-        hasMail: mayHaveMail(domain, path),
+        hasMail: mayHaveMail(domain, cut),
         relayBelow: above.get(domain),
         nameVoted: voted.has(domain) && nameSaysDisposable(path),
         isBelow: path.slice(1).some((name) => verdicts.disposable.has(name)),
       };
-      const key = JSON.stringify([said, facts]);
+      const key = keyOf(said, facts);
       let entries = lists.get(key);
       if (entries === undefined) {
         entries = entriesOf(said, facts, ordered);
@@ -125,7 +126,16 @@ function whatIsSaid(claims: readonly DomainClaims[], path: readonly string[]): S
 }
 
 function labelsOf(name: string): number {
-  return name.split(".").length;
+  let labels = 1;
+  for (let at = name.indexOf("."); at >= 0; at = name.indexOf(".", at + 1)) labels++;
+  return labels;
+}
+
+/** What entries are made of, as text: most of the names of a list share theirs. */
+function keyOf(said: readonly Said[], facts: Facts): string {
+  const { disposable, hasMail, relayBelow, nameVoted, isBelow } = facts;
+  const flags = [disposable, hasMail, nameVoted, isBelow].map(Number).join("");
+  return `${flags} ${said.map(({ claim, labels }) => `${claim}.${labels}`).join()} ${relayBelow ?? ""}`;
 }
 
 /** Parents of relays -> the first feed that names one below. */

@@ -14,7 +14,7 @@
 //   5 on one: the witnesses vote with their weights (witnesses.ts), a list and its copies once (lineage.ts);
 //     as many against as for: not disposable
 
-import { isSpecialUseDomain, isUnderKnownSuffix, toAsciiDomain, walkUp } from "@inkling/engine";
+import { cutSuffix, isSpecialUseDomain, type SuffixCut, toAsciiDomain, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../claims.ts";
 import { independentWeight, type Witness } from "./lineage.ts";
 import { NAME_WEIGHT, nameSaysDisposable, weightOf } from "./witnesses.ts";
@@ -44,8 +44,9 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   const disposable = new Map<string, readonly string[]>();
   const conflicts: Conflict[] = [];
   for (const domain of byDepth(listed)) {
-    const path = walkUp(domain);
-    if (!mayHaveMail(domain, path) || relays.above.has(domain) || path.some((name) => relays.names.has(name)))
+    const cut = cutSuffix(domain);
+    const path = walkUp(domain, cut);
+    if (!mayHaveMail(domain, cut) || relays.above.has(domain) || path.some((name) => relays.names.has(name)))
       continue;
     const parent = path.findLast((name) => name !== domain && disposable.has(name));
     const defended = parent === undefined ? path : path.slice(0, path.indexOf(parent));
@@ -73,9 +74,9 @@ function byDepth(domains: ReadonlySet<string>): string[] {
   return byLabels.flat();
 }
 
-/** @param path from `walkUp` */
-export function mayHaveMail(domain: string, path: readonly string[]): boolean {
-  return path.length > 0 && isUnderKnownSuffix(domain) && !isSpecialUseDomain(domain);
+/** A name that can be registered, under a suffix that is known, and not set aside by a standard. */
+export function mayHaveMail(domain: string, { registrableStart, known }: SuffixCut): boolean {
+  return registrableStart >= 0 && known && !isSpecialUseDomain(domain);
 }
 
 interface RelayNames {
