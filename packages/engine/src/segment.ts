@@ -15,6 +15,8 @@ export const SECTION_ENTRY_BYTES = 24;
 /** Sections start at multiples of this: a cache line, and enough for any typed view. */
 export const SECTION_ALIGN = 64;
 const MAX_SECTIONS = 32;
+/** Bytes that one call checks. */
+const CHECKED_AT_ONCE = 1 << 16;
 /** Header bytes from here on are zeros. */
 const RESERVED_FROM = 36;
 
@@ -185,7 +187,11 @@ function readSections(
 export function verifyChecksum(segment: SegmentFile): void {
   const view = new DataView(segment.bytes.buffer, segment.bytes.byteOffset, HEADER_BYTES);
   const want = view.getUint32(28, true);
-  const got = crc32(segment.bytes.subarray(bodyStart(view)));
+  let got = 0;
+  // In pieces: within one call over 300 MB the runtime is slow to use the code that it compiles meanwhile: 1.5 s instead of 0.9.
+  for (let at = bodyStart(view); at < segment.bytes.length; at += CHECKED_AT_ONCE) {
+    got = crc32(segment.bytes.subarray(at, at + CHECKED_AT_ONCE), got);
+  }
   if (got !== want) throw new SegmentError("body checksum", `got ${hex(got)}, want ${hex(want)}`);
 }
 
