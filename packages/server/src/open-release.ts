@@ -100,7 +100,7 @@ export function openManifest(dataDir: string, name: string): Release {
 
 /**
  * Opens a release and reads every byte of it: the files' hashes, and each segment's own checks.
- * Took 1.8 s for 280 MB: not for the thread that answers.
+ * Took 0.6 to 1.8 s for 280 MB: not for the thread that answers.
  * @throws ReleaseError
  */
 export function verifyRelease(dataDir: string, name: string): void {
@@ -109,9 +109,10 @@ export function verifyRelease(dataDir: string, name: string): void {
     for (const segment of Object.values(opened.manifest.segments)) {
       if (segment !== undefined) checkHash(mapSegment(dataDir, segment), segment.sha256);
     }
-    opened.geo?.verify();
-    opened.reputation?.verify();
-    opened.email?.verify();
+    const isIntact = true;
+    opened.geo?.verify(isIntact);
+    opened.reputation?.verify(isIntact);
+    opened.email?.verify(isIntact);
   });
 }
 
