@@ -42,6 +42,9 @@ export const LIMITS: Readonly<Record<string, string>> = {
     "threads, other programs and perf had it, 11 % while the client was away. It reached 2.5 to 3.3 ms at 40,000 requests/s in quieter minutes. " +
     "Before garbage was collected every 4,096 requests it was 4.5 to 9.0 ms, and 40 % of the late answers the main thread's: 4 to 8 ms of " +
     "sweeping at a time. The notes below say how long server and client waited in this run, and nginx stands beside it.",
+  "swap-memory":
+    "The mean, not the memory: what is allocated between two swaps is 46 to 48 MB from the first minute to the last, and 244 to 253 MB for the moments in which a " +
+    "release is verified. In the run whose means rose from 66 to 117 MB the machine was slow at first, and most releases were replaced before their turn.",
   start:
     "Loading: the supervisor's command line (commander, zod, engine) takes 55 ms, settings and its own modules 37 more, release, keys and overrides " +
     "20; a worker loads its code beside it (bench/README.md, Workers).",
