@@ -41,12 +41,10 @@ async function spawned(
 
 /** Flags for two ports that nobody has. */
 function freePorts(): readonly [string, string, string, string] {
-  const port = () => {
-    const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-    listener.stop(true);
-    return String(listener.port);
-  };
-  return ["--port", port(), "--admin-port", port()];
+  const open = () => Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const [port, adminPort] = [open(), open()]; // both before either is closed: else they may be the same
+  for (const listener of [port, adminPort]) listener.stop(true);
+  return ["--port", String(port.port), "--admin-port", String(adminPort.port)];
 }
 
 const COMMANDS = [

@@ -43,7 +43,7 @@ describe("findRoute", () => {
     ["/openapi.json", "/openapi.json"],
     ["/docs", "/docs"],
     ["/docs/docs.js", "/docs/{file}"],
-    ["/docs/", undefined],
+    ["/docs/", "/docs"],
     ["/docs/a/b", undefined],
     ["/v1/ip-intel/geolocate/8.8.8.8/", undefined],
     ["/v1/ip-intel/geolocate/10.0.0.0/8", undefined],
