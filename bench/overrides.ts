@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { IpAddress } from "@inkling/engine";
 import { type Override, type OverrideKind, Overrides, openStore } from "@inkling/server";
-import { OverrideBook } from "../packages/server/src/override-book.ts";
+import { OverrideBook } from "../packages/server/src/overrides/cache.ts";
 
 const ROUNDS = 9;
 const ASKS = 200_000;

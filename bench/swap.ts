@@ -13,11 +13,11 @@ import {
   prepareDataFolder,
   publish,
   writeSegmentFile,
-} from "../packages/compiler/src/data-folder.ts";
-import { emailSections } from "../packages/compiler/src/email-table.ts";
+} from "../packages/compiler/src/build/data-folder.ts";
 import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
-import { reputationSections } from "../packages/compiler/src/reputation-table.ts";
-import { segmentChunks } from "../packages/compiler/src/segment-writer.ts";
+import { emailSections } from "../packages/compiler/src/segments/email-table.ts";
+import { reputationSections } from "../packages/compiler/src/segments/reputation-table.ts";
+import { segmentChunks } from "../packages/compiler/src/segments/segment-writer.ts";
 import { requestText } from "./lib/client.ts";
 import { addressFiles, emptyFolder, ROOT, readLines } from "./lib/data.ts";
 import type { MadeGeo } from "./lib/make-geo.ts";

@@ -24,8 +24,8 @@ import {
 import { knownCoordinates } from "../packages/compiler/src/geo/coordinates.ts";
 import { csvLine } from "../packages/compiler/src/geo/csv.ts";
 import { distanceKm } from "../packages/compiler/src/geo/distance.ts";
-import type { Place } from "../packages/compiler/src/place.ts";
-import { GeoSource } from "../packages/compiler/src/place-source.ts";
+import type { Place } from "../packages/compiler/src/geo/place.ts";
+import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
 
 const OUT = new URL("../packages/compiler/data/accuracy-radius.csv", import.meta.url);
 

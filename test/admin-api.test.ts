@@ -3,12 +3,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { dataActions, Updates } from "../packages/cli/src/data-actions.ts";
-import { loadSettings } from "../packages/cli/src/settings.ts";
-import { openRelease } from "../packages/server/src/open-release.ts";
-import { releaseChanges } from "../packages/server/src/release-changes.ts";
-import { type RunningServer, startServer } from "../packages/server/src/serve.ts";
-import { openStore } from "../packages/server/src/store.ts";
+import { loadSettings } from "../packages/cli/src/config/settings.ts";
+import { dataActions, Updates } from "../packages/cli/src/runtime/data-actions.ts";
+import { releaseChanges } from "../packages/server/src/releases/diff.ts";
+import { openRelease } from "../packages/server/src/releases/open.ts";
+import { type RunningServer, startServer } from "../packages/server/src/server.ts";
+import { openStore } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";
 import {
   SMALL_NETWORK,

@@ -1,17 +1,17 @@
 // Streams of batches over real sockets: clients that send in odd pieces, too much, too slowly, or not at all; clients
-// that do not read. packages/server/src/batch.test.ts asks the same app without sockets, value by value.
+// that do not read. packages/server/src/batch/batch.test.ts asks the same app without sockets, value by value.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { openRelease } from "@inkling/server";
-import { App, type AppOptions } from "../packages/server/src/app.ts";
-import { Buckets } from "../packages/server/src/bucket.ts";
-import { Counts } from "../packages/server/src/counts.ts";
-import type { Key } from "../packages/server/src/key.ts";
-import { Log } from "../packages/server/src/log.ts";
-import { currentName } from "../packages/server/src/open-release.ts";
-import { Overrides } from "../packages/server/src/overrides.ts";
+import { App, type AppOptions } from "../packages/server/src/api/app.ts";
+import type { Key } from "../packages/server/src/keys/key.ts";
+import { Buckets } from "../packages/server/src/limits/token-bucket.ts";
+import { Overrides } from "../packages/server/src/overrides/match.ts";
+import { currentName } from "../packages/server/src/releases/open.ts";
+import { Counts } from "../packages/server/src/telemetry/counts.ts";
+import { Log } from "../packages/server/src/telemetry/log.ts";
 import { smallCity, smallRelease, temporaryFolder } from "./release.ts";
 
 const GEO = "/v1/ip-intel/geolocate";

@@ -5,8 +5,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type FeedsReport, feedsReport } from "@inkling/engine";
 import { currentName, releaseNames, verifyRelease } from "@inkling/server";
-import { build } from "../packages/compiler/src/build.ts";
-import { type Script, startScript } from "../packages/compiler/src/sources/publisher.testing.ts";
+import { build } from "../packages/compiler/src/build/build.ts";
+import { type Script, startScript } from "../packages/compiler/src/fetch/publisher.testing.ts";
 import { temporaryFolder } from "./release.ts";
 import { smallFeeds } from "./small-feeds.ts";
 

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { dataActions, Updates } from "../packages/cli/src/data-actions.ts";
-import { loadSettings } from "../packages/cli/src/settings.ts";
+import { loadSettings } from "../packages/cli/src/config/settings.ts";
+import { dataActions, Updates } from "../packages/cli/src/runtime/data-actions.ts";
 import { consoleFile, consolePaths } from "../packages/console/src/files.ts";
-import { type RunningServer, startServer } from "../packages/server/src/serve.ts";
-import { openStore } from "../packages/server/src/store.ts";
+import { type RunningServer, startServer } from "../packages/server/src/server.ts";
+import { openStore } from "../packages/server/src/store/store.ts";
 import { faultsOf, LOOKS, launchBrowser, openPage, picture } from "./browser.ts";
 import { fetch } from "./checked-fetch.ts";
 import { realRelease, smallCity, smallDomain, smallRelease, temporaryFolder } from "./release.ts";

@@ -25,11 +25,11 @@ import { HOW } from "../packages/compiler/src/geo/evidence.ts";
 import { GUARD_KINDS } from "../packages/compiler/src/policy/guards.ts";
 import { LABELS } from "../packages/compiler/src/policy/labels.ts";
 import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
-import { reputationSections } from "../packages/compiler/src/reputation-table.ts";
-import { writeSegment } from "../packages/compiler/src/segment-writer.ts";
-import { withAddressEvidence, withEmailEvidence } from "../packages/server/src/evidence.ts";
-import { lookUpEmail } from "../packages/server/src/lookups.ts";
-import { currentName, type LoadedRelease, openRelease } from "../packages/server/src/open-release.ts";
+import { reputationSections } from "../packages/compiler/src/segments/reputation-table.ts";
+import { writeSegment } from "../packages/compiler/src/segments/segment-writer.ts";
+import { lookUpEmail } from "../packages/server/src/lookup/answer.ts";
+import { withAddressEvidence, withEmailEvidence } from "../packages/server/src/lookup/evidence.ts";
+import { currentName, type LoadedRelease, openRelease } from "../packages/server/src/releases/open.ts";
 import { realRelease } from "./release.ts";
 import { describeWith, MIRROR } from "./shared.ts";
 

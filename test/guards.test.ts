@@ -6,10 +6,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { answerEmail, formatPrefix, IpAddress, type Prefix, parsePrefix } from "@inkling/engine";
-import { build } from "../packages/compiler/src/build.ts";
-import { FEEDS } from "../packages/compiler/src/feeds.ts";
-import { withAddressEvidence } from "../packages/server/src/evidence.ts";
-import { type LoadedRelease, openRelease } from "../packages/server/src/open-release.ts";
+import { build } from "../packages/compiler/src/build/build.ts";
+import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
+import { withAddressEvidence } from "../packages/server/src/lookup/evidence.ts";
+import { type LoadedRelease, openRelease } from "../packages/server/src/releases/open.ts";
 import { freshMirror } from "./release.ts";
 import { describeWith, MIRROR, VECTORS } from "./shared.ts";
 

@@ -1,5 +1,5 @@
 // The HTTP contract by end point and status, over a real socket, in a fresh data folder, with a release that the
-// compiler built from the mirror and DB-IP. packages/server/src/app.test.ts has the same table in finer grain.
+// compiler built from the mirror and DB-IP. packages/server/src/api/app.test.ts has the same table in finer grain.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -3,14 +3,14 @@
 import { expect, test } from "bun:test";
 import { IpAddress, IpSegment, type Prefix } from "@inkling/engine";
 import fc from "fast-check";
-import type { NetworkClaims } from "../packages/compiler/src/claims.ts";
+import type { NetworkClaims } from "../packages/compiler/src/catalog/claims.ts";
 import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
-import { reputationSections } from "../packages/compiler/src/reputation-table.ts";
-import { writeSegment } from "../packages/compiler/src/segment-writer.ts";
-import type { LoadedRelease } from "../packages/server/src/open-release.ts";
-import type { Override } from "../packages/server/src/override.ts";
-import { overrideReputation } from "../packages/server/src/override-answers.ts";
-import { bitsOfAnswer, Overrides, REPUTATION_ANSWERS } from "../packages/server/src/overrides.ts";
+import { reputationSections } from "../packages/compiler/src/segments/reputation-table.ts";
+import { writeSegment } from "../packages/compiler/src/segments/segment-writer.ts";
+import { overrideReputation } from "../packages/server/src/lookup/overlay.ts";
+import { bitsOfAnswer, Overrides, REPUTATION_ANSWERS } from "../packages/server/src/overrides/match.ts";
+import type { Override } from "../packages/server/src/overrides/override.ts";
+import type { LoadedRelease } from "../packages/server/src/releases/open.ts";
 
 /** Lists whose word is enough alone, and guards that take flags from whoever set them: docs/overrides.md has the rest. */
 const FEEDS: readonly Omit<NetworkClaims, "networks">[] = [

@@ -4,8 +4,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
-import { newKeyToken } from "../packages/server/src/key-format.ts";
-import { openStore } from "../packages/server/src/store.ts";
+import { newKeyToken } from "../packages/server/src/keys/token.ts";
+import { openStore } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";
 import { Postgres } from "./postgres.ts";
 import { SMALL_NETWORK, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { newKeyToken } from "../packages/server/src/key-format.ts";
-import { type RunningServer, startServer } from "../packages/server/src/serve.ts";
+import { newKeyToken } from "../packages/server/src/keys/token.ts";
+import { type RunningServer, startServer } from "../packages/server/src/server.ts";
 import { fetch } from "./checked-fetch.ts";
 import { smallCity, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
 

@@ -8,14 +8,14 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parsePrefix, type Release } from "@inkling/engine";
 import { releaseId } from "@inkling/server";
-import { prepareDataFolder, publish, writeSegmentFile } from "../packages/compiler/src/data-folder.ts";
-import { emailSections } from "../packages/compiler/src/email-table.ts";
+import { prepareDataFolder, publish, writeSegmentFile } from "../packages/compiler/src/build/data-folder.ts";
 import { completePlace } from "../packages/compiler/src/geo/complete-place.ts";
 import { encodePlace } from "../packages/compiler/src/geo/encode-place.ts";
-import { geoTable } from "../packages/compiler/src/geo-table.ts";
 import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
-import { reputationSections } from "../packages/compiler/src/reputation-table.ts";
-import { type SectionData, segmentChunks } from "../packages/compiler/src/segment-writer.ts";
+import { emailSections } from "../packages/compiler/src/segments/email-table.ts";
+import { geoTable } from "../packages/compiler/src/segments/geo-table.ts";
+import { reputationSections } from "../packages/compiler/src/segments/reputation-table.ts";
+import { type SectionData, segmentChunks } from "../packages/compiler/src/segments/segment-writer.ts";
 import { MIRROR } from "./shared.ts";
 
 /** The network that a small release knows. */
@@ -108,7 +108,7 @@ export function freshMirror(): string {
 
 async function buildReal(): Promise<string> {
   const dataDir = temporaryFolder();
-  const main = resolve(import.meta.dir, "../packages/compiler/src/main.ts");
+  const main = resolve(import.meta.dir, "../packages/compiler/src/build/main.ts");
   const request = JSON.stringify({ dataDir, mirror: freshMirror(), fetch: false });
   const child = Bun.spawn([process.execPath, main], {
     stdin: Buffer.from(request),

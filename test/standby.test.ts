@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { StandbyWorker } from "../packages/server/src/standby.ts";
+import { StandbyWorker } from "../packages/server/src/cluster/standby.ts";
 import { fetch } from "./checked-fetch.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 

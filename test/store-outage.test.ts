@@ -5,12 +5,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { parseNewKey } from "../packages/server/src/key.ts";
-import { newKeyToken } from "../packages/server/src/key-format.ts";
-import { Keyring } from "../packages/server/src/keyring.ts";
-import { openStore, type Store } from "../packages/server/src/store.ts";
-import { StoreError } from "../packages/server/src/store-error.ts";
-import { UsageRecorder } from "../packages/server/src/usage.ts";
+import { parseNewKey } from "../packages/server/src/keys/key.ts";
+import { Keyring } from "../packages/server/src/keys/keyring.ts";
+import { newKeyToken } from "../packages/server/src/keys/token.ts";
+import { UsageRecorder } from "../packages/server/src/limits/usage-recorder.ts";
+import { StoreError } from "../packages/server/src/store/error.ts";
+import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { POSTGRES_PASSWORD, Postgres } from "./postgres.ts";
 import type { Report } from "./store-process.ts";
 

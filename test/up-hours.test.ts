@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { writeFeedChoice } from "../packages/compiler/src/feed-choice.ts";
+import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
 import { fetch } from "./checked-fetch.ts";
 import { fastClock } from "./fast-clock.ts";
 import { describeWith, MIRROR } from "./shared.ts";

@@ -4,9 +4,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseNewKey } from "../packages/server/src/key.ts";
-import { newKeyToken } from "../packages/server/src/key-format.ts";
-import { openStore, type Store } from "../packages/server/src/store.ts";
+import { parseNewKey } from "../packages/server/src/keys/key.ts";
+import { newKeyToken } from "../packages/server/src/keys/token.ts";
+import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";
 import { SMALL_NETWORK, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";

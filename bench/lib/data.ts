@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
-import { MmdbRecords } from "../../packages/compiler/src/mmdb-records.ts";
+import { MmdbRecords } from "../../packages/compiler/src/mmdb/records.ts";
 import { MIRROR } from "../../test/shared.ts";
 import { networkIpv6, publicIpv4 } from "./random.ts";
 import { tell } from "./record.ts";
@@ -110,7 +110,7 @@ export async function upToDateRelease(): Promise<string> {
 
 /** Runs the compiler. @returns its last event */
 export async function build(order: BuildOrder): Promise<BuildDone> {
-  const main = join(ROOT, "packages/compiler/src/main.ts");
+  const main = join(ROOT, "packages/compiler/src/build/main.ts");
   const child = Bun.spawn([process.execPath, "--no-install", main], {
     stdin: Buffer.from(JSON.stringify(order)),
     stdout: "pipe",

@@ -113,7 +113,7 @@ describe("npm start and npm test", () => {
   });
 
   test("npm test with a name runs the tests of that name, and counts them in its last line", () => {
-    const ran = npm(["test", "--silent", "--", "cli/src/build.test"]);
+    const ran = npm(["test", "--silent", "--", "runtime/build.test"]);
     expect(ran.stdout.trimEnd().split("\n").at(-1)).toMatch(/^\d+ passed, 0 failed$/);
     expect(ran.status).toBe(0);
   });

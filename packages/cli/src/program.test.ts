@@ -7,11 +7,11 @@ import { join, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
 import { smallRelease } from "../../../test/release.ts";
 import { sourceWords } from "./commands/up.ts";
-import { CliError } from "./errors.ts";
+import { loadSettings } from "./config/settings.ts";
 import { type Ran, runHere } from "./program.testing.ts";
 import { describeError } from "./program.ts";
-import { loadSettings } from "./settings.ts";
-import { makeStyle } from "./terminal.ts";
+import { CliError } from "./terminal/errors.ts";
+import { makeStyle } from "./terminal/terminal.ts";
 
 const BIN = resolve(import.meta.dir, "../bin/inkling.mjs");
 const temp = mkdtempSync(join(tmpdir(), "inkling-program-"));

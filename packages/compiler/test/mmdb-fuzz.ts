@@ -6,8 +6,8 @@
 // note damage: cut at many lengths, bits flipped, bytes overwritten, two files spliced
 
 import { existsSync, readFileSync } from "node:fs";
-import { Mmdb, MmdbError } from "../src/mmdb.ts";
-import { CountrySource, GeoSource } from "../src/place-source.ts";
+import { CountrySource, GeoSource } from "../src/geo/place-source.ts";
+import { Mmdb, MmdbError } from "../src/mmdb/mmdb.ts";
 import { COUNTRY_V4, DBIP_NESTED, FLAT_V4, FLAT_V6, MAXMIND_NESTED } from "./mmdb-fixtures.ts";
 
 export interface FuzzReport {

@@ -1,18 +1,18 @@
 // @inkling/engine: segments in, answers out. Pure, synchronous, no I/O, no clock.
 
-export * from "./answers.ts";
-export * from "./ascii.ts";
-export * from "./crc32.ts";
-export * from "./domain.ts";
-export * from "./domain-table.ts";
-export { type EmailAddress, parseEmail } from "./email.ts";
-export * from "./email-labels.ts";
-export * from "./email-segment.ts";
-export * from "./evidence.ts";
-export * from "./ip.ts";
-export * from "./ip-segment.ts";
-export * from "./nearest.ts";
-export * from "./ranges.ts";
-export * from "./release.ts";
-export * from "./segment.ts";
-export * from "./special-use.ts";
+export * from "./address/ip.ts";
+export * from "./address/special-use.ts";
+export * from "./email/ascii.ts";
+export * from "./email/domain.ts";
+export { type EmailAddress, parseEmail } from "./email/email.ts";
+export * from "./email/email-labels.ts";
+export * from "./email/nearest.ts";
+export * from "./segment/answers.ts";
+export * from "./segment/crc32.ts";
+export * from "./segment/domain-table.ts";
+export * from "./segment/email-segment.ts";
+export * from "./segment/evidence.ts";
+export * from "./segment/ip-segment.ts";
+export * from "./segment/ranges.ts";
+export * from "./segment/release.ts";
+export * from "./segment/segment.ts";

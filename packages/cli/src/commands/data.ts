@@ -2,11 +2,9 @@
 
 import type { FeedReport } from "@inkling/engine";
 import type { Command } from "commander";
-import { build, dataGaps, feedTable, segmentTable } from "../build.ts";
-import { findLastBuild } from "../build-process.ts";
-import { action, type Context, settingsFor, withSettings } from "../context.ts";
-import { CliError, EXIT, Stopped } from "../errors.ts";
-import { feedCount } from "../progress.ts";
+import { build, dataGaps, feedTable, segmentTable } from "../runtime/build.ts";
+import { findLastBuild } from "../runtime/build-process.ts";
+import { action, type Context, settingsFor, withSettings } from "../runtime/context.ts";
 import {
   chosenRelease,
   feedsOf,
@@ -22,8 +20,10 @@ import {
   unsoundWords,
   verifySegments,
   wayOut,
-} from "../releases.ts";
-import { formatAge, formatBytes, roomyTable } from "../terminal.ts";
+} from "../runtime/releases.ts";
+import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
+import { feedCount } from "../terminal/progress.ts";
+import { formatAge, formatBytes, roomyTable } from "../terminal/terminal.ts";
 import { feedOf } from "./feeds.ts";
 
 const UPDATE_SETTINGS = ["dataDir", "mirror", "offline"] as const;

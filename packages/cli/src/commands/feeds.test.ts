@@ -16,10 +16,10 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { smallRelease } from "../../../../test/release.ts";
-import { build } from "../../../compiler/src/build.ts";
-import { exportMirror } from "../../../compiler/src/export-mirror.ts";
-import type { Feed } from "../../../compiler/src/feed.ts";
-import { FEEDS } from "../../../compiler/src/feeds.ts";
+import { build } from "../../../compiler/src/build/build.ts";
+import { exportMirror } from "../../../compiler/src/build/export-mirror.ts";
+import type { Feed } from "../../../compiler/src/catalog/feed.ts";
+import { FEEDS } from "../../../compiler/src/catalog/feeds.ts";
 import { DATA_FOLDER } from "../../../engine/src/index.ts";
 import { runHere } from "../program.testing.ts";
 

@@ -15,13 +15,13 @@ import {
 import { asksForAgreement, FEEDS, NO_LICENCE } from "@inkling/compiler/feeds";
 import { type FeedReport, nearest } from "@inkling/engine";
 import type { Command } from "commander";
-import { stateWord } from "../build.ts";
-import { action, type Context, settingsFor, withSettings } from "../context.ts";
-import { CliError, EXIT, explainFileError } from "../errors.ts";
-import { feedsOf, findCurrent } from "../releases.ts";
-import { type SettingName, type Settings, variableName } from "../settings.ts";
-import { formatAge, formatBytes, roomyTable, table } from "../terminal.ts";
-import { ensureWritable } from "../writable.ts";
+import { type SettingName, type Settings, variableName } from "../config/settings.ts";
+import { stateWord } from "../runtime/build.ts";
+import { action, type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { feedsOf, findCurrent } from "../runtime/releases.ts";
+import { ensureWritable } from "../runtime/writable.ts";
+import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
+import { formatAge, formatBytes, roomyTable, table } from "../terminal/terminal.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const ENABLE_SETTINGS = ["dataDir", "mirror"] as const;

@@ -23,13 +23,13 @@ import {
   type Store,
 } from "@inkling/server";
 import type { Command } from "commander";
-import { type Context, settingsFor, withSettings } from "../context.ts";
-import { CliError, EXIT, explainFileError } from "../errors.ts";
-import { withExistingStore, withStore } from "../keys.ts";
-import { findCurrent } from "../releases.ts";
-import type { Settings } from "../settings.ts";
-import { formatCount, table } from "../terminal.ts";
-import { userName } from "../user.ts";
+import type { Settings } from "../config/settings.ts";
+import { userName } from "../config/user.ts";
+import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { withExistingStore, withStore } from "../runtime/keys.ts";
+import { findCurrent } from "../runtime/releases.ts";
+import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
+import { formatCount, table } from "../terminal/terminal.ts";
 import { expiryOf } from "./keys.ts";
 
 const SETTINGS = ["dataDir"] as const;

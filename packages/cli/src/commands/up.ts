@@ -2,19 +2,19 @@
 
 import type { LoadedRelease } from "@inkling/server";
 import type { Command } from "commander";
-import { banner } from "../banner.ts";
-import { build, mayFetch, mayFindNewer } from "../build.ts";
-import { type Context, settingsFor, withSettings } from "../context.ts";
-import { dataActions, Updates } from "../data-actions.ts";
-import { Stopped } from "../errors.ts";
-import { countKeys, type KeysOf, makeFirstKeys } from "../first-keys.ts";
-import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../keep-fresh.ts";
-import { withStore } from "../keys.ts";
-import { findUsable, openServable } from "../releases.ts";
-import { probeListeners, runServer, serverOptions } from "../run-server.ts";
-import { type Settings, shown } from "../settings.ts";
-import type { Terminal } from "../terminal.ts";
-import { ensureWritable } from "../writable.ts";
+import { type Settings, shown } from "../config/settings.ts";
+import { banner } from "../runtime/banner.ts";
+import { build, mayFetch, mayFindNewer } from "../runtime/build.ts";
+import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { dataActions, Updates } from "../runtime/data-actions.ts";
+import { countKeys, type KeysOf, makeFirstKeys } from "../runtime/first-keys.ts";
+import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../runtime/keep-fresh.ts";
+import { withStore } from "../runtime/keys.ts";
+import { findUsable, openServable } from "../runtime/releases.ts";
+import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
+import { ensureWritable } from "../runtime/writable.ts";
+import { Stopped } from "../terminal/errors.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import { SERVER_SETTINGS } from "./serve.ts";
 
 export function addUp(program: Command, context: Context): void {

@@ -8,7 +8,7 @@ import { Overrides } from "@inkling/server";
 import fc from "fast-check";
 import { smallRelease } from "../../../../test/release.ts";
 import { runHere } from "../program.testing.ts";
-import { openServable } from "../releases.ts";
+import { openServable } from "../runtime/releases.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
 import { enrich, untilStopped } from "./enrich.ts";
 import { planFor, type Wishes } from "./plan.ts";

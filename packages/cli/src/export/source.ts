@@ -24,7 +24,7 @@ import {
   overrideEmail,
   overrideReputation,
 } from "@inkling/server";
-import { CliError } from "../errors.ts";
+import { CliError } from "../terminal/errors.ts";
 import { PrefixSet } from "./prefix-set.ts";
 
 export type IpLookup = "geolocate" | "reputation";

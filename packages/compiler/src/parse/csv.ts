@@ -2,7 +2,7 @@
 //
 // err  FeedError naming the line: these files are ours, so nothing in them is passed over
 
-import { FeedError } from "../feed.ts";
+import { FeedError } from "../catalog/feed.ts";
 import { forEachLine, readText } from "./text.ts";
 
 const FIELD = /("(?:[^"]|"")*"|[^",]*)(,|$)/y;

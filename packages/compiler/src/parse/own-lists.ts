@@ -1,6 +1,6 @@
 // own-lists.ts: the lists that are part of this project; every row names its source.
 
-import { FeedError, type ParsedDomains, type ParsedNetworks, type Skipped } from "../feed.ts";
+import { FeedError, type ParsedDomains, type ParsedNetworks, type Skipped } from "../catalog/feed.ts";
 import { forEachRow } from "./csv.ts";
 import { DomainList } from "./domain-list.ts";
 import { NetworkList } from "./network-list.ts";

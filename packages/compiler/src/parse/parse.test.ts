@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { formatPrefix } from "@inkling/engine";
 import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
-import type { Format, ParsedDomains, ParsedNetworks } from "../feed.ts";
-import { FEEDS } from "../feeds.ts";
+import type { Format, ParsedDomains, ParsedNetworks } from "../catalog/feed.ts";
+import { FEEDS } from "../catalog/feeds.ts";
 import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks, parseNroDelegated } from "./index.ts";
 
 const FIXTURES = join(import.meta.dir, "../../fixtures/feeds");

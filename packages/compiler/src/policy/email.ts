@@ -15,7 +15,7 @@
 //     as many against as for: not disposable
 
 import { cutSuffix, isSpecialUseDomain, type SuffixCut, toAsciiDomain, walkUp } from "@inkling/engine";
-import type { DomainClaims } from "../claims.ts";
+import type { DomainClaims } from "../catalog/claims.ts";
 import { independentWeight, type Witness } from "./lineage.ts";
 import { NAME_WEIGHT, nameSaysDisposable, weightOf } from "./witnesses.ts";
 

@@ -4,8 +4,8 @@
 // The flags of an address are those that its entries set, less those that its entries remove: nothing else.
 
 import type { Prefix } from "@inkling/engine";
-import type { Flag, GuardKind, Label } from "../claims.ts";
-import type { RangeColumns } from "../range-columns.ts";
+import type { Flag, GuardKind, Label } from "../catalog/claims.ts";
+import type { RangeColumns } from "../segments/range-columns.ts";
 
 export interface EvidenceEntry {
   /** A feed's id; "special-use" for the registries' special-purpose networks. */

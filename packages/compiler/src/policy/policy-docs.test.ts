@@ -3,9 +3,9 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Label } from "../claims.ts";
-import { AGE, FEEDS } from "../feeds.ts";
-import { GUARD_FEEDS } from "../guard-feeds.ts";
+import type { Label } from "../catalog/claims.ts";
+import { AGE, FEEDS } from "../catalog/feeds.ts";
+import { GUARD_FEEDS } from "../catalog/guard-feeds.ts";
 import { FLAG_BITS } from "./flags.ts";
 import { GUARD_KINDS } from "./guards.ts";
 import { LABELS, LIST_WEIGHTS, QUORUM, UNKNOWN_LIST, weightOfList } from "./labels.ts";

@@ -7,8 +7,8 @@
 // The rules for one address are in verdict.ts; here is where each of them holds, from the first address to the last.
 
 import { IpAddress, type Prefix } from "@inkling/engine";
-import type { NetworkClaims } from "../claims.ts";
-import { RangeColumns } from "../range-columns.ts";
+import type { NetworkClaims } from "../catalog/claims.ts";
+import { RangeColumns } from "../segments/range-columns.ts";
 import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
 import { type Interval, sweep } from "./sweep.ts";
 import {

@@ -1,0 +1,111 @@
+// mx.ts: what DNS says of a domain, brought into the answer about an e-mail address.
+//
+// in   the text that was asked about; the answer from the lists
+// out  the answer with `checks`, and with what they change
+// err  none thrown
+// src  docs/email.md
+//
+// Only "there is no such domain" and "this domain takes no mail" make an address invalid: the silence of a DNS
+// server says nothing about a person. What the lists say is never taken back, and what they or the operator keep from
+// being disposable stays so.
+
+import { ascii, cutSuffix, isSpecialUseDomain, parseEmail } from "@inkling/engine";
+import type { MxFinding, MxOutcome } from "../mx/check.ts";
+import type { MxCounts } from "../mx/counts.ts";
+import { throwAwayHost } from "../mx/hosts.ts";
+
+/** Who asks DNS. */
+export interface MxSource {
+  find(host: string): MxFinding | Promise<MxFinding>;
+}
+
+const REFUTES: ReadonlySet<MxOutcome> = new Set<MxOutcome>(["null", "nxdomain"]);
+const SKIPPED: MxFinding = { outcome: "skipped", known: [] };
+
+/** The checks that a caller may ask for, counted. */
+export class EmailChecks {
+  private readonly source: MxSource;
+  private readonly counts: MxCounts;
+
+  constructor(source: MxSource, counts: MxCounts) {
+    this.source = source;
+    this.counts = counts;
+  }
+
+  /** What DNS says of the domain; nothing is asked about what cannot be a domain with mail. */
+  mx(text: string): MxFinding | Promise<MxFinding> {
+    const host = hostToCheck(text);
+    const finding = host === undefined ? SKIPPED : this.source.find(host);
+    return finding instanceof Promise ? finding.then((found) => this.counted(found)) : this.counted(finding);
+  }
+
+  private counted(finding: MxFinding): MxFinding {
+    this.counts.answered(finding.outcome);
+    return finding;
+  }
+}
+
+/** Undefined without a readable domain, for special-use names, and for names that nobody can own. */
+function hostToCheck(text: string): string | undefined {
+  const { host } = parseEmail(text);
+  return host === undefined || isSpecialUseDomain(host) || !cutSuffix(host).known ? undefined : host;
+}
+
+const RELAY = "relay";
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+/** The members of an answer that a check may change; others are kept as they are. */
+interface EmailAnswer {
+  readonly valid: boolean;
+  readonly disposable: boolean;
+  readonly providers: readonly string[];
+}
+
+export interface Checked {
+  readonly body: Uint8Array;
+  /** For the evidence, where the mail host made it disposable. */
+  readonly entry?: Uint8Array;
+}
+
+/**
+ * The answer with what DNS said.
+ * @param answer JSON bytes, without evidence
+ * @param isCleared is something known that keeps it from being disposable? Asked only when it matters.
+ */
+export function withMx(answer: Uint8Array, { outcome, known }: MxFinding, isCleared: () => boolean): Checked {
+  const { valid, disposable, providers, ...others } = JSON.parse(decoder.decode(answer)) as EmailAnswer;
+  const host = disposable ? undefined : throwAwayHost(known);
+  const row = host === undefined || isCleared() ? undefined : host;
+  const body = encoder.encode(
+    JSON.stringify({
+      valid: valid && !REFUTES.has(outcome),
+      disposable: disposable || row !== undefined,
+      providers: row === undefined ? providers : [row.service],
+      ...others,
+      checks: { mx: outcome },
+    }),
+  );
+  return row === undefined ? { body } : { body, entry: ascii(JSON.stringify(mailHostEntry(row.suffix))) };
+}
+
+/** What evidence says of a mail host that only a throw-away service uses. */
+export function mailHostEntry(suffix: string): object {
+  return {
+    feed: "inkling",
+    label: "mail_host",
+    effect: "sets",
+    flags: ["disposable"],
+    mail_host: suffix,
+  };
+}
+
+/** Does an answer's evidence keep its address from being disposable? A relay's is, whoever runs its mail host. */
+export function isClearedBy(reasoned: Uint8Array): boolean {
+  const { evidence } = JSON.parse(decoder.decode(reasoned)) as {
+    evidence: readonly { label: string; effect: string; flags?: readonly string[] }[];
+  };
+  return evidence.some(
+    ({ label, effect, flags }) => label === RELAY || (effect === "removes" && flags?.includes("disposable")),
+  );
+}
