@@ -3,8 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Overrides } from "@inkling/engine";
 import { App, type AppOptions } from "../api/app.ts";
-import { Overrides } from "../overrides/match.ts";
 import { Counts } from "../telemetry/counts.ts";
 import { Log } from "../telemetry/log.ts";
 

@@ -3,12 +3,12 @@
 // cost 8 ns for each request
 // note The numbers may lie in memory that outlives the process: a worker that is replaced goes on where it ended.
 
+import { ADDRESS_FLAGS } from "@inkling/engine";
 import { NO_ROUTE, ROUTES } from "../api/routes.ts";
 import type { ProblemCode } from "../http/problems.ts";
 import { PROBLEM_CODES } from "../http/problems.ts";
 import { SCOPES, type Scope } from "../keys/key.ts";
 import type { KeyMode } from "../keys/token.ts";
-import { ADDRESS_FLAGS } from "../overrides/override.ts";
 
 /** Upper bounds of the latency histogram, in seconds: from request parsed to answer made, without the network. */
 export const LATENCY_BOUNDS = [

@@ -1,10 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Release } from "@inkling/engine";
+import { dataStates, type LoadedRelease, type Release } from "@inkling/engine";
 import { NO_ROUTE } from "../api/routes.ts";
-import { dataStates } from "../lookup/data-state.ts";
 import { MxCounts } from "../mx/counts.ts";
-import type { LoadedRelease } from "../releases/open.ts";
 import { Counts, LATENCY_BOUNDS } from "./counts.ts";
 import { type MetricsSource, metricsRegistry, metricsTable } from "./metrics.ts";
 

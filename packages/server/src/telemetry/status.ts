@@ -3,11 +3,10 @@
 // in   the releases, the keyring, the time
 // out  /v1/status, and the reasons of /readyz
 
-import type { FeedReport } from "@inkling/engine";
+import type { FeedReport, LoadedRelease } from "@inkling/engine";
 import type { KeyringState } from "../keys/keyring.ts";
 import type { FeedStatus, Status } from "../openapi/answer-schemas.ts";
 import type { Refusal } from "../releases/follow.ts";
-import type { LoadedRelease } from "../releases/open.ts";
 
 export interface StatusSource {
   readonly version: string;
