@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import {
   flagName,
   SETTING_NAMES,

@@ -5,7 +5,7 @@
 // out  JSON of MadeGeo; the segment stands in DATA_DIR/segments
 // What is timed is what the compiler does from ranges to the file; making up the ranges is not.
 
-import { prepareDataFolder, writeSegmentFile } from "../../packages/compiler/src/build/data-folder.ts";
+import { prepareDataFolder, writeSegmentFile } from "@inkling/release-store";
 import { completePlace } from "../../packages/compiler/src/geo/complete-place.ts";
 import { encodePlace } from "../../packages/compiler/src/geo/encode-place.ts";
 import type { Place } from "../../packages/compiler/src/geo/place.ts";

@@ -1,14 +1,13 @@
 // A publisher that misbehaves, case by case: the last good data goes on answering, the reason can be seen, and the next
 // good file is taken. The table of docs/feeds.md is this one.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
+import fs, { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import {
-  DATA_FOLDER,
   EmailSegment,
   type FeedReport,
   feedsReport,
@@ -17,6 +16,7 @@ import {
   type Release,
   release,
 } from "@inkling/engine";
+import { DATA_FOLDER } from "@inkling/release-store";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { type Script, startScript } from "../fetch/publisher.testing.ts";
@@ -24,6 +24,7 @@ import { type Build, build } from "./build.ts";
 import type { BuildEvent, BuildOrder } from "./events.ts";
 
 const HOUR = 3_600_000;
+const realOpen = fs.openSync;
 const DAY_1 = Date.UTC(2026, 7, 22, 12);
 const DAY_2 = DAY_1 + 24 * HOUR;
 const DAY_3 = DAY_2 + 24 * HOUR;
@@ -497,23 +498,30 @@ const DISK_FULL: Row = {
 describe(DISK_FULL.name, () => {
   /** Files that a build writes; the name under which it does so is known before. */
   const sha = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 16);
-  const files: readonly [name: string, path: () => string][] = [
-    ["the kept body", () => `feeds/${TOR.id}/.tmp-${process.pid}-body-${sha(addressDay(2))}.txt`],
-    ["the feed's state", () => `feeds/${TOR.id}/.tmp-${process.pid}-state.json`],
-    ["the pointer", () => `.tmp-${process.pid}-current`],
+  const files: readonly [name: string, file: string][] = [
+    ["the kept body", `body-${sha(addressDay(2))}.txt`],
+    ["the feed's state", "state.json"],
+    ["the pointer", "current"],
   ];
-  test.each(files)("%s", async (_name, path) => {
+  test.each(files)("%s", async (_name, file) => {
     script.answer = good(TOR_LIST, 1);
     await run(TOR, DAY_1);
     script.answer = good(TOR_LIST, 2);
-    symlinkSync("/dev/full", join(dataDir, path()));
+    let isOpened = false;
+    const openSync: typeof fs.openSync = (path, ...rest) => {
+      if (rest[0] === "r" || !String(path).endsWith(`-${file}`)) return realOpen(path, ...rest);
+      isOpened = true;
+      return realOpen("/dev/full", "w");
+    };
+    mock.module("node:fs", () => ({ ...fs, openSync }));
     const failure = await run(TOR, DAY_2).then(
       () => undefined,
       (error) => error as NodeJS.ErrnoException,
     );
+    mock.module("node:fs", () => ({ ...fs, openSync: realOpen }));
+    expect(isOpened).toBe(true);
     expect(failure?.code).toBe("ENOSPC");
     expect(hasAddress(current(), "old")).toBe(true);
-    rmSync(join(dataDir, path()), { force: true });
     script.answer = good(TOR_LIST, 3);
     expect(await run(TOR, DAY_3)).toMatchObject({ published: true, refused: [] });
     expect(hasAddress(current(), "new")).toBe(true);

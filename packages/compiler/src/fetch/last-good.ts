@@ -6,7 +6,7 @@
 
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { writeWhole } from "../build/data-folder.ts";
+import { replaceFile } from "@inkling/release-store";
 import { EXTENSIONS, type Feed, FeedError } from "../catalog/feed.ts";
 import { type FeedCopy, loadStable, measure } from "./copy.ts";
 import { type Asked, feedFolder, type KeptCopy, readState, STATE, stateOrNone, writeState } from "./state.ts";
@@ -75,7 +75,7 @@ function keepBody(prefix: "body" | "pending", feed: Feed, copy: FeedCopy, dataDi
   const file = `${prefix}-${copy.sha256.slice(0, 16)}.${EXTENSIONS[copy.format]}`;
   // Nothing is written that stands there already: 14 mirror files took 310 ms to write again, 4 ms to compare.
   if (!holdsBody(join(folder, file), copy)) {
-    writeWhole(
+    replaceFile(
       join(folder, file),
       copy.files.map(({ bytes }) => bytes),
     );

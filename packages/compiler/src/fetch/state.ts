@@ -9,9 +9,8 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER } from "@inkling/engine";
+import { DATA_FOLDER, replaceFile, TEMPORARY } from "@inkling/release-store";
 import { z } from "zod";
-import { TEMPORARY, writeWhole } from "../build/data-folder.ts";
 import { EXTENSIONS, type Feed, FeedError, type Format } from "../catalog/feed.ts";
 
 export const STATE = "state.json";
@@ -108,7 +107,7 @@ export function writeState(feed: Feed, dataDir: string, state: FeedState): void 
   mkdirSync(folder, { recursive: true });
   const path = join(folder, STATE);
   const text = `${JSON.stringify(state, undefined, 2)}\n`;
-  if (!(existsSync(path) && readFileSync(path, "utf8") === text)) writeWhole(path, [text]);
+  if (!(existsSync(path) && readFileSync(path, "utf8") === text)) replaceFile(path, [text]);
   for (const name of readdirSync(folder)) {
     const isNeeded = name === state.copy?.file || name === state.pending?.file;
     if ((BODY.test(name) && !isNeeded) || name.startsWith(TEMPORARY))
