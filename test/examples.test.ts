@@ -27,6 +27,8 @@ const NODE = Bun.which("node")!;
 const DAY_MS = 86_400_000;
 /** Where the READMEs have their example listen. */
 const README_ORIGIN = "http://127.0.0.1:3000";
+/** No service has port 2, and only root could listen there. */
+const NOWHERE = "http://127.0.0.1:2";
 /** The address in the network that the small release has data for. */
 const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
 
@@ -36,14 +38,9 @@ const children: Bun.Subprocess[] = [];
 let inkling: SmallServer;
 /** Accepts connections and never answers. */
 let silent: Bun.TCPSocketListener;
-/** Nothing listens there. */
-let nowhere: string;
 
 beforeAll(async () => {
-  const free = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  nowhere = `http://127.0.0.1:${free.port}`;
-  free.stop(true);
   cpSync(FOLDER, project, { recursive: true });
   [inkling] = await Promise.all([startSmallServer(), installClient(project)]);
 });
@@ -147,7 +144,7 @@ function expressSignUp(): void {
   });
 
   test.each([
-    ["no server", () => nowhere, "CONNECTION_FAILED"],
+    ["no server", () => NOWHERE, "CONNECTION_FAILED"],
     ["a server that does not answer", () => `http://127.0.0.1:${silent.port}`, "TIMED_OUT"],
   ])("%s: everybody is challenged, and the log has the reason", async (_, server, code) => {
     const { origin, stderr } = await startExample(name, { SERVER: server() });
@@ -185,7 +182,7 @@ function fastifyCheckout(): void {
   });
 
   test("no server: everything is refused", async () => {
-    const { origin } = await startExample(name, { SERVER: nowhere });
+    const { origin } = await startExample(name, { SERVER: NOWHERE });
     expect((await checkOut(origin, "GB", "192.0.2.1"))[0]).toBe(403);
   });
 }
@@ -241,7 +238,7 @@ function signUpForm(): void {
   });
 
   test("no server: every address is accepted", async () => {
-    const { origin } = await startExample(name, { SERVER: nowhere });
+    const { origin } = await startExample(name, { SERVER: NOWHERE });
     expect(await post(`${origin}/check-email`, { email: "jane@disposable.example" })).toEqual([
       200,
       { ok: true },
@@ -303,7 +300,7 @@ function nightlyEnrich(): void {
       "does not exist",
     ],
     ["no data", () => ({ INKLING_DATA_DIR: visits }), () => [], "inkling: "],
-    ["no server", () => ({ INKLING_API_KEY: inkling.keys.live }), () => ["--url", nowhere], "inkling: "],
+    ["no server", () => ({ INKLING_API_KEY: inkling.keys.live }), () => ["--url", NOWHERE], "inkling: "],
     ["a wrong option", () => ({ INKLING_DATA_DIR: dataDir }), () => ["--add", "everything"], "inkling: "],
   ];
   test.each(failures)(
