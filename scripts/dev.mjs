@@ -16,7 +16,7 @@ const DEFAULTS = { INKLING_WORKERS: "1", INKLING_OFFLINE: "1", INKLING_LOG_LEVEL
 /** Time for the server to stop. */
 const STOP_MS = 1_000;
 
-installIfNeeded(ROOT, { dev: false });
+installIfNeeded(ROOT, { dev: true });
 const bun = findBun();
 if (bun === undefined) {
   process.stderr.write(
