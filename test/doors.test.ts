@@ -179,7 +179,9 @@ describe("the environment", () => {
 
   const readers = (all: readonly File[]) =>
     all
-      .filter((file) => !isTest(file) && !file.path.startsWith("scripts/") && !READERS.includes(file.path))
+      .filter(
+        (file) => !isTest(file) && !/^(scripts|examples)\//.test(file.path) && !READERS.includes(file.path),
+      )
       .filter(({ text }) => READS.test(withoutComments(text)))
       .map(({ path }) => path);
 
