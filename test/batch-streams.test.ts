@@ -12,6 +12,7 @@ import type { Key } from "../packages/server/src/key.ts";
 import { Log } from "../packages/server/src/log.ts";
 import { currentName } from "../packages/server/src/open-release.ts";
 import { Overrides } from "../packages/server/src/overrides.ts";
+import { randomBelow } from "./random.ts";
 import { smallCity, smallRelease, temporaryFolder } from "./release.ts";
 
 const GEO = "/v1/ip-intel/geolocate";
@@ -226,10 +227,9 @@ async function ask(
 function mixed(count: number): { lines: string; want: string } {
   const lines: string[] = [];
   const want: string[] = [];
-  let state = 7;
+  const random = randomBelow(7);
   for (let i = 0; i < count; i++) {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    const kind = (state >>> 16) % 3;
+    const kind = random(3);
     lines.push(kind === 0 ? `"${KNOWN}"\n` : kind === 1 ? '"8.8.8.8"\n' : '"nobody"\n');
     want.push(`${kind === 0 ? answers.place : kind === 1 ? answers.unknown : answers.invalid}\n`);
   }

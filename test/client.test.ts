@@ -16,6 +16,7 @@ import fc from "fast-check";
 import { formatIp, parseIp } from "../packages/client/src/ip.ts";
 import { fetch } from "./checked-fetch.ts";
 import { CLIENT, installClient, run } from "./client-package.ts";
+import { freePort } from "./ports.ts";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";
 
@@ -255,9 +256,7 @@ describe("the README's sign-up", () => {
   let signup = "";
   beforeAll(async () => {
     writeFileSync(join(project, "signup.mjs"), guard);
-    const free = Bun.serve({ port: 0, fetch: () => new Response() });
-    const port = String(free.port);
-    await free.stop(true);
+    const port = String(freePort());
     signup = `http://127.0.0.1:${port}/signup`;
     own = Bun.spawn([NODE, "signup.mjs"], {
       cwd: project,

@@ -30,6 +30,7 @@ import { writeSegment } from "../packages/compiler/src/segment-writer.ts";
 import { withAddressEvidence, withEmailEvidence } from "../packages/server/src/evidence.ts";
 import { lookUpEmail } from "../packages/server/src/lookups.ts";
 import { currentName, type LoadedRelease, openRelease } from "../packages/server/src/open-release.ts";
+import { randomWords } from "./random.ts";
 import { realRelease } from "./release.ts";
 import { describeWith, MIRROR } from "./shared.ts";
 
@@ -162,7 +163,7 @@ describeWith([MIRROR], "evidence on the mirror", () => {
 
   test("every address that is flagged has the evidence for each flag, and no other flag has", () => {
     let flagged = 0;
-    let state = 20_261_120;
+    const next = randomWords(20_261_120);
     const address = new IpAddress();
     const check = () => {
       const { evidence, ...plain } = reputation(release, address);
@@ -170,8 +171,7 @@ describeWith([MIRROR], "evidence on the mirror", () => {
       if (flagsOf(evidence).length > 0) flagged++;
     };
     for (let i = 0; i < 100_000; i++) {
-      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-      address.words[0] = state;
+      address.words[0] = next();
       check();
     }
     expect(flagged).toBeGreaterThan(100);
@@ -232,13 +232,12 @@ describeWith([MIRROR], "evidence on the mirror", () => {
   });
 
   test("a place names its source and the network that has the same answer", () => {
-    let state = 7;
+    const next = randomWords(7);
     let located = 0;
     let filled = 0;
     for (let i = 0; i < 5_000; i++) {
       const address = new IpAddress();
-      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-      address.words[0] = state;
+      address.words[0] = next();
       if (specialUse(address) !== undefined) continue;
       const answer = geolocate(release, address);
       if (answer === undefined) continue;

@@ -17,6 +17,7 @@ import { join, resolve } from "node:path";
 import { writeFeedChoice } from "../packages/compiler/src/feed-choice.ts";
 import { fetch } from "./checked-fetch.ts";
 import { fastClock } from "./fast-clock.ts";
+import { freePort } from "./ports.ts";
 import { describeWith, MIRROR } from "./shared.ts";
 
 const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
@@ -167,12 +168,6 @@ class Inkling {
     children.push(child);
     return child;
   }
-}
-
-function freePort(): number {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  probe.stop(true);
-  return probe.port;
 }
 
 const scenes: [name: string, source: () => Source, factor: number][] = [

@@ -8,6 +8,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fetch } from "./checked-fetch.ts";
+import { freePort, isFree } from "./ports.ts";
 import { freshMirror } from "./release.ts";
 import { MIRROR } from "./shared.ts";
 
@@ -23,11 +24,6 @@ afterAll(() => {
   rmSync(temp, { recursive: true, force: true });
 });
 
-function freePort(): number {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  probe.stop(true);
-  return probe.port;
-}
 const port = freePort();
 const adminPort = freePort();
 const base = `http://127.0.0.1:${port}`;
@@ -87,16 +83,7 @@ const get = (path: string, key: string) =>
   fetch(`${base}${path}`, { headers: { Authorization: `Bearer ${key}` } });
 
 /** Are both ports free again? */
-function portsAreFree(): boolean {
-  try {
-    for (const one of [port, adminPort]) {
-      Bun.listen({ hostname: "127.0.0.1", port: one, socket: { data() {} } }).stop(true);
-    }
-    return true;
-  } catch {
-    return false;
-  }
-}
+const portsAreFree = () => isFree(port) && isFree(adminPort);
 
 async function stop(up: Up, signal: "SIGTERM" | "SIGINT" = "SIGTERM"): Promise<number> {
   up.child.kill(signal);
