@@ -8,9 +8,10 @@ import { currentName, releaseNames, verifyRelease } from "@inkling/server";
 import { build } from "../packages/compiler/src/build.ts";
 import { type Script, startScript } from "../packages/compiler/src/sources/publisher.testing.ts";
 import { temporaryFolder } from "./release.ts";
+import { share } from "./share.ts";
 import { smallFeeds } from "./small-feeds.ts";
 
-const KILLS = 200;
+const KILLS = share(200, 40);
 /** As many as there are cores on a small machine. */
 const AT_A_TIME = 2;
 const LOOP = resolve(import.meta.dir, "build-loop.ts");

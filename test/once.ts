@@ -92,9 +92,9 @@ function hashOf(inputs: readonly string[]): string {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) {
       for (const entry of readdirSync(path).sort()) add(join(path, entry));
-    } else if (found !== undefined) {
-      hash.update(`${path}\0${found.size}\0`);
-      hash.update(readFileSync(path));
+    } else {
+      hash.update(`${path}\0${found?.size ?? "missing"}\0`);
+      if (found !== undefined) hash.update(readFileSync(path));
     }
   };
   for (const input of inputs) add(input);

@@ -113,13 +113,13 @@ export async function realRelease(): Promise<string> {
   prepareDataFolder(dataDir);
   for (const part of ["segments", "releases", "."]) {
     for (const file of readdirSync(join(from, part), { withFileTypes: true })) {
-      if (file.isFile()) share(join(from, part, file.name), join(dataDir, part, file.name));
+      if (file.isFile()) linkOrCopy(join(from, part, file.name), join(dataDir, part, file.name));
     }
   }
   return dataDir;
 }
 
-function share(from: string, to: string): void {
+function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to);
   } catch {

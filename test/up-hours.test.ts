@@ -18,6 +18,7 @@ import { writeFeedChoice } from "../packages/compiler/src/feed-choice.ts";
 import { fetch } from "./checked-fetch.ts";
 import { fastClock } from "./fast-clock.ts";
 import { freePort } from "./ports.ts";
+import { share } from "./share.ts";
 import { describeWith, MIRROR } from "./shared.ts";
 
 const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
@@ -170,13 +171,13 @@ class Inkling {
   }
 }
 
-const scenes: [name: string, source: () => Source, factor: number][] = [
+const SCENES: [name: string, source: () => Source, factor: number][] = [
   ["a publisher", publisher, 240],
   ["an offline folder", folder, 900],
 ];
 
 describeWith([MIRROR], "hours of inkling up", () => {
-  test.each(scenes)(
+  test.each(share(SCENES, SCENES.slice(0, 1)))(
     "with %s: poison, an operator's word, rollback and unpin",
     async (name, makeSource, factor) => {
       const source = makeSource();

@@ -2,7 +2,7 @@
 //
 // out  each job's results; a process that was killed, crashed or ran nothing is a failure with its file's name
 
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { findBun } from "../../packages/cli/bin/launch.mjs";
 import { ROOT } from "../install.mjs";
@@ -44,11 +44,13 @@ export function bunJob(files, { root = ROOT, temp, full = false, minutes = FILE_
     const report = join(temp, `${group[0].replaceAll("/", "_")}.${group.length}.xml`);
     const args = ["test", ...group.map((file) => `./${file}`)];
     args.push(`--timeout=${TEST_MINUTES * 60_000}`, "--reporter=junit", `--reporter-outfile=${report}`);
-    const { problem, output } = await runProcess(findBun(), args, {
-      cwd: root,
-      minutes: minutes * (full ? FULL_FACTOR : 1),
-      env: full ? { INKLING_TEST_FULL: "1" } : {},
-    });
+    const { problem, output } = await withFolder(temp, (folder) =>
+      runProcess(findBun(), args, {
+        cwd: root,
+        minutes: minutes * (full ? FULL_FACTOR : 1),
+        env: { TMPDIR: folder, ...(full && { INKLING_TEST_FULL: "1" }) },
+      }),
+    );
     const results = { ...readJunit(readOr(report, "")), output };
     for (const file of group.filter((file) => !results.files.has(file)))
       results.failures.push(failure(file, "(the whole file)", `no test of it ran: ${problem ?? "no test"}`));
@@ -111,6 +113,20 @@ export function makeJobs({ unit, full, parts, temp }) {
     ),
   ];
   return [...checks, ...tests, ...NEUTRAL.map((name) => nodeJob(name, temp))];
+}
+
+/**
+ * Runs `use` with a folder for temporary files, which goes away: bun test runs no exit handlers, a killed one no code.
+ * Everybody may look through it, for PostgreSQL runs as another user when the tests run as root.
+ */
+async function withFolder(temp, use) {
+  const folder = mkdtempSync(join(temp, "tmp-"));
+  chmodSync(folder, 0o711);
+  try {
+    return await use(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
 }
 
 function merge(into, { passed, failures, skipped, output }) {

@@ -1,6 +1,6 @@
 // run.mjs: runs the jobs of `npm test`, several at a time, and reports.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -25,6 +25,7 @@ export async function runTests(args) {
     return 2;
   }
   const temp = mkdtempSync(join(tmpdir(), "inkling-test-"));
+  chmodSync(temp, 0o711); // see withFolder in jobs.mjs
   try {
     return await runJobs(makeJobs({ ...options, temp }), options);
   } finally {
