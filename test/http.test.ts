@@ -1,7 +1,7 @@
 // The HTTP contract by end point and status, over a real socket, in a fresh data folder, with a release that the
 // compiler built from the mirror and DB-IP. packages/server/src/app.test.ts has the same table in finer grain.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parsePrefix } from "@inkling/engine";
@@ -14,8 +14,7 @@ import {
   startServer,
 } from "@inkling/server";
 import { fetch } from "./checked-fetch.ts";
-import { realRelease, temporaryFolder } from "./release.ts";
-import { describeWith, MIRROR } from "./shared.ts";
+import { freshMirror, realRelease, temporaryFolder } from "./release.ts";
 
 const MINUTE = 60_000;
 
@@ -79,8 +78,9 @@ async function makeKeys(dataDir: string): Promise<void> {
   await store.close();
 }
 
+const lists = freshMirror();
 const firstLine = (file: string) =>
-  readFileSync(join(MIRROR, file), "utf8")
+  readFileSync(join(lists, file), "utf8")
     .split("\n")
     .find((line) => line !== "" && !line.startsWith("#"))!;
 
@@ -267,7 +267,7 @@ function ask(
   return fetch(`http://127.0.0.1:${running.port}${path()}`, { method, ...init, headers });
 }
 
-describeWith([MIRROR], "the HTTP contract", () => {
+describe("the HTTP contract", () => {
   beforeAll(async () => {
     const dataDir = await realRelease();
     await makeKeys(dataDir);

@@ -2,7 +2,7 @@
 // fast (fast-clock.ts), with a publisher of our own that goes bad in the middle, and again with an offline folder.
 // Look-ups run all the time: none may fail, and what stands on the good lists is never forgotten.
 
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import {
   mkdirSync,
   mkdtempSync,
@@ -18,8 +18,8 @@ import { writeFeedChoice } from "../packages/compiler/src/feed-choice.ts";
 import { fetch } from "./checked-fetch.ts";
 import { fastClock } from "./fast-clock.ts";
 import { freePort } from "./ports.ts";
+import { freshMirror } from "./release.ts";
 import { share } from "./share.ts";
-import { describeWith, MIRROR } from "./shared.ts";
 
 const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
 const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
@@ -176,14 +176,15 @@ const SCENES: [name: string, source: () => Source, factor: number][] = [
   ["an offline folder", folder, 900],
 ];
 
-describeWith([MIRROR], "hours of inkling up", () => {
+describe("hours of inkling up", () => {
   test.each(share(SCENES, SCENES.slice(0, 1)))(
     "with %s: poison, an operator's word, rollback and unpin",
     async (name, makeSource, factor) => {
       const source = makeSource();
-      for (const file of readdirSync(MIRROR)) source.put(file, readFileSync(join(MIRROR, file)));
-      const nameOf = (feed: string) => readdirSync(MIRROR).find((file) => file.startsWith(`${feed}.`))!;
-      const good = (feed: string) => readFileSync(join(MIRROR, nameOf(feed)), "utf8");
+      const mirror = freshMirror();
+      for (const file of readdirSync(mirror)) source.put(file, readFileSync(join(mirror, file)));
+      const nameOf = (feed: string) => readdirSync(mirror).find((file) => file.startsWith(`${feed}.`))!;
+      const good = (feed: string) => readFileSync(join(mirror, nameOf(feed)), "utf8");
 
       const inkling = new Inkling(name.replaceAll(" ", "-"), factor);
       const key = await inkling.start(source);
