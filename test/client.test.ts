@@ -22,7 +22,6 @@ import type { Ports } from "./server-process.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
 const README = readFileSync(join(CLIENT, "README.md"), "utf8");
-const MINUTE = 60_000;
 const NODE = Bun.which("node")!;
 
 const EVERYTHING: NewKey = {
@@ -78,7 +77,7 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
 
 beforeAll(async () => {
   [packed] = await Promise.all([installClient(project), startServer()]);
-}, MINUTE);
+});
 afterAll(() => {
   for (const child of children) child.kill();
 });
@@ -127,7 +126,6 @@ describe("the package", () => {
       writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
       expect(await run([join(ROOT, "node_modules/.bin/tsc"), "-p", "."], project)).toBe("");
     },
-    MINUTE,
   );
 });
 
@@ -155,7 +153,7 @@ describe.each([
     said = JSON.parse(
       await run([runtime, "e2e.mjs", JSON.stringify({ url, ...tokens, addresses, emails })], project),
     );
-  }, MINUTE);
+  });
 
   test.each(SANDBOX_ADDRESSES.flatMap((row) => [row.v4, row.v6].map((ip) => [ip, row] as const)))(
     "the sandbox's %s",
@@ -266,7 +264,7 @@ describe("the README's sign-up", () => {
     });
     children.push(own);
     while (own.exitCode === null && !(await fetch(signup).catch(() => undefined))) await Bun.sleep(20);
-  }, MINUTE);
+  });
 
   const ask = async (email: unknown, from?: string) => {
     const headers = {

@@ -121,7 +121,7 @@ describeWith([MIRROR], "evidence on the mirror", () => {
   beforeAll(async () => {
     dataDir = await realRelease();
     release = openRelease(dataDir, currentName(dataDir)!);
-  }, 240_000);
+  });
 
   for (const [file, networkOf] of Object.entries(NETWORK_LISTS)) {
     const feed = file.split(".")[0]!;

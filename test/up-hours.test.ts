@@ -23,7 +23,6 @@ import { share } from "./share.ts";
 
 const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
 const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
-const LIMIT_MS = 300_000;
 /** A proxy that no list knows before the publisher's next file. */
 const NEW_PROXY = "81.2.69.142";
 const HOURLY = ["tor-bulk-exits", "tor-onionoo", "monosans-proxies"];
@@ -259,7 +258,6 @@ describe("hours of inkling up", () => {
       for (const feed of HOURLY) if (source.asked) expect(source.asked(feed)).toBeGreaterThan(2);
       expect(await inkling.stop()).toBe(0);
     },
-    LIMIT_MS,
   );
 });
 
