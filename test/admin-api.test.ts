@@ -189,7 +189,7 @@ describe("data", () => {
       before: { current: names[0], pinned: null },
       after: { current: names[1], pinned: names[1] },
     });
-  }, 30_000);
+  });
 
   test("to any release that is kept", async () => {
     const choose = (current: string | undefined, to: unknown) =>
@@ -207,7 +207,7 @@ describe("data", () => {
     expect((await choose(names[0], names[2])).code).toBe("STALE_FORM");
     expect((await ask("GET", "data")).document).toMatchObject({ release: { name: names[1] } });
     await ask("DELETE", "data/pin");
-  }, 30_000);
+  });
 
   test("pinned where it is", async () => {
     const body = { current: names[0] };
@@ -216,7 +216,7 @@ describe("data", () => {
     expect((await actions())[0]).toBe("ada release-pinned");
     expect((await actions())[1]).not.toBe("ada release-pinned");
     await ask("DELETE", "data/pin");
-  }, 30_000);
+  });
 
   test("an update is asked for once, until it begins", async () => {
     for (let i = 0; i < 2; i++) {
@@ -246,5 +246,5 @@ describe("data", () => {
     expect(refused.document.detail).toBe(`there is no release before ${before}`);
     expect(refused.document.problems).not.toEqual([]);
     expect((await ask("GET", "data")).document).toMatchObject({ release: { name: before }, pinned: null });
-  }, 30_000);
+  });
 });

@@ -291,7 +291,12 @@ describe("docs match the code", () => {
     },
   );
 
-  const VARIABLES_OF_OTHERS = ["INKLING_CONFIG", "INKLING_VECTORS", "INKLING_LAUNCHER_PID"];
+  const VARIABLES_OF_OTHERS = [
+    "INKLING_CONFIG",
+    "INKLING_VECTORS",
+    "INKLING_TEST_FULL",
+    "INKLING_LAUNCHER_PID",
+  ];
   const known = [...SETTING_NAMES.map(variableName), ...VARIABLES_OF_OTHERS];
   const unknownVariables = (all: readonly File[]) =>
     all

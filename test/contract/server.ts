@@ -42,7 +42,7 @@ const OVERRIDES = [
 
 async function main(folder: string): Promise<Started> {
   pass(NOW, 0);
-  const { build } = await import("../../packages/compiler/src/build.ts");
+  const { build } = await import("../../packages/compiler/src/build/build.ts");
   const { FEEDS } = await import("@inkling/compiler/feeds");
   const { parsePrefix } = await import("@inkling/engine");
   const { openStore, startServer } = await import("@inkling/server");
