@@ -4,8 +4,9 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks } from "../parse/index.ts";
+import { requireEntries } from "../validate/gates.ts";
 import { EXTENSIONS } from "./feed.ts";
-import { asksForAgreement, FEEDS, NO_LICENCE, PLACE_PREFERENCE, requireEntries } from "./feeds.ts";
+import { asksForAgreement, FEEDS, NO_LICENCE, PLACE_PREFERENCE } from "./feeds.ts";
 
 const PACKAGE = join(import.meta.dir, "../..");
 const FIXTURES = readdirSync(join(PACKAGE, "fixtures/feeds"));

@@ -4,7 +4,7 @@
 // src  docs/feeds.md says where each fact was read; `entries` are about a third to ten times of what a feed held
 //      in August 2026 (its seed included), so that a nearly empty or a foreign file is refused, not believed
 
-import { type Feed, FeedError } from "./feed.ts";
+import type { Feed } from "./feed.ts";
 
 export { AGE } from "./feed-limits.ts";
 
@@ -413,13 +413,3 @@ export const PLACE_PREFERENCE: readonly string[] = [
 ];
 
 export const FEEDS: readonly Feed[] = [...DEFAULT_FEEDS, ...GUARD_FEEDS, ...OPT_IN_FEEDS];
-
-/**
- * Holds a parsed copy against the size that its feed can have.
- * @throws FeedError when `count` is outside of `feed.entries`
- */
-export function requireEntries(feed: Feed, count: number): void {
-  const { least, most } = feed.entries;
-  if (count < least) throw new FeedError(`has ${count} entries, at least ${least} are expected`);
-  if (count > most) throw new FeedError(`has ${count} entries, at most ${most} are expected`);
-}
