@@ -262,8 +262,7 @@ const DEFAULT_FEEDS: readonly Feed[] = [
     sets: "disposable",
     format: "domain-lines",
     otherFormats: { json: "domain-json" },
-    title:
-      "disposable-email-domains: community list (its seed is an older project of the same name, by ivolo)",
+    title: "disposable-email-domains: community list",
     homepage: "https://github.com/disposable-email-domains/disposable-email-domains",
     urls: fixed(
       "https://raw.githubusercontent.com/disposable-email-domains/disposable-email-domains/main/disposable_email_blocklist.conf",
@@ -275,10 +274,9 @@ const DEFAULT_FEEDS: readonly Feed[] = [
     entries: { least: 3_000, most: 500_000 },
     maxBytes: 16 * MIB,
     seed: {
-      package: "disposable-email-domains",
-      files: ["index.json"],
+      package: "disposable-email-domains-js",
+      files: ["dist/dict/disposable_email_blocklist.json"],
       format: "domain-json",
-      licence: "MIT (github.com/ivolo/disposable-email-domains, no longer maintained)",
     },
   },
   {
@@ -308,8 +306,7 @@ const DEFAULT_FEEDS: readonly Feed[] = [
     sets: "disposable",
     format: "domain-lines",
     otherFormats: { json: "domain-json" },
-    title:
-      "disposable/disposable: domains with a live mail server (its seed is a related project, by tompec)",
+    title: "disposable/disposable: domains with a live mail server (its seed is a related list, by ivolo)",
     homepage: "https://github.com/disposable/disposable",
     urls: fixed("https://disposable.github.io/disposable-email-domains/domains_mx.txt"),
     licence: "MIT",
@@ -320,10 +317,10 @@ const DEFAULT_FEEDS: readonly Feed[] = [
     entries: { least: 7_000, most: 500_000 },
     maxBytes: 16 * MIB,
     seed: {
-      package: "disposable-domains",
+      package: "disposable-email-domains",
       files: ["index.json"],
       format: "domain-json",
-      licence: "MIT (github.com/tompec/disposable-email-domains)",
+      licence: "MIT (github.com/ivolo/disposable-email-domains, no longer maintained)",
     },
   },
   {
