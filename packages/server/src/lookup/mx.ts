@@ -10,9 +10,9 @@
 // being disposable stays so.
 
 import { ascii, cutSuffix, isSpecialUseDomain, parseEmail } from "@inkling/engine";
-import type { MxFinding, MxOutcome } from "../mx/check.ts";
 import type { MxCounts } from "../mx/counts.ts";
 import { throwAwayHost } from "../mx/hosts.ts";
+import type { MxFinding, MxOutcome } from "../mx/outcome.ts";
 
 /** Who asks DNS. */
 export interface MxSource {
@@ -40,7 +40,7 @@ export class EmailChecks {
   }
 
   private counted(finding: MxFinding): MxFinding {
-    this.counts.answered(finding.outcome);
+    this.counts.recordAnswer(finding.outcome);
     return finding;
   }
 }

@@ -16,7 +16,7 @@ import {
 } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
 import type { Scope } from "../keys/key.ts";
-import type { MxOutcome } from "../mx/check.ts";
+import type { MxOutcome } from "../mx/outcome.ts";
 import { labelEntries } from "./email-labels.ts";
 import { mailHostEntry } from "./mx.ts";
 

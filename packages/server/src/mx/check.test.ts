@@ -12,18 +12,11 @@ import {
   soa,
   startDnsServer,
 } from "../../../../test/dns-server.ts";
-import {
-  type Asker,
-  BUDGET_MS,
-  KEPT_SECONDS,
-  MX_OUTCOMES,
-  type MxFinding,
-  MxLookups,
-  type MxLookupsOptions,
-} from "./check.ts";
+import { type Asker, BUDGET_MS, KEPT_SECONDS, MxLookups, type MxLookupsOptions } from "./check.ts";
 import { MxCounts } from "./counts.ts";
 import { DnsClient, type DnsOutcome } from "./dns-client.ts";
 import { BELIEF_SECONDS } from "./nxdomain-cache.ts";
+import { MX_OUTCOMES, type MxFinding } from "./outcome.ts";
 
 const MX = 15;
 const SOA = 6;

@@ -17,27 +17,9 @@
 import type { MxCounts } from "./counts.ts";
 import type { DnsOutcome } from "./dns-client.ts";
 import type { MxRecord, RecordType } from "./dns-message.ts";
-import { knownHosts, type MxHost } from "./hosts.ts";
+import { knownHosts } from "./hosts.ts";
 import { BELIEF_SECONDS } from "./nxdomain-cache.ts";
-
-/** What `checks.mx` says; docs/email.md tells what each means. */
-export const MX_OUTCOMES = [
-  "found",
-  "implicit",
-  "none",
-  "null",
-  "nxdomain",
-  "timeout",
-  "failed",
-  "skipped",
-] as const;
-export type MxOutcome = (typeof MX_OUTCOMES)[number];
-
-export interface MxFinding {
-  readonly outcome: MxOutcome;
-  /** What is known of where mail goes first; not the hosts themselves, of which a domain may have any number. */
-  readonly known: readonly MxHost[];
-}
+import type { MxFinding, MxOutcome } from "./outcome.ts";
 
 /** What the look-ups need of DNS. */
 export interface Asker {
@@ -123,7 +105,7 @@ export class MxLookups {
       lookupMs: LOOKUP_MS,
       ...options,
     };
-    options.counts.watch(() => ({
+    options.counts.readStateFrom(() => ({
       underWay: this.underWay + this.lingering,
       waiting: this.queue.size,
       kept: this.kept.size,
@@ -138,7 +120,7 @@ export class MxLookups {
     const { counts } = this.options;
     const kept = this.keptFor(host);
     if (kept !== undefined) {
-      counts.hit();
+      counts.countCacheHit();
       return kept;
     }
     const flight = this.flights.get(host) ?? this.begin(host);
@@ -219,7 +201,7 @@ export class MxLookups {
     if (hasPlace) this.underWay--;
     else this.lingering--;
     this.flights.delete(flight.host);
-    counts.lookedUp(learned.finding.outcome, elapsed() - started);
+    counts.countLookup(learned.finding.outcome, elapsed() - started);
     this.keep(flight.host, learned);
     flight.settle(learned.finding);
     if (hasPlace) this.flyNext();

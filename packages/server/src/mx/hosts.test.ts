@@ -3,16 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { registrableDomain, toAsciiDomain } from "@inkling/engine";
 import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
-import {
-  BUDGET_MS,
-  KEPT_SECONDS,
-  LOOKUP_MS,
-  MAX_KEPT,
-  MAX_UNDER_WAY,
-  MAX_WAITING,
-  MX_OUTCOMES,
-} from "./check.ts";
+import { BUDGET_MS, KEPT_SECONDS, LOOKUP_MS, MAX_KEPT, MAX_UNDER_WAY, MAX_WAITING } from "./check.ts";
 import { findMxHost, knownHosts, MX_HOSTS, throwAwayHost } from "./hosts.ts";
+import { MX_OUTCOMES } from "./outcome.ts";
 
 describe("the table of mail hosts", () => {
   test("each suffix is a host, at or below a domain that somebody owns, and stands once", () => {

@@ -4,8 +4,8 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { App, type AppOptions } from "../api/app.ts";
+import { makeCounts } from "../api/counts.ts";
 import { Overrides } from "../overrides/match.ts";
-import { Counts } from "../telemetry/counts.ts";
 import { Log } from "../telemetry/log.ts";
 
 /** An app that has neither keys nor data: these documents need none. */
@@ -14,7 +14,7 @@ function app(): App {
     version: "1.2.3",
     releases: { current: undefined },
     overrides: { current: Overrides.NONE },
-    counts: new Counts(),
+    counts: makeCounts(),
     log: new Log({ level: "error", write: () => {}, now: () => 0 }),
     now: () => 0,
     elapsed: () => 0,
