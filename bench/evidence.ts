@@ -17,7 +17,8 @@ import {
   RangeTable,
   specialUse,
 } from "@inkling/engine";
-import { currentName, newKeyToken, openRelease } from "@inkling/server";
+import { currentName, openRelease } from "@inkling/release-store";
+import { newKeyToken } from "@inkling/server";
 
 const ROUNDS = 9;
 const SECONDS = 2;

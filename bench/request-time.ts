@@ -8,7 +8,8 @@
 
 import { join } from "node:path";
 import { IpAddress, parseIpInto, specialUse } from "@inkling/engine";
-import { currentName, openRelease, startServer } from "@inkling/server";
+import { currentName, openRelease } from "@inkling/release-store";
+import { startServer } from "@inkling/server";
 import { addressFiles, readLines, releaseFolder } from "./lib/data.ts";
 import { sized } from "./lib/options.ts";
 import { CLIENT_CORE, pinned } from "./lib/proc.ts";

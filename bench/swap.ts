@@ -7,7 +7,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { parsePrefix, type Release } from "@inkling/engine";
-import { releaseId } from "@inkling/server";
+import { releaseId } from "@inkling/release-store";
 import {
   makeCurrent,
   prepareDataFolder,

@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { openRelease } from "@inkling/release-store";
 import { loadSettings } from "../packages/cli/src/config/settings.ts";
 import { dataActions, Updates } from "../packages/cli/src/runtime/data-actions.ts";
 import { releaseChanges } from "../packages/server/src/releases/diff.ts";
-import { openRelease } from "../packages/server/src/releases/open.ts";
 import { type RunningServer, startServer } from "../packages/server/src/server.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";

@@ -1,7 +1,7 @@
 // admin-server.ts: the admin API as a function of a request, with a real store behind it, for tests.
 
+import { Overrides } from "@inkling/engine";
 import { AdminApp, type AdminAppOptions } from "../packages/server/src/admin/app.ts";
-import { Overrides } from "../packages/server/src/overrides/match.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { Log } from "../packages/server/src/telemetry/log.ts";
 import { checkResponse } from "./checked-fetch.ts";

@@ -4,13 +4,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { openRelease } from "@inkling/server";
+import { Overrides } from "@inkling/engine";
+import { currentName, openRelease } from "@inkling/release-store";
 import { App, type AppOptions } from "../packages/server/src/api/app.ts";
 import { makeCounts } from "../packages/server/src/api/counts.ts";
 import type { Key } from "../packages/server/src/keys/key.ts";
 import { Buckets } from "../packages/server/src/limits/token-bucket.ts";
-import { Overrides } from "../packages/server/src/overrides/match.ts";
-import { currentName } from "../packages/server/src/releases/open.ts";
 import { Log } from "../packages/server/src/telemetry/log.ts";
 import { smallCity, smallRelease, temporaryFolder } from "./release.ts";
 

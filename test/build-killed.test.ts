@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type FeedsReport, feedsReport } from "@inkling/engine";
-import { currentName, releaseNames, verifyRelease } from "@inkling/server";
+import { currentName, releaseNames, verifyRelease } from "@inkling/release-store";
 import { build } from "../packages/compiler/src/build/build.ts";
 import { type Script, startScript } from "../packages/compiler/src/fetch/publisher.testing.ts";
 import { temporaryFolder } from "./release.ts";

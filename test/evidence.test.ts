@@ -9,6 +9,7 @@ import {
   formatPrefix,
   IpAddress,
   IpSegment,
+  type LoadedRelease,
   MAX_EVIDENCE_BYTES,
   MAX_EVIDENCE_ENTRIES,
   openSegment,
@@ -20,7 +21,10 @@ import {
   registrableDomain,
   specialUse,
   toAsciiDomain,
+  withAddressEvidence,
+  withEmailEvidence,
 } from "@inkling/engine";
+import { currentName, openRelease } from "@inkling/release-store";
 import { HOW } from "../packages/compiler/src/geo/evidence.ts";
 import { GUARD_KINDS } from "../packages/compiler/src/policy/guards.ts";
 import { LABELS } from "../packages/compiler/src/policy/labels.ts";
@@ -28,8 +32,6 @@ import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
 import { reputationSections } from "../packages/compiler/src/segments/reputation-table.ts";
 import { writeSegment } from "../packages/compiler/src/segments/segment-writer.ts";
 import { lookUpEmail } from "../packages/server/src/lookup/answer.ts";
-import { withAddressEvidence, withEmailEvidence } from "../packages/server/src/lookup/evidence.ts";
-import { currentName, type LoadedRelease, openRelease } from "../packages/server/src/releases/open.ts";
 import { realRelease } from "./release.ts";
 import { describeWith, MIRROR } from "./shared.ts";
 

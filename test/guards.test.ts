@@ -5,11 +5,18 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { answerEmail, formatPrefix, IpAddress, type Prefix, parsePrefix } from "@inkling/engine";
+import {
+  answerEmail,
+  formatPrefix,
+  IpAddress,
+  type LoadedRelease,
+  type Prefix,
+  parsePrefix,
+  withAddressEvidence,
+} from "@inkling/engine";
+import { openRelease } from "@inkling/release-store";
 import { build } from "../packages/compiler/src/build/build.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
-import { withAddressEvidence } from "../packages/server/src/lookup/evidence.ts";
-import { type LoadedRelease, openRelease } from "../packages/server/src/releases/open.ts";
 import { freshMirror } from "./release.ts";
 import { describeWith, MIRROR, VECTORS } from "./shared.ts";
 

@@ -7,7 +7,7 @@ import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parsePrefix, type Release } from "@inkling/engine";
-import { releaseId } from "@inkling/server";
+import { releaseId } from "@inkling/release-store";
 import { prepareDataFolder, publish, writeSegmentFile } from "../packages/compiler/src/build/data-folder.ts";
 import { completePlace } from "../packages/compiler/src/geo/complete-place.ts";
 import { encodePlace } from "../packages/compiler/src/geo/encode-place.ts";

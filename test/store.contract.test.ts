@@ -4,11 +4,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { NewOverride } from "@inkling/engine";
 import { SQL } from "bun";
 import { isAdminToken } from "../packages/server/src/admin/token.ts";
 import { type Key, parseNewKey, rowFromKey } from "../packages/server/src/keys/key.ts";
 import { hashToken, isWellFormedToken, newKeyToken, tokenHint } from "../packages/server/src/keys/token.ts";
-import { type NewOverride, overrideJson } from "../packages/server/src/overrides/override.ts";
+import { overrideJson } from "../packages/server/src/overrides/override.ts";
 import { adoptKey } from "../packages/server/src/store/adopt-key.ts";
 import { Database } from "../packages/server/src/store/database.ts";
 import type { StoreError } from "../packages/server/src/store/error.ts";

@@ -2,9 +2,15 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER, type FeedReport, type Release, release, type SegmentKind } from "@inkling/engine";
+import {
+  DATA_FOLDER,
+  dataStates,
+  type FeedReport,
+  type Release,
+  release,
+  type SegmentKind,
+} from "@inkling/engine";
 import type { Scope } from "@inkling/server";
-import { dataStates } from "../../packages/server/src/lookup/data-state.ts";
 
 export interface CurrentRelease {
   readonly name: string;

@@ -9,26 +9,13 @@ export * from "./keys/token.ts";
 export * from "./limits/token-bucket.ts";
 export * from "./limits/usage-recorder.ts";
 export { lookUpAddress, lookUpEmail } from "./lookup/answer.ts";
-export { withAddressEvidence, withEmailEvidence } from "./lookup/evidence.ts";
-export { overrideEmail, overrideEntries, overrideReputation } from "./lookup/overlay.ts";
 export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox.ts";
 export type { DnsServer } from "./mx/dns-client.ts";
 export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";
 export { type OverrideEvent, SNAPSHOT_FILE } from "./overrides/cache.ts";
 export { exportFile, type OverrideFile, readFile, readSnapshot } from "./overrides/file.ts";
-export { Overrides } from "./overrides/match.ts";
 export * from "./overrides/override.ts";
 export { readFeedsReport } from "./releases/feeds-report.ts";
-export {
-  currentName,
-  type LoadedRelease,
-  openManifest,
-  openRelease,
-  ReleaseError,
-  releaseId,
-  releaseNames,
-  verifyRelease,
-} from "./releases/open.ts";
 export { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
 export * from "./store/adopt-key.ts";
 export * from "./store/error.ts";

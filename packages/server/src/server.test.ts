@@ -6,8 +6,8 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, releaseName } from "@inkling/engine";
+import { releaseId } from "@inkling/release-store";
 import { newKeyToken } from "./keys/token.ts";
-import { releaseId } from "./releases/open.ts";
 import { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
 import { openStore } from "./store/store.ts";
 

@@ -1,6 +1,7 @@
 // lookup.ts: `inkling lookup geolocate | reputation | email VALUE`: the API's answers without a server.
 
-import { Overrides, SCOPES, type Scope } from "@inkling/server";
+import { Overrides } from "@inkling/engine";
+import { SCOPES, type Scope } from "@inkling/server";
 import type { Command } from "commander";
 import { answer, Refused } from "../runtime/answer.ts";
 import { attributions } from "../runtime/build.ts";

@@ -5,14 +5,12 @@
 
 import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { FEEDS } from "@inkling/compiler/feeds";
+import { isInForce, type NewOverride, type Override } from "@inkling/engine";
 import {
   auditJson,
   describeOverride,
   exportFile,
-  isInForce,
   MAX_PAGE,
-  type NewOverride,
-  type Override,
   OverrideConflictError,
   type OverrideContext,
   OverrideInputError,

@@ -1,6 +1,6 @@
 // up.ts: `inkling up`: everything in one command: data if there is none, keys on the first run, the server.
 
-import type { LoadedRelease } from "@inkling/server";
+import type { LoadedRelease } from "@inkling/engine";
 import type { Command } from "commander";
 import { type Settings, shown } from "../config/settings.ts";
 import { banner } from "../runtime/banner.ts";

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Overrides } from "@inkling/server";
+import { Overrides } from "@inkling/engine";
 import fc from "fast-check";
 import { smallRelease } from "../../../../test/release.ts";
 import { runHere } from "../program.testing.ts";

@@ -4,22 +4,18 @@
 // out  the body that the API would answer with
 // err  Refused for whatever the API would refuse or not find, with the API's code for it, and its document
 
-import { parseIp, unwrapIpv4 } from "@inkling/engine";
 import {
   type LoadedRelease,
-  lookUpAddress,
-  lookUpEmail,
   Overrides,
   overrideEmail,
   overrideEntries,
   overrideReputation,
-  type Problem,
-  problem,
-  problemBody,
-  type Scope,
+  parseIp,
+  unwrapIpv4,
   withAddressEvidence,
   withEmailEvidence,
-} from "@inkling/server";
+} from "@inkling/engine";
+import { lookUpAddress, lookUpEmail, type Problem, problem, problemBody, type Scope } from "@inkling/server";
 import { CliError, EXIT } from "../terminal/errors.ts";
 
 /** Answers with what there is; the caller tells what is missing. */

@@ -1,6 +1,7 @@
 // banner.ts: what `inkling up` says once it serves: where, on what data, and what to try next.
 
-import type { LoadedRelease, Scope } from "@inkling/server";
+import type { LoadedRelease } from "@inkling/engine";
+import type { Scope } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
 import { formatAge, type Style } from "../terminal/terminal.ts";
 import { answer } from "./answer.ts";

@@ -6,7 +6,8 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Overrides, openStore, readSnapshot, SNAPSHOT_FILE } from "@inkling/server";
+import { Overrides } from "@inkling/engine";
+import { openStore, overridesOf, readSnapshot, SNAPSHOT_FILE } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
 import { databaseFile } from "./keys.ts";
 
@@ -27,7 +28,7 @@ export async function overridesNow(settings: Settings): Promise<OverridesNow> {
   try {
     const store = await openStore(databaseUrl, { timeoutMs: TIMEOUT_MS });
     try {
-      return { overrides: new Overrides((await store.overrides.load()).overrides), remark: undefined };
+      return { overrides: overridesOf((await store.overrides.load()).overrides), remark: undefined };
     } finally {
       await store.close();
     }
@@ -42,7 +43,7 @@ export async function overridesNow(settings: Settings): Promise<OverridesNow> {
 
 function copyOf(dataDir: string): Overrides | undefined {
   try {
-    return new Overrides(readSnapshot(readFileSync(join(dataDir, SNAPSHOT_FILE), "utf8")).overrides);
+    return overridesOf(readSnapshot(readFileSync(join(dataDir, SNAPSHOT_FILE), "utf8")).overrides);
   } catch {
     return undefined; // there is none, or it is damaged: the remark says that there are no overrides
   }

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
-import { releaseId } from "@inkling/server";
+import { releaseId } from "@inkling/release-store";
 import type { CliError } from "../terminal/errors.ts";
 import {
   chosenRelease,

@@ -12,19 +12,19 @@ import {
   type FeedReport,
   feedsNow,
   IpSegment,
+  type LoadedRelease,
   type Release,
   SEGMENT_KINDS,
   type SegmentKind,
 } from "@inkling/engine";
 import {
   currentName,
-  type LoadedRelease,
   releaseNames as newestFirst,
   openManifest,
   openRelease,
   ReleaseError,
-  readFeedsReport,
-} from "@inkling/server";
+} from "@inkling/release-store";
+import { readFeedsReport } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
 
 export interface NamedRelease {

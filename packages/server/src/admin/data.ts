@@ -7,11 +7,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DATA_FOLDER, type Release } from "@inkling/engine";
+import { openManifest, ReleaseError, releaseNames } from "@inkling/release-store";
 import { z } from "zod";
 import { statusDocument } from "../lookup/status.ts";
 import type { ReleaseChanges } from "../releases/diff.ts";
 import type { ChangesAnswer } from "../releases/diff-worker.ts";
-import { openManifest, ReleaseError, releaseNames } from "../releases/open.ts";
 import type { AuditAction } from "../store/overrides.ts";
 import type { AdminServer } from "./app.ts";
 import { type AdminRoute, bodyProblem, type Call, type Reply } from "./call.ts";

@@ -4,14 +4,23 @@
 // out  for each its answers, or the problems in their place
 // note Values are in no log and no audit trail. Overrides count; sandbox answers do not exist here.
 
-import { formatIp, IpAddress, parseIpInto, unwrapIpv4 } from "@inkling/engine";
+import {
+  formatIp,
+  IpAddress,
+  type IpLookup,
+  type LoadedRelease,
+  type Overrides,
+  overrideEmail,
+  overrideEntries,
+  overrideReputation,
+  parseIpInto,
+  unwrapIpv4,
+  withAddressEvidence,
+  withEmailEvidence,
+} from "@inkling/engine";
 import { z } from "zod";
 import { type Problem, problem, problemBody } from "../http/problems.ts";
-import { type IpLookup, lookUpAddress, lookUpEmail } from "../lookup/answer.ts";
-import { withAddressEvidence, withEmailEvidence } from "../lookup/evidence.ts";
-import { overrideEmail, overrideEntries, overrideReputation } from "../lookup/overlay.ts";
-import type { Overrides } from "../overrides/match.ts";
-import type { LoadedRelease } from "../releases/open.ts";
+import { lookUpAddress, lookUpEmail } from "../lookup/answer.ts";
 import type { AdminServer } from "./app.ts";
 import { type AdminRoute, bodyProblem, type Call, type Reply } from "./call.ts";
 import { AdminProblem } from "./problems.ts";

@@ -2,12 +2,11 @@
 //
 // note Asked for by openapi-admin.ts alone: nothing of it is loaded at the start.
 
-import { ANSWERS } from "@inkling/engine";
+import { ADDRESS_FLAGS, ANSWERS, OVERRIDE_FLAGS, OVERRIDE_KINDS } from "@inkling/engine";
 import { z } from "zod";
 import { SCOPES } from "../keys/key.ts";
 import { KEY_MODES } from "../keys/token.ts";
 import * as answers from "../openapi/answer-schemas.ts";
-import { ADDRESS_FLAGS, OVERRIDE_FLAGS, OVERRIDE_KINDS } from "../overrides/override.ts";
 import { AUDIT_ACTIONS } from "../store/overrides.ts";
 import { ADMIN_PROBLEM_CODES } from "./problems.ts";
 

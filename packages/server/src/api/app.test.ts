@@ -2,19 +2,25 @@
 // test/http.test.ts asks the same over a real socket, of a release built from real data.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { type EmailSegment, formatIp, type IpSegment, parsePrefix, type Release } from "@inkling/engine";
+import {
+  dataStates,
+  type EmailSegment,
+  formatIp,
+  type IpSegment,
+  type LoadedRelease,
+  type Override,
+  parsePrefix,
+  type Release,
+} from "@inkling/engine";
 import fc from "fast-check";
 import { checkResponse } from "../../../../test/checked-fetch.ts";
 import { makeCounts } from "../api/counts.ts";
 import { requestIds } from "../http/request-id.ts";
 import { isScope, type Key } from "../keys/key.ts";
 import { Buckets } from "../limits/token-bucket.ts";
-import { dataStates } from "../lookup/data-state.ts";
 import { knownHosts } from "../mx/hosts.ts";
 import type { MxFinding } from "../mx/outcome.ts";
-import { Overrides } from "../overrides/match.ts";
-import { emailHash, type Override } from "../overrides/override.ts";
-import type { LoadedRelease } from "../releases/open.ts";
+import { emailHash, overridesOf } from "../overrides/override.ts";
 import { Log } from "../telemetry/log.ts";
 import { App, type AppOptions } from "./app.ts";
 
@@ -151,7 +157,7 @@ function setUp(setting: Setting = {}) {
           : Math.max(0, Math.min(most, quota - ((setting.used ?? 0) + recorded.length))),
       giveQuotaBack: () => {},
     },
-    overrides: { current: new Overrides(setting.overrides ?? []) },
+    overrides: { current: overridesOf(setting.overrides ?? []) },
     checks: { mx: () => setting.mx ?? { outcome: "found", known: [] } },
     trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
     counts,

@@ -7,34 +7,34 @@
 // Order: path, method, key, allowed network, scope, rate, quota; only then the value. A request takes the current
 // release once, so no answer mixes two.
 
-import type { IpAddress, Prefix } from "@inkling/engine";
+import {
+  type IpAddress,
+  type LoadedRelease,
+  type Overrides,
+  overrideEmail,
+  overrideEntries,
+  overrideReputation,
+  type Prefix,
+  withAddressEvidence,
+  withEmailEvidence,
+} from "@inkling/engine";
 import { answerBatch } from "../batch/batch.ts";
 import { Arriving } from "../batch/body.ts";
 import { bearerToken } from "../http/bearer-token.ts";
 import { callerAddress } from "../http/client-address.ts";
+import { callerEtag, matchesEtag, overriddenEtag } from "../http/etag.ts";
 import { type Problem, problem, problemBody, scopeProblem } from "../http/problems.ts";
 import { decodeSegment, pathEnd, targetOf } from "../http/request-target.ts";
 import { type Counted, isSourceAllowed, type Key, type Refusal, type Scope } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { rateLeft, ratePolicy, secondsToMidnight } from "../limits/rate-headers.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
-import {
-  callerEtag,
-  lookUpAddress,
-  lookUpEmail,
-  type Mode,
-  type Outcome,
-  readSubject,
-} from "../lookup/answer.ts";
-import { withAddressEvidence, withEmailEvidence } from "../lookup/evidence.ts";
+import { lookUpAddress, lookUpEmail, type Mode, type Outcome, readSubject } from "../lookup/answer.ts";
 import { type EmailChecks, isClearedBy, withMx } from "../lookup/mx.ts";
-import { overriddenEtag, overrideEmail, overrideEntries, overrideReputation } from "../lookup/overlay.ts";
 import { SANDBOX_ME, SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import { readiness, statusDocument } from "../lookup/status.ts";
 import type { MxFinding } from "../mx/outcome.ts";
-import type { Overrides } from "../overrides/match.ts";
-import type { LoadedRelease } from "../releases/open.ts";
 import type { Audience } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { AnswerHeaders } from "./answer-headers.ts";
@@ -612,10 +612,4 @@ function hasLongBody({ method, headers }: Request): boolean {
 
 function quotaProblem(now: number): Problem {
   return problem("QUOTA_EXCEEDED", undefined, { "Retry-After": String(secondsToMidnight(now)) });
-}
-
-/** RFC 9110 13.1.2: weak comparison with each entity tag of the list, or "*". */
-function matchesEtag(condition: string, etag: string): boolean {
-  if (condition === etag || condition.trim() === "*") return true;
-  return condition.split(",").some((entry) => entry.trim().replace(/^W\//, "") === etag);
 }

@@ -5,7 +5,20 @@
 // err  none thrown for a value: what nobody expected becomes INTERNAL in its place, and its stack goes to the log
 // cost `"203.0.113.9"` goes from the line's bytes to the answer's without a text or an object in between
 
-import { IpAddress, type IpSegment, parseIpBytesInto, specialUse, unwrapIpv4 } from "@inkling/engine";
+import {
+  IpAddress,
+  type IpSegment,
+  type LoadedRelease,
+  type Overrides,
+  overrideEmail,
+  overrideEntries,
+  overrideReputation,
+  parseIpBytesInto,
+  specialUse,
+  unwrapIpv4,
+  withAddressEvidence,
+  withEmailEvidence,
+} from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import type { Scope } from "../keys/key.ts";
 import {
@@ -17,11 +30,7 @@ import {
   type Subject,
   subjectOf,
 } from "../lookup/answer.ts";
-import { withAddressEvidence, withEmailEvidence } from "../lookup/evidence.ts";
-import { overrideEmail, overrideEntries, overrideReputation } from "../lookup/overlay.ts";
 import { SANDBOX_ME, sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
-import type { Overrides } from "../overrides/match.ts";
-import type { LoadedRelease } from "../releases/open.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import type { Output } from "./output.ts";
 

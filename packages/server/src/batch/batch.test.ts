@@ -3,17 +3,24 @@
 
 import { describe, expect, test } from "bun:test";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { type EmailSegment, formatIp, type IpAddress, type IpSegment, type Release } from "@inkling/engine";
+import {
+  dataStates,
+  type EmailSegment,
+  formatIp,
+  type IpAddress,
+  type IpSegment,
+  type LoadedRelease,
+  type Override,
+  type Overrides,
+  type Release,
+} from "@inkling/engine";
 import fc from "fast-check";
 import { App, type AppOptions } from "../api/app.ts";
 import { makeCounts } from "../api/counts.ts";
 import { isScope, type Key } from "../keys/key.ts";
 import { Buckets } from "../limits/token-bucket.ts";
-import { dataStates } from "../lookup/data-state.ts";
 import { SANDBOX_ADDRESSES, SANDBOX_PROBLEMS, SANDBOX_VERSION } from "../lookup/sandbox.ts";
-import { Overrides } from "../overrides/match.ts";
-import type { Override } from "../overrides/override.ts";
-import type { LoadedRelease } from "../releases/open.ts";
+import { overridesOf } from "../overrides/override.ts";
 import { Log } from "../telemetry/log.ts";
 import { HOLD_MS } from "./batch.ts";
 import { MAX_ARRIVING_BYTES, MAX_JSON_BYTES } from "./body.ts";
@@ -150,7 +157,7 @@ function setUp(setting: Setting = {}) {
             ),
       giveQuotaBack: () => {},
     },
-    overrides: { current: new Overrides(setting.overrides ?? []) },
+    overrides: { current: overridesOf(setting.overrides ?? []) },
     checks: { mx: setting.mx ?? (() => ({ outcome: "found", known: [] })) },
     trustedProxies: [],
     counts,
@@ -857,7 +864,7 @@ describe("a stream while things change", () => {
       value: KNOWN,
       effect: { type: "flag", flag: "is_abuser", verdict: false },
     };
-    (set.options.overrides as { current: Overrides }).current = new Overrides([override as Override]);
+    (set.options.overrides as { current: Overrides }).current = overridesOf([override as Override]);
     feed(`"${KNOWN}"\n`);
     expect(await next()).toEqual(CLEAN);
   });

@@ -11,13 +11,11 @@
 // between two lines: as old as an answer may be that somebody cached (`max-age=300`), and a stream of hours does not
 // keep a release of hours ago, nor its files.
 
-import type { IpAddress } from "@inkling/engine";
+import type { IpAddress, LoadedRelease, Overrides } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem } from "../http/problems.ts";
 import type { Counted, Key, Refusal, Scope } from "../keys/key.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import { type Mode, type Outcome, releaseProblem } from "../lookup/answer.ts";
-import type { Overrides } from "../overrides/match.ts";
-import type { LoadedRelease } from "../releases/open.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import { BatchAnswers, type BatchQuestion, type BatchSource } from "./answers.ts";
 import {

@@ -4,10 +4,10 @@
 // out  `current`, as Releases has it
 // err  a release that cannot be opened here is told once and tried again each second; the one before goes on
 
-import { type FeedReport, feedsNow } from "@inkling/engine";
+import { type FeedReport, feedsNow, type LoadedRelease } from "@inkling/engine";
+import { currentName, openRelease } from "@inkling/release-store";
 import { FeedsReportFile } from "../releases/feeds-report.ts";
 import type { Refusal } from "../releases/follow.ts";
-import { currentName, type LoadedRelease, openRelease } from "../releases/open.ts";
 import type { ReleaseNews } from "./messages.ts";
 
 const RETRY_MS = 1_000;

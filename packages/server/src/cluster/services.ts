@@ -3,6 +3,7 @@
 //
 // err  StartError with a hint; StoreError
 
+import type { LoadedRelease } from "@inkling/engine";
 import type { Registry } from "@prometheus-io/client";
 import type { AdminApp, AdminAppOptions } from "../admin/app.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/call.ts";
@@ -16,7 +17,6 @@ import { UsageRecorder, type UsageRecorderOptions } from "../limits/usage-record
 import type { StatusSource } from "../lookup/status.ts";
 import { OverrideBook, type OverrideEvent } from "../overrides/cache.ts";
 import { type ReleaseEvent, Releases, verifyInWorker } from "../releases/follow.ts";
-import type { LoadedRelease } from "../releases/open.ts";
 import type { ServerOptions } from "../server.ts";
 import { adoptKey } from "../store/adopt-key.ts";
 import { openStore, type Store } from "../store/store.ts";

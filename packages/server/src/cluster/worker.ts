@@ -7,6 +7,7 @@
 // A worker opens no database: keys, overrides and the name of the release come from the supervisor, usage and limits
 // lie in the shared memory. It ends when it is asked to, and when the supervisor is gone: nobody else would end it.
 
+import { Overrides } from "@inkling/engine";
 import { App } from "../api/app.ts";
 import { ConnectionLimit } from "../http/connections.ts";
 import { drained, listen } from "../http/listener.ts";
@@ -20,7 +21,7 @@ import { EmailChecks } from "../lookup/mx.ts";
 import { MxLookups } from "../mx/check.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { makeAsker } from "../mx/dns-servers.ts";
-import { Overrides } from "../overrides/match.ts";
+import { overridesOf } from "../overrides/override.ts";
 import { Log } from "../telemetry/log.ts";
 import {
   type FromWorker,
@@ -113,8 +114,7 @@ export class Worker {
       case "release":
         return this.release.follow(message);
       case "overrides":
-        this.overrides.current =
-          message.overrides.length === 0 ? Overrides.NONE : new Overrides(message.overrides);
+        this.overrides.current = overridesOf(message.overrides);
         return;
       case "keys":
         return this.takeKeys(message);

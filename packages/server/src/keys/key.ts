@@ -4,12 +4,19 @@
 // out  NewKey, Key
 // err  parseNewKey throws KeyInputError with every problem; a row that makes no sense throws too
 
-import { formatPrefix, type IpAddress, type Prefix, parsePrefix, prefixContains } from "@inkling/engine";
+import {
+  formatPrefix,
+  type IpAddress,
+  LOOKUPS,
+  type Prefix,
+  parsePrefix,
+  prefixContains,
+} from "@inkling/engine";
 import { z } from "zod";
 import { KEY_MODES, type KeyMode } from "./token.ts";
 
 /** The look-ups that a key may be allowed, and that usage is counted by. */
-export const SCOPES = ["geolocate", "reputation", "email"] as const;
+export const SCOPES = LOOKUPS;
 export type Scope = (typeof SCOPES)[number];
 
 /** Why a request of a known key was refused, as usage counts it: its rights, its rate, its quota. */

@@ -5,13 +5,19 @@
 // err  none thrown
 // cost an IP address without escapes: no allocation before the answer
 
-import { answerEmail, formatIp, IpAddress, parseIpInto, specialUse, unwrapIpv4 } from "@inkling/engine";
+import {
+  answerEmail,
+  IpAddress,
+  type IpLookup,
+  type LoadedRelease,
+  parseIpInto,
+  specialUse,
+  unwrapIpv4,
+} from "@inkling/engine";
 import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment } from "../http/request-target.ts";
-import type { LoadedRelease } from "../releases/open.ts";
 
 export type Outcome = Uint8Array | Problem;
-export type IpLookup = "geolocate" | "reputation";
 
 /** In production a look-up with missing data is refused; `up` answers with what there is, and says so. */
 export type Mode = "up" | "serve";
@@ -116,10 +122,4 @@ function reservedProblem(use: string, isCaller: boolean): Problem {
     ? `Your own address, as this server sees it, is ${what}. ${OWN_PROXY_HINT}`
     : `This is ${what}: no visitor from the internet has it. ${PROXY_HINT}`;
   return problem("IP_ADDRESS_RESERVED", detail);
-}
-
-/** The ETag of an answer about the caller: the URL stays the same while the address changes. */
-export function callerEtag(release: LoadedRelease, address: IpAddress): string {
-  const digest = Bun.hash.xxHash64(`${release.manifest.id} ${formatIp(address)}`);
-  return `"${release.manifest.id}-${digest.toString(16)}"`;
 }

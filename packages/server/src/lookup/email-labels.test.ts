@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { ascii } from "@inkling/engine";
-import { labelEntries } from "./email-labels.ts";
+import { ascii, labelEntries } from "@inkling/engine";
 
 const told = (text: string, record?: string) =>
   labelEntries(

@@ -1,18 +1,25 @@
 // What overrides make of an answer: forced flags, and feeds that are muted, judged again by the evidence.
 
 import { describe, expect, test } from "bun:test";
-import { answerEmail, type EmailSegment, type IpSegment, parseIp } from "@inkling/engine";
-import { bitsOf, Overrides, REPUTATION_ANSWERS } from "../overrides/match.ts";
-import { emailHash, type Override, type OverrideEffect, type OverrideKind } from "../overrides/override.ts";
-import type { LoadedRelease } from "../releases/open.ts";
-import { withAddressEvidence } from "./evidence.ts";
 import {
+  answerEmail,
+  bitsOf,
+  type EmailSegment,
+  type IpSegment,
+  type LoadedRelease,
   type Overridden,
-  overriddenEtag,
+  type Override,
+  type OverrideEffect,
+  type OverrideKind,
   overrideEmail,
   overrideEntries,
   overrideReputation,
-} from "./overlay.ts";
+  parseIp,
+  REPUTATION_ANSWERS,
+  withAddressEvidence,
+} from "@inkling/engine";
+import { overriddenEtag } from "../http/etag.ts";
+import { emailHash, overridesOf } from "../overrides/override.ts";
 
 type Entry = Record<string, unknown> & { feed: string; span?: number };
 
@@ -106,7 +113,7 @@ describe("an address", () => {
   ];
   test.each(rows)("%s", (_, entries, effects, flags) => {
     const { release, answer } = ofAddress(entries);
-    const overrides = new Overrides(effects.map((effect) => override("network", "81.2.69.0/24", effect)));
+    const overrides = overridesOf(effects.map((effect) => override("network", "81.2.69.0/24", effect)));
     const overridden = overrideReputation(answer, ADDRESS, release, overrides, 0);
     expect(namesOf(said(overridden))).toEqual(flags);
     expect(overridden!.isChanged).toBe(overridden!.body !== answer);
@@ -114,7 +121,7 @@ describe("an address", () => {
 
   test("what did not fit into the evidence may have set the flag: it stays", () => {
     const { release, answer } = ofAddress([sets("a", "is_proxy")], 1);
-    const overrides = new Overrides([override("address", "81.2.69.142", mute("a"))]);
+    const overrides = overridesOf([override("address", "81.2.69.142", mute("a"))]);
     expect(namesOf(said(overrideReputation(answer, ADDRESS, release, overrides, 0)))).toEqual(["is_proxy"]);
   });
 
@@ -124,7 +131,7 @@ describe("an address", () => {
       override("address", "81.2.69.142", force("is_abuser", true)),
       override("network", "81.2.0.0/16", mute("a")),
     ];
-    const overridden = overrideReputation(answer, ADDRESS, release, new Overrides(all), 0)!;
+    const overridden = overrideReputation(answer, ADDRESS, release, overridesOf(all), 0)!;
     const entries = overrideEntries(overridden.verdict).map((bytes) =>
       JSON.parse(new TextDecoder().decode(bytes)),
     );
@@ -159,7 +166,7 @@ describe("an address", () => {
         answer,
         ADDRESS,
         release,
-        new Overrides([...all, override("network", "81.2.0.0/16", force("is_proxy", true))]),
+        overridesOf([...all, override("network", "81.2.0.0/16", force("is_proxy", true))]),
         0,
       )!;
       const body = withAddressEvidence(answer, "reputation", ADDRESS, release, overrideEntries(verdict));
@@ -243,7 +250,7 @@ describe("e-mail", () => {
     const release = { email, evidence: { email: [] } } as unknown as LoadedRelease;
     const answer = answerEmail("jane@mail.shop.com", email);
     expect(JSON.parse(new TextDecoder().decode(answer))).toEqual({ valid: true, ...before });
-    const overrides = new Overrides(effects.map((effect) => override("domain", "shop.com", effect)));
+    const overrides = overridesOf(effects.map((effect) => override("domain", "shop.com", effect)));
     const overridden = overrideEmail(answer, "jane@mail.shop.com", release, overrides, 0);
     expect(said(overridden)).toEqual({ valid: true, ...after });
   });
@@ -256,11 +263,11 @@ describe("e-mail", () => {
     const release = { email, evidence: { email: [] } } as unknown as LoadedRelease;
     const one = override("email_hash", emailHash("jane@shop.com")!, force("disposable", true));
     const answer = answerEmail("jane@shop.com", email);
-    const overridden = overrideEmail(answer, "jane@shop.com", release, new Overrides([one]), 0)!;
+    const overridden = overrideEmail(answer, "jane@shop.com", release, overridesOf([one]), 0)!;
     expect(said(overridden)).toEqual({ valid: true, disposable: true, providers: [] });
     expect(new TextDecoder().decode(overrideEntries(overridden.verdict)[0])).toBe(
       `{"feed":"override","label":"override","effect":"sets","flags":["disposable"],"id":"${one.id}"}`,
     );
-    expect(overrideEmail(answer, "jim@shop.com", release, new Overrides([one]), 0)).toBeUndefined();
+    expect(overrideEmail(answer, "jim@shop.com", release, overridesOf([one]), 0)).toBeUndefined();
   });
 });

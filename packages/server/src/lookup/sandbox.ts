@@ -8,6 +8,7 @@
 import {
   formatIp,
   type IpAddress,
+  labelEntries,
   parseEmail,
   parseIp,
   prefixContains,
@@ -17,7 +18,6 @@ import {
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
 import type { Scope } from "../keys/key.ts";
 import type { MxOutcome } from "../mx/outcome.ts";
-import { labelEntries } from "./email-labels.ts";
 import { mailHostEntry } from "./mx.ts";
 
 /** What `Inkling-Data-Version` says on sandbox answers. */

@@ -4,11 +4,10 @@
 // out  the reasons of /readyz; the JSON of /v1/status
 // note here, not in telemetry: it is made of releases and keys, and both the API and the admin API need it
 
-import { type FeedReport, feedAgeSeconds } from "@inkling/engine";
+import { type FeedReport, feedAgeSeconds, type LoadedRelease } from "@inkling/engine";
 import type { KeyringState } from "../keys/keyring.ts";
 import type { FeedStatus, Status } from "../openapi/answer-schemas.ts";
 import type { Refusal } from "../releases/follow.ts";
-import type { LoadedRelease } from "../releases/open.ts";
 
 export interface StatusSource {
   readonly version: string;

@@ -3,9 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Overrides } from "@inkling/engine";
 import { App, type AppOptions } from "../api/app.ts";
 import { makeCounts } from "../api/counts.ts";
-import { Overrides } from "../overrides/match.ts";
 import { Log } from "../telemetry/log.ts";
 
 /** An app that has neither keys nor data: these documents need none. */

@@ -5,10 +5,11 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Override } from "@inkling/engine";
 import type { LoadedOverrides } from "../store/overrides.ts";
 import { OverrideBook, type OverrideEvent, SNAPSHOT_FILE } from "./cache.ts";
 import { exportFile, readFile, readSnapshot, snapshotText } from "./file.ts";
-import type { Override, OverrideContext, OverrideInputError } from "./override.ts";
+import type { OverrideContext, OverrideInputError } from "./override.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-overrides-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));

@@ -7,9 +7,10 @@
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Overrides } from "@inkling/engine";
 import type { LoadedOverrides } from "../store/overrides.ts";
 import { readSnapshot, snapshotText } from "./file.ts";
-import { Overrides } from "./match.ts";
+import { overridesOf } from "./override.ts";
 
 /** The copy's name in the data folder. */
 export const SNAPSHOT_FILE = "overrides.json";
@@ -122,7 +123,7 @@ export class OverrideBook {
 
   private replace(loaded: LoadedOverrides): void {
     const isNew = this.stamp !== loaded.stamp || this.current.all.length !== loaded.overrides.length;
-    this.current = loaded.overrides.length === 0 ? Overrides.NONE : new Overrides(loaded.overrides);
+    this.current = overridesOf(loaded.overrides);
     this.stamp = loaded.stamp;
     this.loadedAt = this.now();
     this.from = "database";
@@ -141,7 +142,7 @@ export class OverrideBook {
     }
     try {
       const { stamp, overrides } = readSnapshot(text);
-      this.current = new Overrides(overrides);
+      this.current = overridesOf(overrides);
       this.stamp = stamp;
       this.savedStamp = stamp;
       this.from = "data folder";

@@ -6,17 +6,14 @@
 // err  OverrideInputError with every problem (the first 20): a file counts as a whole, or not at all
 // src  docs/overrides.md
 
+import { type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override } from "@inkling/engine";
 import { z } from "zod";
 import { MAX_OVERRIDES } from "../store/overrides.ts";
 import {
   describeOverride,
   effectText,
   isoTime,
-  type NewOverride,
   newOverrideSchema,
-  OVERRIDE_FLAGS,
-  OVERRIDE_KINDS,
-  type Override,
   type OverrideContext,
   type OverrideInputCode,
   OverrideInputError,

@@ -1,19 +1,28 @@
 // Which overrides hold: a table, and random overrides against a reader that tries each of them in turn.
 
 import { describe, expect, test } from "bun:test";
-import { formatPrefix, IpAddress, parseIp, parsePrefix, prefixContains } from "@inkling/engine";
-import fc from "fast-check";
 import {
+  ADDRESS_FLAGS,
   bitsOf,
   bitsOfAnswer,
   forcedBits,
+  formatPrefix,
+  IpAddress,
+  type Override,
+  type OverrideEffect,
+  type OverrideKind,
   Overrides,
   type OverrideVerdict,
+  parseIp,
+  parsePrefix,
+  prefixContains,
   REPUTATION_ANSWERS,
-} from "./match.ts";
-import { ADDRESS_FLAGS, type Override, type OverrideEffect, type OverrideKind } from "./override.ts";
+} from "@inkling/engine";
+import fc from "fast-check";
 
 const NOW = 1_000;
+/** The local part stands for its hash. */
+const overridesWith = (all: readonly Override[]) => new Overrides(all, (mailbox) => mailbox.split("@")[0]!);
 let count = 0;
 
 function override(kind: OverrideKind, value: string, effect: OverrideEffect, expiresAt?: number): Override {
@@ -33,7 +42,7 @@ const said = (verdict: OverrideVerdict | undefined) =>
 const address = (text: string) => parseIp(text)!;
 
 describe("addresses", () => {
-  const overrides = new Overrides([
+  const overrides = overridesWith([
     override("network", "81.2.0.0/16", flag("is_proxy", true)),
     override("network", "81.2.69.0/24", flag("is_proxy", false)),
     override("network", "81.2.69.0/24", mute("a")),
@@ -73,7 +82,7 @@ describe("addresses", () => {
 });
 
 describe("e-mail", () => {
-  const overrides = new Overrides([
+  const overrides = overridesWith([
     override("domain", "shop.co.uk", flag("disposable", true)),
     override("domain", "mail.shop.co.uk", flag("disposable", false)),
     override("domain", "xyz", mute("a")),
@@ -90,15 +99,18 @@ describe("e-mail", () => {
     ["a.com", "ff", { flags: { disposable: true }, muted: [] }],
   ];
   test.each(rows)("%s %p", (host, hash, expected) => {
-    expect(said(overrides.matchEmail(host, hash, NOW))).toEqual(expected as never);
+    expect(said(overrides.matchEmail(`${hash}@${host}`, host, NOW))).toEqual(expected as never);
   });
 });
 
-test("nothing is asked when there is nothing", () => {
-  const { hasAddresses, hasEmail, hasHashes } = Overrides.NONE;
-  expect([hasAddresses, hasEmail, hasHashes]).toEqual([false, false, false]);
-  const ofMail = new Overrides([override("domain", "a.com", flag("disposable", true))]);
-  expect([ofMail.hasAddresses, ofMail.hasEmail, ofMail.hasHashes]).toEqual([false, true, false]);
+test("without overrides of a kind nothing is matched or hashed", () => {
+  const { hasAddresses, hasEmail } = Overrides.NONE;
+  expect([hasAddresses, hasEmail]).toEqual([false, false]);
+  const ofMail = new Overrides([override("domain", "a.com", flag("disposable", true))], () => {
+    throw new Error("hashed");
+  });
+  expect([ofMail.hasAddresses, ofMail.hasEmail]).toEqual([false, true]);
+  expect(ofMail.matchEmail("x@b.com", "b.com", NOW)).toBeUndefined();
   expect(ofMail.matchAddress(address("1.1.1.1"), NOW)).toBeUndefined();
 });
 
@@ -158,7 +170,7 @@ describe("random overrides, against each tried in turn", () => {
       fc.property(fc.array(one, { minLength: 4, maxLength: 16 }), prefix, (rows, asked) => {
         const all = unique(rows.map(([value, given, until]) => override("network", value, given, until)));
         const { address: where } = parsePrefix(asked)!;
-        const verdict = new Overrides(all).matchAddress(where, NOW);
+        const verdict = overridesWith(all).matchAddress(where, NOW);
         expect(said(verdict)).toEqual(oracle(all, where) as never);
         if (verdict !== undefined) matched++;
         if (verdict !== undefined && verdict.applied.length > 1) nested++;
@@ -189,7 +201,7 @@ describe("random overrides, against each tried in turn", () => {
             .sort((x, y) => y.value.length - x.value.length);
           const closest = holding[0]?.effect;
           const expected = closest?.type === "flag" ? closest.verdict : undefined;
-          expect(new Overrides(all).matchEmail(asked, undefined, NOW)?.flags.get("disposable")).toBe(
+          expect(overridesWith(all).matchEmail(`someone@${asked}`, asked, NOW)?.flags.get("disposable")).toBe(
             expected as never,
           );
           if (expected !== undefined) matched++;
@@ -220,7 +232,7 @@ describe("the eight answers", () => {
       override("address", "1.1.1.1", flag("is_tor_exit", false)),
       override("address", "1.1.1.1", flag("is_abuser", true)),
     ];
-    const verdict = new Overrides(all).matchAddress(address("1.1.1.1"), NOW)!;
+    const verdict = overridesWith(all).matchAddress(address("1.1.1.1"), NOW)!;
     expect([0, 2, 4, 6, 7].map((bits) => forcedBits(bits, verdict))).toEqual([1, 3, 1, 3, 3]);
   });
 });

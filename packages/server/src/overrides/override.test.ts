@@ -2,11 +2,10 @@
 
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { isInForce, type Override } from "@inkling/engine";
 import fc from "fast-check";
 import {
   emailHash,
-  isInForce,
-  type Override,
   OverrideInputError,
   overrideFromRow,
   parseNewOverride,

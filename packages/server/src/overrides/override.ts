@@ -9,10 +9,21 @@
 
 import {
   type FeedReport,
+  FLAGS_OF,
   formatIp,
   formatPrefix,
   isSpecialUseDomain,
+  type NewOverride,
   nearest,
+  normalMailbox,
+  OVERRIDE_FLAGS,
+  OVERRIDE_KINDS,
+  type Override,
+  type OverrideEffect,
+  type OverrideFlag,
+  type OverrideKind,
+  Overrides,
+  type OverrideTarget,
   type Prefix,
   parseEmail,
   parseIp,
@@ -23,54 +34,6 @@ import {
   unwrapIpv4,
 } from "@inkling/engine";
 import { z } from "zod";
-
-export const OVERRIDE_KINDS = ["address", "network", "domain", "email_hash"] as const;
-export type OverrideKind = (typeof OVERRIDE_KINDS)[number];
-
-/** The flags of an address, in the order of the answer. */
-export const ADDRESS_FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
-export type AddressFlag = (typeof ADDRESS_FLAGS)[number];
-export const OVERRIDE_FLAGS = [...ADDRESS_FLAGS, "disposable"] as const;
-export type OverrideFlag = (typeof OVERRIDE_FLAGS)[number];
-
-/** Which flags each kind can force. */
-export const FLAGS_OF: Readonly<Record<OverrideKind, readonly OverrideFlag[]>> = {
-  address: ADDRESS_FLAGS,
-  network: ADDRESS_FLAGS,
-  domain: ["disposable"],
-  email_hash: ["disposable"],
-};
-
-/** What an override does: one flag on or off, or one feed unheard. */
-export type OverrideEffect =
-  | { readonly type: "flag"; readonly flag: OverrideFlag; readonly verdict: boolean }
-  | { readonly type: "mute"; readonly feed: string };
-
-/** Whom an override is about, in normal form. */
-export interface OverrideTarget {
-  readonly kind: OverrideKind;
-  /** "203.0.114.9", "203.0.114.0/24", "example.co.uk", 64 hex digits. */
-  readonly value: string;
-}
-
-/** What is asked for when an override is made. */
-export interface NewOverride extends OverrideTarget {
-  readonly effect: OverrideEffect;
-  readonly note: string;
-  readonly author: string;
-  /** Epoch ms; undefined is never. */
-  readonly expiresAt: number | undefined;
-  /** Epoch ms, of an imported one. */
-  readonly createdAt?: number | undefined;
-}
-
-/** One override, frozen. All times are epoch ms. */
-export interface Override extends NewOverride {
-  /** `ovr_` and 16 characters. */
-  readonly id: string;
-  readonly createdAt: number;
-  readonly removedAt: number | undefined;
-}
 
 export const MAX_NOTE = 500;
 export const MAX_AUTHOR = 100;
@@ -353,27 +316,20 @@ function didYouMean(word: string, known: readonly string[]): string {
   return near === undefined ? `: there are ${listed(known)}` : `; did you mean ${near}?`;
 }
 
-/**
- * What stands for an e-mail address: SHA-256, in hex, of its normal form: the local part in Unicode's NFC and lower
- * case, cut at its first "+" unless it is quoted or begins with one, "@", the domain as lower-case A-labels.
- * @returns undefined when no address can be read
- */
+/** SHA-256 in lower-case hex, as overrides keep email addresses. */
+export function sha256(text: string): string {
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex");
+}
+
+/** All overrides in force, ready to be matched. */
+export function overridesOf(all: readonly Override[]): Overrides {
+  return all.length === 0 ? Overrides.NONE : new Overrides(all, sha256);
+}
+
+/** The hash that stands for an email address; undefined when no address can be read. */
 export function emailHash(text: string): string | undefined {
   const { valid, host } = parseEmail(text);
-  return valid && host !== undefined ? hashOfMailbox(text, host) : undefined;
-}
-
-/** As {@link emailHash}, of an address whose host was read before. */
-export function hashOfMailbox(text: string, host: string): string {
-  const local = text.slice(0, text.lastIndexOf("@")).normalize("NFC").toLowerCase();
-  const plus = local.startsWith('"') ? -1 : local.indexOf("+");
-  const mailbox = `${plus > 0 ? local.slice(0, plus) : local}@${host}`;
-  return new Bun.CryptoHasher("sha256").update(mailbox).digest("hex");
-}
-
-/** Is it in force at this time? */
-export function isInForce({ removedAt, expiresAt }: Override, now: number): boolean {
-  return removedAt === undefined && (expiresAt === undefined || expiresAt > now);
+  return valid && host !== undefined ? sha256(normalMailbox(text, host)) : undefined;
 }
 
 /** Two overrides with the same text say the same of the same; two with the same subject cannot both be in force. */

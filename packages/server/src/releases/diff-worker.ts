@@ -3,8 +3,8 @@
 // in   one message: { dataDir, before, after }, names of releases
 // out  one message: { changes }, or { problem } when one of them cannot be opened
 
+import { openRelease } from "@inkling/release-store";
 import { type ReleaseChanges, releaseChanges } from "./diff.ts";
-import { openRelease } from "./open.ts";
 
 declare const self: Worker;
 

@@ -5,9 +5,13 @@
 // err  none thrown
 // cost walks every network of both: half a second for real ones, so it runs on a thread of its own (changes-worker.ts)
 
-import { IpAddress, type IpSegment } from "@inkling/engine";
-import { ADDRESS_FLAGS, type AddressFlag } from "../overrides/override.ts";
-import type { LoadedRelease } from "./open.ts";
+import {
+  ADDRESS_FLAGS,
+  type AddressFlag,
+  IpAddress,
+  type IpSegment,
+  type LoadedRelease,
+} from "@inkling/engine";
 
 export interface FlagChange {
   readonly ipv4_addresses: number;

@@ -6,8 +6,8 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
+import { openRelease, ReleaseError, releaseId, releaseNames } from "@inkling/release-store";
 import { type ReleaseEvent, Releases } from "./follow.ts";
-import { openRelease, ReleaseError, releaseId, releaseNames } from "./open.ts";
 
 let dataDir: string;
 let running: Releases | undefined;

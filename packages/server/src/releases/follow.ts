@@ -10,18 +10,17 @@
 
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER, type FeedReport, feedsNow } from "@inkling/engine";
-import { FeedsReportFile } from "./feeds-report.ts";
-import { fileStamp } from "./file-stamp.ts";
+import { DATA_FOLDER, type FeedReport, feedsNow, type LoadedRelease } from "@inkling/engine";
 import {
   currentName,
   isReleaseName,
-  type LoadedRelease,
   openRelease,
   ReleaseError,
   releaseNames,
   segmentFiles,
-} from "./open.ts";
+} from "@inkling/release-store";
+import { FeedsReportFile } from "./feeds-report.ts";
+import { fileStamp } from "./file-stamp.ts";
 
 export type ReleaseEvent =
   | { readonly type: "serving"; readonly name: string; readonly before: string | undefined }

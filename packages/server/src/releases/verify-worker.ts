@@ -3,7 +3,7 @@
 // in   one message: { dataDir, name }
 // out  one message: undefined when the release is sound, otherwise why it is not
 
-import { verifyRelease } from "./open.ts";
+import { verifyRelease } from "@inkling/release-store";
 
 declare const self: Worker;
 

@@ -5,13 +5,12 @@
 // err  OverrideConflictError: nothing was written; StoreError
 // note There is no way to change or delete an audit entry.
 
+import type { NewOverride, Override } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import { randomBase62 } from "../keys/token.ts";
 import {
   describeOverride,
   effectText,
-  type NewOverride,
-  type Override,
   type OverrideRow,
   overrideFromRow,
   overrideJson,

@@ -1,12 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Release } from "@inkling/engine";
+import { dataStates, type LoadedRelease, type Release } from "@inkling/engine";
 import { makeCounts } from "../api/counts.ts";
 import { NO_ROUTE } from "../api/routes.ts";
-import { dataStates } from "../lookup/data-state.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import { MxCounts } from "../mx/counts.ts";
-import type { LoadedRelease } from "../releases/open.ts";
 import { LATENCY_BOUNDS } from "./counts.ts";
 import type { MetricsSource } from "./metric-definitions.ts";
 import { metricsRegistry, metricsTable } from "./metrics.ts";

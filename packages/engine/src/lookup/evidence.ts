@@ -6,28 +6,19 @@
 // src  docs/evidence.md
 // cost a quarter to a half more than the plain answer (bench/README.md); nothing for those who do not ask
 
-import {
-  ascii,
-  EvidenceBody,
-  type FeedReport,
-  formatIp,
-  IpAddress,
-  isSpecialUseDomain,
-  parseEmail,
-  SPAN_NONE,
-  SPAN_OF_ANSWER,
-} from "@inkling/engine";
-import type { Scope } from "../keys/key.ts";
-import type { LoadedRelease } from "../releases/open.ts";
-import type { IpLookup } from "./answer.ts";
+import { formatIp, IpAddress } from "../address/ip.ts";
+import { ascii } from "../email/ascii.ts";
+import { isSpecialUseDomain } from "../email/domain.ts";
+import { parseEmail } from "../email/email.ts";
+import { EvidenceBody, SPAN_NONE, SPAN_OF_ANSWER } from "../segment/evidence.ts";
+import type { FeedReport } from "../segment/release.ts";
+import type { IpLookup, Lookup } from "./data-state.ts";
 import { labelEntries } from "./email-labels.ts";
-
-/** By look-up, what closes an entry of each of its feeds: when its copy was fetched and published. */
-export type EvidenceTails = Readonly<Record<Scope, readonly Uint8Array[]>>;
+import type { EvidenceTails, LoadedRelease } from "./loaded-release.ts";
 
 /** Prepared once for a release: nothing else of an entry changes while its segment stays. */
 export function evidenceTails(
-  feedsOf: Readonly<Record<Scope, readonly string[] | undefined>>,
+  feedsOf: Readonly<Record<Lookup, readonly string[] | undefined>>,
   reports: readonly FeedReport[],
 ): EvidenceTails {
   const byId = new Map(reports.map((report) => [report.id, report]));

@@ -5,7 +5,8 @@
 // err  none thrown
 // src  docs/email.md, "Labels"
 
-import { ascii, asciiText, hasTag, isRoleAccount, suggestDomain } from "@inkling/engine";
+import { ascii, asciiText } from "../email/ascii.ts";
+import { hasTag, isRoleAccount, suggestDomain } from "../email/email-labels.ts";
 
 const entry = (label: string, more: object = {}) =>
   ascii(JSON.stringify({ feed: "inkling", label, effect: "label", ...more }));

@@ -4,11 +4,15 @@
 // out  per look-up: what is missing, and the Inkling-Data-State header
 // src  docs/errors.md (DATA_NOT_LOADED), RFC 9651 (the header is an item with parameters)
 
-import type { Answer, Release } from "@inkling/engine";
-import { SCOPES, type Scope } from "../keys/key.ts";
+import type { Answer, Release } from "../segment/release.ts";
+
+/** The three lookups. */
+export const LOOKUPS = ["geolocate", "reputation", "email"] as const;
+export type Lookup = (typeof LOOKUPS)[number];
+export type IpLookup = Exclude<Lookup, "email">;
 
 /** The answers that each look-up is made of. */
-export const ANSWERS_OF: Readonly<Record<Scope, readonly Answer[]>> = {
+export const ANSWERS_OF: Readonly<Record<Lookup, readonly Answer[]>> = {
   geolocate: ["geolocation"],
   reputation: ["is_abuser", "is_proxy", "is_tor_exit"],
   email: ["disposable"],
@@ -23,16 +27,16 @@ export interface DataState {
 
 export function dataStates(
   release: Pick<Release, "missing" | "partial">,
-): Readonly<Record<Scope, DataState>> {
-  const entries = SCOPES.map((scope): [Scope, DataState] => {
-    const missing = ANSWERS_OF[scope].filter((answer) => release.missing.includes(answer));
-    const incomplete = ANSWERS_OF[scope].filter(
+): Readonly<Record<Lookup, DataState>> {
+  const entries = LOOKUPS.map((lookup): [Lookup, DataState] => {
+    const missing = ANSWERS_OF[lookup].filter((answer) => release.missing.includes(answer));
+    const incomplete = ANSWERS_OF[lookup].filter(
       (answer) => !missing.includes(answer) && release.partial.some((row) => row.answer === answer),
     );
     const parameters = [parameter("missing", missing), parameter("incomplete", incomplete)].join("");
-    return [scope, { missing, header: parameters === "" ? undefined : `partial${parameters}` }];
+    return [lookup, { missing, header: parameters === "" ? undefined : `partial${parameters}` }];
   });
-  return Object.fromEntries(entries) as Record<Scope, DataState>;
+  return Object.fromEntries(entries) as Record<Lookup, DataState>;
 }
 
 function parameter(name: string, answers: readonly Answer[]): string {

@@ -9,8 +9,11 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
   DATA_FOLDER,
+  dataStates,
   EmailSegment,
+  evidenceTails,
   IpSegment,
+  type LoadedRelease,
   RELEASE_ID_DIGITS,
   type Release,
   releaseContent,
@@ -18,26 +21,10 @@ import {
   release as releaseSchema,
   unfoundedAnswers,
 } from "@inkling/engine";
-import type { Scope } from "../keys/key.ts";
-import { type DataState, dataStates } from "../lookup/data-state.ts";
-import { type EvidenceTails, evidenceTails } from "../lookup/evidence.ts";
 
 /** A release that cannot be used; the message is for the operator. */
 export class ReleaseError extends Error {
   override readonly name = "ReleaseError";
-}
-
-/** One release, immutable. A request takes it once and answers from it alone. */
-export interface LoadedRelease {
-  readonly name: string;
-  readonly manifest: Release;
-  readonly geo: IpSegment | undefined;
-  readonly reputation: IpSegment | undefined;
-  readonly email: EmailSegment | undefined;
-  readonly states: Readonly<Record<Scope, DataState>>;
-  /** What every IP answer of this release has as ETag: a URL's answer changes only with the release. */
-  readonly etag: string;
-  readonly evidence: EvidenceTails;
 }
 
 /** What `releaseName` of the engine makes; anything else in `current` is refused before it becomes a path. */

@@ -10,7 +10,9 @@
 // docs/evidence.md says of every answer; for e-mail the weights of witnesses that voted are summed again. Rules that
 // were about the muted feed's company (a quorum, a copy that counts once) are not run again: docs/overrides.md.
 
-import { ascii, formatPrefix, type IpAddress, parseEmail, parsePrefix } from "@inkling/engine";
+import { formatPrefix, type IpAddress, parsePrefix } from "../address/ip.ts";
+import { ascii, asciiText } from "../email/ascii.ts";
+import { parseEmail } from "../email/email.ts";
 import {
   bitsOf,
   bitsOfAnswer,
@@ -19,9 +21,9 @@ import {
   type OverrideVerdict,
   REPUTATION_ANSWERS,
 } from "../overrides/match.ts";
-import { hashOfMailbox, type Override, type OverrideFlag } from "../overrides/override.ts";
-import type { LoadedRelease } from "../releases/open.ts";
+import type { Override, OverrideFlag } from "../overrides/model.ts";
 import { withAddressEvidence, withEmailEvidence } from "./evidence.ts";
+import type { LoadedRelease } from "./loaded-release.ts";
 
 export interface Overridden {
   /** The plain answer's bytes where overrides change nothing. */
@@ -48,9 +50,6 @@ interface Evidence {
   readonly evidence_truncated?: true;
 }
 
-const decoder = new TextDecoder();
-const encoder = new TextEncoder();
-
 /** @param address IPv4 unwrapped */
 export function overrideReputation(
   answer: Uint8Array,
@@ -76,7 +75,7 @@ function bitsWithout(
   release: LoadedRelease,
 ): number {
   const told = withAddressEvidence(answer, "reputation", address, release);
-  const { evidence, evidence_truncated } = JSON.parse(decoder.decode(told)) as Evidence;
+  const { evidence, evidence_truncated } = JSON.parse(asciiText(told)) as Evidence;
   if (!evidence.some(({ feed }) => muted.has(feed))) return bitsOfAnswer(answer);
   let bits = 0;
   let gone = 0;
@@ -107,10 +106,9 @@ export function overrideEmail(
 ): Overridden | undefined {
   const { host } = parseEmail(text);
   if (host === undefined) return undefined;
-  const hash = overrides.hasHashes ? hashOfMailbox(text, host) : undefined;
-  const verdict = overrides.matchEmail(host, hash, now);
+  const verdict = overrides.matchEmail(text, host, now);
   if (verdict === undefined) return undefined;
-  const plain = JSON.parse(decoder.decode(answer)) as EmailAnswer;
+  const plain = JSON.parse(asciiText(answer)) as EmailAnswer;
   const forced = verdict.flags.get("disposable");
   const providers =
     forced === undefined
@@ -123,7 +121,7 @@ export function overrideEmail(
   const { valid, disposable: _, providers: __, ...others } = plain;
   const changed = { valid, disposable, providers: providers ?? [], ...others };
   return {
-    body: isChanged ? encoder.encode(JSON.stringify(changed)) : answer,
+    body: isChanged ? ascii(JSON.stringify(changed)) : answer,
     isChanged,
     verdict,
     mark: disposable ? "o1" : "o0",
@@ -148,8 +146,8 @@ function providersWithout(
 ): readonly string[] | undefined {
   const before = disposable ? providers : undefined;
   if (muted.size === 0) return before;
-  const told = withEmailEvidence(encoder.encode(JSON.stringify(others)), text, release);
-  const { evidence, evidence_truncated } = JSON.parse(decoder.decode(told)) as Evidence;
+  const told = withEmailEvidence(ascii(JSON.stringify(others)), text, release);
+  const { evidence, evidence_truncated } = JSON.parse(asciiText(told)) as Evidence;
   if (evidence_truncated || !evidence.some(({ feed }) => muted.has(feed))) return before;
   const heard = evidence.filter(({ feed }) => !muted.has(feed));
   const sets = heard.filter(({ effect }) => effect === "sets");
@@ -186,15 +184,4 @@ function entryOf({ id, kind, value, effect }: Override) {
   const subject =
     prefix !== undefined ? { network: formatPrefix(prefix) } : kind === "domain" ? { domain: value } : {};
   return { feed: "override", label: "override", ...said, id, ...subject };
-}
-
-/**
- * The ETag of an overridden answer, made from that of the plain one.
- * @param withEvidence does the answer name the overrides?
- */
-export function overriddenEtag(etag: string, { mark, verdict }: Overridden, withEvidence: boolean): string {
-  const ids = withEvidence
-    ? `-${Bun.hash.xxHash64(verdict.applied.map(({ id }) => id).join()).toString(16)}`
-    : "";
-  return `${etag.slice(0, -1)}-${mark}${ids}"`;
 }

@@ -11,8 +11,9 @@
 // For each flag the closest override wins: the longest prefix, the e-mail address before the domain, the domain
 // before its parent. One that has expired is passed over, so that the next closest speaks. All mutes hold together.
 
-import { type IpAddress, parsePrefix } from "@inkling/engine";
-import { ADDRESS_FLAGS, type Override, type OverrideFlag } from "./override.ts";
+import { type IpAddress, parsePrefix } from "../address/ip.ts";
+import { ascii } from "../email/ascii.ts";
+import { ADDRESS_FLAGS, normalMailbox, type Override, type OverrideFlag } from "./model.ts";
 
 /** What overrides say about one address or e-mail address. */
 export class OverrideVerdict {
@@ -50,17 +51,20 @@ export class Overrides {
   readonly hasAddresses: boolean;
   /** Is any of them about domains or e-mail addresses? */
   readonly hasEmail: boolean;
-  /** Is any of them about single e-mail addresses? Only then a hash is needed. */
-  readonly hasHashes: boolean;
+  /** Hashes an email address in its normal form; called only when an override is about one. */
+  private readonly sha256: (text: string) => string;
   private readonly v4: readonly Level<number>[];
   private readonly v6: readonly Level<string>[];
   private readonly domains = new Map<string, Override[]>();
   private readonly hashes = new Map<string, Override[]>();
 
-  static readonly NONE = new Overrides([]);
+  /** Nothing to hash, so nothing hashes. */
+  static readonly NONE = new Overrides([], () => "");
 
-  constructor(all: readonly Override[]) {
+  /** @param sha256 of a text, in lower-case hex */
+  constructor(all: readonly Override[], sha256: (text: string) => string) {
     this.all = all;
+    this.sha256 = sha256;
     const v4 = new Map<number, Map<number, Override[]>>();
     const v6 = new Map<number, Map<string, Override[]>>();
     for (const override of all) {
@@ -78,8 +82,7 @@ export class Overrides {
     this.v4 = longestFirst(v4);
     this.v6 = longestFirst(v6);
     this.hasAddresses = v4.size + v6.size > 0;
-    this.hasHashes = this.hashes.size > 0;
-    this.hasEmail = this.hasHashes || this.domains.size > 0;
+    this.hasEmail = this.hashes.size + this.domains.size > 0;
   }
 
   /** What holds for an address, IPv4 unwrapped. @param now epoch ms */
@@ -98,12 +101,15 @@ export class Overrides {
   }
 
   /**
-   * What holds for an e-mail address at a host.
-   * @param hash from `hashOfMailbox`; undefined when nobody asked for it
+   * What holds for an email address.
+   * @param host of the address, as lower-case A-labels
    * @param now epoch ms
    */
-  matchEmail(host: string, hash: string | undefined, now: number): OverrideVerdict | undefined {
-    let verdict = hash === undefined ? undefined : collect(this.hashes.get(hash), undefined, now);
+  matchEmail(text: string, host: string, now: number): OverrideVerdict | undefined {
+    let verdict: OverrideVerdict | undefined;
+    if (this.hashes.size > 0) {
+      verdict = collect(this.hashes.get(this.sha256(normalMailbox(text, host))), undefined, now);
+    }
     if (this.domains.size === 0) return verdict;
     for (let at = 0; ; ) {
       verdict = collect(this.domains.get(host.slice(at)), verdict, now);
@@ -162,13 +168,9 @@ function key6(address: IpAddress, bits: number): string {
   return key;
 }
 
-const encoder = new TextEncoder();
-
 /** The eight answers about an address, by the bits of its flags: the first flag is 1, the next 2. */
 export const REPUTATION_ANSWERS: readonly Uint8Array[] = Array.from({ length: 8 }, (_, bits) =>
-  encoder.encode(
-    JSON.stringify(Object.fromEntries(ADDRESS_FLAGS.map((flag, i) => [flag, (bits & (1 << i)) !== 0]))),
-  ),
+  ascii(JSON.stringify(Object.fromEntries(ADDRESS_FLAGS.map((flag, i) => [flag, (bits & (1 << i)) !== 0])))),
 );
 
 const FLAG_BITS = new Map<OverrideFlag, number>(ADDRESS_FLAGS.map((flag, i) => [flag, 1 << i]));
