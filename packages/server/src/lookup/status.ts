@@ -6,7 +6,6 @@
 
 import { type FeedReport, feedAgeSeconds, type LoadedRelease } from "@inkling/engine";
 import type { KeyringState } from "../keys/keyring.ts";
-import type { FeedStatus, Status } from "../openapi/answer-schemas.ts";
 import type { Refusal } from "../releases/follow.ts";
 
 export interface StatusSource {
@@ -32,9 +31,10 @@ export function readiness({ releases, keyring }: StatusSource): string[] {
 }
 
 /** The JSON of /v1/status. Times are ISO 8601, ages whole seconds. */
-export function statusDocument({ version, mode, releases, keyring }: StatusSource, now: number): Status {
+export function statusDocument({ version, mode, releases, keyring }: StatusSource, now: number) {
   const { current, refused } = releases;
   const feeds = releases.feeds ?? current?.manifest.feeds ?? [];
+  const database: "reachable" | "away" = keyring.state.failures === 0 ? "reachable" : "away";
   return {
     version,
     mode,
@@ -45,7 +45,7 @@ export function statusDocument({ version, mode, releases, keyring }: StatusSourc
     missing: current?.manifest.missing ?? [],
     partial: current?.manifest.partial ?? [],
     feeds: feeds.map((feed) => feedStatus(feed, now)),
-    keys: { loaded: keyring.state.loaded, database: keyring.state.failures === 0 ? "reachable" : "away" },
+    keys: { loaded: keyring.state.loaded, database },
   };
 }
 
@@ -54,7 +54,7 @@ function releaseStatus({ name, manifest }: LoadedRelease, verified: boolean, sin
   return { id, name, created_at, serving_since: iso(since), verified, segments };
 }
 
-function feedStatus(feed: FeedReport, now: number): FeedStatus {
+function feedStatus(feed: FeedReport, now: number) {
   const { id, sets, state, source, entries, licence } = feed;
   return {
     id,

@@ -167,7 +167,6 @@ export const feedStatus = z
     skipped: skipped.unwrap().nullable(),
   })
   .meta({ id: "FeedStatus" });
-export type FeedStatus = z.infer<typeof feedStatus>;
 
 export const status = z
   .strictObject({
