@@ -139,7 +139,7 @@ export class Crew {
     mx.readStateFrom(() => ({
       underWay: sum((report) => report.mx.state.underWay),
       waiting: sum((report) => report.mx.state.waiting),
-      kept: sum((report) => report.mx.state.kept),
+      cached: sum((report) => report.mx.state.cached),
     }));
     const isTold = reports.some(({ connections }) => connections.open !== undefined);
     return {

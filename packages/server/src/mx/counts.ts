@@ -6,7 +6,7 @@ export interface MxState {
   /** Domains being looked up in DNS. */
   readonly underWay: number;
   readonly waiting: number;
-  readonly kept: number;
+  readonly cached: number;
 }
 
 type OutcomeCounts = readonly (readonly [MxOutcome, number])[];
@@ -20,7 +20,7 @@ export interface MxReport {
   readonly state: MxState;
 }
 
-const IDLE: MxState = { underWay: 0, waiting: 0, kept: 0 };
+const IDLE: MxState = { underWay: 0, waiting: 0, cached: 0 };
 
 export class MxCounts {
   /** Finished DNS lookups, by outcome. */

@@ -35,7 +35,7 @@ export interface MetricsSource {
     readonly lookups: Iterable<readonly [outcome: string, count: number]>;
     readonly seconds: number;
     readonly hits: number;
-    readonly state: { readonly underWay: number; readonly waiting: number; readonly kept: number };
+    readonly state: { readonly underWay: number; readonly waiting: number; readonly cached: number };
   };
   readonly connections: {
     readonly open: number | undefined;
@@ -218,7 +218,7 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
   inkling_mx_lookups_waiting: single("Domains waiting to be looked up.", ({ mx }) => mx.state.waiting),
   inkling_mx_cache_entries: single(
     "Domains in the cache of DNS answers; at most 10,000.",
-    ({ mx }) => mx.state.kept,
+    ({ mx }) => mx.state.cached,
   ),
   inkling_workers: labelled(
     "Processes that serve requests, by state: starting, serving, waiting (ended, and not yet replaced).",

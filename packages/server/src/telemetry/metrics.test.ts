@@ -116,7 +116,7 @@ describe("metrics", () => {
 
   test("checks of mail domains", async () => {
     const mx = new MxCounts();
-    mx.readStateFrom(() => ({ underWay: 1, waiting: 2, kept: 3 }));
+    mx.readStateFrom(() => ({ underWay: 1, waiting: 2, cached: 3 }));
     mx.countLookup("nxdomain", 250);
     mx.countLookup("nxdomain", 500);
     mx.countCacheHit();
