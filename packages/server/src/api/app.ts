@@ -32,12 +32,13 @@ import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import { lookUpAddress, lookUpEmail, type Mode, type Outcome, readSubject } from "../lookup/answer.ts";
 import { type EmailChecks, isClearedBy, withMx } from "../lookup/mx.ts";
 import { SANDBOX_ME, SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
-import type { MxFinding } from "../mx/check.ts";
-import type { Audience, Counts } from "../telemetry/counts.ts";
+import type { StatusSource } from "../lookup/status.ts";
+import { readiness, statusDocument } from "../lookup/status.ts";
+import type { MxFinding } from "../mx/outcome.ts";
+import type { Audience } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { StatusSource } from "../telemetry/status.ts";
-import { readiness, statusDocument } from "../telemetry/status.ts";
 import { AnswerHeaders } from "./answer-headers.ts";
+import type { ApiCounts } from "./counts.ts";
 import { PLAIN, readParameters, WANTS } from "./parameters.ts";
 import { findRoute, NO_ROUTE, type Route } from "./routes.ts";
 
@@ -67,7 +68,7 @@ export interface AppOptions extends StatusSource {
   readonly overrides: { readonly current: Overrides };
   readonly checks: Pick<EmailChecks, "mx">;
   readonly trustedProxies: readonly Prefix[];
-  readonly counts: Counts;
+  readonly counts: ApiCounts;
   readonly log: Log;
   /** Epoch ms. */
   readonly now: () => number;
@@ -184,7 +185,7 @@ export class App {
     const { method } = exchange.request;
     // RFC 9110 6.6.1: a server with a clock sends it. Bun does, but not for HEAD.
     if (method === "HEAD") response.headers.set("Date", new Date(exchange.now).toUTCString());
-    options.counts.answered((route ?? NO_ROUTE).index, status, exchange.audience, ms);
+    options.counts.recordAnswer((route ?? NO_ROUTE).index, status, exchange.audience, ms);
     if (options.log.hasAccess) {
       options.log.access({
         method,
@@ -333,7 +334,7 @@ export class App {
         return this.refuse(exchange, quotaProblem(now));
       }
       this.options.usage.record(key!.id, lookup, now);
-      this.options.counts.lookedUp(lookup, key!.mode);
+      this.options.counts.countLookup(lookup, key!.mode);
     }
     return response;
   }
@@ -428,7 +429,7 @@ export class App {
         : release!.etag;
     const etag = isOwn ? overriddenEtag(plainEtag, overridden, wantsEvidence) : plainEtag;
     const plain = overridden?.body ?? outcome;
-    if (!isSandbox) this.options.counts.said(lookup, plain, now);
+    if (!isSandbox) this.options.counts.countFlags(lookup, plain, now);
     const entries = wantsEvidence && overridden !== undefined ? overrideEntries(overridden.verdict) : [];
     const body =
       wantsEvidence && !isSandbox
@@ -485,7 +486,7 @@ export class App {
     const wantsEvidence = (exchange.wants & WANTS.evidence) !== 0;
     const overridden = overrides.hasEmail ? overrideEmail(listed, text, release, overrides, now) : undefined;
     const plain = overridden?.body ?? listed;
-    this.options.counts.said("email", plain, now);
+    this.options.counts.countFlags("email", plain, now);
     if (finding === undefined && !wantsEvidence) return plain;
     const entries = overridden === undefined ? [] : overrideEntries(overridden.verdict);
     const reasoned = (body: Uint8Array) => withEmailEvidence(body, text, release, entries);
@@ -526,7 +527,7 @@ export class App {
   }
 
   private refuse(exchange: Exchange, refusal: Problem): Response {
-    this.options.counts.problem(refusal.code);
+    this.options.counts.countProblem(refusal.code);
     const headers = Object.assign(this.headers(exchange, PROBLEM_TYPE, NO_STORE), refusal.headers);
     if (hasLongBody(exchange.request)) headers.Connection = "close";
     return new Response(problemBody(refusal, exchange.id), { status: refusal.status, headers });

@@ -19,7 +19,7 @@ import {
   withAddressEvidence,
   withEmailEvidence,
 } from "@inkling/engine";
-import { type Problem, problem, problemBody } from "../http/problems.ts";
+import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import type { Scope } from "../keys/key.ts";
 import {
   dataProblem,
@@ -46,7 +46,7 @@ export interface BatchQuestion {
   /** Whom `me` means. */
   readonly caller: IpAddress | undefined;
   /** Told of each value that got a problem, and of what answers from data say. */
-  readonly counts: Pick<Counts, "problem" | "said">;
+  readonly counts: Pick<Counts<ProblemCode>, "countProblem" | "countFlags">;
   /** Told of an error that nobody expected, and of the value that must not be logged. */
   readonly onCrash: (error: unknown, value: string) => void;
 }
@@ -147,7 +147,7 @@ export class BatchAnswers {
 
   /** Writes a problem in place of an answer. */
   refuse(refusal: Problem): void {
-    this.question.counts.problem(refusal.code);
+    this.question.counts.countProblem(refusal.code);
     this.out.add(problemBytes(refusal));
     this.out.addByte(this.separator);
   }
@@ -172,7 +172,7 @@ export class BatchAnswers {
     if (length <= 0) return false; // unknown, or no room
     const start = out.length;
     out.length += length;
-    this.question.counts.said(this.question.lookup, out.bytes, this.source.now, start, out.length);
+    this.question.counts.countFlags(this.question.lookup, out.bytes, this.source.now, start, out.length);
     out.addByte(this.separator);
     this.lookups++;
     return true;
@@ -221,7 +221,7 @@ export class BatchAnswers {
         ? overrideReputation(found, address, release!, overrides, now)
         : undefined;
     const body = overridden?.body ?? found;
-    this.question.counts.said(lookup, body, now);
+    this.question.counts.countFlags(lookup, body, now);
     if (!withEvidence) return body;
     const entries = overridden === undefined ? [] : overrideEntries(overridden.verdict);
     return withAddressEvidence(body, lookup, address, release!, entries);
@@ -235,7 +235,7 @@ export class BatchAnswers {
     if (!(found instanceof Uint8Array)) return found;
     const overridden = overrides.hasEmail ? overrideEmail(found, text, release!, overrides, now) : undefined;
     const body = overridden?.body ?? found;
-    this.question.counts.said("email", body, now);
+    this.question.counts.countFlags("email", body, now);
     if (!withEvidence) return body;
     const entries = overridden === undefined ? [] : overrideEntries(overridden.verdict);
     return withEmailEvidence(body, text, release!, entries);

@@ -8,7 +8,7 @@ import type { Key } from "../keys/key.ts";
 import type { LoadedKeys } from "../keys/keyring.ts";
 import type { Mode } from "../lookup/answer.ts";
 import type { MxReport } from "../mx/counts.ts";
-import type { DnsServer } from "../mx/dns-client.ts";
+import type { DnsServer } from "../mx/dns-servers.ts";
 import type { Refusal } from "../releases/follow.ts";
 import type { LogLevel } from "../telemetry/log.ts";
 

@@ -1,20 +1,19 @@
-// mx.ts: what DNS says of a domain, brought into the answer about an e-mail address.
+// mx.ts: merges the DNS check of a domain into the answer about an email address.
 //
-// in   the text that was asked about; the answer from the lists
+// in   the text that was looked up; the answer from the segment
 // out  the answer with `checks`, and with what they change
 // err  none thrown
 // src  docs/email.md
 //
-// Only "there is no such domain" and "this domain takes no mail" make an address invalid: the silence of a DNS
-// server says nothing about a person. What the lists say is never taken back, and what they or the operator keep from
-// being disposable stays so.
+// Only NXDOMAIN and a null MX make an address invalid: a timeout says nothing about it. `disposable` from lists is never
+// taken back, and what lists or overrides keep from being disposable stays so.
 
 import { ascii, cutSuffix, isSpecialUseDomain, parseEmail } from "@inkling/engine";
-import type { MxFinding, MxOutcome } from "../mx/check.ts";
 import type { MxCounts } from "../mx/counts.ts";
-import { throwAwayHost } from "../mx/hosts.ts";
+import { disposableHost } from "../mx/hosts.ts";
+import type { MxFinding, MxOutcome } from "../mx/outcome.ts";
 
-/** Who asks DNS. */
+/** Looks up mail domains in DNS. */
 export interface MxSource {
   find(host: string): MxFinding | Promise<MxFinding>;
 }
@@ -22,7 +21,7 @@ export interface MxSource {
 const REFUTES: ReadonlySet<MxOutcome> = new Set<MxOutcome>(["null", "nxdomain"]);
 const SKIPPED: MxFinding = { outcome: "skipped", known: [] };
 
-/** The checks that a caller may ask for, counted. */
+/** Runs the checks that a caller may request, and counts them. */
 export class EmailChecks {
   private readonly source: MxSource;
   private readonly counts: MxCounts;
@@ -32,7 +31,7 @@ export class EmailChecks {
     this.counts = counts;
   }
 
-  /** What DNS says of the domain; nothing is asked about what cannot be a domain with mail. */
+  /** "skipped" for what cannot be a domain with mail: DNS is not asked. */
   mx(text: string): MxFinding | Promise<MxFinding> {
     const host = hostToCheck(text);
     const finding = host === undefined ? SKIPPED : this.source.find(host);
@@ -40,7 +39,7 @@ export class EmailChecks {
   }
 
   private counted(finding: MxFinding): MxFinding {
-    this.counts.answered(finding.outcome);
+    this.counts.recordAnswer(finding.outcome);
     return finding;
   }
 }
@@ -69,13 +68,13 @@ export interface Checked {
 }
 
 /**
- * The answer with what DNS said.
+ * Adds a finding to an answer.
  * @param answer JSON bytes, without evidence
- * @param isCleared is something known that keeps it from being disposable? Asked only when it matters.
+ * @param isCleared does something keep it from being disposable? Called only when it matters.
  */
 export function withMx(answer: Uint8Array, { outcome, known }: MxFinding, isCleared: () => boolean): Checked {
   const { valid, disposable, providers, ...others } = JSON.parse(decoder.decode(answer)) as EmailAnswer;
-  const host = disposable ? undefined : throwAwayHost(known);
+  const host = disposable ? undefined : disposableHost(known);
   const row = host === undefined || isCleared() ? undefined : host;
   const body = encoder.encode(
     JSON.stringify({
@@ -89,7 +88,7 @@ export function withMx(answer: Uint8Array, { outcome, known }: MxFinding, isClea
   return row === undefined ? { body } : { body, entry: ascii(JSON.stringify(mailHostEntry(row.suffix))) };
 }
 
-/** What evidence says of a mail host that only a throw-away service uses. */
+/** The evidence entry for a mail host of a disposable-email service. */
 export function mailHostEntry(suffix: string): object {
   return {
     feed: "inkling",
@@ -100,7 +99,7 @@ export function mailHostEntry(suffix: string): object {
   };
 }
 
-/** Does an answer's evidence keep its address from being disposable? A relay's is, whoever runs its mail host. */
+/** Does an answer's evidence keep its address from being disposable? A relay's address is never disposable. */
 export function isClearedBy(reasoned: Uint8Array): boolean {
   const { evidence } = JSON.parse(decoder.decode(reasoned)) as {
     evidence: readonly { label: string; effect: string; flags?: readonly string[] }[];
