@@ -3,14 +3,13 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { formatIp, type Prefix, parsePrefix, SPECIAL_USE } from "@inkling/engine";
+import { formatIp, type Prefix, parsePrefix, type RangeColumns, SPECIAL_USE } from "@inkling/engine";
 import fc from "fast-check";
 import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
 import type { Flag, GuardKind, Label, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { GUARD_FEEDS } from "../catalog/guard-feeds.ts";
 import { parseNetworks } from "../parse/index.ts";
-import type { RangeColumns } from "../ranges/range-columns.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
 import {
   boundaries,

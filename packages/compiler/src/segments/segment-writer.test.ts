@@ -1,9 +1,8 @@
 // Damage to a segment: what open refuses, what only verify sees, and what a look-up does all the same.
 
 import { describe, expect, test } from "bun:test";
-import { HEADER_BYTES, IpSegment, parseIp, parsePrefix, SegmentError } from "@inkling/engine";
+import { cover, HEADER_BYTES, IpSegment, parseIp, parsePrefix, SegmentError } from "@inkling/engine";
 import { randomBelow } from "../../../../test/random.ts";
-import { cover } from "../ranges/range-columns.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
 import { rangeSections } from "./range-table.ts";

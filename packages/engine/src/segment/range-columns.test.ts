@@ -1,6 +1,7 @@
-import { describe, expect, test } from "bun:test";
-import { formatIp, IpAddress, parseIp } from "@inkling/engine";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
 import fc from "fast-check";
+import { formatIp, IpAddress, parseIp } from "../address/ip.ts";
 import { networksOf, RangeColumns } from "./range-columns.ts";
 
 function columns(family: 4 | 6, rows: readonly (readonly [start: string, value: number])[]): RangeColumns {
@@ -22,7 +23,7 @@ function networks(ranges: RangeColumns): string[] {
 }
 
 describe("the networks of ranges", () => {
-  test.each<[what: string, family: 4 | 6, rows: [string, number][], want: string[]]>([
+  const rows: [what: string, family: 4 | 6, rows: [string, number][], want: string[]][] = [
     ["nothing known", 4, [["0.0.0.0", 0]], []],
     ["the whole space", 4, [["0.0.0.0", 7]], ["0.0.0.0/0 7"]],
     ["the whole space of IPv6", 6, [["::", 7]], ["::/0 7"]],
@@ -84,7 +85,10 @@ describe("the networks of ranges", () => {
       ],
       ["8000::/1 1"],
     ],
-  ])("%s", (_, family, rows, want) => expect(networks(columns(family, rows))).toEqual(want));
+  ];
+  for (const [what, family, ranges, want] of rows) {
+    test(what, () => assert.deepEqual(networks(columns(family, ranges)), want));
+  }
 
   test("any ranges: in order, without gaps, none of two could be one", () => {
     let seen = 0;
@@ -98,21 +102,21 @@ describe("the networks of ranges", () => {
           ranges.append(start, 0, 0, 0, 1 + (i % 3));
           valueAt.fill(1 + (i % 3), start);
         }
-        const told = new Uint8Array(0x10000);
+        const covered = new Uint8Array(0x10000);
         let before: { first: number; bits: number; value: number } | undefined;
         for (const { words, bits, value } of networksOf(ranges)) {
           const first = words[0]!;
           const size = 2 ** (32 - bits);
-          expect(first % size).toBe(0);
+          assert.equal(first % size, 0);
           if (before && before.bits === bits && before.value === value && before.first + size === first)
-            expect(before.first % (2 * size)).not.toBe(0);
-          told.fill(value, first, Math.min(first + size, 0x10000));
+            assert.notEqual(before.first % (2 * size), 0);
+          covered.fill(value, first, Math.min(first + size, 0x10000));
           before = { first, bits, value };
           seen++;
         }
-        expect(told).toEqual(valueAt);
+        assert.deepEqual(covered, valueAt);
       }),
     );
-    expect(seen).toBeGreaterThan(1000);
+    assert.ok(seen > 1000);
   });
 });

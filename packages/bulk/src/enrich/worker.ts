@@ -3,9 +3,9 @@
 // in   a Task: "start" first, then "block" as often as wanted, "finish" last
 // out  a Reply to each; an error ends the thread, which its pool hears
 
-import type { Overrides } from "@inkling/engine";
+import { createHash } from "node:crypto";
+import { Overrides } from "@inkling/engine";
 import { openRelease } from "@inkling/release-store";
-import { overridesOf } from "@inkling/server";
 import { Answerer } from "./answerer.ts";
 import { Enricher } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
@@ -34,6 +34,8 @@ export type Reply =
   | { readonly type: "block"; readonly bytes: Uint8Array<ArrayBuffer>; readonly rows: number }
   | { readonly type: "finish"; readonly tally: Tally };
 
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
 /** What a thread does, also without one: small files are not worth it. */
 export function makeEnricher({
   plan,
@@ -45,7 +47,12 @@ export function makeEnricher({
   unknown,
 }: Start): Enricher {
   const opened = openRelease(dataDir, release);
-  const answerer = new Answerer(opened, overridesOf(overrides), now, tailsFor(plan, withSummary, unknown));
+  const answerer = new Answerer(
+    opened,
+    new Overrides(overrides, sha256),
+    now,
+    tailsFor(plan, withSummary, unknown),
+  );
   return new Enricher(plan, answerer);
 }
 

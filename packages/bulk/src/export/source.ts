@@ -2,13 +2,14 @@
 //
 // in   an open release, the overrides in force, the time
 // out  AnswerRanges: ranges whose value is an index into the distinct answers; listed domains
-// err  CliError when the release has no data for a look-up
+// err  BulkError when the release has no data for a look-up
 // note Left out is what the API has no answer for (special-use networks), and in IPv6 what it answers as the IPv4 address
 //      inside (mapped, 6to4, Teredo, NAT64): a table of networks can say neither.
 // cost geolocation: 8 bytes a range for IPv4, 20 for IPv6, and the text of each distinct answer
 
-import { addSize, RangeColumns } from "@inkling/compiler/range-columns";
 import {
+  addSize,
+  answerEmail,
   IpAddress,
   type IpSegment,
   type LoadedRelease,
@@ -18,11 +19,11 @@ import {
   type Prefix,
   parsePrefix,
   prefixContains,
+  RangeColumns,
   SPECIAL_USE,
   specialUse,
 } from "@inkling/engine";
-import { lookUpEmail } from "@inkling/server";
-import { CliError } from "../terminal/errors.ts";
+import { BulkError } from "../errors.ts";
 import { PrefixSet } from "./prefix-set.ts";
 
 export type IpLookup = "geolocate" | "reputation";
@@ -62,7 +63,7 @@ export class ExportSource {
 
   /**
    * Takes seconds, so it pauses often: whoever waits can be told and heard.
-   * @throws CliError
+   * @throws BulkError
    */
   *ranges(lookup: IpLookup): Generator<undefined, AnswerRanges> {
     const segment = lookup === "geolocate" ? this.release.geo : this.release.reputation;
@@ -79,7 +80,7 @@ export class ExportSource {
     };
   }
 
-  /** Sorted by name. @throws CliError */
+  /** Sorted by name. @throws BulkError */
   domains(): ListedDomain[] {
     const { email } = this.release;
     if (email === undefined) throw noData("email");
@@ -109,10 +110,9 @@ export class ExportSource {
 
   private overriddenProviders(domain: string): readonly string[] | undefined {
     const { release, overrides, now } = this;
-    if (!overrides.hasEmail) return undefined;
+    if (!overrides.hasEmail || release.email === undefined) return undefined;
     const text = `a@${domain}`;
-    const plain = lookUpEmail(text, release, "up");
-    if (!(plain instanceof Uint8Array)) return undefined;
+    const plain = answerEmail(text, release.email);
     const found = overrideEmail(plain, text, release, overrides, now);
     return found && (JSON.parse(decoder.decode(found.body)) as { providers: string[] }).providers;
   }
@@ -209,6 +209,6 @@ function overriddenNetworks({ all }: Overrides): Prefix[] {
   );
 }
 
-function noData(lookup: string): CliError {
-  return new CliError(`the release in use has no data for ${lookup}`, "`npx inkling doctor` says why");
+function noData(lookup: string): BulkError {
+  return new BulkError(`the release in use has no data for ${lookup}`, "`npx inkling doctor` says why");
 }

@@ -9,6 +9,7 @@
 // err  none thrown
 
 import {
+  answerEmail,
   IpAddress,
   type LoadedRelease,
   type Overrides,
@@ -19,7 +20,6 @@ import {
   specialUse,
   unwrapIpv4,
 } from "@inkling/engine";
-import { lookUpEmail } from "@inkling/server";
 import type { Tails } from "./tails.ts";
 
 const decoder = new TextDecoder();
@@ -119,8 +119,9 @@ export class Answerer extends AddressText implements Answers {
 
   emailOf(text: string): number {
     if (text === "") return -1;
-    const plain = lookUpEmail(text, this.release, "up");
-    if (!(plain instanceof Uint8Array)) return -1;
+    const segment = this.release.email;
+    if (segment === undefined) return -1;
+    const plain = answerEmail(text, segment);
     const found = this.overrides.hasEmail
       ? overrideEmail(plain, text, this.release, this.overrides, this.now)
       : undefined;

@@ -4,9 +4,9 @@
 // out  bytes in the format of the file
 // cost an answer seen before: one Map look-up
 
-import type { Scope } from "@inkling/server";
+import type { Lookup } from "@inkling/engine";
 import { csvField } from "../export/csv.ts";
-import { MEMBERS, type Member, rowOf, type Value } from "../export/members.ts";
+import { MEMBERS, type Member, rowOf, type Value } from "../members.ts";
 import { Output } from "./output.ts";
 import type { Plan } from "./plan.ts";
 
@@ -58,7 +58,7 @@ export class Tails {
    * @param keepAnswers for a summary: {@link counted} needs them
    * @param unknown flags that no list tells: their "false" says nothing, and is not written
    */
-  constructor(plan: Plan, lookup: Scope, keepAnswers: boolean, unknown: ReadonlySet<string>) {
+  constructor(plan: Plan, lookup: Lookup, keepAnswers: boolean, unknown: ReadonlySet<string>) {
     this.unknown = unknown;
     this.members = MEMBERS[lookup].filter(({ name }) => plan.added[lookup].includes(name));
     this.write = writerOf(plan);
@@ -122,7 +122,11 @@ export class Tails {
 }
 
 /** Those of all three look-ups. */
-export function tailsFor(plan: Plan, keepAnswers: boolean, unknown: readonly string[]): Record<Scope, Tails> {
-  const of = (lookup: Scope) => new Tails(plan, lookup, keepAnswers, new Set(unknown));
+export function tailsFor(
+  plan: Plan,
+  keepAnswers: boolean,
+  unknown: readonly string[],
+): Record<Lookup, Tails> {
+  const of = (lookup: Lookup) => new Tails(plan, lookup, keepAnswers, new Set(unknown));
   return { geolocate: of("geolocate"), reputation: of("reputation"), email: of("email") };
 }

@@ -8,8 +8,8 @@ import { formatPrefix, Overrides, parseIp, parsePrefix } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
 import { parquetReadObjects } from "hyparquet";
 import { smallCity, smallDomain, smallRelease } from "../../../../test/release.ts";
+import { runHere } from "../../../cli/src/program.testing.ts";
 import { Mmdb } from "../../../compiler/src/mmdb/mmdb.ts";
-import { runHere } from "../program.testing.ts";
 import { csvField } from "./csv.ts";
 import { writeExport } from "./export.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
@@ -236,7 +236,7 @@ describe("a file is there whole or not at all", () => {
     const folder = mkdtempSync(join(temp, "full-"));
     writeFileSync(join(folder, "xa"), "before");
     await expect(writeExport(form(false, broken), request, join(folder, "x"), going)).rejects.toThrow(
-      "no space left on the disk",
+      "no space left",
     );
     expect(readdirSync(folder)).toEqual(["xa"]);
     expect(readFileSync(join(folder, "xa"), "utf8")).toBe("before");
@@ -262,7 +262,7 @@ describe("a file is there whole or not at all", () => {
       signal: stop.signal,
       onProgress: () => {},
     });
-    await expect(writing).rejects.toThrow(`stopped: ${join(folder, "x")} was not written`);
+    await expect(writing).rejects.toThrow(`${join(folder, "x")} was not written`);
     expect(readdirSync(folder)).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@
 //
 // A value that the answer leaves out is undefined, and empty in a file.
 
-import type { Scope } from "@inkling/server";
+import type { Lookup } from "@inkling/engine";
 
 export type Value = string | number | boolean | undefined;
 
@@ -20,7 +20,7 @@ export type Answer = any;
 const text = (name: string, of: (answer: Answer) => Value): Member => ({ name, type: "text", of });
 const flag = (name: string): Member => ({ name, type: "boolean", of: (answer) => answer[name] });
 
-export const MEMBERS: Readonly<Record<Scope, readonly Member[]>> = {
+export const MEMBERS: Readonly<Record<Lookup, readonly Member[]>> = {
   geolocate: [
     text("continent_code", ({ continent }) => continent.code),
     text("continent_name", ({ continent }) => continent.name),

@@ -2,14 +2,14 @@
 //
 // in   a form, a request, where to write
 // out  the files and their sizes
-// err  CliError: a target that is in the way, a disk that is full, an interruption; what was written is removed then,
+// err  BulkError: a target that is in the way, a disk that is full, an interruption; what was written is removed then,
 //      and what stood under the name before is still there
 // cost the terminal is told, and a signal heard, between two pieces
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { notWritten, PartialFile } from "../runtime/partial-file.ts";
-import { explainFileError, Stopped } from "../terminal/errors.ts";
+import { Interrupted } from "../errors.ts";
+import { notWritten, PartialFile } from "../partial-file.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
 
 export interface Written {
@@ -26,7 +26,7 @@ export interface ExportHooks {
 /** How long pieces are made without anybody being heard. */
 const BREATH_MS = 50;
 
-/** Writes all files of a form. @throws CliError */
+/** Writes all files of a form. @throws BulkError */
 export async function writeExport(
   format: ExportFormat,
   request: Request,
@@ -40,13 +40,12 @@ export async function writeExport(
     return files.finish();
   } catch (error) {
     files.discard();
-    if (error instanceof Stopped)
-      throw new Stopped(format.isFolder ? `nothing was written to ${target}` : notWritten(target));
-    throw explainFileError(error, target);
+    if (!(error instanceof Interrupted)) throw error;
+    throw new Interrupted(format.isFolder ? `nothing was written to ${target}` : notWritten(target));
   }
 }
 
-/** Writes a form of one file to a stream instead. @throws Stopped */
+/** Writes a form of one file to a stream instead. @throws Interrupted */
 export async function* textOf(
   format: ExportFormat,
   request: Request,
@@ -56,7 +55,7 @@ export async function* textOf(
     if (file === "" && data.length > 0) yield data;
 }
 
-/** The same pieces, with time between them to hear a signal. @throws Stopped */
+/** The same pieces, with time between them to hear a signal. @throws Interrupted */
 async function* heard(
   pieces: Iterable<Piece>,
   signal: AbortSignal,
@@ -68,7 +67,7 @@ async function* heard(
     if (performance.now() - heardAt < BREATH_MS) continue;
     onBreath();
     await new Promise((resolve) => setImmediate(resolve));
-    if (signal.aborted) throw new Stopped("not all was made");
+    if (signal.aborted) throw new Interrupted("not all was made");
     heardAt = performance.now();
   }
 }

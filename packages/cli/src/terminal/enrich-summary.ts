@@ -1,9 +1,8 @@
 // summary.ts: a tally as a picture in the terminal.
 
-import { renderBar } from "../terminal/progress.ts";
-import { formatCount, printable, type Style, table } from "../terminal/terminal.ts";
-import type { Plan } from "./plan.ts";
-import type { Tally } from "./tally.ts";
+import type { Plan, Tally } from "@inkling/bulk";
+import { renderBar } from "./progress.ts";
+import { formatCount, printable, type Style, table } from "./terminal.ts";
 
 const TOP_COUNTRIES = 12;
 const CELLS = 30;

@@ -2,6 +2,7 @@
 //
 // src  RFC 4180; ClickHouse: CREATE DICTIONARY, layouts IP_TRIE and COMPLEX_KEY_HASHED
 
+import { MEMBERS, type Member, rowOf, type Value } from "../members.ts";
 import {
   type ExportFormat,
   heading,
@@ -13,7 +14,6 @@ import {
   paused,
   type Request,
 } from "./format.ts";
-import { MEMBERS, type Member, rowOf, type Value } from "./members.ts";
 import type { IpLookup } from "./source.ts";
 
 export const csv: ExportFormat = {

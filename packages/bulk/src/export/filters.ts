@@ -2,6 +2,7 @@
 //
 // src  nginx ngx_http_geo_module; HAProxy map files (map_ip, map_str); ipset-restore; nft sets with intervals
 
+import { MEMBERS } from "../members.ts";
 import {
   type ExportFormat,
   heading,
@@ -12,7 +13,6 @@ import {
   type Request,
   reduced,
 } from "./format.ts";
-import { MEMBERS } from "./members.ts";
 import type { AnswerRanges, ExportSource, IpLookup } from "./source.ts";
 
 const FLAGS = MEMBERS.reputation.map(({ name }) => name);

@@ -2,18 +2,16 @@
 //
 // in   the server's address and a key; blocks of whole rows, in order
 // out  the same bytes as with the release in this process; what the server says of its data
-// err  CliError: what the server refused, or that it is not there, and what to do
+// err  BulkError: what the server refused, or that it is not there, and what to do
 // cost each value that a block holds is asked for once, in batches; the next block waits. Answers are kept for later
 //      blocks, a million values at most
 //
 // A block is gone through twice: once to see what it asks, and once, when all is known, to write it.
 
 import { Inkling, InklingError } from "@inkling/client";
-import { formatIp } from "@inkling/engine";
-import { SCOPES, type Scope } from "@inkling/server";
+import { formatIp, LOOKUPS, type Lookup } from "@inkling/engine";
 import { z } from "zod";
-import { CliError, EXIT } from "../terminal/errors.ts";
-import { printable } from "../terminal/terminal.ts";
+import { BulkError } from "../errors.ts";
 import { AddressText, type Answers } from "./answerer.ts";
 import { Enricher } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
@@ -40,24 +38,24 @@ class FetchedAnswers extends AddressText implements Answers {
   readonly email: Tails;
   /** While true nothing is answered: what would have been asked is noted. */
   isNoting = false;
-  readonly wanted: Readonly<Record<Scope, Set<string>>> = {
+  readonly wanted: Readonly<Record<Lookup, Set<string>>> = {
     geolocate: new Set(),
     reputation: new Set(),
     email: new Set(),
   };
-  private readonly known: Readonly<Record<Scope, Map<string, number>>> = {
+  private readonly known: Readonly<Record<Lookup, Map<string, number>>> = {
     geolocate: new Map(),
     reputation: new Map(),
     email: new Map(),
   };
   /** Tails by the answer's text: the same answer is given to many. */
-  private readonly made: Readonly<Record<Scope, Map<string, number>>> = {
+  private readonly made: Readonly<Record<Lookup, Map<string, number>>> = {
     geolocate: new Map(),
     reputation: new Map(),
     email: new Map(),
   };
 
-  constructor(tails: Record<Scope, Tails>) {
+  constructor(tails: Record<Lookup, Tails>) {
     super();
     this.geolocate = tails.geolocate;
     this.reputation = tails.reputation;
@@ -77,7 +75,7 @@ class FetchedAnswers extends AddressText implements Answers {
   }
 
   /** @param answer undefined where there is none */
-  learn(lookup: Scope, value: string, answer: unknown): void {
+  learn(lookup: Lookup, value: string, answer: unknown): void {
     this.known[lookup].set(value, answer === undefined ? -1 : this.tail(lookup, JSON.stringify(answer)));
   }
 
@@ -86,14 +84,14 @@ class FetchedAnswers extends AddressText implements Answers {
     for (const known of Object.values(this.known)) if (known.size > MAX_KEPT) known.clear();
   }
 
-  private of(lookup: Scope, value: string): number {
+  private of(lookup: Lookup, value: string): number {
     const known = this.known[lookup].get(value);
     if (!this.isNoting) return known ?? -1;
     if (known === undefined) this.wanted[lookup].add(value);
     return -1;
   }
 
-  private tail(lookup: Scope, answer: string): number {
+  private tail(lookup: Lookup, answer: string): number {
     const known = this.made[lookup].get(answer);
     if (known !== undefined) return known;
     const number = this[lookup].make(answer);
@@ -113,7 +111,7 @@ export class RemotePool implements Pool {
   private readonly stopper = new AbortController();
   private last: Promise<unknown> = Promise.resolve();
 
-  /** @throws CliError when the URL or the key has not the right form */
+  /** @throws BulkError when the URL or the key has not the right form */
   constructor(plan: Plan, withSummary: boolean, remote: Remote, unknown: readonly string[]) {
     this.remote = remote;
     this.client = clientOf(remote);
@@ -146,11 +144,11 @@ export class RemotePool implements Pool {
     answers.isNoting = true;
     this.noter.block(bytes, isFirst);
     answers.isNoting = false;
-    await Promise.all(SCOPES.map((lookup) => this.fetch(lookup)));
+    await Promise.all(LOOKUPS.map((lookup) => this.fetch(lookup)));
     return { bytes: this.enricher.block(bytes, isFirst), rows: this.rows };
   }
 
-  private async fetch(lookup: Scope): Promise<void> {
+  private async fetch(lookup: Lookup): Promise<void> {
     const wanted = this.answers.wanted[lookup];
     if (wanted.size === 0) return;
     try {
@@ -175,7 +173,7 @@ function isRefusal({ isUnavailable, answerStatus = 0 }: InklingError): boolean {
   return isUnavailable || answerStatus === 401 || answerStatus === 403 || answerStatus === 429;
 }
 
-/** @throws CliError when the URL or the key has not the right form */
+/** @throws BulkError when the URL or the key has not the right form */
 export function checkRemote(remote: Remote): void {
   clientOf(remote);
 }
@@ -186,19 +184,18 @@ function clientOf({ url, key }: Remote): Inkling {
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     const message = error.message.replace(/^@inkling\/client: url /, "--url ");
-    throw new CliError(message, "the server's address, such as http://127.0.0.1:8080", EXIT.usage);
+    throw new BulkError(message, "the server's address, such as http://127.0.0.1:8080", true);
   }
 }
 
-function explained(error: unknown, { url }: Remote, lookup: Scope): unknown {
+function explained(error: unknown, { url }: Remote, lookup: Lookup): unknown {
   if (!(error instanceof InklingError)) return error;
-  return new CliError(`${url} did not answer ${lookup}: ${error.message}`, error.hint);
+  return new BulkError(`${url} did not answer ${lookup}: ${error.message}`, error.hint);
 }
 
-const words = z.string().transform(printable);
 const statusSchema = z.object({
-  missing: z.array(words),
-  feeds: z.array(z.object({ sets: z.string(), state: z.string(), attribution: words.nullable() })),
+  missing: z.array(z.string()),
+  feeds: z.array(z.object({ sets: z.string(), state: z.string(), attribution: z.string().nullable() })),
 });
 const problemSchema = z.object({ code: z.string(), detail: z.string().optional() });
 
@@ -217,7 +214,7 @@ export async function remoteStatus({ url, key }: Remote): Promise<RemoteStatus> 
     });
     text = await response.text();
   } catch (error) {
-    throw new CliError(
+    throw new BulkError(
       `${url} cannot be reached: ${(error as Error).message}`,
       "is the server running there? `curl URL/healthz` tells",
     );
@@ -226,7 +223,7 @@ export async function remoteStatus({ url, key }: Remote): Promise<RemoteStatus> 
   const problem = problemSchema.safeParse(document);
   if (problem.success) {
     const { code, detail } = problem.data;
-    throw new CliError(
+    throw new BulkError(
       `${url} refuses: ${detail ?? "it says no more"} (${code})`,
       response.status === 401
         ? "INKLING_API_KEY has to hold a key of that server"
@@ -235,7 +232,7 @@ export async function remoteStatus({ url, key }: Remote): Promise<RemoteStatus> 
   }
   const status = statusSchema.safeParse(document);
   if (!response.ok || !status.success) {
-    throw new CliError(
+    throw new BulkError(
       `${url} is no Inkling server: its /v1/status is not as expected (HTTP ${response.status})`,
       "--url takes the address of the API, without a path after it",
     );

@@ -5,7 +5,7 @@
 // err  those of the stream
 // cost two blocks of memory; a single row that is larger than a block is kept whole, up to MAX_ROW_BYTES
 
-import { CliError } from "../terminal/errors.ts";
+import { BulkError } from "../errors.ts";
 import { lastRowEnd } from "./rows.ts";
 
 export const BLOCK_BYTES = 1 << 20;
@@ -25,7 +25,7 @@ export async function* blocks(
     if (length < BLOCK_BYTES) continue;
     const end = lastRowEnd(held.subarray(0, length), delimiter);
     if (end === 0 && length > MAX_ROW_BYTES) {
-      throw new CliError(
+      throw new BulkError(
         "a row is longer than 256 MB",
         "is this a file of rows? see `inkling enrich --help` for the formats",
       );

@@ -5,6 +5,7 @@
 
 import type { IpAddress } from "@inkling/engine";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
+import { MEMBERS, type Member, rowOf, type Value } from "../members.ts";
 import {
   type ExportFormat,
   heading,
@@ -15,7 +16,6 @@ import {
   paused,
   type Request,
 } from "./format.ts";
-import { MEMBERS, type Member, rowOf, type Value } from "./members.ts";
 import type { IpLookup } from "./source.ts";
 
 export const parquet: ExportFormat = {

@@ -4,7 +4,7 @@
 
 import { existsSync, statSync } from "node:fs";
 import { AtomicFile } from "@inkling/release-store";
-import { CliError } from "../terminal/errors.ts";
+import { BulkError } from "./errors.ts";
 
 /** What remains where somebody stopped us. */
 export const notWritten = (path: string): string =>
@@ -17,10 +17,10 @@ export class PartialFile {
   /** A process that is stopped at once takes the partial file along. */
   private readonly onExit = () => this.discard();
 
-  /** @throws CliError when the name is that of a folder */
+  /** @throws BulkError when the name is that of a folder */
   constructor(path: string) {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
-      throw new CliError(`${path} is a folder`, "name the file that is to be written");
+      throw new BulkError(`${path} is a folder`, "name the file that is to be written");
     }
     this.path = path;
     this.file = new AtomicFile(path);

@@ -8,7 +8,7 @@ import { Overrides } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
 import fc from "fast-check";
 import { smallRelease } from "../../../../test/release.ts";
-import { runHere } from "../program.testing.ts";
+import { runHere } from "../../../cli/src/program.testing.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
 import { enrich, untilStopped } from "./enrich.ts";
 import { planFor, type Wishes } from "./plan.ts";
@@ -434,7 +434,7 @@ describe("the command", () => {
 });
 
 describe("Ctrl-C", () => {
-  const BIN = join(import.meta.dir, "../../bin/inkling.mjs");
+  const BIN = join(import.meta.dir, "../../../cli/bin/inkling.mjs");
   const stopped = (...args: string[]) =>
     runHere(["enrich", ...args], {
       env: { INKLING_DATA_DIR: dataDir },
@@ -478,6 +478,6 @@ describe("Ctrl-C", () => {
     };
     const first = untilStopped(silent, controller.signal).next();
     controller.abort();
-    await expect(first).rejects.toThrow("stopped");
+    await expect(first).rejects.toThrow("not all rows were read");
   });
 });

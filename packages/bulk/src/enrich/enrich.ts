@@ -5,8 +5,7 @@
 // err  whatever the streams throw; Stopped as soon as the signal comes, also while a stream gives nothing
 // cost constant memory: two blocks for each thread are under way, and none more is read until the first of them is written
 
-import { Stopped } from "../terminal/errors.ts";
-import { unlessStopped } from "../terminal/stop.ts";
+import { Interrupted, unlessAborted } from "../errors.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
 import type { Pool } from "./pool.ts";
 import type { Tally } from "./tally.ts";
@@ -34,10 +33,10 @@ export async function enrich(
   let read = 0;
   let isFirst = true;
   let written = 0;
-  const unlessAborted = <T>(promise: Promise<T>) => unlessStopped(promise, hooks.signal, stopped);
+  const unlessStopped = <T>(promise: Promise<T>) => unlessAborted(promise, hooks.signal, interrupted);
   const writeOldest = async () => {
-    const { bytes } = await unlessAborted(underWay.shift()!);
-    await unlessAborted(Promise.resolve(hooks.write(bytes)));
+    const { bytes } = await unlessStopped(underWay.shift()!);
+    await unlessStopped(Promise.resolve(hooks.write(bytes)));
     if (++written % BLOCKS_TO_COLLECT === 0) Bun.gc(true);
     hooks.onProgress(read, pool.rows);
   };
@@ -49,20 +48,20 @@ export async function enrich(
       if (underWay.length >= AHEAD * pool.size) await writeOldest();
     }
     while (underWay.length > 0) await writeOldest();
-    return await unlessAborted(pool.finish());
+    return await unlessStopped(pool.finish());
   } finally {
     for (const left of underWay) left.catch(() => {}); // the error that ends this was thrown already
     pool.stop();
   }
 }
 
-const stopped = () => new Stopped("not all rows were read");
+const interrupted = () => new Interrupted("not all rows were read");
 
-/** The same chunks; one that is waited for is given up. @throws Stopped */
+/** The same chunks; one that is waited for is given up. @throws Interrupted */
 export async function* untilStopped<T>(chunks: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = chunks[Symbol.asyncIterator]();
   for (;;) {
-    const next = await unlessStopped(iterator.next(), signal, stopped);
+    const next = await unlessAborted(iterator.next(), signal, interrupted);
     if (next.done) return;
     yield next.value;
   }

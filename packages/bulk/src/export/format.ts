@@ -3,9 +3,8 @@
 // A form is a generator of pieces: it never sees a file, so that any of them can be written anywhere, stopped between
 // two pieces, and tested in memory. export.ts writes the pieces.
 
-import { networksOf, RangeColumns } from "@inkling/compiler/range-columns";
-import { formatIp, IpAddress } from "@inkling/engine";
-import type { Scope } from "@inkling/server";
+import type { Lookup } from "@inkling/engine";
+import { formatIp, IpAddress, networksOf, RangeColumns } from "@inkling/engine";
 import type { AnswerRanges, ExportSource } from "./source.ts";
 
 /** A part of a file; `file` is one of the form's files. */
@@ -18,7 +17,7 @@ export interface Piece {
 
 export interface Request {
   readonly source: ExportSource;
-  readonly lookup: Scope;
+  readonly lookup: Lookup;
   /** Flags and the like that no loaded list tells. */
   readonly unknown: readonly string[];
   /** What licences ask to be said where the data is shown. */
@@ -33,7 +32,7 @@ export interface ExportFormat {
   readonly name: string;
   readonly what: string;
   /** Look-ups whose data it can hold; the first unless another is asked for. */
-  readonly lookups: readonly [Scope, ...Scope[]];
+  readonly lookups: readonly [Lookup, ...Lookup[]];
   /** Does it make a folder? Its pieces then name files in it; otherwise what is added to the file's name, often "". */
   readonly isFolder: boolean;
   pieces(request: Request): Iterable<Piece>;

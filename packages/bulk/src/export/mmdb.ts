@@ -4,9 +4,9 @@
 // note IPv4 stands under ::/96; ::ffff:0:0/96, 2002::/16 and 64:ff9b::/96 answer as the IPv4 address inside.
 //      The API also reads the address inside Teredo, inverted: a tree cannot.
 
+import type { Answer } from "../members.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
 import { about, networks, paused } from "./format.ts";
-import type { Answer } from "./members.ts";
 import { MmdbData, type MmdbValue, Unsigned } from "./mmdb-data.ts";
 import { MmdbTree, recordBitsFor, SEPARATOR_BYTES } from "./mmdb-tree.ts";
 import type { IpLookup } from "./source.ts";

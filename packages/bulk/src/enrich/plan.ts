@@ -2,12 +2,11 @@
 //
 // in   the first lines of the file, and what the user said
 // out  a Plan, plain data that workers can be sent
-// err  CliError: a column that does not exist, members that nobody knows, nothing to look up, names that are there already
+// err  BulkError: a column that does not exist, members that nobody knows, nothing to look up, names that are there already
 
-import { MAX_IP_TEXT, parseEmail, parseIp } from "@inkling/engine";
-import { SCOPES, type Scope } from "@inkling/server";
-import { MEMBERS, type Member } from "../export/members.ts";
-import { CliError, EXIT } from "../terminal/errors.ts";
+import { LOOKUPS, type Lookup, MAX_IP_TEXT, parseEmail, parseIp } from "@inkling/engine";
+import { BulkError } from "../errors.ts";
+import { MEMBERS, type Member } from "../members.ts";
 import { splitRow } from "./rows.ts";
 
 export const ROW_FORMATS = ["csv", "tsv", "ndjson", "log"] as const;
@@ -25,7 +24,7 @@ export interface Plan {
   /** How many the header names. */
   readonly width: number | undefined;
   /** Members that are added, by look-up, in the order of output. */
-  readonly added: Readonly<Record<Scope, readonly string[]>>;
+  readonly added: Readonly<Record<Lookup, readonly string[]>>;
   /** Stands before the name of each. */
   readonly prefix: string;
 }
@@ -58,7 +57,7 @@ const DELIMITERS = [",", ";", "\t"] as const;
 /**
  * @param head the first lines, whole ones
  * @param name of the file: its ending may tell the format
- * @throws CliError
+ * @throws BulkError
  */
 export function planFor(head: string, name: string, wishes: Wishes): Plan {
   const lines = head.split(/\r?\n/).filter((line) => line !== "");
@@ -69,7 +68,7 @@ export function planFor(head: string, name: string, wishes: Wishes): Plan {
   if (!PREFIX.test(prefix))
     throw usage("--prefix must be up to 40 letters, digits, _, - or .", "for instance: --prefix inkling_");
   const isThere = namesThere(format, lines, columns);
-  const repeated = SCOPES.flatMap((scope) => added[scope].map((name) => prefix + name)).filter(isThere);
+  const repeated = LOOKUPS.flatMap((scope) => added[scope].map((name) => prefix + name)).filter(isThere);
   if (repeated.length > 0) {
     throw usage(
       `${name === "-" ? "standard input" : name} has ${repeated.join(", ")} already: was it enriched before?`,
@@ -188,12 +187,12 @@ function columnNamed(
 }
 
 function addedMembers(wish: readonly string[] | undefined, columns: Columns): Plan["added"] {
-  const possible: Readonly<Record<Scope, readonly Member[]>> = {
+  const possible: Readonly<Record<Lookup, readonly Member[]>> = {
     geolocate: columns.ip === undefined ? [] : MEMBERS.geolocate,
     reputation: columns.ip === undefined ? [] : MEMBERS.reputation,
     email: columns.email === undefined ? [] : MEMBERS.email,
   };
-  const names = SCOPES.flatMap((scope) => possible[scope].map(({ name }) => name));
+  const names = LOOKUPS.flatMap((scope) => possible[scope].map(({ name }) => name));
   const unknown = (wish ?? []).filter((name) => name !== "all" && !names.includes(name));
   if (unknown.length > 0) {
     throw usage(
@@ -202,7 +201,8 @@ function addedMembers(wish: readonly string[] | undefined, columns: Columns): Pl
     );
   }
   const wanted = new Set(wish?.includes("all") ? names : (wish ?? USUAL));
-  const chosen = (scope: Scope) => possible[scope].map(({ name }) => name).filter((name) => wanted.has(name));
+  const chosen = (scope: Lookup) =>
+    possible[scope].map(({ name }) => name).filter((name) => wanted.has(name));
   return { geolocate: chosen("geolocate"), reputation: chosen("reputation"), email: chosen("email") };
 }
 
@@ -219,6 +219,6 @@ function objectOf(line: string): Record<string, unknown> {
 const isIp = (text: string) => text.length <= MAX_IP_TEXT && parseIp(text.trim()) !== undefined;
 const isEmail = (text: string) => text.includes("@") && parseEmail(text.trim()).host !== undefined;
 
-function usage(message: string, hint: string): CliError {
-  return new CliError(message, hint, EXIT.usage);
+function usage(message: string, hint: string): BulkError {
+  return new BulkError(message, hint, true);
 }

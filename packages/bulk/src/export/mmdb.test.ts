@@ -1,8 +1,7 @@
 // What is written is read by our own strict reader, which reads MaxMind's conformance files.
 
 import { describe, expect, test } from "bun:test";
-import { RangeColumns } from "@inkling/compiler/range-columns";
-import { parseIp } from "@inkling/engine";
+import { parseIp, RangeColumns } from "@inkling/engine";
 import fc from "fast-check";
 import { Mmdb } from "../../../compiler/src/mmdb/mmdb.ts";
 import type { Request } from "./format.ts";
