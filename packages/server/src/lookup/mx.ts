@@ -1,20 +1,23 @@
-// mx.ts: what DNS says of a domain, brought into the answer about an e-mail address.
+// mx.ts: the MX check: asks DNS about the domain of an email address, and applies the finding to the answer.
 //
-// in   the text that was asked about; the answer from the lists
-// out  the answer with `checks`, and with what they change
-// err  none thrown
 // src  docs/email.md
 //
-// Only "there is no such domain" and "this domain takes no mail" make an address invalid: the silence of a DNS
-// server says nothing about a person. What the lists say is never taken back, and what they or the operator keep from
-// being disposable stays so.
+// Only "there is no such domain" and "this domain takes no mail" make an address invalid: a DNS server that does not
+// answer proves nothing about a person. What feeds claim is never reverted, and what feeds or overrides keep from being
+// disposable stays so.
 
-import { ascii, cutSuffix, isSpecialUseDomain, parseEmail } from "@inkling/engine";
+import {
+  ascii,
+  cutSuffix,
+  type EmailAnswer,
+  type EmailCheck,
+  isSpecialUseDomain,
+  parseEmail,
+} from "@inkling/engine";
 import type { MxFinding, MxOutcome } from "../mx/check.ts";
 import type { MxCounts } from "../mx/counts.ts";
 import { throwAwayHost } from "../mx/hosts.ts";
 
-/** Who asks DNS. */
 export interface MxSource {
   find(host: string): MxFinding | Promise<MxFinding>;
 }
@@ -55,41 +58,29 @@ const RELAY = "relay";
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** The members of an answer that a check may change; others are kept as they are. */
-interface EmailAnswer {
-  readonly valid: boolean;
-  readonly disposable: boolean;
-  readonly providers: readonly string[];
-}
-
-export interface Checked {
-  readonly body: Uint8Array;
-  /** For the evidence, where the mail host made it disposable. */
-  readonly entry?: Uint8Array;
-}
-
 /**
- * The answer with what DNS said.
- * @param answer JSON bytes, without evidence
- * @param isCleared is something known that keeps it from being disposable? Asked only when it matters.
+ * What a finding changes in an answer, as a stage of the pipeline. A mail host that only a disposable service uses makes
+ * the address disposable, unless its evidence says otherwise.
  */
-export function withMx(answer: Uint8Array, { outcome, known }: MxFinding, isCleared: () => boolean): Checked {
-  const { valid, disposable, providers, ...others } = JSON.parse(decoder.decode(answer)) as EmailAnswer;
-  const host = disposable ? undefined : throwAwayHost(known);
-  const row = host === undefined || isCleared() ? undefined : host;
-  const body = encoder.encode(
-    JSON.stringify({
-      valid: valid && !REFUTES.has(outcome),
-      disposable: disposable || row !== undefined,
-      providers: row === undefined ? providers : [row.service],
-      ...others,
-      checks: { mx: outcome },
-    }),
-  );
-  return row === undefined ? { body } : { body, entry: ascii(JSON.stringify(mailHostEntry(row.suffix))) };
+export function mxCheck({ outcome, known }: MxFinding): EmailCheck {
+  return (plain, explain) => {
+    const { valid, disposable, providers, ...others } = JSON.parse(decoder.decode(plain)) as EmailAnswer;
+    const host = disposable ? undefined : throwAwayHost(known);
+    const row = host === undefined || isCleared(explain()) ? undefined : host;
+    const body = encoder.encode(
+      JSON.stringify({
+        valid: valid && !REFUTES.has(outcome),
+        disposable: disposable || row !== undefined,
+        providers: row === undefined ? providers : [row.service],
+        ...others,
+        checks: { mx: outcome },
+      }),
+    );
+    return row === undefined ? { body } : { body, entry: ascii(JSON.stringify(mailHostEntry(row.suffix))) };
+  };
 }
 
-/** What evidence says of a mail host that only a throw-away service uses. */
+/** The entry of evidence for a mail host that only a disposable service uses. */
 export function mailHostEntry(suffix: string): object {
   return {
     feed: "inkling",
@@ -100,9 +91,9 @@ export function mailHostEntry(suffix: string): object {
   };
 }
 
-/** Does an answer's evidence keep its address from being disposable? A relay's is, whoever runs its mail host. */
-export function isClearedBy(reasoned: Uint8Array): boolean {
-  const { evidence } = JSON.parse(decoder.decode(reasoned)) as {
+/** Does an answer's evidence keep its address from being disposable? A relay's is not, whoever runs its mail host. */
+function isCleared(explained: Uint8Array): boolean {
+  const { evidence } = JSON.parse(decoder.decode(explained)) as {
     evidence: readonly { label: string; effect: string; flags?: readonly string[] }[];
   };
   return evidence.some(
