@@ -37,7 +37,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     },
     dataDir: "",
     actions: undefined,
-    traffic: { all: [] },
+    traffic: { minutes: [] },
     feeds: () => [
       { id: "ipsum-3", sets: "is_abuser" },
       { id: "mailchecker", sets: "disposable" },

@@ -7,9 +7,9 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { Overrides } from "@inkling/engine";
 import { currentName, openRelease } from "@inkling/release-store";
 import { App, type AppOptions } from "../packages/server/src/api/app.ts";
+import { makeCounts } from "../packages/server/src/api/counts.ts";
 import type { Key } from "../packages/server/src/keys/key.ts";
 import { Buckets } from "../packages/server/src/limits/token-bucket.ts";
-import { Counts } from "../packages/server/src/telemetry/counts.ts";
 import { Log } from "../packages/server/src/telemetry/log.ts";
 import { randomBelow } from "./random.ts";
 import { smallCity, smallRelease, temporaryFolder } from "./release.ts";
@@ -67,7 +67,7 @@ function listen(): Bun.Server<undefined> {
     overrides: { current: Overrides.NONE },
     checks: { mx: () => ({ outcome: "found", known: [] }) },
     trustedProxies: [],
-    counts: new Counts(),
+    counts: makeCounts(),
     log: new Log({ level: "access", write: (text) => logged.push(text), now: () => 0 }),
     now: Date.now,
     elapsed: () => performance.now(),

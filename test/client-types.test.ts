@@ -16,7 +16,7 @@ import type {
 } from "../packages/client/src/answers.ts";
 import { SERVER_CODES } from "../packages/client/src/errors.ts";
 import { PROBLEM_CODES } from "../packages/server/src/http/problems.ts";
-import { MX_OUTCOMES, type MxOutcome as ServedMxOutcome } from "../packages/server/src/mx/check.ts";
+import { MX_OUTCOMES, type MxOutcome as ServedMxOutcome } from "../packages/server/src/mx/outcome.ts";
 import type * as served from "../packages/server/src/openapi/answer-schemas.ts";
 import { openApiJson } from "../packages/server/src/openapi/public.ts";
 

@@ -2,6 +2,6 @@
 // before it loads the server.
 
 export { isWellFormedToken } from "./keys/token.ts";
-export type { DnsServer } from "./mx/dns-client.ts";
+export type { DnsServer } from "./mx/dns-servers.ts";
 export { parseDnsServer } from "./mx/dns-servers.ts";
 export { LOG_LEVELS } from "./telemetry/log.ts";

@@ -10,7 +10,7 @@ export * from "./limits/token-bucket.ts";
 export * from "./limits/usage-recorder.ts";
 export { problemOf } from "./lookup/failures.ts";
 export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox.ts";
-export type { DnsServer } from "./mx/dns-client.ts";
+export type { DnsServer } from "./mx/dns-servers.ts";
 export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";
 export { type OverrideEvent, SNAPSHOT_FILE } from "./overrides/cache.ts";
 export { exportFile, type OverrideFile, readFile, readSnapshot } from "./overrides/file.ts";

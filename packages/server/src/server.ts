@@ -15,7 +15,7 @@ import type { Mode, Prefix } from "@inkling/engine";
 import type { DataActions } from "./admin/data.ts";
 import type { Closers } from "./cluster/bootstrap.ts";
 import type { StandbyWorker } from "./cluster/standby.ts";
-import type { DnsServer } from "./mx/dns-client.ts";
+import type { DnsServer } from "./mx/dns-servers.ts";
 import type { Log, LogLevel } from "./telemetry/log.ts";
 
 export { StartError } from "./http/start-error.ts";

@@ -11,7 +11,10 @@ import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile } from "@inkling/release-store";
 import { EXTENSIONS, type Feed, type Format } from "../catalog/feed.ts";
-import { candidates, type FeedCopy, isCopy } from "../fetch/source.ts";
+import { type FeedCopy, isCopy } from "../fetch/copy.ts";
+import { readFeedState } from "../fetch/feed-state.ts";
+import { KeptCopies } from "../fetch/kept-copies.ts";
+import { candidates } from "../fetch/source.ts";
 
 export interface Exported {
   readonly feed: string;
@@ -56,7 +59,8 @@ export async function exportMirror(
 
 async function bestCopy(feed: Feed, dataDir: string, now: Date): Promise<FeedCopy | { why: string }> {
   const problems: string[] = [];
-  for await (const copy of candidates(feed, { dataDir, fetch: false, now })) {
+  const kept = new KeptCopies(feed, dataDir, readFeedState(feed, dataDir));
+  for await (const copy of candidates(feed, { dataDir, fetch: false, now }, kept)) {
     if (!isCopy(copy)) {
       problems.push(copy.error);
     } else if (copy.source === "own") {

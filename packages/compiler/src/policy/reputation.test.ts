@@ -10,7 +10,7 @@ import type { Flag, GuardKind, Label, NetworkClaims, NetworkSubject } from "../c
 import { FEEDS } from "../catalog/feeds.ts";
 import { GUARD_FEEDS } from "../catalog/guard-feeds.ts";
 import { parseNetworks } from "../parse/index.ts";
-import type { RangeColumns } from "../segments/range-columns.ts";
+import type { RangeColumns } from "../ranges/range-columns.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
 import {
   boundaries,

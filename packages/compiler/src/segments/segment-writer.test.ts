@@ -3,9 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import { HEADER_BYTES, IpSegment, parseIp, parsePrefix, SegmentError } from "@inkling/engine";
 import { randomBelow } from "../../../../test/random.ts";
+import { cover } from "../ranges/range-columns.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
-import { cover } from "./range-columns.ts";
 import { rangeSections } from "./range-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 

@@ -104,6 +104,15 @@ export function feedsNow(manifest: Release, report: FeedsReport | undefined): re
   });
 }
 
+/**
+ * Seconds since this copy was published, or fetched when the publisher gives no time.
+ * @param now epoch ms
+ */
+export function feedAgeSeconds(feed: FeedReport, now: number): number | undefined {
+  const made = feed.published_at ?? feed.fetched_at;
+  return made === undefined ? undefined : Math.max(0, Math.round((now - Date.parse(made)) / 1000));
+}
+
 /** The segment that each answer comes from. */
 const SEGMENT_OF: Readonly<Record<Answer, keyof Release["segments"]>> = {
   geolocation: "geo",

@@ -15,6 +15,7 @@ import { pathEnd, targetOf } from "../http/request-target.ts";
 import { KeyInputError } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { hashToken, isWellFormedToken } from "../keys/token.ts";
+import type { StatusSource } from "../lookup/status.ts";
 import type { OverrideBook } from "../overrides/cache.ts";
 import { MAX_AUTHOR, type OverrideContext, OverrideInputError, oneLine } from "../overrides/override.ts";
 import type { Releases } from "../releases/follow.ts";
@@ -22,7 +23,6 @@ import { StoreError } from "../store/error.ts";
 import { OverrideConflictError, type OverrideStore } from "../store/overrides.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { StatusSource } from "../telemetry/status.ts";
 import type { Traffic } from "../telemetry/traffic.ts";
 import {
   ADMIN_PATH,
@@ -57,7 +57,7 @@ export interface AdminAppOptions {
   readonly dataDir: string;
   /** What the program around the server can do with the data. */
   readonly actions: DataActions | undefined;
-  readonly traffic: Pick<Traffic, "all">;
+  readonly traffic: Pick<Traffic, "minutes">;
   /** Ids of the feeds of the release in use; undefined without one. */
   readonly feeds: () => OverrideContext["feeds"];
   readonly log: Log;

@@ -17,11 +17,11 @@ import {
   unpin as unpinRelease,
 } from "@inkling/release-store";
 import { z } from "zod";
+import { statusDocument } from "../lookup/status.ts";
 import type { ReleaseChanges } from "../releases/diff.ts";
 import type { ChangesAnswer } from "../releases/diff-worker.ts";
 import { verifyInWorker } from "../releases/follow.ts";
 import type { AuditAction } from "../store/overrides.ts";
-import { statusDocument } from "../telemetry/status.ts";
 import type { AdminServer } from "./app.ts";
 import { type AdminRoute, bodyProblem, type Call, type Reply } from "./call.ts";
 import { AdminProblem } from "./problems.ts";

@@ -21,7 +21,7 @@ function traffic({ traffic, now }: AdminServer, { query }: Call): Reply {
   const hours = Number(query.get("hours") ?? 24);
   const step = Number(query.get("step") ?? (hours > 3 ? 15 : 1));
   const from = now() - hours * 60 * MINUTE_MS;
-  const minutes = traffic.all.filter(({ at }) => at > from);
+  const minutes = traffic.minutes.filter(({ at }) => at > from);
   const steps = new Map<number, Minute[]>();
   for (const minute of minutes) {
     const start = Math.floor((minute.at - MINUTE_MS) / (step * MINUTE_MS)) * step * MINUTE_MS;

@@ -14,13 +14,13 @@ import {
 } from "@inkling/engine";
 import fc from "fast-check";
 import { checkResponse } from "../../../../test/checked-fetch.ts";
+import { makeCounts } from "../api/counts.ts";
 import { requestIds } from "../http/request-id.ts";
 import { isScope, type Key } from "../keys/key.ts";
 import { Buckets } from "../limits/token-bucket.ts";
-import type { MxFinding } from "../mx/check.ts";
 import { knownHosts } from "../mx/hosts.ts";
+import type { MxFinding } from "../mx/outcome.ts";
 import { emailHash, overridesOf } from "../overrides/override.ts";
-import { Counts } from "../telemetry/counts.ts";
 import { Log } from "../telemetry/log.ts";
 import { App, type AppOptions } from "./app.ts";
 
@@ -128,7 +128,7 @@ function setUp(setting: Setting = {}) {
   const recorded: string[] = [];
   const refused: string[] = [];
   const lines: string[] = [];
-  const counts = new Counts();
+  const counts = makeCounts();
   const options: AppOptions = {
     version: "0.0.0",
     mode: setting.mode ?? "serve",

@@ -22,11 +22,12 @@ import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import type { EmailChecks } from "../lookup/mx.ts";
 import { type Answer, isLookup, Pipeline, PLAIN, type Question, WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
-import type { Audience, Counts } from "../telemetry/counts.ts";
+import type { StatusSource } from "../lookup/status.ts";
+import { readiness, statusDocument } from "../lookup/status.ts";
+import type { Audience } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { StatusSource } from "../telemetry/status.ts";
-import { readiness, statusDocument } from "../telemetry/status.ts";
 import { AnswerHeaders } from "./answer-headers.ts";
+import type { ApiCounts } from "./counts.ts";
 import { readParameters } from "./parameters.ts";
 import { findRoute, NO_ROUTE, type Route } from "./routes.ts";
 
@@ -56,7 +57,7 @@ export interface AppOptions extends StatusSource {
   readonly overrides: { readonly current: Overrides };
   readonly checks: Pick<EmailChecks, "mx">;
   readonly trustedProxies: readonly Prefix[];
-  readonly counts: Counts;
+  readonly counts: ApiCounts;
   readonly log: Log;
   /** Epoch ms. */
   readonly now: () => number;
@@ -189,7 +190,7 @@ export class App {
     const { method } = exchange.request;
     // RFC 9110 6.6.1: a server with a clock sends it. Bun does, but not for HEAD.
     if (method === "HEAD") response.headers.set("Date", new Date(exchange.now).toUTCString());
-    options.counts.answered((route ?? NO_ROUTE).index, status, exchange.audience, ms);
+    options.counts.recordAnswer((route ?? NO_ROUTE).index, status, exchange.audience, ms);
     if (options.log.hasAccess) {
       options.log.access({
         method,
@@ -335,7 +336,7 @@ export class App {
         return this.refuse(exchange, quotaProblem(now));
       }
       this.options.usage.record(key!.id, lookup, now);
-      this.options.counts.lookedUp(lookup, key!.mode);
+      this.options.counts.countLookup(lookup, key!.mode);
     }
     return response;
   }
@@ -470,7 +471,7 @@ export class App {
   }
 
   private refuse(exchange: Exchange, refusal: Problem): Response {
-    this.options.counts.problem(refusal.code);
+    this.options.counts.countProblem(refusal.code);
     const headers = Object.assign(this.headers(exchange, PROBLEM_TYPE, NO_STORE), refusal.headers);
     if (hasLongBody(exchange.request)) headers.Connection = "close";
     return new Response(problemBody(refusal, exchange.id), { status: refusal.status, headers });

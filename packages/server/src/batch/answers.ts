@@ -6,7 +6,7 @@
 // cost `"203.0.113.9"` goes from the line's bytes to the answer's without a text or an object in between
 
 import type { IpLookup, IpSegment, Lookup } from "@inkling/engine";
-import { type Problem, problem, problemBody } from "../http/problems.ts";
+import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import {
   type Answer,
   copySource,
@@ -24,7 +24,7 @@ export const MOST_ANSWER_BYTES = 12 * 1024;
 export interface BatchAnswersOptions {
   readonly lookup: Lookup;
   readonly pipeline: Pipeline;
-  readonly counts: Pick<Counts, "problem">;
+  readonly counts: Pick<Counts<ProblemCode>, "countProblem">;
   readonly out: Output;
   /** A byte that is written after each answer. */
   readonly separator: number;
@@ -99,7 +99,7 @@ export class BatchAnswers {
   /** Writes a problem in place of an answer. */
   refuse(refusal: Problem): void {
     const { counts, out, separator } = this.options;
-    counts.problem(refusal.code);
+    counts.countProblem(refusal.code);
     out.add(this.problemBytes(refusal));
     out.addByte(separator);
   }

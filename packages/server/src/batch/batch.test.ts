@@ -16,11 +16,11 @@ import {
 } from "@inkling/engine";
 import fc from "fast-check";
 import { App, type AppOptions } from "../api/app.ts";
+import { makeCounts } from "../api/counts.ts";
 import { isScope, type Key } from "../keys/key.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { SANDBOX_ADDRESSES, SANDBOX_PROBLEMS, SANDBOX_VERSION } from "../lookup/sandbox.ts";
 import { overridesOf } from "../overrides/override.ts";
-import { Counts } from "../telemetry/counts.ts";
 import { Log } from "../telemetry/log.ts";
 import { HOLD_MS } from "./batch.ts";
 import { MAX_ARRIVING_BYTES, MAX_JSON_BYTES } from "./body.ts";
@@ -117,7 +117,7 @@ function setUp(setting: Setting = {}) {
   const recorded: [lookup: string, count: number][] = [];
   const refused: [reason: string, count: number][] = [];
   const lines: string[] = [];
-  const counts = new Counts();
+  const counts = makeCounts();
   const at = { ms: 0 };
   const state: { key: Key | undefined; release: LoadedRelease | undefined } = {
     key: { ...KEY, ...setting.key },
@@ -663,7 +663,7 @@ describe("gzip", () => {
 
 describe("what answers say is counted for the traffic, as that of single look-ups", () => {
   const raised = ({ counts }: ReturnType<typeof setUp>) =>
-    Object.fromEntries([...counts.raisedRows()].filter(([, count]) => count > 0));
+    Object.fromEntries([...counts.flagRows()].filter(([, count]) => count > 0));
 
   test.each(["values", "stream"] as const)("%s", async (way) => {
     const ask = async (setting: Parameters<typeof setUp>[0], path: string, values: string[]) => {

@@ -12,7 +12,7 @@
 // keep a release of hours ago, nor its files.
 
 import type { LoadedRelease, Overrides } from "@inkling/engine";
-import { type Problem, problem } from "../http/problems.ts";
+import { type Problem, type ProblemCode, problem } from "../http/problems.ts";
 import type { Counted, Key, Refusal, Scope } from "../keys/key.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import { type Pipeline, type Question, refusalOf, WANTS } from "../lookup/pipeline.ts";
@@ -68,7 +68,7 @@ export interface BatchServer {
     takeQuota(key: Key, now: number, most: number): number;
     giveQuotaBack(key: Key, now: number, count: number): void;
   };
-  readonly counts: Counts;
+  readonly counts: Counts<ProblemCode>;
   readonly now: () => number;
   readonly elapsed: () => number;
   /** Instead of STREAM_IDLE_SECONDS. */
@@ -273,7 +273,7 @@ class KeyMeter implements Meter {
     if (unused > 0) this.server.usage.giveQuotaBack(this.key, now, unused);
     if (lookups === 0) return;
     this.server.usage.record(this.key.id, this.lookup, now, lookups);
-    this.server.counts.lookedUp(this.lookup, this.key.mode, lookups);
+    this.server.counts.countLookup(this.lookup, this.key.mode, lookups);
   }
 
   refused(reason: Refusal, values: number, now: number): void {

@@ -7,7 +7,7 @@ import { formatPrefix, type Mode, type Override, type Prefix, parsePrefix } from
 import type { Key } from "../keys/key.ts";
 import type { LoadedKeys } from "../keys/keyring.ts";
 import type { MxReport } from "../mx/counts.ts";
-import type { DnsServer } from "../mx/dns-client.ts";
+import type { DnsServer } from "../mx/dns-servers.ts";
 import type { Refusal } from "../releases/follow.ts";
 import type { LogLevel } from "../telemetry/log.ts";
 

@@ -5,6 +5,7 @@
 // err  as serve.ts
 
 import { App } from "../api/app.ts";
+import { makeCounts } from "../api/counts.ts";
 import { ConnectionLimit } from "../http/connections.ts";
 import { drained, type Handler, listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
@@ -12,9 +13,8 @@ import { Buckets } from "../limits/token-bucket.ts";
 import { EmailChecks } from "../lookup/mx.ts";
 import { MxLookups } from "../mx/check.ts";
 import { MxCounts } from "../mx/counts.ts";
-import { makeAsker } from "../mx/dns-servers.ts";
+import { makeResolver } from "../mx/dns-client.ts";
 import { type RunningServer, running, type ServerOptions } from "../server.ts";
-import { Counts } from "../telemetry/counts.ts";
 import { type Closers, makeDataFolder, makeLog } from "./bootstrap.ts";
 import { closeBackstage, openBackstage, startAdmin } from "./services.ts";
 
@@ -29,10 +29,10 @@ export async function startOneProcess(options: ServerOptions, closers: Closers):
   });
   const { releases, keyring, usage, overrides } = backstage;
 
-  const counts = new Counts();
+  const counts = makeCounts();
   const elapsed = () => performance.now();
   const mxCounts = new MxCounts();
-  const mx = new MxLookups({ dns: makeAsker(options.dnsServers ?? []), counts: mxCounts, elapsed });
+  const mx = new MxLookups({ dns: makeResolver(options.dnsServers ?? []), counts: mxCounts, elapsed });
   closers.push(() => mx.stop());
   const status = { version: options.version, mode: options.mode, releases, keyring };
   const app = new App({

@@ -3,23 +3,25 @@
 // Counters come from the shared memory and from the workers' reports; those of workers that have ended stay in the sum,
 // so no counter goes back when a worker is replaced.
 
+import { API_COUNTS, makeCounts } from "../api/counts.ts";
+import type { StatusSource } from "../lookup/status.ts";
 import type { ServerOptions } from "../server.ts";
 import { Counts } from "../telemetry/counts.ts";
-import type { MetricsSource } from "../telemetry/metrics.ts";
+import type { MetricsSource } from "../telemetry/metric-definitions.ts";
 import type { Backstage } from "./services.ts";
 import type { SharedView } from "./shared-memory.ts";
 import type { Crew } from "./worker-pool.ts";
 
-export class CrewMetrics implements MetricsSource {
+export class CrewMetrics implements MetricsSource, StatusSource {
   readonly version: string;
   readonly mode: MetricsSource["mode"];
-  readonly releases: MetricsSource["releases"];
-  readonly keyring: MetricsSource["keyring"];
+  readonly releases: StatusSource["releases"];
+  readonly keyring: StatusSource["keyring"];
   readonly overrides: MetricsSource["overrides"];
   readonly usage: MetricsSource["usage"];
   readonly now = Date.now;
   readonly startedAt: number;
-  counts = new Counts();
+  counts = makeCounts();
   private totals: Crew["totals"];
   private readonly crew: Crew;
   private readonly view: SharedView;
@@ -46,7 +48,8 @@ export class CrewMetrics implements MetricsSource {
   async refresh(): Promise<void> {
     await this.crew.refresh();
     this.totals = this.crew.totals;
-    this.counts = Counts.sum(Array.from({ length: this.size }, (_, worker) => this.view.countsOf(worker)));
+    const counts = Array.from({ length: this.size }, (_, worker) => this.view.countsOf(worker));
+    this.counts = Counts.sum(API_COUNTS, counts);
   }
 
   get mx(): MetricsSource["mx"] {

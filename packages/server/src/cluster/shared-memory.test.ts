@@ -38,9 +38,9 @@ describe("shared memory", () => {
 
   test("a worker goes on with the counts of the one before it; connections are those of all", () => {
     const memory = new SharedMemory(2, temporaryFolder(), NOON);
-    memory.view.countsOf(1).problem("INTERNAL");
+    memory.view.countsOf(1).countProblem("INTERNAL");
     const other = new SharedView(memory.descriptor, 2, NOON);
-    other.countsOf(1).problem("INTERNAL");
+    other.countsOf(1).countProblem("INTERNAL");
     expect(new Map(memory.view.countsOf(1).problemRows()).get("INTERNAL")).toBe(2);
     expect(new Map(memory.view.countsOf(0).problemRows()).get("INTERNAL")).toBe(0);
     memory.view.putConnections(0, 7);

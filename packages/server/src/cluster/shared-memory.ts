@@ -12,15 +12,16 @@
 //   bytes      for each worker: its counts (Counts), then one line for its open connections; then a cell for each key
 
 import { closeSync, writeSync } from "node:fs";
+import { API_COUNTS, type ApiCounts, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
 import { CELL_BYTES, LimitCells } from "../limits/cells.ts";
-import { Counts } from "../telemetry/counts.ts";
+import { countsBytes } from "../telemetry/counts.ts";
 import { openNamelessFile, SHARED_FOLDERS } from "./anonymous-file.ts";
 
 /** The descriptor of the shared memory in a worker. */
 export const WORKER_DESCRIPTOR = 3;
 const LINE_BYTES = 64;
-const COUNTS_BYTES = Math.ceil(Counts.BYTES / LINE_BYTES) * LINE_BYTES;
+const COUNTS_BYTES = Math.ceil(countsBytes(API_COUNTS) / LINE_BYTES) * LINE_BYTES;
 const WORKER_BYTES = COUNTS_BYTES + LINE_BYTES;
 const CHUNK_BYTES = 1 << 20;
 
@@ -45,8 +46,8 @@ export class SharedView {
   }
 
   /** What a worker counts: what its predecessor in the same place counted is in there. */
-  countsOf(worker: number): Counts {
-    return new Counts(this.memory.subarray(worker * WORKER_BYTES, worker * WORKER_BYTES + Counts.BYTES));
+  countsOf(worker: number): ApiCounts {
+    return makeCounts(this.memory.subarray(worker * WORKER_BYTES, worker * WORKER_BYTES + COUNTS_BYTES));
   }
 
   /** Says how many connections a worker has open. @returns how many all workers have */

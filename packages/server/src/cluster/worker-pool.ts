@@ -136,10 +136,10 @@ export class Crew {
     const mx = new MxCounts();
     mx.add(this.goneMx.report);
     for (const report of reports) mx.add(report.mx);
-    mx.watch(() => ({
+    mx.readStateFrom(() => ({
       underWay: sum((report) => report.mx.state.underWay),
       waiting: sum((report) => report.mx.state.waiting),
-      kept: sum((report) => report.mx.state.kept),
+      cached: sum((report) => report.mx.state.cached),
     }));
     const isTold = reports.some(({ connections }) => connections.open !== undefined);
     return {

@@ -20,7 +20,7 @@ import { Buckets } from "../limits/token-bucket.ts";
 import { EmailChecks } from "../lookup/mx.ts";
 import { MxLookups } from "../mx/check.ts";
 import { MxCounts } from "../mx/counts.ts";
-import { makeAsker } from "../mx/dns-servers.ts";
+import { makeResolver } from "../mx/dns-client.ts";
 import { overridesOf } from "../overrides/override.ts";
 import { Log } from "../telemetry/log.ts";
 import {
@@ -87,7 +87,7 @@ export class Worker {
       this.log.error("release-not-opened", { worker: options.worker, name, reason }),
     );
     const elapsed = () => performance.now();
-    this.mx = new MxLookups({ dns: makeAsker(options.dnsServers), counts: this.mxCounts, elapsed });
+    this.mx = new MxLookups({ dns: makeResolver(options.dnsServers), counts: this.mxCounts, elapsed });
     this.app = new App({
       version: options.version,
       mode: options.mode,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { MX_OUTCOMES, type MxFinding, type MxOutcome } from "../mx/check.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { knownHosts } from "../mx/hosts.ts";
+import { MX_OUTCOMES, type MxFinding, type MxOutcome } from "../mx/outcome.ts";
 import { EmailChecks, mxCheck } from "./mx.ts";
 
 const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));

@@ -14,9 +14,9 @@ import {
   isSpecialUseDomain,
   parseEmail,
 } from "@inkling/engine";
-import type { MxFinding, MxOutcome } from "../mx/check.ts";
 import type { MxCounts } from "../mx/counts.ts";
-import { throwAwayHost } from "../mx/hosts.ts";
+import { disposableHost } from "../mx/hosts.ts";
+import type { MxFinding, MxOutcome } from "../mx/outcome.ts";
 
 export interface MxSource {
   find(host: string): MxFinding | Promise<MxFinding>;
@@ -25,7 +25,7 @@ export interface MxSource {
 const REFUTES: ReadonlySet<MxOutcome> = new Set<MxOutcome>(["null", "nxdomain"]);
 const SKIPPED: MxFinding = { outcome: "skipped", known: [] };
 
-/** The checks that a caller may ask for, counted. */
+/** Runs the checks that a caller may request, and counts them. */
 export class EmailChecks {
   private readonly source: MxSource;
   private readonly counts: MxCounts;
@@ -35,7 +35,7 @@ export class EmailChecks {
     this.counts = counts;
   }
 
-  /** What DNS says of the domain; nothing is asked about what cannot be a domain with mail. */
+  /** "skipped" for what cannot be a domain with mail: DNS is not asked. */
   mx(text: string): MxFinding | Promise<MxFinding> {
     const host = hostToCheck(text);
     const finding = host === undefined ? SKIPPED : this.source.find(host);
@@ -43,7 +43,7 @@ export class EmailChecks {
   }
 
   private counted(finding: MxFinding): MxFinding {
-    this.counts.answered(finding.outcome);
+    this.counts.recordAnswer(finding.outcome);
     return finding;
   }
 }
@@ -65,7 +65,7 @@ const encoder = new TextEncoder();
 export function mxCheck({ outcome, known }: MxFinding): EmailCheck {
   return (plain, explain) => {
     const { valid, disposable, providers, ...others } = JSON.parse(decoder.decode(plain)) as EmailAnswer;
-    const host = disposable ? undefined : throwAwayHost(known);
+    const host = disposable ? undefined : disposableHost(known);
     const row = host === undefined || isCleared(explain()) ? undefined : host;
     const body = encoder.encode(
       JSON.stringify({

@@ -20,7 +20,7 @@ import {
   unwrapIpv4,
 } from "@inkling/engine";
 import type { Problem } from "../http/problems.ts";
-import type { MxFinding } from "../mx/check.ts";
+import type { MxFinding } from "../mx/outcome.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import { CALLER_UNKNOWN, problemOf } from "./failures.ts";
 import { type EmailChecks, mxCheck } from "./mx.ts";
@@ -60,9 +60,9 @@ export class Pipeline {
   /** What was read last and is not the caller. */
   readonly named: Subject = { address: this.answerer.address, isCaller: false };
   private readonly checks: Pick<EmailChecks, "mx">;
-  private readonly counts: Pick<Counts, "said">;
+  private readonly counts: Pick<Counts, "countFlags">;
 
-  constructor(checks: Pick<EmailChecks, "mx">, counts: Pick<Counts, "said">) {
+  constructor(checks: Pick<EmailChecks, "mx">, counts: Pick<Counts, "countFlags">) {
     this.checks = checks;
     this.counts = counts;
   }
@@ -94,7 +94,7 @@ export class Pipeline {
     if (question.isSandbox) return sandboxAddress(lookup, address, withEvidence);
     const outcome = this.answerer.answerAddress(lookup, address, question, withEvidence);
     if (!(outcome instanceof Uint8Array)) return problemOf(outcome, isCaller);
-    this.counts.said(lookup, this.answerer.plain, question.now);
+    this.counts.countFlags(lookup, this.answerer.plain, question.now);
     return outcome;
   }
 
@@ -107,7 +107,7 @@ export class Pipeline {
     const { address } = this.named;
     if (specialUse(address) !== undefined) return 0;
     const length = segment.lookupInto(address, out, at);
-    if (length > 0) this.counts.said(lookup, out, now, at, at + length);
+    if (length > 0) this.counts.countFlags(lookup, out, now, at, at + length);
     return length;
   }
 
@@ -130,7 +130,7 @@ export class Pipeline {
     const check = finding && mxCheck(finding);
     const outcome = this.answerer.answerEmail(text, question, withEvidence, check);
     if (!(outcome instanceof Uint8Array)) return problemOf(outcome);
-    this.counts.said("email", this.answerer.plain, question.now);
+    this.counts.countFlags("email", this.answerer.plain, question.now);
     return outcome;
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { IpAddress, parseIpInto, parsePrefix, prefixContains, unwrapIpv4 } from "@inkling/engine";
 import { PROBLEM_CODES, PROBLEMS, type Problem } from "../http/problems.ts";
-import { MX_OUTCOMES } from "../mx/check.ts";
+import { MX_OUTCOMES } from "../mx/outcome.ts";
 import {
   SANDBOX_ADDRESSES,
   SANDBOX_CHECKS,

@@ -17,7 +17,7 @@ import {
 } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
 import type { Scope } from "../keys/key.ts";
-import type { MxOutcome } from "../mx/check.ts";
+import type { MxOutcome } from "../mx/outcome.ts";
 import { mailHostEntry } from "./mx.ts";
 
 /** What `Inkling-Data-Version` says on sandbox answers. */

@@ -12,18 +12,11 @@ import {
   soa,
   startDnsServer,
 } from "../../../../test/dns-server.ts";
-import {
-  type Asker,
-  BUDGET_MS,
-  KEPT_SECONDS,
-  MX_OUTCOMES,
-  type MxFinding,
-  MxLookups,
-  type MxLookupsOptions,
-} from "./check.ts";
+import { BUDGET_MS, CACHE_SECONDS, MxLookups, type MxLookupsOptions } from "./check.ts";
 import { MxCounts } from "./counts.ts";
-import { DnsClient, type DnsOutcome } from "./dns-client.ts";
-import { BELIEF_SECONDS } from "./nxdomain-cache.ts";
+import { DnsClient, type DnsOutcome, type Resolver } from "./dns-client.ts";
+import { NXDOMAIN_CACHE_SECONDS } from "./nxdomain-cache.ts";
+import { MX_OUTCOMES, type MxFinding } from "./outcome.ts";
 
 const MX = 15;
 const SOA = 6;
@@ -101,8 +94,8 @@ const servers = (ports: readonly number[]) => ports.map((port) => ({ address: "1
 const at = (...ports: number[]) =>
   new DnsClient({ servers: servers(ports), newId: random, elapsed: () => 0 });
 
-/** With a budget that a busy machine keeps, too, unless a test is about time-outs. */
-function lookups(options: Partial<MxLookupsOptions> & { dns: Asker }) {
+/** With a budget that a busy machine keeps, too, unless a test is about timeouts. */
+function lookups(options: Partial<MxLookupsOptions> & { dns: Resolver }) {
   const counts = new MxCounts();
   let ms = 0;
   const made = new MxLookups({ counts, elapsed: () => ms, budgetMs: 10_000, ...options });
@@ -123,7 +116,7 @@ async function until(isSo: () => boolean): Promise<void> {
 
 const asked = (name: string) => server.asked.filter((question) => question.name === name).length;
 
-describe("what DNS says", () => {
+describe("outcomes", () => {
   const rows: [domain: string, outcome: MxFinding["outcome"], suffixes?: string[]][] = [
     ["found", "found", ["yopmail.com"]],
     ["even", "found", ["yopmail.com", "simplelogin.co"]],
@@ -161,13 +154,13 @@ describe("what DNS says", () => {
   }
 
   const silent = ["silent", "silenta", "silenttcp", "slow", "wrongid", "wrongname", "elsewhere"];
-  test.concurrent.each(silent)("%s: a time-out, while the server has yet to answer", async (domain) => {
+  test.concurrent.each(silent)("%s: a timeout, while the server has yet to answer", async (domain) => {
     const { find, made } = lookups({ dns: at(server.port), budgetMs: 300 });
     expect(await find(`${domain}.example.com`)).toEqual({ outcome: "timeout", known: [] });
     made.stop();
   });
 
-  test("nobody listens there: failed", async () => {
+  test("a closed port: failed", async () => {
     const closed = await startDnsServer(() => "silent");
     closed.stop();
     expect(await lookups({ dns: at(closed.port) }).find("a.example")).toMatchObject({ outcome: "failed" });
@@ -184,22 +177,22 @@ describe("what DNS says", () => {
     expect(outcome).toMatchObject({ outcome: "failed" });
   });
 
-  test("there is no server at all: failed", async () => {
+  test("no server at all: failed", async () => {
     expect(await lookups({ dns: at() }).find("a.example")).toMatchObject({ outcome: "failed" });
   });
 
-  test('silence about addresses is no "none"', async () => {
+  test('a timeout of the address question is not "none"', async () => {
     const kinds: Readonly<Record<string, DnsOutcome>> = {
       mx: { kind: "none", ttlSeconds: 60 },
       a: { kind: "timeout" },
       aaaa: { kind: "none", ttlSeconds: 60 },
     };
-    const dns: Asker = { ask: async (_, type) => kinds[type]! };
+    const dns: Resolver = { resolve: async (_, type) => kinds[type]! };
     expect(await lookups({ dns }).find("a.example")).toMatchObject({ outcome: "timeout" });
   });
 
-  test("an asker that throws: failed", async () => {
-    const dns: Asker = { ask: () => Promise.reject(new Error("broken")) };
+  test("a resolver that throws: failed", async () => {
+    const dns: Resolver = { resolve: () => Promise.reject(new Error("broken")) };
     expect(await lookups({ dns }).find("a.example")).toMatchObject({ outcome: "failed" });
   });
 });
@@ -208,7 +201,10 @@ describe("several servers", () => {
   test.each([
     ["the first refuses", () => ({ rcode: 5 }) as const],
     ["the first is silent", () => "silent" as const],
-    ["the first talks nonsense", () => ({ raw: Uint8Array.of(0x81, 0x83, 0, 1, 0, 1, 0, 0, 0, 0) }) as const],
+    [
+      "the first reply is malformed",
+      () => ({ raw: Uint8Array.of(0x81, 0x83, 0, 1, 0, 1, 0, 0, 0, 0) }) as const,
+    ],
   ])("%s: the second is asked", async (_, script) => {
     const first = await startDnsServer(script);
     const { find } = lookups({ dns: at(first.port, server.port) });
@@ -262,9 +258,9 @@ describe("several servers", () => {
   });
 });
 
-describe("NXDOMAIN from a server that says it to everything, or nearly", () => {
+describe("NXDOMAIN from a server that replies it to everything, or nearly", () => {
   const NX: DnsAnswer = { rcode: 3 };
-  /** Says NXDOMAIN to everything; to questions for an SOA record what the test says. */
+  /** Replies NXDOMAIN to everything but questions for an SOA record. */
   const liar = (aboutTop: DnsAnswer | "silent" = NX) =>
     startDnsServer(({ type }) => (type === SOA ? aboutTop : NX));
 
@@ -288,7 +284,7 @@ describe("NXDOMAIN from a server that says it to everything, or nearly", () => {
     bad.stop();
   });
 
-  test("silence about the top-level domain: a time-out, within the budget", async () => {
+  test("silence about the top-level domain: a timeout, within the budget", async () => {
     const bad = await liar("silent");
     const { find, made } = lookups({ dns: at(bad.port), budgetMs: 1_000 });
     expect(await find("gmail.com")).toMatchObject({ outcome: "timeout" });
@@ -309,7 +305,7 @@ describe("NXDOMAIN from a server that says it to everything, or nearly", () => {
     bad.stop();
   });
 
-  test("it is kept as long as any failure", async () => {
+  test("it is cached as long as any failure", async () => {
     const bad = await liar();
     const { find, pass } = lookups({ dns: at(bad.port) });
     await find("gmail.com");
@@ -323,7 +319,7 @@ describe("NXDOMAIN from a server that says it to everything, or nearly", () => {
     bad.stop();
   });
 
-  test("the next server is asked at once, and its word counts", async () => {
+  test("the next server is asked at once, and its reply is used", async () => {
     const bad = await liar();
     const dns = new DnsClient({
       servers: servers([bad.port, server.port]),
@@ -337,7 +333,7 @@ describe("NXDOMAIN from a server that says it to everything, or nearly", () => {
     bad.stop();
   });
 
-  test("each server vouches for itself alone: a good one's word does not help a bad one", async () => {
+  test("trust is per server: a good one does not help a bad one", async () => {
     const bad = await liar();
     // Knows the top-level domain, and leaves the question about the other name to the next.
     const good = await startDnsServer(
@@ -350,7 +346,7 @@ describe("NXDOMAIN from a server that says it to everything, or nearly", () => {
     bad.stop();
   });
 
-  test("one top-level domain says nothing about another", async () => {
+  test("trust is per top-level domain", async () => {
     const some = await startDnsServer(knowing(["com"], () => NX));
     const { find } = lookups({ dns: at(some.port) });
     expect(await find("gone.com")).toMatchObject({ outcome: "nxdomain" });
@@ -359,7 +355,7 @@ describe("NXDOMAIN from a server that says it to everything, or nearly", () => {
     some.stop();
   });
 
-  test("not each NXDOMAIN costs a second question", async () => {
+  test("only the first NXDOMAIN costs a second question", async () => {
     const good = await startDnsServer(knowing(["com", "net"], () => NX));
     const { find } = lookups({ dns: at(good.port) });
     for (let i = 0; i < 10; i++)
@@ -370,7 +366,7 @@ describe("NXDOMAIN from a server that says it to everything, or nearly", () => {
     good.stop();
   });
 
-  test("one that turns bad, and good again, is found out when the belief ends", async () => {
+  test("one that turns bad, and good again, is noticed when the cache entry expires", async () => {
     const good: DnsScript = knowing(["com"], ({ name, type }) =>
       name === "gmail.com" && type === MX ? { answers: [mx(name, 5, "m.net")] } : NX,
     );
@@ -383,40 +379,42 @@ describe("NXDOMAIN from a server that says it to everything, or nearly", () => {
 
     expect(await says()).toEqual(["found", "nxdomain"]);
     script = () => NX;
-    ms = BELIEF_SECONDS * 1000 - 1;
+    ms = NXDOMAIN_CACHE_SECONDS * 1000 - 1;
     expect(await says()).toEqual(["nxdomain", "nxdomain"]); // what asking once for many costs
     ms++;
     expect(await says()).toEqual(["failed", "failed"]);
     script = good;
     expect(await says()).toEqual(["found", "failed"]);
-    ms += BELIEF_SECONDS * 1000;
+    ms += NXDOMAIN_CACHE_SECONDS * 1000;
     expect(await says()).toEqual(["found", "nxdomain"]);
     turning.stop();
   });
 
-  test("stopping ends the question about the top-level domain, too: what comes later is not heard", async () => {
+  test("stopping ends the question about the top-level domain, too: a later reply is ignored", async () => {
     const late = await startDnsServer(({ type }) =>
       type === SOA ? { answers: [soa("com", 900)], delayMs: 20 } : NX,
     );
     const topsAsked = () => late.asked.filter(({ type }) => type === SOA).length;
     const dns = at(late.port);
     const ender = new AbortController();
-    const asking = dns.ask("gone.com", "mx", ender.signal);
+    const asking = dns.resolve("gone.com", "mx", ender.signal);
     await until(() => topsAsked() === 1);
     ender.abort();
     expect(await asking).toEqual({ kind: "timeout" });
     await Bun.sleep(60);
-    expect(await dns.ask("gone.com", "mx", new AbortController().signal)).toMatchObject({ kind: "nxdomain" });
+    expect(await dns.resolve("gone.com", "mx", new AbortController().signal)).toMatchObject({
+      kind: "nxdomain",
+    });
     expect(topsAsked()).toBe(2);
     late.stop();
   });
 });
 
-describe("what is kept", () => {
+describe("the cache", () => {
   const scripted = (reply: DnsOutcome) => {
     let asks = 0;
-    const dns: Asker = {
-      ask: async () => {
+    const dns: Resolver = {
+      resolve: async () => {
         asks++;
         return reply;
       },
@@ -430,14 +428,14 @@ describe("what is kept", () => {
   });
 
   test.each([
-    ["found, as DNS says", records(600), 600],
+    ["found, as long as DNS allows", records(600), 600],
     ["found, at least", records(0), 60],
     ["found, at most", records(86_400), 3_600],
-    ["nxdomain, as DNS says", { kind: "nxdomain", ttlSeconds: 100 } as const, 100],
+    ["nxdomain, as long as DNS allows", { kind: "nxdomain", ttlSeconds: 100 } as const, 100],
     ["nxdomain, at least", { kind: "nxdomain", ttlSeconds: 0 } as const, 30],
-    ["nxdomain that does not say how long", { kind: "nxdomain", ttlSeconds: undefined } as const, 1],
-    ["none, as DNS says", { kind: "none", ttlSeconds: 100 } as const, 100],
-    ["none that does not say how long", { kind: "none", ttlSeconds: undefined } as const, 1],
+    ["nxdomain without a TTL", { kind: "nxdomain", ttlSeconds: undefined } as const, 1],
+    ["none, as long as DNS allows", { kind: "none", ttlSeconds: 100 } as const, 100],
+    ["none without a TTL", { kind: "none", ttlSeconds: undefined } as const, 1],
     ["nxdomain, at most", { kind: "nxdomain", ttlSeconds: 86_400 } as const, 300],
     ["failed", { kind: "failed" } as const, 5],
     ["timeout", { kind: "timeout" } as const, 5],
@@ -455,10 +453,10 @@ describe("what is kept", () => {
     expect(asks()).toBe(2 * once);
   });
 
-  test("an address is kept for no longer than the absence of MX records, which was not said", async () => {
+  test("an address is cached for no longer than the absence of MX records, which had no TTL", async () => {
     let asks = 0;
-    const dns: Asker = {
-      ask: async (_, type) => {
+    const dns: Resolver = {
+      resolve: async (_, type) => {
         asks++;
         return type === "mx" ? { kind: "none", ttlSeconds: undefined } : records(600);
       },
@@ -475,24 +473,24 @@ describe("what is kept", () => {
 
   test("every outcome has its bounds", () => {
     const kept = MX_OUTCOMES.filter((outcome) => outcome !== "skipped");
-    expect(Object.keys(KEPT_SECONDS).sort()).toEqual([...kept].sort());
-    for (const [least, most] of Object.values(KEPT_SECONDS)) expect(least).toBeLessThanOrEqual(most);
+    expect(Object.keys(CACHE_SECONDS).sort()).toEqual([...kept].sort());
+    for (const [least, most] of Object.values(CACHE_SECONDS)) expect(least).toBeLessThanOrEqual(most);
   });
 
-  test("no more domains than asked for: the oldest goes", async () => {
+  test("a full cache drops the oldest domain", async () => {
     const { dns, asks } = scripted(records(600));
-    const { find, made, counts } = lookups({ dns, maxKept: 3 });
+    const { find, made, counts } = lookups({ dns, maxCached: 3 });
     for (const host of ["a", "b", "c", "d"]) await find(`${host}.example`);
-    expect(counts.state.kept).toBe(3);
+    expect(counts.state.cached).toBe(3);
     for (const host of ["b", "c", "d"]) expect(made.find(`${host}.example`)).not.toBeInstanceOf(Promise);
     await find("a.example");
     expect(asks()).toBe(5);
-    expect(counts.state.kept).toBe(3);
+    expect(counts.state.cached).toBe(3);
   });
 
-  test("a look-up that was too slow for one request answers the next", async () => {
+  test("a lookup that was too slow for one request answers the next", async () => {
     const { promise, resolve } = Promise.withResolvers<DnsOutcome>();
-    const { find, made } = lookups({ dns: { ask: () => promise }, budgetMs: 20 });
+    const { find, made } = lookups({ dns: { resolve: () => promise }, budgetMs: 20 });
     expect(await find("a.example")).toMatchObject({ outcome: "timeout" });
     resolve(records(600));
     await Bun.sleep(1);
@@ -501,7 +499,7 @@ describe("what is kept", () => {
 });
 
 describe("many at once", () => {
-  test("requests for one domain share one look-up", async () => {
+  test("requests for one domain share one lookup", async () => {
     const { find, counts } = lookups({ dns: at(server.port) });
     const before = asked("found.shared.example.com");
     const found = await Promise.all(Array.from({ length: 200 }, () => find("found.shared.example.com")));
@@ -513,12 +511,12 @@ describe("many at once", () => {
   test("2,000 distinct domains: never more than 64 asked about at a time, all answered", async () => {
     let open = 0;
     let most = 0;
-    const asker = at(server.port);
-    const dns: Asker = {
-      async ask(...question) {
+    const client = at(server.port);
+    const dns: Resolver = {
+      async resolve(...question) {
         most = Math.max(most, ++open);
         try {
-          return await asker.ask(...question);
+          return await client.resolve(...question);
         } finally {
           open--;
         }
@@ -527,14 +525,14 @@ describe("many at once", () => {
     const { find, counts } = lookups({ dns, budgetMs: 30_000 });
     const domains = Array.from({ length: 2_000 }, (_, i) => `found.d${i}.example.com`);
     const all = Promise.all(domains.map(find));
-    expect(counts.state).toEqual({ underWay: 64, waiting: 1_936, kept: 0 });
+    expect(counts.state).toEqual({ underWay: 64, waiting: 1_936, cached: 0 });
     const found = await all;
     expect(found.filter(({ outcome }) => outcome === "found").length).toBe(2_000);
     expect(most).toBe(64);
-    expect(counts.state).toEqual({ underWay: 0, waiting: 0, kept: 2_000 });
+    expect(counts.state).toEqual({ underWay: 0, waiting: 0, cached: 2_000 });
   });
 
-  test("2,000 distinct domains of a silent server: all time out, and what nobody waits for is not asked", async () => {
+  test("2,000 distinct domains of a silent server: all time out, and lookups without requests are not started", async () => {
     const { find, counts, made } = lookups({ dns: at(server.port), budgetMs: 150 });
     const all = await Promise.all(Array.from({ length: 2_000 }, (_, i) => find(`silent.s${i}.example.com`)));
     expect(all.filter(({ outcome }) => outcome === "timeout").length).toBe(2_000);
@@ -557,7 +555,7 @@ describe("many at once", () => {
     await until(() => counts.state.underWay === 0);
   });
 
-  test("look-ups that are slower than the budget are as many as places, the rest is given up", async () => {
+  test("lookups that are slower than the budget are as many as slots, the rest is aborted", async () => {
     const { find, counts, made } = lookups({ dns: at(server.port), maxUnderWay: 2, budgetMs: 30 });
     for (let i = 0; i < 4; i++) {
       await Promise.all([find(`silent.x${i}.example.com`), find(`silent.y${i}.example.com`)]);
@@ -568,18 +566,18 @@ describe("many at once", () => {
     made.stop();
   });
 
-  test("beyond the places to wait: failed at once, and nothing is kept of it", async () => {
-    const dns: Asker = { ask: () => Promise.withResolvers<DnsOutcome>().promise };
+  test("a full queue: failed at once, and not cached", async () => {
+    const dns: Resolver = { resolve: () => Promise.withResolvers<DnsOutcome>().promise };
     const { find, made, counts } = lookups({ dns, maxUnderWay: 2, maxWaiting: 3, budgetMs: 20 });
     const waiting = Array.from({ length: 5 }, (_, i) => find(`d${i}.example`));
     expect(made.find("one-too-many.example")).toEqual({ outcome: "failed", known: [] });
-    expect(counts.state.kept).toBe(0);
+    expect(counts.state.cached).toBe(0);
     await Promise.all(waiting);
   });
 });
 
 describe("stopping", () => {
-  test("those who wait are told at once, and nothing is asked any more", async () => {
+  test("waiting requests settle at once, and nothing is asked any more", async () => {
     const { find, made, counts } = lookups({
       dns: at(server.port),
       maxUnderWay: 1,

@@ -1,57 +1,30 @@
-// check.ts: can a domain receive mail, and who receives it? Asked of DNS, within a budget.
+// check.ts: can a domain receive mail, and who receives it? Looked up in DNS, cached, within a time budget.
 //
 // in   a host from toAsciiDomain
-// out  what DNS says of it; "timeout" or "failed" when that could not be learned in time
+// out  a finding; "timeout" or "failed" when DNS gave none in time
 // err  none thrown
-// src  RFC 5321 5.1 (no MX: the address is the mail host), RFC 7505 (null MX), RFC 2308 (keeping "no"),
-//      RFC 9520 (keeping failures); docs/email.md
-// cost a domain that is kept: a look into a map. Others: one question; two or three without an MX record; dns-client.ts
-//      asks one more about NXDOMAIN
+// src  RFC 2308 (caching "no"), RFC 9520 (caching failures); docs/email.md
+// cost a cached domain: a Map access
 //
-// A request waits for BUDGET_MS, queueing included; the look-up behind it goes on for LOOKUP_MS, so that the next
-// request for the same domain has an answer. Requests for one domain share one look-up. At most MAX_UNDER_WAY
-// look-ups ask at once, MAX_WAITING more wait; one that nobody waits for any more is not begun. A look-up that is
-// slower than the budget gives its place to the next, so that a silent domain holds nobody up for longer; as many as
-// have places may go on like that, further ones are given up.
+// A request waits for BUDGET_MS, queueing included; its lookup goes on for LOOKUP_MS, so that the next request for the
+// domain finds it cached. Requests for one domain share a lookup. MAX_UNDER_WAY lookups run at once and MAX_WAITING
+// more wait; one without requests is never started. A lookup slower than the budget frees its slot, so that a silent
+// domain delays no other for longer; as many as there are slots may go on like that, further ones are aborted.
 
 import type { MxCounts } from "./counts.ts";
-import type { DnsOutcome } from "./dns-client.ts";
-import type { MxRecord, RecordType } from "./dns-message.ts";
-import { knownHosts, type MxHost } from "./hosts.ts";
-import { BELIEF_SECONDS } from "./nxdomain-cache.ts";
-
-/** What `checks.mx` says; docs/email.md tells what each means. */
-export const MX_OUTCOMES = [
-  "found",
-  "implicit",
-  "none",
-  "null",
-  "nxdomain",
-  "timeout",
-  "failed",
-  "skipped",
-] as const;
-export type MxOutcome = (typeof MX_OUTCOMES)[number];
-
-export interface MxFinding {
-  readonly outcome: MxOutcome;
-  /** What is known of where mail goes first; not the hosts themselves, of which a domain may have any number. */
-  readonly known: readonly MxHost[];
-}
-
-/** What the look-ups need of DNS. */
-export interface Asker {
-  ask(host: string, type: RecordType, signal: AbortSignal): Promise<DnsOutcome>;
-}
+import type { Resolver } from "./dns-client.ts";
+import { ExpiringMap } from "./expiring-map.ts";
+import type { MxFinding, MxOutcome } from "./outcome.ts";
+import { FAILURE, type Resolved, resolveMx } from "./resolve.ts";
 
 export interface MxLookupsOptions {
-  readonly dns: Asker;
+  readonly dns: Resolver;
   readonly counts: MxCounts;
-  /** Milliseconds of a clock that only goes on. */
+  /** Milliseconds of a monotonic clock. */
   readonly elapsed: () => number;
   readonly maxUnderWay?: number;
   readonly maxWaiting?: number;
-  readonly maxKept?: number;
+  readonly maxCached?: number;
   readonly budgetMs?: number;
   readonly lookupMs?: number;
 }
@@ -60,39 +33,26 @@ export const BUDGET_MS = 500;
 export const LOOKUP_MS = 3_000;
 export const MAX_UNDER_WAY = 64;
 export const MAX_WAITING = 4_096;
-export const MAX_KEPT = 10_000;
+export const MAX_CACHED = 10_000;
 
-/** How long an answer is kept, in seconds: what DNS says, but within these bounds. */
-export const KEPT_SECONDS: Readonly<Record<Exclude<MxOutcome, "skipped">, readonly [number, number]>> = {
+/** Least and most seconds that a finding is cached; between them, as long as DNS allows. */
+export const CACHE_SECONDS: Readonly<Record<Exclude<MxOutcome, "skipped">, readonly [number, number]>> = {
   found: [60, 3_600],
   implicit: [60, 3_600],
   null: [60, 3_600],
-  // A person who has just registered a domain waits for this one.
+  // Somebody who has just registered a domain waits for this one.
   none: [30, 300],
   nxdomain: [30, 300],
   timeout: [5, 5],
   failed: [5, 5],
 };
-
-/** RFC 2308 5: a "no" without an SOA record does not say how long it holds, and is not to be kept for long. */
-export const UNSAID_SECONDS = BELIEF_SECONDS;
+/** RFC 2308 5: a "no" without an SOA record has no TTL, and should not be cached; this bounds repeated questions. */
+const NO_TTL_SECONDS = 1;
 
 const TIMED_OUT: MxFinding = { outcome: "timeout", known: [] };
-const FAILED: MxFinding = { outcome: "failed", known: [] };
 
-interface Learned {
-  readonly finding: MxFinding;
-  /** Undefined where DNS does not say. */
-  readonly ttlSeconds: number | undefined;
-}
-
-interface Kept {
-  readonly finding: MxFinding;
-  readonly until: number;
-}
-
-/** One look-up, and how many requests wait for it. */
-interface Flight {
+/** A lookup, queued or under way, and how many requests wait for it. */
+interface Lookup {
   readonly host: string;
   readonly promise: Promise<MxFinding>;
   readonly settle: (finding: MxFinding) => void;
@@ -101,181 +61,120 @@ interface Flight {
 
 export class MxLookups {
   private readonly options: Required<MxLookupsOptions>;
-  /** Oldest first, so that the first is the one to go. */
-  private readonly kept = new Map<string, Kept>();
+  private readonly cache: ExpiringMap<MxFinding>;
   /** Queued and under way, by host. */
-  private readonly flights = new Map<string, Flight>();
-  private readonly queue = new Set<Flight>();
-  /** Look-ups that have a place. */
-  private underWay = 0;
-  /** Look-ups that have given theirs up. */
-  private lingering = 0;
-  /** Each ends one look-up under way. */
-  private readonly enders = new Set<AbortController>();
+  private readonly lookups = new Map<string, Lookup>();
+  private readonly queue = new Set<Lookup>();
+  private slotsTaken = 0;
+  /** Lookups under way that have freed their slot. */
+  private overBudget = 0;
+  /** One for each lookup under way. */
+  private readonly aborts = new Set<AbortController>();
   private stopped = false;
 
   constructor(options: MxLookupsOptions) {
     this.options = {
       maxUnderWay: MAX_UNDER_WAY,
       maxWaiting: MAX_WAITING,
-      maxKept: MAX_KEPT,
+      maxCached: MAX_CACHED,
       budgetMs: BUDGET_MS,
       lookupMs: LOOKUP_MS,
       ...options,
     };
-    options.counts.watch(() => ({
-      underWay: this.underWay + this.lingering,
+    this.cache = new ExpiringMap(options.elapsed, this.options.maxCached);
+    options.counts.readStateFrom(() => ({
+      underWay: this.slotsTaken + this.overBudget,
       waiting: this.queue.size,
-      kept: this.kept.size,
+      cached: this.cache.size,
     }));
   }
 
-  /**
-   * What DNS says of mail for a host.
-   * @returns a promise only where DNS has to be asked; it is kept within the budget
-   */
+  /** @returns a promise only when the host is not cached; it settles within the budget */
   find(host: string): MxFinding | Promise<MxFinding> {
-    const { counts } = this.options;
-    const kept = this.keptFor(host);
-    if (kept !== undefined) {
-      counts.hit();
-      return kept;
+    const cached = this.cache.get(host);
+    if (cached !== undefined) {
+      this.options.counts.countCacheHit();
+      return cached;
     }
-    const flight = this.flights.get(host) ?? this.begin(host);
-    return flight === undefined ? FAILED : this.wait(flight);
+    const lookup = this.lookups.get(host) ?? this.add(host);
+    return lookup === undefined ? FAILURE.finding : this.wait(lookup);
   }
 
-  /** Ends all look-ups; those who wait are told "timeout". */
+  /** Aborts all lookups; waiting requests get "timeout". */
   stop(): void {
     this.stopped = true;
-    for (const ender of this.enders) ender.abort();
-    for (const flight of this.queue) flight.settle(TIMED_OUT);
+    for (const abort of this.aborts) abort.abort();
+    for (const lookup of this.queue) lookup.settle(TIMED_OUT);
     this.queue.clear();
   }
 
-  private keptFor(host: string): MxFinding | undefined {
-    const kept = this.kept.get(host);
-    if (kept === undefined) return undefined;
-    if (kept.until > this.options.elapsed()) return kept.finding;
-    this.kept.delete(host);
-    return undefined;
-  }
-
-  private keep(host: string, { finding, ttlSeconds }: Learned): void {
-    const [least, most] = KEPT_SECONDS[finding.outcome as keyof typeof KEPT_SECONDS];
-    const seconds = ttlSeconds === undefined ? UNSAID_SECONDS : Math.min(Math.max(ttlSeconds, least), most);
-    if (this.kept.size >= this.options.maxKept) this.kept.delete(this.kept.keys().next().value!);
-    this.kept.set(host, { finding, until: this.options.elapsed() + seconds * 1000 });
-  }
-
-  /** A new look-up; undefined when too many wait already, or none may begin any more. */
-  private begin(host: string): Flight | undefined {
+  /** Starts or queues a lookup; undefined when the queue is full or this is stopped. */
+  private add(host: string): Lookup | undefined {
     const { maxUnderWay, maxWaiting } = this.options;
-    if (this.stopped) return undefined;
-    if (this.underWay >= maxUnderWay && this.queue.size >= maxWaiting) return undefined;
+    const hasSlot = this.slotsTaken < maxUnderWay;
+    if (this.stopped || (!hasSlot && this.queue.size >= maxWaiting)) return undefined;
     const { promise, resolve } = Promise.withResolvers<MxFinding>();
-    const flight: Flight = { host, promise, settle: resolve, waiters: 0 };
-    this.flights.set(host, flight);
-    if (this.underWay < maxUnderWay) void this.fly(flight);
-    else this.queue.add(flight);
-    return flight;
+    const lookup: Lookup = { host, promise, settle: resolve, waiters: 0 };
+    this.lookups.set(host, lookup);
+    if (hasSlot) void this.run(lookup);
+    else this.queue.add(lookup);
+    return lookup;
   }
 
-  private wait(flight: Flight): Promise<MxFinding> {
-    flight.waiters++;
+  private wait(lookup: Lookup): Promise<MxFinding> {
+    lookup.waiters++;
     const { promise, resolve } = Promise.withResolvers<MxFinding>();
     const timer = setTimeout(() => {
-      flight.waiters--;
-      if (flight.waiters === 0 && this.queue.delete(flight)) this.flights.delete(flight.host);
+      lookup.waiters--;
+      if (lookup.waiters === 0 && this.queue.delete(lookup)) this.lookups.delete(lookup.host);
       resolve(TIMED_OUT);
     }, this.options.budgetMs);
-    void flight.promise.then((finding) => {
+    void lookup.promise.then((finding) => {
       clearTimeout(timer);
       resolve(finding);
     });
     return promise;
   }
 
-  private async fly(flight: Flight): Promise<void> {
-    const { dns, counts, elapsed } = this.options;
-    this.underWay++;
+  private async run(lookup: Lookup): Promise<void> {
+    const { dns, counts, elapsed, budgetMs, lookupMs, maxUnderWay } = this.options;
+    this.slotsTaken++;
     const started = elapsed();
-    const ender = new AbortController();
-    this.enders.add(ender);
-    const end = setTimeout(() => ender.abort(), this.options.lookupMs);
-    let hasPlace = true;
-    const givePlaceUp = () => {
-      hasPlace = false;
-      this.underWay--;
-      if (this.lingering++ >= this.options.maxUnderWay) ender.abort();
-      this.flyNext();
+    const abort = new AbortController();
+    this.aborts.add(abort);
+    let hasSlot = true;
+    const freeSlot = () => {
+      hasSlot = false;
+      this.slotsTaken--;
+      if (this.overBudget++ >= maxUnderWay) abort.abort();
+      this.runNext();
     };
-    // A little later than the requests that came with it, so that what they queued is not begun for nobody.
-    const slow = setTimeout(givePlaceUp, this.options.budgetMs + 1);
-    const learned = await learn(dns, flight.host, ender.signal).catch((): Learned => FAILURE);
-    clearTimeout(end);
+    const deadline = setTimeout(() => abort.abort(), lookupMs);
+    // 1 ms after its requests have timed out, so that lookups queued for them are not started for nobody.
+    const slow = setTimeout(freeSlot, budgetMs + 1);
+    const resolved = await resolveMx(dns, lookup.host, abort.signal).catch(() => FAILURE);
+    clearTimeout(deadline);
     clearTimeout(slow);
-    this.enders.delete(ender);
-    if (hasPlace) this.underWay--;
-    else this.lingering--;
-    this.flights.delete(flight.host);
-    counts.lookedUp(learned.finding.outcome, elapsed() - started);
-    this.keep(flight.host, learned);
-    flight.settle(learned.finding);
-    if (hasPlace) this.flyNext();
+    this.aborts.delete(abort);
+    if (hasSlot) this.slotsTaken--;
+    else this.overBudget--;
+    this.lookups.delete(lookup.host);
+    counts.countLookup(resolved.finding.outcome, elapsed() - started);
+    this.store(lookup.host, resolved);
+    lookup.settle(resolved.finding);
+    if (hasSlot) this.runNext();
   }
 
-  private flyNext(): void {
+  private runNext(): void {
     const [next] = this.queue;
     if (next === undefined) return;
     this.queue.delete(next);
-    void this.fly(next);
+    void this.run(next);
   }
-}
 
-const FAILURE: Learned = { finding: FAILED, ttlSeconds: 0 };
-const TIMEOUT: Learned = { finding: TIMED_OUT, ttlSeconds: 0 };
-
-/** RFC 5321 5.1: the MX records, and without any the host's own addresses. */
-async function learn(dns: Asker, host: string, signal: AbortSignal): Promise<Learned> {
-  const reply = await dns.ask(host, "mx", signal);
-  if (reply.kind === "timeout") return TIMEOUT;
-  if (reply.kind === "failed") return FAILURE;
-  if (reply.kind === "nxdomain") return plain("nxdomain", reply.ttlSeconds);
-  if (reply.kind === "records") return fromRecords(reply.mx, reply.ttlSeconds);
-  return learnAddress(dns, host, reply.ttlSeconds, signal);
-}
-
-/** A null MX stands alone (RFC 7505 3); beside other records the root is a slip, and is passed over. */
-function fromRecords(records: readonly MxRecord[], ttlSeconds: number): Learned {
-  const hosts = records.filter(({ host }) => host !== "");
-  if (hosts.length === 0) return plain("null", ttlSeconds);
-  const best = Math.min(...hosts.map(({ preference }) => preference));
-  const first = hosts.filter(({ preference }) => preference === best).map(({ host }) => host);
-  return { finding: { outcome: "found", known: knownHosts(first) }, ttlSeconds };
-}
-
-async function learnAddress(
-  dns: Asker,
-  host: string,
-  noMxSeconds: number | undefined,
-  signal: AbortSignal,
-): Promise<Learned> {
-  const replies: DnsOutcome[] = [];
-  for (const type of ["a", "aaaa"] as const) {
-    const reply = await dns.ask(host, type, signal);
-    if (reply.kind === "records") {
-      const seconds = noMxSeconds === undefined ? undefined : Math.min(noMxSeconds, reply.ttlSeconds);
-      return plain("implicit", seconds);
-    }
-    replies.push(reply);
+  private store(host: string, { finding, ttlSeconds }: Resolved): void {
+    const [least, most] = CACHE_SECONDS[finding.outcome as keyof typeof CACHE_SECONDS]; // "skipped" asks no DNS
+    const seconds = ttlSeconds === undefined ? NO_TTL_SECONDS : Math.min(Math.max(ttlSeconds, least), most);
+    this.cache.set(host, finding, seconds);
   }
-  if (replies.some(({ kind }) => kind === "timeout")) return TIMEOUT;
-  if (replies.some(({ kind }) => kind === "failed")) return FAILURE;
-  // Some servers say NXDOMAIN for a type that they do not know; the reply about MX said that the name exists.
-  return plain("none", noMxSeconds);
-}
-
-function plain(outcome: Exclude<MxOutcome, "found" | "skipped">, ttlSeconds: number | undefined): Learned {
-  return { finding: { outcome, known: [] }, ttlSeconds };
 }

@@ -1,42 +1,45 @@
-// counts.ts: what `checks=mx` counts for /metrics: outcomes, never a domain.
+// counts.ts: counters of `checks=mx` for /metrics: outcomes, never a domain.
 
-import type { MxOutcome } from "./check.ts";
+import type { MxOutcome } from "./outcome.ts";
 
 export interface MxState {
-  /** Domains that DNS is being asked about. */
+  /** Domains being looked up in DNS. */
   readonly underWay: number;
   readonly waiting: number;
-  readonly kept: number;
+  readonly cached: number;
 }
 
-/** All numbers, as one worker tells them. */
+type OutcomeCounts = readonly (readonly [MxOutcome, number])[];
+
+/** All numbers, as one worker sends them. */
 export interface MxReport {
-  readonly lookups: readonly (readonly [MxOutcome, number])[];
-  readonly answers: readonly (readonly [MxOutcome, number])[];
+  readonly lookups: OutcomeCounts;
+  readonly answers: OutcomeCounts;
   readonly hits: number;
   readonly seconds: number;
   readonly state: MxState;
 }
 
-const IDLE: MxState = { underWay: 0, waiting: 0, kept: 0 };
+const IDLE: MxState = { underWay: 0, waiting: 0, cached: 0 };
 
 export class MxCounts {
-  /** Look-ups in DNS that have ended, by outcome. */
+  /** Finished DNS lookups, by outcome. */
   readonly lookups = new Map<MxOutcome, number>();
-  /** Answers to callers, by outcome: a time-out here may be a look-up that ends later. */
+  /** Answers to callers, by outcome: a timeout here may be a lookup that finishes later. */
   readonly answers = new Map<MxOutcome, number>();
+  /** Answers from the cache. */
   hits = 0;
-  /** Of all look-ups together. */
+  /** Of all lookups together. */
   seconds = 0;
-  private read: () => MxState = () => IDLE;
+  private readState: () => MxState = () => IDLE;
 
   get state(): MxState {
-    return this.read();
+    return this.readState();
   }
 
-  /** Where the numbers of the moment are. */
-  watch(read: () => MxState): void {
-    this.read = read;
+  /** @param read returns the present state */
+  readStateFrom(read: () => MxState): void {
+    this.readState = read;
   }
 
   get report(): MxReport {
@@ -44,7 +47,7 @@ export class MxCounts {
     return { lookups: [...this.lookups], answers: [...this.answers], hits, seconds, state };
   }
 
-  /** Adds what another worker tells; the numbers of the moment stay as they are. */
+  /** Adds another worker's counts; the state stays as it is. */
   add(report: Omit<MxReport, "state">): void {
     for (const [outcome, count] of report.lookups) increase(this.lookups, outcome, count);
     for (const [outcome, count] of report.answers) increase(this.answers, outcome, count);
@@ -52,16 +55,16 @@ export class MxCounts {
     this.seconds += report.seconds;
   }
 
-  hit(): void {
+  countCacheHit(): void {
     this.hits++;
   }
 
-  lookedUp(outcome: MxOutcome, ms: number): void {
+  countLookup(outcome: MxOutcome, ms: number): void {
     increase(this.lookups, outcome, 1);
     this.seconds += ms / 1000;
   }
 
-  answered(outcome: MxOutcome): void {
+  recordAnswer(outcome: MxOutcome): void {
     increase(this.answers, outcome, 1);
   }
 }

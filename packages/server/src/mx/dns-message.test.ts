@@ -26,7 +26,7 @@ test("a question has the id, one question, recursion desired, and the name in la
   ]);
 });
 
-describe("what a reply says", () => {
+describe("readReply", () => {
   const many = Array.from({ length: 300 }, (_, i) => mx(HOST, i, `mx${i}.example.net`));
   const rows: [name: string, answer: DnsAnswer, want: DnsReply | undefined, type?: RecordType][] = [
     [
@@ -53,8 +53,8 @@ describe("what a reply says", () => {
       records([{ preference: 1, host: "m.net" }], 0),
     ],
     ["no record, no SOA", {}, none(undefined)],
-    ["an SOA that says 0", { authorities: [soa("example.com", 0)] }, none(0)],
-    ["an SOA record, asked for", { answers: [soa(HOST, 900, 60)] }, records([], 60), "soa"],
+    ["an SOA with TTL 0", { authorities: [soa("example.com", 0)] }, none(0)],
+    ["an SOA record, as asked", { answers: [soa(HOST, 900, 60)] }, records([], 60), "soa"],
     ["an SOA record of another name", { answers: [soa("example.com", 900)] }, none(undefined), "soa"],
     ["records of another type only", { answers: [a(HOST)] }, none(undefined)],
     ["records of another name only", { answers: [mx("other.com", 1, "m.net")] }, none(undefined)],

@@ -3,16 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { registrableDomain, toAsciiDomain } from "@inkling/engine";
 import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
-import {
-  BUDGET_MS,
-  KEPT_SECONDS,
-  LOOKUP_MS,
-  MAX_KEPT,
-  MAX_UNDER_WAY,
-  MAX_WAITING,
-  MX_OUTCOMES,
-} from "./check.ts";
-import { findMxHost, knownHosts, MX_HOSTS, throwAwayHost } from "./hosts.ts";
+import { BUDGET_MS, CACHE_SECONDS, LOOKUP_MS, MAX_CACHED, MAX_UNDER_WAY, MAX_WAITING } from "./check.ts";
+import { disposableHost, findMxHost, knownHosts, MX_HOSTS } from "./hosts.ts";
+import { MX_OUTCOMES } from "./outcome.ts";
 
 describe("the table of mail hosts", () => {
   test("each suffix is a host, at or below a domain that somebody owns, and stands once", () => {
@@ -57,16 +50,16 @@ describe("docs/email.md", () => {
       `within ${BUDGET_MS} ms`,
       `${MAX_UNDER_WAY} domains`,
       `${number(MAX_WAITING)} more`,
-      `${number(MAX_KEPT)} domains`,
+      `${number(MAX_CACHED)} domains`,
     ]) {
       expect(docs).toContain(text);
     }
-    expect(KEPT_SECONDS).toMatchObject({ found: [60, 3600], nxdomain: [30, 300], failed: [5, 5] });
+    expect(CACHE_SECONDS).toMatchObject({ found: [60, 3600], nxdomain: [30, 300], failed: [5, 5] });
     expect(LOOKUP_MS).toBe(3000);
   });
 });
 
-describe("throwAwayHost", () => {
+describe("disposableHost", () => {
   test.each([
     ["the host itself", ["in.mail.tm"], "mail.tm"],
     ["below it", ["mx3.in.mail.tm"], "mail.tm"],
@@ -81,7 +74,7 @@ describe("throwAwayHost", () => {
     ["a shared host", ["route1.mx.cloudflare.net"], undefined],
     ["the root", [""], undefined],
     ["none", [], undefined],
-  ])("%s", (_, hosts, service) => expect(throwAwayHost(knownHosts(hosts))?.service).toBe(service!));
+  ])("%s", (_, hosts, service) => expect(disposableHost(knownHosts(hosts))?.service).toBe(service!));
 });
 
 test("many hosts of one row are known as one", () => {
@@ -105,7 +98,7 @@ describeWith([join(VECTORS, "guards/mx_hosts.csv")], "mail hosts of the vectors"
 
   test("a domain there is disposable when the host is dedicated, and only then", () => {
     for (const [host, , kind] of rows)
-      expect(`${host} ${throwAwayHost(knownHosts([host])) !== undefined}`).toBe(
+      expect(`${host} ${disposableHost(knownHosts([host])) !== undefined}`).toBe(
         `${host} ${kind === "dedicated"}`,
       );
   });

@@ -1,23 +1,22 @@
-// hosts.ts: mail hosts that say whose a domain is: the throw-away service's, a relay's, or anybody's.
+// hosts.ts: mail hosts of disposable-email services, relays and shared providers.
 //
-// in   the hosts that mail for a domain goes to first
-// out  the rows that they fall under; the throw-away service that reads the mail, or undefined
-// src  each row has its own; docs/email.md shows this table, a test keeps both alike
-// why  here and not in a segment: it is ours, changes with a version of Inkling, and only what asks DNS needs it
+// in   the most preferred MX hosts of a domain
+// out  the rows that cover them; the disposable-email service that receives the mail, or undefined
+// src  each row has its own; docs/email.md shows this table, a test compares the two
+// why  not in a segment: it is ours, changes with a version of Inkling, and only DNS checks need it
 //
-// A service that rotates its domains every week keeps its mail host, or the other way round; this list catches the
-// former. A row covers its host and every name below it; the closest row counts. "dedicated" is for hosts that
-// receive for nobody but the service: a host that others share would refuse ordinary people.
+// It catches services that rotate their domains and keep their mail host. A row covers its host and every name below;
+// the closest row counts. "dedicated" hosts receive for the service alone: a shared host would refuse ordinary people.
 
 export type MxHostKind = "dedicated" | "relay" | "shared";
 
 export interface MxHost {
-  /** The host, and what is below it. */
+  /** A host; covers names below it, too. */
   readonly suffix: string;
-  /** A dedicated host's service, as a domain: it goes out as provider. */
+  /** The service; of a dedicated host it is a domain and becomes the provider in the answer. */
   readonly service: string;
   readonly kind: MxHostKind;
-  /** Where anybody can see it. */
+  /** A public page. */
   readonly source: string;
 }
 
@@ -113,10 +112,10 @@ export function knownHosts(hosts: readonly string[]): MxHost[] {
 }
 
 /**
- * The throw-away service that reads a domain's mail.
- * @param known of the hosts of the most preferred MX records: where mail goes
- * @returns undefined also when one of them is a relay's or shared: somebody else may read it then
+ * The row of the disposable-email service that receives a domain's mail.
+ * @param known rows of its most preferred MX hosts
+ * @returns undefined also when one of them is a relay or shared: others may receive the mail then
  */
-export function throwAwayHost(known: readonly MxHost[]): MxHost | undefined {
+export function disposableHost(known: readonly MxHost[]): MxHost | undefined {
   return known.every(({ kind }) => kind === "dedicated") ? known[0] : undefined;
 }

@@ -1,15 +1,15 @@
 import { expect, test } from "bun:test";
-import { BELIEF_SECONDS, Beliefs, topLevelOf } from "./nxdomain-cache.ts";
+import { NXDOMAIN_CACHE_SECONDS, NxdomainCache, topLevelOf } from "./nxdomain-cache.ts";
 
 const ONE = { address: "192.0.2.53", port: 53 };
 const TWO = { address: "192.0.2.54", port: 53 };
 const PORT = { address: "192.0.2.53", port: 54 };
 
-test("what is kept is of one server and one top-level domain, good or bad", () => {
-  const beliefs = new Beliefs(() => 0);
-  beliefs.keep(ONE, "com", true);
-  beliefs.keep(TWO, "com", false);
-  const rows = [ONE, TWO, PORT].map((server) => ["com", "net"].map((top) => beliefs.find(server, top)));
+test("an entry belongs to one server and one top-level domain, trusted or not", () => {
+  const cache = new NxdomainCache(() => 0);
+  cache.store(ONE, "com", true);
+  cache.store(TWO, "com", false);
+  const rows = [ONE, TWO, PORT].map((server) => ["com", "net"].map((top) => cache.find(server, top)));
   expect(rows).toEqual([
     [true, undefined],
     [false, undefined],
@@ -17,28 +17,28 @@ test("what is kept is of one server and one top-level domain, good or bad", () =
   ]);
 });
 
-test.each([true, false])("%s is kept for a short while", (isKnown) => {
+test.each([true, false])("%s expires soon", (isTrusted) => {
   let ms = 0;
-  const beliefs = new Beliefs(() => ms);
-  beliefs.keep(ONE, "com", isKnown);
-  ms = BELIEF_SECONDS * 1000 - 1;
-  expect(beliefs.find(ONE, "com")).toBe(isKnown);
+  const cache = new NxdomainCache(() => ms);
+  cache.store(ONE, "com", isTrusted);
+  ms = NXDOMAIN_CACHE_SECONDS * 1000 - 1;
+  expect(cache.find(ONE, "com")).toBe(isTrusted);
   ms++;
-  expect(beliefs.find(ONE, "com")).toBeUndefined();
-  expect(beliefs.size).toBe(0);
+  expect(cache.find(ONE, "com")).toBeUndefined();
+  expect(cache.size).toBe(0);
 });
 
-test("no more than asked for: the oldest goes, and what is told anew is the newest", () => {
-  const beliefs = new Beliefs(() => 0, 2);
-  for (const topLevel of ["a", "b", "a", "c"]) beliefs.keep(ONE, topLevel, true);
-  expect(beliefs.size).toBe(2);
-  expect(["a", "b", "c"].map((topLevel) => beliefs.find(ONE, topLevel))).toEqual([true, undefined, true]);
+test("a full cache drops the oldest entry, and a new value makes an entry the newest", () => {
+  const cache = new NxdomainCache(() => 0, 2);
+  for (const topLevel of ["a", "b", "a", "c"]) cache.store(ONE, topLevel, true);
+  expect(cache.size).toBe(2);
+  expect(["a", "b", "c"].map((topLevel) => cache.find(ONE, topLevel))).toEqual([true, undefined, true]);
 });
 
-test("what is told anew takes no other's place", () => {
-  const beliefs = new Beliefs(() => 0, 2);
-  for (const topLevel of ["a", "b", "b"]) beliefs.keep(ONE, topLevel, true);
-  expect(beliefs.find(ONE, "a")).toBe(true);
+test("a new value for an entry drops no other", () => {
+  const cache = new NxdomainCache(() => 0, 2);
+  for (const topLevel of ["a", "b", "b"]) cache.store(ONE, topLevel, true);
+  expect(cache.find(ONE, "a")).toBe(true);
 });
 
 test.each([

@@ -1,56 +1,38 @@
-// nxdomain-cache.ts: which DNS servers know which top-level domains, for a short while.
+// nxdomain-cache.ts: which DNS servers can be trusted with NXDOMAIN, for each top-level domain.
 //
-// in   what a server said when it was asked for the SOA record of a top-level domain
-// out  is its NXDOMAIN for a name below to be believed? undefined: ask it
-// err  none thrown
+// in   did a server have the SOA record of a top-level domain?
+// out  is its NXDOMAIN for a name below to be trusted? undefined: not known
 // src  RFC 8020 2 (NXDOMAIN covers all below), docs/email.md
-// cost a look into a map
 //
-// A captive portal, or the resolver of a network without internet, says NXDOMAIN to everything. That is seen by asking it
-// for what is there for certain. For each top-level domain: some networks let a few names through, or block an ending.
+// Captive portals, and resolvers of networks without internet, reply NXDOMAIN to everything; asking for a record that
+// certainly exists shows it. It is kept for each top-level domain: some networks allow a few names, or block an ending.
 
-import type { DnsServer } from "./dns-client.ts";
+import type { DnsServer } from "./dns-servers.ts";
+import { ExpiringMap } from "./expiring-map.ts";
 
-/** How long; a server that turns bad is believed for no longer, one that turns good is doubted for no longer. */
-export const BELIEF_SECONDS = 1;
-/** Of three servers and some 1,500 top-level domains; the oldest goes. */
-const MAX_BELIEFS = 1_000;
+/** Short: a server may turn bad or good at any time. */
+export const NXDOMAIN_CACHE_SECONDS = 1;
+/** Three servers and some 1,500 top-level domains, of which few are in use at once. */
+const MAX_ENTRIES = 1_000;
 
-interface Belief {
-  readonly isKnown: boolean;
-  readonly until: number;
-}
+export class NxdomainCache {
+  private readonly trusted: ExpiringMap<boolean>;
 
-export class Beliefs {
-  private readonly elapsed: () => number;
-  private readonly max: number;
-  /** Oldest first. */
-  private readonly kept = new Map<string, Belief>();
-
-  /** @param elapsed milliseconds of a clock that only goes on */
-  constructor(elapsed: () => number, max = MAX_BELIEFS) {
-    this.elapsed = elapsed;
-    this.max = max;
+  /** @param elapsed milliseconds of a monotonic clock */
+  constructor(elapsed: () => number, max = MAX_ENTRIES) {
+    this.trusted = new ExpiringMap(elapsed, max);
   }
 
   get size(): number {
-    return this.kept.size;
+    return this.trusted.size;
   }
 
   find(server: DnsServer, topLevel: string): boolean | undefined {
-    const key = keyOf(server, topLevel);
-    const belief = this.kept.get(key);
-    if (belief === undefined) return undefined;
-    if (belief.until > this.elapsed()) return belief.isKnown;
-    this.kept.delete(key);
-    return undefined;
+    return this.trusted.get(keyOf(server, topLevel));
   }
 
-  keep(server: DnsServer, topLevel: string, isKnown: boolean): void {
-    const key = keyOf(server, topLevel);
-    this.kept.delete(key);
-    if (this.kept.size >= this.max) this.kept.delete(this.kept.keys().next().value!);
-    this.kept.set(key, { isKnown, until: this.elapsed() + BELIEF_SECONDS * 1000 });
+  store(server: DnsServer, topLevel: string, isTrusted: boolean): void {
+    this.trusted.set(keyOf(server, topLevel), isTrusted, NXDOMAIN_CACHE_SECONDS);
   }
 }
 

@@ -8,7 +8,7 @@
 import { ANSWERS, feedReport, release } from "@inkling/engine";
 import { z } from "zod";
 import { PROBLEM_CODES } from "../http/problems.ts";
-import { MX_OUTCOMES } from "../mx/check.ts";
+import { MX_OUTCOMES } from "../mx/outcome.ts";
 
 const text = z.string().min(1);
 const time = z.iso.datetime();
@@ -167,7 +167,6 @@ export const feedStatus = z
     skipped: skipped.unwrap().nullable(),
   })
   .meta({ id: "FeedStatus" });
-export type FeedStatus = z.infer<typeof feedStatus>;
 
 export const status = z
   .strictObject({

@@ -5,8 +5,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Overrides } from "@inkling/engine";
 import { App, type AppOptions } from "../api/app.ts";
-import { Counts } from "../telemetry/counts.ts";
+import { makeCounts } from "../api/counts.ts";
+import { type StatusSource, statusDocument } from "../lookup/status.ts";
 import { Log } from "../telemetry/log.ts";
+import type { Status } from "./answer-schemas.ts";
+
+// Compiled only when /v1/status is what its schema promises.
+(source: StatusSource) => statusDocument(source, 0) satisfies Status;
 
 /** An app that has neither keys nor data: these documents need none. */
 function app(): App {
@@ -14,7 +19,7 @@ function app(): App {
     version: "1.2.3",
     releases: { current: undefined },
     overrides: { current: Overrides.NONE },
-    counts: new Counts(),
+    counts: makeCounts(),
     log: new Log({ level: "error", write: () => {}, now: () => 0 }),
     now: () => 0,
     elapsed: () => 0,

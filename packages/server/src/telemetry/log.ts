@@ -1,9 +1,9 @@
-// log.ts: what happened, one JSON object a line.
+// log.ts: the log: one JSON object a line.
 //
 // in   events, access lines, unexpected errors
 // out  lines for standard error
-// note a line names the route's template, never the value, the query, a key's token or an e-mail address.
-//      Access lines are gathered for up to 200 ms: one write for many requests. Everything else goes out at once.
+// note A line has the route's template, never the value, the query, a key's token or an email address.
+//      Access lines are buffered for up to 200 ms: one write for many requests. Other lines are written at once.
 
 export const LOG_LEVELS = ["error", "info", "access"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -32,7 +32,7 @@ const FLUSH_MS = 200;
 const FLUSH_CHARACTERS = 64 * 1024;
 
 export class Log {
-  /** Are access lines wanted? Asked before one is made. */
+  /** Callers check it before they make an access line. */
   readonly hasAccess: boolean;
   private readonly options: LogOptions;
   private pending = "";
@@ -62,7 +62,7 @@ export class Log {
   }
 
   /**
-   * An error that nobody expected, with its stack.
+   * Logs an unexpected error with its stack.
    * @param secrets texts of the request that must not appear, such as its value
    */
   crash(
@@ -80,7 +80,7 @@ export class Log {
     });
   }
 
-  /** Writes what was gathered. */
+  /** Writes the buffered lines. */
   flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -90,7 +90,7 @@ export class Log {
     this.options.write(lines);
   }
 
-  /** ISO 8601; written out once for all lines of a millisecond. */
+  /** ISO 8601; formatted once a millisecond. */
   private time(): string {
     const now = this.options.now();
     if (now !== this.timeOf) {
@@ -118,7 +118,7 @@ function millis(ms: number): string {
 const TOKEN = /ink_(live|test|admin)_[0-9A-Za-z_]*/g;
 const EMAIL = /[^\s"'<>]*@[^\s"'<>]*/g;
 
-/** Takes out what must not be logged: the given texts, and whatever looks like a key or an e-mail address. */
+/** Removes what must not be logged: the given texts, and everything that looks like a key or an email address. */
 export function scrub(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) {

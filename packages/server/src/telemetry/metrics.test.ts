@@ -1,10 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { dataStates, type LoadedRelease, type Release } from "@inkling/engine";
+import { makeCounts } from "../api/counts.ts";
 import { NO_ROUTE } from "../api/routes.ts";
+import type { StatusSource } from "../lookup/status.ts";
 import { MxCounts } from "../mx/counts.ts";
-import { Counts, LATENCY_BOUNDS } from "./counts.ts";
-import { type MetricsSource, metricsRegistry, metricsTable } from "./metrics.ts";
+import { LATENCY_BOUNDS } from "./counts.ts";
+import type { MetricsSource } from "./metric-definitions.ts";
+import { metricsRegistry, metricsTable } from "./metrics.ts";
 
 const manifest = {
   id: "0123456789ab",
@@ -35,9 +38,9 @@ const loaded = { name: "n", manifest, states: dataStates(manifest) } as unknown 
 
 function source(
   current: LoadedRelease | undefined,
-  counts = new Counts(),
+  counts = makeCounts(),
   mx = new MxCounts(),
-): MetricsSource {
+): MetricsSource & StatusSource {
   return {
     version: "1.2.3",
     mode: "serve",
@@ -46,7 +49,7 @@ function source(
     counts,
     mx,
     usage: {
-      state: { pending: 4, failures: 2, failuresInRow: 0, flushedAt: undefined, lastError: undefined },
+      state: { pending: 4, failures: 2 },
     },
     connections: { open: undefined, refused: 6, most: 100 },
     overrides: { state: { overrides: 8, checkedAt: 3_000 } },
@@ -60,19 +63,19 @@ async function lines(of: MetricsSource): Promise<string[]> {
 }
 
 describe("metrics", () => {
-  test("counts become requests, look-ups and problems", async () => {
-    const counts = new Counts();
-    counts.answered(0, 200, "live", 0.02);
-    counts.answered(0, 304, "live", 0.02);
-    counts.answered(0, 404, "test", 0.02);
-    counts.answered(0, 400, "live", 0.02);
-    counts.answered(0, 404, "none", 0.02);
-    counts.answered(NO_ROUTE.index, 404, "none", 0.02);
-    counts.lookedUp("geolocate", "live");
-    counts.lookedUp("geolocate", "live");
-    counts.lookedUp("geolocate", "test");
-    counts.lookedUp("email", "test");
-    counts.problem("KEY_MISSING");
+  test("counts become requests, lookups and problems", async () => {
+    const counts = makeCounts();
+    counts.recordAnswer(0, 200, "live", 0.02);
+    counts.recordAnswer(0, 304, "live", 0.02);
+    counts.recordAnswer(0, 404, "test", 0.02);
+    counts.recordAnswer(0, 400, "live", 0.02);
+    counts.recordAnswer(0, 404, "none", 0.02);
+    counts.recordAnswer(NO_ROUTE.index, 404, "none", 0.02);
+    counts.countLookup("geolocate", "live");
+    counts.countLookup("geolocate", "live");
+    counts.countLookup("geolocate", "test");
+    counts.countLookup("email", "test");
+    counts.countProblem("KEY_MISSING");
     const text = await lines(source(loaded, counts));
     for (const line of [
       'inkling_http_requests_total{route="/v1/ip-intel/geolocate/{ip}",status="200",key="live"} 1',
@@ -113,13 +116,13 @@ describe("metrics", () => {
 
   test("checks of mail domains", async () => {
     const mx = new MxCounts();
-    mx.watch(() => ({ underWay: 1, waiting: 2, kept: 3 }));
-    mx.lookedUp("nxdomain", 250);
-    mx.lookedUp("nxdomain", 500);
-    mx.hit();
-    mx.answered("nxdomain");
-    mx.answered("skipped");
-    const text = await lines(source(loaded, new Counts(), mx));
+    mx.readStateFrom(() => ({ underWay: 1, waiting: 2, cached: 3 }));
+    mx.countLookup("nxdomain", 250);
+    mx.countLookup("nxdomain", 500);
+    mx.countCacheHit();
+    mx.recordAnswer("nxdomain");
+    mx.recordAnswer("skipped");
+    const text = await lines(source(loaded, makeCounts(), mx));
     for (const line of [
       'inkling_mx_checks_total{outcome="nxdomain"} 1',
       'inkling_mx_checks_total{outcome="skipped"} 1',
@@ -135,8 +138,8 @@ describe("metrics", () => {
   });
 
   test("a scrape adds nothing to the next", async () => {
-    const counts = new Counts();
-    counts.answered(1, 200, "live", 0.02);
+    const counts = makeCounts();
+    counts.recordAnswer(1, 200, "live", 0.02);
     const registry = metricsRegistry(source(loaded, counts));
     const requests = async () => (await registry.metrics()).match(/^inkling_http_requests_total.*$/m)?.[0];
     expect(await requests()).toBe(await requests());
@@ -152,8 +155,8 @@ describe("metrics", () => {
   });
 
   test("the histogram is cumulative and adds up", async () => {
-    const counts = new Counts();
-    for (const ms of [0.001, 0.02, 0.02, 3, 10_000]) counts.answered(2, 200, "live", ms);
+    const counts = makeCounts();
+    for (const ms of [0.001, 0.02, 0.02, 3, 10_000]) counts.recordAnswer(2, 200, "live", ms);
     const text = (await lines(source(loaded, counts))).filter((line) => line.includes("duration_seconds"));
     const bucket = (le: string) =>
       text

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
-import { Counts, LATENCY_BOUNDS } from "./counts.ts";
+import { makeCounts } from "../api/counts.ts";
+import { LATENCY_BOUNDS } from "./counts.ts";
 import { MINUTE_MS, percentile, Traffic } from "./traffic.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -20,9 +21,9 @@ describe("what answers say is counted", () => {
       [false, true].flatMap((b) => [false, true].map((c) => [a, b, c] as const)),
     );
     for (const [a, b, c] of all) {
-      const counts = new Counts();
-      counts.said("reputation", flags(a, b, c), NOON);
-      expect(Object.fromEntries(counts.raisedRows())).toEqual({
+      const counts = makeCounts();
+      counts.countFlags("reputation", flags(a, b, c), NOON);
+      expect(Object.fromEntries(counts.flagRows())).toEqual({
         is_abuser: Number(a),
         is_proxy: Number(b),
         is_tor_exit: Number(c),
@@ -37,9 +38,9 @@ describe("what answers say is counted", () => {
       [false, true],
       [false, false],
     ] as const) {
-      const counts = new Counts();
-      counts.said("email", encode(JSON.stringify({ valid, disposable, providers: [] })), NOON);
-      expect(Object.fromEntries(counts.raisedRows()).disposable).toBe(Number(disposable));
+      const counts = makeCounts();
+      counts.countFlags("email", encode(JSON.stringify({ valid, disposable, providers: [] })), NOON);
+      expect(Object.fromEntries(counts.flagRows()).disposable).toBe(Number(disposable));
     }
   });
 
@@ -53,28 +54,28 @@ describe("what answers say is counted", () => {
     ["nothing at all", encode("{}"), []],
   ];
   test.each(countries)("%s", (_, body, codes) => {
-    const counts = new Counts();
-    counts.said("geolocate", body, NOON);
+    const counts = makeCounts();
+    counts.countFlags("geolocate", body, NOON);
     expect([...counts.countryRows()]).toEqual(codes.map((code) => [code, 1]));
     // In the middle of other answers, as a batch has it.
     const before = encode('{"country":{"iso_code":"AA"},"country":{"iso_code":"AA"}}');
     const all = Buffer.concat([before, body, before]);
-    counts.said("geolocate", all, NOON, before.length, before.length + body.length);
+    counts.countFlags("geolocate", all, NOON, before.length, before.length + body.length);
     expect([...counts.countryRows()]).toEqual(codes.map((code) => [code, 2]));
   });
 
   test("in a second with many, a sample stands for all", () => {
-    const counts = new Counts();
-    for (let i = 0; i < 16_100; i++) counts.said("geolocate", place("Rome", { iso_code: "IT" }), NOON);
+    const counts = makeCounts();
+    for (let i = 0; i < 16_100; i++) counts.countFlags("geolocate", place("Rome", { iso_code: "IT" }), NOON);
     expect([...counts.countryRows()]).toEqual([["IT", 16_100]]);
-    counts.said("geolocate", place("Rome", { iso_code: "IT" }), NOON + 1000);
+    counts.countFlags("geolocate", place("Rome", { iso_code: "IT" }), NOON + 1000);
     expect([...counts.countryRows()]).toEqual([["IT", 16_101]]);
   });
 });
 
 describe("minutes", () => {
   test("hold what came since the one before, for a day", async () => {
-    const counts = new Counts();
+    const counts = makeCounts();
     let now = NOON;
     const traffic = new Traffic(
       () => counts,
@@ -82,19 +83,19 @@ describe("minutes", () => {
     );
     const next = async () => {
       now += MINUTE_MS;
-      await traffic.look();
+      await traffic.closeMinute();
     };
-    counts.answered(0, 200, "live", 0.02);
+    counts.recordAnswer(0, 200, "live", 0.02);
     await next();
-    expect(traffic.all).toEqual([]); // how long that took nobody knows
-    counts.answered(0, 200, "live", 0.02);
-    counts.answered(1, 404, "live", 3);
-    counts.lookedUp("geolocate", "live", 2);
-    counts.problem("RATE_LIMITED");
-    counts.said("reputation", flags(true, false, false), now);
-    counts.said("geolocate", place("Rome", { iso_code: "IT" }), now);
+    expect(traffic.minutes).toEqual([]); // how long that took nobody knows
+    counts.recordAnswer(0, 200, "live", 0.02);
+    counts.recordAnswer(1, 404, "live", 3);
+    counts.countLookup("geolocate", "live", 2);
+    counts.countProblem("RATE_LIMITED");
+    counts.countFlags("reputation", flags(true, false, false), now);
+    counts.countFlags("geolocate", place("Rome", { iso_code: "IT" }), now);
     await next();
-    expect(traffic.all).toMatchObject([
+    expect(traffic.minutes).toMatchObject([
       {
         at: now,
         requests: 2,
@@ -106,21 +107,21 @@ describe("minutes", () => {
       },
     ]);
     for (let i = 0; i < 1500; i++) await next();
-    expect(traffic.all).toHaveLength(1440);
-    expect(traffic.all.at(-1)).toMatchObject({ requests: 0, statuses: {}, problems: {} });
+    expect(traffic.minutes).toHaveLength(1440);
+    expect(traffic.minutes.at(-1)).toMatchObject({ requests: 0, statuses: {}, problems: {} });
   });
 
   test("of workers that were replaced never go below zero", async () => {
-    let counts = new Counts();
+    let counts = makeCounts();
     const traffic = new Traffic(
       () => counts,
       () => NOON,
     );
-    counts.answered(0, 200, "live", 0.02);
-    await traffic.look();
-    counts = new Counts();
-    await traffic.look();
-    expect(traffic.all).toMatchObject([{ requests: 0, statuses: {} }]);
+    counts.recordAnswer(0, 200, "live", 0.02);
+    await traffic.closeMinute();
+    counts = makeCounts();
+    await traffic.closeMinute();
+    expect(traffic.minutes).toMatchObject([{ requests: 0, statuses: {} }]);
   });
 
   test("percentiles are the bounds of the histogram", () => {
@@ -139,19 +140,19 @@ describe("minutes", () => {
   });
 
   test("over the admin API, in steps", async () => {
-    const counts = new Counts();
+    const counts = makeCounts();
     let now = Date.parse("2026-06-01T11:50:00Z");
     const traffic = new Traffic(
       () => counts,
       () => now,
     );
     const { ask } = await adminServer({ traffic });
-    await traffic.look();
+    await traffic.closeMinute();
     for (; now < Date.parse("2026-06-01T12:00:00Z"); ) {
-      counts.answered(0, 200, "live", 0.02);
-      counts.said("geolocate", place("Rome", { iso_code: now % 3 === 0 ? "IT" : "FR" }), now);
+      counts.recordAnswer(0, 200, "live", 0.02);
+      counts.countFlags("geolocate", place("Rome", { iso_code: now % 3 === 0 ? "IT" : "FR" }), now);
       now += MINUTE_MS;
-      await traffic.look();
+      await traffic.closeMinute();
     }
     const { document } = await ask("GET", "traffic?hours=1&step=5");
     expect(
