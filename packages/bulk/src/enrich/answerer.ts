@@ -9,16 +9,11 @@
 // err  none thrown
 
 import {
-  answerEmail,
-  IpAddress,
+  type AnswerSource,
+  Answerer as EngineAnswerer,
   type LoadedRelease,
   type Overrides,
-  overrideEmail,
-  overrideReputation,
-  parseIpBytesInto,
-  parseIpInto,
   specialUse,
-  unwrapIpv4,
 } from "@inkling/engine";
 import type { Tails } from "./tails.ts";
 
@@ -41,26 +36,25 @@ export interface Answers {
 }
 
 export class AddressText {
-  protected readonly address = new IpAddress();
+  protected readonly engine = new EngineAnswerer();
+  protected readonly address = this.engine.address;
 
   readBytes(bytes: Uint8Array, start: number, end: number): boolean {
-    return parseIpBytesInto(bytes, start, end, this.address) && this.isPublic();
+    return this.engine.readAddressBytes(bytes, start, end) && this.isPublic();
   }
 
   readText(text: string): boolean {
-    return parseIpInto(text, this.address) && this.isPublic();
+    return this.engine.readAddress(text) === undefined && this.isPublic();
   }
 
   private isPublic(): boolean {
-    unwrapIpv4(this.address);
     return specialUse(this.address) === undefined;
   }
 }
 
 export class Answerer extends AddressText implements Answers {
   private readonly release: LoadedRelease;
-  private readonly overrides: Overrides;
-  private readonly now: number;
+  private readonly source: AnswerSource;
   readonly geolocate: Tails;
   readonly reputation: Tails;
   readonly email: Tails;
@@ -79,8 +73,7 @@ export class Answerer extends AddressText implements Answers {
   ) {
     super();
     this.release = release;
-    this.overrides = overrides;
-    this.now = now;
+    this.source = { release, overrides, now, mode: "up" };
     this.geolocate = tails.geolocate;
     this.reputation = tails.reputation;
     this.email = tails.email;
@@ -103,10 +96,11 @@ export class Answerer extends AddressText implements Answers {
   reputationOf(): number {
     const { reputation } = this.release;
     if (reputation === undefined) return -1;
-    if (this.overrides.hasAddresses) {
-      const plain = reputation.lookup(this.address) ?? NO_FLAGS;
-      const found = overrideReputation(plain, this.address, this.release, this.overrides, this.now);
-      if (found?.isChanged) return this.byText(decoder.decode(found.body), this.reputation);
+    if (this.source.overrides.hasAddresses) {
+      const body = this.engine.answerAddress("reputation", this.address, this.source);
+      if (this.engine.overridden?.isChanged && body instanceof Uint8Array) {
+        return this.byText(decoder.decode(body), this.reputation);
+      }
     }
     const record = reputation.record(this.address);
     let number = this.flags.get(record);
@@ -119,13 +113,8 @@ export class Answerer extends AddressText implements Answers {
 
   emailOf(text: string): number {
     if (text === "") return -1;
-    const segment = this.release.email;
-    if (segment === undefined) return -1;
-    const plain = answerEmail(text, segment);
-    const found = this.overrides.hasEmail
-      ? overrideEmail(plain, text, this.release, this.overrides, this.now)
-      : undefined;
-    const body = found?.body ?? plain;
+    const body = this.engine.answerEmail(text, this.source);
+    if (!(body instanceof Uint8Array)) return -1;
     let number = this.emails.get(body); // answers of most e-mail addresses are the same bytes
     if (number === undefined) {
       number = this.byText(decoder.decode(body), this.email);

@@ -8,14 +8,13 @@
 // cost geolocation: 8 bytes a range for IPv4, 20 for IPv6, and the text of each distinct answer
 
 import {
+  Answerer,
+  type AnswerSource,
   addSize,
-  answerEmail,
   IpAddress,
   type IpSegment,
   type LoadedRelease,
   type Overrides,
-  overrideEmail,
-  overrideReputation,
   type Prefix,
   parsePrefix,
   prefixContains,
@@ -44,7 +43,6 @@ export interface ListedDomain {
 
 const decoder = new TextDecoder();
 const NO_FLAGS = '{"is_abuser":false,"is_proxy":false,"is_tor_exit":false}';
-const NO_FLAGS_BYTES = new TextEncoder().encode(NO_FLAGS);
 /** Unwrapped by the API; Teredo and ::ffff:0:0/96 lie in special-use networks. */
 const EMBEDDED_IPV4 = ["2002::/16", "64:ff9b::/96"].map((text) => parsePrefix(text)!);
 const NO_ANSWER: readonly Prefix[] = [...SPECIAL_USE.map(({ prefix }) => prefix), ...EMBEDDED_IPV4];
@@ -52,13 +50,14 @@ const NO_ANSWER: readonly Prefix[] = [...SPECIAL_USE.map(({ prefix }) => prefix)
 export class ExportSource {
   readonly release: LoadedRelease;
   private readonly overrides: Overrides;
-  private readonly now: number;
+  private readonly source: AnswerSource;
+  private readonly answerer = new Answerer();
 
   /** @param now epoch ms; decides which overrides have expired */
   constructor(release: LoadedRelease, overrides: Overrides, now: number) {
     this.release = release;
     this.overrides = overrides;
-    this.now = now;
+    this.source = { release, overrides, now, mode: "up" };
   }
 
   /**
@@ -101,20 +100,17 @@ export class ExportSource {
 
   /** The value for an address of which the operator has something to say. */
   private overridden(lookup: IpLookup, address: IpAddress, answers: DistinctAnswers): number | undefined {
-    const { release, overrides, now } = this;
-    if (lookup === "geolocate" || !overrides.hasAddresses) return undefined;
-    const plain = release.reputation!.lookup(address) ?? NO_FLAGS_BYTES;
-    const found = overrideReputation(plain, address, release, overrides, now);
-    return found?.isChanged ? answers.valueOf(decoder.decode(found.body)) : undefined;
+    if (lookup === "geolocate" || !this.overrides.hasAddresses) return undefined;
+    const body = this.answerer.answerAddress(lookup, address, this.source);
+    const isChanged = body instanceof Uint8Array && this.answerer.overridden?.isChanged;
+    return isChanged ? answers.valueOf(decoder.decode(body)) : undefined;
   }
 
   private overriddenProviders(domain: string): readonly string[] | undefined {
-    const { release, overrides, now } = this;
-    if (!overrides.hasEmail || release.email === undefined) return undefined;
-    const text = `a@${domain}`;
-    const plain = answerEmail(text, release.email);
-    const found = overrideEmail(plain, text, release, overrides, now);
-    return found && (JSON.parse(decoder.decode(found.body)) as { providers: string[] }).providers;
+    if (!this.overrides.hasEmail) return undefined;
+    const body = this.answerer.answerEmail(`a@${domain}`, this.source);
+    if (!(body instanceof Uint8Array) || this.answerer.overridden === undefined) return undefined;
+    return (JSON.parse(decoder.decode(body)) as { providers: string[] }).providers;
   }
 }
 

@@ -7,17 +7,7 @@
 // Order: path, method, key, allowed network, scope, rate, quota; only then the value. A request takes the current
 // release once, so no answer mixes two.
 
-import {
-  type IpAddress,
-  type LoadedRelease,
-  type Overrides,
-  overrideEmail,
-  overrideEntries,
-  overrideReputation,
-  type Prefix,
-  withAddressEvidence,
-  withEmailEvidence,
-} from "@inkling/engine";
+import type { IpAddress, LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
 import { answerBatch } from "../batch/batch.ts";
 import { Arriving } from "../batch/body.ts";
 import { bearerToken } from "../http/bearer-token.ts";
@@ -29,17 +19,16 @@ import { type Counted, isSourceAllowed, type Key, type Refusal, type Scope } fro
 import type { Keyring } from "../keys/keyring.ts";
 import { rateLeft, ratePolicy, secondsToMidnight } from "../limits/rate-headers.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
-import { lookUpAddress, lookUpEmail, type Mode, type Outcome, readSubject } from "../lookup/answer.ts";
-import { type EmailChecks, isClearedBy, withMx } from "../lookup/mx.ts";
-import { SANDBOX_ME, SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
+import type { EmailChecks } from "../lookup/mx.ts";
+import { type Answer, isLookup, Pipeline, PLAIN, type Question, WANTS } from "../lookup/pipeline.ts";
+import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import { readiness, statusDocument } from "../lookup/status.ts";
-import type { MxFinding } from "../mx/outcome.ts";
 import type { Audience } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { AnswerHeaders } from "./answer-headers.ts";
 import type { ApiCounts } from "./counts.ts";
-import { PLAIN, readParameters, WANTS } from "./parameters.ts";
+import { readParameters } from "./parameters.ts";
 import { findRoute, NO_ROUTE, type Route } from "./routes.ts";
 
 /** Tells who is at the other end; a Bun server is one. */
@@ -101,13 +90,15 @@ const MAX_UNREAD_BYTES = 64 * 1024;
 type HeaderFields = Record<string, string>;
 
 /** What is known of one request while it is answered. */
-class Exchange {
+class Exchange implements Question {
   readonly request: Request;
   readonly peers: Peers;
   readonly id: string;
   readonly now: number;
   readonly release: LoadedRelease | undefined;
   readonly overrides: Overrides;
+  readonly mode: Mode;
+  private readonly trustedProxies: readonly Prefix[];
   key: Key | undefined;
   rate: Decision | undefined;
   isLookup = false;
@@ -123,6 +114,18 @@ class Exchange {
     this.now = options.now();
     this.release = options.releases.current;
     this.overrides = options.overrides.current;
+    this.mode = options.mode;
+    this.trustedProxies = options.trustedProxies;
+  }
+
+  get isSandbox(): boolean {
+    return this.key?.mode === "test";
+  }
+
+  findCaller(): IpAddress | undefined {
+    const { request, peers, trustedProxies } = this;
+    const forwardedFor = trustedProxies.length === 0 ? null : request.headers.get("x-forwarded-for");
+    return callerAddress(peers.requestIP(request)?.address, forwardedFor, trustedProxies);
   }
 
   get audience(): Audience {
@@ -132,12 +135,14 @@ class Exchange {
 
 export class App {
   private readonly options: AppOptions;
+  private readonly pipeline: Pipeline;
   private readonly arriving = new Arriving();
   private templatesOf: LoadedRelease | undefined;
   private templates: Readonly<Record<Scope, AnswerHeaders>> | undefined;
 
   constructor(options: AppOptions) {
     this.options = options;
+    this.pipeline = new Pipeline(options.checks, options.counts);
   }
 
   /** A promise only for `?checks=mx`, which may have to wait for DNS, and for batches. */
@@ -282,23 +287,20 @@ export class App {
   /** Many values at once. */
   private async batch(exchange: Exchange, lookup: Scope, target: string, end: number): Promise<Response> {
     const { options } = this;
-    const { request, peers, now, release, overrides } = exchange;
+    const { request, peers } = exchange;
     const refusal = this.admit(exchange, lookup) ?? this.readWants(exchange, lookup, target, end);
     if (refusal !== undefined) return this.refuse(exchange, refusal);
     const key = exchange.key!;
-    const caller = this.callerOf(exchange);
-    const answer = await answerBatch(options, {
+    const caller = exchange.findCaller();
+    const { release, overrides, now, mode, isSandbox, wants } = exchange;
+    const server = { ...options, pipeline: this.pipeline };
+    const answer = await answerBatch(server, {
       request,
       arriving: this.arriving,
       lookup,
       key,
       rate: exchange.rate!,
-      now,
-      release,
-      overrides,
-      withEvidence: (exchange.wants & WANTS.evidence) !== 0,
-      ...((exchange.wants & WANTS.mx) !== 0 && { checked: (text) => this.checkedEmail(exchange, text) }),
-      caller,
+      question: { release, overrides, now, mode, isSandbox, wants, findCaller: () => caller },
       readmit: () => this.readmit(request, lookup, caller),
       onLife: (seconds) => peers.timeout?.(request, seconds),
       onCrash: (error, value) => this.logCrash(exchange, target.slice(0, end), error, [value]),
@@ -374,7 +376,7 @@ export class App {
     const { key } = result;
     exchange.key = key;
     if (key.networks.length > 0) {
-      const caller = this.callerOf(exchange);
+      const caller = exchange.findCaller();
       if (caller === undefined || !isSourceAllowed(key, caller)) {
         exchange.rate = options.buckets.take(key, now, 0); // a stolen key must not use up its owner's rate
         return problem("SOURCE_NOT_ALLOWED");
@@ -395,31 +397,17 @@ export class App {
     return undefined;
   }
 
-  private callerOf(exchange: Exchange): IpAddress | undefined {
-    const { request, peers } = exchange;
-    const { trustedProxies } = this.options;
-    const forwardedFor = trustedProxies.length === 0 ? null : request.headers.get("x-forwarded-for");
-    return callerAddress(peers.requestIP(request)?.address, forwardedFor, trustedProxies);
-  }
-
   private address(exchange: Exchange, lookup: "geolocate" | "reputation", segment: string): Response {
-    const isSandbox = exchange.key!.mode === "test";
-    const subject = readSubject(isSandbox && segment === "me" ? SANDBOX_ME : segment, () =>
-      this.callerOf(exchange),
-    );
+    const text = decodeSegment(segment);
+    if (text === undefined) return this.refuse(exchange, problem("PATH_INVALID"));
+    const { isSandbox, release } = exchange;
+    const subject = this.pipeline.readSubject(text, exchange);
     if ("code" in subject) return this.refuse(exchange, subject);
-    const { release } = exchange;
+    const body = this.pipeline.answerAddress(lookup, subject, exchange);
+    exchange.isLookup = isLookup(body);
+    if (!(body instanceof Uint8Array)) return this.refuse(exchange, body);
     const wantsEvidence = (exchange.wants & WANTS.evidence) !== 0;
-    const outcome = isSandbox
-      ? sandboxAddress(lookup, subject.address, wantsEvidence)
-      : lookUpAddress(lookup, subject, release, this.options.mode);
-    if (!(outcome instanceof Uint8Array)) return this.lookupProblem(exchange, outcome);
-    exchange.isLookup = true;
-    const { overrides, now } = exchange;
-    const overridden =
-      lookup === "reputation" && overrides.hasAddresses && !isSandbox
-        ? overrideReputation(outcome, subject.address, release!, overrides, now)
-        : undefined;
+    const overridden = isSandbox ? undefined : this.pipeline.overridden;
     const isOwn = overridden !== undefined && (overridden.isChanged || wantsEvidence);
     const isCommon = !isSandbox && !subject.isCaller && !isOwn;
     const plainEtag = isSandbox
@@ -428,13 +416,6 @@ export class App {
         ? callerEtag(release!, subject.address)
         : release!.etag;
     const etag = isOwn ? overriddenEtag(plainEtag, overridden, wantsEvidence) : plainEtag;
-    const plain = overridden?.body ?? outcome;
-    if (!isSandbox) this.options.counts.countFlags(lookup, plain, now);
-    const entries = wantsEvidence && overridden !== undefined ? overrideEntries(overridden.verdict) : [];
-    const body =
-      wantsEvidence && !isSandbox
-        ? withAddressEvidence(plain, lookup, subject.address, release!, entries)
-        : plain;
     const condition = exchange.request.headers.get("if-none-match");
     if (isCommon && condition === null) return this.common(exchange, lookup, body);
     const headers = this.headers(exchange, JSON_TYPE, IP_CACHE);
@@ -451,49 +432,18 @@ export class App {
   private email(exchange: Exchange, segment: string): Response | Promise<Response> {
     const text = decodeSegment(segment);
     if (text === undefined) return this.refuse(exchange, problem("PATH_INVALID"));
-    const { wants } = exchange;
-    const isSandbox = exchange.key!.mode === "test";
-    const outcome: Outcome = isSandbox
-      ? sandboxEmail(text, (wants & WANTS.evidence) !== 0, (wants & WANTS.mx) !== 0)
-      : lookUpEmail(text, exchange.release, this.options.mode);
-    if (!(outcome instanceof Uint8Array)) return this.lookupProblem(exchange, outcome);
-    exchange.isLookup = true;
-    if (isSandbox) {
-      const headers = this.headers(exchange, JSON_TYPE, NO_STORE);
-      return new Response(outcome as Uint8Array<ArrayBuffer>, { headers });
-    }
-    const answered = (found?: MxFinding) =>
-      this.common(exchange, "email", this.emailBody(exchange, text, outcome, found));
-    if ((wants & WANTS.mx) === 0) return answered();
-    const finding = this.options.checks.mx(text);
-    return finding instanceof Promise ? finding.then(answered) : answered(finding);
+    const answer = this.pipeline.answerEmail(text, exchange);
+    return answer instanceof Promise
+      ? answer.then((late) => this.emailAnswer(exchange, late))
+      : this.emailAnswer(exchange, answer);
   }
 
-  /** With `checks=mx`, of a body's value. */
-  private async checkedEmail(exchange: Exchange, text: string): Promise<Outcome> {
-    if (exchange.key!.mode === "test") {
-      return sandboxEmail(text, (exchange.wants & WANTS.evidence) !== 0, true);
-    }
-    const outcome = lookUpEmail(text, exchange.release, this.options.mode);
-    if (!(outcome instanceof Uint8Array)) return outcome;
-    return this.emailBody(exchange, text, outcome, await this.options.checks.mx(text));
-  }
-
-  /** What the lists say, then the operator, then DNS. */
-  private emailBody(exchange: Exchange, text: string, listed: Uint8Array, finding?: MxFinding): Uint8Array {
-    const { overrides, now } = exchange;
-    const release = exchange.release!;
-    const wantsEvidence = (exchange.wants & WANTS.evidence) !== 0;
-    const overridden = overrides.hasEmail ? overrideEmail(listed, text, release, overrides, now) : undefined;
-    const plain = overridden?.body ?? listed;
-    this.options.counts.countFlags("email", plain, now);
-    if (finding === undefined && !wantsEvidence) return plain;
-    const entries = overridden === undefined ? [] : overrideEntries(overridden.verdict);
-    const reasoned = (body: Uint8Array) => withEmailEvidence(body, text, release, entries);
-    if (finding === undefined) return reasoned(plain);
-    const { body, entry } = withMx(plain, finding, () => isClearedBy(reasoned(plain)));
-    if (entry !== undefined) entries.push(entry);
-    return wantsEvidence ? reasoned(body) : body;
+  private emailAnswer(exchange: Exchange, body: Answer): Response {
+    exchange.isLookup = isLookup(body);
+    if (!(body instanceof Uint8Array)) return this.refuse(exchange, body);
+    if (!exchange.isSandbox) return this.common(exchange, "email", body);
+    const headers = this.headers(exchange, JSON_TYPE, NO_STORE);
+    return new Response(body as Uint8Array<ArrayBuffer>, { headers });
   }
 
   /** The answer of nearly every request: its headers are kept from one to the next. */
@@ -518,12 +468,6 @@ export class App {
   private tellState(exchange: Exchange, lookup: Scope, headers: HeaderFields): void {
     const state = exchange.release!.states[lookup].header;
     if (state !== undefined) headers[DATA_STATE] = state;
-  }
-
-  /** "We looked, and there is nothing" is a look-up too. */
-  private lookupProblem(exchange: Exchange, outcome: Problem): Response {
-    exchange.isLookup = outcome.code === "IP_ADDRESS_NOT_FOUND";
-    return this.refuse(exchange, outcome);
   }
 
   private refuse(exchange: Exchange, refusal: Problem): Response {

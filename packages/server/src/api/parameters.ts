@@ -8,12 +8,8 @@
 
 import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment } from "../http/request-target.ts";
+import { PLAIN, WANTS } from "../lookup/pipeline.ts";
 import type { Route } from "./routes.ts";
-
-/** What a caller may ask for beyond the plain answer; bits of a set. */
-export const WANTS = { evidence: 1, mx: 2 } as const;
-/** The plain answer. */
-export const PLAIN = 0;
 
 export interface Parameter {
   readonly name: string;

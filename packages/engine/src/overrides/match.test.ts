@@ -1,24 +1,18 @@
 // Which overrides hold: a table, and random overrides against a reader that tries each of them in turn.
 
-import { describe, expect, test } from "bun:test";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { formatPrefix, IpAddress, parseIp, parsePrefix, prefixContains } from "../address/ip.ts";
 import {
-  ADDRESS_FLAGS,
   bitsOf,
   bitsOfAnswer,
   forcedBits,
-  formatPrefix,
-  IpAddress,
-  type Override,
-  type OverrideEffect,
-  type OverrideKind,
   Overrides,
   type OverrideVerdict,
-  parseIp,
-  parsePrefix,
-  prefixContains,
   REPUTATION_ANSWERS,
-} from "@inkling/engine";
-import fc from "fast-check";
+} from "./match.ts";
+import { ADDRESS_FLAGS, type Override, type OverrideEffect, type OverrideKind } from "./model.ts";
 
 const NOW = 1_000;
 /** The local part stands for its hash. */
@@ -36,8 +30,8 @@ const flag = (name: (typeof ADDRESS_FLAGS)[number] | "disposable", verdict: bool
 });
 const mute = (feed: string): OverrideEffect => ({ type: "mute", feed });
 
-/** What a verdict says, for comparing. */
-const said = (verdict: OverrideVerdict | undefined) =>
+/** A verdict, for comparing. */
+const plain = (verdict: OverrideVerdict | undefined) =>
   verdict && { flags: Object.fromEntries(verdict.flags), muted: [...verdict.muted].sort() };
 const address = (text: string) => parseIp(text)!;
 
@@ -61,27 +55,25 @@ describe("addresses", () => {
     ["2a00:1450::9", { flags: { is_abuser: true }, muted: [] }],
     ["2a00:1451::1", undefined],
   ];
-  test.each(rows)("%s", (text, expected) => {
-    expect(said(overrides.matchAddress(address(text), NOW))).toEqual(expected as never);
+  for (const [text, expected] of rows) {
+    test(text, () => assert.deepEqual(plain(overrides.matchAddress(address(text), NOW)), expected));
+  }
+
+  test("an override holds until it expires", () => {
+    const at = (now: number) => plain(overrides.matchAddress(address("81.2.69.142"), now))?.flags.is_proxy;
+    assert.deepEqual([at(NOW - 1), at(NOW)], [true, false]);
   });
 
-  test("what expires at a time holds until then", () => {
-    const at = (now: number) => said(overrides.matchAddress(address("81.2.69.142"), now))?.flags.is_proxy;
-    expect([at(NOW - 1), at(NOW)]).toEqual([true, false]);
-  });
-
-  test("those that have an effect are told, closest first, and no others", () => {
+  test("`applied` has those that have an effect, closest first", () => {
     const applied = overrides.matchAddress(address("81.2.69.142"), NOW)!.applied;
-    expect(applied.map(({ value, effect }) => `${value} ${effect.type}`)).toEqual([
-      "81.2.69.142 flag",
-      "81.2.69.128/25 mute",
-      "81.2.69.0/24 flag",
-      "81.2.69.0/24 mute",
-    ]);
+    assert.deepEqual(
+      applied.map(({ value, effect }) => `${value} ${effect.type}`),
+      ["81.2.69.142 flag", "81.2.69.128/25 mute", "81.2.69.0/24 flag", "81.2.69.0/24 mute"],
+    );
   });
 });
 
-describe("e-mail", () => {
+describe("email", () => {
   const overrides = overridesWith([
     override("domain", "shop.co.uk", flag("disposable", true)),
     override("domain", "mail.shop.co.uk", flag("disposable", false)),
@@ -98,20 +90,21 @@ describe("e-mail", () => {
     ["a.xyz", "fe", { flags: {}, muted: ["a"] }],
     ["a.com", "ff", { flags: { disposable: true }, muted: [] }],
   ];
-  test.each(rows)("%s %p", (host, hash, expected) => {
-    expect(said(overrides.matchEmail(`${hash}@${host}`, host, NOW))).toEqual(expected as never);
-  });
+  for (const [host, hash, expected] of rows) {
+    test(`${host} ${hash}`, () =>
+      assert.deepEqual(plain(overrides.matchEmail(`${hash}@${host}`, host, NOW)), expected));
+  }
 });
 
 test("without overrides of a kind nothing is matched or hashed", () => {
   const { hasAddresses, hasEmail } = Overrides.NONE;
-  expect([hasAddresses, hasEmail]).toEqual([false, false]);
+  assert.deepEqual([hasAddresses, hasEmail], [false, false]);
   const ofMail = new Overrides([override("domain", "a.com", flag("disposable", true))], () => {
     throw new Error("hashed");
   });
-  expect([ofMail.hasAddresses, ofMail.hasEmail]).toEqual([false, true]);
-  expect(ofMail.matchEmail("x@b.com", "b.com", NOW)).toBeUndefined();
-  expect(ofMail.matchAddress(address("1.1.1.1"), NOW)).toBeUndefined();
+  assert.deepEqual([ofMail.hasAddresses, ofMail.hasEmail], [false, true]);
+  assert.equal(ofMail.matchEmail("x@b.com", "b.com", NOW), undefined);
+  assert.equal(ofMail.matchAddress(address("1.1.1.1"), NOW), undefined);
 });
 
 describe("random overrides, against each tried in turn", () => {
@@ -171,14 +164,14 @@ describe("random overrides, against each tried in turn", () => {
         const all = unique(rows.map(([value, given, until]) => override("network", value, given, until)));
         const { address: where } = parsePrefix(asked)!;
         const verdict = overridesWith(all).matchAddress(where, NOW);
-        expect(said(verdict)).toEqual(oracle(all, where) as never);
+        assert.deepEqual(plain(verdict), oracle(all, where));
         if (verdict !== undefined) matched++;
         if (verdict !== undefined && verdict.applied.length > 1) nested++;
       }),
       { numRuns: 3_000 },
     );
-    expect(matched).toBeGreaterThan(600);
-    expect(nested).toBeGreaterThan(200);
+    assert.ok(matched > 600);
+    assert.ok(nested > 200);
   });
 
   test("of domains, too", () => {
@@ -201,31 +194,31 @@ describe("random overrides, against each tried in turn", () => {
             .sort((x, y) => y.value.length - x.value.length);
           const closest = holding[0]?.effect;
           const expected = closest?.type === "flag" ? closest.verdict : undefined;
-          expect(overridesWith(all).matchEmail(`someone@${asked}`, asked, NOW)?.flags.get("disposable")).toBe(
-            expected as never,
-          );
+          const verdict = overridesWith(all).matchEmail(`someone@${asked}`, asked, NOW);
+          assert.equal(verdict?.flags.get("disposable"), expected);
           if (expected !== undefined) matched++;
         },
       ),
       { numRuns: 2_000 },
     );
-    expect(matched).toBeGreaterThan(300);
+    assert.ok(matched > 300);
   });
 });
 
 describe("the eight answers", () => {
-  test.each([0, 1, 2, 3, 4, 5, 6, 7])("%d", (bits) => {
-    const answer = REPUTATION_ANSWERS[bits]!;
-    const text = new TextDecoder().decode(answer);
-    expect(JSON.parse(text)).toEqual({
-      is_abuser: (bits & 1) !== 0,
-      is_proxy: (bits & 2) !== 0,
-      is_tor_exit: (bits & 4) !== 0,
+  for (const [bits, answer] of REPUTATION_ANSWERS.entries()) {
+    test(`${bits}`, () => {
+      const text = new TextDecoder().decode(answer);
+      assert.deepEqual(JSON.parse(text), {
+        is_abuser: (bits & 1) !== 0,
+        is_proxy: (bits & 2) !== 0,
+        is_tor_exit: (bits & 4) !== 0,
+      });
+      assert.equal(bitsOfAnswer(answer), bits);
+      assert.equal(bitsOfAnswer(new TextEncoder().encode(text.replace("}", ',"evidence":[]}'))), bits);
+      assert.equal(bitsOf(ADDRESS_FLAGS.filter((_, i) => (bits & (1 << i)) !== 0)), bits);
     });
-    expect(bitsOfAnswer(answer)).toBe(bits);
-    expect(bitsOfAnswer(new TextEncoder().encode(text.replace("}", ',"evidence":[]}')))).toBe(bits);
-    expect(bitsOf(ADDRESS_FLAGS.filter((_, i) => (bits & (1 << i)) !== 0))).toBe(bits);
-  });
+  }
 
   test("forced flags take the place of the data's", () => {
     const all = [
@@ -233,6 +226,9 @@ describe("the eight answers", () => {
       override("address", "1.1.1.1", flag("is_abuser", true)),
     ];
     const verdict = overridesWith(all).matchAddress(address("1.1.1.1"), NOW)!;
-    expect([0, 2, 4, 6, 7].map((bits) => forcedBits(bits, verdict))).toEqual([1, 3, 1, 3, 3]);
+    assert.deepEqual(
+      [0, 2, 4, 6, 7].map((bits) => forcedBits(bits, verdict)),
+      [1, 3, 1, 3, 3],
+    );
   });
 });

@@ -1,7 +1,9 @@
-import { describe, expect, test } from "bun:test";
-import { ascii, labelEntries } from "@inkling/engine";
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ascii } from "../email/ascii.ts";
+import { labelEntries } from "./email-labels.ts";
 
-const told = (text: string, record?: string) =>
+const labels = (text: string, record?: string) =>
   labelEntries(
     text,
     text.slice(text.lastIndexOf("@") + 1),
@@ -10,7 +12,7 @@ const told = (text: string, record?: string) =>
 const entry = (label: string, more: object = {}) => ({ feed: "inkling", label, effect: "label", ...more });
 
 describe("labelEntries", () => {
-  test.each([
+  const rows: [text: string, want: object[]][] = [
     ["jane@gmail.com", []],
     ["postmaster@gmail.com", [entry("role_account")]],
     ["jane+x@gmail.com", [entry("alias")]],
@@ -21,19 +23,22 @@ describe("labelEntries", () => {
     ],
     ['"a@postmaster"@gmail.com', []],
     ["@gmail.com", []],
-  ])("%s", (text, want) => expect(told(text)).toEqual(want));
+  ];
+  for (const [text, want] of rows) test(text, () => assert.deepEqual(labels(text), want));
 
-  test.each([
+  const lists: [label: string, want: object[]][] = [
     ["free_mail", []],
     ["relay", []],
     ["disposable", [entry("mistyped", { did_you_mean: "gmail.com" })]],
-  ])("a slip that is on a list of the label %s", (label, want) => {
-    expect(told("jane@gmial.com", `{"feed":"f","label":"${label}"`)).toEqual(want);
-  });
+  ];
+  for (const [label, want] of lists) {
+    test(`a mistyped domain with the label ${label}`, () =>
+      assert.deepEqual(labels("jane@gmial.com", `{"feed":"f","label":"${label}"`), want));
+  }
 
   test("the part before the @ is never quoted", () => {
     const all =
-      JSON.stringify(told('"<script>"+admin@gmial.com')) + JSON.stringify(told("sales+secret@gmial.com"));
-    expect(all).not.toMatch(/script|secret|sales/);
+      JSON.stringify(labels('"<script>"+admin@gmial.com')) + JSON.stringify(labels("sales+secret@gmial.com"));
+    assert.doesNotMatch(all, /script|secret|sales/);
   });
 });
