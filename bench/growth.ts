@@ -6,7 +6,7 @@
 import { rmSync } from "node:fs";
 import { freemem } from "node:os";
 import { join } from "node:path";
-import { DATA_FOLDER } from "@inkling/engine";
+import { DATA_FOLDER } from "@inkling/release-store";
 import { AskedProgram } from "./lib/asked.ts";
 import { ADDRESS_COUNT, addressFiles, emptyFolder, ROOT } from "./lib/data.ts";
 import type { MadeGeo } from "./lib/make-geo.ts";

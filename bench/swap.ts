@@ -7,13 +7,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { parsePrefix, type Release } from "@inkling/engine";
-import { releaseId } from "@inkling/release-store";
-import {
-  makeCurrent,
-  prepareDataFolder,
-  publish,
-  writeSegmentFile,
-} from "../packages/compiler/src/build/data-folder.ts";
+import { makeCurrent, prepareDataFolder, publish, releaseId, writeSegmentFile } from "@inkling/release-store";
 import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
 import { emailSections } from "../packages/compiler/src/segments/email-table.ts";
 import { reputationSections } from "../packages/compiler/src/segments/reputation-table.ts";

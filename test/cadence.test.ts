@@ -6,10 +6,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
+import { openServable } from "@inkling/release-store";
 import { answer } from "../packages/cli/src/runtime/answer.ts";
 import type { BuildResult } from "../packages/cli/src/runtime/build-process.ts";
 import { keepFresh } from "../packages/cli/src/runtime/keep-fresh.ts";
-import { openServable } from "../packages/cli/src/runtime/releases.ts";
 import { build } from "../packages/compiler/src/build/build.ts";
 import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
@@ -131,4 +131,4 @@ test("three hours: each feed at its own pace, the poison named and passed over, 
   expect(seen.filter(([, first]) => !first)).toEqual([]);
   expect(seen.filter(([at, , fourth]) => at < 100 && fourth)).toEqual([]);
   expect(seen.at(-1)![2]).toBe(true);
-}, 60_000);
+});

@@ -541,7 +541,7 @@ for (const backend of BACKENDS) {
         expect((await store.overrides.load()).overrides).toHaveLength(MAX_OVERRIDES);
         expect(await codeOf(store.overrides.put([flagged("81.2.69.142")], "ada"))).toBe("CONFLICT");
         expect((await store.overrides.audit({ limit: 1 })).items[0]?.sequence).toBe(MAX_OVERRIDES);
-      }, 20_000);
+      });
 
       test("two processes that say the opposite at the same time: one of them is refused", async () => {
         const stores = [await open(), await open()];

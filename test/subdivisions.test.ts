@@ -56,7 +56,7 @@ describe("DB-IP's states", () => {
   let states: readonly State[] = [];
   beforeAll(async () => {
     states = await readStates();
-  }, 60_000);
+  });
 
   test("are there in full", () => {
     expect(states.length).toBeGreaterThan(3_000);

@@ -5,13 +5,14 @@
 // out  JSON of MadeGeo; the segment stands in DATA_DIR/segments
 // What is timed is what the compiler does from ranges to the file; making up the ranges is not.
 
-import { prepareDataFolder, writeSegmentFile } from "../../packages/compiler/src/build/data-folder.ts";
+import { prepareDataFolder, writeSegmentFile } from "@inkling/release-store";
 import { completePlace } from "../../packages/compiler/src/geo/complete-place.ts";
 import { encodePlace } from "../../packages/compiler/src/geo/encode-place.ts";
 import type { Place } from "../../packages/compiler/src/geo/place.ts";
+import type { PlaceSource } from "../../packages/compiler/src/geo/place-list.ts";
 import { CountrySource, GeoSource } from "../../packages/compiler/src/geo/place-source.ts";
-import { geoTable, type PlaceSource } from "../../packages/compiler/src/segments/geo-table.ts";
-import { cover, type RangeColumns } from "../../packages/compiler/src/segments/range-columns.ts";
+import { cover, type RangeColumns } from "../../packages/compiler/src/ranges/range-columns.ts";
+import { geoTable } from "../../packages/compiler/src/segments/geo-table.ts";
 import { segmentChunks } from "../../packages/compiler/src/segments/segment-writer.ts";
 import { databaseFiles, registryFiles } from "./data.ts";
 import { growRanges, newPlaceShare } from "./grow.ts";

@@ -2,14 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  DATA_FOLDER,
-  dataStates,
-  type FeedReport,
-  type Release,
-  release,
-  type SegmentKind,
-} from "@inkling/engine";
+import { dataStates, type FeedReport, type Release, release, type SegmentKind } from "@inkling/engine";
+import { DATA_FOLDER } from "@inkling/release-store";
 import type { Scope } from "@inkling/server";
 
 export interface CurrentRelease {

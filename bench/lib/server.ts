@@ -5,8 +5,8 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { lockDataFolder } from "@inkling/release-store";
 import { newKeyToken } from "@inkling/server";
-import { lockDataFolder } from "../../packages/compiler/src/build/data-folder.ts";
 import { ROOT } from "./data.ts";
 import { pinned, SERVER_CORE } from "./proc.ts";
 

@@ -1,6 +1,6 @@
 // @inkling/server: the HTTP API, keys, limits and usage.
 
-export type { DataActions, FeedFacts, Switched, UpdateState } from "./admin/data.ts";
+export type { DataActions, FeedFacts, UpdateState } from "./admin/data.ts";
 export { isAdminToken } from "./admin/token.ts";
 export { type Problem, problem, problemBody } from "./http/problems.ts";
 export * from "./keys/key.ts";
@@ -15,7 +15,6 @@ export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";
 export { type OverrideEvent, SNAPSHOT_FILE } from "./overrides/cache.ts";
 export { exportFile, type OverrideFile, readFile, readSnapshot } from "./overrides/file.ts";
 export * from "./overrides/override.ts";
-export { readFeedsReport } from "./releases/feeds-report.ts";
 export { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
 export * from "./store/adopt-key.ts";
 export * from "./store/error.ts";

@@ -183,7 +183,7 @@ describe("requests", () => {
         client.end();
       }),
     );
-  }, 30_000);
+  });
 });
 
 describe("connections", () => {
@@ -206,7 +206,7 @@ describe("connections", () => {
     expect(await metric("inkling_connections")).toBeLessThanOrEqual(40);
     expect(logged.join("")).toContain('"event":"too-many-connections"');
     for (const client of clients) client.end();
-  }, 20_000);
+  });
 });
 
 describe("the admin listener", () => {

@@ -3,6 +3,7 @@
 import { createReadStream, fstatSync, openSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
+import { openServable } from "@inkling/release-store";
 import { type Command, Option } from "commander";
 import { enrich, SMALL_BYTES, untilStopped } from "../enrich/enrich.ts";
 import { type Plan, planFor, ROW_FORMATS, type Wishes } from "../enrich/plan.ts";
@@ -16,7 +17,6 @@ import { attributions } from "../runtime/build.ts";
 import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
 import { overridesNow } from "../runtime/overrides.ts";
 import { notWritten, PartialFile } from "../runtime/partial-file.ts";
-import { openServable } from "../runtime/releases.ts";
 import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
 import { renderBar } from "../terminal/progress.ts";
 import { formatBytes, formatCount, type Terminal } from "../terminal/terminal.ts";

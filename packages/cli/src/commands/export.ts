@@ -1,5 +1,6 @@
 // export.ts: `inkling export FORM --out PATH`: the release in use, in forms that other programs read.
 
+import { openServable } from "@inkling/release-store";
 import { SCOPES, type Scope } from "@inkling/server";
 import { type Command, Option } from "commander";
 import { textOf, writeExport } from "../export/export.ts";
@@ -9,7 +10,6 @@ import { ExportSource } from "../export/source.ts";
 import { attributions } from "../runtime/build.ts";
 import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
 import { overridesNow } from "../runtime/overrides.ts";
-import { openServable } from "../runtime/releases.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { unlessStopped } from "../terminal/stop.ts";
 import { formatBytes } from "../terminal/terminal.ts";

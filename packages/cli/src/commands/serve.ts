@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER } from "@inkling/engine";
+import { DATA_FOLDER } from "@inkling/release-store";
 import type { Command } from "commander";
 import type { SettingName, Settings } from "../config/settings.ts";
 import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
@@ -51,14 +51,14 @@ Examples:
 /** What the first answer does not need is loaded after it, or when it is asked for. */
 async function serve(settings: Settings, { stopper, version, standby }: Context): Promise<void> {
   const { dataDir } = settings;
-  const requireRelease = async () => (await import("../runtime/releases.ts")).requireRelease(dataDir);
+  const requireRelease = async () => (await import("@inkling/release-store")).requireRelease(dataDir);
   if (!existsSync(join(dataDir, DATA_FOLDER.current))) await requireRelease(); // before anything is made there
   ensureWritable(dataDir);
   probeListeners(settings);
   const upkeep = once(async () => {
     const { dataActions, Updates } = await import("../runtime/data-actions.ts");
     const updates = new Updates();
-    return { updates, actions: dataActions(settings, updates) };
+    return { updates, actions: dataActions(updates) };
   });
   const server = await runServer({
     ...serverOptions(settings, "serve", version),

@@ -1,6 +1,7 @@
 // up.ts: `inkling up`: everything in one command: data if there is none, keys on the first run, the server.
 
 import type { LoadedRelease } from "@inkling/engine";
+import { findUsable, openServable } from "@inkling/release-store";
 import type { Command } from "commander";
 import { type Settings, shown } from "../config/settings.ts";
 import { banner } from "../runtime/banner.ts";
@@ -10,7 +11,6 @@ import { dataActions, Updates } from "../runtime/data-actions.ts";
 import { countKeys, type KeysOf, makeFirstKeys } from "../runtime/first-keys.ts";
 import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../runtime/keep-fresh.ts";
 import { withStore } from "../runtime/keys.ts";
-import { findUsable, openServable } from "../runtime/releases.ts";
 import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
 import { ensureWritable } from "../runtime/writable.ts";
 import { Stopped } from "../terminal/errors.ts";
@@ -48,7 +48,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
   let served = false;
   try {
     const asked = new Updates();
-    const actions = async () => dataActions(settings, asked);
+    const actions = async () => dataActions(asked);
     const watched = terminal.live || terminal.ask !== undefined;
     const server = await runServer({ ...serverOptions(settings, "up", context.version, watched), actions });
     served = true;

@@ -20,7 +20,7 @@ import { type Environment, LAUNCHER_VARIABLE } from "./environment.ts";
 const DEFAULT_FILE = "inkling.toml";
 const FILE_VARIABLE = "INKLING_CONFIG";
 /** Used by the project's tests; not settings. */
-const KNOWN_OTHERS = [FILE_VARIABLE, LAUNCHER_VARIABLE, "INKLING_VECTORS"];
+const KNOWN_OTHERS = [FILE_VARIABLE, LAUNCHER_VARIABLE, "INKLING_VECTORS", "INKLING_TEST_FULL"];
 
 function wholeNumber(least: number, most: number) {
   const problem = `must be a whole number from ${least} to ${most}`;

@@ -5,10 +5,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Overrides } from "@inkling/engine";
+import { openServable } from "@inkling/release-store";
 import fc from "fast-check";
 import { smallRelease } from "../../../../test/release.ts";
 import { runHere } from "../program.testing.ts";
-import { openServable } from "../runtime/releases.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
 import { enrich, untilStopped } from "./enrich.ts";
 import { planFor, type Wishes } from "./plan.ts";

@@ -5,11 +5,11 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { formatPrefix, Overrides, parseIp, parsePrefix } from "@inkling/engine";
+import { openServable } from "@inkling/release-store";
 import { parquetReadObjects } from "hyparquet";
 import { smallCity, smallDomain, smallRelease } from "../../../../test/release.ts";
 import { Mmdb } from "../../../compiler/src/mmdb/mmdb.ts";
 import { runHere } from "../program.testing.ts";
-import { openServable } from "../runtime/releases.ts";
 import { csvField } from "./csv.ts";
 import { writeExport } from "./export.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";

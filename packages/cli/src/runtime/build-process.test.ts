@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BuildEvent } from "@inkling/compiler/events";
-import { lockDataFolder } from "../../../compiler/src/build/data-folder.ts";
+import { lockDataFolder } from "@inkling/release-store";
 import type { CliError } from "../terminal/errors.ts";
 import { BuildBusy, type BuildResult, LAST_BUILD, runBuild, writeLastBuild } from "./build-process.ts";
 

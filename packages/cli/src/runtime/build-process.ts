@@ -6,10 +6,11 @@
 //
 // A build that runs out of memory takes only itself down.
 
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type BuildEvent, type BuildOrder, buildEvent } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
+import { replaceFile } from "@inkling/release-store";
 import { CliError, Stopped } from "../terminal/errors.ts";
 
 export type BuildDone = BuildEvent & { type: "done" };
@@ -172,7 +173,5 @@ export function writeLastBuild(dataDir: string, result: BuildResult, now: Date):
     conflicts: conflicts.map(({ domain, verdict, reason }) => ({ domain, verdict, reason })),
   };
   mkdirSync(dirname(path), { recursive: true });
-  const temporary = join(dataDir, `.tmp-${process.pid}-${LAST_BUILD}`);
-  writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`);
-  renameSync(temporary, path);
+  replaceFile(path, [`${JSON.stringify(content, null, 2)}\n`]);
 }

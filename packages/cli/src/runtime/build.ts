@@ -4,6 +4,7 @@ import { readdirSync } from "node:fs";
 import type { BuildOrder } from "@inkling/compiler/events";
 import { CREDENTIALS } from "@inkling/compiler/feed";
 import type { FeedReport, Release } from "@inkling/engine";
+import { dropBrokenSegments, findUsable } from "@inkling/release-store";
 import { isUrl, type Settings, shown } from "../config/settings.ts";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 import { Progress } from "../terminal/progress.ts";
@@ -17,7 +18,6 @@ import {
   table,
 } from "../terminal/terminal.ts";
 import { type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
-import { dropBrokenSegments, findUsable } from "./releases.ts";
 import { ensureWritable } from "./writable.ts";
 
 const REDRAW_MS = 100;

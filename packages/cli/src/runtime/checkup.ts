@@ -7,6 +7,14 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
+import {
+  feedsOf,
+  hintFor,
+  type NamedRelease,
+  openCurrent,
+  pinnedName,
+  verifySegments,
+} from "@inkling/release-store";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
 import { isUrl, type Settings, shown } from "../config/settings.ts";
@@ -15,7 +23,6 @@ import { formatAge, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
 import { countKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
-import { feedsOf, findCurrent, findPinned, type NamedRelease, verifySegments, wayOut } from "./releases.ts";
 import { probe } from "./run-server.ts";
 
 export interface Checkup {
@@ -162,7 +169,7 @@ async function mirror({ settings }: Checkup): Promise<Finding> {
   return problem(`${mirror} has no feed`, "put one file per feed there, named <feed id>.<anything>");
 }
 
-const current = ({ dataDir }: Settings) => findCurrent(dataDir);
+const current = ({ dataDir }: Settings) => openCurrent(dataDir);
 
 /** Runs `look` on the release in use; without one there is nothing to add to the check `release`. */
 function onRelease(look: (current: NamedRelease, checkup: Checkup) => Finding): Look {
@@ -175,10 +182,10 @@ function onRelease(look: (current: NamedRelease, checkup: Checkup) => Finding): 
 async function releaseOpens({ settings }: Checkup): Promise<Finding> {
   const found = current(settings);
   if (found === undefined) return noRelease(settings);
-  const verdicts = verifySegments(settings.dataDir, found);
+  const verdicts = verifySegments(settings.dataDir, found.manifest);
   const broken = verdicts.filter((verdict) => verdict.problem !== undefined);
   if (broken.length === 0) return ok(`${found.name}: every byte of ${verdicts.length} segments verified`);
-  return problem(broken.map((verdict) => `${verdict.kind}: ${verdict.problem}`).join("; "), wayOut(broken));
+  return problem(broken.map((verdict) => `${verdict.kind}: ${verdict.problem}`).join("; "), hintFor(broken));
 }
 
 /** What has not been built yet is no fault: the first start does it. */
@@ -194,7 +201,7 @@ function age(checkup: Checkup): Finding | Promise<Finding> {
   return onRelease(({ manifest }, { now, settings }) => {
     const milliseconds = now.getTime() - Date.parse(manifest.created_at);
     const found = `built ${manifest.created_at}, age: ${formatAge(milliseconds)}`;
-    if (findPinned(settings.dataDir) !== undefined)
+    if (pinnedName(settings.dataDir) !== undefined)
       return note(`${found}; it is pinned`, "`npx inkling data unpin` uses the newest release again");
     return milliseconds > OLD_RELEASE_MS ? note(found, UPDATE) : ok(found);
   })(checkup);

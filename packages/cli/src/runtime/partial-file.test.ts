@@ -33,7 +33,7 @@ test.each(["a link to another file", "a link to none"])(
     const folder = mkdtempSync(join(temp, "x-"));
     const other = join(folder, "other");
     if (what === "a link to another file") writeFileSync(other, "before");
-    symlinkSync(other, join(folder, `.out.${process.pid}.part`));
+    symlinkSync(other, join(folder, `.tmp-${process.pid}-out`));
     const file = new PartialFile(join(folder, "out"));
     file.write("rows");
     file.finish();

@@ -1,23 +1,10 @@
-// partial-file.ts: a file that is there whole or not at all.
+// partial-file.ts: an output file that the user named: there whole or not at all, however the process ends.
 //
-// in   where it is to be, then its bytes
-// out  the file, once it is finished
-// err  those of node:fs; discard removes what was written, and what stood under the name before is still there
+// err  those of node:fs; what stood under the name before is still there then
 
-import { closeSync, existsSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { AtomicFile } from "@inkling/release-store";
 import { CliError } from "../terminal/errors.ts";
-
-/** Those that are neither finished nor discarded: a process that is stopped at once takes them along. */
-const open = new Set<PartialFile>();
-let isWatching = false;
-function watchExit(): void {
-  if (isWatching) return;
-  isWatching = true;
-  process.once("exit", () => {
-    for (const file of open) file.discard();
-  });
-}
 
 /** What remains where somebody stopped us. */
 export const notWritten = (path: string): string =>
@@ -26,8 +13,9 @@ export const notWritten = (path: string): string =>
 export class PartialFile {
   readonly path: string;
   bytes = 0;
-  private readonly partial: string;
-  private descriptor: number | undefined;
+  private readonly file: AtomicFile;
+  /** A process that is stopped at once takes the partial file along. */
+  private readonly onExit = () => this.discard();
 
   /** @throws CliError when the name is that of a folder */
   constructor(path: string) {
@@ -35,35 +23,25 @@ export class PartialFile {
       throw new CliError(`${path} is a folder`, "name the file that is to be written");
     }
     this.path = path;
-    this.partial = join(dirname(path), `.${basename(path)}.${process.pid}.part`);
-    // In a folder that others write to, a link may wait under that name: it is never followed.
-    rmSync(this.partial, { force: true });
-    this.descriptor = openSync(this.partial, "wx");
-    open.add(this);
-    watchExit();
+    this.file = new AtomicFile(path);
+    process.once("exit", this.onExit);
   }
 
   write(data: string | Uint8Array): void {
     const bytes = typeof data === "string" ? Buffer.from(data) : data;
-    for (let at = 0; at < bytes.length; ) at += writeSync(this.descriptor!, bytes, at);
+    this.file.write(bytes);
     this.bytes += bytes.length;
   }
 
   /** Puts it under its name. */
   finish(): void {
-    this.close();
-    renameSync(this.partial, this.path);
+    this.file.commit();
+    process.off("exit", this.onExit);
   }
 
   /** Removes what was written; without effect after {@link finish}. */
   discard(): void {
-    this.close();
-    rmSync(this.partial, { force: true });
-  }
-
-  private close(): void {
-    if (this.descriptor !== undefined) closeSync(this.descriptor);
-    this.descriptor = undefined;
-    open.delete(this);
+    this.file.discard();
+    process.off("exit", this.onExit);
   }
 }

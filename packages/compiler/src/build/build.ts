@@ -11,7 +11,6 @@ import { join } from "node:path";
 import {
   ANSWERS,
   type Answer,
-  DATA_FOLDER,
   EmailSegment,
   type FeedsReport,
   IpSegment,
@@ -21,6 +20,18 @@ import {
   type SegmentKind,
   type SegmentReport,
 } from "@inkling/engine";
+import {
+  DATA_FOLDER,
+  findCurrent,
+  findNewest,
+  hasSegment,
+  lockDataFolder,
+  makeCurrent,
+  prepareDataFolder,
+  publish,
+  replaceFile,
+  writeSegmentFile,
+} from "@inkling/release-store";
 import type { DomainClaims, NetworkClaims } from "../catalog/claims.ts";
 import type { Feed, Sets } from "../catalog/feed.ts";
 import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
@@ -36,17 +47,6 @@ import { emailSections } from "../segments/email-table.ts";
 import { geoTable } from "../segments/geo-table.ts";
 import { reputationSections } from "../segments/reputation-table.ts";
 import { type SectionData, segmentChunks } from "../segments/segment-writer.ts";
-import {
-  hasSegment,
-  lockDataFolder,
-  makeCurrent,
-  prepareDataFolder,
-  publish,
-  readCurrent,
-  readNewest,
-  writeSegmentFile,
-  writeWhole,
-} from "./data-folder.ts";
 import type { BuildEvent, BuildRequest } from "./events.ts";
 import { codeDigest, inputsDigest } from "./inputs.ts";
 import { type LoadedFeed, loadFeed } from "./load.ts";
@@ -101,7 +101,7 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
 
 async function buildLocked(request: BuildRequest, effects: BuildEffects): Promise<Build> {
   const code = codeDigest();
-  const newest = readNewest(request.dataDir);
+  const newest = findNewest(request.dataDir);
   const before = newest?.manifest;
   const trusted = before?.code === code ? before : undefined;
   const feeds = await loadFeeds(request, trusted, effects);
@@ -129,7 +129,7 @@ async function buildLocked(request: BuildRequest, effects: BuildEffects): Promis
   const name = same?.name ?? publish(request.dataDir, manifest);
   const isMoved = same !== undefined && makeCurrent(request.dataDir, name); // it was pinned elsewhere, or broken
   writeFeedsReport(request.dataDir, name, feeds, effects.now());
-  const pinned = readCurrent(request.dataDir)?.name;
+  const pinned = findCurrent(request.dataDir)?.name;
   return {
     name,
     release: same?.manifest ?? manifest,
@@ -148,7 +148,7 @@ function writeFeedsReport(dataDir: string, release: string, feeds: readonly Load
     release,
     feeds: feeds.map((loaded) => loaded.report),
   };
-  writeWhole(join(dataDir, DATA_FOLDER.feedsReport), [`${JSON.stringify(report, null, 2)}\n`]);
+  replaceFile(join(dataDir, DATA_FOLDER.feedsReport), [`${JSON.stringify(report, null, 2)}\n`]);
 }
 
 function nextDue(feeds: readonly LoadedFeed[]): Pick<Build, "nextDue"> {

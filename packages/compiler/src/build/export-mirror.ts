@@ -7,10 +7,14 @@
 // Our own lists are left out: they come with Inkling, and a newer Inkling brings newer ones. Seeds of two files as
 // well: a mirror holds one file for each feed, and every Inkling has the seeds.
 
-import { mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { replaceFile } from "@inkling/release-store";
 import { EXTENSIONS, type Feed, type Format } from "../catalog/feed.ts";
-import { candidates, type FeedCopy, isCopy } from "../fetch/source.ts";
+import { type FeedCopy, isCopy } from "../fetch/copy.ts";
+import { readFeedState } from "../fetch/feed-state.ts";
+import { KeptCopies } from "../fetch/kept-copies.ts";
+import { candidates } from "../fetch/source.ts";
 
 export interface Exported {
   readonly feed: string;
@@ -55,7 +59,8 @@ export async function exportMirror(
 
 async function bestCopy(feed: Feed, dataDir: string, now: Date): Promise<FeedCopy | { why: string }> {
   const problems: string[] = [];
-  for await (const copy of candidates(feed, { dataDir, fetch: false, now })) {
+  const kept = new KeptCopies(feed, dataDir, readFeedState(feed, dataDir));
+  for await (const copy of candidates(feed, { dataDir, fetch: false, now }, kept)) {
     if (!isCopy(copy)) {
       problems.push(copy.error);
     } else if (copy.source === "own") {
@@ -77,16 +82,7 @@ function extensionOf(feed: Feed, format: Format): string {
 }
 
 function writeCopy(path: string, copy: FeedCopy, now: Date): void {
-  const temporary = `${path}.tmp-${process.pid}`;
-  try {
-    writeFileSync(temporary, copy.files[0]!.bytes);
-    const time = copy.fetchedAt ?? copy.publishedAt ?? now;
-    utimesSync(temporary, time, time);
-    renameSync(temporary, path);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
+  replaceFile(path, [copy.files[0]!.bytes], { modified: copy.fetchedAt ?? copy.publishedAt ?? now });
 }
 
 /** A mirror with two files for one feed is refused. */

@@ -1,9 +1,9 @@
 // main.ts: the compiler's process. See events.ts for what it is asked and what it says.
 
 import { existsSync, readFileSync, writeSync } from "node:fs";
+import { BuildBusy } from "@inkling/release-store";
 import { FeedChoiceError } from "../catalog/feed-choice.ts";
 import { build } from "./build.ts";
-import { BuildBusy } from "./data-folder.ts";
 import { type BuildEvent, buildRequest } from "./events.ts";
 
 const EXIT = { done: 0, failed: 1, withoutSome: 3 } as const;

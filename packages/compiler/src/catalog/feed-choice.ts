@@ -7,8 +7,8 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { replaceFile } from "@inkling/release-store";
 import { z } from "zod";
-import { writeWhole } from "../build/data-folder.ts";
 import type { Feed } from "./feed.ts";
 
 export const FEED_CHOICE_FILE = "feeds.json";
@@ -50,7 +50,7 @@ export function writeFeedChoice(dataDir: string, choice: FeedChoice): void {
     enabled: [...new Set(choice.enabled)].sort(),
     disabled: [...new Set(choice.disabled)].sort(),
   };
-  writeWhole(join(dataDir, FEED_CHOICE_FILE), [`${JSON.stringify(content, null, 2)}\n`]);
+  replaceFile(join(dataDir, FEED_CHOICE_FILE), [`${JSON.stringify(content, null, 2)}\n`]);
 }
 
 /** Is this feed used under this choice? */

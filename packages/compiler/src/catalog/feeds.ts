@@ -4,7 +4,7 @@
 // src  docs/feeds.md says where each fact was read; `entries` are about a third to ten times of what a feed held
 //      in August 2026 (its seed included), so that a nearly empty or a foreign file is refused, not believed
 
-import { type Feed, FeedError } from "./feed.ts";
+import type { Feed } from "./feed.ts";
 
 export { AGE } from "./feed-limits.ts";
 
@@ -262,8 +262,7 @@ const DEFAULT_FEEDS: readonly Feed[] = [
     sets: "disposable",
     format: "domain-lines",
     otherFormats: { json: "domain-json" },
-    title:
-      "disposable-email-domains: community list (its seed is an older project of the same name, by ivolo)",
+    title: "disposable-email-domains: community list",
     homepage: "https://github.com/disposable-email-domains/disposable-email-domains",
     urls: fixed(
       "https://raw.githubusercontent.com/disposable-email-domains/disposable-email-domains/main/disposable_email_blocklist.conf",
@@ -275,10 +274,9 @@ const DEFAULT_FEEDS: readonly Feed[] = [
     entries: { least: 3_000, most: 500_000 },
     maxBytes: 16 * MIB,
     seed: {
-      package: "disposable-email-domains",
-      files: ["index.json"],
+      package: "disposable-email-domains-js",
+      files: ["dist/dict/disposable_email_blocklist.json"],
       format: "domain-json",
-      licence: "MIT (github.com/ivolo/disposable-email-domains, no longer maintained)",
     },
   },
   {
@@ -308,8 +306,7 @@ const DEFAULT_FEEDS: readonly Feed[] = [
     sets: "disposable",
     format: "domain-lines",
     otherFormats: { json: "domain-json" },
-    title:
-      "disposable/disposable: domains with a live mail server (its seed is a related project, by tompec)",
+    title: "disposable/disposable: domains with a live mail server (its seed is a related list, by ivolo)",
     homepage: "https://github.com/disposable/disposable",
     urls: fixed("https://disposable.github.io/disposable-email-domains/domains_mx.txt"),
     licence: "MIT",
@@ -320,10 +317,10 @@ const DEFAULT_FEEDS: readonly Feed[] = [
     entries: { least: 7_000, most: 500_000 },
     maxBytes: 16 * MIB,
     seed: {
-      package: "disposable-domains",
+      package: "disposable-email-domains",
       files: ["index.json"],
       format: "domain-json",
-      licence: "MIT (github.com/tompec/disposable-email-domains)",
+      licence: "MIT (github.com/ivolo/disposable-email-domains, no longer maintained)",
     },
   },
   {
@@ -413,13 +410,3 @@ export const PLACE_PREFERENCE: readonly string[] = [
 ];
 
 export const FEEDS: readonly Feed[] = [...DEFAULT_FEEDS, ...GUARD_FEEDS, ...OPT_IN_FEEDS];
-
-/**
- * Holds a parsed copy against the size that its feed can have.
- * @throws FeedError when `count` is outside of `feed.entries`
- */
-export function requireEntries(feed: Feed, count: number): void {
-  const { least, most } = feed.entries;
-  if (count < least) throw new FeedError(`has ${count} entries, at least ${least} are expected`);
-  if (count > most) throw new FeedError(`has ${count} entries, at most ${most} are expected`);
-}

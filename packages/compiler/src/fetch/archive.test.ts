@@ -91,6 +91,46 @@ const problem = (bytes: Uint8Array, most?: number): Promise<string> =>
     (error) => `${error.name}: ${error.message}`,
   );
 
+/** With the 16 bits changed that are `offset` after the last mark. */
+function changed(bytes: Buffer, mark: number, offset: number, value: number): Buffer {
+  const sign = Buffer.alloc(4);
+  sign.writeUInt32LE(mark);
+  bytes.writeUInt16LE(value, bytes.lastIndexOf(sign) + offset);
+  return bytes;
+}
+
+/** As programs write it that do not know sizes beforehand: ZIP64, sizes in an extra field. */
+function zip64(name: string, text: string): Buffer {
+  const plain = zip([{ name, text }]);
+  const directory = plain.lastIndexOf(Buffer.from("PK\x01\x02"));
+  const end = plain.lastIndexOf(Buffer.from("PK\x05\x06"));
+  const entry = Buffer.from(plain.subarray(directory, end));
+  const extra = Buffer.alloc(20);
+  extra.writeUInt16LE(1, 0);
+  extra.writeUInt16LE(16, 2);
+  extra.writeBigUInt64LE(BigInt(entry.readUInt32LE(24)), 4);
+  extra.writeBigUInt64LE(BigInt(entry.readUInt32LE(20)), 12);
+  entry.writeUInt32LE(0xffffffff, 20);
+  entry.writeUInt32LE(0xffffffff, 24);
+  entry.writeUInt16LE(extra.length, 30);
+  const record = Buffer.alloc(56);
+  record.write("PK\x06\x06", "latin1");
+  record.writeBigUInt64LE(44n, 4);
+  record.writeBigUInt64LE(1n, 24);
+  record.writeBigUInt64LE(1n, 32);
+  record.writeBigUInt64LE(BigInt(entry.length + extra.length), 40);
+  record.writeBigUInt64LE(BigInt(directory), 48);
+  const locator = Buffer.alloc(20);
+  locator.write("PK\x06\x07", "latin1");
+  locator.writeBigUInt64LE(BigInt(directory + entry.length + extra.length), 8);
+  locator.writeUInt32LE(1, 16);
+  const last = Buffer.from(plain.subarray(end));
+  last.writeUInt16LE(0xffff, 10);
+  last.writeUInt32LE(0xffffffff, 16);
+  return Buffer.concat([plain.subarray(0, directory), entry, extra, record, locator, last]);
+}
+
+const BODY = Buffer.from("after");
 const BESIDE = [
   { name: "LICENSE_LITE.TXT", text: "do" },
   { name: "db/README_LITE.TXT", text: "read" },
@@ -100,6 +140,7 @@ const good: readonly [name: string, bytes: Buffer][] = [
   ["stored, not packed", zip([{ name: "list.csv", text: LIST, method: 0 }])],
   ["sizes behind the body", zip([{ name: "list.csv", text: LIST, flags: 8 }])],
   ["a licence and a read-me beside it", zip([...BESIDE, { name: "IP2PROXY-LITE-PX2.CSV", text: LIST }])],
+  ["ZIP64", zip64("list.csv", LIST)],
   ["with a comment", zip([{ name: "list.txt", text: LIST }], "made by hand")],
   [
     "tar",
@@ -134,6 +175,23 @@ describe("archives", () => {
     ["a tar file without data", tar(BESIDE), /without a file of data$/],
     ["a password", zip([{ name: "a.csv", text: LIST, flags: 1 }]), /with a password on a\.csv$/],
     ["another method", zip([{ name: "a.csv", text: LIST, method: 12 }]), /packed by method 12/],
+    ["a name that leads out of it", zip([{ name: "../../a.csv", text: LIST }]), /a damaged zip file/],
+    ["an absolute name", zip([{ name: "/etc/a.csv", text: LIST }]), /a damaged zip file/],
+    [
+      "a directory of thousands",
+      zip(Array.from({ length: 1_001 }, (_, i) => ({ name: `${i}.htm`, text: "" }))),
+      /of 1001 files, at most 1000 are read$/,
+    ],
+    [
+      "a disk of several",
+      changed(zip([{ name: "a.csv", text: LIST }]), 0x06054b50, 4, 1),
+      /a damaged zip file/,
+    ],
+    [
+      "bytes after its end",
+      Buffer.concat([zip([{ name: "a.csv", text: LIST }]), BODY]),
+      /a damaged zip file/,
+    ],
     ["a zip bomb", zip([{ name: "a.csv", text: bomb }]), /larger than 100000 bytes$/],
     ["a tar bomb", gzipSync(tar([{ name: "a.csv", text: bomb }])), /larger than 100000 bytes$/],
   ];
@@ -149,7 +207,7 @@ describe("archives", () => {
     expect(await problem(bytes)).toBe("FeedError: is larger than 100000 bytes");
   });
 
-  test.each(good.slice(0, 7))("%s: cut anywhere, it is refused or whole", async (_name, bytes) => {
+  test.each(good.slice(0, 8))("%s: cut anywhere, it is refused or whole", async (_name, bytes) => {
     let refused = 0;
     for (let length = 4; length < bytes.length; length += 7) {
       const told = await unpack(bytes.subarray(0, length)).catch((error) => error);

@@ -37,15 +37,24 @@ export interface FeedCopy {
 export interface NoCopy {
   readonly source: Source;
   readonly error: string;
-  /** There simply is none at that place: worth a word, but nothing is wrong with the feed. */
+  /** There is none at that place: reported, but no fault of the feed. */
   readonly absent?: true;
-  /** Nobody answered there: that says nothing of the feed. */
+  /** The source could not be reached. */
   readonly unreached?: true;
+  /** The source was not asked: credentials are missing. */
+  readonly unasked?: true;
   /** The publisher's Retry-After, as it was sent. */
   readonly retryAfter?: string;
 }
 
 export type Candidate = FeedCopy | NoCopy;
+
+/** Did it come from the feed's source just now? */
+export function isNew<T extends { readonly source: Source }>(
+  copy: T,
+): copy is T & { readonly source: "mirror" | "fetched" } {
+  return copy.source === "mirror" || copy.source === "fetched";
+}
 
 export function isCopy(candidate: Candidate): candidate is FeedCopy {
   return "files" in candidate;

@@ -9,9 +9,9 @@
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { unreachedWords } from "../build/unreached.ts";
 import { FeedError } from "../catalog/feed.ts";
 import { unpacked } from "./unpack.ts";
+import { unreachedWords } from "./unreached.ts";
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);

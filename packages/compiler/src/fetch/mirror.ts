@@ -1,4 +1,4 @@
-// mirror.ts: the operator's folder with one file per feed, named `<feed id>.<anything>`, ".gz" allowed.
+// mirror.ts: the operator's mirror: a base URL, or a folder with one file per feed, named `<feed id>.<anything>`.
 
 import {
   closeSync,
@@ -18,6 +18,31 @@ import { unpacked } from "./unpack.ts";
 
 /** Is the mirror asked over HTTP, not a folder? */
 export const isMirrorUrl = (mirror: string): boolean => /^https?:\/\//i.test(mirror);
+
+/** A mirror as it may be shown and kept. */
+export const mirrorName = (mirror: string): string =>
+  isMirrorUrl(mirror) ? splitMirrorUrl(mirror).base : mirror;
+
+/** A base URL as it may be shown and kept, and its user and password as a header. */
+export function splitMirrorUrl(mirror: string): { base: string; headers: Readonly<Record<string, string>> } {
+  const url = new URL(mirror);
+  const { username, password } = url;
+  url.username = "";
+  url.password = "";
+  const base = url.href.replace(/\/+$/, "");
+  if (username === "" && password === "") return { base, headers: {} };
+  const userinfo = `${decodePart(username)}:${decodePart(password)}`;
+  return { base, headers: { authorization: `Basic ${Buffer.from(userinfo).toString("base64")}` } };
+}
+
+/** A part of a URL; with a stray "%", which is no escape, as it stands. */
+function decodePart(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 /**
  * The copy that a mirror folder has.
@@ -81,8 +106,10 @@ async function gather(chunks: Chunks, into: string): Promise<Uint8Array> {
     }
     return file === undefined ? Buffer.concat(held) : loadStable(into).bytes;
   } finally {
-    if (file !== undefined) closeSync(file);
-    rmSync(into, { force: true }); // a mapped copy outlives its name
+    if (file !== undefined) {
+      closeSync(file);
+      rmSync(into, { force: true }); // a mapped copy outlives its name
+    }
   }
 }
 

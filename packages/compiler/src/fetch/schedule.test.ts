@@ -3,7 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
-import { type Attempts, absent, dueAt, failed, findHold, spent, succeeded, untried } from "./schedule.ts";
+import type { Attempts } from "./feed-state.ts";
+import { absent, dueAt, failed, findHold, spent, succeeded, untried } from "./schedule.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -3,11 +3,12 @@
 // in   a feed, what is remembered of its attempts, the time
 // out  what is remembered next; when it may be asked, and why not now
 //
-// After a success a feed is asked once in each interval, at a point of the interval that chance gave this data folder
-// once: neither all feeds of one machine nor one feed of all machines are asked in the same minute. After a failure
-// it is asked sooner, then ever later. What a publisher said with Retry-After, and a day's budget, hold always.
+// After a success a feed is asked once in each interval, at a point of the interval that was drawn once for this data
+// folder: neither all feeds of one machine nor one feed of all machines are asked in the same minute. After a failure
+// it is asked sooner, then ever later. Retry-After and a day's budget hold always.
 
 import type { Feed } from "../catalog/feed.ts";
+import type { Attempts } from "./feed-state.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -17,24 +18,6 @@ const LONGEST_INTERVAL = DAY;
 const FIRST_RETRY = 5 * MINUTE;
 /** A publisher's slip of ten years in Retry-After must not end a feed. */
 const LONGEST_RETRY_AFTER = DAY;
-
-/** Times are ISO 8601. */
-export interface Attempts {
-  readonly at?: string | undefined;
-  /** The last one that ended with a copy that passed, or with "not modified". */
-  readonly okAt?: string | undefined;
-  /** In a row, up to now. */
-  readonly failures: number;
-  /** What the last failure was. */
-  readonly error?: string | undefined;
-  readonly nextAt?: string | undefined;
-  /** From Retry-After. */
-  readonly waitUntil?: string | undefined;
-  /** Which point of its interval this feed is asked at: 0 to 1, drawn once. */
-  readonly spread: number;
-  /** Within the last day; kept where the publisher has a budget. */
-  readonly requests?: readonly string[] | undefined;
-}
 
 export function untried(chance: () => number): Attempts {
   return { failures: 0, spread: chance() };

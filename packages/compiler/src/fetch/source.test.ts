@@ -19,9 +19,12 @@ import { gzipSync } from "node:zlib";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { parseNetworks } from "../parse/index.ts";
-import { keepLastGood } from "./last-good.ts";
+import { type Candidate, type FeedCopy, isCopy } from "./copy.ts";
+import { describeCopy, readFeedState, writeFeedState } from "./feed-state.ts";
+import { KeptCopies } from "./kept-copies.ts";
+import { nextFeedState } from "./next-state.ts";
 import { ETAG, LIST, type Publisher, startPublisher } from "./publisher.testing.ts";
-import { type Candidate, candidates, type FeedCopy, isCopy, type SourceOptions } from "./source.ts";
+import { candidates, type SourceOptions } from "./source.ts";
 
 const NOW = new Date("2026-08-22T12:00:00.000Z");
 const LATER = new Date("2026-08-22T13:00:00.000Z");
@@ -77,8 +80,17 @@ const collect = async (row: Feed, more: Partial<SourceOptions> = {}): Promise<Ca
     packageFolder: (name: string) => join(root, name),
     ...more,
   };
-  for await (const candidate of candidates(row, options)) found.push(candidate);
+  for await (const candidate of candidates(row, options, keptOf(row))) found.push(candidate);
   return found;
+};
+const keptOf = (row: Feed) => new KeptCopies(row, dataDir, readFeedState(row, dataDir));
+/** As a load does with a copy that passed. */
+const keepLastGood = (row: Feed, copy: FeedCopy): void => {
+  const named = describeCopy("body", copy);
+  const isKept = keptOf(row).holds(named);
+  const source = { feed: row, mirror: undefined, now: NOW, chance: () => 0.5 };
+  const next = nextFeedState(readFeedState(row, dataDir), { type: "passed", copy: named }, source);
+  writeFeedState(row, dataDir, next, isKept ? [] : [copy]);
 };
 /** "source: first line of the file" or "source! error", with the folder of this test left out. */
 const told = (found: Candidate[]): string[] =>
@@ -105,7 +117,7 @@ describe("order of preference", () => {
   });
   test("publisher, then last good, then seed", async () => {
     expect(told(await collect(feed(), { fetch: true }))).toEqual(["fetched: 192.0.2.1", SEED]);
-    keepLastGood(feed(), first(await collect(feed(), { fetch: true })), dataDir);
+    keepLastGood(feed(), first(await collect(feed(), { fetch: true })));
     const moved = feed({ urls: () => [`${publisher.base}/nothing`] });
     expect(told(await collect(moved, { fetch: true }))).toEqual([
       "fetched! BASE/nothing answered 404 Not Found",
@@ -142,7 +154,7 @@ describe("order of preference", () => {
   test("what is not needed is not done", async () => {
     const asked = publisher.requests.length;
     const row = feed({ urls: () => [`${publisher.base}/good`, `${publisher.base}/gzip`] });
-    for await (const candidate of candidates(row, { dataDir, fetch: true, now: NOW })) {
+    for await (const candidate of candidates(row, { dataDir, fetch: true, now: NOW }, keptOf(row))) {
       expect(candidate.source).toBe("fetched");
       break;
     }
@@ -304,11 +316,11 @@ describe("publisher", () => {
       fetchedAt: NOW,
       publishedAt: new Date("2026-08-01T12:00:00Z"),
     });
-    keepLastGood(feed(), copy, dataDir);
+    keepLastGood(feed(), copy);
     const again = first(await collect(feed(), { fetch: true, now: LATER }));
     expect(publisher.requests.at(-1)!.ifNoneMatch).toBe(ETAG);
     expect(again).toMatchObject({ source: "fetched", fetchedAt: LATER, sha256: copy.sha256 });
-    keepLastGood(feed(), again, dataDir);
+    keepLastGood(feed(), again);
     expect(first(await collect(feed())).fetchedAt).toEqual(LATER);
     expect(kept()).toHaveLength(2);
   });
@@ -318,12 +330,12 @@ describe("publisher", () => {
     expect(publisher.requests.at(-1)!.ifNoneMatch).toBeUndefined();
   });
   test("the validators of another URL are not sent", async () => {
-    keepLastGood(feed(), first(await collect(feed(), { fetch: true })), dataDir);
+    keepLastGood(feed(), first(await collect(feed(), { fetch: true })));
     await collect(feed({ urls: () => [`${publisher.base}/gzip`] }), { fetch: true });
     expect(publisher.requests.at(-1)!.ifNoneMatch).toBeUndefined();
   });
   test("a damaged kept copy is reported, and fetched anew", async () => {
-    keepLastGood(feed(), first(await collect(feed(), { fetch: true })), dataDir);
+    keepLastGood(feed(), first(await collect(feed(), { fetch: true })));
     const body = join(dataDir, "feeds/test-feed", kept()[0]!);
     writeFileSync(body, "198.18.0.1\n");
     const found = await collect(feed(), { fetch: true });
@@ -331,18 +343,21 @@ describe("publisher", () => {
     expect(told(found)[1]).toMatch(/^last-good! .* is damaged: its checksum has changed$/);
     expect(publisher.requests.at(-1)!.ifNoneMatch).toBeUndefined();
   });
-  test("a download that an earlier process left is swept away", async () => {
+  test("a download that an earlier process left is overwritten, and any other left-over removed with the next state", async () => {
     mkdirSync(join(dataDir, "feeds/test-feed"), { recursive: true });
+    writeFileSync(join(dataDir, "feeds/test-feed/.tmp-download"), "half");
     writeFileSync(join(dataDir, "feeds/test-feed/.tmp-download-1"), "half");
-    await collect(feed(), { fetch: true });
-    expect(kept()).toEqual([]);
+    const copy = first(await collect(feed(), { fetch: true }));
+    expect(kept()).toEqual([".tmp-download-1"]);
+    keepLastGood(feed(), copy);
+    expect(kept()).toEqual([`body-${copy.sha256.slice(0, 16)}.txt`, "state.json"]);
   });
 });
 
 describe("last good copy", () => {
   const keep = (body: string) => {
     writeFileSync(join(mirror, "test-feed.txt"), body);
-    return collect(feed(), { mirror }).then((found) => keepLastGood(feed(), first(found), dataDir));
+    return collect(feed(), { mirror }).then((found) => keepLastGood(feed(), first(found)));
   };
   test("a new one takes the place of the old one", async () => {
     await keep("192.0.2.1\n");
@@ -350,22 +365,21 @@ describe("last good copy", () => {
     expect(told(await collect(feed()))[0]).toBe("last-good: 192.0.2.2");
     expect(kept()).toHaveLength(2);
   });
-  test("what stands there already is not written again, unless it is damaged", async () => {
+  test("a body that stands there already is not written again, unless it is damaged", async () => {
     const state = join(dataDir, "feeds/test-feed/state.json");
-    const inodes = () => kept().map((name) => statSync(join(dataDir, "feeds/test-feed", name)).ino);
+    const inodeOfBody = () => statSync(join(dataDir, "feeds/test-feed", kept()[0]!)).ino;
     await keep("192.0.2.1\n");
     utimesSync(join(mirror, "test-feed.txt"), NOW, NOW);
-    const again = () =>
-      collect(feed(), { mirror }).then((found) => keepLastGood(feed(), first(found), dataDir));
+    const again = () => collect(feed(), { mirror }).then((found) => keepLastGood(feed(), first(found)));
     await again();
-    const before = inodes();
+    const before = inodeOfBody();
     await again();
-    expect(inodes()).toEqual(before);
+    expect(inodeOfBody()).toEqual(before);
     writeFileSync(join(dataDir, "feeds/test-feed", kept()[0]!), "damaged");
     writeFileSync(state, "{}");
     await again();
     expect(told(await collect(feed()))[0]).toBe("last-good: 192.0.2.1");
-    expect(inodes()).not.toEqual(before);
+    expect(inodeOfBody()).not.toEqual(before);
   });
   test("killed between body and state: the old one stays", async () => {
     await keep("192.0.2.1\n");
@@ -380,13 +394,14 @@ describe("last good copy", () => {
     expect(kept()).toHaveLength(2); // the one that never counted is gone too
   });
   test("seeds and our own lists are not kept", async () => {
-    keepLastGood(feed(), first(await collect(feed())), dataDir);
+    const seed = first(await collect(feed()));
+    expect(() => keepLastGood(feed(), seed)).toThrow("a copy from seed is not kept");
     expect(existsSync(join(dataDir, "feeds"))).toBe(false);
   });
   test("a large body comes back mapped, and whole", async () => {
     const row = feed({ maxBytes: 2 ** 24 });
     writeFileSync(join(mirror, "test-feed.txt"), "192.0.2.1\n".repeat(500_000));
-    keepLastGood(row, first(await collect(row, { mirror })), dataDir);
+    keepLastGood(row, first(await collect(row, { mirror })));
     const copy = first(await collect(row));
     expect(copy.bytes).toBe(5_000_000);
     expect(parseNetworks(copy.format, copy.files[0]!.bytes).networks).toHaveLength(1);

@@ -1,38 +1,24 @@
 // source.ts: where a copy of a feed comes from.
 //
-// in   a row of the feed table, the data folder, the mirror (if any), whether publishers may be asked
-// out  candidates, lazily, in order of preference:
-//      0. the copy that waited for the operator, when he accepts it: nobody is asked then
+// in   a row of the feed table, its kept copies, the mirror (if any), whether publishers may be asked
+// out  candidates, lazily, in order of preference; the first one that passes is used:
+//      0. the copy that waited for the operator, when he accepts it: nothing is fetched then
 //      1. the mirror when one is set, else the publisher when allowed
 //      2. the last good copy
 //      3. the seed in an npm package
 //      4. our own file
-//      Each is a copy, or says why there is none. The first copy that can be parsed is the one to use;
-//      keepLastGood then makes it the last good one.
 // err  what node:fs throws when the data folder cannot be written; everything else is a NoCopy
 
-import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
-import { type Credentials, EXTENSIONS, type Feed, FeedError, type Seed } from "../catalog/feed.ts";
-import {
-  type Candidate,
-  type CopyFile,
-  type FeedCopy,
-  isCopy,
-  loadStable,
-  measure,
-  type NoCopy,
-  type Source,
-} from "./copy.ts";
+import { type Credentials, EXTENSIONS, type Feed, FeedError } from "../catalog/feed.ts";
+import { type Candidate, isCopy, loadStable, measure, type NoCopy, type Source } from "./copy.ts";
+import { feedFolder } from "./feed-state.ts";
 import { AnswerError, download, FETCH_TIMES, type FetchTimes, UnreachedError } from "./fetch.ts";
-import { readLastGood, readPending } from "./last-good.ts";
-import { isMirrorUrl, readFromFolder } from "./mirror.ts";
-import { feedFolder } from "./state.ts";
-
-export { type Candidate, type FeedCopy, isCopy } from "./copy.ts";
-export { keepLastGood } from "./last-good.ts";
+import type { KeptCopies } from "./kept-copies.ts";
+import { isMirrorUrl, readFromFolder, splitMirrorUrl } from "./mirror.ts";
+import { readOwn, readSeed } from "./package-files.ts";
 
 export interface SourceOptions {
   readonly dataDir: string;
@@ -52,17 +38,21 @@ export interface SourceOptions {
   readonly packageFolder?: ((name: string) => string) | undefined;
 }
 
-const PACKAGE = resolve(import.meta.dir, "../..");
 const USER_AGENT = `Inkling/${manifest.version}`;
+/** One name for all processes, so that what a killed build left is overwritten: a build has the folder to itself. */
 const DOWNLOAD = ".tmp-download";
 
-/** Copies of `feed` in order of preference; see the head of this file. Stop iterating once one is good. */
-export async function* candidates(feed: Feed, options: SourceOptions): AsyncGenerator<Candidate> {
-  const waited = options.accept && (await attempt("last-good", () => readPending(feed, options.dataDir)));
-  if (waited) yield isCopy(waited) ? { ...waited, accepted: true } : waited;
-  else if (options.mirror !== undefined) yield* fromMirror(feed, options.mirror, options);
-  else if (options.fetch) yield* fromPublisher(feed, options);
-  const last = await attempt("last-good", () => readLastGood(feed, options.dataDir));
+/** Copies of `feed` in order of preference; see the head of this file. */
+export async function* candidates(
+  feed: Feed,
+  options: SourceOptions,
+  kept: KeptCopies,
+): AsyncGenerator<Candidate> {
+  const waiting = options.accept && (await attempt("last-good", () => kept.readPending()));
+  if (waiting) yield isCopy(waiting) ? { ...waiting, accepted: true } : waiting;
+  else if (options.mirror !== undefined) yield* fromMirror(feed, options.mirror, options, kept);
+  else if (options.fetch) yield* fromPublisher(feed, options, kept);
+  const last = await attempt("last-good", () => kept.readLastGood());
   if (last !== undefined) yield last;
   const { seed, own } = feed;
   if (seed !== undefined) yield await attempt("seed", () => readSeed(feed, seed, options.packageFolder));
@@ -75,39 +65,47 @@ export function isRemote(feed: Feed, { mirror, fetch, now }: SourceOptions): boo
   return fetch && feed.urls(now).length > 0;
 }
 
-async function* fromMirror(feed: Feed, mirror: string, options: SourceOptions): AsyncGenerator<Candidate> {
-  if (isMirrorUrl(mirror)) {
-    if (options.ask === false) return;
-    const { base, headers } = withoutUserinfo(mirror);
+async function* fromMirror(
+  feed: Feed,
+  mirror: string,
+  options: SourceOptions,
+  kept: KeptCopies,
+): AsyncGenerator<Candidate> {
+  if (!isMirrorUrl(mirror)) {
+    const into = downloadPath(feed, options);
+    const copy = await attempt("mirror", () =>
+      readFromFolder(feed, mirror, into, (path) => kept.findFrom(path)),
+    );
+    if (copy !== undefined) yield copy;
+    else if (feed.own === undefined)
+      yield { source: "mirror", error: `the mirror ${mirror} has no file ${feed.id}.*`, absent: true };
+  } else if (options.ask !== false) {
+    const { base, headers } = splitMirrorUrl(mirror);
     const url = `${base}/${feed.id}.${EXTENSIONS[feed.format]}`;
-    for await (const candidate of fetchFrom(feed, url, "mirror", options, headers)) {
-      if (!isNotFound(candidate)) yield candidate;
-      else if (feed.own === undefined) yield { ...candidate, absent: true };
-    }
-    return;
+    const candidate = await fetchFrom({ feed, url, headers, source: "mirror", options, kept });
+    if (!isNotFound(candidate)) yield candidate;
+    else if (feed.own === undefined) yield { ...candidate, absent: true };
   }
-  const copy = await attempt("mirror", () =>
-    readFromFolder(feed, mirror, temporary(feed, options), (path) => findKnown(feed, options.dataDir, path)),
-  );
-  if (copy !== undefined) yield copy;
-  else if (feed.own === undefined)
-    yield { source: "mirror", error: `the mirror ${mirror} has no file ${feed.id}.*`, absent: true };
 }
 
-async function* fromPublisher(feed: Feed, options: SourceOptions): AsyncGenerator<Candidate> {
+async function* fromPublisher(
+  feed: Feed,
+  options: SourceOptions,
+  kept: KeptCopies,
+): AsyncGenerator<Candidate> {
   if (options.ask === false) return;
   const lacking = lackingCredentials(feed, options);
   if (lacking.length > 0) {
-    yield { source: "fetched", error: `needs ${lacking.map(settingOf).join(" and ")}`, absent: true };
+    const error = `needs ${lacking.map(settingOf).join(" and ")}`;
+    yield { source: "fetched", error, absent: true, unasked: true };
     return;
   }
   const urls = feed.urls(options.now);
   for (const [index, url] of urls.entries()) {
-    for await (const candidate of fetchFrom(feed, url, "fetched", options)) {
-      // Early in a month the newest file is not there yet: that is what the next URL is for.
-      if (index < urls.length - 1 && isNotFound(candidate)) continue;
-      yield candidate;
-    }
+    const { headers, ...asked } = feed.request?.(url, options.credentials ?? {}) ?? { url, headers: {} };
+    const candidate = await fetchFrom({ feed, url, headers, asked, source: "fetched", options, kept });
+    // Early in a month the newest file is not there yet: that is what the next URL is for.
+    if (index === urls.length - 1 || !isNotFound(candidate)) yield candidate;
   }
 }
 
@@ -123,49 +121,28 @@ export function lackingCredentials(
 /** maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID, where an operator sets it. */
 const settingOf = (name: string) => `INKLING_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
 
-/** A mirror as it may be shown and kept. */
-export const mirrorName = (mirror: string): string =>
-  isMirrorUrl(mirror) ? withoutUserinfo(mirror).base : mirror;
-
-/** A base URL as it may be shown and kept, and what it says of who we are as a header. */
-function withoutUserinfo(mirror: string): { base: string; headers: Readonly<Record<string, string>> } {
-  const url = new URL(mirror);
-  const { username, password } = url;
-  url.username = "";
-  url.password = "";
-  const base = url.href.replace(/\/+$/, "");
-  if (username === "" && password === "") return { base, headers: {} };
-  const userinfo = `${decoded(username)}:${decoded(password)}`;
-  return { base, headers: { authorization: `Basic ${Buffer.from(userinfo).toString("base64")}` } };
-}
-
-/** A part of a URL as it was meant: with a stray "%", which is no escape, as it stands. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+interface Request {
+  readonly feed: Feed;
+  /** As it may be shown, and kept as the copy's origin. */
+  readonly url: string;
+  /** As it is asked, where that holds secrets. */
+  readonly asked?: { readonly url: string; readonly checksumUrl?: string };
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly source: "mirror" | "fetched";
+  readonly options: SourceOptions;
+  readonly kept: KeptCopies;
 }
 
 /** The file at one URL; "not modified" gives the kept copy, confirmed now. */
-async function* fetchFrom(
-  feed: Feed,
-  url: string,
-  source: "mirror" | "fetched",
-  options: SourceOptions,
-  headers: Readonly<Record<string, string>> = {},
-): AsyncGenerator<Candidate> {
-  const into = temporary(feed, options);
+async function fetchFrom(request: Request): Promise<Candidate> {
+  const { feed, url, asked = { url }, headers, source, options, kept } = request;
+  const into = downloadPath(feed, options);
   mkdirSync(dirname(into), { recursive: true });
-  const known = findKnown(feed, options.dataDir, url);
-  const asked = (source === "fetched" && feed.request?.(url, options.credentials ?? {})) || {
-    url,
-    headers,
-  };
+  const known = kept.findFrom(url);
   try {
     const validators = await download({
       ...asked,
+      headers,
       into,
       maxBytes: feed.maxBytes,
       userAgent: options.userAgent ?? USER_AGENT,
@@ -173,13 +150,9 @@ async function* fetchFrom(
       allowHttp: source === "mirror",
       validators: known?.origin,
     });
-    if (validators === undefined) {
-      yield { ...known!, source, fetchedAt: options.now };
-      return;
-    }
-    const published =
-      validators.lastModified === undefined ? Number.NaN : Date.parse(validators.lastModified);
-    yield {
+    if (validators === undefined) return { ...known!, source, fetchedAt: options.now }; // only a known copy is confirmed
+    const published = Date.parse(validators.lastModified ?? "");
+    return {
       source,
       format: feed.format,
       licence: feed.licence,
@@ -191,9 +164,9 @@ async function* fetchFrom(
   } catch (error) {
     if (!(error instanceof FeedError)) throw error;
     const { retryAfter } = error instanceof AnswerError ? error : {};
-    yield {
+    return {
       source,
-      error: `${url} ${error.message}${doubt(feed, error)}`,
+      error: `${url} ${error.message}${credentialsHint(feed, error)}`,
       ...(retryAfter && { retryAfter }),
       ...(error instanceof UnreachedError && { unreached: true }),
     };
@@ -202,77 +175,20 @@ async function* fetchFrom(
   }
 }
 
-/** Where a copy is written that is too large to hold; what killed builds left there is swept away. */
-function temporary(feed: Feed, { dataDir }: SourceOptions): string {
-  const folder = feedFolder(feed, dataDir);
-  for (const name of existsSync(folder) ? readdirSync(folder) : [])
-    if (name.startsWith(DOWNLOAD)) rmSync(join(folder, name), { force: true });
-  return join(folder, `${DOWNLOAD}-${process.pid}`);
+/** Where a copy is written that is too large to hold. */
+function downloadPath(feed: Feed, { dataDir }: SourceOptions): string {
+  return join(feedFolder(feed, dataDir), DOWNLOAD);
 }
 
-/** A publisher that knows its readers and refuses one: what he looks at. */
-function doubt({ optIn }: Feed, error: FeedError): string {
+/** Where a publisher with accounts refuses one: what to check. */
+function credentialsHint({ optIn }: Feed, error: FeedError): string {
   const refused = error instanceof AnswerError && (error.status === 401 || error.status === 403);
   if (!refused || optIn?.credentials === undefined) return "";
   return `: check ${optIn.credentials.map(settingOf).join(" and ")}`;
 }
 
-/**
- * The kept copy of what is at `url`: the one that waits for the operator, else the last good one.
- * A damaged one is no base for "not modified"; candidates() reports it when its turn comes.
- */
-function findKnown(feed: Feed, dataDir: string, url: string): FeedCopy | undefined {
-  for (const read of [readPending, readLastGood]) {
-    try {
-      const copy = read(feed, dataDir);
-      if (copy?.origin?.url === url) return copy;
-    } catch (error) {
-      if (!(error instanceof FeedError)) throw error;
-    }
-  }
-  return undefined;
-}
-
 const isNotFound = (candidate: Candidate): boolean =>
   "error" in candidate && / answered 404\b/.test(candidate.error);
-
-function readSeed(
-  feed: Feed,
-  seed: Seed,
-  packageFolder: (name: string) => string = installedFolder,
-): FeedCopy {
-  let folder: string;
-  try {
-    folder = packageFolder(seed.package);
-  } catch {
-    throw new FeedError(`the npm package ${seed.package} is not installed: run npm install`);
-  }
-  const files = seed.files.map((file) => load(join(folder, file)));
-  return {
-    source: "seed",
-    format: seed.format,
-    licence: seed.licence ?? feed.licence,
-    ...measure(files),
-    ...(seed.published !== undefined && { publishedAt: new Date(seed.published) }),
-  };
-}
-
-function installedFolder(name: string): string {
-  return dirname(fileURLToPath(import.meta.resolve(`${name}/package.json`)));
-}
-
-function readOwn(feed: Feed, own: string): FeedCopy {
-  const file = load(join(PACKAGE, own));
-  return { source: "own", format: feed.ownFormat ?? feed.format, licence: feed.licence, ...measure([file]) };
-}
-
-function load(path: string): CopyFile {
-  try {
-    return loadStable(path);
-  } catch (error) {
-    throw new FeedError(`${path} cannot be read: ${(error as Error).message}`);
-  }
-}
 
 /** A FeedError becomes a value. */
 async function attempt<T>(source: Source, read: () => T | Promise<T>): Promise<T | NoCopy> {

@@ -5,7 +5,7 @@
 // cost a comparison of members for each different answer; entries are made once for each mask (a few dozen)
 
 import { SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
-import type { EvidenceText } from "../segments/evidence-records.ts";
+import type { EvidenceText } from "../policy/evidence.ts";
 import type { Place } from "./place.ts";
 
 /** Who said what: ids of feeds. */

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";
-import type { PlaceSource } from "../segments/geo-table.ts";
 import type { Place } from "./place.ts";
+import type { PlaceSource } from "./place-list.ts";
 import { preferPlaces } from "./place-preference.ts";
 
 type Row = readonly [network: string, city: string | undefined];

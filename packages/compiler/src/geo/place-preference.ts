@@ -6,9 +6,9 @@
 //
 // A record that says no more than where a network is registered does not know where it is: the next source is asked.
 
-import type { PlaceList, PlaceSource } from "../segments/geo-table.ts";
-import { cover, type Networks, overlay, type RangeColumns } from "../segments/range-columns.ts";
+import { cover, type Networks, overlay, type RangeColumns } from "../ranges/range-columns.ts";
 import type { Place } from "./place.ts";
+import type { PlaceList, PlaceSource } from "./place-list.ts";
 
 /** @param sources the preferred one first; one alone is given back as it is */
 export function preferPlaces(sources: readonly PlaceSource[]): PlaceSource {

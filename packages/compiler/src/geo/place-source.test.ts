@@ -468,7 +468,7 @@ describe("seeds", () => {
     expect(Math.max(...places.slice(0, 100_000).map(digits))).toBeLessThanOrEqual(12);
     // A single zero is a place on the equator or the meridian.
     expect(places.filter((place) => place.longitude === 0).length).toBeGreaterThan(0);
-  }, 60_000);
+  });
 
   test("countries", () => {
     const files = ["geo-whois-asn-country-ipv4.mmdb", "geo-whois-asn-country-ipv6.mmdb"];
@@ -479,7 +479,7 @@ describe("seeds", () => {
     expect(source.countries.length).toBeGreaterThan(240);
     expect(source.networks[4]).toBeGreaterThan(490_000);
     expect(source.networks[6]).toBeGreaterThan(510_000);
-  }, 60_000);
+  });
 });
 
 /** MaxMind's record in our shape, from its JSON source: an independent and careless reading of it. */

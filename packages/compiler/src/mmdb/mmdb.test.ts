@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { formatPrefix, IpAddress, parseIp, parsePrefix } from "@inkling/engine";
+import { randomBelow } from "../../../../test/random.ts";
 import {
   assemble,
   control,
@@ -109,11 +110,7 @@ describe("networks", () => {
   });
 
   test("find agrees with walk on random networks", () => {
-    let seed = 7;
-    const random = (below: number) => {
-      seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-      return Math.floor((seed / 2 ** 32) * below);
-    };
+    const random = randomBelow(7);
     const networks = new Map<string, number>();
     for (let i = 0; i < 400; i++) {
       const bits = 8 + random(25);

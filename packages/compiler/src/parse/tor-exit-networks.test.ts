@@ -5,7 +5,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { formatPrefix, type Prefix, prefixContains, SPECIAL_USE } from "@inkling/engine";
 import { describeWith, MIRROR } from "../../../../test/shared.ts";
-import { FEEDS, requireEntries } from "../catalog/feeds.ts";
+import { FEEDS } from "../catalog/feeds.ts";
+import { requireEntries } from "../validate/gates.ts";
 import { parseNetworks } from "./index.ts";
 
 const read = (path: string) => readFileSync(path);

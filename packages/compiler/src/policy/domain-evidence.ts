@@ -9,8 +9,8 @@
 
 import { cutSuffix, SPAN_NONE, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
-import type { EvidenceText } from "../segments/evidence-records.ts";
 import { type DomainVerdicts, mayHaveMail } from "./email.ts";
+import type { EvidenceText } from "./evidence.ts";
 import { NAME_WEIGHT, nameSaysDisposable, weightOf } from "./witnesses.ts";
 
 export type DomainEvidence = ReadonlyMap<string, readonly EvidenceText[]>;

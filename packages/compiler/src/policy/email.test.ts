@@ -379,7 +379,7 @@ function readVectors(): { legitimate: string[]; universities: string[] } {
 
 for (const [from, paths] of [
   ["mirror", MIRROR_FILES],
-  ["seeds", [join(MODULES, "disposable-domains")]],
+  ["seeds", [join(MODULES, "disposable-email-domains-js")]],
 ] as const)
   describeWith([...paths, join(VECTORS, "guards")], `judgeDomains on the lists of the ${from}`, () => {
     const claims = realClaims(from);

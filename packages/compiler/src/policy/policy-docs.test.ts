@@ -35,9 +35,7 @@ test.each(Object.entries(GUARD_KINDS))("guards of the kind %s", (kind, { takes, 
   );
   expect(flags.reduce((sum, [, bit]) => sum | bit, 0)).toBe(takes | outweighs);
   expect(told.includes("of traffic or of a wider network")).toBe(outweighs !== 0);
-  expect(told.includes("`is_proxy` also where one list alone speaks for it")).toBe(
-    doubts === FLAG_BITS.is_proxy,
-  );
+  expect(told.includes("`is_proxy` also if only one list names it")).toBe(doubts === FLAG_BITS.is_proxy);
 });
 
 test("guard feeds: each kind names its feeds, and how many networks our files have", () => {
@@ -56,7 +54,7 @@ test.each(Object.entries(LABELS))("the label %s", (label, { flag, takes, traffic
   const [, , speaks, never, knows] = row(`\`${label}\``);
   expect(speaks).toBe(flag === undefined ? "" : `\`${flag}\``);
   expect(flagsIn(never!)).toBe(takes);
-  expect(knows === "what came from the address").toBe(traffic);
+  expect(knows === "traffic from the address").toBe(traffic);
 });
 
 test("what the word of each list is worth", () => {

@@ -8,9 +8,9 @@
 
 import { IpAddress, type Prefix } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
-import { RangeColumns } from "../segments/range-columns.ts";
+import { RangeColumns } from "../ranges/range-columns.ts";
+import { type Interval, sweep } from "../ranges/sweep.ts";
 import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
-import { type Interval, sweep } from "./sweep.ts";
 import {
   judge,
   type Source,

@@ -15,8 +15,8 @@ import {
 } from "@inkling/engine";
 import fc from "fast-check";
 import { getDomain } from "tldts";
+import type { EvidenceText } from "../policy/evidence.ts";
 import { emailSections } from "./email-table.ts";
-import type { EvidenceText } from "./evidence-records.ts";
 import { type SectionData, writeSegment } from "./segment-writer.ts";
 
 type Table = ReadonlyMap<string, readonly string[]>;

@@ -19,8 +19,9 @@ import {
   toAsciiDomain,
   VALUE_OF,
 } from "@inkling/engine";
+import type { EvidenceText } from "../policy/evidence.ts";
 import { AnswerRecords } from "./answer-records.ts";
-import { type EvidenceText, EvidenceWriter } from "./evidence-records.ts";
+import { EvidenceWriter } from "./evidence-records.ts";
 import type { SectionData } from "./segment-writer.ts";
 
 /** Natural tables fit with seed 0; from this seed on, the table doubles each time as well. */

@@ -11,7 +11,8 @@ import {
   SPAN_NONE,
 } from "@inkling/engine";
 import fc from "fast-check";
-import { type EvidenceText, EvidenceWriter } from "./evidence-records.ts";
+import type { EvidenceText } from "../policy/evidence.ts";
+import { EvidenceWriter } from "./evidence-records.ts";
 import { writeSegment } from "./segment-writer.ts";
 
 const TOR: EvidenceText = {

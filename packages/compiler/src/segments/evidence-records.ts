@@ -9,31 +9,14 @@
 
 import {
   EFFECTS,
-  type Effect,
   EVIDENCE_ENTRY_BYTES,
   EVIDENCE_HEADER_BYTES,
   MAX_EVIDENCE_ENTRIES,
   RECORD_SECTIONS,
 } from "@inkling/engine";
+import type { EvidenceText } from "../policy/evidence.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import type { SectionData } from "./segment-writer.ts";
-
-export interface EvidenceText {
-  /** A feed's id, or a word for what is no feed: `special-use`, `inkling`. */
-  readonly feed: string;
-  readonly label: string;
-  readonly effect: Effect;
-  /** What it sets or takes away, or would have. */
-  readonly flags?: readonly string[];
-  /** What it filled in, as paths of the answer. */
-  readonly members?: readonly string[];
-  /** In a vote. */
-  readonly weight?: number;
-  /** ASCII. */
-  readonly why?: string;
-  /** Prefix bits, labels, or a SPAN_… of the engine. */
-  readonly span: number;
-}
 
 /** Room for an entry's own text; the bound of what goes out is the reader's. */
 const MAX_ENTRY_TEXT = 1024;

@@ -5,43 +5,15 @@
 //      and the ranges that point at them
 // cost one pass over the networks of each family; an answer is made once, however many networks share it
 
-import { KEPT_RECORDS, type Prefix } from "@inkling/engine";
+import { KEPT_RECORDS } from "@inkling/engine";
 import { filledMask, type GeoFeeds, geoEntries } from "../geo/evidence.ts";
 import type { Place } from "../geo/place.ts";
+import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
+import { cover, type Networks, overlay, type RangeColumns } from "../ranges/range-columns.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
-import { cover, type Networks, overlay, type RangeColumns } from "./range-columns.ts";
 import { rangeSections } from "./range-table.ts";
 import type { SectionData } from "./segment-writer.ts";
-
-/** Networks in address order, each with the number of what is known about it. */
-export interface NetworkWalk {
-  walk(
-    family: 4 | 6,
-    visit: (w0: number, w1: number, w2: number, w3: number, bits: number, id: number) => void,
-  ): void;
-  /** How many networks there are of each family, where that is known. */
-  readonly networks?: { readonly 4: number; readonly 6: number };
-}
-
-/** Places by number: an array, or what reads one anew each time that it is asked for. */
-export interface PlaceList {
-  readonly length: number;
-  at(id: number): Place | undefined;
-}
-
-export interface PlaceSource extends NetworkWalk {
-  readonly places: PlaceList;
-  /** Of a source that is made of several: which of them says it, counted from 0. */
-  readonly feedOf?: (id: number) => number;
-  /** Of a source that is made of several, instead of walk: ids from 1, 0 where no place is known. */
-  readonly cover?: (family: 4 | 6) => RangeColumns;
-}
-
-/** Which country each network is registered in; an id is an index into `countries`. */
-export interface RegisteredCountries extends NetworkWalk {
-  readonly countries: readonly string[];
-}
 
 export interface GeoTable {
   readonly sections: readonly SectionData[];
@@ -194,40 +166,4 @@ function answered({ values, length }: RangeColumns): number {
   let count = 0;
   for (let i = 0; i < length; i++) if (values[i] !== 0) count++;
   return count;
-}
-
-/** Registered countries from a list of networks; of two that overlap, the first in address order stays. */
-export function registeredFromList(
-  rows: readonly { readonly prefix: Prefix; readonly country: string }[],
-): RegisteredCountries {
-  const countries = [...new Set(rows.map((row) => row.country))].sort();
-  const indexOf = new Map(countries.map((country, index) => [country, index]));
-  return {
-    countries,
-    walk(family, visit) {
-      let after: readonly number[] = [-1, 0, 0, 0];
-      const ofFamily = rows.filter((row) => row.prefix.address.family === family);
-      for (const { prefix, country } of ofFamily.sort((a, b) =>
-        compareWords(a.prefix.address.words, b.prefix.address.words),
-      )) {
-        const w = prefix.address.words;
-        if (compareWords(w, after) <= 0) continue;
-        visit(w[0]!, w[1]!, w[2]!, w[3]!, prefix.bits, indexOf.get(country)!);
-        after = lastWords(prefix);
-      }
-    },
-  };
-}
-
-function compareWords(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  return a[0]! - b[0]! || a[1]! - b[1]! || a[2]! - b[2]! || a[3]! - b[3]!;
-}
-
-function lastWords({ address, bits }: Prefix): readonly number[] {
-  const words = address.family === 4 ? 1 : 4;
-  return Array.from(address.words, (word, k) => {
-    if (k >= words) return 0;
-    const kept = Math.min(32, Math.max(0, bits - 32 * k));
-    return kept === 32 ? word : (word | (0xffffffff >>> kept)) >>> 0;
-  });
 }

@@ -12,7 +12,7 @@ import {
   RangeTable,
 } from "@inkling/engine";
 import fc from "fast-check";
-import { cover, type Networks, overlay, type RangeColumns } from "./range-columns.ts";
+import { cover, type Networks, overlay, type RangeColumns } from "../ranges/range-columns.ts";
 import { rangeSections } from "./range-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 

@@ -13,7 +13,7 @@ import {
   RANGE_SECTIONS,
   type RangeSections,
 } from "@inkling/engine";
-import type { RangeColumns } from "./range-columns.ts";
+import type { RangeColumns } from "../ranges/range-columns.ts";
 import type { SectionData } from "./segment-writer.ts";
 
 /** @param names which of a segment's tables it is */

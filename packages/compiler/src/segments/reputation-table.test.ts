@@ -12,7 +12,7 @@ import {
 } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
 import { judgeNetworks } from "../policy/reputation.ts";
-import { RangeColumns } from "./range-columns.ts";
+import { RangeColumns } from "../ranges/range-columns.ts";
 import { reputationSections } from "./reputation-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 

@@ -4,9 +4,9 @@ import { IpAddress, prefixContains, RANGE_SECTIONS } from "@inkling/engine";
 import type { EvidenceEntry, EvidenceRanges } from "../policy/evidence.ts";
 import { FLAG_BITS } from "../policy/flags.ts";
 import type { Judgement } from "../policy/reputation.ts";
+import { RangeColumns } from "../ranges/range-columns.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
-import { RangeColumns } from "./range-columns.ts";
 import { rangeSections } from "./range-table.ts";
 import type { SectionData } from "./segment-writer.ts";
 

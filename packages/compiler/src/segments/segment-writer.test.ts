@@ -2,9 +2,10 @@
 
 import { describe, expect, test } from "bun:test";
 import { HEADER_BYTES, IpSegment, parseIp, parsePrefix, SegmentError } from "@inkling/engine";
+import { randomBelow } from "../../../../test/random.ts";
+import { cover } from "../ranges/range-columns.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
-import { cover } from "./range-columns.ts";
 import { rangeSections } from "./range-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 
@@ -43,17 +44,6 @@ function smallSegment(wrongNote?: number): Uint8Array {
 const good = smallSegment();
 const copy = () => new Uint8Array(good);
 const verify = (bytes: Uint8Array) => IpSegment.open(bytes, "geo").verify();
-
-/** A small generator (mulberry32), so that a failure can be run again. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 describe("a segment", () => {
   test("verifies, and the same input gives the same bytes", () => {
@@ -129,12 +119,12 @@ describe("a segment", () => {
   }
 
   test("with any bit flipped is refused by verify, and a look-up in it neither throws nor hangs", () => {
-    const random = randomOf(20_261_120);
+    const random = randomBelow(20_261_120);
     let opened = 0;
     for (let round = 0; round < 400; round++) {
       const bytes = copy();
-      const at = Math.floor(random() * bytes.length);
-      bytes[at]! ^= 1 << Math.floor(random() * 8);
+      const at = random(bytes.length);
+      bytes[at]! ^= 1 << random(8);
       expect(() => verify(bytes), `bit of byte ${at}`).toThrow(SegmentError);
       try {
         const segment = IpSegment.open(bytes, "geo");
@@ -152,10 +142,10 @@ describe("a segment", () => {
   });
 
   test("filled with rubbish after its table still ends every look-up", () => {
-    const random = randomOf(1);
+    const random = randomBelow(1);
     for (let round = 0; round < 50; round++) {
       const bytes = copy();
-      for (let at = 512; at < bytes.length; at++) bytes[at] = random() * 256;
+      for (let at = 512; at < bytes.length; at++) bytes[at] = random(256);
       try {
         const segment = IpSegment.open(bytes, "geo");
         for (const address of ADDRESSES) {

@@ -64,6 +64,13 @@ export function requireWholeLines(format: Format, next: Uint8Array, last: Uint8A
   throw new HeldBack("is cut short: its last line has no end, as that of the last good copy has");
 }
 
+/** @throws FeedError when a copy has fewer or more entries than its feed can have */
+export function requireEntries(feed: Feed, count: number): void {
+  const { least, most } = feed.entries;
+  if (count < least) throw new FeedError(`has ${count} entries, at least ${least} are expected`);
+  if (count > most) throw new FeedError(`has ${count} entries, at most ${most} are expected`);
+}
+
 /** @throws FeedError when a network is wider than any that the feed can hold */
 export function requireNarrow(
   feed: Feed,

@@ -7,9 +7,10 @@
 import type { FeedReport, Release } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { type Feed, FeedError, type ParsedNetworks } from "../catalog/feed.ts";
-import { requireEntries } from "../catalog/feeds.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
+import type { PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
 import { CountrySource, GeoSource } from "../geo/place-source.ts";
+import { registeredFromList } from "../geo/registered-countries.ts";
 import { readAnonymous } from "../parse/anonymous-ip.ts";
 import {
   isDomainFormat,
@@ -19,9 +20,7 @@ import {
   parseNroDelegated,
 } from "../parse/index.ts";
 import { LABELS } from "../policy/labels.ts";
-import type { PlaceSource, RegisteredCountries } from "../segments/geo-table.ts";
-import { registeredFromList } from "../segments/geo-table.ts";
-import { requireNarrow, silentDomains, silentNetworks } from "./gates.ts";
+import { requireEntries, requireNarrow, silentDomains, silentNetworks } from "./gates.ts";
 
 /** What a copy holds, by what it is for. */
 export interface Content {

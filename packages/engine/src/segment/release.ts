@@ -158,17 +158,3 @@ export function unfoundedAnswers({ segments, missing }: Pick<Release, "segments"
 export function releaseName(manifest: Release): string {
   return `${manifest.created_at.replace(/[-:.]/g, "")}-${manifest.id}`;
 }
-
-/** Where things stand in the data folder (see docs/operations.md). */
-export const DATA_FOLDER = {
-  feeds: "feeds",
-  segments: "segments",
-  releases: "releases",
-  current: "current",
-  /** Names the release that stays in use, whatever is built, as long as the file is there. */
-  pinned: "pinned",
-  feedsReport: "feeds/report.json",
-  database: "inkling.db",
-  segmentFile: (sha: string) => `segments/${sha}.seg`,
-  releaseFile: (name: string) => `releases/${name}.json`,
-} as const;

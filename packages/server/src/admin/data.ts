@@ -4,14 +4,23 @@
 // err  AdminProblem; an action that is refused says why, and what to do
 // src  docs/admin-api.md
 
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { DATA_FOLDER, type Release } from "@inkling/engine";
-import { openManifest, ReleaseError, releaseNames } from "@inkling/release-store";
+import type { Release } from "@inkling/engine";
+import {
+  findManifest,
+  findRollback,
+  pinnedName,
+  pin as pinRelease,
+  ReleaseError,
+  releaseNames,
+  requireCurrentName,
+  type Switched,
+  unpin as unpinRelease,
+} from "@inkling/release-store";
 import { z } from "zod";
 import { statusDocument } from "../lookup/status.ts";
 import type { ReleaseChanges } from "../releases/diff.ts";
 import type { ChangesAnswer } from "../releases/diff-worker.ts";
+import { verifyInWorker } from "../releases/follow.ts";
 import type { AuditAction } from "../store/overrides.ts";
 import type { AdminServer } from "./app.ts";
 import { type AdminRoute, bodyProblem, type Call, type Reply } from "./call.ts";
@@ -40,22 +49,12 @@ export interface UpdateState {
     | null;
 }
 
-/** A release took the place of another, or stays. */
-export interface Switched {
-  readonly from: string;
-  readonly to: string;
-}
-
 /** What only the program around the server can do. Each throws an Error, with a `hint` where there is one. */
 export interface DataActions {
   readonly feeds: readonly FeedFacts[];
   readonly update: () => UpdateState;
   /** Begins a build soon. */
   readonly updateNow: () => void;
-  /** @param to any release that is kept; without, the one before the one in use */
-  readonly rollBack: (to?: string) => Promise<Switched>;
-  readonly pin: () => Promise<Switched>;
-  readonly unpin: () => Promise<Switched>;
 }
 
 export const DATA_ROUTES: readonly AdminRoute<AdminServer>[] = [
@@ -111,26 +110,19 @@ export const rollbackBody = z
   })
   .meta({ id: "Rollback" });
 
-function pinnedName({ dataDir }: AdminServer): string | null {
-  const path = join(dataDir, DATA_FOLDER.pinned);
-  return existsSync(path) ? readFileSync(path, "utf8").trim() : null;
-}
+const pinnedOf = ({ dataDir }: AdminServer): string | null => pinnedName(dataDir) ?? null;
 
 function overview(server: AdminServer): Reply {
   const { feeds: _, ...status } = statusDocument(server.status, server.now());
   const update = server.actions?.update() ?? null;
-  return { status: 200, document: { ...status, pinned: pinnedName(server), update } };
+  return { status: 200, document: { ...status, pinned: pinnedOf(server), update } };
 }
 
 /** Manifests that are kept, newest first; those that cannot be read are left out. */
 function kept({ dataDir }: AdminServer): { readonly name: string; readonly manifest: Release }[] {
   return releaseNames(dataDir).flatMap((name) => {
-    try {
-      return [{ name, manifest: openManifest(dataDir, name) }];
-    } catch (error) {
-      if (!(error instanceof ReleaseError)) throw error;
-      return [];
-    }
+    const manifest = findManifest(dataDir, name);
+    return manifest === undefined ? [] : [{ name, manifest }];
   });
 }
 
@@ -156,7 +148,7 @@ function feeds(server: AdminServer): Reply {
 
 function releases(server: AdminServer): Reply {
   const current = server.releases.current?.name;
-  const pinned = pinnedName(server);
+  const pinned = pinnedOf(server);
   const rows = kept(server).map(({ name, manifest }, i, all) => ({
     name,
     id: manifest.id,
@@ -244,29 +236,36 @@ async function rollBack(server: AdminServer, call: Call): Promise<Reply> {
       `kept are ${releaseNames(server.dataDir).join(", ")}`,
     ]);
   }
-  return switched(server, call, "release-rolled-back", ({ rollBack }) => rollBack(to));
+  return switched(server, call, "release-rolled-back", async (dataDir) => {
+    const found = await findRollback(dataDir, to, verifyInWorker);
+    pinRelease(dataDir, found.to);
+    return found;
+  });
 }
 
 async function pin(server: AdminServer, call: Call): Promise<Reply> {
   requireSeen(server, readBody(switchBody, await call.json()).current);
-  return switched(server, call, "release-pinned", ({ pin }) => pin());
+  return switched(server, call, "release-pinned", async (dataDir) => {
+    const name = requireCurrentName(dataDir);
+    pinRelease(dataDir, name);
+    return { from: name, to: name };
+  });
 }
 
 function unpin(server: AdminServer, call: Call): Promise<Reply> {
-  return switched(server, call, "release-unpinned", ({ unpin }) => unpin());
+  return switched(server, call, "release-unpinned", (dataDir) => unpinRelease(dataDir, verifyInWorker));
 }
 
 async function switched(
   server: AdminServer,
   { actor }: Call,
   action: AuditAction,
-  act: (actions: DataActions) => Promise<Switched>,
+  act: (dataDir: string) => Promise<Switched>,
 ): Promise<Reply> {
-  const actions = actionsOf(server);
-  const before = { current: server.releases.current?.name ?? null, pinned: pinnedName(server) };
-  const { from, to } = await attempted(() => act(actions));
+  const before = { current: server.releases.current?.name ?? null, pinned: pinnedOf(server) };
+  const { from, to } = await attempted(() => act(server.dataDir));
   await server.releases.check();
-  const after = { current: to, pinned: pinnedName(server) };
+  const after = { current: to, pinned: pinnedOf(server) };
   const isChange = from !== to || before.pinned !== after.pinned;
   if (isChange) await record(server, actor, action, before, after);
   return { status: 200, document: { from, to, pinned: after.pinned } };
@@ -293,7 +292,7 @@ async function attempted<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    const { hint } = error as Error & { hint?: string };
+    const hint = error instanceof ReleaseError ? error.hint : undefined;
     throw new AdminProblem("ACTION_REFUSED", error.message, hint === undefined ? [] : [hint]);
   }
 }

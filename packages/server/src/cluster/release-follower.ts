@@ -5,8 +5,7 @@
 // err  a release that cannot be opened here is told once and tried again each second; the one before goes on
 
 import { type FeedReport, feedsNow, type LoadedRelease } from "@inkling/engine";
-import { currentName, openRelease } from "@inkling/release-store";
-import { FeedsReportFile } from "../releases/feeds-report.ts";
+import { currentName, FeedsReportFile, openRelease } from "@inkling/release-store";
 import type { Refusal } from "../releases/follow.ts";
 import type { ReleaseNews } from "./messages.ts";
 

@@ -84,7 +84,7 @@ describe("shared memory", () => {
     memory.view.cells.readCounts(0, seen);
     expect(Math.max(...seen)).toBe(sum("tries"));
     memory.close();
-  }, 20_000);
+  });
 });
 
 test.each(COUNTED)("a cell counts %s apart from all else, even and odd days apart", (counted) => {

@@ -5,9 +5,10 @@
 // err  none: a store that is away leaves the overrides as they were; a copy that cannot be read or written is told
 // cost one row read each half second and process
 
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Overrides } from "@inkling/engine";
+import { replaceFile } from "@inkling/release-store";
 import type { LoadedOverrides } from "../store/overrides.ts";
 import { readSnapshot, snapshotText } from "./file.ts";
 import { overridesOf } from "./override.ts";
@@ -155,16 +156,11 @@ export class OverrideBook {
   /** By rename, so that a process that starts reads the old copy or the new one. Failed: tried with the next look. */
   private writeCopy(): void {
     const path = join(this.options.dataDir, SNAPSHOT_FILE);
-    const temporary = `${path}.${process.pid}.tmp`;
     try {
-      writeFileSync(temporary, snapshotText({ stamp: this.stamp!, overrides: this.current.all }), {
-        mode: 0o600,
-      });
-      renameSync(temporary, path);
+      replaceFile(path, [snapshotText({ stamp: this.stamp!, overrides: this.current.all })], { mode: 0o600 });
       this.savedStamp = this.stamp;
       this.copyError = undefined;
     } catch (error) {
-      rmSync(temporary, { force: true });
       this.tellCopyError(error);
     }
   }

@@ -10,17 +10,18 @@
 
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER, type FeedReport, feedsNow, type LoadedRelease } from "@inkling/engine";
+import { type FeedReport, feedsNow, type LoadedRelease } from "@inkling/engine";
 import {
   currentName,
+  DATA_FOLDER,
+  FeedsReportFile,
+  fileStamp,
   isReleaseName,
   openRelease,
   ReleaseError,
   releaseNames,
   segmentFiles,
 } from "@inkling/release-store";
-import { FeedsReportFile } from "./feeds-report.ts";
-import { fileStamp } from "./file-stamp.ts";
 
 export type ReleaseEvent =
   | { readonly type: "serving"; readonly name: string; readonly before: string | undefined }

@@ -11,22 +11,28 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
-import { releaseId } from "@inkling/release-store";
-import type { CliError } from "../terminal/errors.ts";
 import {
-  chosenRelease,
+  currentName,
+  DATA_FOLDER,
   dropBrokenSegments,
+  findRollback,
   findUsable,
-  openCurrent,
+  hintFor,
+  openManifest,
   openServable,
-  previousRelease,
-  readRelease,
+  pin,
+  pinnedName,
+  pointTo,
+  type ReleaseError,
+  type Rollback,
+  releaseId,
   releaseNames,
+  requireCurrent,
   requireRelease,
-  switchTo,
+  unpin,
+  verifyRelease,
   verifySegments,
-  wayOut,
-} from "./releases.ts";
+} from "./index.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-releases-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
@@ -63,78 +69,97 @@ function dataFolder(over: Record<string, object | string> = {}): string {
   return dataDir;
 }
 
-function errorOf(run: () => unknown): CliError {
+async function errorOf(run: () => unknown): Promise<ReleaseError> {
   try {
-    run();
+    await run();
   } catch (error) {
-    return error as CliError;
+    return error as ReleaseError;
   }
   throw new Error("it did not fail");
 }
 
+const previous = (dataDir: string): Promise<Rollback> => findRollback(dataDir, undefined, verifyRelease);
+const chosen = (dataDir: string, name: string) => findRollback(dataDir, name, verifyRelease);
+const makeCurrent = (dataDir: string, name: string) => pointTo(dataDir, DATA_FOLDER.current, name);
+
 const withSegment = release(4, { segments: { reputation: { sha256: SHA, bytes: 100, inputs: SHA } } });
 
 describe("releases of a data folder", () => {
-  test("are named oldest first; other files are none", () => {
+  test("are listed newest first, without other files", async () => {
     const dataDir = dataFolder();
     writeFileSync(join(dataDir, "releases/.tmp-1-x.json"), "");
     writeFileSync(join(dataDir, "releases/notes.json"), "");
-    expect(releaseNames(dataDir)).toEqual(names);
+    expect(releaseNames(dataDir)).toEqual([...names].reverse());
     expect(releaseNames(join(temp, "nowhere"))).toEqual([]);
   });
 
-  test("going back goes to the one before the current, not to the oldest, and once more to the one before", () => {
+  test("going back goes to the one before the current, not to the oldest, and once more to the one before", async () => {
     const dataDir = dataFolder();
     for (const step of [1, 0]) {
-      const { from, previous } = previousRelease(dataDir);
-      expect([from, previous.name]).toEqual([names[step + 1]!, names[step]!]);
-      switchTo(dataDir, previous.name);
+      const { from, to } = await previous(dataDir);
+      expect([from, to]).toEqual([names[step + 1]!, names[step]!]);
+      makeCurrent(dataDir, to);
       expect(readFileSync(join(dataDir, "current"), "utf8")).toBe(`${names[step]}\n`);
       expect(readdirSync(dataDir).filter((file) => file.startsWith("."))).toEqual([]);
     }
-    expect(errorOf(() => previousRelease(dataDir)).message).toBe(`there is no release before ${names[0]}`);
+    expect((await errorOf(() => previous(dataDir))).message).toBe(`there is no release before ${names[0]}`);
   });
 
   test.each(["", "../../etc/passwd", "20260609T000000000Z-000000000009"])(
     "a way back leads to the newest sound release when `current` holds %p",
-    (held) => {
+    async (held) => {
       const dataDir = dataFolder({ [names[2]!]: "{" });
       writeFileSync(join(dataDir, "current"), `${held}\n`);
-      const { from, previous, passedOver } = previousRelease(dataDir);
-      expect([from, previous.name]).toEqual([held, names[1]!]);
+      const { from, to, passedOver } = await previous(dataDir);
+      expect([from, to]).toEqual([held, names[1]!]);
       expect(passedOver).toEqual([expect.stringContaining(names[2]!)]);
     },
   );
 
-  test("a way back passes over releases that are not sound, and says so when none is", () => {
+  test("a way back passes over releases that are not sound, and says so when none is", async () => {
     const dataDir = dataFolder({ [names[1]!]: "{" });
-    expect(previousRelease(dataDir)).toMatchObject({ from: names[2], previous: { name: names[0] } });
+    expect(await previous(dataDir)).toMatchObject({ from: names[2], to: names[0] });
     writeFileSync(join(dataDir, "releases", `${names[0]}.json`), "{");
-    const error = errorOf(() => previousRelease(dataDir));
+    const error = await errorOf(() => previous(dataDir));
     expect(error.message).toMatch(/^no release before .* is sound: .*; /);
     expect(error.hint).toContain("data update");
   });
 
-  test("a chosen one may be any that is kept, older or newer, or the one in use", () => {
+  test("a chosen one may be any that is kept, older or newer, or the one in use", async () => {
     const dataDir = dataFolder();
-    switchTo(dataDir, names[1]!);
-    for (const name of names)
-      expect(chosenRelease(dataDir, name)).toMatchObject({ from: names[1], previous: { name } });
+    makeCurrent(dataDir, names[1]!);
+    for (const name of names) expect(await chosen(dataDir, name)).toMatchObject({ from: names[1], to: name });
+  });
+
+  test("a pinned release stays current until it is unpinned", async () => {
+    const dataDir = dataFolder();
+    pin(dataDir, names[0]!);
+    expect([currentName(dataDir), pinnedName(dataDir)]).toEqual([names[0], names[0]]);
+    expect(await unpin(dataDir, () => {})).toEqual({ from: names[0]!, to: names[2]!, wasPinned: true });
+    expect([currentName(dataDir), pinnedName(dataDir)]).toEqual([names[2], undefined]);
+    expect(await unpin(dataDir, verifyRelease)).toEqual({ from: names[2]!, to: names[2]!, wasPinned: false });
+  });
+
+  test("a pin stays where the newest release is not sound", async () => {
+    const dataDir = dataFolder({ [names[2]!]: "{" });
+    pin(dataDir, names[0]!);
+    expect((await errorOf(() => unpin(dataDir, verifyRelease))).hint).toContain("nothing was switched");
+    expect([currentName(dataDir), pinnedName(dataDir)]).toEqual([names[0], names[0]]);
   });
 
   test.each(["20260609T000000000Z-000000000009", "../current", ""])(
     "a chosen one that there is not: %p",
-    (name) => {
-      const error = errorOf(() => chosenRelease(dataFolder(), name));
+    async (name) => {
+      const error = await errorOf(() => chosen(dataFolder(), name));
       expect(error.message).toStartWith(`there is no release ${name} in `);
-      expect(error.hint).toBe(`kept are ${names.join(", ")}`);
-      expect(errorOf(() => chosenRelease(join(temp, "nowhere"), name)).hint).toContain("data update");
+      expect(error.hint).toBe(`kept are ${[...names].reverse().join(", ")}`);
+      expect((await errorOf(() => chosen(join(temp, "nowhere"), name))).hint).toContain("data update");
     },
   );
 
-  test("a chosen one that is not sound is refused, not passed over", () => {
+  test("a chosen one that is not sound is refused, not passed over", async () => {
     const dataDir = dataFolder({ [names[1]!]: "{" });
-    expect(errorOf(() => chosenRelease(dataDir, names[1]!)).message).toMatch(/^release .*: .*JSON/);
+    expect((await errorOf(() => chosen(dataDir, names[1]!))).message).toMatch(/^release .*: .*JSON/);
   });
 
   const broken: [name: string, content: string | object, message: RegExp][] = [
@@ -142,9 +167,9 @@ describe("releases of a data folder", () => {
     ["of another format", release(3, { format: 2 as 1 }), /^release .*: .*format/],
     ["damaged", { ...release(3), missing: [] }, /^release .*: the manifest is damaged/],
   ];
-  test.each(broken)("a manifest that is %s is refused, with a way out", (_, content, message) => {
+  test.each(broken)("a manifest that is %s is refused, with a way out", async (_, content, message) => {
     const dataDir = dataFolder({ [names[2]!]: content });
-    const error = errorOf(() => openCurrent(dataDir));
+    const error = await errorOf(() => requireCurrent(dataDir));
     expect(error.message).toMatch(message);
     expect(error.hint).toContain("inkling data rollback");
     expect(findUsable(dataDir)).toMatchObject({
@@ -153,10 +178,10 @@ describe("releases of a data folder", () => {
     });
   });
 
-  test("without any, the hint says how to make one", () => {
+  test("without any, the hint says how to make one", async () => {
     const empty = mkdtempSync(join(temp, "empty-"));
-    for (const open of [openCurrent, openServable, previousRelease, requireRelease]) {
-      expect(errorOf(() => open(empty)).hint).toContain("inkling data update");
+    for (const open of [requireCurrent, openServable, previous, requireRelease]) {
+      expect((await errorOf(() => open(empty))).hint).toContain("inkling data update");
     }
     expect(findUsable(empty)).toEqual({ release: undefined, problem: undefined });
   });
@@ -166,16 +191,16 @@ describe("releases of a data folder", () => {
     ["that `current` names wrongly", {}, "../../etc/passwd"],
     ["that is gone", {}, "20260609T000000000Z-000000000009"],
   ];
-  test.each(damaged)("a server starts beside a release %s, on an older one", (_, over, current) => {
+  test.each(damaged)("a server starts beside a release %s, on an older one", async (_, over, current) => {
     const dataDir = dataFolder(over);
     writeFileSync(join(dataDir, "current"), `${current}\n`);
     expect(findUsable(dataDir).release).toBeUndefined();
     requireRelease(dataDir);
     for (const name of names) writeFileSync(join(dataDir, "releases", `${name}.json`), "{");
-    expect(errorOf(() => requireRelease(dataDir)).message).toMatch(/^release /);
+    expect((await errorOf(() => requireRelease(dataDir))).message).toMatch(/^release /);
   });
 
-  test("a name in `current` that leads out of the folder is refused", () => {
+  test("a name in `current` that leads out of the folder is refused", async () => {
     const dataDir = dataFolder();
     writeFileSync(join(dataDir, "current"), "../../etc/passwd\n");
     expect(findUsable(dataDir).problem).toContain("not the name of a release");
@@ -194,29 +219,32 @@ describe("segments", () => {
       / is corrupt: reputation: /,
     ],
   ];
-  test.each(cases)("one that is %s is named, and only that is deleted", (_, bytes, problem, refusal) => {
-    const dataDir = dataFolder();
-    const name = releaseName(withSegment);
-    writeFileSync(join(dataDir, "releases", `${name}.json`), JSON.stringify(withSegment));
-    switchTo(dataDir, name);
-    const file = join(dataDir, `segments/${SHA}.seg`);
-    const other = join(dataDir, "segments/other.seg");
-    if (bytes !== undefined) writeFileSync(file, bytes);
-    writeFileSync(other, "x");
-    const verdicts = verifySegments(dataDir, readRelease(dataDir, name));
-    expect(verdicts).toMatchObject([{ kind: "reputation", file: `segments/${SHA}.seg` }]);
-    expect(verdicts[0]!.problem).toMatch(problem);
-    expect(errorOf(() => chosenRelease(dataDir, name)).message).toMatch(refusal);
-    expect(findUsable(dataDir).problem).not.toContain("ENOENT");
-    expect(errorOf(() => openServable(dataDir)).hint).toContain("data rollback");
-    expect(wayOut(verdicts)).toMatch(
-      bytes === undefined ? /rollback`, or make a new one/ : /delete the segment at fault/,
-    );
-    dropBrokenSegments(dataDir);
-    expect([existsSync(file), existsSync(other)]).toEqual([false, true]);
-  });
+  test.each(cases)(
+    "one that is %s is named, and only that is deleted",
+    async (_, bytes, problem, refusal) => {
+      const dataDir = dataFolder();
+      const name = releaseName(withSegment);
+      writeFileSync(join(dataDir, "releases", `${name}.json`), JSON.stringify(withSegment));
+      makeCurrent(dataDir, name);
+      const file = join(dataDir, `segments/${SHA}.seg`);
+      const other = join(dataDir, "segments/other.seg");
+      if (bytes !== undefined) writeFileSync(file, bytes);
+      writeFileSync(other, "x");
+      const verdicts = verifySegments(dataDir, openManifest(dataDir, name));
+      expect(verdicts).toMatchObject([{ kind: "reputation", file: `segments/${SHA}.seg` }]);
+      expect(verdicts[0]!.problem).toMatch(problem);
+      expect((await errorOf(() => chosen(dataDir, name))).message).toMatch(refusal);
+      expect(findUsable(dataDir).problem).not.toContain("ENOENT");
+      expect((await errorOf(() => openServable(dataDir))).hint).toContain("data rollback");
+      expect(hintFor(verdicts)).toMatch(
+        bytes === undefined ? /rollback`, or make a new one/ : /delete the segment at fault/,
+      );
+      dropBrokenSegments(dataDir);
+      expect([existsSync(file), existsSync(other)]).toEqual([false, true]);
+    },
+  );
 
-  test("one that another version of Inkling made is named, and stays", () => {
+  test("one that another version of Inkling made is named, and stays", async () => {
     const dataDir = dataFolder();
     const bytes = Buffer.alloc(64);
     bytes.write("INKLING\0");
@@ -226,15 +254,15 @@ describe("segments", () => {
     const name = releaseName(older);
     writeFileSync(join(dataDir, "releases", `${name}.json`), JSON.stringify(older));
     writeFileSync(join(dataDir, `segments/${sha256}.seg`), bytes);
-    switchTo(dataDir, name);
-    const verdicts = verifySegments(dataDir, readRelease(dataDir, name));
+    makeCurrent(dataDir, name);
+    const verdicts = verifySegments(dataDir, openManifest(dataDir, name));
     expect(verdicts).toMatchObject([{ isIntact: true }]);
     expect(verdicts[0]!.problem).toMatch(/^version: got 2, this engine reads/);
-    expect(wayOut(verdicts)).toMatch(/another version of Inkling/);
-    expect(errorOf(() => chosenRelease(dataDir, name)).message).toBe(
+    expect(hintFor(verdicts)).toMatch(/another version of Inkling/);
+    expect((await errorOf(() => chosen(dataDir, name))).message).toBe(
       `release ${name} was made by another version of Inkling: reputation: ${verdicts[0]!.problem}`,
     );
-    const { hint } = errorOf(() => openServable(dataDir));
+    const { hint } = await errorOf(() => openServable(dataDir));
     expect(hint).toMatch(/another version of Inkling .*data update`$/);
     dropBrokenSegments(dataDir);
     expect(existsSync(join(dataDir, `segments/${sha256}.seg`))).toBe(true);

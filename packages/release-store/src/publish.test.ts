@@ -2,18 +2,19 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Release } from "@inkling/engine";
+import { ANSWERS, type Release } from "@inkling/engine";
 import {
   BuildBusy,
+  findCurrent,
   hasSegment,
   KEPT_RELEASES,
   lockDataFolder,
   prepareDataFolder,
   publish,
-  readCurrent,
+  releaseId,
+  replaceFile,
   writeSegmentFile,
-  writeWhole,
-} from "./data-folder.ts";
+} from "./index.ts";
 
 function withFolder(body: (dataDir: string) => void): void {
   const dataDir = mkdtempSync(join(tmpdir(), "inkling-data-"));
@@ -27,16 +28,16 @@ function withFolder(body: (dataDir: string) => void): void {
 
 function manifest(dataDir: string, n: number): Release {
   const segment = writeSegmentFile(dataDir, [new TextEncoder().encode(`segment ${n}`)]);
-  return {
-    format: 1,
-    id: n.toString(16).padStart(12, "0"),
+  const content = {
+    format: 1 as const,
     created_at: new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString(),
     code: segment.sha256,
     segments: { email: { ...segment, inputs: segment.sha256 } },
     feeds: [],
-    missing: [],
+    missing: ANSWERS.filter((answer) => answer !== "disposable"),
     partial: [],
   };
+  return { id: releaseId(content), ...content };
 }
 
 describe("publishing", () => {
@@ -48,7 +49,7 @@ describe("publishing", () => {
       const kept = names.slice(-KEPT_RELEASES);
       expect(readdirSync(join(dataDir, "releases")).sort()).toEqual(kept.map((name) => `${name}.json`));
       expect(readdirSync(join(dataDir, "segments"))).toHaveLength(KEPT_RELEASES);
-      expect(readCurrent(dataDir)?.name).toBe(kept.at(-1)!);
+      expect(findCurrent(dataDir)?.name).toBe(kept.at(-1)!);
     });
   });
 
@@ -65,9 +66,9 @@ describe("publishing", () => {
 
   test("a current that names nothing reads as no release", () => {
     withFolder((dataDir) => {
-      expect(readCurrent(dataDir)).toBeUndefined();
+      expect(findCurrent(dataDir)).toBeUndefined();
       writeFileSync(join(dataDir, "current"), "gone\n");
-      expect(readCurrent(dataDir)).toBeUndefined();
+      expect(findCurrent(dataDir)).toBeUndefined();
     });
   });
 });
@@ -87,13 +88,15 @@ describe("a segment", () => {
   });
 });
 
-describe("writeWhole", () => {
+describe("replaceFile", () => {
   test("a write that fails leaves the old file and no temporary one", () => {
     withFolder((dataDir) => {
       const path = join(dataDir, "current");
-      writeWhole(path, ["before"]);
+      replaceFile(path, ["before"]);
       const broken = { toString: () => "never" } as unknown as Uint8Array;
-      expect(() => writeWhole(path, ["half", Object.assign(Object.create(broken), { length: 3 })])).toThrow();
+      expect(() =>
+        replaceFile(path, ["half", Object.assign(Object.create(broken), { length: 3 })]),
+      ).toThrow();
       expect(readFileSync(path, "utf8")).toBe("before");
       expect(readdirSync(dataDir).filter((file) => file.startsWith(".tmp-"))).toEqual([]);
     });

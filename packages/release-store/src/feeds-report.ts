@@ -6,8 +6,10 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER, type FeedsReport, feedsReport } from "@inkling/engine";
+import { type FeedReport, type FeedsReport, feedsNow, feedsReport } from "@inkling/engine";
 import { fileStamp } from "./file-stamp.ts";
+import { DATA_FOLDER } from "./layout.ts";
+import type { NamedRelease } from "./releases.ts";
 
 /** @returns undefined when there is none, or none that can be read */
 export function readFeedsReport(dataDir: string): FeedsReport | undefined {
@@ -33,4 +35,9 @@ export class FeedsReportFile {
     this.stamp = stamp;
     return this.report;
   }
+}
+
+/** The feeds of a release as they stand after the last build: what was tried, what is stale, what waits. */
+export function feedsOf(dataDir: string, { manifest }: NamedRelease): readonly FeedReport[] {
+  return feedsNow(manifest, readFeedsReport(dataDir));
 }
