@@ -184,10 +184,10 @@ export function bitsOf(flags: Iterable<OverrideFlag>): number {
 
 const T = 0x74;
 
-/** The bits of one of the eight answers, which may go on after its flags. */
-export function bitsOfAnswer(answer: Uint8Array): number {
+/** The bits of one of the eight answers, which begins at `start` and may go on after its flags. */
+export function bitsOfAnswer(answer: Uint8Array, start = 0): number {
   let bits = 0;
-  let at = 0;
+  let at = start;
   for (let i = 0; i < ADDRESS_FLAGS.length; i++) {
     at += ADDRESS_FLAGS[i]!.length + 4; // `{"flag":` or `,"flag":`
     const isSet = answer[at] === T;
