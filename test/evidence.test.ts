@@ -15,12 +15,13 @@ import {
   openSegment,
   type Prefix,
   parseEmail,
-  parseIp,
   parsePrefix,
+  parseUnwrapped,
   prefixContains,
   registrableDomain,
   specialUse,
   toAsciiDomain,
+  type UnwrappedAddress,
   withAddressEvidence,
   withEmailEvidence,
 } from "@inkling/engine";
@@ -58,7 +59,8 @@ const NO_FLAGS = new TextEncoder().encode(
   JSON.stringify({ is_abuser: false, is_proxy: false, is_tor_exit: false }),
 );
 
-function reputation(release: LoadedRelease, address: IpAddress): Answer {
+function reputation(release: LoadedRelease, at: IpAddress): Answer {
+  const address = at as UnwrappedAddress; // networks as they are compiled
   const plain = release.reputation!.lookup(address) ?? NO_FLAGS;
   return JSON.parse(decoder.decode(withAddressEvidence(plain, "reputation", address, release)));
 }
@@ -68,7 +70,8 @@ function email(release: LoadedRelease, text: string): Answer {
   return JSON.parse(decoder.decode(withEmailEvidence(plain, text, release)));
 }
 
-function geolocate(release: LoadedRelease, address: IpAddress): Answer | undefined {
+function geolocate(release: LoadedRelease, at: IpAddress): Answer | undefined {
+  const address = at as UnwrappedAddress;
   const plain = release.geo!.lookup(address);
   if (plain === undefined) return undefined;
   return JSON.parse(decoder.decode(withAddressEvidence(plain, "geolocate", address, release)));
@@ -307,7 +310,8 @@ function valuesAt(value: unknown, path: readonly string[]): unknown[] {
 
 /** Does the whole network have one answer for one reason? Asked of one network after the other. */
 function isUniform(segment: IpSegment, { address, bits }: Prefix): boolean {
-  const said = (here: IpAddress) => {
+  const said = (at: IpAddress) => {
+    const here = at as UnwrappedAddress;
     const [answer, evidence] = [segment.lookup(here), segment.evidence(here)];
     return `${answer && decoder.decode(answer)} ${evidence && decoder.decode(evidence)}`;
   };
@@ -325,7 +329,7 @@ describe("the worst that lists could do", () => {
   const network = (bits: number) => {
     const address = new IpAddress();
     address.words[0] =
-      bits === 0 ? 0 : (parseIp("185.220.101.1")!.words[0]! & (0xffffffff << (32 - bits))) >>> 0;
+      bits === 0 ? 0 : (parseUnwrapped("185.220.101.1")!.words[0]! & (0xffffffff << (32 - bits))) >>> 0;
     return { address, bits };
   };
   const claims = networks.map((i) => ({
@@ -344,7 +348,7 @@ describe("the worst that lists could do", () => {
 
   test("an address in 60 networks: at most 32 entries and 8 KB, with each flag's evidence, and the mark", () => {
     segment.verify();
-    const answer = reputation(release, parseIp("185.220.101.1")!);
+    const answer = reputation(release, parseUnwrapped("185.220.101.1")!);
     expect(answer).toMatchObject({ is_abuser: true, is_proxy: true, evidence_truncated: true });
     expect(answer.evidence.length).toBeLessThanOrEqual(MAX_EVIDENCE_ENTRIES);
     expect(answer.evidence.length).toBeGreaterThan(20);

@@ -12,6 +12,7 @@ import {
   type LoadedRelease,
   type Prefix,
   parsePrefix,
+  type UnwrappedAddress,
   withAddressEvidence,
 } from "@inkling/engine";
 import { openRelease } from "@inkling/release-store";
@@ -52,7 +53,7 @@ function* told(release: LoadedRelease, prefix: Prefix): Generator<Told> {
   const first = numberOf(prefix.address);
   const end = first + (1n << BigInt(width - prefix.bits));
   for (let at = first; at < end; ) {
-    const address = addressOf(family, at);
+    const address = addressOf(family, at) as UnwrappedAddress; // networks as they are compiled
     // The largest such network around an address may begin before it, when it holds the whole prefix.
     const bits = Math.max(prefix.bits, reputation.reasonBits(address));
     const plain = reputation.lookup(address)!;

@@ -10,6 +10,7 @@ import {
   overrideReputation,
   type Prefix,
   REPUTATION_ANSWERS,
+  type UnwrappedAddress,
 } from "@inkling/engine";
 import { overridesOf } from "@inkling/server";
 import fc from "fast-check";
@@ -47,7 +48,7 @@ function releaseOf(claims: readonly NetworkClaims[]): LoadedRelease {
   const reputation = IpSegment.open(new Uint8Array(bytes), "reputation");
   return { reputation, evidence: { reputation: [] } } as unknown as LoadedRelease;
 }
-const bitsAt = (release: LoadedRelease, address: IpAddress) =>
+const bitsAt = (release: LoadedRelease, address: UnwrappedAddress) =>
   bitsOfAnswer(release.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!);
 
 function mute(feed: string): Override {
@@ -75,7 +76,7 @@ test("a muted list leaves the flags of a build without it", () => {
       const without = releaseOf(claims.filter(({ feed }) => feed !== muted));
       const overrides = overridesOf([mute(muted)]);
       for (let offset = 0; offset < 16; offset++) {
-        const { address } = prefix(offset, 32);
+        const address = prefix(offset, 32).address as UnwrappedAddress; // IPv4
         const plain = all.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!;
         const overridden = overrideReputation(plain, address, all, overrides, 0)!;
         expect(bitsOfAnswer(overridden.body)).toBe(bitsAt(without, address));

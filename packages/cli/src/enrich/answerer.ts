@@ -17,6 +17,7 @@ import {
   parseIpBytesInto,
   parseIpInto,
   specialUse,
+  type UnwrappedAddress,
   unwrapIpv4,
 } from "@inkling/engine";
 import { lookUpEmail } from "@inkling/server";
@@ -41,18 +42,21 @@ export interface Answers {
 }
 
 export class AddressText {
-  protected readonly address = new IpAddress();
+  private readonly parsed = new IpAddress();
+  /** What was read last; nothing else is asked before that. */
+  protected address!: UnwrappedAddress;
 
   readBytes(bytes: Uint8Array, start: number, end: number): boolean {
-    return parseIpBytesInto(bytes, start, end, this.address) && this.isPublic();
+    return parseIpBytesInto(bytes, start, end, this.parsed) && this.isPublic();
   }
 
   readText(text: string): boolean {
-    return parseIpInto(text, this.address) && this.isPublic();
+    return parseIpInto(text, this.parsed) && this.isPublic();
   }
 
   private isPublic(): boolean {
-    unwrapIpv4(this.address);
+    unwrapIpv4(this.parsed);
+    this.address = this.parsed;
     return specialUse(this.address) === undefined;
   }
 }
@@ -93,7 +97,7 @@ export class Answerer extends AddressText implements Answers {
     if (record === 0) return -1;
     let number = this.places.get(record);
     if (number === undefined) {
-      const answer = geo.lookup(this.address);
+      const answer = geo.answer(record);
       number = answer === undefined ? -1 : this.geolocate.make(decoder.decode(answer));
       this.places.set(record, number);
     }
@@ -111,7 +115,7 @@ export class Answerer extends AddressText implements Answers {
     const record = reputation.record(this.address);
     let number = this.flags.get(record);
     if (number === undefined) {
-      number = this.byText(decoder.decode(reputation.lookup(this.address) ?? NO_FLAGS), this.reputation);
+      number = this.byText(decoder.decode(reputation.answer(record) ?? NO_FLAGS), this.reputation);
       this.flags.set(record, number);
     }
     return number;

@@ -20,6 +20,7 @@ import {
   prefixContains,
   SPECIAL_USE,
   specialUse,
+  type UnwrappedAddress,
 } from "@inkling/engine";
 import { lookUpEmail } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
@@ -99,9 +100,10 @@ export class ExportSource {
   }
 
   /** The value for an address of which the operator has something to say. */
-  private overridden(lookup: IpLookup, address: IpAddress, answers: DistinctAnswers): number | undefined {
+  private overridden(lookup: IpLookup, at: IpAddress, answers: DistinctAnswers): number | undefined {
     const { release, overrides, now } = this;
     if (lookup === "geolocate" || !overrides.hasAddresses) return undefined;
+    const address = at as UnwrappedAddress; // networks of IPv4 inside IPv6 are in NO_ANSWER
     const plain = release.reputation!.lookup(address) ?? NO_FLAGS_BYTES;
     const found = overrideReputation(plain, address, release, overrides, now);
     return found?.isChanged ? answers.valueOf(decoder.decode(found.body)) : undefined;
@@ -138,7 +140,7 @@ class DistinctAnswers {
     const record = this.segment.record(address);
     let value = this.byRecord.get(record);
     if (value === undefined) {
-      const bytes = this.segment.lookup(address);
+      const bytes = this.segment.answer(record);
       value = bytes === undefined ? 0 : this.valueOf(decoder.decode(bytes));
       this.byRecord.set(record, value);
     }

@@ -6,7 +6,7 @@
 // src  docs/evidence.md
 // cost a quarter to a half more than the plain answer (bench/README.md); nothing for those who do not ask
 
-import { formatIp, IpAddress } from "../address/ip.ts";
+import { formatIp, IpAddress, type UnwrappedAddress } from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";
 import { isSpecialUseDomain } from "../email/domain.ts";
 import { parseEmail } from "../email/email.ts";
@@ -58,7 +58,7 @@ const masked = new IpAddress();
 export function withAddressEvidence(
   answer: Uint8Array,
   lookup: IpLookup,
-  address: IpAddress,
+  address: UnwrappedAddress,
   release: LoadedRelease,
   overrides: readonly Uint8Array[] = [],
 ): Uint8Array {

@@ -10,7 +10,7 @@
 // docs/evidence.md says of every answer; for e-mail the weights of witnesses that voted are summed again. Rules that
 // were about the muted feed's company (a quorum, a copy that counts once) are not run again: docs/overrides.md.
 
-import { formatPrefix, type IpAddress, parsePrefix } from "../address/ip.ts";
+import { formatPrefix, parsePrefix, type UnwrappedAddress } from "../address/ip.ts";
 import { ascii, asciiText } from "../email/ascii.ts";
 import { parseEmail } from "../email/email.ts";
 import {
@@ -53,7 +53,7 @@ interface Evidence {
 /** @param address IPv4 unwrapped */
 export function overrideReputation(
   answer: Uint8Array,
-  address: IpAddress,
+  address: UnwrappedAddress,
   release: LoadedRelease,
   overrides: Overrides,
   now: number,
@@ -71,7 +71,7 @@ export function overrideReputation(
 function bitsWithout(
   muted: ReadonlySet<string>,
   answer: Uint8Array,
-  address: IpAddress,
+  address: UnwrappedAddress,
   release: LoadedRelease,
 ): number {
   const told = withAddressEvidence(answer, "reputation", address, release);

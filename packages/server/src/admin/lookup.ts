@@ -14,6 +14,7 @@ import {
   overrideEntries,
   overrideReputation,
   parseIpInto,
+  type UnwrappedAddress,
   unwrapIpv4,
   withAddressEvidence,
   withEmailEvidence,
@@ -85,14 +86,14 @@ function ofAddress(value: string, release: LoadedRelease, overrides: Overrides, 
 
 function addressAnswer(
   lookup: IpLookup,
-  address: IpAddress,
+  address: UnwrappedAddress,
   release: LoadedRelease,
   overrides: Overrides,
   now: number,
 ): Uint8Array | Problem {
   const outcome = lookUpAddress(lookup, { address, isCaller: false }, release, MODE);
   if (!(outcome instanceof Uint8Array)) return outcome;
-  const plain = outcome.slice(); // a look-up's bytes are good until the next one
+  const plain = outcome;
   const overridden =
     lookup === "reputation" && overrides.hasAddresses
       ? overrideReputation(plain, address, release, overrides, now)

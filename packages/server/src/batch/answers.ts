@@ -15,6 +15,7 @@ import {
   overrideReputation,
   parseIpBytesInto,
   specialUse,
+  type UnwrappedAddress,
   unwrapIpv4,
   withAddressEvidence,
   withEmailEvidence,
@@ -73,7 +74,6 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 const encoder = new TextEncoder();
 
 const scratch = new IpAddress(); // a look-up is synchronous, so one is enough
-const named: Subject = { address: scratch, isCaller: false };
 
 export class BatchAnswers {
   /** Values that count as look-ups; whoever counts them sets it back. */
@@ -129,7 +129,8 @@ export class BatchAnswers {
       isQuoted && this.question.lookup !== "email" && parseIpBytesInto(bytes, start + 1, end - 1, scratch);
     if (isAddress) {
       unwrapIpv4(scratch);
-      if (this.segment === undefined || !this.copied(this.segment)) this.write(this.ofSubject(named, ""));
+      if (this.segment === undefined || !this.copied(this.segment, scratch))
+        this.write(this.ofSubject({ address: scratch, isCaller: false }, ""));
       return;
     }
     const isPlain = isQuoted && isPlainText(bytes, start + 1, end - 1);
@@ -165,10 +166,10 @@ export class BatchAnswers {
   }
 
   /** The answer of nearly every line. @returns false when the long way has to be gone: nothing was written then */
-  private copied(segment: IpSegment): boolean {
-    if (specialUse(scratch) !== undefined) return false;
+  private copied(segment: IpSegment, address: UnwrappedAddress): boolean {
+    if (specialUse(address) !== undefined) return false;
     const { out } = this;
-    const length = segment.lookupInto(scratch, out.bytes, out.length);
+    const length = segment.lookupInto(address, out.bytes, out.length);
     if (length <= 0) return false; // unknown, or no room
     const start = out.length;
     out.length += length;

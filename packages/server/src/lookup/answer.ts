@@ -12,6 +12,7 @@ import {
   type LoadedRelease,
   parseIpInto,
   specialUse,
+  type UnwrappedAddress,
   unwrapIpv4,
 } from "@inkling/engine";
 import { type Problem, problem } from "../http/problems.ts";
@@ -34,12 +35,11 @@ const UNKNOWN_CALLER = problem(
 
 /** Whose address is meant, and how it was named. */
 export interface Subject {
-  readonly address: IpAddress;
+  readonly address: UnwrappedAddress;
   readonly isCaller: boolean;
 }
 
-const scratch = new IpAddress(); // a look-up is synchronous, so one is enough
-const named: Subject = { address: scratch, isCaller: false };
+const scratch = new IpAddress(); // a lookup is synchronous, so one is enough
 
 /**
  * The address that a path segment names, IPv4 unwrapped.
@@ -61,7 +61,7 @@ export function subjectOf(text: string, caller: () => IpAddress | undefined): Su
   }
   if (!parseIpInto(text, scratch)) return problem("IP_ADDRESS_INVALID");
   unwrapIpv4(scratch);
-  return named;
+  return { address: scratch, isCaller: false };
 }
 
 /** Answers for a public address; refuses special-use ones. */

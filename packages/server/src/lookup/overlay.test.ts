@@ -14,7 +14,7 @@ import {
   overrideEmail,
   overrideEntries,
   overrideReputation,
-  parseIp,
+  parseUnwrapped,
   REPUTATION_ANSWERS,
   withAddressEvidence,
 } from "@inkling/engine";
@@ -72,7 +72,7 @@ const force = (
   verdict,
 });
 
-const ADDRESS = parseIp("81.2.69.142")!;
+const ADDRESS = parseUnwrapped("81.2.69.142")!;
 const said = (overridden: Overridden | undefined) =>
   overridden && JSON.parse(new TextDecoder().decode(overridden.body));
 const namesOf = (flags: Record<string, boolean>) => Object.keys(flags).filter((flag) => flags[flag]);

@@ -13,10 +13,11 @@ import {
   type OverrideKind,
   Overrides,
   type OverrideVerdict,
-  parseIp,
   parsePrefix,
+  parseUnwrapped,
   prefixContains,
   REPUTATION_ANSWERS,
+  type UnwrappedAddress,
 } from "@inkling/engine";
 import fc from "fast-check";
 
@@ -39,7 +40,7 @@ const mute = (feed: string): OverrideEffect => ({ type: "mute", feed });
 /** What a verdict says, for comparing. */
 const said = (verdict: OverrideVerdict | undefined) =>
   verdict && { flags: Object.fromEntries(verdict.flags), muted: [...verdict.muted].sort() };
-const address = (text: string) => parseIp(text)!;
+const address = (text: string) => parseUnwrapped(text)!;
 
 describe("addresses", () => {
   const overrides = overridesWith([
@@ -170,7 +171,7 @@ describe("random overrides, against each tried in turn", () => {
       fc.property(fc.array(one, { minLength: 4, maxLength: 16 }), prefix, (rows, asked) => {
         const all = unique(rows.map(([value, given, until]) => override("network", value, given, until)));
         const { address: where } = parsePrefix(asked)!;
-        const verdict = overridesWith(all).matchAddress(where, NOW);
+        const verdict = overridesWith(all).matchAddress(where as UnwrappedAddress, NOW);
         expect(said(verdict)).toEqual(oracle(all, where) as never);
         if (verdict !== undefined) matched++;
         if (verdict !== undefined && verdict.applied.length > 1) nested++;
