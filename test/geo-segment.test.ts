@@ -52,7 +52,7 @@ function edges({ address, bits }: Prefix): IpAddress[] {
 }
 
 function answerOf(segment: IpSegment, address: IpAddress): string {
-  const bytes = segment.lookup(address);
+  const bytes = segment.answer(segment.record(address));
   return bytes === undefined ? "" : new TextDecoder().decode(bytes);
 }
 
@@ -101,7 +101,8 @@ for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test"]) {
       let asked = 0;
       for (const { network, answer } of rows.filter((row) => row.network.address.family === 4)) {
         const mapped = parseIp(`::ffff:${formatIp(network.address)}`)!;
-        expect(unwrapIpv4(mapped)).toBe(true);
+        unwrapIpv4(mapped);
+        expect(mapped.family).toBe(4);
         if (specialUse(mapped) !== undefined) continue;
         expect(answerOf(segment, mapped)).toBe(answer);
         asked++;

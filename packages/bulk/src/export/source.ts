@@ -21,6 +21,7 @@ import {
   RangeColumns,
   SPECIAL_USE,
   specialUse,
+  type UnwrappedAddress,
 } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
 import { PrefixSet } from "./prefix-set.ts";
@@ -70,7 +71,7 @@ export class ExportSource {
     const answers = new DistinctAnswers(segment, this.release.states[lookup].missing);
     const spoken = lookup === "reputation" ? overriddenNetworks(this.overrides) : [];
     const edges = new PrefixSet([...NO_ANSWER, ...spoken]);
-    const valueAt = (address: IpAddress) =>
+    const valueAt = (address: UnwrappedAddress) =>
       hasNoAnswer(address) ? 0 : (this.overridden(lookup, address, answers) ?? answers.valueAt(address));
     return {
       v4: yield* familyRanges(4, segment, edges, valueAt),
@@ -99,7 +100,11 @@ export class ExportSource {
   }
 
   /** The value for an address of which the operator has something to say. */
-  private overridden(lookup: IpLookup, address: IpAddress, answers: DistinctAnswers): number | undefined {
+  private overridden(
+    lookup: IpLookup,
+    address: UnwrappedAddress,
+    answers: DistinctAnswers,
+  ): number | undefined {
     if (lookup === "geolocate" || !this.overrides.hasAddresses) return undefined;
     const body = this.answerer.answerAddress(lookup, address, this.source);
     const isChanged = body instanceof Uint8Array && this.answerer.overridden?.isChanged;
@@ -130,7 +135,7 @@ class DistinctAnswers {
     this.missing = missing;
   }
 
-  valueAt(address: IpAddress): number {
+  valueAt(address: UnwrappedAddress): number {
     const record = this.segment.record(address);
     let value = this.byRecord.get(record);
     if (value === undefined) {
@@ -169,10 +174,10 @@ function* familyRanges(
   family: 4 | 6,
   segment: IpSegment,
   edges: PrefixSet,
-  valueAt: (address: IpAddress) => number,
+  valueAt: (address: UnwrappedAddress) => number,
 ): Generator<undefined, RangeColumns> {
   const ranges = new RangeColumns(family, 1 << 16);
-  const address = new IpAddress();
+  const address = new IpAddress() as UnwrappedAddress; // networks of embedded IPv4 are left out
   address.family = family;
   const { words } = address;
   for (let isOpen = true, walked = 1; isOpen; walked++) {

@@ -1,4 +1,12 @@
-// tldts-rules.d.ts: the one module of tldts that has no types beside it; its own are in dist/types.
+// untyped-modules.d.ts: modules of our dependencies that come without types.
+
+declare module "punycode/punycode.js" {
+  const punycode: {
+    /** @throws RangeError for what is not Punycode */
+    decode(text: string): string;
+  };
+  export default punycode;
+}
 
 declare module "tldts/dist/cjs/src/data/trie.js" {
   /** For each node, which sections of the list have a rule that ends there: 1 ICANN, 2 private. */
