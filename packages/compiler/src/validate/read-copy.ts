@@ -6,7 +6,7 @@
 
 import type { FeedReport, Release } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
-import { type Feed, FeedError, type ParsedNetworks } from "../catalog/feed.ts";
+import { type Feed, FeedError } from "../catalog/feed.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
 import type { PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
 import { CountrySource, GeoSource } from "../geo/place-source.ts";
@@ -19,6 +19,7 @@ import {
   parseNetworks,
   parseNroDelegated,
 } from "../parse/index.ts";
+import type { Skips } from "../parse/tally.ts";
 import { LABELS } from "../policy/labels.ts";
 import { requireEntries, requireNarrow, silentDomains, silentNetworks } from "./gates.ts";
 
@@ -138,10 +139,7 @@ function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
 }
 
 /** Lines that the parser passed over, and entries that no flag can come of. */
-function leftOut(
-  { skipped, skippedCount }: Pick<ParsedNetworks, "skipped" | "skippedCount">,
-  silent: readonly string[],
-): FeedReport["skipped"] {
+function leftOut({ skipped, skippedCount }: Skips, silent: readonly string[]): FeedReport["skipped"] {
   const entries = skippedCount + silent.length;
   if (entries === 0) return undefined;
   const [line] = skipped;
