@@ -76,11 +76,15 @@ export async function picture(page: Page, name: string, of: "page" | "window" | 
   else await of.screenshot({ path });
 }
 
-/** What axe finds in a page, and whether it is wider than the window: nothing, when all is well. */
-export async function faultsOf(page: Page, name: string): Promise<unknown[]> {
-  await page.evaluate(AXE);
+/**
+ * What axe finds in a page, and whether it is wider than the window: nothing, when all is well.
+ * @param rules of axe; all by default
+ */
+export async function faultsOf(page: Page, name: string, rules?: readonly string[]): Promise<unknown[]> {
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
+  const options = rules === undefined ? {} : { runOnly: rules };
   // biome-ignore lint/suspicious/noExplicitAny: axe has put itself into the page
-  const { violations } = await page.evaluate(() => (globalThis as any).axe.run());
+  const { violations } = await page.evaluate((given) => (globalThis as any).axe.run(given), options);
   const found = violations.map((violation: { id: string; nodes: { target: string[] }[] }) => [
     name,
     violation.id,

@@ -47,7 +47,7 @@ function projectFiles(): File[] {
 }
 
 const files = projectFiles();
-const isCode = ({ path }: File) => /\.(ts|mjs)$/.test(path);
+const isCode = ({ path }: File) => /\.(tsx?|mjs)$/.test(path);
 const isTest = ({ path }: File) =>
   /\.test\.ts$/.test(path) || /^(test|bench)\//.test(path) || /^packages\/[^/]+\/test\//.test(path);
 const packageOf = ({ path }: File) => /^packages\/([^/]+)\//.exec(path)?.[1];
