@@ -17,9 +17,9 @@ export class ApiError extends UserError {
   readonly status: number;
   readonly code: string | undefined;
   readonly requestId: string | undefined;
-  constructor(status: number, { title, detail, problems, code, request_id }: Problem) {
+  constructor(status: number, { title, detail, problems = [], code, request_id }: Problem) {
     const text = [title, detail].filter(Boolean).join(". ") || `The server responded with status ${status}.`;
-    super(problems ? `${text} ${problems.join("; ")}` : text);
+    super([text, problems.join("; ")].join(" ").trim());
     this.status = status;
     this.code = code;
     this.requestId = request_id;
@@ -31,37 +31,31 @@ export const isAbort = (error: unknown) => error instanceof Error && error.name 
 interface RequestOptions {
   readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
   readonly body?: unknown;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | null;
 }
 
 /**
  * @param path below /admin/v1/
  * @throws {ApiError}
  */
-export async function api<T>(
-  path: string,
-  { method = "GET", body, signal }: RequestOptions = {},
-): Promise<T> {
-  const response = await fetch(`/admin/v1/${path}`, {
-    method,
-    headers: {
-      "Inkling-Console": "1",
-      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-      ...(method === "POST" ? { "Idempotency-Key": crypto.randomUUID() } : {}),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(signal ? { signal } : {}),
-  }).catch((error: unknown) => {
-    if (isAbort(error)) throw error;
-    throw new ApiError(0, { detail: "The server cannot be reached. Is it running?" });
+export async function api<T>(path: string, options: RequestOptions = {}): Promise<T> {
+  const { method = "GET", body, signal = null } = options;
+  const headers = new Headers({ "Inkling-Console": "1" });
+  if (body !== undefined) headers.set("Content-Type", "application/json");
+  if (method === "POST") headers.set("Idempotency-Key", crypto.randomUUID());
+  const request = { method, headers, signal, body: body === undefined ? null : JSON.stringify(body) };
+  const response = await fetch(`/admin/v1/${path}`, request).catch((error: unknown) => {
+    throw isAbort(error)
+      ? error
+      : new ApiError(0, { detail: "The server cannot be reached. Is it running?" });
   });
   const document = await response.json().catch((error: unknown) => {
     if (isAbort(error)) throw error;
     return {};
   });
-  if (response.ok) return document as T;
+  if (response.ok) return document;
   if (response.status === 401 && path !== "session") dispatchEvent(new Event(LOGGED_OUT));
-  throw new ApiError(response.status, document as Problem);
+  throw new ApiError(response.status, document);
 }
 
 /** All pages of a list, up to about `max` items. */

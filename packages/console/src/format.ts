@@ -2,7 +2,7 @@
 
 import type { Flag } from "./types.ts";
 
-const regions = new Intl.DisplayNames(["en"], { type: "region" });
+const regions = new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 const relative = new Intl.RelativeTimeFormat("en");
 
@@ -15,44 +15,34 @@ export const formatCompact = (n: number) => compact.format(n).toLowerCase();
 export const formatPercent = (part: number) =>
   part > 0 && part < 0.005 ? "under 1 %" : `${Math.round(part * 100)} %`;
 
-/** @param code ISO 3166-1 alpha-2; returned as it is when unknown */
-export function countryName(code: string): string {
-  try {
-    return regions.of(code) ?? code;
-  } catch {
-    return code;
-  }
-}
+/** @param code two letters of ISO 3166-1, or anything else, which is returned */
+export const countryName = (code: string) => (/^[A-Z]{2}$/.test(code) && regions.of(code)) || code;
 
 export function formatBytes(n: number): string {
   if (n < 1000) return `${n} B`;
-  const units = ["KB", "MB", "GB"];
-  const power = Math.min(units.length, Math.floor(Math.log10(n + n / 2000) / 3));
-  return `${(n / 1000 ** power).toFixed(1)} ${units[power - 1]}`;
+  const power = Math.min(3, Math.floor(Math.log10(n + n / 2000) / 3));
+  return `${(n / 1000 ** power).toFixed(1)} ${["", "KB", "MB", "GB"][power]}`;
 }
 
-const UNITS = [
-  ["day", 86_400],
-  ["hour", 3_600],
-  ["minute", 60],
-  ["second", 1],
-] as const;
+const UNITS = { day: 86_400, hour: 3_600, minute: 60, second: 1 } as const;
+type Unit = keyof typeof UNITS;
 
 /** The largest unit of which there is at least one. */
-function largestUnit(seconds: number): { n: number; unit: (typeof UNITS)[number][0] } {
-  const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? (["second", 1] as const);
-  return { n: Math.trunc(seconds / size), unit };
+function largestUnit(seconds: number): { n: number; unit: Unit } {
+  const units = Object.keys(UNITS) as Unit[];
+  const unit = units.find((name) => Math.abs(seconds) >= UNITS[name]) ?? "second";
+  return { n: Math.trunc(seconds / UNITS[unit]), unit };
 }
 
 /** "3 hours" */
 export function formatDuration(seconds: number): string {
   const { n, unit } = largestUnit(seconds);
-  return new Intl.NumberFormat("en", { style: "unit", unit, unitDisplay: "long" }).format(n);
+  return n.toLocaleString("en", { style: "unit", unit, unitDisplay: "long" });
 }
 
 /** "3 hours ago", "in 2 days" or "just now" */
-export function formatRelative(iso: string, now = Date.now()): string {
-  const { n, unit } = largestUnit((Date.parse(iso) - now) / 1000);
+export function formatRelative(iso: string): string {
+  const { n, unit } = largestUnit((Date.parse(iso) - Date.now()) / 1000);
   return n === 0 ? "just now" : relative.format(n, unit);
 }
 

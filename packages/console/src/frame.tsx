@@ -1,10 +1,10 @@
 // frame.tsx: header, navigation, the current page, and the notices that licences require.
 
-import type { FunctionComponent } from "preact";
+import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { api } from "./api.ts";
 import { Linked, RelativeTime } from "./components/basics.tsx";
-import { type Loading, type PageProps, useLoad, useRoute } from "./hooks.ts";
+import { type Loading, useLoad, useRoute } from "./hooks.ts";
 import { DataPage } from "./pages/data/data.tsx";
 import { KeysPage } from "./pages/keys/keys.tsx";
 import { LookupPage } from "./pages/lookup/lookup.tsx";
@@ -12,14 +12,8 @@ import { OverridesPage } from "./pages/overrides/overrides.tsx";
 import { TrafficPage } from "./pages/traffic.tsx";
 import type { DataOverview, Feed } from "./types.ts";
 
-interface PageRow {
-  readonly id: string;
-  readonly title: string;
-  readonly Page: FunctionComponent<PageProps>;
-}
-
-const LOOKUP: PageRow = { id: "lookup", title: "Lookup", Page: LookupPage };
-const PAGES: readonly PageRow[] = [
+const LOOKUP = { id: "lookup", title: "Lookup", Page: LookupPage };
+const PAGES = [
   LOOKUP,
   { id: "data", title: "Data", Page: DataPage },
   { id: "keys", title: "Keys", Page: KeysPage },
@@ -27,12 +21,7 @@ const PAGES: readonly PageRow[] = [
   { id: "overrides", title: "Overrides", Page: OverridesPage },
 ];
 
-interface Status {
-  readonly overview: DataOverview;
-  readonly notices: readonly string[];
-}
-
-async function loadStatus(signal: AbortSignal): Promise<Status> {
+async function loadStatus(signal: AbortSignal) {
   const [overview, { feeds }] = await Promise.all([
     api<DataOverview>("data", { signal }),
     api<{ feeds: Feed[] }>("data/feeds", { signal }),
@@ -40,6 +29,7 @@ async function loadStatus(signal: AbortSignal): Promise<Status> {
   const used = feeds.filter(({ state }) => state === "loaded");
   return { overview, notices: [...new Set(used.flatMap(({ attribution }) => attribution ?? []))] };
 }
+type Status = Awaited<ReturnType<typeof loadStatus>>;
 
 export function Frame({ logOut }: { logOut: () => void }) {
   const { page, rest } = useRoute();
@@ -50,7 +40,10 @@ export function Frame({ logOut }: { logOut: () => void }) {
   usePageChange(`${id}/${rest}`, title, main);
   return (
     <>
-      <SkipLink to={main} />
+      {/* a button, not a link to "#main": what follows "#" names the page */}
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to the page
+      </button>
       <header>
         <p class="brand">
           Inkling <ReleaseStatus from={status} />
@@ -72,73 +65,54 @@ export function Frame({ logOut }: { logOut: () => void }) {
       </main>
       <footer>
         {status.data?.notices.map((text) => (
-          <span key={text}>
-            <Linked text={text} />
-          </span>
+          <Linked key={text} text={text} />
         ))}
       </footer>
     </>
   );
 }
 
-/** A button, not a link to "#main": what follows "#" names the page. */
-const SkipLink = ({ to }: { to: { readonly current: HTMLElement | null } }) => (
-  <button type="button" class="skip" onClick={() => to.current?.focus()}>
-    Skip to the page
-  </button>
-);
-
 function ReleaseStatus({ from: { data, error } }: { from: Loading<Status> }) {
   if (error !== undefined) return <span class="bad">status unknown</span>;
   if (data === undefined) return null;
   const { release, missing } = data.overview;
+  if (release === null) return <span class="bad">no data yet</span>;
   return (
     <>
-      {release ? (
-        <span>
-          data of <RelativeTime iso={release.created_at} />
-        </span>
-      ) : (
-        <span class="bad">no data yet</span>
-      )}
+      <span>
+        data of <RelativeTime iso={release.created_at} />
+      </span>
       {missing.length > 0 && <span class="bad"> without {missing.join(", ")}</span>}
     </>
   );
 }
 
-const focusHeading = (main: HTMLElement | null) => main?.querySelector("h1")?.focus({ preventScroll: true });
+type Main = RefObject<HTMLElement | null>;
+const focusHeading = (main: Main) => main.current?.querySelector("h1")?.focus({ preventScroll: true });
 
 /** When the focused element is removed, the page's heading gets the focus, not the start of the document. */
-function useKeptFocus(main: { readonly current: HTMLElement | null }): void {
+function useKeptFocus(main: Main): void {
   useEffect(() => {
-    const element = main.current;
-    if (element === null) return;
     let focused: Element | null = null;
-    const remember = () => {
-      focused = document.activeElement;
-    };
     const observer = new MutationObserver(() => {
-      if (focused === null || focused.isConnected || document.activeElement !== document.body) return;
-      focused = null;
-      focusHeading(element);
+      if (focused?.isConnected === false && document.activeElement === document.body) focusHeading(main);
     });
-    element.addEventListener("focusin", remember);
-    observer.observe(element, { childList: true, subtree: true });
-    return () => {
-      element.removeEventListener("focusin", remember);
-      observer.disconnect();
-    };
-  }, [main]);
+    main.current?.addEventListener("focusin", () => {
+      focused = document.activeElement;
+    });
+    if (main.current) observer.observe(main.current, { childList: true, subtree: true });
+    return () => observer.disconnect();
+  }, []);
 }
 
 /** Another page: its title, its top, and the focus at its heading, unless the page has taken it. */
-function usePageChange(key: string, title: string, main: { readonly current: HTMLElement | null }): void {
+function usePageChange(key: string, title: string, main: Main): void {
   const shown = useRef(key);
   useEffect(() => {
     document.title = `${title}: Inkling console`;
     if (shown.current === key) return;
     shown.current = key;
     scrollTo(0, 0);
-    if (!main.current?.contains(document.activeElement)) focusHeading(main.current);
-  }, [key, title, main]);
+    if (!main.current?.contains(document.activeElement)) focusHeading(main);
+  }, [key]);
 }

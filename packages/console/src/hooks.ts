@@ -3,13 +3,23 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { isAbort, UserError } from "./api.ts";
 
-export type MessageKind = "good" | "bad";
+/** Listens on `window` as long as the component exists. */
+export function useWindowEvent(name: string, listener: (event: Event) => void): void {
+  useEffect(() => {
+    addEventListener(name, listener);
+    return () => removeEventListener(name, listener);
+  }, []);
+}
+
+export interface Message {
+  readonly text: string;
+  readonly kind: "good" | "bad";
+}
 export const MESSAGE = "inkling:message";
 
 /** Shows a message at the bottom of the window, and announces it to screen readers. */
-export function notify(text: string, kind: MessageKind = "good"): void {
-  dispatchEvent(new CustomEvent(MESSAGE, { detail: { text, kind } }));
-}
+export const notify = (text: string, kind: Message["kind"] = "good") =>
+  dispatchEvent(new CustomEvent<Message>(MESSAGE, { detail: { text, kind } }));
 
 /** The error's message; errors of our own code also go to the browser's console. */
 export function messageOf(error: unknown): string {
@@ -17,14 +27,14 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-export interface Route {
-  /** "lookup" */
-  readonly page: string;
-  /** What follows the page's name, decoded. */
+export interface PageProps {
+  /** What follows the page's name in the address, decoded. */
   readonly rest: string;
+  /** Call it when another release is in use. */
+  readonly onRelease: () => void;
 }
 
-function currentRoute(): Route {
+function currentRoute() {
   const [, page = "lookup", rest = ""] = /^#\/(\w+)\/?(.*)$/.exec(location.hash) ?? [];
   try {
     return { page, rest: decodeURIComponent(rest) };
@@ -33,21 +43,10 @@ function currentRoute(): Route {
   }
 }
 
-export interface PageProps {
-  /** What follows the page's name in the address. */
-  readonly rest: string;
-  /** Call it when another release is in use. */
-  readonly onRelease: () => void;
-}
-
-/** "#/lookup/8.8.8.8" as a route, followed. */
-export function useRoute(): Route {
+/** "#/lookup/8.8.8.8" as the page "lookup" and the rest "8.8.8.8", followed. */
+export function useRoute() {
   const [route, setRoute] = useState(currentRoute);
-  useEffect(() => {
-    const follow = () => setRoute(currentRoute());
-    addEventListener("hashchange", follow);
-    return () => removeEventListener("hashchange", follow);
-  }, []);
+  useWindowEvent("hashchange", () => setRoute(currentRoute()));
   return route;
 }
 
@@ -85,21 +84,16 @@ const showError = (text: string) => notify(text, "bad");
  * One action at a time: a second start while the first runs is ignored.
  * @param onError gets the message of a failure
  */
-export function useAction(onError = showError): readonly [(action: () => Promise<void>) => void, boolean] {
+export function useAction(onError: (text: string) => unknown = showError) {
   const [isBusy, setBusy] = useState(false);
   const running = useRef(false);
-  const run = async (action: () => Promise<void>) => {
+  const run = async (action: () => Promise<unknown>) => {
     if (running.current) return;
     running.current = true;
     setBusy(true);
-    try {
-      await action();
-    } catch (error) {
-      if (!isAbort(error)) onError(messageOf(error));
-    } finally {
-      running.current = false;
-      setBusy(false);
-    }
+    await action().catch((error) => isAbort(error) || onError(messageOf(error)));
+    running.current = false;
+    setBusy(false);
   };
-  return [run, isBusy];
+  return [run, isBusy] as const;
 }

@@ -5,32 +5,26 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError, api, LOGGED_OUT } from "./api.ts";
 import { Messages } from "./components/messages.tsx";
 import { Frame } from "./frame.tsx";
-import { messageOf } from "./hooks.ts";
+import { messageOf, useWindowEvent } from "./hooks.ts";
 import { LoginPage } from "./pages/login.tsx";
 
-type Session = { readonly state: "checking" | "in" } | { readonly state: "out"; readonly note?: string };
+/** `note`: why the user has to log in. */
+type Session = { readonly state: "checking" | "in" } | { readonly state: "out"; readonly note: string };
 
 function App() {
   const [session, setSession] = useState<Session>({ state: "checking" });
   const enter = () => setSession({ state: "in" });
+  const leave = (note = "") => setSession({ state: "out", note });
   useEffect(() => {
-    api("session").then(enter, (error: unknown) =>
-      setSession({
-        state: "out",
-        ...(error instanceof ApiError && error.status === 401 ? {} : { note: messageOf(error) }),
-      }),
-    );
-    const leave = () =>
-      setSession((old) =>
-        old.state === "in" ? { state: "out", note: "Your session has ended: log in again." } : old,
-      );
-    addEventListener(LOGGED_OUT, leave);
-    return () => removeEventListener(LOGGED_OUT, leave);
+    const isLoggedOut = (error: unknown) => error instanceof ApiError && error.status === 401;
+    api("session").then(enter, (error) => leave(isLoggedOut(error) ? "" : messageOf(error)));
   }, []);
-  const logOut = async () => {
-    await api("session", { method: "DELETE" }).catch(() => {}); // the page is left in any case
-    setSession({ state: "out" });
-  };
+  useWindowEvent(LOGGED_OUT, () => leave("Your session has ended: log in again."));
+  const logOut = () =>
+    api("session", { method: "DELETE" }).then(
+      () => leave(),
+      () => leave(),
+    );
   return (
     <>
       {session.state === "in" && <Frame logOut={logOut} />}

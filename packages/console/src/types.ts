@@ -1,36 +1,26 @@
 // types.ts: what the admin API returns, as far as the console uses it. Source: docs/admin-api.md.
 
+type Texts<K extends string> = Readonly<Record<K, string>>;
+type OptionalTexts<K extends string> = { readonly [key in K]?: string };
+type Counts<K extends string = string> = Readonly<Record<K, number>>;
+type Nullable<K extends string, T> = Readonly<Record<K, T | null>>;
+type Lists<K extends string, T = string> = Readonly<Record<K, readonly T[]>>;
+
 /** RFC 9457; `problems` has a line for each thing that is wrong. */
-export interface Problem {
-  readonly title?: string;
-  readonly detail?: string;
-  readonly code?: string;
-  readonly request_id?: string;
+export interface Problem extends OptionalTexts<"title" | "detail" | "code" | "request_id"> {
   readonly problems?: readonly string[];
 }
 
 /** In place of one answer of a lookup. */
-export interface ValueProblem {
-  readonly code: string;
-  readonly title: string;
-  readonly detail: string;
-}
+export type ValueProblem = Texts<"code" | "title" | "detail">;
 
 export type Flag = "is_abuser" | "is_proxy" | "is_tor_exit";
 
-export interface Evidence {
-  readonly feed: string;
-  readonly label: string;
-  readonly effect: string;
+type Match = "network" | "domain" | "id" | "mutes" | "did_you_mean";
+export interface Evidence extends Texts<"feed" | "label" | "effect">, OptionalTexts<Match> {
   readonly why?: string;
   readonly flags?: readonly string[];
   readonly members?: readonly string[];
-  readonly network?: string;
-  readonly domain?: string;
-  /** Of an override. */
-  readonly id?: string;
-  readonly mutes?: string;
-  readonly did_you_mean?: string;
   readonly fetched_at?: string;
 }
 
@@ -39,38 +29,27 @@ interface WithEvidence {
   readonly evidence_truncated?: boolean;
 }
 
-interface Named {
-  readonly name?: string;
-  readonly iso_code?: string;
-}
-
+type Named = OptionalTexts<"name" | "iso_code">;
 export interface Geolocation extends WithEvidence {
   readonly city: Named;
   readonly continent: Named;
   readonly country: Named;
-  readonly location: {
-    readonly latitude?: number;
-    readonly longitude?: number;
-    /** Kilometres. */
-    readonly accuracy_radius?: number;
-    readonly time_zone?: string;
-  };
-  readonly postal: { readonly code?: string };
   readonly registered_country: Named;
   readonly subdivisions: readonly Named[];
+  readonly postal: OptionalTexts<"code">;
+  /** The radius in kilometres. */
+  readonly location: OptionalTexts<"time_zone"> &
+    Partial<Counts<"latitude" | "longitude" | "accuracy_radius">>;
 }
 
-export interface Reputation extends WithEvidence, Readonly<Record<Flag, boolean>> {}
-
-export interface EmailVerdict extends WithEvidence {
-  readonly valid: boolean;
-  readonly disposable: boolean;
-  readonly providers: readonly string[];
-}
+export type Reputation = WithEvidence & Readonly<Record<Flag, boolean>>;
+export type EmailVerdict = WithEvidence &
+  Readonly<Record<"valid" | "disposable", boolean>> &
+  Lists<"providers">;
 
 export interface IpAnswer {
-  readonly value: string;
   readonly kind: "address" | "unknown";
+  readonly value: string;
   /** In normal form; not of an unknown value. */
   readonly address?: string;
   readonly geolocation: Geolocation | ValueProblem;
@@ -78,169 +57,109 @@ export interface IpAnswer {
 }
 
 export interface EmailAnswer {
-  readonly value: string;
   readonly kind: "email";
+  readonly value: string;
   readonly email: EmailVerdict | ValueProblem;
 }
 
 export type Answer = IpAnswer | EmailAnswer;
 
-export interface Lookup {
-  readonly answers: readonly Answer[];
-  /** Answers without any loaded feed: flags, "disposable", members of a geolocation. */
-  readonly missing: readonly string[];
-}
+/** `missing`: answers without any loaded feed: flags, "disposable", members of a geolocation. */
+export type Lookup = Lists<"answers", Answer> & Lists<"missing">;
 
 export interface Update {
   readonly running: boolean;
   readonly asked: boolean;
-  readonly last: {
-    readonly at: string;
-    readonly seconds?: number;
-    readonly published?: boolean;
-    readonly problem?: string | null;
-    readonly hint?: string | null;
-  } | null;
+  readonly last:
+    | (Texts<"at"> & {
+        readonly seconds?: number;
+        readonly published?: boolean;
+        readonly problem?: string;
+        readonly hint?: string | null;
+      })
+    | null;
 }
 
-export interface DataOverview {
-  readonly release: {
-    readonly name: string;
-    readonly created_at: string;
-    readonly serving_since: string;
-    readonly verified: boolean;
-  } | null;
-  readonly missing: readonly string[];
-  readonly partial: readonly { readonly answer: string; readonly why: string }[];
-  readonly refused_release: { readonly at: string; readonly reason: string } | null;
+export interface DataOverview extends Lists<"missing">, Lists<"partial", Texts<"answer" | "why">> {
+  readonly release: (Texts<"name" | "created_at" | "serving_since"> & { readonly verified: boolean }) | null;
+  readonly refused_release: Texts<"at" | "reason"> | null;
   readonly pinned: string | null;
   /** null: this server does not build data. */
   readonly update: Update | null;
 }
 
-export interface Feed {
-  readonly id: string;
-  readonly title: string;
-  readonly homepage: string | null;
-  readonly sets: string;
+type FeedText = "id" | "title" | "sets" | "licence";
+type FeedHours = "age_seconds" | "cadence_hours" | "stale_hours";
+export interface Feed extends Texts<FeedText>, Counts<"entries">, Nullable<FeedHours, number> {
   readonly state: "loaded" | "missing" | "refused" | "expired";
   readonly stale: boolean;
-  readonly error: string | null;
-  readonly pending: { readonly why: string } | null;
-  readonly entries: number;
-  readonly history: readonly { readonly entries: number }[];
-  readonly age_seconds: number | null;
-  readonly cadence_hours: number | null;
-  readonly stale_hours: number | null;
-  readonly licence: string;
+  readonly homepage: string | null;
   readonly attribution: string | null;
+  readonly error: string | null;
+  readonly pending: Texts<"why"> | null;
+  readonly history: readonly Counts<"entries">[];
 }
 
-export interface Release {
-  readonly name: string;
-  readonly created_at: string;
+export interface Release extends Texts<"name" | "created_at">, Counts<"bytes"> {
   readonly current: boolean;
   readonly pinned: boolean;
-  readonly bytes: number;
   /** Since the release before; null for the oldest. */
-  readonly feeds_changed:
-    | readonly { readonly feed: string; readonly entries_before: number; readonly entries: number }[]
-    | null;
+  readonly feeds_changed: readonly (Texts<"feed"> & Counts<"entries_before" | "entries">)[] | null;
 }
 
-interface FlagChange {
-  readonly ipv4_addresses: number;
-  readonly ipv6_networks: number;
-}
-
+type Change<T> = Readonly<Record<"added" | "removed", T>>;
 export interface ReleaseChanges {
-  readonly flags?: Readonly<Record<string, { readonly added: FlagChange; readonly removed: FlagChange }>>;
-  readonly disposable?: { readonly added: number; readonly removed: number };
+  readonly flags?: Readonly<Record<string, Change<Counts<"ipv4_addresses" | "ipv6_networks">>>>;
+  readonly disposable?: Change<number>;
 }
 
 export type Scope = "geolocate" | "reputation" | "email";
-export type Refusals = Readonly<Record<"not_allowed" | "rate_limited" | "quota_exceeded", number>>;
-type LookupCounts = Readonly<Record<Scope, number>>;
+export type Refusals = Counts<"not_allowed" | "rate_limited" | "quota_exceeded">;
 
-/** `null` is "not set". */
-export interface Key {
-  readonly id: string;
-  readonly name: string;
-  readonly hint: string;
-  readonly state: "live" | "sandbox" | "expired" | "revoked";
-  readonly scopes: readonly Scope[];
-  readonly networks: readonly string[];
+/** What can be set; `null` is "not set". */
+export interface KeySettings extends Texts<"name">, Lists<"networks">, Nullable<"expires_at", string> {
+  readonly scopes: readonly string[];
   readonly rate: number | null;
   readonly burst: number | null;
   readonly quota: number | null;
-  readonly created_at: string;
-  readonly expires_at: string | null;
+}
+
+export interface Key extends KeySettings, Texts<"id" | "hint" | "created_at"> {
+  readonly state: "live" | "sandbox" | "expired" | "revoked";
   readonly revoked_at: string | null;
 }
 
 export interface ListedKey extends Key {
-  readonly lookups_today: LookupCounts;
+  readonly lookups_today: Counts<Scope>;
   readonly refused_today: Refusals;
 }
 
-export interface UsagePoint extends LookupCounts {
-  /** "2026-01-31", or "2026-01-31T23" by the hour. */
-  readonly at: string;
-  readonly total: number;
-  readonly refused: Refusals;
-}
+/** `at`: "2026-01-31", or "2026-01-31T23" by the hour. */
+export type UsagePoint = Texts<"at"> & Counts<Scope | "total"> & { readonly refused: Refusals };
+export type Usage = Texts<"from" | "to"> & Lists<"usage", UsagePoint>;
 
-export interface Usage {
-  readonly from: string;
-  readonly to: string;
-  readonly usage: readonly UsagePoint[];
-}
-
-export interface Override {
-  readonly id: string;
-  readonly kind: string;
-  readonly value: string;
-  readonly flag: string | null;
+type OverrideText = "id" | "kind" | "value" | "note" | "author" | "created_at";
+/** `mute`: the id of a feed that is ignored. */
+export interface Override extends Texts<OverrideText>, Nullable<"flag" | "mute" | "expires_at", string> {
   readonly verdict: boolean | null;
-  /** The id of a muted feed. */
-  readonly mute: string | null;
-  readonly note: string;
-  readonly author: string;
-  readonly created_at: string;
-  readonly expires_at: string | null;
 }
 
-export interface AuditEntry {
-  readonly sequence: number;
-  readonly at: string;
-  readonly actor: string;
-  readonly action: string;
-  readonly subject: string;
+export interface AuditEntry extends Texts<"at" | "actor" | "action" | "subject">, Counts<"sequence"> {
   readonly before: unknown;
   readonly after: unknown;
 }
 
-type Counts = Readonly<Record<string, number>>;
-
-interface Moment {
-  readonly requests: number;
+interface Moment extends Counts<"requests"> {
   readonly statuses: Counts;
   readonly lookups: Counts;
   readonly problems: Counts;
   readonly flags_raised: Counts;
-  readonly latency_seconds: Readonly<Record<"p50" | "p95" | "p99", number | null>>;
+  readonly latency_seconds: Nullable<"p50" | "p95" | "p99", number>;
 }
-
-export interface TrafficPoint extends Moment {
-  readonly at: string;
-}
-
-export interface CountryCount {
-  readonly iso_code: string;
-  readonly count: number;
-}
+export type TrafficPoint = Moment & Texts<"at">;
+export type CountryCount = Texts<"iso_code"> & Counts<"count">;
 
 export interface Traffic {
   readonly series: readonly TrafficPoint[];
-  readonly total: Moment & { readonly countries: readonly CountryCount[] };
+  readonly total: Moment & Lists<"countries", CountryCount>;
 }

@@ -1,6 +1,6 @@
 // basics.tsx: the small parts that every page is made of.
 
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { formatExact, formatRelative } from "../format.ts";
 import { notify } from "../hooks.ts";
 
@@ -20,9 +20,20 @@ export const Card = ({ title, isWide, children }: CardProps) => (
   </section>
 );
 
-export const Badge = ({ kind, children }: { kind: Kind; children: ComponentChildren }) => (
-  <span class={`badge ${kind}`}>{children}</span>
-);
+interface KindProps {
+  readonly kind: Kind;
+  readonly children: ComponentChildren;
+}
+
+export const Badge = ({ kind, children }: KindProps) => <span class={`badge ${kind}`}>{children}</span>;
+export const Notice = ({ kind, children }: KindProps) => <div class={`notice ${kind}`}>{children}</div>;
+
+export const Problem = ({ text }: { text: string }) =>
+  text ? (
+    <p class="problem" role="alert">
+      {text}
+    </p>
+  ) : null;
 
 /** "3 hours ago", with the exact time on demand. */
 export const RelativeTime = ({ iso }: { iso: string }) => (
@@ -31,58 +42,44 @@ export const RelativeTime = ({ iso }: { iso: string }) => (
   </time>
 );
 
-export const ExternalLink = ({ href, children }: { href: string; children: ComponentChildren }) => (
+export const Expiry = ({ iso }: { iso: string | null }) => (iso ? <RelativeTime iso={iso} /> : <>never</>);
+
+export const ExternalLink = ({ href, text = href }: { href: string; text?: string }) => (
   <a href={href} rel="noreferrer noopener" target="_blank">
-    {children}
+    {text}
   </a>
 );
 
 /** Text whose addresses are links, as some licences require. */
-export function Linked({ text }: { text: string }) {
-  const parts = text.split(/(https:\/\/[^\s,;)]+)/);
-  return (
-    <>
-      {parts.map((part, i) =>
-        i % 2 === 1 ? (
-          <ExternalLink key={part} href={part}>
-            {part}
-          </ExternalLink>
-        ) : (
-          part
-        ),
-      )}
-    </>
-  );
-}
+export const Linked = ({ text }: { text: string }) => (
+  <span>
+    {text
+      .split(/(https:\/\/[^\s,;)]+)/)
+      .map((part, i) => (i % 2 === 1 ? <ExternalLink key={part} href={part} /> : part))}
+  </span>
+);
 
 type Definition = readonly [name: string, content: ComponentChildren];
 
 /** Names with what they mean; rows without content are omitted. */
-export const Definitions = ({ rows }: { rows: readonly Definition[] }) => (
-  <dl>
-    {rows.map(([name, content]) =>
-      content ? (
-        <>
+export const Definitions = ({ rows, kind }: { rows: readonly Definition[]; kind?: string }) => (
+  <dl class={kind}>
+    {rows
+      .filter(([, content]) => content)
+      .map(([name, content]) => (
+        <Fragment key={name}>
           <dt>{name}</dt>
           <dd>{content}</dd>
-        </>
-      ) : null,
-    )}
+        </Fragment>
+      ))}
   </dl>
 );
 
 /** Preformatted text that can be scrolled by keyboard. */
-export const Code = ({ children }: { children: string }) => (
+export const Code = ({ text }: { text: string }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region needs keyboard focus (axe)
-  <pre tabIndex={0}>{children}</pre>
+  <pre tabIndex={0}>{text}</pre>
 );
-
-export const Problem = ({ children }: { children: ComponentChildren }) =>
-  children ? (
-    <p class="problem" role="alert">
-      {children}
-    </p>
-  ) : null;
 
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const copy = () =>

@@ -1,6 +1,6 @@
-// chart.tsx: stacked bars and lines over time, as SVG. A chart's label summarizes it in words.
+// chart.tsx: bars, lines, meters and sparklines as SVG. A chart's label summarizes it in words.
 
-import { max, nice, sum, ticks } from "d3-array";
+import { max, min, nice, sum, ticks } from "d3-array";
 import { line, stack } from "d3-shape";
 import type { ComponentChildren } from "preact";
 import { formatCompact, formatCount } from "../format.ts";
@@ -10,28 +10,28 @@ const LEFT = 54;
 const BOTTOM = 22;
 const TOP = 8;
 
-interface Point {
-  readonly at: string;
-}
-
-export interface Series<P extends Point, V extends number | null = number> {
+/** A number per point in time; each series has its colour by position, at most four. */
+export interface Series<P, V extends number | null = number> {
   readonly name: string;
   readonly of: (point: P) => V;
+}
+
+interface Point {
+  readonly at: string;
 }
 
 interface ChartProps<P extends Point, V extends number | null> {
   readonly title: string;
   readonly points: readonly P[];
-  /** Each has its colour by position, at most four. */
   readonly series: readonly Series<P, V>[];
   readonly formatTime: (at: string) => string;
 }
 
-/** Where things are in a chart. */
-function layoutOf(points: readonly Point[], greatest: number) {
+/** Where things are in a chart of so many points up to a greatest value. */
+function layoutOf(count: number, greatest: number) {
   // as wide as it is displayed, more or less, so that its text is readable on a phone
   const width = matchMedia("(max-width: 48rem)").matches ? 340 : 640;
-  const slot = (width - LEFT) / Math.max(1, points.length);
+  const slot = (width - LEFT) / Math.max(1, count);
   const [, top] = nice(0, greatest || 1, 4);
   return {
     width,
@@ -42,44 +42,32 @@ function layoutOf(points: readonly Point[], greatest: number) {
   };
 }
 
-type Layout = ReturnType<typeof layoutOf>;
-
-export function BarChart<P extends Point>({ title, points, series, formatTime }: ChartProps<P, number>) {
+/** Stacked. */
+export function BarChart<P extends Point>(props: ChartProps<P, number>) {
+  const { points, series, formatTime } = props;
   const totals = points.map((point) => sum(series, ({ of }) => of(point)));
   const greatest = max(totals) ?? 0;
-  const layout = layoutOf(points, greatest);
+  const layout = layoutOf(points.length, greatest);
   const { x, y, slot } = layout;
-  const stacked = stack<undefined, P, Series<P>>()
+  const layers = stack<P, Series<P>>()
     .keys(series)
-    .value((point, { of }) => of(point))([...points]);
-  const busiest = points[totals.indexOf(greatest)];
-  const summary =
-    greatest === 0 || busiest === undefined
-      ? "None in this period."
-      : `${formatCount(sum(totals))} in total, most at ${formatTime(busiest.at)}: ${formatCount(greatest)}.`;
+    .value((point, { of }) => of(point))(points);
+  const time = formatTime(points[totals.indexOf(greatest)]?.at ?? "");
+  const summary = `${formatCount(sum(totals))} in total, most at ${time}: ${formatCount(greatest)}.`;
+  const describe = (point: P) =>
+    `${formatTime(point.at)}: ${series.map(({ name, of }) => `${name} ${formatCount(of(point))}`).join(", ")}`;
   return (
-    <Frame title={title} series={series} summary={summary} layout={layout} formatValue={formatCompact}>
+    <Frame {...props} summary={greatest > 0 ? summary : "None in this period."} layout={layout}>
       {points.map((point, i) => (
         <g key={point.at}>
-          <title>
-            {`${formatTime(point.at)}: ${series.map(({ name, of }) => `${name} ${formatCount(of(point))}`).join(", ")}`}
-          </title>
-          {stacked.map((layer, k) => {
+          <title>{describe(point)}</title>
+          {layers.map((layer, k) => {
             const [from = 0, to = 0] = layer[i] ?? [];
-            return (
-              <rect
-                key={layer.key.name}
-                class={`series-${k}`}
-                x={x(i) + slot * 0.1}
-                width={Math.max(1, slot * 0.8)}
-                y={y(to)}
-                height={y(from) - y(to)}
-              />
-            );
+            const place = { x: x(i) + slot * 0.1, y: y(to), width: slot * 0.8, height: y(from) - y(to) };
+            return <rect key={layer.key.name} class={`series-${k}`} {...place} />;
           })}
         </g>
       ))}
-      <Times points={points} layout={layout} formatTime={formatTime} />
     </Frame>
   );
 }
@@ -90,95 +78,77 @@ interface LineChartProps<P extends Point> extends ChartProps<P, number | null> {
 
 /** A null is a gap. */
 export function LineChart<P extends Point>(props: LineChartProps<P>) {
-  const { title, points, series, formatTime, formatValue } = props;
-  const layout = layoutOf(points, max(series, ({ of }) => max(points, of)) ?? 0);
+  const { points, series, formatTime, formatValue } = props;
+  const layout = layoutOf(points.length, max(series, ({ of }) => max(points, of)) ?? 0);
   const x = (i: number) => layout.x(i + 0.5);
+  const path = line<number | null>(
+    (_, i) => x(i),
+    (value) => layout.y(value ?? 0),
+  ).defined((value) => value !== null);
   const lines = series.map(({ name, of }) => ({ name, values: points.map(of) }));
-  const path = line<number | null>()
-    .defined((value) => value !== null)
-    .x((_, i) => x(i))
-    .y((value) => layout.y(value ?? 0));
   const last = lines.map(
     ({ name, values }) => `${name} ${formatValue(values.findLast((v) => v !== null) ?? 0)}`,
   );
-  const summary = `At the end: ${last.join(", ")}.`;
   return (
-    <Frame title={title} series={series} summary={summary} layout={layout} formatValue={formatValue}>
+    <Frame {...props} summary={`At the end: ${last.join(", ")}.`} layout={layout}>
       {lines.map(({ name, values }, k) => (
         <g key={name}>
           <path class={`line series-${k}`} d={path(values) ?? ""} />
-          {values.map((value, i) =>
-            value === null ? null : (
+          {values.map((value, i) => {
+            const { at = "" } = points[i] ?? {};
+            return value === null ? null : (
               <circle
-                key={points[i]?.at}
+                key={at}
                 class={`series-${k}`}
                 cx={x(i)}
                 cy={layout.y(value)}
                 r={values.length > 60 ? 1.5 : 2.5}
               >
-                <title>{`${formatTime(points[i]?.at ?? "")}: ${name} ${formatValue(value)}`}</title>
+                <title>{`${formatTime(at)}: ${name} ${formatValue(value)}`}</title>
               </circle>
-            ),
-          )}
+            );
+          })}
         </g>
       ))}
-      <Times points={points} layout={layout} formatTime={formatTime} />
     </Frame>
   );
 }
 
-interface FrameProps {
-  readonly title: string;
+interface FrameProps extends Omit<ChartProps<Point, never>, "series"> {
   readonly series: readonly { readonly name: string }[];
   readonly summary: string;
-  readonly layout: Layout;
-  readonly formatValue: (value: number) => string;
+  readonly layout: ReturnType<typeof layoutOf>;
+  readonly formatValue?: (value: number) => string;
   readonly children: ComponentChildren;
 }
 
-/** Title, legend, and the axis of values. */
-function Frame({ title, series, summary, layout, formatValue, children }: FrameProps) {
-  const { width, steps, y } = layout;
+/** Title, legend and axes. */
+function Frame({ title, points, series, formatTime, formatValue = formatCompact, ...props }: FrameProps) {
+  const { width, slot, steps, x, y } = props.layout;
+  const every = Math.max(1, Math.ceil(85 / slot)); // as many times as fit
   return (
     <figure class="chart">
       <figcaption>
         {title}
-        {series.length > 1 && <Legend entries={series.map(({ name }, k) => [`series-${k}`, name])} />}
+        <Legend entries={series.map(({ name }, k) => [`series-${k}`, name])} />
       </figcaption>
-      <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`${title}. ${summary}`}>
+      <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`${title}. ${props.summary}`}>
         {steps.map((value) => (
           <g key={value}>
             <line class="grid-line" x1={LEFT} x2={width} y1={y(value)} y2={y(value)} />
-            <text class="tick" x={LEFT - 6} y={y(value) + 4} text-anchor="end">
+            <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">
               {formatValue(value)}
             </text>
           </g>
         ))}
-        {children}
+        {props.children}
+        {points.map(({ at }, i) => (
+          <text key={at} x={x(i + 0.5)} y={HEIGHT - 6} text-anchor="middle">
+            {i % every === 0 && formatTime(at)}
+          </text>
+        ))}
       </svg>
     </figure>
-  );
-}
-
-interface TimesProps {
-  readonly points: readonly Point[];
-  readonly layout: Layout;
-  readonly formatTime: (at: string) => string;
-}
-
-/** The axis of time: as many labels as fit. */
-function Times({ points, layout, formatTime }: TimesProps) {
-  const every = Math.max(1, Math.ceil(85 / layout.slot));
-  return (
-    <g>
-      {points.map(({ at }, i) =>
-        i % every === 0 ? (
-          <text key={at} class="tick" x={layout.x(i + 0.5)} y={HEIGHT - 6} text-anchor="middle">
-            {formatTime(at)}
-          </text>
-        ) : null,
-      )}
-    </g>
   );
 }
 
@@ -195,3 +165,28 @@ export const Legend = ({ entries }: { entries: readonly (readonly [kind: string,
     ))}
   </ul>
 );
+
+/** A share of a whole as a bar. @param part 0 to 1; more is drawn as 1 */
+export const Meter = ({ part, text, kind = "good" }: { part: number; text: string; kind?: string }) => (
+  <span class="meter">
+    <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="meter-ground" width={100} height={8} rx={2} />
+      <rect class={`meter-part ${kind}`} width={Math.min(100, Math.max(2, part * 100))} height={8} rx={2} />
+    </svg>
+    <span>{text}</span>
+  </span>
+);
+
+/** A few numbers as a line. @param label what it shows, for those who do not see it */
+export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
+  const [low = 0, high = 0] = [min(values), max(values)];
+  const path = line<number>(
+    (_, i) => 2 + (i * 76) / Math.max(1, values.length - 1),
+    (value) => (high === low ? 10 : 18 - (16 * (value - low)) / (high - low)),
+  );
+  return (
+    <svg class="sparkline" viewBox="0 0 80 20" role="img" aria-label={label}>
+      <path class="line series-0" d={path(values) ?? ""} />
+    </svg>
+  );
+}

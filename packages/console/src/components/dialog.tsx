@@ -27,47 +27,51 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   );
 }
 
+export const CancelButton = ({ onClick }: { onClick: () => void }) => (
+  <button type="button" class="quiet" onClick={onClick}>
+    Cancel
+  </button>
+);
+
 interface ConfirmButtonProps {
-  readonly class?: string;
-  /** Where the visible text does not tell two buttons apart. */
-  readonly label?: string | undefined;
-  readonly title: string;
   readonly text: string;
-  readonly confirm: string;
+  /** Where the text does not tell two buttons apart. */
+  readonly label?: string;
+  readonly class?: string;
+  readonly question: readonly [title: string, text: string, action: string];
   readonly isDanger?: boolean;
   /** Its failure becomes a message. */
-  readonly run: () => Promise<void>;
-  readonly children: ComponentChildren;
+  readonly run: () => Promise<unknown>;
 }
 
 export function ConfirmButton(props: ConfirmButtonProps) {
+  const { text, label, class: kind = "quiet", question, isDanger, run } = props;
   const [isOpen, setOpen] = useState(false);
   const [start, isBusy] = useAction();
+  const [title, details, action] = question;
   const close = () => setOpen(false);
-  const confirmed = () => {
+  const confirm = () => {
     close();
-    start(props.run);
+    start(run);
   };
   return (
     <>
       <button
         type="button"
-        class={props.class ?? "quiet"}
-        aria-label={props.label}
+        class={kind}
+        aria-label={label}
         aria-busy={isBusy}
         onClick={() => setOpen(!isBusy)}
       >
-        {props.children}
+        {text}
       </button>
       {isOpen && (
-        <Dialog title={props.title} onClose={close}>
-          <p>{props.text}</p>
+        <Dialog title={title} onClose={close}>
+          <p>{details}</p>
           <p class="actions">
-            <button type="button" class="quiet" onClick={close}>
-              Cancel
-            </button>
-            <button type="button" class={props.isDanger === false ? "" : "danger"} onClick={confirmed}>
-              {props.confirm}
+            <CancelButton onClick={close} />
+            <button type="button" class={isDanger ? "danger" : undefined} onClick={confirm}>
+              {action}
             </button>
           </p>
         </Dialog>

@@ -13,53 +13,36 @@ import { useId, useState } from "preact/hooks";
 import { useAction } from "../hooks.ts";
 import { Problem } from "./basics.tsx";
 
+/** What is entered in a field, without surrounding space. */
+export const textOf = (values: FormData, name: string) => String(values.get(name) ?? "").trim();
+
 interface FormProps {
   readonly class?: string;
+  /** The text of the button. */
   readonly action: string;
-  readonly actionClass?: string;
   /** What it throws is shown above the button; the fields keep their values. */
-  readonly submit: (values: FormValues, form: HTMLFormElement) => Promise<void>;
+  readonly submit: (values: FormData, form: HTMLFormElement) => Promise<unknown>;
   /** Beside the button. */
   readonly aside?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-/** What is entered in a form, by the names of its fields. */
-export interface FormValues {
-  /** Without surrounding space. */
-  text(name: string): string;
-  all(name: string): string[];
-  file(name: string): File | undefined;
-}
-
-function valuesOf(form: HTMLFormElement): FormValues {
-  const data = new FormData(form);
-  return {
-    text: (name) => String(data.get(name) ?? "").trim(),
-    all: (name) => data.getAll(name).map(String),
-    file: (name) => {
-      const file = data.get(name);
-      return file instanceof File ? file : undefined;
-    },
-  };
-}
-
-export function Form({ class: kind = "grid", action, actionClass, submit, aside, children }: FormProps) {
+export function Form({ class: kind, action, submit, aside, children }: FormProps) {
   const [problem, setProblem] = useState("");
   const [start, isBusy] = useAction(setProblem);
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
     setProblem("");
-    start(() => submit(valuesOf(form), form));
+    start(() => submit(new FormData(form), form));
   };
   return (
     <form class={kind} onSubmit={onSubmit}>
       {children}
-      <Problem>{problem}</Problem>
+      <Problem text={problem} />
       <p class="actions">
         {aside}
-        <button type="submit" class={actionClass} aria-busy={isBusy}>
+        <button type="submit" aria-busy={isBusy}>
           {action}
         </button>
       </p>
@@ -69,13 +52,11 @@ export function Form({ class: kind = "grid", action, actionClass, submit, aside,
 
 interface FieldProps {
   readonly label: string;
-  readonly note?: string;
-  /** The control: an input, select or textarea. */
-  readonly children: VNode<HTMLAttributes>;
+  readonly note?: string | undefined;
 }
 
 /** A control with its label, and a note that describes it. */
-export function Field({ label, note, children }: FieldProps) {
+export function Field({ label, note, children }: FieldProps & { children: VNode<HTMLAttributes> }) {
   const id = useId();
   const noteId = `${id}-note`;
   return (
@@ -87,16 +68,16 @@ export function Field({ label, note, children }: FieldProps) {
   );
 }
 
-export const TextInput = (props: InputHTMLAttributes) => (
-  <input type="text" autocomplete="off" spellcheck={false} {...props} />
+export const TextField = ({ label, note, ...attributes }: FieldProps & InputHTMLAttributes) => (
+  <Field label={label} note={note}>
+    <input type="text" autocomplete="off" spellcheck={false} {...attributes} />
+  </Field>
 );
 
-type SelectProps = SelectHTMLAttributes & {
-  readonly options: readonly (readonly [value: string, text: string])[];
-};
+export type Options = readonly (readonly [value: string, text: string])[];
 
-export const Select = ({ options, ...props }: SelectProps) => (
-  <select {...props}>
+export const Select = ({ options, ...attributes }: SelectHTMLAttributes & { options: Options }) => (
+  <select {...attributes}>
     {options.map(([value, text]) => (
       <option key={value} value={value}>
         {text}
@@ -105,13 +86,13 @@ export const Select = ({ options, ...props }: SelectProps) => (
   </select>
 );
 
-const EXPIRIES = [
+const EXPIRIES: Options = [
   ["", "never"],
   ["1", "in a day"],
   ["7", "in a week"],
   ["30", "in 30 days"],
   ["365", "in a year"],
-] as const;
+];
 
 /** A field named "expires"; see {@link expiryOf}. */
 export const ExpiryField = () => (
@@ -121,7 +102,7 @@ export const ExpiryField = () => (
 );
 
 /** The member `expires_at` of a request, or none. */
-export function expiryOf(values: FormValues): { expires_at?: string } {
-  const days = Number(values.text("expires"));
+export function expiryOf(values: FormData): { expires_at?: string } {
+  const days = Number(values.get("expires"));
   return days > 0 ? { expires_at: new Date(Date.now() + days * 86_400_000).toISOString() } : {};
 }

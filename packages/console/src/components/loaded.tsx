@@ -1,53 +1,48 @@
-// loaded.tsx: what is loaded, or the state on the way there.
+// loaded.tsx: what is loaded, or the state on the way there; and code that is loaded when it is needed.
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { ApiError } from "../api.ts";
-import type { Loading } from "../hooks.ts";
-import { messageOf } from "../hooks.ts";
+import { type Loading, messageOf, useLoad } from "../hooks.ts";
+import { Problem } from "./basics.tsx";
 
 interface LoadedProps<T> {
   readonly from: Loading<T>;
   readonly waiting?: string;
-  /** Below the error, in addition to its message. */
+  /** What helps with an error, in addition to its message. */
   readonly hint?: (error: unknown) => ComponentChildren;
   readonly children: (data: T) => ComponentChildren;
 }
 
 export function Loaded<T>({ from, waiting = "Loading …", hint, children }: LoadedProps<T>) {
   const { data, error, reload } = from;
+  if (data === undefined && error === undefined)
+    return (
+      <p class="loading" role="status">
+        {waiting}
+      </p>
+    );
   return (
     <>
-      {error !== undefined && <LoadError error={error} retry={reload} hint={hint?.(error)} />}
-      {data !== undefined && children(data)}
-      {data === undefined && error === undefined && (
-        <p class="loading" role="status">
-          {waiting}
-        </p>
+      {error !== undefined && (
+        <section class="card">
+          <Problem text={messageOf(error)} />
+          {hint?.(error)}
+          {error instanceof ApiError && error.requestId && (
+            <p class="faint">Request {error.requestId}: search the server's log for it.</p>
+          )}
+          <button type="button" class="quiet" onClick={reload}>
+            Try again
+          </button>
+        </section>
       )}
+      {data !== undefined && children(data)}
     </>
   );
 }
 
-interface LoadErrorProps {
-  readonly error: unknown;
-  readonly retry: () => void;
-  readonly hint: ComponentChildren;
-}
-
-function LoadError({ error, retry, hint }: LoadErrorProps) {
-  const requestId = error instanceof ApiError ? error.requestId : undefined;
-  return (
-    <section class="card failed">
-      <p class="problem" role="alert">
-        {messageOf(error)}
-      </p>
-      {hint}
-      {requestId && <p class="faint">Request {requestId}: search the server's log for it.</p>}
-      <p class="actions">
-        <button type="button" class="quiet" onClick={retry}>
-          Try again
-        </button>
-      </p>
-    </section>
-  );
+/** Loads map.tsx when a map is first shown, and keeps its space free meanwhile. */
+export function LazyMap({ children }: { children: (maps: typeof import("./map.tsx")) => VNode }) {
+  const { data, error } = useLoad(() => import("./map.tsx"), []);
+  if (data) return children(data);
+  return <p class="map-space faint">{error ? "The map cannot be loaded: reload this page." : ""}</p>;
 }

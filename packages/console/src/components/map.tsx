@@ -1,4 +1,4 @@
-// map.tsx: maps of the world as SVG. Loaded when a page first shows one: outlines and projections are 50 KB compressed.
+// map.tsx: maps as SVG. Loaded when a page first shows one: outlines and projections are 50 KB compressed.
 //
 // src  world-atlas (Natural Earth, 1:110 million), in which countries have numbers of ISO 3166-1
 
@@ -12,16 +12,14 @@ import type { CountryCount } from "../types.ts";
 import { Legend } from "./chart.tsx";
 
 const WIDTH = 640;
-/** Kilometres in a degree of latitude. */
 const KM_PER_DEGREE = 111.2;
-
-// JSON modules have wide types: "Topology" is only the type of a literal.
-type Topology = Parameters<typeof feature>[0];
-const world = feature(
-  topology as unknown as Topology,
-  topology.objects.countries as unknown as Topology["objects"][string] & { type: "GeometryCollection" },
-);
 const ANTARCTICA = "010";
+
+// The type of an imported JSON file is too wide for the package's: `type: string`, not `type: "Topology"`.
+type Topology = Parameters<typeof feature<{ name: string }>>[0] & { objects: { countries: Countries } };
+type Countries = Extract<Parameters<typeof feature<{ name: string }>>[1], { type: "GeometryCollection" }>;
+const atlas = topology as unknown as Topology;
+const world = feature<{ name: string }>(atlas, atlas.objects.countries);
 const countries = world.features.filter(({ id }) => id !== ANTARCTICA);
 
 interface LocationMapProps {
@@ -40,7 +38,7 @@ export function LocationMap({ latitude, longitude, radius }: LocationMapProps) {
   const projection = geoAzimuthalEquidistant()
     .rotate([-longitude, -latitude])
     .translate([WIDTH / 2, height / 2])
-    .scale(height / 2 / (halfHeight * (Math.PI / 180)))
+    .scale((height / 2 / halfHeight) * (180 / Math.PI))
     .clipExtent([
       [0, 0],
       [WIDTH, height],
@@ -65,29 +63,25 @@ const SHADES = 5;
 
 /** The world, with countries shaded by a number. */
 export function CountryMap({ title, counts }: { title: string; counts: readonly CountryCount[] }) {
-  const byNumber = new Map(
-    counts.map(({ iso_code, count }) => [iso31661Alpha2ToNumeric[iso_code], count] as const),
-  );
+  const byNumber = new Map(counts.map(({ iso_code, count }) => [iso31661Alpha2ToNumeric[iso_code], count]));
   const most = Math.max(1, ...byNumber.values());
-  const steps = Array.from({ length: SHADES }, (_, i) =>
-    Math.max(1, Math.ceil(Math.expm1((i * Math.log1p(most)) / SHADES))),
+  // on a logarithmic scale
+  const step = (i: number) => Math.max(1, Math.ceil(Math.expm1((i * Math.log1p(most)) / SHADES)));
+  const steps = Array.from({ length: SHADES }, (_, i) => step(i));
+  const legend = steps.flatMap((from, i) =>
+    from === steps[i + 1] || from > most ? [] : [[`shade-${i + 1}`, `from ${formatCount(from)}`] as const],
   );
   const height = WIDTH * 0.46;
-  const path = geoPath(
-    geoNaturalEarth1()
-      .rotate([-10, 0]) // cuts the world between Asia and America
-      .fitExtent(
-        [
-          [4, 4],
-          [WIDTH - 4, height - 4],
-        ],
-        { ...world, features: countries },
-      ),
-  ).digits(1);
-  const legend = steps
-    .map((from, i) => [`shade-${i + 1}`, `from ${formatCount(from)}`, from] as const)
-    .filter(([, , from], i) => from !== steps[i + 1] && from <= most)
-    .map(([kind, text]) => [kind, text] as const);
+  const projection = geoNaturalEarth1()
+    .rotate([-10, 0]) // cuts the world between Asia and America
+    .fitExtent(
+      [
+        [4, 4],
+        [WIDTH - 4, height - 4],
+      ],
+      { ...world, features: countries },
+    );
+  const path = geoPath(projection).digits(1);
   return (
     <figure class="map">
       <figcaption>
@@ -97,7 +91,7 @@ export function CountryMap({ title, counts }: { title: string; counts: readonly 
       <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={title}>
         {countries.map((country) => {
           const n = byNumber.get(String(country.id)) ?? 0;
-          const { name } = country.properties as { name: string };
+          const { name } = country.properties;
           return (
             <path key={name} class={`land shade-${bisectRight(steps, n)}`} d={path(country) ?? ""}>
               <title>{`${name}: ${formatCount(n)}`}</title>

@@ -2,11 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 
-export interface Column<T> {
-  readonly name: string;
-  readonly isNumber?: boolean;
-  readonly cell: (row: T) => ComponentChildren;
-}
+/** The name of a column, its cell in a row, and whether it holds numbers. */
+export type Column<T> = readonly [name: string, cell: (row: T) => ComponentChildren, kind?: "number"];
 
 interface TableProps<T> {
   readonly caption: string;
@@ -14,7 +11,7 @@ interface TableProps<T> {
   readonly rows: readonly T[];
   readonly rowKey: (row: T, index: number) => string | number;
   /** Shown in place of a table without rows. */
-  readonly empty: ComponentChildren;
+  readonly empty: string;
 }
 
 export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T>) {
@@ -26,8 +23,8 @@ export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ name, isNumber }) => (
-              <th key={name} scope="col" class={isNumber ? "right" : undefined}>
+            {columns.map(([name, , kind]) => (
+              <th key={name} scope="col" class={kind}>
                 {name}
               </th>
             ))}
@@ -36,8 +33,8 @@ export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T
         <tbody>
           {rows.map((row, i) => (
             <tr key={rowKey(row, i)}>
-              {columns.map(({ name, isNumber, cell }) => (
-                <td key={name} class={isNumber ? "right" : undefined} data-label={name}>
+              {columns.map(([name, cell, kind]) => (
+                <td key={name} class={kind} data-label={name}>
                   {cell(row)}
                 </td>
               ))}
@@ -48,3 +45,11 @@ export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T
     </section>
   );
 }
+
+/** The content of a cell with a smaller line below, if there is one. */
+export const TwoLines = ({ below, children }: { below: ComponentChildren; children: ComponentChildren }) => (
+  <>
+    {children}
+    {below && <small>{below}</small>}
+  </>
+);

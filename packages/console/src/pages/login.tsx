@@ -3,40 +3,31 @@
 import { useEffect, useRef } from "preact/hooks";
 import { ApiError, api, UserError } from "../api.ts";
 import { Problem } from "../components/basics.tsx";
-import { Field, Form, type FormValues, TextInput } from "../components/form.tsx";
+import { Field, Form, TextField, textOf } from "../components/form.tsx";
 
-interface LoginProps {
-  /** Why the user has to log in. */
-  readonly note: string | undefined;
-  readonly onLogin: () => void;
-}
-
-async function logIn(values: FormValues): Promise<void> {
-  const author = values.text("author");
-  const body = { token: values.text("token"), ...(author ? { author } : {}) };
-  try {
-    await api("session", { method: "POST", body });
-  } catch (error) {
+async function logIn(values: FormData): Promise<void> {
+  const author = textOf(values, "author");
+  const body = { token: textOf(values, "token"), ...(author ? { author } : {}) };
+  await api("session", { method: "POST", body }).catch((error: unknown) => {
     const isWrong = error instanceof ApiError && error.code === "TOKEN_INVALID";
     throw isWrong ? new UserError("This is not the admin token.") : error;
-  }
+  });
 }
 
-export function LoginPage({ note, onLogin }: LoginProps) {
+/** @param note why the user has to log in */
+export function LoginPage({ note, onLogin }: { note: string; onLogin: () => void }) {
   const token = useRef<HTMLInputElement>(null);
+  const focus = () => token.current?.focus();
   useEffect(() => {
     document.title = "Log in: Inkling console";
-    token.current?.focus();
+    focus();
   }, []);
-  const submit = async (values: FormValues) => {
-    try {
-      await logIn(values);
-    } catch (error) {
-      token.current?.focus();
+  const submit = (values: FormData) =>
+    logIn(values).then(onLogin, (error) => {
+      focus();
       throw error;
-    }
-    onLogin();
-  };
+    });
+  const password = { name: "token", type: "password", autocomplete: "current-password" } as const;
   return (
     <main>
       <section class="card login">
@@ -45,21 +36,17 @@ export function LoginPage({ note, onLogin }: LoginProps) {
           Use the admin token that the first start printed. To create a new one, run{" "}
           <code>inkling admin token rotate</code>.
         </p>
-        <Problem>{note}</Problem>
-        <Form class="stack" action="Log in" submit={submit}>
+        <Problem text={note} />
+        <Form action="Log in" submit={submit}>
           <Field label="Admin token">
-            <input
-              ref={token}
-              name="token"
-              type="password"
-              required
-              autocomplete="current-password"
-              placeholder="ink_admin_…"
-            />
+            <input ref={token} required placeholder="ink_admin_…" {...password} />
           </Field>
-          <Field label="Your name" note="Optional; recorded in the audit trail.">
-            <TextInput name="author" maxLength={80} placeholder="admin API" />
-          </Field>
+          <TextField
+            label="Your name"
+            note="Optional; recorded in the audit trail."
+            name="author"
+            maxLength={80}
+          />
         </Form>
       </section>
     </main>

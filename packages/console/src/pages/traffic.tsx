@@ -3,31 +3,25 @@
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { Card } from "../components/basics.tsx";
-import { BarChart, LineChart } from "../components/chart.tsx";
+import { BarChart, LineChart, Meter } from "../components/chart.tsx";
 import { Select } from "../components/form.tsx";
-import { LazyMap } from "../components/lazy-map.tsx";
-import { Loaded } from "../components/loaded.tsx";
-import { Meter } from "../components/meter.tsx";
+import { LazyMap, Loaded } from "../components/loaded.tsx";
 import { Table } from "../components/table.tsx";
 import { countryName, FLAG_NAMES, flagName, formatCount, formatMilliseconds } from "../format.ts";
 import { useLoad } from "../hooks.ts";
 import type { CountryCount, Traffic, TrafficPoint } from "../types.ts";
+import { SCOPES } from "./keys/usage.tsx";
 
 const REFRESH_MS = 60_000;
 
-const STATUSES = ["2xx", "3xx", "4xx", "5xx"].map((name) => ({
+type CountsOf = "statuses" | "lookups" | "flags_raised";
+const seriesOf = (member: CountsOf, id: string, name = id) => ({
   name,
-  of: ({ statuses }: TrafficPoint) => statuses[name] ?? 0,
-}));
-const LOOKUPS = [
-  { name: "Geolocate", of: ({ lookups }: TrafficPoint) => lookups.geolocate ?? 0 },
-  { name: "Reputation", of: ({ lookups }: TrafficPoint) => lookups.reputation ?? 0 },
-  { name: "Email", of: ({ lookups }: TrafficPoint) => lookups.email ?? 0 },
-];
-const FLAGS_SET = [...FLAG_NAMES, "disposable"].map((flag) => ({
-  name: flagName(flag),
-  of: ({ flags_raised }: TrafficPoint) => flags_raised[flag] ?? 0,
-}));
+  of: (point: TrafficPoint) => point[member][id] ?? 0,
+});
+const STATUSES = ["2xx", "3xx", "4xx", "5xx"].map((status) => seriesOf("statuses", status));
+const LOOKUPS = SCOPES.map(([scope, name]) => seriesOf("lookups", scope, name));
+const FLAGS_SET = [...FLAG_NAMES, "disposable"].map((flag) => seriesOf("flags_raised", flag, flagName(flag)));
 const LATENCIES = (["p50", "p95", "p99"] as const).map((name) => ({
   name,
   of: ({ latency_seconds }: TrafficPoint) => latency_seconds[name],
@@ -49,16 +43,12 @@ export function TrafficPage() {
   useEffect(() => {
     const timer = setInterval(traffic.reload, REFRESH_MS);
     return () => clearInterval(timer);
-  }, [traffic.reload]);
+  }, []);
+  const choose = (event: { currentTarget: HTMLSelectElement }) => setHours(event.currentTarget.value);
   return (
     <>
       <p class="actions">
-        <Select
-          aria-label="Period"
-          options={PERIODS}
-          value={hours}
-          onChange={(event) => setHours(event.currentTarget.value)}
-        />
+        <Select aria-label="Period" options={PERIODS} value={hours} onChange={choose} />
         <span class="faint">
           Counted per minute, kept in memory for a day. No address or email address is stored.
         </span>
@@ -68,21 +58,24 @@ export function TrafficPage() {
   );
 }
 
-function Charts({ traffic: { series, total } }: { traffic: Traffic }) {
-  if (series.length === 0)
-    return (
-      <Card>
-        <p class="empty">No data yet: the first minute since the start is not over.</p>
-      </Card>
-    );
-  const chart = { points: series, formatTime: timeOfDay };
+function Charts({ traffic: { series: points, total } }: { traffic: Traffic }) {
+  if (points.length === 0) return <Card>No data yet: the first minute since the start is not over.</Card>;
+  const chart = { points, formatTime: timeOfDay };
+  const numbers = [
+    ["Requests", formatCount(total.requests)],
+    ["Errors (5xx)", formatCount(total.statuses["5xx"] ?? 0)],
+    ["Median latency", formatMilliseconds(total.latency_seconds.p50)],
+    ["99th percentile", formatMilliseconds(total.latency_seconds.p99)],
+  ];
   return (
     <>
       <dl class="numbers">
-        <Figure name="Requests" value={formatCount(total.requests)} />
-        <Figure name="Errors (5xx)" value={formatCount(total.statuses["5xx"] ?? 0)} />
-        <Figure name="Median latency" value={formatMilliseconds(total.latency_seconds.p50)} />
-        <Figure name="99th percentile" value={formatMilliseconds(total.latency_seconds.p99)} />
+        {numbers.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
       </dl>
       <div class="pair">
         <Card>
@@ -97,45 +90,40 @@ function Charts({ traffic: { series, total } }: { traffic: Traffic }) {
         <Card>
           <BarChart title="Flags set" series={FLAGS_SET} {...chart} />
         </Card>
-        {total.countries.length > 0 && (
-          <Card isWide title="Countries looked up">
-            <LazyMap>
-              {({ CountryMap }) => <CountryMap title="Single lookups by country" counts={total.countries} />}
-            </LazyMap>
-          </Card>
-        )}
-        <TopCountries counts={total.countries} />
+        <Countries counts={total.countries} />
         <Problems counts={total.problems} />
       </div>
     </>
   );
 }
 
-const Figure = ({ name, value }: { name: string; value: string }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{value}</dd>
-  </div>
-);
-
-function TopCountries({ counts }: { counts: readonly CountryCount[] }) {
+function Countries({ counts }: { counts: readonly CountryCount[] }) {
   const most = Math.max(1, ...counts.map(({ count }) => count));
+  const meterOf = ({ count }: CountryCount) => (
+    <Meter part={count / most} text={formatCount(count)} kind="plain" />
+  );
   return (
-    <Card title="Top countries">
-      <Table
-        caption="Countries"
-        rows={counts.slice(0, 10)}
-        rowKey={({ iso_code }) => iso_code}
-        columns={[
-          { name: "Country", cell: ({ iso_code }) => countryName(iso_code) },
-          {
-            name: "Single lookups",
-            cell: ({ count }) => <Meter part={count / most} text={formatCount(count)} kind="plain" />,
-          },
-        ]}
-        empty="None yet."
-      />
-    </Card>
+    <>
+      {counts.length > 0 && (
+        <Card isWide title="Countries looked up">
+          <LazyMap>
+            {({ CountryMap }) => <CountryMap title="Single lookups by country" counts={counts} />}
+          </LazyMap>
+        </Card>
+      )}
+      <Card title="Top countries">
+        <Table
+          caption="Countries"
+          rows={counts.slice(0, 10)}
+          rowKey={({ iso_code }) => iso_code}
+          columns={[
+            ["Country", ({ iso_code }) => countryName(iso_code)],
+            ["Single lookups", meterOf],
+          ]}
+          empty="None yet."
+        />
+      </Card>
+    </>
   );
 }
 
@@ -146,8 +134,8 @@ const Problems = ({ counts }: { counts: Readonly<Record<string, number>> }) => (
       rows={Object.entries(counts).sort(([, a], [, b]) => b - a)}
       rowKey={([code]) => code}
       columns={[
-        { name: "Code", cell: ([code]) => <code>{code}</code> },
-        { name: "Requests", isNumber: true, cell: ([, n]) => formatCount(n) },
+        ["Code", ([code]) => <code>{code}</code>],
+        ["Requests", ([, n]) => formatCount(n), "number"],
       ]}
       empty="None."
     />

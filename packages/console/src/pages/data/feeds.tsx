@@ -1,8 +1,8 @@
 // feeds.tsx: every feed's state, age and size; those that need attention first.
 
 import { Badge, Card, ExternalLink, type Kind } from "../../components/basics.tsx";
-import { Meter, Sparkline } from "../../components/meter.tsx";
-import { Table } from "../../components/table.tsx";
+import { Meter, Sparkline } from "../../components/chart.tsx";
+import { Table, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatDuration, shortenUrls } from "../../format.ts";
 import type { Feed } from "../../types.ts";
 
@@ -14,28 +14,22 @@ function rankOf({ pending, state, stale, error }: Feed): number {
   return state === "loaded" ? 3 : 4;
 }
 
+const byRank = (a: Feed, b: Feed) => rankOf(a) - rankOf(b) || a.id.localeCompare(b.id);
+
 export function FeedsCard({ feeds }: { feeds: readonly Feed[] }) {
   const loaded = feeds.filter(({ state }) => state === "loaded").length;
   return (
     <Card title={`Feeds (${loaded} of ${feeds.length} loaded)`}>
       <Table
         caption="Feeds"
-        rows={[...feeds].sort((a, b) => rankOf(a) - rankOf(b) || a.id.localeCompare(b.id))}
+        rows={feeds.toSorted(byRank)}
         rowKey={({ id }) => id}
         columns={[
-          { name: "Feed", cell: (feed) => <FeedName feed={feed} /> },
-          { name: "State", cell: (feed) => <FeedState feed={feed} /> },
-          { name: "Age", cell: (feed) => <Age feed={feed} /> },
-          { name: "Entries", isNumber: true, cell: (feed) => <Entries feed={feed} /> },
-          {
-            name: "Licence",
-            cell: ({ licence, attribution }) => (
-              <>
-                {licence}
-                {attribution && <small>{attribution}</small>}
-              </>
-            ),
-          },
+          ["Feed", nameOf],
+          ["State", stateOf],
+          ["Age", ageOf],
+          ["Entries", entriesOf, "number"],
+          ["Licence", ({ licence, attribution }) => <TwoLines below={attribution}>{licence}</TwoLines>],
         ]}
         empty="There is no release, or it names no feeds."
       />
@@ -43,67 +37,47 @@ export function FeedsCard({ feeds }: { feeds: readonly Feed[] }) {
   );
 }
 
-const FeedName = ({ feed: { id, title, homepage, sets } }: { feed: Feed }) => (
-  <>
-    {homepage ? <ExternalLink href={homepage}>{id}</ExternalLink> : <strong>{id}</strong>}
-    <small>{title === id ? sets : title}</small>
-  </>
+const nameOf = ({ id, title, homepage, sets }: Feed) => (
+  <TwoLines below={title === id ? sets : title}>
+    {homepage ? <ExternalLink href={homepage} text={id} /> : <strong>{id}</strong>}
+  </TwoLines>
 );
 
-const STATE_KINDS: Readonly<Record<Feed["state"], Kind>> = {
-  loaded: "good",
-  missing: "faint",
-  refused: "bad",
-  expired: "bad",
-};
+const KINDS: Readonly<Record<string, Kind>> = { loaded: "good", missing: "faint", stale: "warn" };
 
-function FeedState({ feed: { id, state, stale, error, pending } }: { feed: Feed }) {
-  const kind = pending ? "bad" : stale ? "warn" : STATE_KINDS[state];
+function stateOf({ id, state, stale, error, pending }: Feed) {
+  const text = pending ? "needs review" : stale ? "stale" : state;
   return (
     <>
-      <Badge kind={kind}>{pending ? "needs review" : stale ? "stale" : state}</Badge>
+      <Badge kind={KINDS[text] ?? "bad"}>{text}</Badge>
       {error && (
         <small class="bad" title={error}>
           {shortenUrls(error)}
         </small>
       )}
-      {pending && (
-        <small>
-          {pending.why}. To accept it: inkling data update --accept {id}
-        </small>
-      )}
+      {pending && <small>{`${pending.why}. To accept it: inkling data update --accept ${id}`}</small>}
     </>
   );
 }
 
 /** Age against the age at which this feed is stale. */
-function Age({ feed: { age_seconds, cadence_hours, stale_hours } }: { feed: Feed }) {
-  if (age_seconds === null) return <>–</>;
+function ageOf({ age_seconds, cadence_hours, stale_hours }: Feed) {
+  if (age_seconds === null) return "–";
   const text = formatDuration(age_seconds);
-  const part = stale_hours ? age_seconds / 3600 / stale_hours : undefined;
-  return (
-    <span title={cadence_hours ? `published every ${formatDuration(cadence_hours * 3600)}` : undefined}>
-      {part === undefined ? (
-        text
-      ) : (
-        <Meter part={part} text={text} kind={part > 1 ? "bad" : part > 0.7 ? "warn" : "good"} />
-      )}
-    </span>
-  );
+  const part = age_seconds / 3600 / (stale_hours ?? Number.POSITIVE_INFINITY);
+  const kind = part > 1 ? "bad" : part > 0.7 ? "warn" : "good";
+  const cadence = cadence_hours ? `published every ${formatDuration(cadence_hours * 3600)}` : undefined;
+  return <span title={cadence}>{stale_hours ? <Meter part={part} text={text} kind={kind} /> : text}</span>;
 }
 
-function Entries({ feed: { entries, history } }: { feed: Feed }) {
+function entriesOf({ entries, history }: Feed) {
   const values = history.map((release) => release.entries);
   const [first = 0, last = 0] = [values[0], values.at(-1)];
+  const label = `Entries over ${values.length} releases, from ${formatCount(first)} to ${formatCount(last)}`;
   return (
     <>
       {formatCount(entries)}
-      {values.length > 1 && (
-        <Sparkline
-          values={values}
-          label={`Entries over ${values.length} releases, from ${formatCount(first)} to ${formatCount(last)}`}
-        />
-      )}
+      {values.length > 1 && <Sparkline values={values} label={label} />}
     </>
   );
 }

@@ -9,52 +9,55 @@ import { Table } from "../../components/table.tsx";
 import { flagName, formatBytes, formatCount } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 import type { Release, ReleaseChanges } from "../../types.ts";
-import type { SwitchRelease } from "./switch-release.ts";
 
-interface ReleasesCardProps {
-  readonly releases: readonly Release[];
-  /** The release in use. */
-  readonly current: string | undefined;
-  readonly switchRelease: SwitchRelease;
-}
+/** Puts a release in use. */
+type Use = (name: string) => Promise<void>;
 
-export const ReleasesCard = ({ releases, current, switchRelease }: ReleasesCardProps) => (
+/** @param use undefined while no release is in use */
+export const ReleasesCard = ({ releases, use }: { releases: readonly Release[]; use: Use | undefined }) => (
   <Card title="Releases">
     <Table
       caption="Releases"
       rows={releases}
       rowKey={({ name }) => name}
       columns={[
-        {
-          name: "Release",
-          cell: (release) => (
-            <>
-              <code>{release.name}</code>
-              {release.current && <Badge kind="good">in use</Badge>}
-              {release.pinned && <Badge kind="warn">pinned</Badge>}
-              {current && !release.current && (
-                <ConfirmButton
-                  class="quiet beside"
-                  label={`Use release ${release.name}`}
-                  title="Use this release?"
-                  text={`The release ${release.name} is verified, then used and pinned. Lookups continue meanwhile.`}
-                  confirm="Use it"
-                  run={() => switchRelease("POST", "data/rollback", { current, to: release.name })}
-                >
-                  Use
-                </ConfirmButton>
-              )}
-            </>
-          ),
-        },
-        { name: "Created", cell: ({ created_at }) => <RelativeTime iso={created_at} /> },
-        { name: "Size", isNumber: true, cell: ({ bytes }) => formatBytes(bytes) },
-        { name: "Since the previous one", cell: (release) => <Changes release={release} /> },
+        ["Release", (release) => <ReleaseName release={release} use={use} />],
+        ["Created", ({ created_at }) => <RelativeTime iso={created_at} />],
+        ["Size", ({ bytes }) => formatBytes(bytes), "number"],
+        ["Since the previous one", (release) => <Changes release={release} />],
       ]}
       empty="None yet: the first update creates one."
     />
   </Card>
 );
+
+function ReleaseName({
+  release: { name, current, pinned },
+  use,
+}: {
+  release: Release;
+  use: Use | undefined;
+}) {
+  const text = `The release ${name} is verified, then used and pinned. Lookups continue meanwhile.`;
+  const question = ["Use this release?", text, "Use it"] as const;
+  const label = `Use release ${name}`;
+  return (
+    <>
+      <code>{name}</code>
+      {current && <Badge kind="good">in use</Badge>}
+      {pinned && <Badge kind="warn">pinned</Badge>}
+      {use && !current && (
+        <ConfirmButton
+          text="Use"
+          label={label}
+          class="quiet beside"
+          question={question}
+          run={() => use(name)}
+        />
+      )}
+    </>
+  );
+}
 
 const MAX_FEEDS = 4;
 
@@ -65,21 +68,13 @@ function Changes({ release: { name, feeds_changed } }: { release: Release }) {
     .slice(0, MAX_FEEDS)
     .map(({ feed, entries_before, entries }) => `${feed} ${formatSigned(entries - entries_before)}`);
   const more = feeds_changed.length - changed.length;
+  const show = () => setShown(true);
   return (
     <>
-      <small>
-        {changed.length === 0 ? "no feed changed" : changed.join(", ")}
-        {more > 0 && ` and ${more} more`}
-      </small>
-      {isShown ? (
-        <Comparison name={name} />
-      ) : (
-        <button
-          type="button"
-          class="quiet"
-          aria-label={`Show changes in ${name}`}
-          onClick={() => setShown(true)}
-        >
+      <small>{`${changed.join(", ") || "no feed changed"}${more > 0 ? ` and ${more} more` : ""}`}</small>
+      {isShown && <Comparison name={name} />}
+      {!isShown && (
+        <button type="button" class="quiet" aria-label={`Show changes in ${name}`} onClick={show}>
           Show changes
         </button>
       )}
@@ -91,34 +86,33 @@ const formatSigned = (n: number) => (n === 0 ? "±0" : n > 0 ? `+${formatCount(n
 
 /** What was flagged and unflagged since the release before. */
 function Comparison({ name }: { name: string }) {
-  const loading = useLoad(
-    (signal) => api<{ changes: ReleaseChanges | null }>(`data/releases/${name}/changes`, { signal }),
-    [name],
-  );
+  const path = `data/releases/${name}/changes`;
+  const loading = useLoad((signal) => api<{ changes: ReleaseChanges | null }>(path, { signal }), [name]);
   return (
     <Loaded from={loading} waiting="Comparing …">
       {({ changes }) => {
-        const flags = Object.entries(changes?.flags ?? {});
-        if (flags.length === 0 && !changes?.disposable) return <small>Nothing to compare.</small>;
+        const lines = linesOf(changes ?? {});
+        if (lines.length === 0) return <small>Nothing to compare.</small>;
         return (
           <ul class="changes">
-            {flags.map(([flag, { added, removed }]) => (
-              <li key={flag}>
-                {flagName(flag)}:{" "}
-                {formatChange("IPv4 addresses", added.ipv4_addresses, removed.ipv4_addresses)};{" "}
-                {formatChange("IPv6 networks", added.ipv6_networks, removed.ipv6_networks)}
-              </li>
+            {lines.map((text) => (
+              <li key={text}>{text}</li>
             ))}
-            {changes?.disposable && (
-              <li>
-                Disposable: {formatChange("domains", changes.disposable.added, changes.disposable.removed)}
-              </li>
-            )}
           </ul>
         );
       }}
     </Loaded>
   );
+}
+
+function linesOf({ flags = {}, disposable }: ReleaseChanges): string[] {
+  const lines = Object.entries(flags).map(([flag, { added, removed }]) => {
+    const ipv4 = formatChange("IPv4 addresses", added.ipv4_addresses, removed.ipv4_addresses);
+    const ipv6 = formatChange("IPv6 networks", added.ipv6_networks, removed.ipv6_networks);
+    return `${flagName(flag)}: ${ipv4}; ${ipv6}`;
+  });
+  if (disposable) lines.push(`Disposable: ${formatChange("domains", disposable.added, disposable.removed)}`);
+  return lines;
 }
 
 function formatChange(what: string, added: number, removed: number): string {

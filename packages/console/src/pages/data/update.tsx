@@ -8,65 +8,56 @@ import type { Update } from "../../types.ts";
 
 const POLL_MS = 2_000;
 
+/** `update` is null where the server does not build data; `isAway`: the last poll failed. */
 interface UpdateState {
-  /** null: this server does not build data. */
   readonly update: Update | null;
-  readonly isPending: boolean;
-  /** The last poll failed. */
-  readonly isAway: boolean;
-  readonly start: () => void;
+  readonly isAway?: boolean;
 }
 
 const isUnfinished = (update: Update | null) => update !== null && (update.running || update.asked);
 
 /** @param onEnd called when an update has ended */
-export function useUpdate(loaded: Update | null, onEnd: () => void): UpdateState {
-  const [{ update, isAway }, setState] = useState({ update: loaded, isAway: false });
+export function useUpdate(loaded: Update | null, onEnd: () => void) {
+  const [state, setState] = useState<UpdateState>({ update: loaded });
   const [run] = useAction();
-  const isPending = isUnfinished(update);
-  useEffect(() => setState({ update: loaded, isAway: false }), [loaded]);
+  const isPending = isUnfinished(state.update);
+  const poll = async (signal: AbortSignal) => {
+    try {
+      const update = await api<Update>("data/update", { signal });
+      setState({ update });
+      if (isUnfinished(update)) return;
+      notify(describeUpdate(update), update.last?.problem ? "bad" : "good");
+      onEnd();
+    } catch (error) {
+      if (!isAbort(error)) setState({ update: state.update, isAway: true });
+    }
+  };
+  useEffect(() => setState({ update: loaded }), [loaded]);
   useEffect(() => {
     if (!isPending) return;
     const leaving = new AbortController();
-    const { signal } = leaving;
-    const poll = async () => {
-      try {
-        const next = await api<Update>("data/update", { signal });
-        setState({ update: next, isAway: false });
-        if (isUnfinished(next)) return;
-        notify(describeUpdate(next), next.last?.problem ? "bad" : "good");
-        onEnd();
-      } catch (error) {
-        if (!isAbort(error)) setState({ update, isAway: true });
-      }
-    };
-    const timer = setTimeout(poll, POLL_MS);
+    const timer = setTimeout(poll, POLL_MS, leaving.signal);
     return () => {
       clearTimeout(timer);
       leaving.abort();
     };
-  }, [update, isAway, isPending]);
-  const start = () =>
-    run(async () =>
-      setState({ update: await api<Update>("data/update", { method: "POST" }), isAway: false }),
-    );
-  return { update, isPending, isAway, start };
+  }, [state]);
+  const start = () => run(async () => setState({ update: await api("data/update", { method: "POST" }) }));
+  return { ...state, isPending, start };
 }
 
 function describeUpdate(update: Update | null): string {
   if (!update) return "This server does not build data itself.";
   if (update.running) return "An update is running …";
   if (update.asked) return "An update starts soon …";
-  const { last } = update;
-  if (!last) return "No update since the server started.";
-  const time = formatRelative(last.at);
-  if (last.problem)
-    return `The last update failed ${time}: ${last.problem}${last.hint ? ` (${last.hint})` : ""}`;
-  const outcome = last.published ? "a new release" : "nothing new";
-  return `The last update ended ${time} after ${(last.seconds ?? 0).toFixed(1)} s: ${outcome}.`;
+  if (!update.last) return "No update since the server started.";
+  const { at, seconds = 0, published, problem, hint } = update.last;
+  const time = formatRelative(at);
+  if (problem) return `The last update failed ${time}: ${problem}${hint ? ` (${hint})` : ""}`;
+  return `The last update ended ${time} after ${seconds.toFixed(1)} s: ${published ? "a new release" : "nothing new"}.`;
 }
 
-export const UpdateText = ({ update: { update, isPending, isAway } }: { update: UpdateState }) => (
+export const UpdateText = ({ update, isAway, isPending }: UpdateState & { isPending: boolean }) => (
   <>
     {isAway ? "The server cannot be reached; trying again …" : describeUpdate(update)}{" "}
     {isPending && <progress aria-label="Update" />}

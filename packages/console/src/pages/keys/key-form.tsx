@@ -1,43 +1,24 @@
-// key-form.tsx: name, scopes and limits of a key: of a new one, or of an existing one.
+// key-form.tsx: name, scopes and limits of a key, new or existing; and how its token is shown.
 
-import { useState } from "preact/hooks";
-import { CopyButton } from "../../components/basics.tsx";
-import { Field, Form, type FormValues, Select, TextInput } from "../../components/form.tsx";
-import type { Key, Scope } from "../../types.ts";
+import { CopyButton, Notice } from "../../components/basics.tsx";
+import { Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
+import type { Key, KeySettings } from "../../types.ts";
 import { SCOPES } from "./usage.tsx";
-
-/** The members that the form sets; `null` is "not set". */
-export interface KeyLimits {
-  readonly name: string;
-  readonly scopes: readonly string[];
-  readonly networks: readonly string[];
-  readonly rate: number | null;
-  readonly burst: number | null;
-  readonly quota: number | null;
-  readonly expires_at: string | null;
-}
-
-interface KeyFormProps {
-  /** The key to change. */
-  readonly of?: Key;
-  readonly save?: (limits: KeyLimits) => Promise<void>;
-  /** For a new key. */
-  readonly create?: (limits: KeyLimits, mode: string) => Promise<{ id: string; token: string }>;
-}
 
 const MODES = [
   ["live", "live: answers from data"],
   ["test", "sandbox: fixed answers"],
 ] as const;
 
-function limitsOf(values: FormValues): KeyLimits {
-  const number = (name: string) => (values.text(name) === "" ? null : Number(values.text(name)));
-  const date = values.text("expires");
+/** With the mode, where the form has one. */
+function settingsOf(values: FormData): KeySettings {
+  const number = (name: string) => (textOf(values, name) === "" ? null : Number(values.get(name)));
+  const date = textOf(values, "expires");
   return {
-    name: values.text("name"),
-    scopes: values.all("scope"),
-    networks: values
-      .text("networks")
+    ...(values.has("mode") ? { mode: textOf(values, "mode") } : {}),
+    name: textOf(values, "name"),
+    scopes: values.getAll("scope").map(String),
+    networks: textOf(values, "networks")
       .split(/[\s,]+/)
       .filter(Boolean),
     rate: number("rate"),
@@ -47,98 +28,95 @@ function limitsOf(values: FormValues): KeyLimits {
   };
 }
 
-export function KeyForm({ of: key, save, create }: KeyFormProps) {
-  const [created, setCreated] = useState<{ id: string; token: string }>();
-  const submit = async (values: FormValues, form: HTMLFormElement) => {
-    setCreated(undefined);
-    await save?.(limitsOf(values));
-    if (!create) return;
-    setCreated(await create(limitsOf(values), values.text("mode")));
-    form.reset();
-  };
+interface KeyFormProps {
+  /** The key to change; none for a new one. */
+  readonly of?: Key;
+  readonly submit: (settings: KeySettings, form: HTMLFormElement) => Promise<void>;
+}
+
+export function KeyForm({ of: key, submit }: KeyFormProps) {
+  const number = (name: "rate" | "burst" | "quota", least: number, placeholder: string) => ({
+    name,
+    type: "number" as const,
+    min: least,
+    placeholder,
+    defaultValue: key?.[name] ?? "",
+  });
   return (
-    <>
-      <Form action={key ? "Save" : "Create key"} submit={submit}>
-        <Field label="Name" note="The application that uses it.">
-          <TextInput name="name" required maxLength={100} defaultValue={key?.name} />
+    <Form
+      class="grid"
+      action={key ? "Save" : "Create key"}
+      submit={(values, form) => submit(settingsOf(values), form)}
+    >
+      <TextField
+        label="Name"
+        note="The application that uses it."
+        name="name"
+        required
+        maxLength={100}
+        defaultValue={key?.name}
+      />
+      {!key && (
+        <Field label="Mode">
+          <Select name="mode" options={MODES} />
         </Field>
-        {create && (
-          <Field label="Mode">
-            <Select name="mode" options={MODES} />
-          </Field>
-        )}
-        <Scopes selected={key?.scopes} />
-        <Field label="Rate" note="Lookups per second; 0 is no limit, empty the server's default.">
-          <NumberInput name="rate" value={key?.rate} step="any" placeholder="default" />
-        </Field>
-        <Field label="Burst" note="Lookups at once; empty the server's default.">
-          <NumberInput name="burst" value={key?.burst} min={1} placeholder="default" />
-        </Field>
-        <Field label="Quota" note="Lookups per day (UTC).">
-          <NumberInput name="quota" value={key?.quota} placeholder="none" />
-        </Field>
-        <Field label="Expires" note="At the end of that day (UTC).">
-          <input type="date" name="expires" defaultValue={key?.expires_at?.slice(0, 10)} />
-        </Field>
-        <Field label="Allowed networks" note="One per line; empty allows every address.">
-          <textarea
-            name="networks"
-            rows={2}
-            spellcheck={false}
-            placeholder="10.0.0.0/8"
-            defaultValue={key?.networks.join("\n")}
-          />
-        </Field>
-      </Form>
-      <div aria-live="polite">
-        {created && <TokenOnce token={created.token} href={`#/keys/${created.id}`} />}
-      </div>
-    </>
+      )}
+      <fieldset>
+        <legend>Scopes</legend>
+        {SCOPES.map(([scope, title]) => (
+          <label key={scope} class="inline">
+            <input
+              type="checkbox"
+              name="scope"
+              value={scope}
+              defaultChecked={key?.scopes.includes(scope) ?? true}
+            />
+            {title}
+          </label>
+        ))}
+      </fieldset>
+      <TextField
+        label="Rate"
+        note="Lookups per second; 0 is no limit."
+        step="any"
+        {...number("rate", 0, "default")}
+      />
+      <TextField label="Burst" note="Lookups at once." {...number("burst", 1, "default")} />
+      <TextField label="Quota" note="Lookups per day (UTC)." {...number("quota", 0, "none")} />
+      <TextField
+        label="Expires"
+        note="At the end of that day (UTC)."
+        name="expires"
+        type="date"
+        defaultValue={key?.expires_at?.slice(0, 10)}
+      />
+      <Field label="Allowed networks" note="One per line; empty allows every address.">
+        <textarea
+          name="networks"
+          rows={2}
+          spellcheck={false}
+          placeholder="10.0.0.0/8"
+          defaultValue={key?.networks.join("\n")}
+        />
+      </Field>
+    </Form>
   );
 }
 
-interface NumberInputProps {
-  readonly name: string;
-  readonly value: number | null | undefined;
-  readonly min?: number;
-  readonly step?: number | "any";
-  readonly placeholder: string;
-}
-
-const NumberInput = ({ value, min = 0, step = 1, ...props }: NumberInputProps) => (
-  <TextInput type="number" min={min} step={step} defaultValue={value ?? ""} {...props} />
-);
-
-/** @param selected undefined: all */
-const Scopes = ({ selected }: { selected: readonly Scope[] | undefined }) => (
-  <fieldset>
-    <legend>Scopes</legend>
-    {SCOPES.map(([scope, title]) => (
-      <label key={scope} class="inline">
-        <input
-          type="checkbox"
-          name="scope"
-          value={scope}
-          defaultChecked={selected?.includes(scope) ?? true}
-        />
-        {title}
-      </label>
-    ))}
-  </fieldset>
-);
-
 /** A token, which the server never shows again. */
 export const TokenOnce = ({ token, href }: { token: string; href?: string }) => (
-  <div class="notice good">
-    <p>
-      <strong>Copy the key now: it is shown only once.</strong>
-    </p>
-    <p>
-      <code class="token">{token}</code>
-    </p>
-    <p class="actions">
-      <CopyButton text={token} label="Copy key" />
-      {href && <a href={href}>Open this key</a>}
-    </p>
+  <div aria-live="polite">
+    <Notice kind="good">
+      <p>
+        <strong>Copy the key now: it is shown only once.</strong>
+      </p>
+      <p>
+        <code class="token">{token}</code>
+      </p>
+      <p class="actions">
+        <CopyButton text={token} label="Copy key" />
+        {href && <a href={href}>Open this key</a>}
+      </p>
+    </Notice>
   </div>
 );

@@ -7,14 +7,23 @@ import { ConfirmButton } from "../../components/dialog.tsx";
 import { Field, Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { notify, useLoad } from "../../hooks.ts";
-import type { Key } from "../../types.ts";
-import { KeyForm, type KeyLimits, TokenOnce } from "./key-form.tsx";
+import type { Key, KeySettings } from "../../types.ts";
+import { KeyForm, TokenOnce } from "./key-form.tsx";
 import { KeyUsage } from "./usage.tsx";
 
+const KINDS: Readonly<Record<Key["state"], Kind>> = {
+  live: "good",
+  sandbox: "warn",
+  expired: "faint",
+  revoked: "faint",
+};
+export const KeyState = ({ state }: { state: Key["state"] }) => <Badge kind={KINDS[state]}>{state}</Badge>;
+
 export function KeyDetail({ id }: { id: string }) {
-  const loading = useLoad((signal) => api<Key>(`keys/${encodeURIComponent(id)}`, { signal }), [id]);
-  const save = async (body: KeyLimits) => {
-    await api(`keys/${encodeURIComponent(id)}`, { method: "PATCH", body });
+  const path = `keys/${encodeURIComponent(id)}`;
+  const loading = useLoad((signal) => api<Key>(path, { signal }), [id]);
+  const save = async (body: KeySettings) => {
+    await api(path, { method: "PATCH", body });
     notify("Saved. All servers apply it within a second.");
     loading.reload();
   };
@@ -30,7 +39,7 @@ export function KeyDetail({ id }: { id: string }) {
             {(key.state === "live" || key.state === "sandbox") && (
               <>
                 <Card title="Limits">
-                  <KeyForm of={key} save={save} />
+                  <KeyForm of={key} submit={save} />
                 </Card>
                 <div class="pair">
                   <Rotate of={key} />
@@ -45,38 +54,13 @@ export function KeyDetail({ id }: { id: string }) {
   );
 }
 
-const STATE_KINDS: Readonly<Record<Key["state"], Kind>> = {
-  live: "good",
-  sandbox: "warn",
-  expired: "faint",
-  revoked: "faint",
-};
-
-export const KeyState = ({ state }: { state: Key["state"] }) => (
-  <Badge kind={STATE_KINDS[state]}>{state}</Badge>
-);
-
-interface KeyProps {
-  readonly of: Key;
-}
-
-const Summary = ({ of: key }: KeyProps) => (
-  <Card
-    title={
-      <>
-        {key.name} <KeyState state={key.state} />
-      </>
-    }
-  >
+const Summary = ({ of: { id, name, state, hint, created_at, revoked_at } }: { of: Key }) => (
+  <Card title={[name, " ", <KeyState key="state" state={state} />]}>
     <p>
-      <code>{key.hint}</code> created <RelativeTime iso={key.created_at} />
-      {key.revoked_at && (
-        <>
-          , revoked <RelativeTime iso={key.revoked_at} />
-        </>
-      )}
+      <code>{hint}</code> created <RelativeTime iso={created_at} />
+      {revoked_at && [", revoked ", <RelativeTime key="revoked" iso={revoked_at} />]}
     </p>
-    <KeyUsage id={key.id} />
+    <KeyUsage id={id} />
   </Card>
 );
 
@@ -87,13 +71,14 @@ const OVERLAPS = [
   ["0", "not at all"],
 ] as const;
 
-function Rotate({ of: { id, name } }: KeyProps) {
+function Rotate({ of: { id, name } }: { of: Key }) {
   const [overlap, setOverlap] = useState("86400");
-  const [token, setToken] = useState<string>();
+  const [token, setToken] = useState("");
   const rotate = async () => {
     const body = { overlap_seconds: Number(overlap) };
     setToken((await api<{ token: string }>(`keys/${id}/rotate`, { method: "POST", body })).token);
   };
+  const text = "The key gets a new token. The old one stays valid for the time you chose.";
   return (
     <Card title="Rotate">
       <Field label="The old token stays valid" note="Time to replace it in the applications that use it.">
@@ -103,43 +88,23 @@ function Rotate({ of: { id, name } }: KeyProps) {
           onChange={(event) => setOverlap(event.currentTarget.value)}
         />
       </Field>
-      <p class="actions">
-        <ConfirmButton
-          class=""
-          title={`Rotate ${name}?`}
-          text="The key gets a new token. The old one stays valid for the time you chose."
-          confirm="Rotate"
-          isDanger={false}
-          run={rotate}
-        >
-          Rotate
-        </ConfirmButton>
-      </p>
-      <div aria-live="polite">{token && <TokenOnce token={token} />}</div>
+      <ConfirmButton class="" text="Rotate" question={[`Rotate ${name}?`, text, "Rotate"]} run={rotate} />
+      {token && <TokenOnce token={token} />}
     </Card>
   );
 }
 
-function Revoke({ of: { id, name } }: KeyProps) {
+function Revoke({ of: { id, name } }: { of: Key }) {
   const revoke = async () => {
     await api(`keys/${id}`, { method: "DELETE" });
     notify("Revoked.");
     location.hash = "#/keys";
   };
+  const question = [`Revoke ${name}?`, "This cannot be undone.", "Revoke"] as const;
   return (
     <Card title="Revoke">
       <p>Applications that use the key get 401 within a second. Its usage is kept.</p>
-      <p class="actions">
-        <ConfirmButton
-          class="danger"
-          title={`Revoke ${name}?`}
-          text="Applications that use it get 401 within a second. This cannot be undone."
-          confirm="Revoke"
-          run={revoke}
-        >
-          Revoke this key
-        </ConfirmButton>
-      </p>
+      <ConfirmButton class="danger" text="Revoke this key" question={question} isDanger run={revoke} />
     </Card>
   );
 }

@@ -3,27 +3,25 @@
 import { sum } from "d3-array";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
-import type { Kind } from "../../components/basics.tsx";
-import { BarChart } from "../../components/chart.tsx";
+import { Definitions } from "../../components/basics.tsx";
+import { BarChart, Meter } from "../../components/chart.tsx";
 import { Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { Meter } from "../../components/meter.tsx";
 import { formatCount, formatPercent } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
-import type { Refusals, Scope, Usage, UsagePoint } from "../../types.ts";
+import type { Refusals, Usage, UsagePoint } from "../../types.ts";
 
-export const SCOPES: readonly (readonly [scope: Scope, name: string])[] = [
+export const SCOPES = [
   ["geolocate", "Geolocate"],
   ["reputation", "Reputation"],
   ["email", "Email"],
-];
+] as const;
 
-const REFUSALS: readonly (readonly [reason: keyof Refusals, name: string])[] = [
+const REFUSALS = [
   ["not_allowed", "Not allowed"],
   ["rate_limited", "Rate limit"],
   ["quota_exceeded", "Quota"],
-];
-const NONE: Refusals = { not_allowed: 0, rate_limited: 0, quota_exceeded: 0 };
+] as const;
 
 export const countRefused = (refused: Refusals) => sum(REFUSALS, ([reason]) => refused[reason]);
 
@@ -32,97 +30,80 @@ const SERIES = [
   { name: "Refused", of: (point: UsagePoint) => countRefused(point.refused) },
 ];
 
-/** How each period is named, and how the times of its points are written. */
+/** What each period is called, and how the times of its points are written. */
 const PERIODS = {
-  day: {
-    title: "Lookups per day (UTC)",
-    empty: "No lookups in the last 30 days.",
-    stepMs: 86_400_000,
-    suffix: "T00:00:00Z",
-    formatTime: (at: string) => at.slice(5),
-  },
+  day: { last: "30 days", stepMs: 86_400_000, suffix: "T00:00:00Z", format: (at: string) => at.slice(5) },
   hour: {
-    title: "Lookups per hour (UTC)",
-    empty: "No lookups in the last 24 hours.",
+    last: "24 hours",
     stepMs: 3_600_000,
     suffix: ":00:00Z",
-    formatTime: (at: string) => `${at.slice(11)}:00`,
+    format: (at: string) => `${at.slice(11)}:00`,
   },
 };
 type Period = keyof typeof PERIODS;
+const OPTIONS = [
+  ["day", PERIODS.day.last],
+  ["hour", PERIODS.hour.last],
+] as const;
 
 export function KeyUsage({ id }: { id: string }) {
   const [by, setBy] = useState<Period>("day");
-  const loading = useLoad(
-    async (signal) => ({ by, usage: await api<Usage>(`keys/${id}/usage?by=${by}`, { signal }) }),
-    [id, by],
-  );
+  const load = (signal: AbortSignal) => api<Usage>(`keys/${id}/usage?by=${by}`, { signal });
+  const loading = useLoad(async (signal) => ({ by, usage: await load(signal) }), [id, by]);
+  const choose = (event: { currentTarget: HTMLSelectElement }) => setBy(event.currentTarget.value as Period);
   return (
     <>
       <p class="actions">
-        <Select
-          aria-label="Usage of the last"
-          options={[
-            ["day", "30 days"],
-            ["hour", "24 hours"],
-          ]}
-          value={by}
-          onChange={(event) => setBy(event.currentTarget.value as Period)}
-        />
+        <Select aria-label="Usage of the last" options={OPTIONS} value={by} onChange={choose} />
       </p>
       <Loaded from={loading}>{(loaded) => <UsageCharts {...loaded} />}</Loaded>
     </>
   );
 }
 
+/** A row for a share of a whole, none for 0. */
+const shareOf = (name: string, n: number, whole: number, kind: string) =>
+  [
+    name,
+    n > 0 && <Meter part={n / whole} text={`${formatCount(n)}, ${formatPercent(n / whole)}`} kind={kind} />,
+  ] as const;
+
 function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
-  const { title, empty, formatTime } = PERIODS[by];
+  const { last, format } = PERIODS[by];
   const points = fillGaps(by, usage);
   const served = sum(points, ({ total }) => total);
-  const refused = sum(points, (point) => countRefused(point.refused));
-  const all = served + refused;
-  if (all === 0) return <p class="empty">{empty}</p>;
+  const all = served + sum(points, ({ refused }) => countRefused(refused));
+  if (all === 0) return <p class="empty">No lookups in the last {last}.</p>;
+  const refused = REFUSALS.map(([reason, name]) =>
+    shareOf(
+      name,
+      sum(points, (point) => point.refused[reason]),
+      all,
+      "bad",
+    ),
+  );
+  const lookups = SCOPES.map(([scope, name]) =>
+    shareOf(
+      name,
+      sum(points, (point) => point[scope]),
+      served,
+      "plain",
+    ),
+  );
   return (
     <div class="usage">
-      <BarChart title={title} points={points} series={SERIES} formatTime={formatTime} />
+      <BarChart title={`Lookups per ${by} (UTC)`} points={points} series={SERIES} formatTime={format} />
       <div>
         <h3>Served and refused</h3>
-        <dl>
-          <Share name="Served" n={served} of={all} kind="good" />
-          {REFUSALS.map(([reason, name]) => (
-            <Share key={reason} name={name} n={sum(points, (p) => p.refused[reason])} of={all} kind="bad" />
-          ))}
-        </dl>
+        <Definitions rows={[shareOf("Served", served, all, "good"), ...refused]} />
         <h3>Lookups</h3>
-        <dl>
-          {SCOPES.map(([scope, name]) => (
-            <Share key={scope} name={name} n={sum(points, (p) => p[scope])} of={served} kind="plain" />
-          ))}
-        </dl>
+        <Definitions rows={lookups} />
       </div>
     </div>
   );
 }
 
-interface ShareProps {
-  readonly name: string;
-  readonly n: number;
-  readonly of: number;
-  readonly kind: Kind;
-}
-
-/** A row of a list of shares; nothing for 0. */
-function Share({ name, n, of, kind }: ShareProps) {
-  if (n === 0) return null;
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>
-        <Meter part={n / of} text={`${formatCount(n)}, ${formatPercent(n / of)}`} kind={kind} />
-      </dd>
-    </>
-  );
-}
+const NONE = { refused: { not_allowed: 0, rate_limited: 0, quota_exceeded: 0 }, total: 0 };
 
 /** A point for each day or hour, also for those without lookups. */
 function fillGaps(by: Period, { from, to, usage }: Usage): UsagePoint[] {
@@ -131,7 +112,7 @@ function fillGaps(by: Period, { from, to, usage }: Usage): UsagePoint[] {
   const points: UsagePoint[] = [];
   for (let time = Date.parse(from + suffix); time <= Date.parse(to + suffix); time += stepMs) {
     const at = new Date(time).toISOString().slice(0, from.length);
-    points.push(known.get(at) ?? { at, geolocate: 0, reputation: 0, email: 0, total: 0, refused: NONE });
+    points.push(known.get(at) ?? { at, geolocate: 0, reputation: 0, email: 0, ...NONE });
   }
   return points;
 }

@@ -1,48 +1,41 @@
 // email.tsx: everything about one email address.
 
-import { Card, Definitions } from "../../components/basics.tsx";
+import { Card, Definitions, Notice } from "../../components/basics.tsx";
 import type { EmailAnswer, EmailVerdict } from "../../types.ts";
-import { ValueProblemCard } from "./address.tsx";
-import { ApiRequest } from "./api-request.tsx";
-import { EvidenceCard } from "./evidence.tsx";
+import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
 import { OverrideButton } from "./override-button.tsx";
 import { isProblem } from "./results.tsx";
-
-interface EmailResultProps {
-  readonly answer: EmailAnswer;
-  readonly reload: () => void;
-}
 
 function titleOf({ disposable, valid }: EmailVerdict): string {
   if (disposable) return "Disposable email address";
   return valid ? "Valid, not disposable" : "Not a valid email address";
 }
 
-export function EmailResult({ answer: { value, email }, reload }: EmailResultProps) {
+export function EmailResult({ answer, reload }: { answer: EmailAnswer; reload: () => void }) {
+  const { value, email } = answer;
   if (isProblem(email)) return <ValueProblemCard value={value} problem={email} />;
+  const { valid, disposable, providers, evidence = [] } = email;
   const domain = value.slice(value.lastIndexOf("@") + 1);
-  const suggestion = email.evidence?.find(({ did_you_mean }) => did_you_mean)?.did_you_mean;
+  const suggestion = evidence.find(({ did_you_mean }) => did_you_mean)?.did_you_mean;
   return (
     <div class="pair">
       <Card title={titleOf(email)}>
-        {suggestion && (
-          <p class="notice warn">
-            Possible typing error: did they mean <strong>{suggestion}</strong>?
-          </p>
-        )}
+        {suggestion && <Notice kind="warn">Possible typing error: did they mean {suggestion}?</Notice>}
         <Definitions
           rows={[
-            ["Valid", email.valid ? "yes: it can receive email" : "no: it cannot receive email"],
-            ["Disposable", email.disposable ? `yes, from ${email.providers.join(", ")}` : "no"],
+            ["Valid", valid ? "yes: it can receive email" : "no: it cannot receive email"],
+            ["Disposable", disposable ? `yes, from ${providers.join(", ")}` : "no"],
           ]}
         />
-        <p class="actions">
-          <OverrideButton value={domain} flag="disposable" verdict={!email.disposable} onDone={reload}>
-            Mark {domain} as {email.disposable ? "not " : ""}disposable
-          </OverrideButton>
-        </p>
+        <OverrideButton
+          value={domain}
+          flag="disposable"
+          verdict={!disposable}
+          text={`Mark ${domain} as ${disposable ? "not " : ""}disposable`}
+          onDone={reload}
+        />
       </Card>
-      <ApiRequest value={value} isEmail answer={{ email }} />
+      <ApiRequest value={value} answer={{ email }} />
       <EvidenceCard from={email} />
     </div>
   );

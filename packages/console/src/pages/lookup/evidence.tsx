@@ -1,18 +1,34 @@
-// evidence.tsx: which feeds list a value, and what that did to the answer.
+// evidence.tsx: what stands beside every verdict: the evidence, the same lookup by the public API, or a problem.
 
-import { Card, RelativeTime } from "../../components/basics.tsx";
-import { Table } from "../../components/table.tsx";
+import { Card, Code, CopyButton, RelativeTime } from "../../components/basics.tsx";
+import { Table, TwoLines } from "../../components/table.tsx";
 import { flagName, formatLabel } from "../../format.ts";
-import type { EmailVerdict, Evidence, Reputation } from "../../types.ts";
+import type { EmailVerdict, Evidence, Reputation, ValueProblem } from "../../types.ts";
 
-const EFFECTS: Readonly<Record<string, string>> = {
-  sets: "sets",
-  fills: "fills in",
-  removes: "removes",
-  label: "label only",
-  mutes: "mutes",
-};
+export const ValueProblemCard = ({ value, problem }: { value: string; problem: ValueProblem }) => (
+  <Card title={value}>
+    <p class="problem">{problem.title}</p>
+    <p>{problem.detail}</p>
+  </Card>
+);
 
+const EFFECTS: Readonly<Record<string, string>> = { fills: "fills in", label: "label only" };
+
+function effectOf({ effect, flags = [], members = [], mutes, did_you_mean, why }: Evidence) {
+  const text = [EFFECTS[effect] ?? effect, [...flags.map(flagName), ...members].join(", "), mutes];
+  return (
+    <TwoLines below={did_you_mean ? `did they mean ${did_you_mean}?` : why?.replaceAll("_", " ")}>
+      {text.filter(Boolean).join(" ")}
+    </TwoLines>
+  );
+}
+
+function matchOf({ network, domain, id }: Evidence) {
+  const match = network ?? domain ?? id;
+  return match && <code>{match}</code>;
+}
+
+/** Which feeds list a value, and what that did to the answer. */
 export const EvidenceCard = ({ from }: { from: Reputation | EmailVerdict }) => (
   <Card isWide title="Evidence">
     <Table
@@ -20,17 +36,11 @@ export const EvidenceCard = ({ from }: { from: Reputation | EmailVerdict }) => (
       rows={from.evidence ?? []}
       rowKey={(_, i) => i}
       columns={[
-        { name: "Feed", cell: ({ feed }) => <strong>{feed}</strong> },
-        { name: "Label", cell: ({ label }) => formatLabel(label) },
-        {
-          name: "Match",
-          cell: ({ network, domain, id }) => {
-            const match = network ?? domain ?? id;
-            return match && <code>{match}</code>;
-          },
-        },
-        { name: "Effect", cell: (entry) => <Effect entry={entry} /> },
-        { name: "Fetched", cell: ({ fetched_at }) => fetched_at && <RelativeTime iso={fetched_at} /> },
+        ["Feed", ({ feed }) => <strong>{feed}</strong>],
+        ["Label", ({ label }) => formatLabel(label)],
+        ["Match", matchOf],
+        ["Effect", effectOf],
+        ["Fetched", ({ fetched_at }) => fetched_at && <RelativeTime iso={fetched_at} />],
       ]}
       empty="No feed lists it."
     />
@@ -40,14 +50,28 @@ export const EvidenceCard = ({ from }: { from: Reputation | EmailVerdict }) => (
   </Card>
 );
 
-function Effect({ entry }: { entry: Evidence }) {
-  const { effect, flags = [], members = [], mutes, did_you_mean, why } = entry;
-  const targets = [...flags.map(flagName), ...members].join(", ");
+/** $URL stays a variable: this listener does not know under which name applications reach the public one. */
+function curlOf(value: string): string {
+  const curl = 'curl -H "Authorization: Bearer $KEY"';
+  if (!value.includes("@")) return `${curl} "$URL/v1/ip-intel/reputation/${value}?include=evidence"`;
+  const body = JSON.stringify({ values: [value] }).replaceAll("'", "'\\''");
+  return `${curl} -H "Content-Type: application/json" \\\n  -d '${body}' $URL/v1/user-intel/email`;
+}
+
+export function ApiRequest({ value, answer }: { value: string; answer: unknown }) {
+  const curl = curlOf(value);
+  const json = JSON.stringify(answer, null, 2);
   return (
-    <>
-      {[EFFECTS[effect] ?? effect, targets, mutes].filter(Boolean).join(" ")}
-      {did_you_mean && <small>did they mean {did_you_mean}?</small>}
-      {why && <small>{why.replaceAll("_", " ")}</small>}
-    </>
+    <Card title="API request">
+      <Code text={curl} />
+      <p class="actions">
+        <CopyButton text={curl.replaceAll("\\\n", "")} label="Copy curl" />
+        <CopyButton text={json} label="Copy JSON" />
+      </p>
+      <details>
+        <summary>JSON answer with evidence</summary>
+        <Code text={json} />
+      </details>
+    </Card>
   );
 }

@@ -1,6 +1,5 @@
 // lookup.tsx: one field for an IP address, an email address, or a list of them.
 
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, api } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
@@ -13,6 +12,7 @@ import { EmailResult } from "./email.tsx";
 import { lacksData, ResultList } from "./results.tsx";
 
 const MAX_VALUES = 100;
+const NOTE = `Up to ${MAX_VALUES}, separated by spaces, commas or line breaks. Lookups here are not logged, not counted, and stay on this server.`;
 
 const split = (text: string) => text.split(/[\s,;]+/).filter(Boolean);
 
@@ -22,20 +22,20 @@ export function LookupPage({ rest }: PageProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     if (rest === "") field.current?.focus({ preventScroll: true });
-  }, [rest]);
+  }, []);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    setValues(split(text)); // a new array: the same values are looked up again
+  };
+  const submitOnEnter = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey) return;
+    event.preventDefault();
+    field.current?.form?.requestSubmit();
+  };
   return (
     <>
-      <form
-        class="ask"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setValues(split(text)); // a new array: the same values are looked up again
-        }}
-      >
-        <Field
-          label="IP address, email address, or a list of them"
-          note={`Up to ${MAX_VALUES}, separated by spaces, commas or line breaks. Lookups here are not logged, not counted, and stay on this server.`}
-        >
+      <form class="ask" onSubmit={submit}>
+        <Field label="IP address, email address, or a list of them" note={NOTE}>
           <textarea
             ref={field}
             rows={Math.min(8, text.split("\n").length)}
@@ -45,11 +45,7 @@ export function LookupPage({ rest }: PageProps) {
             placeholder="8.8.8.8, 2001:4860:4860::8888, someone@example.com"
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
-            onKeyDown={(event) => {
-              if (event.key !== "Enter" || event.shiftKey) return;
-              event.preventDefault();
-              event.currentTarget.form?.requestSubmit();
-            }}
+            onKeyDown={submitOnEnter}
           />
         </Field>
         <button type="submit">Look up</button>
@@ -71,51 +67,42 @@ function Outcome({ values }: { values: readonly string[] }) {
   );
 }
 
+const EXAMPLES = ["81.2.69.142", "2001:4860:4860::8888", "someone@mailinator.com", "jane@gmial.com 8.8.8.8"];
+
 const Examples = () => (
   <Card title="Examples">
     <ul class="plain-list">
-      <Example values="81.2.69.142" />
-      <Example values="2001:4860:4860::8888" />
-      <Example values="someone@mailinator.com" />
-      <Example values="jane@gmial.com 8.8.8.8 185.220.101.1">several at once</Example>
+      {EXAMPLES.map((values) => (
+        <li key={values}>
+          <a href={`#/lookup/${encodeURIComponent(values)}`}>{values}</a>
+        </li>
+      ))}
     </ul>
   </Card>
 );
 
-const Example = ({ values, children = values }: { values: string; children?: ComponentChildren }) => (
-  <li>
-    <a href={`#/lookup/${encodeURIComponent(values)}`}>{children}</a>
-  </li>
-);
-
 function Results({ values }: { values: readonly string[] }) {
-  const lookup = useLoad(
-    (signal) => api<Lookup>("lookup", { method: "POST", body: { values }, signal }),
-    [values],
-  );
+  const body = { values };
+  const lookup = useLoad((signal) => api<Lookup>("lookup", { method: "POST", body, signal }), [values]);
   const hint = (error: unknown) =>
-    error instanceof ApiError &&
-    error.code === "NO_RELEASE" && (
+    error instanceof ApiError && error.code === "NO_RELEASE" ? (
       <p>
         <a href="#/data">Go to Data to start an update</a>
       </p>
-    );
+    ) : null;
   return (
     <Loaded from={lookup} waiting="Looking up …" hint={hint}>
       {({ answers, missing }) => {
         const lacking = missing.filter((gap) => answers.some((answer) => lacksData(answer, gap)));
-        const [first] = answers;
+        const [answer] = answers.length === 1 ? answers : [];
         return (
           <>
             {lacking.length > 0 && <p class="problem">No data at the moment for {lacking.join(", ")}.</p>}
-            {answers.length > 1 && <ResultList answers={answers} missing={missing} />}
-            {answers.length === 1 &&
-              first &&
-              (first.kind === "email" ? (
-                <EmailResult answer={first} reload={lookup.reload} />
-              ) : (
-                <AddressResult answer={first} missing={missing} reload={lookup.reload} />
-              ))}
+            {!answer && <ResultList answers={answers} missing={missing} />}
+            {answer?.kind === "email" && <EmailResult answer={answer} reload={lookup.reload} />}
+            {answer && answer.kind !== "email" && (
+              <AddressResult answer={answer} missing={missing} reload={lookup.reload} />
+            )}
           </>
         );
       }}

@@ -2,20 +2,16 @@
 
 import { api, UserError } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
-import { Field, Form, type FormValues } from "../../components/form.tsx";
+import { Field, Form } from "../../components/form.tsx";
 import { messageOf, notify, useAction } from "../../hooks.ts";
 
-interface Imported {
-  readonly added: number;
-  readonly changed: number;
-  readonly unchanged: number;
-  readonly expired: number;
+type Imported = Readonly<Record<"added" | "changed" | "unchanged" | "expired", number>> & {
   readonly warnings: readonly string[];
-}
+};
 
 async function importFile(file: File): Promise<Imported> {
   try {
-    return await api<Imported>("overrides/import", { method: "POST", body: JSON.parse(await file.text()) });
+    return await api("overrides/import", { method: "POST", body: JSON.parse(await file.text()) });
   } catch (error) {
     const text = error instanceof SyntaxError ? "This file is not JSON." : messageOf(error);
     throw new UserError(`${text} Nothing was changed.`);
@@ -33,10 +29,9 @@ async function download(): Promise<void> {
 
 export function FilesCard({ reload }: { reload: () => void }) {
   const [start, isBusy] = useAction();
-  const submit = async (values: FormValues, form: HTMLFormElement) => {
-    const file = values.file("file");
-    if (!file) return;
-    const { added, changed, unchanged, expired, warnings } = await importFile(file);
+  const submit = async (values: FormData, form: HTMLFormElement) => {
+    const imported = await importFile(values.get("file") as File);
+    const { added, changed, unchanged, expired, warnings } = imported;
     notify(
       `${added} added, ${changed} changed, ${unchanged} unchanged${expired ? `, ${expired} expired` : ""}.`,
     );
@@ -46,12 +41,12 @@ export function FilesCard({ reload }: { reload: () => void }) {
   };
   return (
     <Card title="Export and import">
-      <p class="actions">
+      <p>
         <button type="button" class="quiet" aria-busy={isBusy} onClick={() => start(download)}>
           Export all
         </button>
       </p>
-      <Form class="stack" action="Import" actionClass="quiet" submit={submit}>
+      <Form action="Import" submit={submit}>
         <Field label="Import" note="The whole file is imported, or nothing.">
           <input type="file" name="file" accept="application/json,.json" required />
         </Field>

@@ -1,17 +1,16 @@
-// overrides.tsx: the overrides in force: search, add, remove, export, import; and the audit trail.
+// overrides.tsx: the overrides in force, searched and removed; and the audit trail.
 
 import { useState } from "preact/hooks";
 import { api, listAll } from "../../api.ts";
-import { Badge, Card, RelativeTime } from "../../components/basics.tsx";
+import { Badge, Card, Code, Expiry, RelativeTime } from "../../components/basics.tsx";
 import { ConfirmButton } from "../../components/dialog.tsx";
-import { Field, TextInput } from "../../components/form.tsx";
+import { TextField } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { type Column, Table } from "../../components/table.tsx";
-import { flagName } from "../../format.ts";
+import { Table, TwoLines } from "../../components/table.tsx";
+import { flagName, formatCount } from "../../format.ts";
 import { notify, useLoad } from "../../hooks.ts";
 import type { AuditEntry, Override } from "../../types.ts";
 import { AddCard } from "./add.tsx";
-import { AuditCard } from "./audit.tsx";
 import { FilesCard } from "./files.tsx";
 
 const MAX_OVERRIDES = 10_000;
@@ -19,22 +18,25 @@ const MAX_SHOWN = 500;
 /** From this many on there is a search field. */
 const MIN_SEARCHED = 6;
 
+async function loadOverrides(signal: AbortSignal) {
+  const [overrides, { entries }] = await Promise.all([
+    listAll<Override>("overrides", "overrides", signal, MAX_OVERRIDES),
+    api<{ entries: AuditEntry[] }>("audit?limit=50", { signal }),
+  ]);
+  return { overrides, entries };
+}
+
 export function OverridesPage() {
-  const loading = useLoad(async (signal) => {
-    const [overrides, audit] = await Promise.all([
-      listAll<Override>("overrides", "overrides", signal, MAX_OVERRIDES),
-      api<{ entries: AuditEntry[] }>("audit?limit=50", { signal }),
-    ]);
-    return { overrides, entries: audit.entries };
-  }, []);
+  const loading = useLoad(loadOverrides, []);
+  const { reload } = loading;
   return (
     <Loaded from={loading}>
       {({ overrides, entries }) => (
         <>
-          <ListCard overrides={overrides} reload={loading.reload} />
+          <ListCard overrides={overrides} reload={reload} />
           <div class="pair">
-            <AddCard reload={loading.reload} />
-            <FilesCard reload={loading.reload} />
+            <AddCard reload={reload} />
+            <FilesCard reload={reload} />
           </div>
           <AuditCard entries={entries} />
         </>
@@ -43,97 +45,118 @@ export function OverridesPage() {
   );
 }
 
-interface ListCardProps {
-  readonly overrides: readonly Override[];
-  readonly reload: () => void;
-}
-
-function ListCard({ overrides, reload }: ListCardProps) {
+function ListCard({ overrides, reload }: { overrides: readonly Override[]; reload: () => void }) {
   const [search, setSearch] = useState("");
   const text = search.trim().toLowerCase();
   const found = overrides.filter(({ value, note, author, flag, mute }) =>
     [value, note, author, flag, mute].some((part) => part?.toLowerCase().includes(text)),
   );
-  const shown = found.slice(0, MAX_SHOWN);
+  const remove = async ({ id }: Override) => {
+    await api(`overrides/${id}`, { method: "DELETE" });
+    notify("Override removed.");
+    reload();
+  };
+  const follow = (event: { currentTarget: HTMLInputElement }) => setSearch(event.currentTarget.value);
   return (
     <Card title="Overrides in force">
       {overrides.length >= MIN_SEARCHED && (
-        <Field label="Search">
-          <TextInput
-            type="search"
-            placeholder="value, reason, author"
-            value={search}
-            onInput={(event) => setSearch(event.currentTarget.value)}
-          />
-        </Field>
+        <TextField
+          label="Search"
+          type="search"
+          placeholder="value, reason, author"
+          value={search}
+          onInput={follow}
+        />
       )}
       <div aria-live="polite">
         <Table
           caption="Overrides in force"
-          rows={shown}
+          rows={found.slice(0, MAX_SHOWN)}
           rowKey={({ id }) => id}
-          columns={columns(reload)}
+          columns={[
+            [
+              "Value",
+              ({ value, kind }) => (
+                <TwoLines below={kind.replace("_", " ")}>
+                  <code>{value}</code>
+                </TwoLines>
+              ),
+            ],
+            ["Verdict", verdictOf],
+            ["Reason", reasonOf],
+            ["Expires", ({ expires_at }) => <Expiry iso={expires_at} />],
+            ["Action", (row) => <RemoveButton value={row.value} run={() => remove(row)} />],
+          ]}
           empty={overrides.length === 0 ? "No overrides: feeds alone decide." : "No override matches."}
         />
-        {shown.length < found.length && (
-          <p class="faint">
-            The first {shown.length} of {found.length}.
-          </p>
+        {found.length > MAX_SHOWN && (
+          <p class="faint">{`The first ${MAX_SHOWN} of ${formatCount(found.length)}.`}</p>
         )}
       </div>
     </Card>
   );
 }
 
-const columns = (reload: () => void): readonly Column<Override>[] => [
-  {
-    name: "Value",
-    cell: ({ value, kind }) => (
-      <>
-        <code>{value}</code>
-        <small>{kind.replace("_", " ")}</small>
-      </>
-    ),
-  },
-  {
-    name: "Verdict",
-    cell: ({ mute, flag, verdict }) =>
-      mute ? (
-        `mutes ${mute}`
-      ) : (
-        <Badge kind={verdict ? "bad" : "good"}>
-          {flagName(flag ?? "")}: {verdict ? "yes" : "no"}
-        </Badge>
-      ),
-  },
-  {
-    name: "Reason",
-    cell: ({ note, author, created_at }) => (
-      <>
-        {note}
-        <small>
-          {author}, <RelativeTime iso={created_at} />
-        </small>
-      </>
-    ),
-  },
-  { name: "Expires", cell: ({ expires_at }) => (expires_at ? <RelativeTime iso={expires_at} /> : "never") },
-  {
-    name: "Action",
-    cell: ({ id, value }) => (
-      <ConfirmButton
-        label={`Remove the override of ${value}`}
-        title="Remove this override?"
-        text={`Feeds decide about ${value} again within a second.`}
-        confirm="Remove"
-        run={async () => {
-          await api(`overrides/${id}`, { method: "DELETE" });
-          notify("Override removed.");
-          reload();
-        }}
-      >
-        Remove
-      </ConfirmButton>
-    ),
-  },
-];
+function verdictOf({ mute, flag, verdict }: Override) {
+  if (mute) return `mutes ${mute}`;
+  return (
+    <Badge kind={verdict ? "bad" : "good"}>{`${flagName(flag ?? "")}: ${verdict ? "yes" : "no"}`}</Badge>
+  );
+}
+
+const reasonOf = ({ note, author, created_at }: Override) => (
+  <TwoLines below={[author, ", ", <RelativeTime key="at" iso={created_at} />]}>{note}</TwoLines>
+);
+
+function RemoveButton({ value, run }: { value: string; run: () => Promise<void> }) {
+  const text = `Feeds decide about ${value} again within a second.`;
+  const question = ["Remove this override?", text, "Remove"] as const;
+  return (
+    <ConfirmButton
+      text="Remove"
+      label={`Remove the override of ${value}`}
+      question={question}
+      isDanger
+      run={run}
+    />
+  );
+}
+
+const AuditCard = ({ entries }: { entries: readonly AuditEntry[] }) => (
+  <Card title="Audit trail">
+    <Table
+      caption="Audit trail"
+      rows={entries}
+      rowKey={({ sequence }) => sequence}
+      columns={[
+        ["When", ({ at }) => <RelativeTime iso={at} />],
+        ["Who", ({ actor }) => actor],
+        ["Action", ({ action }) => action.replaceAll("-", " ")],
+        [
+          "Subject",
+          (entry) => (
+            <TwoLines below={nameOf(entry)}>
+              <code>{entry.subject}</code>
+            </TwoLines>
+          ),
+        ],
+        ["Details", detailsOf],
+      ]}
+      empty="No changes yet."
+    />
+  </Card>
+);
+
+/** What people call it: the value of an override, the name of a key. */
+function nameOf({ before, after }: AuditEntry): string | undefined {
+  const row = (after ?? before) as { value?: unknown; name?: unknown } | null | undefined;
+  const name = row?.value ?? row?.name;
+  return typeof name === "string" ? name : undefined;
+}
+
+const detailsOf = ({ before, after }: AuditEntry) => (
+  <details>
+    <summary>before, after</summary>
+    <Code text={JSON.stringify({ before, after }, null, 2)} />
+  </details>
+);
