@@ -79,7 +79,7 @@ function ReleaseStatus({ from: { data, error } }: { from: Loading<Status> }) {
   if (release === null) return <span class="bad">no data yet</span>;
   return (
     <>
-      <span>
+      <span class="faint">
         data of <RelativeTime iso={release.created_at} />
       </span>
       {missing.length > 0 && <span class="bad"> without {missing.join(", ")}</span>}

@@ -4,7 +4,7 @@ import { type ComponentChildren, Fragment } from "preact";
 import { formatExact, formatRelative } from "../format.ts";
 import { notify } from "../hooks.ts";
 
-export type Kind = "good" | "warn" | "bad" | "faint" | "plain";
+export type Kind = "good" | "warn" | "bad" | "faint";
 
 interface CardProps {
   readonly title?: ComponentChildren;
@@ -62,8 +62,8 @@ export const Linked = ({ text }: { text: string }) => (
 type Definition = readonly [name: string, content: ComponentChildren];
 
 /** Names with what they mean; rows without content are omitted. */
-export const Definitions = ({ rows, kind }: { rows: readonly Definition[]; kind?: string }) => (
-  <dl class={kind}>
+export const Definitions = ({ rows }: { rows: readonly Definition[] }) => (
+  <dl>
     {rows
       .filter(([, content]) => content)
       .map(([name, content]) => (

@@ -16,6 +16,8 @@ export interface Series<P, V extends number | null = number> {
   readonly of: (point: P) => V;
 }
 
+const seriesColor = (k: number) => `var(--series-${k})`;
+
 interface Point {
   readonly at: string;
 }
@@ -64,7 +66,7 @@ export function BarChart<P extends Point>(props: ChartProps<P, number>) {
           {layers.map((layer, k) => {
             const [from = 0, to = 0] = layer[i] ?? [];
             const place = { x: x(i) + slot * 0.1, y: y(to), width: slot * 0.8, height: y(from) - y(to) };
-            return <rect key={layer.key.name} class={`series-${k}`} {...place} />;
+            return <rect key={layer.key.name} fill={seriesColor(k)} {...place} />;
           })}
         </g>
       ))}
@@ -93,13 +95,13 @@ export function LineChart<P extends Point>(props: LineChartProps<P>) {
     <Frame {...props} summary={`At the end: ${last.join(", ")}.`} layout={layout}>
       {lines.map(({ name, values }, k) => (
         <g key={name}>
-          <path class={`line series-${k}`} d={path(values) ?? ""} />
+          <path fill="none" stroke={seriesColor(k)} stroke-width={2} d={path(values) ?? ""} />
           {values.map((value, i) => {
             const { at = "" } = points[i] ?? {};
             return value === null ? null : (
               <circle
                 key={at}
-                class={`series-${k}`}
+                fill={seriesColor(k)}
                 cx={x(i)}
                 cy={layout.y(value)}
                 r={values.length > 60 ? 1.5 : 2.5}
@@ -130,12 +132,12 @@ function Frame({ title, points, series, formatTime, formatValue = formatCompact,
     <figure class="chart">
       <figcaption>
         {title}
-        <Legend entries={series.map(({ name }, k) => [`series-${k}`, name])} />
+        <Legend entries={series.map(({ name }, k) => [seriesColor(k), name])} />
       </figcaption>
       <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`${title}. ${props.summary}`}>
         {steps.map((value) => (
           <g key={value}>
-            <line class="grid-line" x1={LEFT} x2={width} y1={y(value)} y2={y(value)} />
+            <line stroke="var(--line)" x1={LEFT} x2={width} y1={y(value)} y2={y(value)} />
             <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">
               {formatValue(value)}
             </text>
@@ -152,13 +154,13 @@ function Frame({ title, points, series, formatTime, formatValue = formatCompact,
   );
 }
 
-/** @param entries each with the class of its colour */
-export const Legend = ({ entries }: { entries: readonly (readonly [kind: string, text: string])[] }) => (
+/** @param entries each with its colour */
+export const Legend = ({ entries }: { entries: readonly (readonly [color: string, text: string])[] }) => (
   <ul class="legend">
-    {entries.map(([kind, text]) => (
-      <li key={kind}>
+    {entries.map(([color, text]) => (
+      <li key={color}>
         <svg viewBox="0 0 10 10" aria-hidden="true">
-          <rect class={kind} width={10} height={10} rx={2} />
+          <rect fill={color} width={10} height={10} rx={2} />
         </svg>
         {text}
       </li>
@@ -166,14 +168,22 @@ export const Legend = ({ entries }: { entries: readonly (readonly [kind: string,
   </ul>
 );
 
-/** A share of a whole as a bar. @param part 0 to 1; more is drawn as 1 */
-export const Meter = ({ part, text, kind = "good" }: { part: number; text: string; kind?: string }) => (
+export type MeterColor = "good" | "warn" | "bad" | "series-0";
+interface MeterProps {
+  /** 0 to 1; more is drawn as 1. */
+  readonly part: number;
+  readonly text: string;
+  readonly color?: MeterColor;
+}
+
+/** A share of a whole as a bar. */
+export const Meter = ({ part, text, color = "good" }: MeterProps) => (
   <span class="meter">
+    {text}
     <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-      <rect class="meter-ground" width={100} height={8} rx={2} />
-      <rect class={`meter-part ${kind}`} width={Math.min(100, Math.max(2, part * 100))} height={8} rx={2} />
+      <rect fill="var(--line)" width={100} height={8} rx={2} />
+      <rect fill={`var(--${color})`} width={Math.min(100, Math.max(2, part * 100))} height={8} rx={2} />
     </svg>
-    <span>{text}</span>
   </span>
 );
 
@@ -186,7 +196,7 @@ export function Sparkline({ values, label }: { values: readonly number[]; label:
   );
   return (
     <svg class="sparkline" viewBox="0 0 80 20" role="img" aria-label={label}>
-      <path class="line series-0" d={path(values) ?? ""} />
+      <path fill="none" stroke={seriesColor(0)} stroke-width={2} d={path(values) ?? ""} />
     </svg>
   );
 }

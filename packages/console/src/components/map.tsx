@@ -14,6 +14,8 @@ import { Legend } from "./chart.tsx";
 const WIDTH = 640;
 const KM_PER_DEGREE = 111.2;
 const ANTARCTICA = "010";
+const COAST = { stroke: "var(--coast)", "stroke-width": 0.75 };
+const RADIUS = { fill: "var(--accent)", "fill-opacity": 0.18, stroke: "var(--accent)" };
 
 // The type of an imported JSON file is too wide for the package's: `type: string`, not `type: "Topology"`.
 type Topology = Parameters<typeof feature<{ name: string }>>[0] & { objects: { countries: Countries } };
@@ -49,10 +51,17 @@ export function LocationMap({ latitude, longitude, radius }: LocationMapProps) {
   return (
     <figure class="map">
       <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={`Map: ${text}`}>
-        <path class="graticule" d={path(geoGraticule10()) ?? ""} />
-        <path class="land" d={path(world) ?? ""} />
-        {radius !== undefined && <path class="radius" d={path(circle) ?? ""} />}
-        <circle class="point" cx={WIDTH / 2} cy={height / 2} r={6} />
+        <path fill="none" stroke="var(--line)" stroke-width={0.5} d={path(geoGraticule10()) ?? ""} />
+        <path fill={shadeOf(0)} {...COAST} d={path(world) ?? ""} />
+        {radius !== undefined && <path {...RADIUS} d={path(circle) ?? ""} />}
+        <circle
+          fill="var(--accent)"
+          stroke="var(--card)"
+          stroke-width={2}
+          cx={WIDTH / 2}
+          cy={height / 2}
+          r={6}
+        />
       </svg>
       <figcaption>{text}</figcaption>
     </figure>
@@ -60,6 +69,7 @@ export function LocationMap({ latitude, longitude, radius }: LocationMapProps) {
 }
 
 const SHADES = 5;
+const shadeOf = (i: number) => `color-mix(in srgb, var(--series-0) ${i * 20}%, var(--land))`;
 
 /** The world, with countries shaded by a number. */
 export function CountryMap({ title, counts }: { title: string; counts: readonly CountryCount[] }) {
@@ -69,7 +79,7 @@ export function CountryMap({ title, counts }: { title: string; counts: readonly 
   const step = (i: number) => Math.max(1, Math.ceil(Math.expm1((i * Math.log1p(most)) / SHADES)));
   const steps = Array.from({ length: SHADES }, (_, i) => step(i));
   const legend = steps.flatMap((from, i) =>
-    from === steps[i + 1] || from > most ? [] : [[`shade-${i + 1}`, `from ${formatCount(from)}`] as const],
+    from === steps[i + 1] || from > most ? [] : [[shadeOf(i + 1), `from ${formatCount(from)}`] as const],
   );
   const height = WIDTH * 0.46;
   const projection = geoNaturalEarth1()
@@ -93,7 +103,7 @@ export function CountryMap({ title, counts }: { title: string; counts: readonly 
           const n = byNumber.get(String(country.id)) ?? 0;
           const { name } = country.properties;
           return (
-            <path key={name} class={`land shade-${bisectRight(steps, n)}`} d={path(country) ?? ""}>
+            <path key={name} fill={shadeOf(bisectRight(steps, n))} {...COAST} d={path(country) ?? ""}>
               <title>{`${name}: ${formatCount(n)}`}</title>
             </path>
           );

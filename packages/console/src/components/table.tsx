@@ -19,8 +19,7 @@ export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region needs keyboard focus (axe)
     <section class="scroll" tabIndex={0} aria-label={caption}>
-      <table>
-        <caption class="unseen">{caption}</caption>
+      <table aria-label={caption}>
         <thead>
           <tr>
             {columns.map(([name, , kind]) => (

@@ -100,7 +100,7 @@ function Charts({ traffic: { series: points, total } }: { traffic: Traffic }) {
 function Countries({ counts }: { counts: readonly CountryCount[] }) {
   const most = Math.max(1, ...counts.map(({ count }) => count));
   const meterOf = ({ count }: CountryCount) => (
-    <Meter part={count / most} text={formatCount(count)} kind="plain" />
+    <Meter part={count / most} text={formatCount(count)} color="series-0" />
   );
   return (
     <>

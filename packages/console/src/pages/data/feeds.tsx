@@ -65,9 +65,9 @@ function ageOf({ age_seconds, cadence_hours, stale_hours }: Feed) {
   if (age_seconds === null) return "–";
   const text = formatDuration(age_seconds);
   const part = age_seconds / 3600 / (stale_hours ?? Number.POSITIVE_INFINITY);
-  const kind = part > 1 ? "bad" : part > 0.7 ? "warn" : "good";
+  const color = part > 1 ? "bad" : part > 0.7 ? "warn" : "good";
   const cadence = cadence_hours ? `published every ${formatDuration(cadence_hours * 3600)}` : undefined;
-  return <span title={cadence}>{stale_hours ? <Meter part={part} text={text} kind={kind} /> : text}</span>;
+  return <span title={cadence}>{stale_hours ? <Meter part={part} text={text} color={color} /> : text}</span>;
 }
 
 function entriesOf({ entries, history }: Feed) {

@@ -47,13 +47,7 @@ function ReleaseName({
       {current && <Badge kind="good">in use</Badge>}
       {pinned && <Badge kind="warn">pinned</Badge>}
       {use && !current && (
-        <ConfirmButton
-          text="Use"
-          label={label}
-          class="quiet beside"
-          question={question}
-          run={() => use(name)}
-        />
+        <ConfirmButton text="Use" label={label} question={question} run={() => use(name)} />
       )}
     </>
   );

@@ -4,7 +4,7 @@ import { sum } from "d3-array";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Definitions } from "../../components/basics.tsx";
-import { BarChart, Meter } from "../../components/chart.tsx";
+import { BarChart, Meter, type MeterColor } from "../../components/chart.tsx";
 import { Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { formatCount, formatPercent } from "../../format.ts";
@@ -62,10 +62,10 @@ export function KeyUsage({ id }: { id: string }) {
 }
 
 /** A row for a share of a whole, none for 0. */
-const shareOf = (name: string, n: number, whole: number, kind: string) =>
+const shareOf = (name: string, n: number, whole: number, color: MeterColor) =>
   [
     name,
-    n > 0 && <Meter part={n / whole} text={`${formatCount(n)}, ${formatPercent(n / whole)}`} kind={kind} />,
+    n > 0 && <Meter part={n / whole} text={`${formatCount(n)}, ${formatPercent(n / whole)}`} color={color} />,
   ] as const;
 
 function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
@@ -87,7 +87,7 @@ function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
       name,
       sum(points, (point) => point[scope]),
       served,
-      "plain",
+      "series-0",
     ),
   );
   return (

@@ -46,7 +46,7 @@ function LocationCard({ address, answer }: { address: string; answer: Geolocatio
       <Definitions rows={factsOf(answer)} />
       <details>
         <summary>Sources</summary>
-        <Definitions kind="sources" rows={(answer.evidence ?? []).map(sourceOf)} />
+        <Definitions rows={(answer.evidence ?? []).map(sourceOf)} />
       </details>
     </Card>
   );

@@ -71,7 +71,7 @@ const EXAMPLES = ["81.2.69.142", "2001:4860:4860::8888", "someone@mailinator.com
 
 const Examples = () => (
   <Card title="Examples">
-    <ul class="plain-list">
+    <ul>
       {EXAMPLES.map((values) => (
         <li key={values}>
           <a href={`#/lookup/${encodeURIComponent(values)}`}>{values}</a>
