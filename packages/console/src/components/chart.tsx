@@ -131,7 +131,7 @@ function Frame({ title, points, series, formatTime, formatValue = formatCompact,
   return (
     <figure class="chart">
       <figcaption>
-        {title}
+        <strong>{title}</strong>
         <Legend entries={series.map(({ name }, k) => [seriesColor(k), name])} />
       </figcaption>
       <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`${title}. ${props.summary}`}>

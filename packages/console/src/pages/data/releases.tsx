@@ -88,7 +88,7 @@ function Comparison({ name }: { name: string }) {
         const lines = linesOf(changes ?? {});
         if (lines.length === 0) return <small>Nothing to compare.</small>;
         return (
-          <ul class="changes">
+          <ul>
             {lines.map((text) => (
               <li key={text}>{text}</li>
             ))}
