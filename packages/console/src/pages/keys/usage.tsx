@@ -1,0 +1,118 @@
+// usage.tsx: a key's lookups and refusals, by day or by hour.
+
+import { sum } from "d3-array";
+import { useState } from "preact/hooks";
+import { api } from "../../api.ts";
+import { Definitions } from "../../components/basics.tsx";
+import { BarChart, Meter, type MeterColor } from "../../components/chart.tsx";
+import { Select } from "../../components/form.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { formatCount, formatPercent } from "../../format.ts";
+import { useLoad } from "../../hooks.ts";
+import type { Refusals, Usage, UsagePoint } from "../../types.ts";
+
+export const SCOPES = [
+  ["geolocate", "Geolocate"],
+  ["reputation", "Reputation"],
+  ["email", "Email"],
+] as const;
+
+const REFUSALS = [
+  ["not_allowed", "Not allowed"],
+  ["rate_limited", "Rate limit"],
+  ["quota_exceeded", "Quota"],
+] as const;
+
+export const countRefused = (refused: Refusals) => sum(REFUSALS, ([reason]) => refused[reason]);
+
+const SERIES = [
+  ...SCOPES.map(([scope, name]) => ({ name, of: (point: UsagePoint) => point[scope] })),
+  { name: "Refused", of: (point: UsagePoint) => countRefused(point.refused) },
+];
+
+/** What each period is called, and how the times of its points are written. */
+const PERIODS = {
+  day: { last: "30 days", stepMs: 86_400_000, suffix: "T00:00:00Z", format: (at: string) => at.slice(5) },
+  hour: {
+    last: "24 hours",
+    stepMs: 3_600_000,
+    suffix: ":00:00Z",
+    format: (at: string) => `${at.slice(11)}:00`,
+  },
+};
+type Period = keyof typeof PERIODS;
+const OPTIONS = [
+  ["day", PERIODS.day.last],
+  ["hour", PERIODS.hour.last],
+] as const;
+
+export function KeyUsage({ id }: { id: string }) {
+  const [by, setBy] = useState<Period>("day");
+  const load = (signal: AbortSignal) => api<Usage>(`keys/${id}/usage?by=${by}`, { signal });
+  const loading = useLoad(async (signal) => ({ by, usage: await load(signal) }), [id, by]);
+  const choose = (event: { currentTarget: HTMLSelectElement }) => setBy(event.currentTarget.value as Period);
+  return (
+    <>
+      <p class="actions">
+        <Select aria-label="Usage of the last" options={OPTIONS} value={by} onChange={choose} />
+      </p>
+      <Loaded from={loading}>{(loaded) => <UsageCharts {...loaded} />}</Loaded>
+    </>
+  );
+}
+
+/** A row for a share of a whole, none for 0. */
+const shareOf = (name: string, n: number, whole: number, color: MeterColor) =>
+  [
+    name,
+    n > 0 && <Meter part={n / whole} text={`${formatCount(n)}, ${formatPercent(n / whole)}`} color={color} />,
+  ] as const;
+
+function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
+  const { last, format } = PERIODS[by];
+  const points = fillGaps(by, usage);
+  const served = sum(points, ({ total }) => total);
+  const all = served + sum(points, ({ refused }) => countRefused(refused));
+  if (all === 0) return <p class="empty">No lookups in the last {last}.</p>;
+  const refused = REFUSALS.map(([reason, name]) =>
+    shareOf(
+      name,
+      sum(points, (point) => point.refused[reason]),
+      all,
+      "bad",
+    ),
+  );
+  const lookups = SCOPES.map(([scope, name]) =>
+    shareOf(
+      name,
+      sum(points, (point) => point[scope]),
+      served,
+      "series-0",
+    ),
+  );
+  return (
+    <div class="usage">
+      <BarChart title={`Lookups per ${by} (UTC)`} points={points} series={SERIES} formatTime={format} />
+      <div>
+        <h3>Served and refused</h3>
+        <Definitions rows={[shareOf("Served", served, all, "good"), ...refused]} />
+        <h3>Lookups</h3>
+        <Definitions rows={lookups} />
+      </div>
+    </div>
+  );
+}
+
+const NONE = { refused: { not_allowed: 0, rate_limited: 0, quota_exceeded: 0 }, total: 0 };
+
+/** A point for each day or hour, also for those without lookups. */
+function fillGaps(by: Period, { from, to, usage }: Usage): UsagePoint[] {
+  const { stepMs, suffix } = PERIODS[by];
+  const known = new Map(usage.map((point) => [point.at, point]));
+  const points: UsagePoint[] = [];
+  for (let time = Date.parse(from + suffix); time <= Date.parse(to + suffix); time += stepMs) {
+    const at = new Date(time).toISOString().slice(0, from.length);
+    points.push(known.get(at) ?? { at, geolocate: 0, reputation: 0, email: 0, ...NONE });
+  }
+  return points;
+}
