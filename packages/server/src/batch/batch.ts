@@ -60,6 +60,8 @@ const ONE_CHECK = problem(
 /** What batches need of the server. */
 export interface BatchServer {
   readonly pipeline: Pipeline;
+  /** Bodies of this process that are not all there. */
+  readonly arriving: Arriving;
   readonly releases: { readonly current: LoadedRelease | undefined };
   readonly overrides: { readonly current: Overrides };
   readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
@@ -78,8 +80,6 @@ export interface BatchServer {
 /** One request. */
 export interface BatchCall {
   readonly request: Request;
-  /** Bodies of this process that are not all there. */
-  readonly arriving: Arriving;
   readonly lookup: Scope;
   readonly key: Key;
   /** The bucket of the key, after the token of the first value was taken. */
@@ -125,7 +125,7 @@ async function answerValues(
   mayZip: boolean,
 ): Promise<BatchAnswer | Problem> {
   const { now } = call.question;
-  const values = await readValues(stream, (bytes) => call.arriving.add(call.key.id, bytes));
+  const values = await readValues(stream, (bytes) => server.arriving.add(call.key.id, bytes));
   if ("code" in values) {
     if (values.code === "RATE_LIMITED") server.usage.record(call.key.id, "rate_limited", now);
     return values;
