@@ -3,7 +3,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { api } from "./api.ts";
-import { Linked, RelativeTime } from "./components/basics.tsx";
+import { Linked, QuietButton, RelativeTime } from "./components/basics.tsx";
 import { type Loading, useLoad, useRoute } from "./hooks.ts";
 import { DataPage } from "./pages/data/data.tsx";
 import { KeysPage } from "./pages/keys/keys.tsx";
@@ -55,9 +55,7 @@ export function Frame({ logOut }: { logOut: () => void }) {
             </a>
           ))}
         </nav>
-        <button type="button" class="quiet" onClick={logOut}>
-          Log out
-        </button>
+        <QuietButton text="Log out" onClick={logOut} />
       </header>
       <main ref={main} tabIndex={-1}>
         <h1 tabIndex={-1}>{title}</h1>

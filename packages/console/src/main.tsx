@@ -1,11 +1,10 @@
-// main.tsx: the session: the login, or the console.
+// main.tsx: the session: the login, or the console; and messages at the bottom of the window.
 
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, api, LOGGED_OUT } from "./api.ts";
-import { Messages } from "./components/messages.tsx";
 import { Frame } from "./frame.tsx";
-import { messageOf, useWindowEvent } from "./hooks.ts";
+import { MESSAGE, type Message, messageOf, useWindowEvent } from "./hooks.ts";
 import { LoginPage } from "./pages/login.tsx";
 
 /** `note`: why the user has to log in. */
@@ -31,6 +30,26 @@ function App() {
       {session.state === "out" && <LoginPage note={session.note} onLogin={enter} />}
       <Messages />
     </>
+  );
+}
+
+const SHOWN_MS = { good: 5_000, bad: 12_000 };
+
+function Messages() {
+  const [messages, setMessages] = useState<readonly Message[]>([]);
+  useWindowEvent(MESSAGE, (event) => {
+    const message = (event as CustomEvent<Message>).detail;
+    setMessages((shown) => [...shown, message]);
+    setTimeout(() => setMessages((shown) => shown.filter((one) => one !== message)), SHOWN_MS[message.kind]);
+  });
+  return (
+    <div id="messages" role="status" aria-live="polite">
+      {messages.map((message) => (
+        <p key={message} class={`message ${message.kind}`}>
+          {message.text}
+        </p>
+      ))}
+    </div>
   );
 }
 

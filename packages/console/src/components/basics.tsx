@@ -28,12 +28,12 @@ interface KindProps {
 export const Badge = ({ kind, children }: KindProps) => <span class={`badge ${kind}`}>{children}</span>;
 export const Notice = ({ kind, children }: KindProps) => <div class={`notice ${kind}`}>{children}</div>;
 
-export const Problem = ({ text }: { text: string }) =>
-  text ? (
-    <p class="problem" role="alert">
-      {text}
-    </p>
-  ) : null;
+/** Announced when it appears. */
+export const Problem = ({ text }: { text: string }) => (
+  <p class="problem" role="alert">
+    {text}
+  </p>
+);
 
 /** "3 hours ago", with the exact time on demand. */
 export const RelativeTime = ({ iso }: { iso: string }) => (
@@ -81,15 +81,25 @@ export const Code = ({ text }: { text: string }) => (
   <pre tabIndex={0}>{text}</pre>
 );
 
+interface QuietButtonProps {
+  readonly text: string;
+  /** Where the text does not tell two buttons apart. */
+  readonly label?: string;
+  readonly isBusy?: boolean;
+  readonly onClick: () => void;
+}
+
+export const QuietButton = ({ text, label, isBusy, onClick }: QuietButtonProps) => (
+  <button type="button" class="quiet" aria-label={label} aria-busy={isBusy} onClick={onClick}>
+    {text}
+  </button>
+);
+
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const copy = () =>
     navigator.clipboard.writeText(text).then(
       () => notify("Copied."),
       () => notify("The browser does not allow copying: select the text and copy it.", "bad"),
     );
-  return (
-    <button type="button" class="quiet" onClick={copy}>
-      {label}
-    </button>
-  );
+  return <QuietButton text={label} onClick={copy} />;
 }

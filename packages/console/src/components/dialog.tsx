@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../hooks.ts";
+import { QuietButton } from "./basics.tsx";
 
 interface DialogProps {
   readonly title: string;
@@ -26,12 +27,6 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     </dialog>
   );
 }
-
-export const CancelButton = ({ onClick }: { onClick: () => void }) => (
-  <button type="button" class="quiet" onClick={onClick}>
-    Cancel
-  </button>
-);
 
 interface ConfirmButtonProps {
   readonly text: string;
@@ -69,7 +64,7 @@ export function ConfirmButton(props: ConfirmButtonProps) {
         <Dialog title={title} onClose={close}>
           <p>{details}</p>
           <p class="actions">
-            <CancelButton onClick={close} />
+            <QuietButton text="Cancel" onClick={close} />
             <button type="button" class={isDanger ? "danger" : undefined} onClick={confirm}>
               {action}
             </button>

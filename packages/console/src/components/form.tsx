@@ -39,7 +39,7 @@ export function Form({ class: kind, action, submit, aside, children }: FormProps
   return (
     <form class={kind} onSubmit={onSubmit}>
       {children}
-      <Problem text={problem} />
+      {problem && <Problem text={problem} />}
       <p class="actions">
         {aside}
         <button type="submit" aria-busy={isBusy}>

@@ -3,7 +3,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { ApiError } from "../api.ts";
 import { type Loading, messageOf, useLoad } from "../hooks.ts";
-import { Problem } from "./basics.tsx";
+import { Problem, QuietButton } from "./basics.tsx";
 
 interface LoadedProps<T> {
   readonly from: Loading<T>;
@@ -30,9 +30,7 @@ export function Loaded<T>({ from, waiting = "Loading …", hint, children }: Loa
           {error instanceof ApiError && error.requestId && (
             <p class="faint">Request {error.requestId}: search the server's log for it.</p>
           )}
-          <button type="button" class="quiet" onClick={reload}>
-            Try again
-          </button>
+          <QuietButton text="Try again" onClick={reload} />
         </section>
       )}
       {data !== undefined && children(data)}

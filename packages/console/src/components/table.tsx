@@ -1,6 +1,7 @@
 // table.tsx: a table that may be wider than the window; on a phone each row becomes a block with labels.
 
 import type { ComponentChildren } from "preact";
+import { Card } from "./basics.tsx";
 
 /** The name of a column, its cell in a row, and whether it holds numbers. */
 export type Column<T> = readonly [name: string, cell: (row: T) => ComponentChildren, kind?: "number"];
@@ -44,6 +45,13 @@ export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T
     </section>
   );
 }
+
+/** A table in a card of its own. */
+export const TableCard = <T,>(props: TableProps<T>) => (
+  <Card title={props.caption}>
+    <Table {...props} />
+  </Card>
+);
 
 /** The content of a cell with a smaller line below, if there is one. */
 export const TwoLines = ({ below, children }: { below: ComponentChildren; children: ComponentChildren }) => (

@@ -36,7 +36,7 @@ export function LoginPage({ note, onLogin }: { note: string; onLogin: () => void
           Use the admin token that the first start printed. To create a new one, run{" "}
           <code>inkling admin token rotate</code>.
         </p>
-        <Problem text={note} />
+        {note && <Problem text={note} />}
         <Form action="Log in" submit={submit}>
           <Field label="Admin token">
             <input ref={token} required placeholder="ink_admin_…" {...password} />

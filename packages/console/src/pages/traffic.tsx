@@ -6,7 +6,7 @@ import { Card } from "../components/basics.tsx";
 import { BarChart, LineChart, Meter } from "../components/chart.tsx";
 import { Select } from "../components/form.tsx";
 import { LazyMap, Loaded } from "../components/loaded.tsx";
-import { Table } from "../components/table.tsx";
+import { TableCard } from "../components/table.tsx";
 import { countryName, FLAG_NAMES, flagName, formatCount, formatMilliseconds } from "../format.ts";
 import { useLoad } from "../hooks.ts";
 import type { CountryCount, Traffic, TrafficPoint } from "../types.ts";
@@ -111,33 +111,29 @@ function Countries({ counts }: { counts: readonly CountryCount[] }) {
           </LazyMap>
         </Card>
       )}
-      <Card title="Top countries">
-        <Table
-          caption="Countries"
-          rows={counts.slice(0, 10)}
-          rowKey={({ iso_code }) => iso_code}
-          columns={[
-            ["Country", ({ iso_code }) => countryName(iso_code)],
-            ["Single lookups", meterOf],
-          ]}
-          empty="None yet."
-        />
-      </Card>
+      <TableCard
+        caption="Top countries"
+        rows={counts.slice(0, 10)}
+        rowKey={({ iso_code }) => iso_code}
+        columns={[
+          ["Country", ({ iso_code }) => countryName(iso_code)],
+          ["Single lookups", meterOf],
+        ]}
+        empty="None yet."
+      />
     </>
   );
 }
 
 const Problems = ({ counts }: { counts: Readonly<Record<string, number>> }) => (
-  <Card title="Refused requests">
-    <Table
-      caption="Refused requests"
-      rows={Object.entries(counts).sort(([, a], [, b]) => b - a)}
-      rowKey={([code]) => code}
-      columns={[
-        ["Code", ([code]) => <code>{code}</code>],
-        ["Requests", ([, n]) => formatCount(n), "number"],
-      ]}
-      empty="None."
-    />
-  </Card>
+  <TableCard
+    caption="Refused requests"
+    rows={Object.entries(counts).sort(([, a], [, b]) => b - a)}
+    rowKey={([code]) => code}
+    columns={[
+      ["Code", ([code]) => <code>{code}</code>],
+      ["Requests", ([, n]) => formatCount(n), "number"],
+    ]}
+    empty="None."
+  />
 );

@@ -1,8 +1,8 @@
 // feeds.tsx: every feed's state, age and size; those that need attention first.
 
-import { Badge, Card, ExternalLink, type Kind } from "../../components/basics.tsx";
+import { Badge, ExternalLink, type Kind } from "../../components/basics.tsx";
 import { Meter, Sparkline } from "../../components/chart.tsx";
-import { Table, TwoLines } from "../../components/table.tsx";
+import { TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatDuration, shortenUrls } from "../../format.ts";
 import type { Feed } from "../../types.ts";
 
@@ -19,21 +19,19 @@ const byRank = (a: Feed, b: Feed) => rankOf(a) - rankOf(b) || a.id.localeCompare
 export function FeedsCard({ feeds }: { feeds: readonly Feed[] }) {
   const loaded = feeds.filter(({ state }) => state === "loaded").length;
   return (
-    <Card title={`Feeds (${loaded} of ${feeds.length} loaded)`}>
-      <Table
-        caption="Feeds"
-        rows={feeds.toSorted(byRank)}
-        rowKey={({ id }) => id}
-        columns={[
-          ["Feed", nameOf],
-          ["State", stateOf],
-          ["Age", ageOf],
-          ["Entries", entriesOf, "number"],
-          ["Licence", ({ licence, attribution }) => <TwoLines below={attribution}>{licence}</TwoLines>],
-        ]}
-        empty="There is no release, or it names no feeds."
-      />
-    </Card>
+    <TableCard
+      caption={`Feeds (${loaded} of ${feeds.length} loaded)`}
+      rows={feeds.toSorted(byRank)}
+      rowKey={({ id }) => id}
+      columns={[
+        ["Feed", nameOf],
+        ["State", stateOf],
+        ["Age", ageOf],
+        ["Entries", entriesOf, "number"],
+        ["Licence", ({ licence, attribution }) => <TwoLines below={attribution}>{licence}</TwoLines>],
+      ]}
+      empty="There is no release, or it names no feeds."
+    />
   );
 }
 

@@ -2,10 +2,10 @@
 
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
-import { Badge, Card, RelativeTime } from "../../components/basics.tsx";
+import { Badge, QuietButton, RelativeTime } from "../../components/basics.tsx";
 import { ConfirmButton } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { Table } from "../../components/table.tsx";
+import { TableCard } from "../../components/table.tsx";
 import { flagName, formatBytes, formatCount } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
 import type { Release, ReleaseChanges } from "../../types.ts";
@@ -15,39 +15,36 @@ type Use = (name: string) => Promise<void>;
 
 /** @param use undefined while no release is in use */
 export const ReleasesCard = ({ releases, use }: { releases: readonly Release[]; use: Use | undefined }) => (
-  <Card title="Releases">
-    <Table
-      caption="Releases"
-      rows={releases}
-      rowKey={({ name }) => name}
-      columns={[
-        ["Release", (release) => <ReleaseName release={release} use={use} />],
-        ["Created", ({ created_at }) => <RelativeTime iso={created_at} />],
-        ["Size", ({ bytes }) => formatBytes(bytes), "number"],
-        ["Since the previous one", (release) => <Changes release={release} />],
-      ]}
-      empty="None yet: the first update creates one."
-    />
-  </Card>
+  <TableCard
+    caption="Releases"
+    rows={releases}
+    rowKey={({ name }) => name}
+    columns={[
+      ["Release", (release) => <ReleaseName release={release} use={use} />],
+      ["Created", ({ created_at }) => <RelativeTime iso={created_at} />],
+      ["Size", ({ bytes }) => formatBytes(bytes), "number"],
+      ["Since the previous one", (release) => <Changes release={release} />],
+    ]}
+    empty="None yet: the first update creates one."
+  />
 );
 
-function ReleaseName({
-  release: { name, current, pinned },
-  use,
-}: {
-  release: Release;
-  use: Use | undefined;
-}) {
+interface ReleaseNameProps {
+  readonly release: Release;
+  readonly use: Use | undefined;
+}
+
+function ReleaseName({ release: { name, current, pinned }, use }: ReleaseNameProps) {
   const text = `The release ${name} is verified, then used and pinned. Lookups continue meanwhile.`;
   const question = ["Use this release?", text, "Use it"] as const;
-  const label = `Use release ${name}`;
+  const run = async () => use?.(name);
   return (
     <>
       <code>{name}</code>
       {current && <Badge kind="good">in use</Badge>}
       {pinned && <Badge kind="warn">pinned</Badge>}
       {use && !current && (
-        <ConfirmButton text="Use" label={label} question={question} run={() => use(name)} />
+        <ConfirmButton text="Use" label={`Use release ${name}`} question={question} isDanger run={run} />
       )}
     </>
   );
@@ -67,11 +64,7 @@ function Changes({ release: { name, feeds_changed } }: { release: Release }) {
     <>
       <small>{`${changed.join(", ") || "no feed changed"}${more > 0 ? ` and ${more} more` : ""}`}</small>
       {isShown && <Comparison name={name} />}
-      {!isShown && (
-        <button type="button" class="quiet" aria-label={`Show changes in ${name}`} onClick={show}>
-          Show changes
-        </button>
-      )}
+      {!isShown && <QuietButton text="Show changes" label={`Show changes in ${name}`} onClick={show} />}
     </>
   );
 }

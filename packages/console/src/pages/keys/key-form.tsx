@@ -18,9 +18,7 @@ function settingsOf(values: FormData): KeySettings {
     ...(values.has("mode") ? { mode: textOf(values, "mode") } : {}),
     name: textOf(values, "name"),
     scopes: values.getAll("scope").map(String),
-    networks: textOf(values, "networks")
-      .split(/[\s,]+/)
-      .filter(Boolean),
+    networks: textOf(values, "networks").match(/[^\s,]+/g) ?? [],
     rate: number("rate"),
     burst: number("burst"),
     quota: number("quota"),
@@ -35,27 +33,16 @@ interface KeyFormProps {
 }
 
 export function KeyForm({ of: key, submit }: KeyFormProps) {
-  const number = (name: "rate" | "burst" | "quota", least: number, placeholder: string) => ({
-    name,
-    type: "number" as const,
-    min: least,
-    placeholder,
-    defaultValue: key?.[name] ?? "",
-  });
+  const number = (name: "rate" | "burst" | "quota", placeholder = "default", min = 0) =>
+    ({ name, placeholder, min, type: "number", defaultValue: key?.[name] ?? "" }) as const;
+  const hasScope = (scope: string) => key?.scopes.includes(scope) ?? true;
+  const name = { name: "name", required: true, maxLength: 100, defaultValue: key?.name };
+  const expires = { name: "expires", type: "date", defaultValue: key?.expires_at?.slice(0, 10) } as const;
+  const networks = { placeholder: "10.0.0.0/8", defaultValue: key?.networks.join("\n") };
+  const save = (values: FormData, form: HTMLFormElement) => submit(settingsOf(values), form);
   return (
-    <Form
-      class="grid"
-      action={key ? "Save" : "Create key"}
-      submit={(values, form) => submit(settingsOf(values), form)}
-    >
-      <TextField
-        label="Name"
-        note="The application that uses it."
-        name="name"
-        required
-        maxLength={100}
-        defaultValue={key?.name}
-      />
+    <Form class="grid" action={key ? "Save" : "Create key"} submit={save}>
+      <TextField label="Name" note="The application that uses it." {...name} />
       {!key && (
         <Field label="Mode">
           <Select name="mode" options={MODES} />
@@ -65,39 +52,17 @@ export function KeyForm({ of: key, submit }: KeyFormProps) {
         <legend>Scopes</legend>
         {SCOPES.map(([scope, title]) => (
           <label key={scope} class="inline">
-            <input
-              type="checkbox"
-              name="scope"
-              value={scope}
-              defaultChecked={key?.scopes.includes(scope) ?? true}
-            />
+            <input type="checkbox" name="scope" value={scope} defaultChecked={hasScope(scope)} />
             {title}
           </label>
         ))}
       </fieldset>
-      <TextField
-        label="Rate"
-        note="Lookups per second; 0 is no limit."
-        step="any"
-        {...number("rate", 0, "default")}
-      />
-      <TextField label="Burst" note="Lookups at once." {...number("burst", 1, "default")} />
-      <TextField label="Quota" note="Lookups per day (UTC)." {...number("quota", 0, "none")} />
-      <TextField
-        label="Expires"
-        note="At the end of that day (UTC)."
-        name="expires"
-        type="date"
-        defaultValue={key?.expires_at?.slice(0, 10)}
-      />
+      <TextField label="Rate" note="Lookups per second; 0 is no limit." step="any" {...number("rate")} />
+      <TextField label="Burst" note="Lookups at once." {...number("burst", "default", 1)} />
+      <TextField label="Quota" note="Lookups per day (UTC)." {...number("quota", "none")} />
+      <TextField label="Expires" note="At the end of that day (UTC)." {...expires} />
       <Field label="Allowed networks" note="One per line; empty allows every address.">
-        <textarea
-          name="networks"
-          rows={2}
-          spellcheck={false}
-          placeholder="10.0.0.0/8"
-          defaultValue={key?.networks.join("\n")}
-        />
+        <textarea name="networks" rows={2} spellcheck={false} {...networks} />
       </Field>
     </Form>
   );

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { api, listAll } from "../../api.ts";
 import { Card, Expiry } from "../../components/basics.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { Table, TwoLines } from "../../components/table.tsx";
+import { TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount } from "../../format.ts";
 import { type PageProps, useLoad } from "../../hooks.ts";
 import type { KeySettings, ListedKey } from "../../types.ts";
@@ -26,15 +26,13 @@ function Overview() {
     <Loaded from={keys}>
       {(rows) => (
         <>
-          <Card title="API keys">
-            <Table
-              caption="Keys"
-              rows={rows}
-              rowKey={({ id }) => id}
-              columns={COLUMNS}
-              empty="No keys yet: create the first one below."
-            />
-          </Card>
+          <TableCard
+            caption="API keys"
+            rows={rows}
+            rowKey={({ id }) => id}
+            columns={COLUMNS}
+            empty="No keys yet: create the first one below."
+          />
           <Card title="New key">
             <KeyForm submit={create} />
             {created && <TokenOnce token={created.token} href={`#/keys/${created.id}`} />}

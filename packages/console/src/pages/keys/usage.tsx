@@ -31,14 +31,11 @@ const SERIES = [
 ];
 
 /** What each period is called, and how the times of its points are written. */
+const formatDay = (at: string) => at.slice(5);
+const formatHour = (at: string) => `${at.slice(11)}:00`;
 const PERIODS = {
-  day: { last: "30 days", stepMs: 86_400_000, suffix: "T00:00:00Z", format: (at: string) => at.slice(5) },
-  hour: {
-    last: "24 hours",
-    stepMs: 3_600_000,
-    suffix: ":00:00Z",
-    format: (at: string) => `${at.slice(11)}:00`,
-  },
+  day: { last: "30 days", stepMs: 86_400_000, suffix: "T00:00:00Z", format: formatDay },
+  hour: { last: "24 hours", stepMs: 3_600_000, suffix: ":00:00Z", format: formatHour },
 };
 type Period = keyof typeof PERIODS;
 const OPTIONS = [
@@ -62,42 +59,33 @@ export function KeyUsage({ id }: { id: string }) {
 }
 
 /** A row for a share of a whole, none for 0. */
-const shareOf = (name: string, n: number, whole: number, color: MeterColor) =>
-  [
-    name,
-    n > 0 && <Meter part={n / whole} text={`${formatCount(n)}, ${formatPercent(n / whole)}`} color={color} />,
-  ] as const;
+function shareOf(name: string, n: number, whole: number, color: MeterColor) {
+  const text = `${formatCount(n)}, ${formatPercent(n / whole)}`;
+  return [name, n > 0 && <Meter part={n / whole} text={text} color={color} />] as const;
+}
 
 function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
   const { last, format } = PERIODS[by];
   const points = fillGaps(by, usage);
-  const served = sum(points, ({ total }) => total);
-  const all = served + sum(points, ({ refused }) => countRefused(refused));
+  const total = (of: (point: UsagePoint) => number) => sum(points, of);
+  const served = total((point) => point.total);
+  const all = served + total(({ refused }) => countRefused(refused));
   if (all === 0) return <p class="empty">No lookups in the last {last}.</p>;
-  const refused = REFUSALS.map(([reason, name]) =>
-    shareOf(
-      name,
-      sum(points, (point) => point.refused[reason]),
-      all,
-      "bad",
-    ),
-  );
-  const lookups = SCOPES.map(([scope, name]) =>
-    shareOf(
-      name,
-      sum(points, (point) => point[scope]),
-      served,
-      "series-0",
-    ),
-  );
+  const refusals = REFUSALS.map(([id, name]) => [name, total(({ refused }) => refused[id])] as const);
+  const lookups = SCOPES.map(([scope, name]) => [name, total((point) => point[scope])] as const);
   return (
     <div class="usage">
       <BarChart title={`Lookups per ${by} (UTC)`} points={points} series={SERIES} formatTime={format} />
       <div>
         <h3>Served and refused</h3>
-        <Definitions rows={[shareOf("Served", served, all, "good"), ...refused]} />
+        <Definitions
+          rows={[
+            shareOf("Served", served, all, "good"),
+            ...refusals.map(([name, n]) => shareOf(name, n, all, "bad")),
+          ]}
+        />
         <h3>Lookups</h3>
-        <Definitions rows={lookups} />
+        <Definitions rows={lookups.map(([name, n]) => shareOf(name, n, served, "series-0"))} />
       </div>
     </div>
   );

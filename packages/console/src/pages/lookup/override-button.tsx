@@ -2,7 +2,8 @@
 
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
-import { CancelButton, Dialog } from "../../components/dialog.tsx";
+import { QuietButton } from "../../components/basics.tsx";
+import { Dialog } from "../../components/dialog.tsx";
 import { ExpiryField, expiryOf, Form, TextField, textOf } from "../../components/form.tsx";
 import { flagName } from "../../format.ts";
 import { notify } from "../../hooks.ts";
@@ -31,13 +32,11 @@ export function OverrideButton({ value, flag, verdict, text, onDone }: OverrideB
   const label = text ?? `${action} ${name} for ${value}`;
   return (
     <>
-      <button type="button" class="quiet" aria-label={label} onClick={() => setOpen(true)}>
-        {text ?? action}
-      </button>
+      <QuietButton text={text ?? action} label={label} onClick={() => setOpen(true)} />
       {isOpen && (
         <Dialog title={`${value}: ${name} ${verdict ? "yes" : "no"}`} onClose={close}>
           <p>An override takes precedence over every feed.</p>
-          <Form action="Add override" submit={submit} aside={<CancelButton onClick={close} />}>
+          <Form action="Add override" submit={submit} aside={<QuietButton text="Cancel" onClick={close} />}>
             <TextField label="Reason" note="Also in the audit trail." name="note" required maxLength={500} />
             <ExpiryField />
           </Form>

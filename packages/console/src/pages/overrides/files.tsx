@@ -1,7 +1,7 @@
 // files.tsx: all overrides as a file: export and import.
 
 import { api, UserError } from "../../api.ts";
-import { Card } from "../../components/basics.tsx";
+import { Card, QuietButton } from "../../components/basics.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { messageOf, notify, useAction } from "../../hooks.ts";
 
@@ -42,9 +42,7 @@ export function FilesCard({ reload }: { reload: () => void }) {
   return (
     <Card title="Export and import">
       <p>
-        <button type="button" class="quiet" aria-busy={isBusy} onClick={() => start(download)}>
-          Export all
-        </button>
+        <QuietButton text="Export all" isBusy={isBusy} onClick={() => start(download)} />
       </p>
       <Form action="Import" submit={submit}>
         <Field label="Import" note="The whole file is imported, or nothing.">

@@ -6,7 +6,7 @@ import { Badge, Card, Code, Expiry, RelativeTime } from "../../components/basics
 import { ConfirmButton } from "../../components/dialog.tsx";
 import { TextField } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { Table, TwoLines } from "../../components/table.tsx";
+import { Table, TableCard, TwoLines } from "../../components/table.tsx";
 import { flagName, formatCount } from "../../format.ts";
 import { notify, useLoad } from "../../hooks.ts";
 import type { AuditEntry, Override } from "../../types.ts";
@@ -74,14 +74,7 @@ function ListCard({ overrides, reload }: { overrides: readonly Override[]; reloa
           rows={found.slice(0, MAX_SHOWN)}
           rowKey={({ id }) => id}
           columns={[
-            [
-              "Value",
-              ({ value, kind }) => (
-                <TwoLines below={kind.replace("_", " ")}>
-                  <code>{value}</code>
-                </TwoLines>
-              ),
-            ],
+            ["Value", valueCell],
             ["Verdict", verdictOf],
             ["Reason", reasonOf],
             ["Expires", ({ expires_at }) => <Expiry iso={expires_at} />],
@@ -97,6 +90,12 @@ function ListCard({ overrides, reload }: { overrides: readonly Override[]; reloa
   );
 }
 
+const valueCell = ({ value, kind }: Override) => (
+  <TwoLines below={kind.replace("_", " ")}>
+    <code>{value}</code>
+  </TwoLines>
+);
+
 function verdictOf({ mute, flag, verdict }: Override) {
   if (mute) return `mutes ${mute}`;
   return (
@@ -111,40 +110,30 @@ const reasonOf = ({ note, author, created_at }: Override) => (
 function RemoveButton({ value, run }: { value: string; run: () => Promise<void> }) {
   const text = `Feeds decide about ${value} again within a second.`;
   const question = ["Remove this override?", text, "Remove"] as const;
-  return (
-    <ConfirmButton
-      text="Remove"
-      label={`Remove the override of ${value}`}
-      question={question}
-      isDanger
-      run={run}
-    />
-  );
+  const label = `Remove the override of ${value}`;
+  return <ConfirmButton text="Remove" label={label} question={question} isDanger run={run} />;
 }
 
+const subjectOf = (entry: AuditEntry) => (
+  <TwoLines below={nameOf(entry)}>
+    <code>{entry.subject}</code>
+  </TwoLines>
+);
+
 const AuditCard = ({ entries }: { entries: readonly AuditEntry[] }) => (
-  <Card title="Audit trail">
-    <Table
-      caption="Audit trail"
-      rows={entries}
-      rowKey={({ sequence }) => sequence}
-      columns={[
-        ["When", ({ at }) => <RelativeTime iso={at} />],
-        ["Who", ({ actor }) => actor],
-        ["Action", ({ action }) => action.replaceAll("-", " ")],
-        [
-          "Subject",
-          (entry) => (
-            <TwoLines below={nameOf(entry)}>
-              <code>{entry.subject}</code>
-            </TwoLines>
-          ),
-        ],
-        ["Details", detailsOf],
-      ]}
-      empty="No changes yet."
-    />
-  </Card>
+  <TableCard
+    caption="Audit trail"
+    rows={entries}
+    rowKey={({ sequence }) => sequence}
+    columns={[
+      ["When", ({ at }) => <RelativeTime iso={at} />],
+      ["Who", ({ actor }) => actor],
+      ["Action", ({ action }) => action.replaceAll("-", " ")],
+      ["Subject", subjectOf],
+      ["Details", detailsOf],
+    ]}
+    empty="No changes yet."
+  />
 );
 
 /** What people call it: the value of an override, the name of a key. */
