@@ -1,133 +1,152 @@
-// plots.ts: which plots there are, and which of the recorded figures each shows.
+// plots.ts: which plots there are, which of the recorded figures each shows, and how: specifications of Vega-Lite.
 //
 // out  nothing for a plot whose figures were not recorded
 
-import type { PartResult, Row, Series } from "./record.ts";
-import { quantile, spread } from "./stats.ts";
-import { type Axis, bars, type Curve, type Panel, panels } from "./svg.ts";
+import { join } from "node:path";
+import { BENCH } from "./peers.ts";
+import type { Line, PartResult } from "./record.ts";
+import { median } from "./stats.ts";
+
+export type Spec = Readonly<Record<string, unknown>>;
 
 export interface Plot {
   /** Its file, without folder and ending. */
   readonly name: string;
-  /** For those who cannot see it. */
-  readonly alt: string;
-  readonly draw: (results: readonly PartResult[]) => string | undefined;
+  /** The part whose section shows it. */
+  readonly part: string;
+  readonly title: string;
+  readonly spec: (lines: readonly Line[]) => Spec | undefined;
 }
 
-const rowsOf = (results: readonly PartResult[]): Row[] =>
-  results.flatMap(({ lines }) => lines.filter((line) => line.type === "row"));
-const seriesOf = (results: readonly PartResult[], plot: string): Series[] =>
-  results
-    .flatMap(({ lines }) => lines.filter((line) => line.type === "series"))
-    .filter((one) => one.plot === plot);
+const axis = (field: string, title: string, more: Spec = {}): Spec => ({
+  field,
+  type: "quantitative",
+  title,
+  ...more,
+});
+const LOG = { scale: { type: "log", nice: false } };
+const COLOUR = {
+  field: "who",
+  type: "nominal",
+  title: null,
+  sort: null,
+  legend: { labelLimit: 400, orient: "bottom", columns: 2 },
+};
 
-const percent = (share: number) => `${Math.round(share * 100)} %`;
+/** A panel of curves. */
+const curves = (values: readonly Spec[], x: Spec, y: Spec, more: Spec = {}): Spec => ({
+  data: { values },
+  mark: { type: "line", clip: true, ...more },
+  encoding: { x, y, color: COLOUR, strokeDash: COLOUR },
+});
 
-/** The share of look-ups that took at most so long. */
-function distribution(name: string, title: string): Plot {
-  return {
-    name,
-    alt: `${title}: for each reader, the share of look-ups that took at most so many nanoseconds`,
-    draw: (results) => {
-      const curves: Curve[] = seriesOf(results, name).map(({ who, points }) => ({ name: who, points }));
-      if (curves.length === 0) return undefined;
-      const x: Axis = {
-        label: "nanoseconds for one look-up, means of 64 in a row (logarithmic)",
-        isLog: true,
-      };
-      const y: Axis = { label: "share of look-ups", from: 0, to: 1, format: percent };
-      return panels(title, [{ title: "Further left is faster", x, y, curves }]);
-    },
+/** Points of the recorded curves of a plot. */
+const pointsOf = (lines: readonly Line[], plot: string): Spec[] =>
+  lines.flatMap((line) =>
+    line.type !== "series" || line.plot !== plot
+      ? []
+      : line.points.map(([x, y]) => ({ who: line.who, x, y })),
+  );
+
+/** Rows of a measure: median, least and greatest. */
+const rowsOf = (lines: readonly Line[], measure: string) =>
+  lines.flatMap((line) => {
+    if (line.type !== "row" || line.measure !== measure) return [];
+    const { what, who, values } = line;
+    return [{ what, who, median: median(values), least: Math.min(...values), most: Math.max(...values) }];
+  });
+
+/** The share of lookups that took at most so long. */
+function distribution(name: string, addresses: string): Plot {
+  const spec = (lines: readonly Line[]) => {
+    const values = pointsOf(lines, name);
+    const x = axis("x", "nanoseconds for one lookup, means of 64 in a row (logarithmic)", LOG);
+    const y = axis("y", "share of lookups that took at most so long", { axis: { format: "%" } });
+    return values.length === 0 ? undefined : curves(values, x, y);
   };
+  return { name, part: "engine", title: `Geolocate, ${addresses}: time of a lookup in process`, spec };
 }
 
-const CPU: Plot = {
-  name: "cpu",
-  alt: "CPU of the server for one look-up over HTTP, for each server, with the spread of its rounds",
-  draw: (results) => {
-    const rows = rowsOf(results).filter(({ measure }) => measure === "CPU per request");
-    if (rows.length === 0) return undefined;
-    const all = rows.map(({ who, values }) => {
-      const { median, least, most } = spread(values);
-      return { name: who, isOurs: who.startsWith("inkling"), value: median, least, most };
+function cpu(lines: readonly Line[]): Spec | undefined {
+  const values = rowsOf(lines, "CPU per request");
+  const y = { field: "who", type: "nominal", title: null, sort: null, axis: { labelLimit: 400 } };
+  const x = axis("median", "µs of server CPU for one lookup (median; line: least to most)");
+  const bar = { mark: "bar", encoding: { x } };
+  const spread = { mark: "rule", encoding: { x: axis("least", ""), x2: { field: "most" } } };
+  return values.length === 0 ? undefined : { data: { values }, encoding: { y }, layer: [bar, spread] };
+}
+
+/** Measures of the part "growth", a panel each. */
+const GROWN = {
+  "time per lookup": "time of a lookup, ns",
+  "memory of one process after all lookups": "memory of one process, MB",
+  build: "making the segment, s",
+  file: "size of the segment, MB",
+};
+
+function growth(lines: readonly Line[]): Spec | undefined {
+  const panels = Object.entries(GROWN).flatMap(([measure, title]) => {
+    const rows = rowsOf(lines, measure).filter(({ what }) => what.startsWith("growth, "));
+    const values = rows.map(({ what, who, median }) => ({
+      who,
+      x: Number.parseFloat(what.slice(8)),
+      y: median,
+    }));
+    const x = axis("x", "ranges, times today's", {
+      ...LOG,
+      axis: { values: values.map((value) => value.x) },
     });
-    const label = "µs of server CPU for one look-up (median; line: least to most)";
-    return bars("CPU of the server for one look-up over HTTP", { label }, all);
-  },
-};
+    return values.length === 0
+      ? []
+      : [{ ...curves(values, x, axis("y", title), { point: true }), width: 300 }];
+  });
+  return panels.length === 0 ? undefined : { columns: 2, concat: panels };
+}
 
-/** Measures of the part "growth", one panel each. */
-const GROWN: readonly (readonly [measure: string, title: string, unit: string])[] = [
-  ["time per look-up", "Look-up", "ns"],
-  ["memory of one process after all look-ups", "Memory of one process", "MB"],
-  ["build", "Making the segment", "s"],
-  ["file", "Segment", "MB"],
-];
-
-const GROWTH: Plot = {
-  name: "growth",
-  alt: "Time of a look-up, memory, build time and file size against the number of ranges",
-  draw: (results) => {
-    const rows = rowsOf(results).filter(({ what }) => /^growth, [\d.]+×$/.test(what));
-    if (rows.length === 0) return undefined;
-    const factor = (row: Row) => Number(/[\d.]+/.exec(row.what)![0]);
-    const ticks = [...new Set(rows.map(factor))].sort((a, b) => a - b);
-    const all = GROWN.flatMap(([measure, title, unit]): Panel[] => {
-      const measured = rows.filter((row) => row.measure === measure);
-      if (measured.length === 0) return [];
-      const curves = [...new Set(measured.map((row) => row.who))].map((who): Curve => {
-        const points = measured
-          .filter((row) => row.who === who)
-          .map((row): [number, number] => [factor(row), quantile(row.values, 0.5)]);
-        return { name: who, points, isMarked: true };
-      });
-      const most = Math.max(...measured.map((row) => quantile(row.values, 0.5)), 0);
-      const panel: Panel = {
-        title,
-        x: {
-          label: "ranges, times today's (logarithmic)",
-          isLog: true,
-          ticks,
-          format: (value) => `${value}×`,
-        },
-        y: { label: unit, from: 0, to: most * 1.1 || 1 },
-        curves,
-      };
-      return [panel];
-    });
-    return panels("Growth: today's geolocation, and more of it", all, 2);
-  },
-};
-
-const SWAPS: Plot = {
-  name: "swaps",
-  alt: "Latency and memory of the server, second by second, while releases are swapped under full load",
-  draw: (results) => {
-    const latency = seriesOf(results, "swap-latency").map(
-      ({ who, points }): Curve => ({ name: who, points }),
-    );
-    if (latency.length === 0) return undefined;
-    const memory = seriesOf(results, "swap-memory").map(({ who, points }): Curve => ({ name: who, points }));
-    const x: Axis = { label: "seconds since the load began", from: 0 };
-    return panels("A swap of all three segments every 2 s, under full load", [
-      {
-        title: "Time of an answer",
-        x,
-        y: { label: "milliseconds (logarithmic)", isLog: true },
-        curves: latency,
-      },
-      { title: "Memory of the server", x, y: { label: "megabytes", from: 0 }, curves: memory },
-    ]);
-  },
-};
+function swaps(lines: readonly Line[]): Spec | undefined {
+  const [latency, memory] = [pointsOf(lines, "swap-latency"), pointsOf(lines, "swap-memory")];
+  const x = axis("x", "seconds since the load began");
+  const times = curves(latency, x, axis("y", "time of an answer, ms (logarithmic)", LOG));
+  const sizes = curves(memory, x, axis("y", "memory of the server, MB"));
+  const resolve = { scale: { color: "independent", strokeDash: "independent" } };
+  return latency.length === 0 ? undefined : { vconcat: [times, sizes], resolve };
+}
 
 export const PLOTS: readonly Plot[] = [
-  distribution("distribution-v4", "Geolocate, random IPv4 addresses: time of a look-up in process"),
-  distribution(
-    "distribution-v6",
-    "Geolocate, IPv6 addresses in random networks: time of a look-up in process",
-  ),
-  CPU,
-  GROWTH,
-  SWAPS,
+  distribution("distribution-v4", "random IPv4 addresses"),
+  distribution("distribution-v6", "IPv6 addresses in random networks"),
+  {
+    name: "cpu",
+    part: "http",
+    title: "CPU of the server for one lookup over HTTP, least to most",
+    spec: cpu,
+  },
+  {
+    name: "growth",
+    part: "growth",
+    title: "Lookup time, memory, build time and size against ranges",
+    spec: growth,
+  },
+  {
+    name: "swaps",
+    part: "swap",
+    title: "Latency and memory while releases are swapped under full load",
+    spec: swaps,
+  },
 ];
+
+/** Draws the plots whose figures were recorded, with Vega from bench/node_modules. @returns their SVG */
+export async function drawPlots(results: readonly PartResult[]): Promise<Map<Plot, string>> {
+  const load = (name: string) => import(Bun.resolveSync(name, join(BENCH, "lib")));
+  const [{ View, parse }, { compile }] = await Promise.all([load("vega"), load("vega-lite")]);
+  const lines = results.flatMap((result) => result.lines);
+  const drawn = new Map<Plot, string>();
+  for (const plot of PLOTS) {
+    const spec = plot.spec(lines);
+    if (spec === undefined) continue;
+    const config = { view: { continuousWidth: 700, continuousHeight: 250 } };
+    const whole = { background: "white", title: plot.title, config, ...spec };
+    drawn.set(plot, await new View(parse(compile(whole).spec), { renderer: "none" }).toSVG());
+  }
+  return drawn;
+}

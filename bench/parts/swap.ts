@@ -1,0 +1,208 @@
+// swap.ts: releases are swapped under full load: two of full size whose answers all differ, in turn every 2 s.
+//
+// The first is the current release, the second the same with another letter in all answers of all three segments.
+// Every answer is checked: its texts must be those of the release that it names. The server has one core, on which it also
+// verifies each release; the client has the other.
+
+import { createHash } from "node:crypto";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import * as engine from "@inkling/engine";
+import { releaseId } from "@inkling/server";
+import * as data from "../lib/data.ts";
+import { CONNECTIONS } from "../lib/load.ts";
+import { memoryOf, processTree, SERVER_CORE } from "../lib/proc.ts";
+import { generator, SEED, shuffle } from "../lib/random.ts";
+import { log, type Part, type Run } from "../lib/record.ts";
+import { startInkling, TOKEN } from "../lib/server.ts";
+import { figure, sum } from "../lib/stats.ts";
+import { type StormSecond, storm } from "../lib/storm.ts";
+import { CHECKS } from "../lib/targets.ts";
+
+type SegmentKind = engine.SegmentKind;
+const SWAP_MS = 2_000;
+/** Of each kind. */
+const VALUES = 3_000;
+/** What memory may gain between the first third of the run and the last. */
+const MORE_MB = 34;
+/** What an answer is looked up with, and texts that every answer has, with another letter in the marked release. */
+const KINDS: Readonly<Record<SegmentKind, { path: string; texts: readonly string[] }>> = {
+  geo: { path: "/v1/ip-intel/geolocate/", texts: ['"continent":', '"subdivisions":'] },
+  reputation: { path: "/v1/ip-intel/reputation/", texts: ['"is_proxy":', '"is_tor_exit":'] },
+  email: { path: "/v1/user-intel/email/", texts: ['.com"'] }, // of a provider: the rest is not in the segment
+};
+const marked = (text: string) => text.replaceAll("o", "q");
+
+/** Replaces the texts of a kind in the answers of a segment and renews its checksums (docs/segment-format.md). */
+function markSegment(bytes: Uint8Array, kind: SegmentKind): void {
+  const { buffer, byteOffset, length } = engine.openSegment(bytes, kind).u8("answers");
+  const answers = Buffer.from(buffer, byteOffset, length);
+  for (const text of KINDS[kind].texts)
+    for (let at = answers.indexOf(text); at >= 0; at = answers.indexOf(text, at + 1))
+      answers.write(marked(text), at);
+  const header = new DataView(bytes.buffer, bytes.byteOffset, engine.HEADER_BYTES);
+  const body = engine.bodyStart(header);
+  header.setUint32(28, engine.crc32(bytes.subarray(body)), true);
+  header.setUint32(32, engine.headerChecksum(bytes, body), true);
+}
+
+/** Publishes the current release of a data folder once more, marked. @returns its manifest */
+function publishMarked(dataDir: string, { manifest, segmentPath }: data.CurrentRelease): engine.Release {
+  const segments = { ...manifest.segments };
+  for (const kind of Object.keys(segments) as SegmentKind[]) {
+    const bytes = new Uint8Array(readFileSync(segmentPath(kind)).buffer);
+    markSegment(bytes, kind);
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    writeFileSync(join(dataDir, engine.DATA_FOLDER.segmentFile(sha256)), bytes);
+    segments[kind] = { ...segments[kind]!, sha256 };
+  }
+  const created_at = new Date(Date.parse(manifest.created_at) + 1000).toISOString();
+  const content = { ...manifest, created_at, segments };
+  const release = { ...content, id: releaseId(content) };
+  const path = join(dataDir, engine.DATA_FOLDER.releaseFile(engine.releaseName(release)));
+  writeFileSync(path, JSON.stringify(release));
+  return release;
+}
+
+/** Addresses that the reputation segment has an answer for. */
+function listedAddresses(bytes: Uint8Array): string[] {
+  const table = new engine.RangeTable(engine.openSegment(bytes, "reputation"));
+  const address = new engine.IpAddress();
+  const found: string[] = [];
+  for (let start = 0; start < 2 ** 32; start += 2 ** (32 - table.networkBits(address))) {
+    address.words[0] = start;
+    if (table.find(address) !== 0 && engine.specialUse(address) === undefined)
+      found.push(engine.formatIp(address));
+  }
+  return found;
+}
+
+/** Email addresses at listed domains that have a provider under .com. */
+function listedEmails(bytes: Uint8Array): string[] {
+  const segment = engine.EmailSegment.open(bytes);
+  const emails = [...segment.domains()].map(({ name }) => `someone@${name}`);
+  return emails.filter((email) => Buffer.from(engine.answerEmail(email, segment)).includes('.com"'));
+}
+
+/** Paths to request, for each kind of which there is data. */
+function pathsOf(run: Run, { manifest, segmentPath }: data.CurrentRelease): [SegmentKind, string[]][] {
+  const bytes = (kind: SegmentKind) => Bun.mmap(segmentPath(kind), { shared: false });
+  const lists: Record<SegmentKind, () => string[]> = {
+    geo: () => data.knownAddresses(segmentPath("geo"), VALUES).known,
+    reputation: () => listedAddresses(bytes("reputation")),
+    email: () => listedEmails(bytes("email")),
+  };
+  return (Object.keys(KINDS) as SegmentKind[]).flatMap((kind): [SegmentKind, string[]][] => {
+    const refused = data.whyRefused(manifest, kind);
+    if (refused !== undefined) {
+      run.note(`${kind} is left out: ${refused}`);
+      return [];
+    }
+    const values = shuffle(lists[kind](), generator(SEED)).slice(0, VALUES);
+    return [[kind, values.map((value) => KINDS[kind].path + value)]];
+  });
+}
+
+interface Used {
+  readonly second: number;
+  /** MB, of the server and all that it started: allocated; and all that is resident, mapped files included. */
+  readonly anonymous: number;
+  readonly proportional: number;
+}
+
+function usedBy(pid: number, second: number): Used {
+  const all = processTree(pid).map(memoryOf);
+  const of = (key: "anonymous" | "proportional") => sum(all.map((memory) => memory[key]));
+  return { second, anonymous: of("anonymous"), proportional: of("proportional") };
+}
+
+/** Memory between two swaps, at the beginning and the end: verifying a release takes 200 MB for a moment. */
+function drift(used: readonly Used[], key: "anonymous" | "proportional", settled: number) {
+  const values = used.filter(({ second }) => second >= settled).map((one) => one[key]);
+  const third = Math.ceil(values.length / 3);
+  const [early, late] = [Math.min(...values.slice(0, third)), Math.min(...values.slice(-third))];
+  return { isFlat: late <= early + MORE_MB, text: `${figure(early)} then ${figure(late)} MB` };
+}
+
+function report(run: Run, seconds: readonly StormSecond[], used: readonly Used[], swaps: number): void {
+  const total = (key: "answered" | "failed" | "mixed") => sum(seconds.map((second) => second[key]));
+  const changes = seconds.filter(({ releases }) => releases.length === 2).length;
+  const isSwapped = changes > swaps / 3; // otherwise nothing was shown
+  const answers = `${total("answered").toLocaleString("en-US")} answers in ${seconds.length} s, ${swaps} swaps`;
+  run.check(CHECKS.swapFailed, total("failed") === 0 && isSwapped, `${total("failed")} failed of ${answers}`);
+  const both = `${total("mixed")} mixed; in ${changes} seconds both releases answered`;
+  run.check(CHECKS.swapMixed, total("mixed") === 0 && isSwapped, both);
+  // The first swaps may add to memory: a second release is mapped, the heap settles.
+  const settled = Math.min(30, Math.floor(seconds.length / 3));
+  const [own, all] = (["anonymous", "proportional"] as const).map((key) => drift(used, key, settled));
+  const least = `least of the first third after ${settled} s and of the last`;
+  const memory = `${least}: allocated ${own!.text}, resident ${all!.text}`;
+  run.check(CHECKS.swapMemory, own!.isFlat && all!.isFlat, memory);
+  const what = `a swap every ${SWAP_MS / 1000} s, ${CONNECTIONS} connections`;
+  run.row(
+    what,
+    "inkling",
+    "answers, /s",
+    seconds.map((one) => one.answered),
+  );
+  const times = { p50: "50 % within", p99: "99 % within", most: "slowest" } as const;
+  for (const [key, name] of Object.entries(times) as [keyof typeof times, string][]) {
+    run.row(
+      what,
+      "inkling",
+      `${name}, ms`,
+      seconds.map((one) => one[key]),
+    );
+    run.series(
+      "swap-latency",
+      name,
+      seconds.map((one) => [one.second, one[key]]),
+    );
+  }
+  run.series(
+    "swap-memory",
+    "allocated by the server",
+    used.map((one) => [one.second, one.anonymous]),
+  );
+  run.series(
+    "swap-memory",
+    "resident, with mapped files",
+    used.map((one) => [one.second, one.proportional]),
+  );
+  run.note(
+    "one value a second; the server verifies every new release, 300 MB, on the core that it answers with",
+  );
+}
+
+async function measure(run: Run): Promise<void> {
+  const { checkout } = run;
+  const dataDir = await data.linkedCopy(data.releaseFolder(checkout), "swap");
+  run.defer(() => data.removeFolder("swap"));
+  log("making the second release");
+  const current = data.openCurrent(dataDir);
+  const releases = [publishMarked(dataDir, current), current.manifest];
+  const lists = pathsOf(run, current);
+  const paths = Array.from({ length: VALUES }, (_, i) =>
+    lists.map(([, list]) => list[i % list.length]!),
+  ).flat();
+  const texts = lists.map(([kind]) => KINDS[kind].texts);
+  const expected = { [releases[0]!.id]: texts.map((some) => some.map(marked)), [releases[1]!.id]: texts };
+  const server = await startInkling(run, { checkout, dataDir, core: SERVER_CORE });
+  let swaps = 0;
+  const swapper = setInterval(() => {
+    const temporary = join(dataDir, ".tmp-bench-current");
+    writeFileSync(temporary, `${engine.releaseName(releases[swaps++ % 2]!)}\n`);
+    renameSync(temporary, join(dataDir, engine.DATA_FOLDER.current));
+  }, SWAP_MS);
+  run.defer(() => clearInterval(swapper));
+  const used: Used[] = [];
+  const load = { port: server.port, seconds: run.minutes * 60, connections: CONNECTIONS };
+  const seconds = await storm(run, { ...load, paths, token: TOKEN, expected }, (one) => {
+    used.push(usedBy(server.pid, one.second));
+    if (one.second % 30 === 29) log(JSON.stringify(one));
+  });
+  clearInterval(swapper);
+  report(run, seconds, used, swaps);
+}
+
+export const swap: Part = { name: "swap", title: "Swaps under load", limitSeconds: 900, measure };
