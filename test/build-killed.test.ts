@@ -4,13 +4,14 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type FeedsReport, feedsReport } from "@inkling/engine";
-import { currentName, releaseNames, verifyRelease } from "@inkling/server";
-import { build } from "../packages/compiler/src/build.ts";
-import { type Script, startScript } from "../packages/compiler/src/sources/publisher.testing.ts";
+import { currentName, releaseNames, verifyRelease } from "@inkling/release-store";
+import { build } from "../packages/compiler/src/build/build.ts";
+import { type Script, startScript } from "../packages/compiler/src/fetch/publisher.testing.ts";
 import { temporaryFolder } from "./release.ts";
+import { share } from "./share.ts";
 import { smallFeeds } from "./small-feeds.ts";
 
-const KILLS = 200;
+const KILLS = share(200, 40);
 /** As many as there are cores on a small machine. */
 const AT_A_TIME = 2;
 const LOOP = resolve(import.meta.dir, "build-loop.ts");
@@ -99,4 +100,4 @@ test(`killed at ${KILLS} random moments`, async () => {
   expect(seen.amidBuild).toBeGreaterThan(KILLS / 2);
   expect(seen.moved).toBeGreaterThan(KILLS / 40);
   expect(seen.litter).toBeGreaterThan(0);
-}, 300_000);
+});

@@ -4,13 +4,12 @@
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { dataActions, Updates } from "../packages/cli/src/data-actions.ts";
-import { loadSettings } from "../packages/cli/src/settings.ts";
+import { dataActions, Updates } from "../packages/cli/src/runtime/data-actions.ts";
 import { consoleFile, consolePaths } from "../packages/console/src/files.ts";
-import { type RunningServer, startServer } from "../packages/server/src/serve.ts";
-import { openStore } from "../packages/server/src/store.ts";
+import { type RunningServer, startServer } from "../packages/server/src/server.ts";
+import { openStore } from "../packages/server/src/store/store.ts";
 import { faultsOf, LOOKS, launchBrowser, openPage, picture } from "./browser.ts";
 import { fetch } from "./checked-fetch.ts";
 import { realRelease, smallCity, smallDomain, smallRelease, temporaryFolder } from "./release.ts";
@@ -18,7 +17,6 @@ import { describeWith, MIRROR } from "./shared.ts";
 
 setDefaultTimeout(120_000);
 
-const MAIN = resolve(import.meta.dir, "../packages/cli/src/main.ts");
 const FIRST_VIEW_BYTES = 200_000;
 
 let browser: Browser;
@@ -46,7 +44,6 @@ async function serve(dataDir: string): Promise<void> {
   const store = await openStore(databaseUrl);
   token = (await store.adminToken.create("test"))!;
   await store.close();
-  const { settings } = loadSettings({ flags: { dataDir }, env: {}, cwd: dataDir });
   const started = await startServer({
     host: "127.0.0.1",
     port: 0,
@@ -61,7 +58,7 @@ async function serve(dataDir: string): Promise<void> {
     maxConnections: 100,
     logLevel: "error",
     version: "0.0.0",
-    actions: async () => dataActions(settings, new Updates(), [process.execPath, MAIN]),
+    actions: async () => dataActions(new Updates()),
     console: async (request, path) => consoleFile(request, path),
   });
   closers.push(() => started.stop());

@@ -9,6 +9,7 @@ import {
   formatPrefix,
   IpAddress,
   IpSegment,
+  type LoadedRelease,
   MAX_EVIDENCE_BYTES,
   MAX_EVIDENCE_ENTRIES,
   openSegment,
@@ -20,16 +21,18 @@ import {
   registrableDomain,
   specialUse,
   toAsciiDomain,
+  withAddressEvidence,
+  withEmailEvidence,
 } from "@inkling/engine";
+import { currentName, openRelease } from "@inkling/release-store";
 import { HOW } from "../packages/compiler/src/geo/evidence.ts";
 import { GUARD_KINDS } from "../packages/compiler/src/policy/guards.ts";
 import { LABELS } from "../packages/compiler/src/policy/labels.ts";
 import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
-import { reputationSections } from "../packages/compiler/src/reputation-table.ts";
-import { writeSegment } from "../packages/compiler/src/segment-writer.ts";
-import { withAddressEvidence, withEmailEvidence } from "../packages/server/src/evidence.ts";
-import { lookUpEmail } from "../packages/server/src/lookups.ts";
-import { currentName, type LoadedRelease, openRelease } from "../packages/server/src/open-release.ts";
+import { reputationSections } from "../packages/compiler/src/segments/reputation-table.ts";
+import { writeSegment } from "../packages/compiler/src/segments/segment-writer.ts";
+import { lookUpEmail } from "../packages/server/src/lookup/answer.ts";
+import { randomWords } from "./random.ts";
 import { realRelease } from "./release.ts";
 import { describeWith, MIRROR } from "./shared.ts";
 
@@ -120,7 +123,7 @@ describeWith([MIRROR], "evidence on the mirror", () => {
   beforeAll(async () => {
     dataDir = await realRelease();
     release = openRelease(dataDir, currentName(dataDir)!);
-  }, 240_000);
+  });
 
   for (const [file, networkOf] of Object.entries(NETWORK_LISTS)) {
     const feed = file.split(".")[0]!;
@@ -162,7 +165,7 @@ describeWith([MIRROR], "evidence on the mirror", () => {
 
   test("every address that is flagged has the evidence for each flag, and no other flag has", () => {
     let flagged = 0;
-    let state = 20_261_120;
+    const next = randomWords(20_261_120);
     const address = new IpAddress();
     const check = () => {
       const { evidence, ...plain } = reputation(release, address);
@@ -170,8 +173,7 @@ describeWith([MIRROR], "evidence on the mirror", () => {
       if (flagsOf(evidence).length > 0) flagged++;
     };
     for (let i = 0; i < 100_000; i++) {
-      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-      address.words[0] = state;
+      address.words[0] = next();
       check();
     }
     expect(flagged).toBeGreaterThan(100);
@@ -232,13 +234,12 @@ describeWith([MIRROR], "evidence on the mirror", () => {
   });
 
   test("a place names its source and the network that has the same answer", () => {
-    let state = 7;
+    const next = randomWords(7);
     let located = 0;
     let filled = 0;
     for (let i = 0; i < 5_000; i++) {
       const address = new IpAddress();
-      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-      address.words[0] = state;
+      address.words[0] = next();
       if (specialUse(address) !== undefined) continue;
       const answer = geolocate(release, address);
       if (answer === undefined) continue;

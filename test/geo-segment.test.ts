@@ -17,9 +17,9 @@ import {
   unwrapIpv4,
 } from "@inkling/engine";
 import { encodePlace } from "../packages/compiler/src/geo/encode-place.ts";
-import { geoTable } from "../packages/compiler/src/geo-table.ts";
-import { GeoSource, readPlace } from "../packages/compiler/src/place-source.ts";
-import { writeSegment } from "../packages/compiler/src/segment-writer.ts";
+import { GeoSource, readPlace } from "../packages/compiler/src/geo/place-source.ts";
+import { geoTable } from "../packages/compiler/src/segments/geo-table.ts";
+import { writeSegment } from "../packages/compiler/src/segments/segment-writer.ts";
 import { describeWith, VECTORS } from "./shared.ts";
 
 interface Row {

@@ -1,16 +1,22 @@
 // A muted feed, against a build without it: random lists through the real policy, tables and evidence.
 
 import { expect, test } from "bun:test";
-import { IpAddress, IpSegment, type Prefix } from "@inkling/engine";
+import {
+  bitsOfAnswer,
+  IpAddress,
+  IpSegment,
+  type LoadedRelease,
+  type Override,
+  overrideReputation,
+  type Prefix,
+  REPUTATION_ANSWERS,
+} from "@inkling/engine";
+import { overridesOf } from "@inkling/server";
 import fc from "fast-check";
-import type { NetworkClaims } from "../packages/compiler/src/claims.ts";
+import type { NetworkClaims } from "../packages/compiler/src/catalog/claims.ts";
 import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
-import { reputationSections } from "../packages/compiler/src/reputation-table.ts";
-import { writeSegment } from "../packages/compiler/src/segment-writer.ts";
-import type { LoadedRelease } from "../packages/server/src/open-release.ts";
-import type { Override } from "../packages/server/src/override.ts";
-import { overrideReputation } from "../packages/server/src/override-answers.ts";
-import { bitsOfAnswer, Overrides, REPUTATION_ANSWERS } from "../packages/server/src/overrides.ts";
+import { reputationSections } from "../packages/compiler/src/segments/reputation-table.ts";
+import { writeSegment } from "../packages/compiler/src/segments/segment-writer.ts";
 
 /** Lists whose word is enough alone, and guards that take flags from whoever set them: docs/overrides.md has the rest. */
 const FEEDS: readonly Omit<NetworkClaims, "networks">[] = [
@@ -67,7 +73,7 @@ test("a muted list leaves the flags of a build without it", () => {
       const muted = FEEDS[which]!.feed; // one of those that set flags
       const all = releaseOf(claims);
       const without = releaseOf(claims.filter(({ feed }) => feed !== muted));
-      const overrides = new Overrides([mute(muted)]);
+      const overrides = overridesOf([mute(muted)]);
       for (let offset = 0; offset < 16; offset++) {
         const { address } = prefix(offset, 32);
         const plain = all.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!;

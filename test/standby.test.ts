@@ -3,8 +3,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { StandbyWorker } from "../packages/server/src/standby.ts";
+import { StandbyWorker } from "../packages/server/src/cluster/standby.ts";
 import { fetch } from "./checked-fetch.ts";
+import { freePort } from "./ports.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 
 const MAIN = resolve(import.meta.dir, "../packages/cli/src/main.ts");
@@ -30,12 +31,6 @@ function workersOf(mark: string): number[] {
 async function until(isSo: () => unknown): Promise<void> {
   while (!(await isSo())) await Bun.sleep(10);
 }
-
-const freePort = () => {
-  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  probe.stop(true);
-  return probe.port;
-};
 
 interface Serve {
   readonly child: Bun.Subprocess<"ignore", "ignore", "pipe">;

@@ -4,9 +4,9 @@
 // out  one JSON line for each change: the answer to the token, look-ups recorded, look-ups confirmed by the store
 // end  SIGTERM: the last flush, then 0
 
-import { Keyring } from "../packages/server/src/keyring.ts";
-import { openStore } from "../packages/server/src/store.ts";
-import { UsageRecorder } from "../packages/server/src/usage.ts";
+import { Keyring } from "../packages/server/src/keys/keyring.ts";
+import { UsageRecorder } from "../packages/server/src/limits/usage-recorder.ts";
+import { openStore } from "../packages/server/src/store/store.ts";
 
 /** One line of output. */
 export interface Report {

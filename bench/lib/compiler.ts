@@ -2,9 +2,10 @@
 
 export { completePlace } from "../../packages/compiler/src/geo/complete-place.ts";
 export { encodePlace } from "../../packages/compiler/src/geo/encode-place.ts";
-export { geoTable, type PlaceSource } from "../../packages/compiler/src/geo-table.ts";
-export { MmdbRecords } from "../../packages/compiler/src/mmdb-records.ts";
-export type { Place } from "../../packages/compiler/src/place.ts";
-export { CountrySource, GeoSource } from "../../packages/compiler/src/place-source.ts";
-export { cover, RangeColumns } from "../../packages/compiler/src/range-columns.ts";
-export { segmentChunks } from "../../packages/compiler/src/segment-writer.ts";
+export type { Place } from "../../packages/compiler/src/geo/place.ts";
+export type { PlaceSource } from "../../packages/compiler/src/geo/place-list.ts";
+export { CountrySource, GeoSource } from "../../packages/compiler/src/geo/place-source.ts";
+export { MmdbRecords } from "../../packages/compiler/src/mmdb/records.ts";
+export { cover, RangeColumns } from "../../packages/compiler/src/ranges/range-columns.ts";
+export { geoTable } from "../../packages/compiler/src/segments/geo-table.ts";
+export { segmentChunks } from "../../packages/compiler/src/segments/segment-writer.ts";

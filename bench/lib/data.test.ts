@@ -32,5 +32,5 @@ describe("a release", () => {
     ["geo", ["is_abuser"], undefined],
     ["reputation", ["is_abuser"], "no data for is_abuser"],
     ["email", ["disposable"], "no data for disposable"],
-  ])("%s without %p", (kind, missing, want) => expect(whyRefused({ missing }, kind)).toBe(want));
+  ])("%s without %p", (kind, missing, want) => expect(whyRefused({ missing, partial: [] }, kind)).toBe(want));
 });

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import {
-  DATA_FOLDER,
+  dataStates,
   type FeedReport,
   IpAddress,
   IpSegment,
@@ -17,6 +17,7 @@ import {
   release,
   type SegmentKind,
 } from "@inkling/engine";
+import { DATA_FOLDER } from "@inkling/release-store";
 import { MIRROR } from "../../test/shared.ts";
 import { MmdbRecords } from "./compiler.ts";
 import { output } from "./proc.ts";
@@ -165,16 +166,15 @@ export function openCurrent(dataDir: string): CurrentRelease {
   return { manifest, segmentPath };
 }
 
-const ANSWERS_OF = {
-  geo: ["geolocation"],
-  reputation: ["is_abuser", "is_proxy", "is_tor_exit"],
-  email: ["disposable"],
-};
+const SCOPES = { geo: "geolocate", reputation: "reputation", email: "email" } as const;
 
 /** Why lookups of a kind return 503 with a release; undefined when they return answers. */
-export function whyRefused({ missing }: Pick<Release, "missing">, kind: SegmentKind): string | undefined {
-  const lacking = missing.filter((answer) => ANSWERS_OF[kind].includes(answer));
-  return lacking.length === 0 ? undefined : `no data for ${lacking.join(" and ")}`;
+export function whyRefused(
+  manifest: Pick<Release, "missing" | "partial">,
+  kind: SegmentKind,
+): string | undefined {
+  const { missing } = dataStates(manifest)[SCOPES[kind]];
+  return missing.length === 0 ? undefined : `no data for ${missing.join(" and ")}`;
 }
 
 const SOURCES: readonly (readonly [text: string, sources: readonly FeedReport["source"][]])[] = [

@@ -91,6 +91,8 @@ export class Run {
   /** This checkout, and the one to compare with. */
   readonly checkouts: readonly Checkout[];
   readonly lines: Line[] = [];
+  /** Data folders that are locked against builds until the part ends. */
+  readonly locked = new Set<string>();
   private readonly undo: (() => unknown)[] = [];
   private isOver = false;
 

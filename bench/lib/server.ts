@@ -2,9 +2,10 @@
 //
 // err  Error when one ends, or has not answered within the limit; with its last log lines
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { lockDataFolder } from "@inkling/release-store";
 import { newKeyToken } from "@inkling/server";
 import { inkling } from "./data.ts";
 import { BARE_ENV, pinned, processTree } from "./proc.ts";
@@ -81,17 +82,6 @@ export async function startServer(
   }
 }
 
-/**
- * Holds the build lock of a data folder until the part ends: a server rebuilds old data a minute after its start, which
- * would take the processor time and memory that are being measured.
- */
-function holdBuildLock(run: Run, dataDir: string): void {
-  const lock = join(dataDir, "build.lock");
-  if (existsSync(lock) && readFileSync(lock, "utf8") === String(process.pid)) return;
-  writeFileSync(lock, String(process.pid));
-  run.defer(() => rmSync(lock, { force: true }));
-}
-
 export interface InklingOptions {
   readonly checkout: Checkout;
   readonly dataDir: string;
@@ -105,7 +95,9 @@ export async function startInkling(
   run: Run,
   { checkout: { root }, dataDir, workers = 1, core, env }: InklingOptions,
 ): Promise<Running & { readonly adminPort: number }> {
-  holdBuildLock(run, dataDir);
+  // As a build does: a server rebuilds old data a minute after its start, which would take what is being measured.
+  if (!run.locked.has(dataDir)) run.defer(lockDataFolder(dataDir));
+  run.locked.add(dataDir);
   const [port, adminPort] = [freePort(), freePort()];
   const settings = {
     INKLING_DATA_DIR: dataDir,

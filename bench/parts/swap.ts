@@ -4,11 +4,9 @@
 // Every answer is checked: its texts must be those of the release that it names. The server has one core, on which it also
 // verifies each release; the client has the other.
 
-import { createHash } from "node:crypto";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import * as engine from "@inkling/engine";
-import { releaseId } from "@inkling/server";
+import * as store from "@inkling/release-store";
 import * as data from "../lib/data.ts";
 import { CONNECTIONS } from "../lib/load.ts";
 import { memoryOf, processTree, SERVER_CORE } from "../lib/proc.ts";
@@ -52,15 +50,12 @@ function publishMarked(dataDir: string, { manifest, segmentPath }: data.CurrentR
   for (const kind of Object.keys(segments) as SegmentKind[]) {
     const bytes = new Uint8Array(readFileSync(segmentPath(kind)).buffer);
     markSegment(bytes, kind);
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
-    writeFileSync(join(dataDir, engine.DATA_FOLDER.segmentFile(sha256)), bytes);
-    segments[kind] = { ...segments[kind]!, sha256 };
+    segments[kind] = { ...segments[kind]!, ...store.writeSegmentFile(dataDir, [bytes]) };
   }
   const created_at = new Date(Date.parse(manifest.created_at) + 1000).toISOString();
   const content = { ...manifest, created_at, segments };
-  const release = { ...content, id: releaseId(content) };
-  const path = join(dataDir, engine.DATA_FOLDER.releaseFile(engine.releaseName(release)));
-  writeFileSync(path, JSON.stringify(release));
+  const release = { ...content, id: store.releaseId(content) };
+  store.publish(dataDir, release);
   return release;
 }
 
@@ -189,11 +184,8 @@ async function measure(run: Run): Promise<void> {
   const expected = { [releases[0]!.id]: texts.map((some) => some.map(marked)), [releases[1]!.id]: texts };
   const server = await startInkling(run, { checkout, dataDir, core: SERVER_CORE });
   let swaps = 0;
-  const swapper = setInterval(() => {
-    const temporary = join(dataDir, ".tmp-bench-current");
-    writeFileSync(temporary, `${engine.releaseName(releases[swaps++ % 2]!)}\n`);
-    renameSync(temporary, join(dataDir, engine.DATA_FOLDER.current));
-  }, SWAP_MS);
+  const swap = () => store.makeCurrent(dataDir, engine.releaseName(releases[++swaps % 2]!));
+  const swapper = setInterval(swap, SWAP_MS);
   run.defer(() => clearInterval(swapper));
   const used: Used[] = [];
   const load = { port: server.port, seconds: run.minutes * 60, connections: CONNECTIONS };

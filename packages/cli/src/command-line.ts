@@ -2,11 +2,11 @@
 
 import type { StandbyWorker } from "@inkling/server/standby";
 import packageJson from "../package.json" with { type: "json" };
-import { processEnvironment, surroundings } from "./environment.ts";
-import { EXIT } from "./errors.ts";
+import { processEnvironment, surroundings } from "./config/environment.ts";
 import { run } from "./program.ts";
-import { listenForStop } from "./stop.ts";
-import { processTerminal } from "./terminal.ts";
+import { EXIT } from "./terminal/errors.ts";
+import { listenForStop } from "./terminal/stop.ts";
+import { processTerminal } from "./terminal/terminal.ts";
 
 /** @param standby a worker that has begun to load, for a command that serves */
 export async function runCommandLine(args: readonly string[], standby?: StandbyWorker): Promise<void> {

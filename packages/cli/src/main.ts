@@ -5,7 +5,7 @@
 
 import { availableParallelism } from "node:os";
 import { StandbyWorker } from "@inkling/server/standby";
-import { processEnvironment } from "./environment.ts";
+import { processEnvironment } from "./config/environment.ts";
 
 const args = Bun.argv.slice(2);
 const standby = hasWorkers() ? startStandby() : undefined;

@@ -1,10 +1,10 @@
 // program.ts: the tree of commands, and how each way of ending becomes an exit code.
 
 import { Command, CommanderError } from "commander";
-import type { Context } from "./context.ts";
-import { CliError, EXIT, explainFileError } from "./errors.ts";
-import { SettingsError } from "./settings.ts";
-import { printable, type Style } from "./terminal.ts";
+import { SettingsError } from "./config/settings.ts";
+import type { Context } from "./runtime/context.ts";
+import { CliError, EXIT, explainFileError } from "./terminal/errors.ts";
+import { printable, type Style } from "./terminal/terminal.ts";
 
 const HELP_AFTER = `
 Examples:

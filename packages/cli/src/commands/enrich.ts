@@ -3,9 +3,8 @@
 import { createReadStream, fstatSync, openSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
+import { openServable } from "@inkling/release-store";
 import { type Command, Option } from "commander";
-import { attributions } from "../build.ts";
-import { type Context, settingsFor, withSettings } from "../context.ts";
 import { enrich, SMALL_BYTES, untilStopped } from "../enrich/enrich.ts";
 import { type Plan, planFor, ROW_FORMATS, type Wishes } from "../enrich/plan.ts";
 import { OwnThread, type Pool, Threads } from "../enrich/pool.ts";
@@ -13,13 +12,14 @@ import { checkRemote, type Remote, RemotePool, remoteStatus } from "../enrich/re
 import { summary } from "../enrich/summary.ts";
 import type { Tally } from "../enrich/tally.ts";
 import type { Start } from "../enrich/worker.ts";
-import { CliError, EXIT, explainFileError, Stopped } from "../errors.ts";
 import { MEMBERS } from "../export/members.ts";
-import { overridesNow } from "../overrides.ts";
-import { notWritten, PartialFile } from "../partial-file.ts";
-import { renderBar } from "../progress.ts";
-import { openServable } from "../releases.ts";
-import { formatBytes, formatCount, type Terminal } from "../terminal.ts";
+import { attributions } from "../runtime/build.ts";
+import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { overridesNow } from "../runtime/overrides.ts";
+import { notWritten, PartialFile } from "../runtime/partial-file.ts";
+import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
+import { renderBar } from "../terminal/progress.ts";
+import { formatBytes, formatCount, type Terminal } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir", "apiKey"] as const;
 /** From this much of the file's beginning its format and columns are found out. */

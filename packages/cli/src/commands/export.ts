@@ -1,18 +1,18 @@
 // export.ts: `inkling export FORM --out PATH`: the release in use, in forms that other programs read.
 
+import { openServable } from "@inkling/release-store";
 import { SCOPES, type Scope } from "@inkling/server";
 import { type Command, Option } from "commander";
-import { attributions } from "../build.ts";
-import { type Context, settingsFor, withSettings } from "../context.ts";
-import { CliError, EXIT, Stopped } from "../errors.ts";
 import { textOf, writeExport } from "../export/export.ts";
 import type { ExportFormat, Request } from "../export/format.ts";
 import { FORMATS } from "../export/formats.ts";
 import { ExportSource } from "../export/source.ts";
-import { overridesNow } from "../overrides.ts";
-import { openServable } from "../releases.ts";
-import { unlessStopped } from "../stop.ts";
-import { formatBytes } from "../terminal.ts";
+import { attributions } from "../runtime/build.ts";
+import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { overridesNow } from "../runtime/overrides.ts";
+import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
+import { unlessStopped } from "../terminal/stop.ts";
+import { formatBytes } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
 

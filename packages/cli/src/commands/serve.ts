@@ -2,12 +2,12 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER } from "@inkling/engine";
+import { DATA_FOLDER } from "@inkling/release-store";
 import type { Command } from "commander";
-import { type Context, settingsFor, withSettings } from "../context.ts";
-import { probeListeners, runServer, serverOptions } from "../run-server.ts";
-import type { SettingName, Settings } from "../settings.ts";
-import { ensureWritable } from "../writable.ts";
+import type { SettingName, Settings } from "../config/settings.ts";
+import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
+import { ensureWritable } from "../runtime/writable.ts";
 
 /** A server that has just started has other things to do first; chance doubles it, for servers that start together. */
 const FIRST_UPDATE_MS = 60_000;
@@ -51,14 +51,14 @@ Examples:
 /** What the first answer does not need is loaded after it, or when it is asked for. */
 async function serve(settings: Settings, { stopper, version, standby }: Context): Promise<void> {
   const { dataDir } = settings;
-  const requireRelease = async () => (await import("../releases.ts")).requireRelease(dataDir);
+  const requireRelease = async () => (await import("@inkling/release-store")).requireRelease(dataDir);
   if (!existsSync(join(dataDir, DATA_FOLDER.current))) await requireRelease(); // before anything is made there
   ensureWritable(dataDir);
   probeListeners(settings);
   const upkeep = once(async () => {
-    const { dataActions, Updates } = await import("../data-actions.ts");
+    const { dataActions, Updates } = await import("../runtime/data-actions.ts");
     const updates = new Updates();
-    return { updates, actions: dataActions(settings, updates) };
+    return { updates, actions: dataActions(updates) };
   });
   const server = await runServer({
     ...serverOptions(settings, "serve", version),
@@ -67,7 +67,7 @@ async function serve(settings: Settings, { stopper, version, standby }: Context)
     ...(standby && { standby }),
   });
   const { updates } = await upkeep();
-  const { keepSettingsFresh } = await import("../keep-fresh.ts");
+  const { keepSettingsFresh } = await import("../runtime/keep-fresh.ts");
   const wait = FIRST_UPDATE_MS * (1 + Math.random());
   const fresh = keepSettingsFresh(settings, server.running.log, stopper.signal, wait, updates);
   await server.untilStopped(stopper.signal);

@@ -8,14 +8,18 @@
 // out  tail numbers; -1 where the API would have no answer
 // err  none thrown
 
-import { IpAddress, parseIpBytesInto, parseIpInto, specialUse, unwrapIpv4 } from "@inkling/engine";
 import {
+  IpAddress,
   type LoadedRelease,
-  lookUpEmail,
   type Overrides,
   overrideEmail,
   overrideReputation,
-} from "@inkling/server";
+  parseIpBytesInto,
+  parseIpInto,
+  specialUse,
+  unwrapIpv4,
+} from "@inkling/engine";
+import { lookUpEmail } from "@inkling/server";
 import type { Tails } from "./tails.ts";
 
 const decoder = new TextDecoder();

@@ -5,7 +5,7 @@
 // err  those of the stream
 // cost two blocks of memory; a single row that is larger than a block is kept whole, up to MAX_ROW_BYTES
 
-import { CliError } from "../errors.ts";
+import { CliError } from "../terminal/errors.ts";
 import { lastRowEnd } from "./rows.ts";
 
 export const BLOCK_BYTES = 1 << 20;

@@ -5,8 +5,8 @@
 // err  whatever the streams throw; Stopped as soon as the signal comes, also while a stream gives nothing
 // cost constant memory: two blocks for each thread are under way, and none more is read until the first of them is written
 
-import { Stopped } from "../errors.ts";
-import { unlessStopped } from "../stop.ts";
+import { Stopped } from "../terminal/errors.ts";
+import { unlessStopped } from "../terminal/stop.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
 import type { Pool } from "./pool.ts";
 import type { Tally } from "./tally.ts";

@@ -6,8 +6,8 @@
 
 import { MAX_IP_TEXT, parseEmail, parseIp } from "@inkling/engine";
 import { SCOPES, type Scope } from "@inkling/server";
-import { CliError, EXIT } from "../errors.ts";
 import { MEMBERS, type Member } from "../export/members.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
 import { splitRow } from "./rows.ts";
 
 export const ROW_FORMATS = ["csv", "tsv", "ndjson", "log"] as const;

@@ -1,7 +1,7 @@
 // summary.ts: a tally as a picture in the terminal.
 
-import { renderBar } from "../progress.ts";
-import { formatCount, printable, type Style, table } from "../terminal.ts";
+import { renderBar } from "../terminal/progress.ts";
+import { formatCount, printable, type Style, table } from "../terminal/terminal.ts";
 import type { Plan } from "./plan.ts";
 import type { Tally } from "./tally.ts";
 

@@ -3,7 +3,9 @@
 // in   a Task: "start" first, then "block" as often as wanted, "finish" last
 // out  a Reply to each; an error ends the thread, which its pool hears
 
-import { Overrides, openRelease } from "@inkling/server";
+import type { Overrides } from "@inkling/engine";
+import { openRelease } from "@inkling/release-store";
+import { overridesOf } from "@inkling/server";
 import { Answerer } from "./answerer.ts";
 import { Enricher } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
@@ -43,7 +45,7 @@ export function makeEnricher({
   unknown,
 }: Start): Enricher {
   const opened = openRelease(dataDir, release);
-  const answerer = new Answerer(opened, new Overrides(overrides), now, tailsFor(plan, withSummary, unknown));
+  const answerer = new Answerer(opened, overridesOf(overrides), now, tailsFor(plan, withSummary, unknown));
   return new Enricher(plan, answerer);
 }
 

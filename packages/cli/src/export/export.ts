@@ -8,8 +8,8 @@
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { explainFileError, Stopped } from "../errors.ts";
-import { notWritten, PartialFile } from "../partial-file.ts";
+import { notWritten, PartialFile } from "../runtime/partial-file.ts";
+import { explainFileError, Stopped } from "../terminal/errors.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
 
 export interface Written {

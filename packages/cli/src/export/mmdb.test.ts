@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { RangeColumns } from "@inkling/compiler/range-columns";
 import { parseIp } from "@inkling/engine";
 import fc from "fast-check";
-import { Mmdb } from "../../../compiler/src/mmdb.ts";
+import { Mmdb } from "../../../compiler/src/mmdb/mmdb.ts";
 import type { Request } from "./format.ts";
 import { mmdb } from "./mmdb.ts";
 import { MmdbData, type MmdbValue, Unsigned } from "./mmdb-data.ts";

@@ -11,20 +11,18 @@ import { addSize, RangeColumns } from "@inkling/compiler/range-columns";
 import {
   IpAddress,
   type IpSegment,
+  type LoadedRelease,
+  type Overrides,
+  overrideEmail,
+  overrideReputation,
   type Prefix,
   parsePrefix,
   prefixContains,
   SPECIAL_USE,
   specialUse,
 } from "@inkling/engine";
-import {
-  type LoadedRelease,
-  lookUpEmail,
-  type Overrides,
-  overrideEmail,
-  overrideReputation,
-} from "@inkling/server";
-import { CliError } from "../errors.ts";
+import { lookUpEmail } from "@inkling/server";
+import { CliError } from "../terminal/errors.ts";
 import { PrefixSet } from "./prefix-set.ts";
 
 export type IpLookup = "geolocate" | "reputation";

@@ -6,10 +6,10 @@
 // src  data/accuracy-radius.csv, made by scripts/accuracy-radius.ts; method and figures: docs/accuracy.md
 // cost 0.3 µs a place of DB-IP City, a sixth of completing it
 
-import type { Place } from "../place.ts";
 import { knownCoordinates } from "./coordinates.ts";
 import { findCountry, knownCountry } from "./countries.ts";
 import { dataTable } from "./data-table.ts";
+import type { Place } from "./place.ts";
 import { cleanName } from "./place-names.ts";
 
 /** What a radius is rounded up to, in kilometres: MaxMind's steps. */

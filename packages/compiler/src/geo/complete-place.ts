@@ -5,10 +5,10 @@
 // err  none thrown; what does not follow stays absent, what the source says is never changed
 // cost 0.6 µs a place of DB-IP City, time zone included
 
-import type { Place, Subdivision } from "../place.ts";
 import { estimateRadius, levelOf } from "./accuracy.ts";
 import { type Coordinates, knownCoordinates } from "./coordinates.ts";
 import { findContinentName, findCountry, knownCountry } from "./countries.ts";
+import type { Place, Subdivision } from "./place.ts";
 import { cleanName } from "./place-names.ts";
 import { findSubdivisionCode, findSubdivisionName } from "./subdivisions.ts";
 import { findTimeZone } from "./time-zone.ts";

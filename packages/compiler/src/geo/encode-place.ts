@@ -7,9 +7,9 @@
 // src  DESIGN.md section 4
 // cost 1.4 µs a place of DB-IP City
 
-import type { Place, Subdivision } from "../place.ts";
 import { knownCoordinates, shortDegrees } from "./coordinates.ts";
 import { findContinentName, knownCountry } from "./countries.ts";
+import type { Place, Subdivision } from "./place.ts";
 import { cleanName } from "./place-names.ts";
 
 /** Names and values of one object's members, in order; an undefined value leaves its member out. */

@@ -5,8 +5,8 @@
 // cost a comparison of members for each different answer; entries are made once for each mask (a few dozen)
 
 import { SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
-import type { EvidenceText } from "../evidence-records.ts";
-import type { Place } from "../place.ts";
+import type { EvidenceText } from "../policy/evidence.ts";
+import type { Place } from "./place.ts";
 
 /** Who said what: ids of feeds. */
 export interface GeoFeeds {

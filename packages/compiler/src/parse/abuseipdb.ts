@@ -1,7 +1,7 @@
 // abuseipdb.ts: AbuseIPDB's blacklist: addresses that were reported, each with how sure its publisher is.
 
 import { z } from "zod";
-import type { ParsedNetworks } from "../feed.ts";
+import type { ParsedNetworks } from "../catalog/feed.ts";
 import { readJson } from "./json.ts";
 import { NetworkList } from "./network-list.ts";
 import { Tally } from "./tally.ts";

@@ -4,7 +4,7 @@
 // dshield-block    DShield's: first TAB last TAB bits TAB attacks TAB name TAB country TAB e-mail
 
 import { formatPrefix, IpAddress, type Prefix, parseIp } from "@inkling/engine";
-import type { ParsedNetworks } from "../feed.ts";
+import type { ParsedNetworks } from "../catalog/feed.ts";
 import { NetworkList } from "./network-list.ts";
 import { Tally } from "./tally.ts";
 import { findDate, forEachLine, readText } from "./text.ts";

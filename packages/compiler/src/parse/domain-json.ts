@@ -1,7 +1,7 @@
 // domain-json.ts: a JSON array of domains.
 
 import { z } from "zod";
-import type { ParsedDomains } from "../feed.ts";
+import type { ParsedDomains } from "../catalog/feed.ts";
 import { DomainList } from "./domain-list.ts";
 import { readJson } from "./json.ts";
 import { Tally } from "./tally.ts";

@@ -1,6 +1,6 @@
 // domain-lines.ts: a domain a line; "#" starts a comment, which may state the list's date.
 
-import type { ParsedDomains } from "../feed.ts";
+import type { ParsedDomains } from "../catalog/feed.ts";
 import { DomainList } from "./domain-list.ts";
 import { Tally } from "./tally.ts";
 import { findStatedDate, forEachLine, readText } from "./text.ts";

@@ -6,7 +6,7 @@
 
 import { toAsciiDomain } from "@inkling/engine";
 import { z } from "zod";
-import type { ParsedDomains } from "../feed.ts";
+import type { ParsedDomains } from "../catalog/feed.ts";
 import { DomainList } from "./domain-list.ts";
 import { readJson } from "./json.ts";
 import { Tally } from "./tally.ts";

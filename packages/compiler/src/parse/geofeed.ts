@@ -1,6 +1,6 @@
 // geofeed.ts: a geofeed (RFC 8805): cidr,country,region,city,postal. Only the network is used.
 
-import type { ParsedNetworks } from "../feed.ts";
+import type { ParsedNetworks } from "../catalog/feed.ts";
 import { NetworkList } from "./network-list.ts";
 import { Tally } from "./tally.ts";
 import { forEachLine, readText } from "./text.ts";

@@ -1,6 +1,6 @@
 // parse/index.ts: the parser of each format. Parsers take bytes and throw FeedError; nothing else is theirs.
 
-import { FeedError, type Format, type ParsedDomains, type ParsedNetworks } from "../feed.ts";
+import { FeedError, type Format, type ParsedDomains, type ParsedNetworks } from "../catalog/feed.ts";
 import { parseAbuseipdb } from "./abuseipdb.ts";
 import { parseDshieldBlock, parseIpRangeCsv } from "./address-ranges.ts";
 import { parseDomainJson } from "./domain-json.ts";

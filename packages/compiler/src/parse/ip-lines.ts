@@ -1,6 +1,6 @@
 // ip-lines.ts: an address or CIDR a line; "#" and ";" start comments, which may state the list's date.
 
-import type { ParsedNetworks } from "../feed.ts";
+import type { ParsedNetworks } from "../catalog/feed.ts";
 import { NetworkList } from "./network-list.ts";
 import { Tally } from "./tally.ts";
 import { findStatedDate, forEachLine, readText } from "./text.ts";

@@ -1,7 +1,7 @@
 // json.ts: JSON of a publisher -> a checked value.
 
 import type { z } from "zod";
-import { FeedError } from "../feed.ts";
+import { FeedError } from "../catalog/feed.ts";
 
 /**
  * @param what names the text in errors: "the file", "line 7"

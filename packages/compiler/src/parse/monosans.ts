@@ -1,7 +1,7 @@
 // monosans.ts: monosans/proxy-list: proxies that worked: where one connects to, and where the traffic leaves.
 
 import { z } from "zod";
-import type { ParsedNetworks } from "../feed.ts";
+import type { ParsedNetworks } from "../catalog/feed.ts";
 import { readJson } from "./json.ts";
 import { NetworkList } from "./network-list.ts";
 import { Tally } from "./tally.ts";

@@ -4,7 +4,7 @@
 //      seen by exit scanners in the last 24 hours, and left out when there are none
 
 import { z } from "zod";
-import type { ParsedNetworks } from "../feed.ts";
+import type { ParsedNetworks } from "../catalog/feed.ts";
 import { readJson } from "./json.ts";
 import { NetworkList } from "./network-list.ts";
 import { Tally } from "./tally.ts";

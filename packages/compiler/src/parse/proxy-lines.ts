@@ -1,6 +1,6 @@
 // proxy-lines.ts: a proxy a line, as address:port; IPv6 addresses in brackets. Only the address is used.
 
-import type { ParsedNetworks } from "../feed.ts";
+import type { ParsedNetworks } from "../catalog/feed.ts";
 import { NetworkList } from "./network-list.ts";
 import { Tally } from "./tally.ts";
 import { forEachLine, readText } from "./text.ts";

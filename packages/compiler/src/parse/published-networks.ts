@@ -7,7 +7,7 @@
 // Their dates are no date of the copy: they tell when the list last changed, and such lists may not change for years.
 
 import { z } from "zod";
-import type { ParsedNetworks } from "../feed.ts";
+import type { ParsedNetworks } from "../catalog/feed.ts";
 import { readJson } from "./json.ts";
 import { NetworkList } from "./network-list.ts";
 import { Tally } from "./tally.ts";

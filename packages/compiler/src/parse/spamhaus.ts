@@ -1,7 +1,7 @@
 // spamhaus.ts: Spamhaus DROP: a JSON object a line, the last one metadata, which counts the others.
 
 import { z } from "zod";
-import { FeedError, type ParsedNetworks } from "../feed.ts";
+import { FeedError, type ParsedNetworks } from "../catalog/feed.ts";
 import { readJson } from "./json.ts";
 import { NetworkList } from "./network-list.ts";
 import { Tally } from "./tally.ts";

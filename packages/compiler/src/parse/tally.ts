@@ -4,7 +4,7 @@
 // is another file, another form, or damaged.
 // cost at most MOST_NAMED entries are kept, and a hopeless file is given up early: 60 million commas took 35 s and 8 GB
 
-import { FeedError, type Skipped } from "../feed.ts";
+import { FeedError, type Skipped } from "../catalog/feed.ts";
 import { excerpt, MAX_LINE } from "./text.ts";
 
 const UNUSABLE_SHARE = 0.1;

@@ -4,7 +4,7 @@
 // out  text; lines without their ends, numbered from 1
 // err  FeedError for what cannot be a list: nothing, a web page, a packed or binary file, another encoding
 
-import { FeedError } from "../feed.ts";
+import { FeedError } from "../catalog/feed.ts";
 
 /** Longest line that is looked into; the longest real one, in any default feed, has 200 characters. */
 export const MAX_LINE = 65_536;

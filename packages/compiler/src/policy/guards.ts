@@ -2,7 +2,7 @@
 //
 // Which networks those are is a matter of feeds (guard-feeds.ts); here is only what each kind of them means.
 
-import type { GuardKind } from "../claims.ts";
+import type { GuardKind } from "../catalog/claims.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY } from "./flags.ts";
 
 interface GuardRule {

@@ -3,7 +3,7 @@
 // A flag is set when the lists that name an address for it weigh QUORUM together (reputation.ts has the exceptions).
 // docs/policy.md gives the reasons, and a test keeps it and these tables alike.
 
-import type { Flag, Label } from "../claims.ts";
+import type { Flag, Label } from "../catalog/claims.ts";
 import { IS_ABUSER, IS_PROXY } from "./flags.ts";
 
 interface LabelRule {

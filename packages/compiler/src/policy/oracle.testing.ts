@@ -4,8 +4,8 @@
 
 import { expect } from "bun:test";
 import { formatIp, IpAddress, type Prefix, SPECIAL_USE } from "@inkling/engine";
-import type { Flag, NetworkClaims } from "../claims.ts";
-import type { RangeColumns } from "../range-columns.ts";
+import type { Flag, NetworkClaims } from "../catalog/claims.ts";
+import type { RangeColumns } from "../ranges/range-columns.ts";
 import type { EvidenceEntry, EvidenceRanges } from "./evidence.ts";
 import { FLAG_BITS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
 import { weightOfList } from "./labels.ts";

@@ -7,10 +7,10 @@
 // The rules for one address are in verdict.ts; here is where each of them holds, from the first address to the last.
 
 import { IpAddress, type Prefix } from "@inkling/engine";
-import type { NetworkClaims } from "../claims.ts";
-import { RangeColumns } from "../range-columns.ts";
+import type { NetworkClaims } from "../catalog/claims.ts";
+import { RangeColumns } from "../ranges/range-columns.ts";
+import { type Interval, sweep } from "../ranges/sweep.ts";
 import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
-import { type Interval, sweep } from "./sweep.ts";
 import {
   judge,
   type Source,

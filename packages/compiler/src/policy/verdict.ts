@@ -13,7 +13,7 @@
 //   5 special-use: no flag at all
 
 import { SPECIAL_USE } from "@inkling/engine";
-import type { GuardKind, Label, NetworkClaims } from "../claims.ts";
+import type { GuardKind, Label, NetworkClaims } from "../catalog/claims.ts";
 import type { EvidenceEntry } from "./evidence.ts";
 import { ALL_FLAGS, FLAG_BITS, FLAGS, flagsOf, IS_TOR_EXIT } from "./flags.ts";
 import { GUARD_KINDS } from "./guards.ts";

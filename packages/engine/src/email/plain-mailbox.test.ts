@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { hashDomain } from "../segment/domain-hash.ts";
+import { SPECIAL_USE_DOMAINS } from "./domain.ts";
+import { parseEmail, parseEmailInFull } from "./email.ts";
+import { PlainMailbox, readPlain } from "./plain-mailbox.ts";
+
+const box = new PlainMailbox();
+const label63 = "d".repeat(63);
+const local64 = "a".repeat(64);
+/** A host of exactly this many characters, at least 200. */
+const hostOf = (length: number) => `${label63}.${label63}.${label63}.${"d".repeat(length - 196)}.com`;
+
+describe("plain", () => {
+  const rows: readonly [name: string, text: string, registrable: string][] = [
+    ["ordinary", "jane@gmail.com", "gmail.com"],
+    ["shortest", "a@b.de", "b.de"],
+    ["upper case and dots before the at sign", "J.A.Doe+news@gmail.com", "gmail.com"],
+    ["every special character", "!#$%&'*+-/=?^_`{|}~@gmail.com", "gmail.com"],
+    ["sub-domain", "jane@mail.cs.ox.ac.uk", "ox.ac.uk"],
+    ["capitals", "JANE@AZ.GMAIL.CO.UK", "GMAIL.CO.UK"],
+    ["capital X", "jane@X.Xn-X.com", "Xn-X.com"],
+    ["below a private suffix", "jane@a.someone.github.io", "someone.github.io"],
+    ["hyphens inside", "jane@r3---sn-4.x-y.com", "x-y.com"],
+    ["begins like an A-label", "jane@xn-x.com", "xn-x.com"],
+    ["digits", "jane@1und1.163.com", "163.com"],
+    ["label of 63", `jane@${label63}.com`, `${label63}.com`],
+    ["local part of 64", `${local64}@gmail.com`, "gmail.com"],
+    ["254 in all", `a@${hostOf(252)}`, hostOf(252).slice(192)],
+    ["126 labels", `a@${"b.".repeat(124)}c.de`, "c.de"],
+  ];
+  for (const [name, text, registrable] of rows) {
+    test(name, () => {
+      assert.ok(readPlain(text, box));
+      assert.equal(text.slice(box.registrableStart), registrable);
+      assert.equal(text.slice(box.hostStart), text.slice(text.indexOf("@") + 1));
+      const labels = text.slice(box.hostStart).split(".");
+      assert.equal(box.labels, labels.length);
+      assert.equal(box.starts[box.registrableLabel], box.registrableStart);
+      for (let i = 0; i < labels.length; i++) {
+        const below = labels.slice(labels.length - 1 - i).join(".");
+        assert.equal(text.slice(box.starts[i]), below);
+        assert.equal(box.hashes[i], hashDomain(below.toLowerCase(), 0) | 0);
+      }
+      assert.deepEqual(parseEmail(text), parseEmailInFull(text));
+    });
+  }
+});
+
+describe("not plain, valid or not: the long way decides", () => {
+  const rows: readonly [name: string, text: string][] = [
+    ["nothing", ""],
+    ["at sign", "@"],
+    ["no at sign", "gmail.com"],
+    ["no local part", "@gmail.com"],
+    ["two at signs", "a@b@gmail.com"],
+    ["quoted", '"a"@gmail.com'],
+    ["leading dot", ".a@gmail.com"],
+    ["trailing dot before the at sign", "a.@gmail.com"],
+    ["two dots", "a..b@gmail.com"],
+    ["space", "a b@gmail.com"],
+    ["NUL", "a\0b@gmail.com"],
+    ["delete", "a\x7f@gmail.com"],
+    ["Unicode local part", "é@gmail.com"],
+    ["Unicode whose low byte is a letter", "\u0161@gmail.com"],
+    ["the same in the host", "a@gm\u0161il.com"],
+    ["local part of 65", `${local64}a@gmail.com`],
+    ["255 in all", `ab@${hostOf(252)}`],
+    ["A-label in capitals", "a@XN--mnchen-3ya.de"],
+    ["special use in capitals", "a@b.TEST"],
+    ["a character that is a hyphen but for the bit of lower case", "a@b\rc.com"],
+    ["one that is a dot but for it", "a@b\x0ec.com"],
+    ["Kelvin sign", "a@\u212a.com"],
+    ["one label", "a@com"],
+    ["empty label", "a@b..com"],
+    ["leading dot in the host", "a@.com"],
+    ["trailing dot", "a@gmail.com."],
+    ["leading hyphen", "a@-b.com"],
+    ["leading hyphen of a sub-domain", "a@-b.gmail.com"],
+    ["trailing hyphen", "a@b-.com"],
+    ["trailing hyphen of all", "a@b.com-"],
+    ["a hyphen", "a@-.com"],
+    ["label of 64", `a@${label63}d.com`],
+    ["A-label", "a@xn--mnchen-3ya.de"],
+    ["A-label of nothing", "a@xn--.com"],
+    ["last label of digits", "a@192.0.2.1"],
+    ["last label that begins with a digit", "a@b.1com"],
+    ["underscore", "a@b_c.com"],
+    ["public suffix", "a@co.uk"],
+    ["exception", "a@www.ck"],
+    ["unknown ending", "a@b.nosuchtld"],
+    ...SPECIAL_USE_DOMAINS.map(([name]): [string, string] => [`special use: ${name}`, `a@b.${name}`]),
+  ];
+  for (const [name, text] of rows) {
+    test(name, () => {
+      assert.ok(!readPlain(text, box));
+      assert.deepEqual(parseEmail(text), parseEmailInFull(text));
+    });
+  }
+});
+
+const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+const word = fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 12 });
+const local = fc.oneof(
+  { weight: 12, arbitrary: word },
+  { weight: 8, arbitrary: fc.tuple(word, word).map(([a, b]) => `${a}.${b}+${a}`) },
+  { weight: 1, arbitrary: fc.string({ maxLength: 6 }) },
+  { weight: 1, arbitrary: fc.constantFrom("", '"a b"', "é", local64, `${local64}a`, "a@b", "a..b", "a.") },
+);
+const label = fc.oneof(
+  { weight: 16, arbitrary: word },
+  { weight: 6, arbitrary: fc.tuple(word, word).map(([a, b]) => `${a}-${b}`) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      "xn--mnchen-3ya",
+      "xn--",
+      "xn-",
+      "-a",
+      "a-",
+      "",
+      "A",
+      "Xn--x",
+      "Ab-C",
+      "ü",
+      label63,
+      `${label63}d`,
+      "_",
+    ),
+  },
+);
+const ending = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom(
+      "com",
+      "de",
+      "co.uk",
+      "github.io",
+      "kawasaki.jp",
+      "s3.amazonaws.com",
+      "uk",
+      "ck",
+      "jp",
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      "test.ck",
+      "www.ck",
+      "city.kawasaki.jp",
+      "compute.amazonaws.com",
+      "amazonaws.com",
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom("example", "example.com", "arpa", "local", "nosuchtld", "1com", "COM"),
+  },
+  { weight: 1, arbitrary: fc.constantFrom("com.", "com ", "xn--fiqs8s", "中国", "c\u212am") },
+);
+const mailbox = fc
+  .tuple(local, fc.array(label, { maxLength: 4 }), ending)
+  .map(([left, labels, end]) => `${left}@${[...labels, end].join(".")}`);
+/** One slip of the keyboard, or none: a character put in, taken out or changed. */
+const slip = fc.record({
+  place: fc.double({ min: 0, max: 1, noNaN: true }),
+  taken: fc.constantFrom(0, 1),
+  put: fc.constantFrom("", "", ".", "-", "@", "A", "\0", " ", "é", "\u0161", "\ud800", "x", "1", "。", '"'),
+});
+
+test("short and long way agree on any mailbox, and on what is nearly one", () => {
+  let short = 0;
+  let long = 0;
+  fc.assert(
+    fc.property(mailbox, fc.option(slip, { freq: 1 }), (whole, slipped) => {
+      const at = slipped === null ? 0 : Math.floor(slipped.place * whole.length);
+      const text =
+        slipped === null ? whole : whole.slice(0, at) + slipped.put + whole.slice(at + slipped.taken);
+      assert.deepEqual(parseEmail(text), parseEmailInFull(text), JSON.stringify(text));
+      readPlain(text, box) ? short++ : long++;
+    }),
+    { numRuns: 20_000 },
+  );
+  assert.ok(short > 4_000, `only ${short} of 20,000 went the short way`);
+  assert.ok(long > 4_000, `only ${long} of 20,000 went the long way`);
+});

@@ -1,0 +1,31 @@
+// email-labels.ts: what an e-mail address says about itself, as entries of evidence.
+//
+// in   the text that was asked about, its host, and what the release has on that
+// out  complete entries, which set and remove nothing; none of them quotes the part before the "@"
+// err  none thrown
+// src  docs/email.md, "Labels"
+
+import { ascii, asciiText } from "../email/ascii.ts";
+import { hasTag, isRoleAccount, suggestDomain } from "../email/email-labels.ts";
+
+const entry = (label: string, more: object = {}) =>
+  ascii(JSON.stringify({ feed: "inkling", label, effect: "label", ...more }));
+
+const ROLE_ACCOUNT = entry("role_account");
+const ALIAS = entry("alias");
+
+/** @param record the release's evidence about the host */
+export function labelEntries(text: string, host: string, record?: Uint8Array): Uint8Array[] {
+  const local = text.slice(0, text.lastIndexOf("@"));
+  const entries: Uint8Array[] = [];
+  if (isRoleAccount(local)) entries.push(ROLE_ACCOUNT);
+  if (hasTag(local)) entries.push(ALIAS);
+  const meant = suggestDomain(host);
+  if (meant !== undefined && !isInUse(record)) entries.push(entry("mistyped", { did_you_mean: meant }));
+  return entries;
+}
+
+/** A domain on an allow-list is somebody's mail, however much it looks like a slip. */
+function isInUse(record: Uint8Array | undefined): boolean {
+  return record !== undefined && /"label":"(?:free_mail|relay)"/.test(asciiText(record));
+}

