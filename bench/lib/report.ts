@@ -37,7 +37,7 @@ export function renderReport({ parts, results, targets, plots }: ReportInput): s
     return partSection(
       title,
       result,
-      plots.filter(({ part }) => part === name),
+      plots.filter(({ usermeta }) => usermeta.part === name),
     );
   });
   return [HEAD, judged, machineSection(results), ...sections].join("\n");
