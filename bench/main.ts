@@ -26,7 +26,7 @@ import { log, type Options, type Part, type PartResult, Run } from "./lib/record
 import { comparison, renderReport } from "./lib/report.ts";
 import { figure } from "./lib/stats.ts";
 import { TARGETS } from "./lib/targets.ts";
-import { PARTS } from "./parts/index.ts";
+import { COMPARABLE, PARTS } from "./parts/index.ts";
 
 /** Of the whole command with --quick, installing and building included. */
 const QUICK_SECONDS = 56;
@@ -35,7 +35,8 @@ const STARTED = Number(process.env.BENCH_STARTED ?? Date.now());
 const OTHER = " (other)";
 
 function help(): string {
-  const line = ({ name, title, canCompare }: Part) => `  ${name.padEnd(11)}${title}${canCompare ? " *" : ""}`;
+  const line = (part: Part) =>
+    `  ${part.name.padEnd(11)}${part.title}${COMPARABLE.includes(part) ? " *" : ""}`;
   return `npm run bench                          all parts, about 20 minutes, then bench/RESULTS.md and bench/plots
 npm run bench -- PART ...              these parts alone; the report has the newest results of all
 npm run bench -- --quick               smaller rounds, a minute; the report goes beside the cached data
@@ -47,7 +48,7 @@ npm run bench -- --help                this
 parts:
 ${PARTS.map(line).join("\n")}
 
-Peers from Debian: apt-get install nginx libnginx-mod-http-geoip2 libmaxminddb-dev mmdb-bin wrk gcc curl
+Peers from Debian: apt-get install nginx libnginx-mod-http-geoip2 libmaxminddb-dev mmdb-bin wrk gcc curl iproute2
 Peers from npm are installed into bench/node_modules when they are missing.
 Data and results are kept in ${CACHE.startsWith(ROOT) ? CACHE.slice(ROOT.length + 1) : CACHE}; INKLING_BENCH_CACHE names another folder.
 `;
@@ -77,7 +78,7 @@ function readCommand(args: string[]): Command | undefined {
   const other = values.against === undefined ? undefined : { root: resolve(values.against), suffix: OTHER };
   if (other && !existsSync(inkling(other.root)[1]!))
     throw new Error(`${other.root} is not a checkout of Inkling`);
-  const possible = PARTS.filter(({ canCompare }) => !other || canCompare);
+  const possible = other ? COMPARABLE : PARTS;
   const unknown = positionals.filter((name) => !possible.some((part) => part.name === name));
   if (unknown.length > 0) throw new Error(`${unknown.join(", ")}: no such part`);
   const parts = possible.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
@@ -89,16 +90,13 @@ function readCommand(args: string[]): Command | undefined {
 async function runPart(part: Part, run: Run): Promise<PartResult> {
   log(`\n== ${part.name}: ${part.title}`);
   const started = Date.now();
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new Error(`longer than ${part.limitSeconds} s`)),
-    part.limitSeconds * 1000,
-  );
-  const failed = await Promise.race([part.measure(run), late]).then(
+  const limit = part.limitSeconds * run.checkouts.length;
+  const late = Bun.sleep(limit * 1000).then(() => `longer than ${limit} s`);
+  const measured = part.measure(run).then(
     () => undefined,
     (error: Error) => error.message,
   );
-  clearTimeout(timer);
+  const failed = await Promise.race([measured, late]);
   await run.end();
   const seconds = (Date.now() - started) / 1000;
   log(`== ${part.name}: ${figure(seconds)} s${failed === undefined ? "" : `, FAILED: ${failed}`}`);
@@ -124,13 +122,10 @@ function machineLine(): string {
 
 /** The commit, and whether there are changes on top of it. */
 function commitLine(): string {
-  const git = (...args: string[]) => {
-    const { stdout } = Bun.spawnSync(["git", "-c", "safe.directory=*", ...args], {
-      cwd: ROOT,
-      stderr: "ignore",
-    });
-    return stdout.toString().trim();
-  };
+  const git = (...args: string[]) =>
+    Bun.spawnSync(["git", "-C", ROOT, "-c", "safe.directory=*", ...args])
+      .stdout.toString()
+      .trim();
   const changes = git("status", "--porcelain", "--", "packages", "bench", ":!*.md", ":!bench/plots");
   return `${git("rev-parse", "--short", "HEAD") || "no commit"}${changes === "" ? "" : " with changes"}`;
 }

@@ -28,7 +28,7 @@ export async function drawPlots(results: readonly PartResult[]): Promise<Map<Plo
   const load = (name: string) => import(Bun.resolveSync(name, BENCH));
   const [{ View, parse }, { compile }] = await Promise.all([load("vega"), load("vega-lite")]);
   const figures = results.flatMap(({ lines }) =>
-    lines.flatMap((line) => {
+    lines.flatMap((line): object[] => {
       if (line.type === "row") return line.values.map((value) => ({ ...line, value }));
       return line.type === "series"
         ? line.points.map(([x, y]) => ({ plot: line.plot, who: line.who, x, y }))

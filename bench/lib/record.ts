@@ -47,7 +47,7 @@ export interface PartResult {
   readonly lines: readonly Line[];
 }
 
-/** A checkout of the project whose `inkling` is measured; `suffix` ends the names of its contestants: "" for ours. */
+/** A checkout that is measured; `suffix` ends the names of its contestants: "" for this one. */
 export interface Checkout {
   readonly root: string;
   readonly suffix: string;
@@ -75,8 +75,6 @@ export interface Part {
   readonly limitSeconds: number;
   /** How long it takes with --quick; absent: left out then unless named. */
   readonly quickSeconds?: number;
-  /** It can measure two checkouts (--against). */
-  readonly canCompare?: true;
   readonly measure: (run: Run) => Promise<void>;
 }
 
@@ -128,10 +126,6 @@ export class Run {
 
   check(what: string, isKept: boolean, figure: string): void {
     this.add({ type: "check", what, isKept, figure });
-  }
-
-  series(plot: string, who: string, points: Series["points"]): void {
-    this.add({ type: "series", plot, who, points });
   }
 
   note(text: string): void {

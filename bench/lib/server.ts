@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { lockDataFolder } from "@inkling/release-store";
 import { newKeyToken } from "@inkling/server";
-import { inkling } from "./data.ts";
+import { inkling, releaseFolder } from "./data.ts";
 import { BARE_ENV, pinned, processTree } from "./proc.ts";
 import type { Checkout, Run } from "./record.ts";
 
@@ -82,19 +82,17 @@ export async function startServer(
   }
 }
 
-export interface InklingOptions {
-  readonly checkout: Checkout;
-  readonly dataDir: string;
+interface InklingOptions {
+  /** That of the checkout's release by default. */
+  readonly dataDir?: string;
   readonly workers?: number;
   readonly core?: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /** `inkling serve` as in production: keys, limits, usage, metrics and access log on; the limit is just high. */
-export async function startInkling(
-  run: Run,
-  { checkout: { root }, dataDir, workers = 1, core, env }: InklingOptions,
-): Promise<Running & { readonly adminPort: number }> {
+export async function startInkling(run: Run, checkout: Checkout, options: InklingOptions = {}) {
+  const { dataDir = releaseFolder(checkout), workers = 1, core, env } = options;
   // As a build does: a server rebuilds old data a minute after its start, which would take what is being measured.
   if (!run.locked.has(dataDir)) run.defer(lockDataFolder(dataDir));
   run.locked.add(dataDir);
@@ -111,7 +109,8 @@ export async function startInkling(
     INKLING_DATABASE_URL: `sqlite://${join(temporaryFolder(run), "inkling.db")}`,
     ...env,
   };
-  const running = await startServer(run, inkling(root, "serve"), port, "/readyz", { env: settings, core });
+  const command = inkling(checkout.root, "serve");
+  const running = await startServer(run, command, port, "/readyz", { env: settings, core });
   const [launcher, server] = processTree(running.pid); // Node only hands on signals
   return { ...running, adminPort, pid: server ?? launcher! };
 }

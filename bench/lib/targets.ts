@@ -37,10 +37,9 @@ const CHECKED_BY: Readonly<Record<string, readonly string[]>> = {
 const V4 = "geolocate, random IPv4";
 const V6 = "geolocate, IPv6 in random networks";
 const [TIME, CPU] = ["time per lookup", "CPU per request"];
-const NGINX = "nginx + geoip2";
 const FULL = "full build, from seeds|inkling|";
 const LISTS = "reputation and email alone, from seeds|inkling|";
-const [FILE, WORKER] = ["file to sources", "greatest private memory of a further worker, at rest"];
+const WORKER = "greatest private memory of a further worker, at rest";
 
 type Side = "at most" | "at least";
 /** A figure is "question|contestant|measure"; with two, the bound is for their ratio. */
@@ -55,57 +54,45 @@ type TargetRow = readonly [
 
 /** Of the same order as 150 ns: at most the square root of ten above it. */
 const SAME_ORDER_NS = 474;
-const RUNTIMES = ["inkling on Bun", "inkling on Node"];
 const lookups = (what: string, bound: number): TargetRow[] =>
-  RUNTIMES.map((who) => ["engine", "at most", bound, "ns", `${what}|${who}|${TIME}`]);
+  ["inkling on Bun", "inkling on Node"].map((who) => [
+    "engine",
+    "at most",
+    bound,
+    "ns",
+    `${what}|${who}|${TIME}`,
+  ]);
+
+/** One figure of a question to that of another contestant. */
+const ratio = (
+  part: string,
+  side: Side,
+  bound: number,
+  measure: string,
+  who: string,
+  to: string,
+): TargetRow => [part, side, bound, "times", `${V4}|${who}|${measure}`, `${V4}|${to}|${measure}`];
 
 const ROWS: readonly TargetRow[] = [
   ...lookups(V4, 150),
   ...lookups(V6, 250),
   ...lookups("reputation, random IPv4", SAME_ORDER_NS),
   ...lookups("email, every other one listed", SAME_ORDER_NS),
-  [
-    "engine",
-    "at most",
-    1,
-    "times",
-    `${V4}|inkling on Bun|${TIME}`,
-    `${V4}|libmaxminddb (C), find only|${TIME}`,
-  ],
-  [
-    "http",
-    "at most",
-    1,
-    "times",
-    `${V4}|inkling|${CPU}`,
-    `${V4}|${NGINX}, key, same members and headers|${CPU}`,
-  ],
-  ["http", "at most", 1, "times", `${V4}|inkling|${CPU}`, `${V4}|${NGINX}|${CPU}`],
-  [
-    "http",
-    "at most",
-    1,
-    "times",
-    `${V4}|inkling, access log|${CPU}`,
-    `${V4}|${NGINX}, key, rate limit, access log|${CPU}`,
-  ],
-  [
-    "http",
-    "at least",
-    0.85,
-    "times",
-    `${V4}|inkling|requests on one core`,
-    `${V4}|bare Bun.serve|requests on one core`,
-  ],
+  ratio("engine", "at most", 1, TIME, "inkling on Bun", "libmaxminddb (C), find only"),
+  ratio("http", "at most", 1, CPU, "inkling", "nginx + geoip2, key, same members and headers"),
+  ratio("http", "at most", 1, CPU, "inkling", "nginx + geoip2"),
+  ratio("http", "at most", 1, CPU, "inkling, access log", "nginx + geoip2, key, rate limit, access log"),
+  ratio("http", "at least", 0.85, "requests on one core", "inkling", "bare Bun.serve"),
   ["http", "at most", 5, "ms", `${V4}, at half of capacity|inkling|99.9 % of answers within`],
   ["batch", "at least", 1.3e6, "/s", "batch, geolocate NDJSON|inkling|lookups per second of server CPU"],
   ["start", "at most", 250, "ms", "start with a release|inkling serve, on Bun directly|exec to first answer"],
   ["build", "at most", 20, "s", `${FULL}from start to end of the command`],
   ["build", "at most", 1, "GB", `${FULL}peak memory`],
   ["build", "at most", 2, "s", `${LISTS}from start to end of the command`],
-  ...["geo", "reputation", "email", "email, from seeds"].map(
-    (who): TargetRow => ["build", "at most", 2, "times", `sizes of segments|${who}|${FILE}`],
-  ),
+  ["build", "at most", 2, "times", "sizes of segments|geo|file to sources"],
+  ["build", "at most", 2, "times", "sizes of segments|reputation|file to sources"],
+  ["build", "at most", 2, "times", "sizes of segments|email|file to sources"],
+  ["build", "at most", 2, "times", "sizes of segments|email, from seeds|file to sources"],
   ["enrich", "at least", 1e6, "/s", "enrich, a column of random IPv4|inkling|rows a second"],
   ["workers", "at most", 60, "MB", `workers|inkling|${WORKER}`],
   ["growth", "at most", 1.5, "times", `growth, 10×|IPv4|${TIME}`, `growth, 1×|IPv4|${TIME}`],
@@ -127,10 +114,8 @@ function bounded([part, side, bound, unit, of, to]: TargetRow): Target {
     const [values, others] = [valuesOf(results, of), to === undefined ? undefined : valuesOf(results, to)];
     if (values === undefined || (to !== undefined && others === undefined)) return undefined;
     const found = median(others === undefined ? values : ratios(values, others));
-    return {
-      isReached: side === "at most" ? found <= bound : found >= bound,
-      figure: `${figure(found)} ${unit}`,
-    };
+    const isReached = side === "at most" ? found <= bound : found >= bound;
+    return { isReached, figure: `${figure(found)} ${unit}` };
   };
   return { part, text, judge };
 }

@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { addressFiles, openCurrent, readLines, releaseFolder, whyRefused } from "../lib/data.ts";
 import { hasCommand } from "../lib/peers.ts";
 import { CLIENT_CORE, cpuMicroseconds, memoryOf, output, pinned, SERVER_CORE } from "../lib/proc.ts";
-import type { Part, Run } from "../lib/record.ts";
-import { AUTHORIZED, type Running, startInkling, temporaryFolder } from "../lib/server.ts";
+import type { Run } from "../lib/record.ts";
+import { type Running, startInkling, TOKEN, temporaryFolder } from "../lib/server.ts";
 import { figure } from "../lib/stats.ts";
 import { CHECKS } from "../lib/targets.ts";
 
@@ -21,8 +21,7 @@ const GEO = "/v1/ip-intel/geolocate";
 /** A stream of so many times the file: 10 million lines. */
 const LONG = 38;
 const SAMPLE_MS = 200;
-const MORE_MB = 200;
-const STREAM_MB = 640;
+const [MORE_MB, STREAM_MB] = [200, 640];
 
 interface Stream {
   readonly path: string;
@@ -34,23 +33,19 @@ interface Stream {
 /** Sends a file several times and reads all answers. @throws Error unless there are as many answers as lines */
 async function send(server: Running, { path, file, times, isGzip }: Stream): Promise<void> {
   const url = `http://127.0.0.1:${server.port}${path}`;
-  const fields = { ...AUTHORIZED, "Content-Type": "application/x-ndjson", Expect: "" };
-  const headers = Object.entries({ ...fields, ...(isGzip && { "Accept-Encoding": "gzip" }) })
-    .map(([name, value]) => `-H '${name}: ${value}'`)
-    .join(" ");
+  const headers = `-H 'Authorization: Bearer ${TOKEN}' -H 'Content-Type: application/x-ndjson' -H 'Expect:'`;
+  const curl = `curl --silent --show-error --fail --request POST --upload-file - ${headers}`;
   const repeat = `for i in $(seq ${times}); do cat ${file}; done`;
-  const curl = `curl --silent --show-error --fail --request POST --upload-file - ${headers} '${url}'`;
-  const script = `set -o pipefail; (${repeat}) | ${curl} | wc --lines`;
+  const gzip = isGzip ? "-H 'Accept-Encoding: gzip'" : "";
+  const script = `set -o pipefail; (${repeat}) | ${curl} ${gzip} '${url}' | wc --lines`;
   const lines = Number(await output(pinned(CLIENT_CORE, ["bash", "-c", script])));
   if (lines !== times * LINES && !isGzip) throw new Error(`${lines} answers to ${times * LINES} lines`);
 }
 
-const ownMegabytes = ({ pid }: Running): number => memoryOf(pid).anonymous;
-
 /** Compares the memory of both halves of a long stream. */
 async function judgeMemory(run: Run, server: Running, stream: Stream, idle: number): Promise<void> {
   const samples: number[] = [];
-  const timer = setInterval(() => samples.push(ownMegabytes(server)), SAMPLE_MS);
+  const timer = setInterval(() => samples.push(memoryOf(server.pid).anonymous), SAMPLE_MS);
   await send(server, { ...stream, times: LONG }).finally(() => clearInterval(timer));
   const [from, middle] = [0.1, 0.5].map((share) => Math.floor(samples.length * share));
   const [first, second] = [Math.max(...samples.slice(from, middle)), Math.max(...samples.slice(middle))];
@@ -72,30 +67,25 @@ function streams(run: Run): Record<string, Stream> {
   const file = write("addresses", addresses);
   const geo: Stream = { path: GEO, file, times: run.size(16, 4) };
   if (run.isQuick) return { "batch, geolocate NDJSON": geo };
-  const emails = write(
-    "emails",
-    addresses.map((_, i) => `jane.doe${i}@${DOMAINS[i % DOMAINS.length]}`),
-  );
-  const { manifest } = openCurrent(releaseFolder(run.checkout));
-  const refused = whyRefused(manifest, "reputation");
+  const emails = addresses.map((_, i) => `jane.doe${i}@${DOMAINS[i % DOMAINS.length]}`);
+  const refused = whyRefused(openCurrent(releaseFolder(run.checkout)).manifest, "reputation");
   if (refused !== undefined) run.note(`left out: batch, reputation NDJSON: ${refused}`);
   return {
     "batch, geolocate NDJSON": geo,
     "batch, geolocate NDJSON, answers as gzip": { ...geo, times: 4, isGzip: true },
     "batch, geolocate NDJSON, with evidence": { ...geo, path: `${GEO}?include=evidence`, times: 4 },
     ...(refused === undefined && { "batch, reputation NDJSON": { ...geo, path: "/v1/ip-intel/reputation" } }),
-    "batch, email NDJSON": { ...geo, path: "/v1/user-intel/email", file: emails },
+    "batch, email NDJSON": { ...geo, path: "/v1/user-intel/email", file: write("emails", emails) },
   };
 }
 
-async function measure(run: Run): Promise<void> {
+export async function measureBatch(run: Run): Promise<void> {
   if (!hasCommand(run, "curl", "curl (the client)")) return;
   const all = streams(run);
   const contestants = [];
   for (const checkout of run.checkouts) {
-    const dataDir = releaseFolder(checkout);
-    const server = await startInkling(run, { checkout, dataDir, core: SERVER_CORE });
-    const idle = ownMegabytes(server);
+    const server = await startInkling(run, checkout, { core: SERVER_CORE });
+    const idle = memoryOf(server.pid).anonymous;
     for (const [what, stream] of Object.entries(all)) {
       const measure = async () => {
         const before = cpuMicroseconds(server.pid);
@@ -112,12 +102,3 @@ async function measure(run: Run): Promise<void> {
   }
   await run.alternate(contestants, run.size(7, 2));
 }
-
-export const batch: Part = {
-  name: "batch",
-  title: "Batches over HTTP",
-  limitSeconds: 300,
-  quickSeconds: 8,
-  canCompare: true,
-  measure,
-};

@@ -18,7 +18,7 @@ import {
   removeFolder,
   whyRefused,
 } from "../lib/data.ts";
-import type { Checkout, Contestant, Part, Run } from "../lib/record.ts";
+import type { Checkout, Contestant, Run } from "../lib/record.ts";
 import { figure } from "../lib/stats.ts";
 
 const KINDS: readonly SegmentKind[] = ["geo", "reputation", "email"];
@@ -70,7 +70,7 @@ function recordSizes(run: Run, { manifest, segmentPath }: CurrentRelease, suffix
   }
 }
 
-async function measure(run: Run): Promise<void> {
+export async function measureBuild(run: Run): Promise<void> {
   const { isQuick, checkouts, checkout } = run;
   const rounds = run.size(3, 1);
   const full = checkouts.map((one) => contestant(FULL, one, () => emptyFolder(nameFor("build", one))));
@@ -93,12 +93,3 @@ async function measure(run: Run): Promise<void> {
   );
   for (const one of checkouts) for (const name of ["build", "build-lists"]) removeFolder(nameFor(name, one));
 }
-
-export const buildPart: Part = {
-  name: "build",
-  title: "Builds",
-  limitSeconds: 240,
-  quickSeconds: 5,
-  canCompare: true,
-  measure,
-};

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { addressFiles, databaseFiles, inkling, readLines, releaseFolder } from "../lib/data.ts";
 import { hasCommand, hasNpmPeers, PEERS } from "../lib/peers.ts";
 import { BARE_ENV, peakOf, processTree } from "../lib/proc.ts";
-import type { Contestant, Part, Run } from "../lib/record.ts";
+import type { Contestant, Run } from "../lib/record.ts";
 import { temporaryFolder } from "../lib/server.ts";
 
 const WHAT = "enrich, a column of random IPv4";
@@ -40,7 +40,7 @@ async function enrich(
   return { "rows a second, /s": rows / seconds, "memory, mapped files included, GB": peak / 1000 };
 }
 
-async function measure(run: Run): Promise<void> {
+export async function measureEnrich(run: Run): Promise<void> {
   const folder = temporaryFolder(run);
   const addresses = readLines(addressFiles().v4);
   const write = (rows: number) => {
@@ -79,11 +79,3 @@ async function measure(run: Run): Promise<void> {
       `${some.toLocaleString("en-US")} for the script, ${few} for the loop`,
   );
 }
-
-export const enrichPart: Part = {
-  name: "enrich",
-  title: "Enriching a file",
-  limitSeconds: 240,
-  canCompare: true,
-  measure,
-};

@@ -9,7 +9,7 @@ import type { MadeGeo } from "../lib/make-geo.ts";
 import { PEERS } from "../lib/peers.ts";
 import { memoryOf, output } from "../lib/proc.ts";
 import { type Program, startProgram } from "../lib/program.ts";
-import { type Contestant, log, type Part, type Run } from "../lib/record.ts";
+import { type Contestant, log, type Run } from "../lib/record.ts";
 import { figure } from "../lib/stats.ts";
 
 const FACTORS = [1, 4, 10];
@@ -17,7 +17,7 @@ const BLOCK = 64;
 /** Memory that making a segment takes at most, for each time of today's ranges. */
 const BYTES_PER_FACTOR = 0.9e9;
 
-async function measure(run: Run): Promise<void> {
+export async function measureGrowth(run: Run): Promise<void> {
   const folder = emptyFolder("growth");
   run.defer(() => removeFolder("growth"));
   const { v4, v6 } = addressFiles();
@@ -50,5 +50,3 @@ async function measure(run: Run): Promise<void> {
   for (const { what, who, program } of programs)
     run.row(what, who, "memory of one process after all lookups, MB", [memoryOf(program.pid).resident]);
 }
-
-export const growth: Part = { name: "growth", title: "Growth", limitSeconds: 600, measure };

@@ -18,7 +18,7 @@ import {
   versionOf,
 } from "../lib/peers.ts";
 import { privateMemory, SERVER_CORE } from "../lib/proc.ts";
-import type { Part, Run } from "../lib/record.ts";
+import type { Run } from "../lib/record.ts";
 import { AUTHORIZED, freePort, type Running, startInkling, startServer, TOKEN } from "../lib/server.ts";
 import { median } from "../lib/stats.ts";
 import { startNginx } from "../peers/nginx.ts";
@@ -42,8 +42,7 @@ async function startOurs(run: Run, paths: string, withEvidence: string): Promise
   for (const checkout of run.checkouts) {
     const add = (variant: string, server: Omit<Server, "who">) =>
       servers.push({ who: `inkling${variant}${checkout.suffix}`, ...server });
-    const start = (env: Record<string, string>) =>
-      startInkling(run, { checkout, dataDir: releaseFolder(checkout), core: SERVER_CORE, env });
+    const start = (env: Record<string, string>) => startInkling(run, checkout, { core: SERVER_CORE, env });
     const running = await start({ INKLING_LOG_LEVEL: "info" });
     add("", { running, paths, isPaced: true });
     if (run.isQuick) continue;
@@ -140,7 +139,7 @@ async function atHalf(run: Run, servers: readonly Server[]): Promise<void> {
   await run.alternate(contestants, run.size(3, 1), true);
 }
 
-async function measure(run: Run): Promise<void> {
+export async function measureHttp(run: Run): Promise<void> {
   if (!hasCommand(run, "wrk", "wrk (the client)")) return;
   const path = openCurrent(releaseFolder(run.checkout)).segmentPath("geo");
   const { known, size } = knownAddresses(path, run.size(100_000, 20_000));
@@ -165,12 +164,3 @@ async function measure(run: Run): Promise<void> {
   const count = known.length.toLocaleString("en-US");
   run.note(`${count} addresses that have an answer; the median answer has ${size} bytes of body`);
 }
-
-export const http: Part = {
-  name: "http",
-  title: "Single lookups over HTTP",
-  limitSeconds: 420,
-  quickSeconds: 17,
-  canCompare: true,
-  measure,
-};

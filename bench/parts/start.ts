@@ -14,7 +14,7 @@ import {
   removeFolder,
   updateRelease,
 } from "../lib/data.ts";
-import type { Contestant, Part, Run } from "../lib/record.ts";
+import type { Contestant, Run } from "../lib/record.ts";
 import { freePort, startServer, TOKEN } from "../lib/server.ts";
 
 const NPM_START = ["npm", "start"];
@@ -45,7 +45,7 @@ async function start(
   return took;
 }
 
-async function measure(run: Run): Promise<void> {
+export async function measureStart(run: Run): Promise<void> {
   const what = "start with a release";
   const contestants: Contestant[] = [];
   for (const checkout of run.checkouts) {
@@ -73,12 +73,3 @@ async function measure(run: Run): Promise<void> {
   run.row(first, "of this, the build", "exec to first answer, s", [lastBuild(empty).seconds]);
   removeFolder("first-start");
 }
-
-export const startPart: Part = {
-  name: "start",
-  title: "Start to first answer",
-  limitSeconds: 180,
-  quickSeconds: 6,
-  canCompare: true,
-  measure,
-};

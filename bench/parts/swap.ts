@@ -11,7 +11,7 @@ import * as data from "../lib/data.ts";
 import { CONNECTIONS } from "../lib/load.ts";
 import { memoryOf, processTree, SERVER_CORE } from "../lib/proc.ts";
 import { generator, SEED, shuffle } from "../lib/random.ts";
-import { log, type Part, type Run } from "../lib/record.ts";
+import { log, type Run } from "../lib/record.ts";
 import { startInkling, TOKEN } from "../lib/server.ts";
 import { figure, sum } from "../lib/stats.ts";
 import { type StormSecond, storm } from "../lib/storm.ts";
@@ -98,80 +98,49 @@ function pathsOf(run: Run, { manifest, segmentPath }: data.CurrentRelease): [Seg
   });
 }
 
-interface Used {
-  readonly second: number;
-  /** MB, of the server and all that it started: allocated; and all that is resident, mapped files included. */
-  readonly anonymous: number;
-  readonly proportional: number;
-}
-
-function usedBy(pid: number, second: number): Used {
-  const all = processTree(pid).map(memoryOf);
-  const of = (key: "anonymous" | "proportional") => sum(all.map((memory) => memory[key]));
-  return { second, anonymous: of("anonymous"), proportional: of("proportional") };
-}
+type Key = "anonymous" | "proportional" | "answered" | "failed" | "mixed" | "p50" | "p99" | "most";
+/** A second of the load, and the memory of the server with all that it started, in MB. */
+type Sample = StormSecond & Readonly<Record<Key, number>>;
 
 /** Memory between two swaps, at the beginning and the end: verifying a release takes 200 MB for a moment. */
-function drift(used: readonly Used[], key: "anonymous" | "proportional", settled: number) {
-  const values = used.filter(({ second }) => second >= settled).map((one) => one[key]);
-  const third = Math.ceil(values.length / 3);
-  const [early, late] = [Math.min(...values.slice(0, third)), Math.min(...values.slice(-third))];
+function drift(values: readonly number[]): { isFlat: boolean; text: string } {
+  // The first swaps may add to memory: a second release is mapped, the heap settles.
+  const settled = values.slice(Math.min(30, Math.floor(values.length / 3)));
+  const third = Math.ceil(settled.length / 3);
+  const [early, late] = [Math.min(...settled.slice(0, third)), Math.min(...settled.slice(-third))];
   return { isFlat: late <= early + MORE_MB, text: `${figure(early)} then ${figure(late)} MB` };
 }
 
-function report(run: Run, seconds: readonly StormSecond[], used: readonly Used[], swaps: number): void {
-  const total = (key: "answered" | "failed" | "mixed") => sum(seconds.map((second) => second[key]));
-  const changes = seconds.filter(({ releases }) => releases.length === 2).length;
+function report(run: Run, samples: readonly Sample[], swaps: number): void {
+  const of = (key: Key) => samples.map((sample) => sample[key]);
+  const [failed, mixed, answered] = [sum(of("failed")), sum(of("mixed")), sum(of("answered"))];
+  const changes = samples.filter(({ releases }) => releases.length === 2).length;
   const isSwapped = changes > swaps / 3; // otherwise nothing was shown
-  const answers = `${total("answered").toLocaleString("en-US")} answers in ${seconds.length} s, ${swaps} swaps`;
-  run.check(CHECKS.swapFailed, total("failed") === 0 && isSwapped, `${total("failed")} failed of ${answers}`);
-  const both = `${total("mixed")} mixed; in ${changes} seconds both releases answered`;
-  run.check(CHECKS.swapMixed, total("mixed") === 0 && isSwapped, both);
-  // The first swaps may add to memory: a second release is mapped, the heap settles.
-  const settled = Math.min(30, Math.floor(seconds.length / 3));
-  const [own, all] = (["anonymous", "proportional"] as const).map((key) => drift(used, key, settled));
-  const least = `least of the first third after ${settled} s and of the last`;
-  const memory = `${least}: allocated ${own!.text}, resident ${all!.text}`;
-  run.check(CHECKS.swapMemory, own!.isFlat && all!.isFlat, memory);
+  const answers = `${answered.toLocaleString("en-US")} answers in ${samples.length} s, ${swaps} swaps`;
+  run.check(CHECKS.swapFailed, failed === 0 && isSwapped, `${failed} failed of ${answers}`);
+  const both = `in ${changes} seconds both releases answered`;
+  run.check(CHECKS.swapMixed, mixed === 0 && isSwapped, `${mixed} mixed; ${both}`);
+  const [own, all] = [drift(of("anonymous")), drift(of("proportional"))];
+  const memory = `least of the first third and of the last: allocated ${own.text}, resident ${all.text}`;
+  run.check(CHECKS.swapMemory, own.isFlat && all.isFlat, memory);
   const what = `a swap every ${SWAP_MS / 1000} s, ${CONNECTIONS} connections`;
-  run.row(
-    what,
-    "inkling",
-    "answers, /s",
-    seconds.map((one) => one.answered),
-  );
+  run.row(what, "inkling", "answers, /s", of("answered"));
+  const curve = (plot: string, who: string, key: Key) =>
+    run.add({ type: "series", plot, who, points: of(key).map((y, x) => [x, y]) });
   const times = { p50: "50 % within", p99: "99 % within", most: "slowest" } as const;
-  for (const [key, name] of Object.entries(times) as [keyof typeof times, string][]) {
-    run.row(
-      what,
-      "inkling",
-      `${name}, ms`,
-      seconds.map((one) => one[key]),
-    );
-    run.series(
-      "swap-latency",
-      name,
-      seconds.map((one) => [one.second, one[key]]),
-    );
+  for (const [key, name] of Object.entries(times) as [Key, string][]) {
+    run.row(what, "inkling", `${name}, ms`, of(key));
+    curve("swap-latency", name, key);
   }
-  run.series(
-    "swap-memory",
-    "allocated by the server",
-    used.map((one) => [one.second, one.anonymous]),
-  );
-  run.series(
-    "swap-memory",
-    "resident, with mapped files",
-    used.map((one) => [one.second, one.proportional]),
-  );
+  curve("swap-memory", "allocated by the server", "anonymous");
+  curve("swap-memory", "resident, with mapped files", "proportional");
   run.note(
     "one value a second; the server verifies every new release, 300 MB, on the core that it answers with",
   );
 }
 
-async function measure(run: Run): Promise<void> {
-  const { checkout } = run;
-  const dataDir = await data.linkedCopy(data.releaseFolder(checkout), "swap");
+export async function measureSwap(run: Run): Promise<void> {
+  const dataDir = await data.linkedCopy(data.releaseFolder(run.checkout), "swap");
   run.defer(() => data.removeFolder("swap"));
   log("making the second release");
   const current = data.openCurrent(dataDir);
@@ -182,19 +151,19 @@ async function measure(run: Run): Promise<void> {
   ).flat();
   const texts = lists.map(([kind]) => KINDS[kind].texts);
   const expected = { [releases[0]!.id]: texts.map((some) => some.map(marked)), [releases[1]!.id]: texts };
-  const server = await startInkling(run, { checkout, dataDir, core: SERVER_CORE });
+  const server = await startInkling(run, run.checkout, { dataDir, core: SERVER_CORE });
   let swaps = 0;
   const swap = () => store.makeCurrent(dataDir, engine.releaseName(releases[++swaps % 2]!));
   const swapper = setInterval(swap, SWAP_MS);
   run.defer(() => clearInterval(swapper));
-  const used: Used[] = [];
+  const samples: Sample[] = [];
   const load = { port: server.port, seconds: run.minutes * 60, connections: CONNECTIONS };
-  const seconds = await storm(run, { ...load, paths, token: TOKEN, expected }, (one) => {
-    used.push(usedBy(server.pid, one.second));
-    if (one.second % 30 === 29) log(JSON.stringify(one));
+  await storm(run, { ...load, paths, token: TOKEN, expected }, (second) => {
+    const memory = processTree(server.pid).map(memoryOf);
+    const used = (key: "anonymous" | "proportional") => sum(memory.map((one) => one[key]));
+    samples.push({ ...second, anonymous: used("anonymous"), proportional: used("proportional") });
+    if (second.second % 30 === 29) log(JSON.stringify(second));
   });
   clearInterval(swapper);
-  report(run, seconds, used, swaps);
+  report(run, samples, swaps);
 }
-
-export const swap: Part = { name: "swap", title: "Swaps under load", limitSeconds: 900, measure };

@@ -10,24 +10,21 @@ import { CONNECTIONS, fullLoad, pathsFile } from "../lib/load.ts";
 import { hasCommand } from "../lib/peers.ts";
 import { cpuMicroseconds, memoryOf, output, processTree } from "../lib/proc.ts";
 import { publicIpv4 } from "../lib/random.ts";
-import type { Part, Run } from "../lib/record.ts";
+import type { Run } from "../lib/record.ts";
 import { startInkling, TOKEN, temporaryFolder } from "../lib/server.ts";
 import { figure, sum } from "../lib/stats.ts";
 import { storm } from "../lib/storm.ts";
 import { CHECKS } from "../lib/targets.ts";
 
 const WHAT = "workers, nothing pinned, client on the same cores";
-const MOST = 3;
 const AT_REST_MS = 5_000;
 const BURST = 5_000;
 const QUOTA = 7_000;
 const LIMIT_SECONDS = 3;
-const GEO = "/v1/ip-intel/geolocate/";
 
 /** Measures a number of workers. @returns private memory of each, in MB */
-async function measureWorkers(run: Run, paths: string, workers: number) {
-  const { checkout } = run;
-  const server = await startInkling(run, { checkout, dataDir: releaseFolder(checkout), workers });
+async function measureCount(run: Run, paths: string, workers: number) {
+  const server = await startInkling(run, run.checkout, { workers });
   const seconds = run.size(8, 2);
   await fullLoad(server, paths, seconds / 2, false); // warm-up
   const serving = workers === 1 ? [server.pid] : processTree(server.pid).slice(1);
@@ -39,12 +36,13 @@ async function measureWorkers(run: Run, paths: string, workers: number) {
   await Bun.sleep(AT_REST_MS);
   const atRest = memory();
   const who = workers === 1 ? "1 process, no primary" : `${workers} workers`;
-  run.row(WHAT, who, "requests, /s", [rate]);
-  run.row(WHAT, who, "CPU per request, µs", [sum(cpu) / (rate * seconds)]);
-  run.row(WHAT, who, "private memory of each, end of the load, MB", loaded);
-  run.row(WHAT, who, "private memory of each, at rest, MB", atRest);
+  const row = (key: string, values: number[]) => run.row(WHAT, who, key, values);
+  row("requests, /s", [rate]);
+  row("CPU per request, µs", [sum(cpu) / (rate * seconds)]);
+  row("private memory of each, end of the load, MB", loaded);
+  row("private memory of each, at rest, MB", atRest);
   if (workers > 1) {
-    run.row(WHAT, who, "of the primary, MB", [memoryOf(server.pid).private]);
+    row("of the primary, MB", [memoryOf(server.pid).private]);
     run.note(`${who}: shares of the work ${cpu.map((one) => (one / sum(cpu)).toFixed(2)).join(", ")}`);
   }
   await server.stop();
@@ -52,24 +50,19 @@ async function measureWorkers(run: Run, paths: string, workers: number) {
 }
 
 /** Requests as fast as possible for some seconds. */
-async function countAllowed(
-  run: Run,
-  port: number,
-  token: string,
-): Promise<{ allowed: number; seconds: number }> {
-  const paths = publicIpv4(1_000).map((address) => GEO + address);
+async function countAllowed(run: Run, port: number, token: string) {
+  const paths = publicIpv4(1_000).map((address) => `/v1/ip-intel/geolocate/${address}`);
   const from = performance.now();
-  const told = await storm(run, { port, seconds: LIMIT_SECONDS, connections: CONNECTIONS, paths, token });
-  const allowed = sum(told.map(({ answered, failed }) => answered - failed));
+  const all = await storm(run, { port, seconds: LIMIT_SECONDS, connections: CONNECTIONS, paths, token });
+  const allowed = sum(all.map(({ answered, failed }) => answered - failed));
   return { allowed, seconds: (performance.now() - from) / 1000 };
 }
 
 /** All lookups that the metrics count. */
 async function countedLookups(adminPort: number): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
-  return sum(
-    [...text.matchAll(/^inkling_lookups_total\{[^}]*\} (\d+)$/gm)].map(([, value]) => Number(value)),
-  );
+  const counts = text.matchAll(/^inkling_lookups_total\{[^}]*\} (\d+)$/gm);
+  return sum([...counts].map(([, value]) => Number(value)));
 }
 
 async function checkLimits(run: Run): Promise<void> {
@@ -78,7 +71,7 @@ async function checkLimits(run: Run): Promise<void> {
   run.defer(() => removeFolder("limits"));
   const database = { INKLING_DATABASE_URL: `sqlite://${join(temporaryFolder(run), "inkling.db")}` };
   const env = { INKLING_RATE: "1", INKLING_BURST: String(BURST), ...database };
-  const server = await startInkling(run, { checkout, dataDir, workers: 2, env });
+  const server = await startInkling(run, checkout, { dataDir, workers: 2, env });
   const limits = ["--rate", "0", "--quota", String(QUOTA)];
   const create = inkling(checkout.root, "keys", "create", "--name", "quota", ...limits);
   const quotaKey = await output(create, { env: { INKLING_DATA_DIR: dataDir, ...database } });
@@ -96,28 +89,23 @@ async function checkLimits(run: Run): Promise<void> {
   run.check(CHECKS.usage, counted === answered, `${counted} counted, ${answered} answered`);
 }
 
-async function measure(run: Run): Promise<void> {
+export async function measureWorkers(run: Run): Promise<void> {
   if (!hasCommand(run, "wrk", "wrk (the client)")) return;
   const { manifest } = openCurrent(releaseFolder(run.checkout));
   const refused = whyRefused(manifest, "reputation");
   if (refused !== undefined) run.note(`geolocation alone, without reputation: ${refused}`);
   const kinds = refused === undefined ? ["geolocate", "reputation"] : ["geolocate"];
-  const requests = publicIpv4(20_000).flatMap((address) =>
+  const requests = publicIpv4(20_000).map((address) =>
     kinds.map((kind) => `/v1/ip-intel/${kind}/${address}`),
   );
-  const paths = pathsFile(run, requests);
-  const further = { loaded: [] as number[], atRest: [] as number[] };
-  for (let workers = 1; workers <= MOST; workers++) {
-    const { loaded, atRest } = await measureWorkers(run, paths, workers);
-    if (workers === 1) continue;
-    further.loaded.push(...loaded);
-    further.atRest.push(...atRest);
-  }
-  const greatest = "greatest private memory of a further worker, at rest, MB";
-  run.row("workers", "inkling", greatest, [Math.max(...further.atRest)]);
-  run.row("workers", "inkling", "private memory of each further worker, at rest, MB", further.atRest);
-  run.row("workers", "inkling", "private memory of each further worker, end of the load, MB", further.loaded);
+  const paths = pathsFile(run, requests.flat());
+  await measureCount(run, paths, 1);
+  const further = [await measureCount(run, paths, 2), await measureCount(run, paths, 3)];
+  const row = (measure: string, values: number[]) => run.row("workers", "inkling", `${measure}, MB`, values);
+  const atRest = further.flatMap((one) => one.atRest);
+  row("greatest private memory of a further worker, at rest", [Math.max(...atRest)]);
+  row("private memory of each further worker, at rest", atRest);
+  const loaded = further.flatMap((one) => one.loaded);
+  row("private memory of each further worker, end of the load", loaded);
   await checkLimits(run);
 }
-
-export const workersPart: Part = { name: "workers", title: "Workers", limitSeconds: 180, measure };
