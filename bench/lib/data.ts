@@ -14,7 +14,6 @@ import {
   IpSegment,
   parseIpInto,
   type Release,
-  release,
   type SegmentKind,
 } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
@@ -157,7 +156,7 @@ export interface CurrentRelease {
 export function openCurrent(dataDir: string): CurrentRelease {
   const name = readFileSync(join(dataDir, DATA_FOLDER.current), "utf8").trim();
   const text = readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8");
-  const manifest = release.parse(JSON.parse(text));
+  const manifest: Release = JSON.parse(text); // not parsed by a schema: the other checkout may have another
   const segmentPath = (kind: SegmentKind) => {
     const segment = manifest.segments[kind];
     if (segment === undefined) throw new Error(`the release in ${dataDir} has no ${kind} segment`);
@@ -177,17 +176,17 @@ export function whyRefused(
   return missing.length === 0 ? undefined : `no data for ${missing.join(" and ")}`;
 }
 
-const SOURCES: readonly (readonly [text: string, sources: readonly FeedReport["source"][]])[] = [
-  ["from a mirror", ["mirror"]],
-  ["fetched", ["fetched", "last-good"]],
-  ["from npm packages (seeds)", ["seed"]],
-  ["Inkling's own", ["own"]],
+const SOURCES: readonly (readonly [text: string, ...sources: FeedReport["source"][]])[] = [
+  ["from a mirror", "mirror"],
+  ["fetched", "fetched", "last-good"],
+  ["from npm packages (seeds)", "seed"],
+  ["Inkling's own", "own"],
 ];
 
 /** Where the data of a release came from, in one line. */
 export function sourcesLine({ feeds, missing }: Pick<Release, "feeds" | "missing">): string {
   const loaded = feeds.filter(({ state }) => state === "loaded");
-  const parts = SOURCES.map(([text, sources]) => {
+  const parts = SOURCES.map(([text, ...sources]) => {
     const count = loaded.filter(({ source }) => sources.includes(source)).length;
     return count === 0 ? [] : `${count} ${text}`;
   });
