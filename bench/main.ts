@@ -10,18 +10,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { cpus, release, totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import {
-  CACHE,
-  cacheFolder,
-  inkling,
-  openCurrent,
-  ROOT,
-  releaseFolder,
-  sourcesLine,
-  updateRelease,
-} from "./lib/data.ts";
-import { BENCH, installPackages } from "./lib/peers.ts";
-import { drawPlots } from "./lib/plots.ts";
+import * as data from "./lib/data.ts";
+import { APT, BENCH, installPackages } from "./lib/peers.ts";
+import { drawPlots, type Plot } from "./lib/plots.ts";
 import { log, type Options, type Part, type PartResult, Run } from "./lib/record.ts";
 import { comparison, renderReport } from "./lib/report.ts";
 import { figure } from "./lib/stats.ts";
@@ -33,6 +24,7 @@ const QUICK_SECONDS = 56;
 /** When the command began: scripts/bench.mjs may have installed packages first. */
 const STARTED = Number(process.env.BENCH_STARTED ?? Date.now());
 const OTHER = " (other)";
+const { ROOT } = data;
 
 function help(): string {
   const line = (part: Part) =>
@@ -48,9 +40,9 @@ npm run bench -- --help                this
 parts:
 ${PARTS.map(line).join("\n")}
 
-Peers from Debian: apt-get install nginx libnginx-mod-http-geoip2 libmaxminddb-dev mmdb-bin wrk gcc curl iproute2
+Peers from Debian: ${APT}
 Peers from npm are installed into bench/node_modules when they are missing.
-Data and results are kept in ${CACHE.startsWith(ROOT) ? CACHE.slice(ROOT.length + 1) : CACHE}; INKLING_BENCH_CACHE names another folder.
+Data and results are kept in ${data.CACHE.replace(`${ROOT}/`, "")}; INKLING_BENCH_CACHE names another folder.
 `;
 }
 
@@ -76,7 +68,7 @@ function readCommand(args: string[]): Command | undefined {
   const minutes = Number(values.minutes ?? (values.quick ? 0.2 : 5));
   if (!(minutes > 0)) throw new Error("--minutes must be followed by a number above 0");
   const other = values.against === undefined ? undefined : { root: resolve(values.against), suffix: OTHER };
-  if (other && !existsSync(inkling(other.root)[1]!))
+  if (other && !existsSync(data.inkling(other.root)[1]!))
     throw new Error(`${other.root} is not a checkout of Inkling`);
   const possible = other ? COMPARABLE : PARTS;
   const unknown = positionals.filter((name) => !possible.some((part) => part.name === name));
@@ -107,7 +99,7 @@ async function runPart(part: Part, run: Run): Promise<PartResult> {
     seconds,
     command: `npm run bench -- ${part.name}`,
     machine: machineLine(),
-    data: sourcesLine(openCurrent(releaseFolder(run.checkout)).manifest),
+    data: data.sourcesLine(data.openCurrent(data.releaseFolder(run.checkout)).manifest),
     ...(failed !== undefined && { failed }),
     lines: run.lines,
   };
@@ -130,14 +122,15 @@ function commitLine(): string {
   return `${git("rev-parse", "--short", "HEAD") || "no commit"}${changes === "" ? "" : " with changes"}`;
 }
 
-const resultsFolder = (isQuick: boolean) => cacheFolder(isQuick ? "results-quick" : "results");
+const resultFile = ({ name }: Part, isQuick: boolean) =>
+  join(data.cacheFolder(isQuick ? "results-quick" : "results"), `${name}.json`);
 
 /** @returns its file */
 async function writeReport(isQuick: boolean): Promise<string> {
-  const folder = isQuick ? cacheFolder("report-quick") : BENCH;
-  const files = PARTS.map(({ name }) => join(resultsFolder(isQuick), `${name}.json`)).filter(existsSync);
+  const folder = isQuick ? data.cacheFolder("report-quick") : BENCH;
+  const files = PARTS.map((part) => resultFile(part, isQuick)).filter(existsSync);
   const results: PartResult[] = files.map((file) => JSON.parse(readFileSync(file, "utf8")));
-  const plots = await drawPlots(results);
+  const plots = (await installPackages()) ? await drawPlots(results) : new Map<Plot, string>();
   rmSync(join(folder, "plots"), { recursive: true, force: true });
   mkdirSync(join(folder, "plots"), { recursive: true });
   for (const [{ name }, svg] of plots) writeFileSync(join(folder, "plots", `${name}.svg`), svg);
@@ -147,53 +140,37 @@ async function writeReport(isQuick: boolean): Promise<string> {
 }
 
 /** Runs the parts. @returns names of those that failed, and with --quick of those that there was no time for */
-async function runParts(command: Command): Promise<{ failed: string[]; left: string[] }> {
-  const { parts, isQuick, areNamed, other } = command;
+async function runParts({
+  parts,
+  areNamed,
+  ...options
+}: Command): Promise<{ failed: string[]; left: string[] }> {
   const [failed, left]: [string[], string[]] = [[], []];
-  const running: Run[] = [];
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
-    process.on(
-      signal,
-      () =>
-        void running
-          .at(-1)
-          ?.end()
-          .finally(() => process.exit(130)),
-    );
+  const runs = [new Run(ROOT, options)];
+  const stop = async () => {
+    await runs.at(-1)!.end();
+    process.exit(130);
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void stop());
   await installPackages();
-  for (const checkout of new Run(ROOT, command).checkouts) await updateRelease(checkout);
+  for (const checkout of runs[0]!.checkouts) await data.updateRelease(checkout);
   for (const part of parts) {
-    const seconds = (Date.now() - STARTED) / 1000 + (part.quickSeconds ?? Number.POSITIVE_INFINITY);
-    if (isQuick && !areNamed && seconds > QUICK_SECONDS) {
+    const until = (Date.now() - STARTED) / 1000 + (part.quickSeconds ?? QUICK_SECONDS);
+    if (options.isQuick && !areNamed && until > QUICK_SECONDS) {
       left.push(part.name);
       continue;
     }
-    const run = new Run(ROOT, command);
-    running.push(run);
+    const run = new Run(ROOT, options);
+    runs.push(run);
     const result = await runPart(part, run);
     if (result.failed !== undefined) failed.push(part.name);
-    if (other) process.stdout.write(comparison(run.lines, OTHER));
-    else
-      writeFileSync(
-        join(resultsFolder(isQuick), `${part.name}.json`),
-        `${JSON.stringify(result, null, 1)}\n`,
-      );
+    if (options.other) process.stdout.write(comparison(run.lines, OTHER));
+    else writeFileSync(resultFile(part, options.isQuick), `${JSON.stringify(result, null, 1)}\n`);
   }
   return { failed, left };
 }
 
-async function main(): Promise<number> {
-  let command: Command | undefined;
-  try {
-    command = readCommand(process.argv.slice(2));
-  } catch (error) {
-    log(`npm run bench: ${(error as Error).message}\nhint: npm run bench -- --help`);
-    return 2;
-  }
-  if (command === undefined) {
-    process.stdout.write(help());
-    return 0;
-  }
+async function main(command: Command): Promise<number> {
   const { failed, left } = command.isReportOnly ? { failed: [], left: [] } : await runParts(command);
   if (!command.other) log(`\nthe report: ${await writeReport(command.isQuick)}`);
   if (command.isQuick) log("smaller rounds, fewer variants: a first look");
@@ -202,4 +179,15 @@ async function main(): Promise<number> {
   return failed.length > 0 ? 1 : 0;
 }
 
-process.exit(await main());
+function commandLine(): Command | undefined {
+  try {
+    return readCommand(process.argv.slice(2));
+  } catch (error) {
+    log(`npm run bench: ${(error as Error).message}\nhint: npm run bench -- --help`);
+    return process.exit(2);
+  }
+}
+
+const command = commandLine();
+if (command === undefined) process.stdout.write(help());
+else process.exit(await main(command));

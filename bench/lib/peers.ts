@@ -11,7 +11,7 @@ import { log, type Run } from "./record.ts";
 export const BENCH = join(ROOT, "bench");
 export const PEERS = join(BENCH, "peers");
 export const APT =
-  "apt-get install -y nginx libnginx-mod-http-geoip2 libmaxminddb-dev mmdb-bin wrk gcc curl iproute2";
+  "apt-get install nginx libnginx-mod-http-geoip2 libmaxminddb-dev mmdb-bin wrk gcc curl iproute2";
 const NGINX_MODULE = "/usr/lib/nginx/modules/ngx_http_geoip2_module.so";
 
 const missing = (run: Run | undefined, who: string, why: string, install = APT): void =>
