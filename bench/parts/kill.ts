@@ -6,7 +6,7 @@
 import { addressFiles, openCurrent, readLines, releaseFolder } from "../lib/data.ts";
 import { CONNECTIONS } from "../lib/load.ts";
 import { hasCommand } from "../lib/peers.ts";
-import { output, processTree } from "../lib/proc.ts";
+import { output } from "../lib/proc.ts";
 import { log, type Run } from "../lib/record.ts";
 import { startInkling, TOKEN } from "../lib/server.ts";
 import { sum } from "../lib/stats.ts";
@@ -16,51 +16,52 @@ import { CHECKS } from "../lib/targets.ts";
 const WORKERS = 2;
 const EVERY_SECONDS = 4;
 const REPLACED_MS = 10_000;
-/** A worker that has just started does not listen yet. */
-const SETTLE_MS = 2_000;
 
-const workersOf = (primary: number): number[] => processTree(primary).slice(1);
+/** The process of each socket that listens on a port or has a connection there. */
+async function ownersOf(port: number, state: "listening" | "established"): Promise<number[]> {
+  const command = ["ss", "--no-header", "--tcp", "--numeric", "--processes", "state", state];
+  const lines = await output([...command, "sport", "=", `:${port}`]);
+  return [...lines.matchAll(/pid=(\d+)/g)].map(([, pid]) => Number(pid));
+}
 
-/** How many connections of clients a process holds on a port. */
-async function connectionsOf(pid: number, port: number): Promise<number> {
-  const ss = ["ss", "--no-header", "--tcp", "--numeric", "--processes", "state", "established"];
-  const lines = (await output([...ss, "sport", "=", `:${port}`])).split("\n");
-  return lines.filter((line) => line.includes(`pid=${pid},`)).length;
+/** Waits until so many workers listen, `without` aside. @returns whether they do */
+async function listen(port: number, without?: number): Promise<boolean> {
+  for (const from = performance.now(); performance.now() - from < REPLACED_MS; await Bun.sleep(50)) {
+    const workers = new Set(await ownersOf(port, "listening"));
+    if (workers.size >= WORKERS && !workers.has(without ?? 0)) return true;
+  }
+  return false;
 }
 
 export async function measureKill(run: Run): Promise<void> {
   if (!hasCommand(run, "ss", "ss (counts connections)")) return;
-  const server = await startInkling(run, run.checkout, { workers: WORKERS });
-  while (workersOf(server.pid).length < WORKERS) await Bun.sleep(50);
-  await Bun.sleep(SETTLE_MS);
+  const { port } = await startInkling(run, run.checkout, { workers: WORKERS });
+  await listen(port);
   const count = run.size(5, 2);
   let [mayFail, replaced] = [0, 0];
   const kill = async () => {
-    const workers = workersOf(server.pid);
-    const connections = async (pid: number) => ({ pid, connections: await connectionsOf(pid, server.port) });
-    const held = await Promise.all(workers.map(connections));
-    const victim = held.reduce((a, b) => (b.connections > a.connections ? b : a));
-    mayFail += victim.connections;
-    process.kill(victim.pid, "SIGKILL");
-    for (const from = performance.now(); performance.now() - from < REPLACED_MS; await Bun.sleep(50)) {
-      const now = workersOf(server.pid);
-      if (now.length === WORKERS && !now.includes(victim.pid)) return replaced++;
-    }
-    return replaced;
+    const owners = await ownersOf(port, "established");
+    const connectionsOf = (pid: number) => owners.filter((owner) => owner === pid).length;
+    const workers = await ownersOf(port, "listening");
+    const victim = workers.reduce((a, b) => (connectionsOf(b) > connectionsOf(a) ? b : a));
+    mayFail += connectionsOf(victim);
+    process.kill(victim, "SIGKILL");
+    if (await listen(port, victim)) replaced++;
   };
   const paths = readLines(addressFiles(1 << 17).v4).slice(0, 5_000);
   const order = {
-    port: server.port,
+    port,
     seconds: (count + 1) * EVERY_SECONDS,
     connections: CONNECTIONS,
     paths: paths.map((address) => `/v1/ip-intel/geolocate/${address}`),
     token: TOKEN,
     expected: { [openCurrent(releaseFolder(run.checkout)).manifest.id]: [['"city":']] },
   };
-  const kills: Promise<number>[] = [];
+  const kills: Promise<void>[] = [];
   const seconds = await storm(run, order, ({ second, answered, failed }) => {
     log(`${second + 1} s: ${answered} answers, ${failed} failed`);
-    if (second % EVERY_SECONDS === EVERY_SECONDS - 1 && kills.length < count) kills.push(kill());
+    if (second % EVERY_SECONDS !== EVERY_SECONDS - 1 || kills.length === count) return;
+    kills.push((kills.at(-1) ?? Promise.resolve()).then(kill)); // one worker always listens
   });
   await Promise.all(kills);
   const total = (key: "failed" | "mixed" | "answered") => sum(seconds.map((second) => second[key]));
