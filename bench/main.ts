@@ -190,4 +190,10 @@ function commandLine(): Command | undefined {
 
 const command = commandLine();
 if (command === undefined) process.stdout.write(help());
-else process.exit(await main(command));
+else {
+  const failed = (error: Error) => {
+    log(`npm run bench: ${error.message}`);
+    return 1;
+  };
+  process.exit(await main(command).catch(failed));
+}
