@@ -6,7 +6,7 @@
 // err  none
 // cost nothing for an address when no override is about addresses, nothing for e-mail when none is about e-mail:
 //      whoever asks looks at `hasAddresses` and `hasEmail` first. Otherwise one Map look-up for each prefix length,
-//      and for each label of a host, that occurs (bench/overrides.ts)
+//      and for each label of a host, that occurs (docs/overrides.md)
 //
 // For each flag the closest override wins: the longest prefix, the e-mail address before the domain, the domain
 // before its parent. One that has expired is passed over, so that the next closest speaks. All mutes hold together.

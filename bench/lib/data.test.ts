@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Answer, FeedReport } from "@inkling/engine";
 
-import { sourcesLine, whyRefused } from "./release.ts";
+import { sourcesLine, whyRefused } from "./data.ts";
 
 const feed = (source: FeedReport["source"], state: FeedReport["state"] = "loaded"): FeedReport => ({
   id: "x",
@@ -22,17 +22,15 @@ describe("a release", () => {
       "missing answers",
       [feed("seed")],
       ["is_abuser", "is_proxy"],
-      "feeds: 1 from npm packages (seeds); none says anything of is_abuser and is_proxy",
+      "feeds: 1 from npm packages (seeds); no data for is_abuser and is_proxy",
     ],
-  ])("with %s says where its data came from", (_, feeds, missing, want) =>
+  ])("with %s has a line about the sources of its data", (_, feeds, missing, want) =>
     expect(sourcesLine({ feeds, missing })).toBe(want),
   );
-  test.each<["geolocate" | "reputation" | "email", Answer[], string | undefined]>([
-    ["geolocate", [], undefined],
-    ["geolocate", ["is_abuser"], undefined],
-    ["reputation", ["is_abuser"], "the data says nothing of is_abuser"],
-    ["email", ["disposable"], "the data says nothing of disposable"],
-  ])("%s without %p", (scope, missing, want) =>
-    expect(whyRefused({ missing, partial: [] }, scope)).toBe(want),
-  );
+  test.each<["geo" | "reputation" | "email", Answer[], string | undefined]>([
+    ["geo", [], undefined],
+    ["geo", ["is_abuser"], undefined],
+    ["reputation", ["is_abuser"], "no data for is_abuser"],
+    ["email", ["disposable"], "no data for disposable"],
+  ])("%s without %p", (kind, missing, want) => expect(whyRefused({ missing, partial: [] }, kind)).toBe(want));
 });
