@@ -10,7 +10,6 @@ import { dirname, join, resolve } from "node:path";
 import {
   dataStates,
   type FeedReport,
-  IpAddress,
   IpSegment,
   parseUnwrapped,
   type Release,

@@ -23,6 +23,7 @@ export * from "./segment/email-segment.ts";
 export * from "./segment/evidence.ts";
 export * from "./segment/ip-segment.ts";
 export * from "./segment/range-columns.ts";
+export { BITMAP_WORDS, LIST_FLAG, MAX_LIST_RUNS, NODE_FLAG, VALUE_LIMIT } from "./segment/range-nodes.ts";
 export * from "./segment/ranges.ts";
 export * from "./segment/release.ts";
 export * from "./segment/segment.ts";
