@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { IpAddress, type Override, type OverrideKind, Overrides } from "@inkling/engine";
 import { openStore, overridesOf } from "@inkling/server";
-import { OverrideBook } from "../packages/server/src/overrides/cache.ts";
+import { OverrideCache } from "../packages/server/src/overrides/cache.ts";
 
 const ROUNDS = 9;
 const ASKS = 200_000;
@@ -109,7 +109,7 @@ async function longestWait(): Promise<number> {
   const store = await openStore(`sqlite://${join(dataDir, "inkling.db")}`);
   const bare = ADDRESSES.slice(0, 9_990).map(({ id: _, createdAt: __, removedAt: ___, ...rest }) => rest);
   await store.overrides.put([...new Map(bare.map((one) => [one.value, one])).values()], "bench");
-  const book = new OverrideBook({ store: store.overrides, dataDir, refreshMs: 1e9 });
+  const book = new OverrideCache({ store: store.overrides, dataDir, refreshMs: 1e9 });
   await book.start();
   const waits: number[] = [];
   for (let i = 0; i < ROUNDS; i++) {

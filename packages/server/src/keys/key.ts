@@ -7,6 +7,7 @@
 import {
   formatPrefix,
   type IpAddress,
+  issueLines,
   LOOKUPS,
   type Prefix,
   parsePrefix,
@@ -31,10 +32,14 @@ export function isScope(counted: string): counted is Scope {
   return (SCOPES as readonly string[]).includes(counted);
 }
 
-/** One key, frozen. All times are epoch milliseconds. A changed key is a new object; an unchanged one the same. */
+/** Milliseconds since 1970, UTC. */
+export type EpochMs = number & { readonly unit?: "epoch ms" };
+/** `key_` and 16 characters: names a key in lists, logs and usage. Not secret; survives rotation. */
+export type KeyId = string & { readonly of?: "key" };
+
+/** One key, frozen. A changed key is a new object; an unchanged one the same. */
 export interface Key {
-  /** `key_` and 16 characters: names the key in lists, logs and usage. Not secret; survives rotation. */
-  readonly id: string;
+  readonly id: KeyId;
   readonly name: string;
   readonly mode: KeyMode;
   /** First characters of the newest token, for display: `ink_live_3fK9…`. */
@@ -48,9 +53,9 @@ export interface Key {
   readonly burst: number | undefined;
   /** Look-ups per UTC day; undefined is none. */
   readonly quota: number | undefined;
-  readonly createdAt: number;
-  readonly expiresAt: number | undefined;
-  readonly revokedAt: number | undefined;
+  readonly createdAt: EpochMs;
+  readonly expiresAt: EpochMs | undefined;
+  readonly revokedAt: EpochMs | undefined;
 }
 
 /** What is asked for when a key is made. */
@@ -189,8 +194,7 @@ function refusePast(expiresAt: number | null | undefined, now: number): void {
 function read<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
-  const lines = result.error.issues.map(({ path, message }) => `${path[0]?.toString() ?? "key"}: ${message}`);
-  throw new KeyInputError([...new Set(lines)]); // which of several was wrong does not matter where each is told the same
+  throw new KeyInputError(issueLines(result.error, "key", 1));
 }
 
 export type KeyState = "live" | "sandbox" | "expired" | "revoked";

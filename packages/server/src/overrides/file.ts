@@ -6,13 +6,13 @@
 // err  OverrideInputError with every problem (the first 20): a file counts as a whole, or not at all
 // src  docs/overrides.md
 
-import { type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override } from "@inkling/engine";
+import { issueLines, type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override } from "@inkling/engine";
 import { z } from "zod";
-import { MAX_OVERRIDES } from "../store/overrides.ts";
 import {
   describeOverride,
   effectText,
   isoTime,
+  MAX_OVERRIDES,
   newOverrideSchema,
   type OverrideContext,
   type OverrideInputCode,
@@ -87,9 +87,7 @@ export interface ReadFile {
 export function readFile(input: unknown, context: OverrideContext, force: boolean): ReadFile {
   const file = fileSchema.safeParse(input);
   if (!file.success) {
-    throw new OverrideInputError(
-      file.error.issues.map(({ path, message }) => `${path.join(".") || "file"}: ${message}`),
-    );
+    throw new OverrideInputError(issueLines(file.error, "file"));
   }
   const overrides: NewOverride[] = [];
   const problems: string[] = [];
@@ -140,9 +138,7 @@ export function readFile(input: unknown, context: OverrideContext, force: boolea
 function readRow(row: unknown, context: OverrideContext, force: boolean): NewOverride | undefined {
   const parsed = rowSchema.safeParse(row);
   if (!parsed.success) {
-    throw new OverrideInputError(
-      parsed.error.issues.map(({ path, message }) => `${path.join(".") || "override"}: ${message}`),
-    );
+    throw new OverrideInputError(issueLines(parsed.error, "override"));
   }
   const { created_at: createdAt, expires_at: expiresAt, ...rest } = parsed.data;
   const isExpired = typeof expiresAt === "number" && expiresAt <= context.now;

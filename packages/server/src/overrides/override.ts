@@ -13,6 +13,7 @@ import {
   formatIp,
   formatPrefix,
   isSpecialUseDomain,
+  issueLines,
   type NewOverride,
   nearest,
   normalMailbox,
@@ -35,6 +36,8 @@ import {
 } from "@inkling/engine";
 import { z } from "zod";
 
+/** As many overrides may be in force: each change reads them all again, in every process. */
+export const MAX_OVERRIDES = 10_000;
 export const MAX_NOTE = 500;
 export const MAX_AUTHOR = 100;
 /** Networks with fewer bits, and public suffixes, need `force`. */
@@ -122,7 +125,7 @@ const HEARD_ABOUT: Readonly<Record<OverrideKind, readonly string[]>> = {
  */
 export function parseNewOverride(input: unknown, context: OverrideContext): NewOverride {
   const result = newOverrideSchema.safeParse(input);
-  if (!result.success) throw new OverrideInputError(issueLines(result.error));
+  if (!result.success) throw new OverrideInputError(issueLines(result.error, "override"));
   const { data } = result;
   const problems: string[] = [];
   const target = readTarget(data.value, problems);
@@ -136,10 +139,6 @@ export function parseNewOverride(input: unknown, context: OverrideContext): NewO
   }
   const { kind, value } = target;
   return { kind, value, effect, note: data.note, author: data.author ?? context.author, expiresAt };
-}
-
-export function issueLines(error: z.ZodError): string[] {
-  return error.issues.map(({ path, message }) => `${path.join(".") || "override"}: ${message}`);
 }
 
 interface ReadTarget extends OverrideTarget {
