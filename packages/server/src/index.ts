@@ -12,6 +12,8 @@ export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";
 export { type OverrideEvent, SNAPSHOT_FILE } from "./overrides/cache.ts";
 export { exportFile, type OverrideFile, readFile, readSnapshot } from "./overrides/file.ts";
 export * from "./overrides/override.ts";
+export * from "./overrides/record.ts";
+export { emailHash, sha256, WIDEST } from "./overrides/target.ts";
 export { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
 export { isAdminToken } from "./store/admin-token.ts";
 export * from "./store/adopt-key.ts";

@@ -12,12 +12,13 @@
 import { timingSafeEqual } from "node:crypto";
 import { bearerToken } from "../http/bearer-token.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
+import { oneLine } from "../keys/fields.ts";
 import { KeyInputError } from "../keys/key.ts";
 import type { KeyLoader } from "../keys/key-loader.ts";
 import { hashToken, isWellFormedToken } from "../keys/token.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import type { OverrideCache } from "../overrides/cache.ts";
-import { MAX_AUTHOR, type OverrideContext, OverrideInputError, oneLine } from "../overrides/override.ts";
+import { MAX_AUTHOR, type OverrideContext, OverrideInputError } from "../overrides/override.ts";
 import type { Releases } from "../releases/follow.ts";
 import { type AdminTokenStore, isAdminToken } from "../store/admin-token.ts";
 import { StoreError } from "../store/error.ts";

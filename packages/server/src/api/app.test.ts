@@ -21,7 +21,8 @@ import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { knownHosts } from "../mx/hosts.ts";
 import type { MxFinding } from "../mx/outcome.ts";
-import { emailHash, overridesOf } from "../overrides/override.ts";
+import { overridesOf } from "../overrides/record.ts";
+import { emailHash } from "../overrides/target.ts";
 import { Log } from "../telemetry/log.ts";
 import { App, type AppOptions } from "./app.ts";
 

@@ -27,7 +27,7 @@ import { type Problem, problem, problemBody, scopeProblem } from "../http/proble
 import { decodeSegment, pathEnd, targetOf } from "../http/request-target.ts";
 import { type Counted, isSourceAllowed, type Key, type Refusal, type Scope } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
-import { rateLeft, ratePolicy, secondsToMidnight } from "../limits/rate-headers.ts";
+import { RateHeaders, secondsToMidnight } from "../limits/rate-headers.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import { lookUpAddress, lookUpEmail, type Mode, type Outcome, readSubject } from "../lookup/answer.ts";
 import { type EmailChecks, isClearedBy, withMx } from "../lookup/mx.ts";
@@ -133,6 +133,7 @@ class Exchange {
 export class App {
   private readonly options: AppOptions;
   private readonly arriving = new Arriving();
+  private readonly rateHeaders = new RateHeaders();
   private templatesOf: LoadedRelease | undefined;
   private templates: Readonly<Record<Scope, AnswerHeaders>> | undefined;
 
@@ -503,7 +504,7 @@ export class App {
       this.templates = answerTemplates(exchange.release!);
     }
     const { key, rate } = exchange;
-    const policy = ratePolicy(key!, rate!);
+    const policy = this.rateHeaders.policy(key!, rate!);
     const left = policy === undefined ? "" : this.left(exchange);
     const headers = this.templates![lookup].fill(exchange.id, policy, left);
     return new Response(body as Uint8Array<ArrayBuffer>, { headers });
@@ -512,7 +513,7 @@ export class App {
   /** What is left of the key's rate and quota, this answer already counted. */
   private left({ key, rate, now, isLookup }: Exchange): string {
     const counted = key!.quota === undefined ? 0 : this.options.usage.countToday(key!.id, now);
-    return rateLeft(key!, rate!, counted + (isLookup ? 1 : 0), now);
+    return this.rateHeaders.left(key!, rate!, counted + (isLookup ? 1 : 0), now);
   }
 
   private tellState(exchange: Exchange, lookup: Scope, headers: HeaderFields): void {
@@ -549,7 +550,7 @@ export class App {
       "X-Request-Id": exchange.id,
     };
     if (key === undefined || rate === undefined) return headers;
-    const policy = ratePolicy(key, rate);
+    const policy = this.rateHeaders.policy(key, rate);
     if (policy !== undefined) {
       headers["RateLimit-Policy"] = policy;
       headers.RateLimit = this.left(exchange);

@@ -21,7 +21,7 @@ import { isScope, type Key } from "../keys/key.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { SANDBOX_ADDRESSES, SANDBOX_PROBLEMS, SANDBOX_VERSION } from "../lookup/sandbox.ts";
-import { overridesOf } from "../overrides/override.ts";
+import { overridesOf } from "../overrides/record.ts";
 import { Log } from "../telemetry/log.ts";
 import { HOLD_MS } from "./batch.ts";
 import { MAX_ARRIVING_BYTES, MAX_JSON_BYTES } from "./body.ts";

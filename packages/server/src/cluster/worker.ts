@@ -10,7 +10,7 @@
 import { Overrides } from "@inkling/engine";
 import { StartError } from "../http/start-error.ts";
 import { Keyring } from "../keys/keyring.ts";
-import { overridesOf } from "../overrides/override.ts";
+import { overridesOf } from "../overrides/record.ts";
 import { Log } from "../telemetry/log.ts";
 import { Answering } from "./answering.ts";
 import {

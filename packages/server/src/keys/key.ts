@@ -14,6 +14,7 @@ import {
   prefixContains,
 } from "@inkling/engine";
 import { z } from "zod";
+import { isoTime } from "./fields.ts";
 import { KEY_MODES, type KeyMode } from "./token.ts";
 
 /** The look-ups that a key may be allowed, and that usage is counted by. */
@@ -79,13 +80,6 @@ const prefix = z.string().transform((text, ctx): Prefix => {
   return z.NEVER;
 });
 
-const expiry = z
-  .union(
-    [z.iso.datetime({ offset: true }), z.iso.date()],
-    "must be a time such as 2027-01-31T12:00:00Z or a date",
-  )
-  .transform((text) => Date.parse(text));
-
 /** A number; whatever is wrong with it is said in one way. */
 function within(number: z.ZodNumber, least: number, most: number, kind: string) {
   const must = `must be ${kind} from ${least} to ${most.toLocaleString("en")}`;
@@ -119,7 +113,7 @@ export const newKeySchema = z.strictObject({
   rate: rate.optional(),
   burst: burst.optional(),
   quota: quota.optional(),
-  expiresAt: expiry.optional(),
+  expiresAt: isoTime.optional(),
 });
 
 /** The same as the admin API takes it: null is "not set". */
@@ -129,7 +123,7 @@ export const newKeyBody = z
     rate: rate.nullish(),
     burst: burst.nullish(),
     quota: quota.nullish(),
-    expires_at: expiry.nullish(),
+    expires_at: isoTime.nullish(),
   })
   .meta({ id: "NewKey" });
 
@@ -142,7 +136,7 @@ export const keyChangeBody = z
     rate: rate.nullish(),
     burst: burst.nullish(),
     quota: quota.nullish(),
-    expires_at: expiry.nullish(),
+    expires_at: isoTime.nullish(),
   })
   .meta({ id: "KeyChange" });
 

@@ -19,7 +19,8 @@ import {
   withAddressEvidence,
 } from "@inkling/engine";
 import { overriddenEtag } from "../http/etag.ts";
-import { emailHash, overridesOf } from "../overrides/override.ts";
+import { overridesOf } from "../overrides/record.ts";
+import { emailHash } from "../overrides/target.ts";
 
 type Entry = Record<string, unknown> & { feed: string; span?: number };
 

@@ -251,9 +251,9 @@ describe("the file", () => {
       /overrides\.0\.mute: .*ipsum-3\?/,
     ],
     [
-      "a mute of an e-mail address",
+      "a mute of an email address",
       file({ overrides: [row({ mute: "ipsum-3", flag: undefined, verdict: undefined })] }),
-      /overrides\.0\.mute: no feed knows e-mail/,
+      /overrides\.0\.mute: no feed has email addresses/,
     ],
     ["a row that forces itself through", file({ overrides: [row({ force: true })] }), /force/],
     ["100 wrong rows", file({ overrides: Array(100).fill(row({ note: "" })) }), /and 80 more$/],

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { type Override, Overrides } from "@inkling/engine";
 import { replaceFile } from "@inkling/release-store";
 import { readSnapshot, snapshotText } from "./file.ts";
-import { overridesOf } from "./override.ts";
+import { overridesOf } from "./record.ts";
 
 /** The copy's name in the data folder. */
 export const SNAPSHOT_FILE = "overrides.json";

@@ -2,25 +2,22 @@
 // the data folder with which a server starts while its database is away.
 //
 // in   unknown JSON
-// out  checked overrides, as the store or a look-up takes them
+// out  checked overrides, as the store or a lookup takes them
 // err  OverrideInputError with every problem (the first 20): a file counts as a whole, or not at all
 // src  docs/overrides.md
 
 import { issueLines, type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override } from "@inkling/engine";
 import { z } from "zod";
+import { isoTime } from "../keys/fields.ts";
 import {
-  describeOverride,
-  effectText,
-  isoTime,
   MAX_OVERRIDES,
   newOverrideSchema,
   type OverrideContext,
   type OverrideInputCode,
   OverrideInputError,
-  overrideJson,
   parseNewOverride,
-  subjectText,
 } from "./override.ts";
+import { describeOverride, effectText, overrideJson, subjectText } from "./record.ts";
 
 export const FILE_FORMAT = "inkling-overrides";
 export const FILE_VERSION = 1;
@@ -98,8 +95,8 @@ export function readFile(input: unknown, context: OverrideContext, force: boolea
   const codes = new Set<OverrideInputCode>();
   for (const [index, row] of file.data.overrides.entries()) {
     try {
-      const told: string[] = [];
-      const onMuteWithoutEffect = (problem: string) => told.push(`overrides.${index}.${problem}`);
+      const warned: string[] = [];
+      const onMuteWithoutEffect = (problem: string) => warned.push(`overrides.${index}.${problem}`);
       const one = readRow(row, { ...context, onMuteWithoutEffect }, force);
       if (one === undefined) expired++;
       else {
@@ -114,7 +111,7 @@ export function readFile(input: unknown, context: OverrideContext, force: boolea
           );
         }
         overrides.push(one);
-        warnings.push(...told);
+        warnings.push(...warned);
       }
     } catch (error) {
       if (!(error instanceof OverrideInputError)) throw error;

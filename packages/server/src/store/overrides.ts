@@ -9,16 +9,16 @@ import type { NewOverride, Override } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import { randomBase62 } from "../keys/token.ts";
 import type { LoadedOverrides } from "../overrides/cache.ts";
+import { MAX_OVERRIDES } from "../overrides/override.ts";
 import {
   describeOverride,
   effectText,
-  MAX_OVERRIDES,
   type OverrideRow,
   overrideFromRow,
   overrideJson,
   rowFromOverride,
   subjectText,
-} from "../overrides/override.ts";
+} from "../overrides/record.ts";
 import { StoreError } from "./error.ts";
 
 /** Rows in one INSERT, and subjects in one SELECT. */
