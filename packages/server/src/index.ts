@@ -5,7 +5,7 @@ export { type Problem, problem, problemBody } from "./http/problems.ts";
 export * from "./keys/key.ts";
 export * from "./keys/keyring.ts";
 export * from "./keys/token.ts";
-export { lookUpAddress, lookUpEmail } from "./lookup/answer.ts";
+export { problemOf } from "./lookup/failures.ts";
 export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";
 export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";

@@ -12,7 +12,7 @@ import {
   type FeedReport,
   feedsReport,
   IpSegment,
-  parseIp,
+  parseUnwrapped,
   type Release,
   release,
 } from "@inkling/engine";
@@ -71,7 +71,9 @@ interface List {
 const segment = (report: { sha256: string } | undefined) =>
   readFileSync(join(dataDir, DATA_FOLDER.segmentFile(report!.sha256)));
 const isFlagged = (manifest: Release, address: string): boolean => {
-  const found = IpSegment.open(segment(manifest.segments.reputation), "reputation").lookup(parseIp(address)!);
+  const found = IpSegment.open(segment(manifest.segments.reputation), "reputation").lookup(
+    parseUnwrapped(address)!,
+  );
   return found !== undefined && Buffer.from(found).includes("true");
 };
 const isDisposable = (manifest: Release, domain: string): boolean =>
@@ -164,19 +166,19 @@ interface Case extends Row {
 const REFUSED: readonly Case[] = [
   {
     name: "429 with Retry-After",
-    outcome: "not fetched; not asked again before that time, not even by hand",
+    outcome: "not fetched; retried after that time, by `data update` too",
     bad: (response) => response.writeHead(429, { "retry-after": "7200" }).end(),
     error: /answered 429 Too Many Requests/,
   },
   {
     name: "401",
-    outcome: "not fetched; asked again later, ever more rarely",
+    outcome: "not fetched; retried with growing pauses",
     bad: (response) => response.writeHead(401).end("who are you?"),
     error: /answered 401 Unauthorized/,
   },
   {
     name: "500",
-    outcome: "not fetched; asked again later, ever more rarely",
+    outcome: "not fetched; retried with growing pauses",
     bad: (response) => response.writeHead(500).end("oops"),
     error: /answered 500 Internal Server Error/,
   },
@@ -188,7 +190,7 @@ const REFUSED: readonly Case[] = [
   },
   {
     name: "a slow drip",
-    outcome: "given up when the time is over",
+    outcome: "aborted at the time limit",
     bad: (response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write("4"), 5);
@@ -199,7 +201,7 @@ const REFUSED: readonly Case[] = [
   },
   {
     name: "no answer at all",
-    outcome: "given up when the time is over",
+    outcome: "aborted at the time limit",
     bad: () => undefined,
     error: /could not be reached: no answer within 150 ms/,
     times: { ...TIMES, responseMs: 150 },
@@ -236,21 +238,20 @@ const REFUSED: readonly Case[] = [
   },
   {
     name: "doubled",
-    outcome: "waits for `--accept`: more was added than is believed of the feed",
+    outcome: "waits for `--accept`: grew by more than the feed's limit",
     bad: (response) => send(response, `${addresses(2, 400).join("\n")}\n`, dated(DAY_2)),
     error:
       /differs too much from the last good copy: 202 added and 2 removed of 200, at most 40 % are expected/,
   },
   {
     name: "halved",
-    outcome: "waits for `--accept`: more is gone than is believed of the feed",
+    outcome: "waits for `--accept`: shrank by more than the feed's limit",
     bad: (response) => send(response, `${addresses(2, 100).join("\n")}\n`, dated(DAY_2)),
     error: /differs too much from the last good copy: 0 added and 100 removed of 200/,
   },
   {
     name: "yesterday's file again",
-    outcome:
-      "refused: made before the last good copy, as its own date or Last-Modified says; `--accept` takes it",
+    outcome: "refused: older than the last good copy by its own date or Last-Modified; `--accept` takes it",
     bad: (response) => send(response, addressDay(0), dated(DAY_1 - 24 * HOUR)),
     error: /was made on 2026-08-21T12:00:00\.000Z, before the last good copy of 2026-08-22T12:00:00\.000Z/,
   },
@@ -361,7 +362,7 @@ const TAKEN: readonly Taken[] = [
   },
   {
     name: "1.1.1.1",
-    outcome: "taken; guards keep resolvers, crawlers and the like from being flagged, and the build says so",
+    outcome: "taken; guards prevent the flag, and the build reports it",
     list: ABUSE_LIST,
     feeds: [RESOLVERS],
     body: (list) => `${list.day(2)}1.1.1.1\n`,
@@ -386,7 +387,7 @@ const TAKEN: readonly Taken[] = [
   },
   {
     name: "`gmail.com`",
-    outcome: "taken; ordinary mail is not disposable on one list's word, and the disagreement is told",
+    outcome: "taken; one list cannot make ordinary mail disposable, and the disagreement is reported",
     list: MAIL_LIST,
     feeds: [ORDINARY],
     body: (list) => `${list.day(2)}gmail.com\n`,
@@ -424,8 +425,7 @@ describe("a copy with entries that must not count", () => {
 
 const CUT: Row = {
   name: "truncated at every 4 KiB",
-  outcome:
-    "refused: the last line has no end, there is less than announced, it does not parse, or too much is gone",
+  outcome: "refused: last line incomplete, shorter than announced, unparsable, or shrunk too much",
 };
 describe(CUT.name, () => {
   const JSON_LIST: List = {
@@ -479,7 +479,7 @@ describe(CUT.name, () => {
 
 const NOT_MODIFIED: Row = {
   name: "304",
-  outcome: "the copy at hand is confirmed: status shows the new time, no release is made",
+  outcome: "the copy is confirmed: status shows the new time, no release is built",
 };
 test(NOT_MODIFIED.name, async () => {
   script.answer = good(TOR_LIST, 1);
@@ -499,7 +499,7 @@ test(NOT_MODIFIED.name, async () => {
 
 const DISK_FULL: Row = {
   name: "ENOSPC on write",
-  outcome: "nothing is published, the build fails with the reason; the next one goes on where it stopped",
+  outcome: "nothing is published, the build fails with the reason; the next one continues",
 };
 describe(DISK_FULL.name, () => {
   /** Files that a build writes; the name under which it does so is known before. */

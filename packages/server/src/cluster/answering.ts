@@ -1,7 +1,7 @@
 // answering.ts: what a process that answers requests has: the API on a port, limits, DNS checks, a bound on connections.
 // The same in a server of one process and in each worker of several.
 
-import type { Overrides, Prefix } from "@inkling/engine";
+import type { Mode, Overrides, Prefix } from "@inkling/engine";
 import { App } from "../api/app.ts";
 import type { ApiCounts } from "../api/counts.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
@@ -12,7 +12,6 @@ import type { Keyring } from "../keys/keyring.ts";
 import type { CellIndex, LimitCells } from "../limits/cells.ts";
 import { KeyCells } from "../limits/key-cells.ts";
 import { Buckets } from "../limits/token-bucket.ts";
-import type { Mode } from "../lookup/answer.ts";
 import { EmailChecks } from "../lookup/mx.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import { MxLookups } from "../mx/check.ts";
@@ -72,6 +71,7 @@ export class Answering {
       mode,
       buckets: this.buckets,
       usage: this.keyCells,
+      documents: () => import("../openapi/documents.ts"),
       checks: new EmailChecks(this.mx, this.mxCounts),
       now: Date.now,
       elapsed,
