@@ -26,6 +26,7 @@ import {
   registrableDomain,
   specialUse,
   toAsciiDomain,
+  type UnwrappedAddress,
 } from "@inkling/engine";
 import { currentName, openRelease } from "@inkling/release-store";
 import { HOW } from "../packages/compiler/src/geo/evidence.ts";
@@ -62,7 +63,8 @@ const appender = new EvidenceAppender();
 const read = (answer: Uint8Array) => JSON.parse(decoder.decode(answer));
 
 /** Also of special-use addresses, which are never looked up. */
-function reputation(release: LoadedRelease, address: IpAddress): Answer {
+function reputation(release: LoadedRelease, at: IpAddress): Answer {
+  const address = at as UnwrappedAddress; // networks as they are compiled
   const plain = release.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!;
   return read(appender.toAddressAnswer(plain, "reputation", address, release));
 }
@@ -72,7 +74,8 @@ function email(release: LoadedRelease, text: string): Answer {
   return read(answerer.answerEmail(text, source, true) as Uint8Array);
 }
 
-function geolocate(release: LoadedRelease, address: IpAddress): Answer | undefined {
+function geolocate(release: LoadedRelease, at: IpAddress): Answer | undefined {
+  const address = at as UnwrappedAddress;
   const plain = release.geo!.lookup(address);
   return plain && read(appender.toAddressAnswer(plain, "geolocate", address, release));
 }
@@ -310,7 +313,8 @@ function valuesAt(value: unknown, path: readonly string[]): unknown[] {
 
 /** Does the whole network have one answer for one reason? Asked of one network after the other. */
 function isUniform(segment: IpSegment, { address, bits }: Prefix): boolean {
-  const said = (here: IpAddress) => {
+  const said = (at: IpAddress) => {
+    const here = at as UnwrappedAddress;
     const [answer, evidence] = [segment.lookup(here), segment.evidence(here)];
     return `${answer && decoder.decode(answer)} ${evidence && decoder.decode(evidence)}`;
   };

@@ -13,6 +13,7 @@ import {
   type LoadedRelease,
   type Prefix,
   parsePrefix,
+  type UnwrappedAddress,
 } from "@inkling/engine";
 import { openRelease } from "@inkling/release-store";
 import { build } from "../packages/compiler/src/build/build.ts";
@@ -53,7 +54,7 @@ function* told(release: LoadedRelease, prefix: Prefix): Generator<Told> {
   const first = numberOf(prefix.address);
   const end = first + (1n << BigInt(width - prefix.bits));
   for (let at = first; at < end; ) {
-    const address = addressOf(family, at);
+    const address = addressOf(family, at) as UnwrappedAddress; // networks as they are compiled
     // The largest such network around an address may begin before it, when it holds the whole prefix.
     const bits = Math.max(prefix.bits, reputation.reasonBits(address));
     const plain = reputation.lookup(address)!; // also of special-use addresses, which are never looked up

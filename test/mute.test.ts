@@ -12,6 +12,7 @@ import {
   type Override,
   type Prefix,
   REPUTATION_ANSWERS,
+  type UnwrappedAddress,
 } from "@inkling/engine";
 import { overridesOf } from "@inkling/server";
 import fc from "fast-check";
@@ -50,7 +51,7 @@ function releaseOf(claims: readonly NetworkClaims[]): LoadedRelease {
   const states = dataStates({ missing: [], partial: [] });
   return { reputation, states, evidence: { reputation: [] } } as unknown as LoadedRelease;
 }
-const bitsAt = (release: LoadedRelease, address: IpAddress) =>
+const bitsAt = (release: LoadedRelease, address: UnwrappedAddress) =>
   bitsOfAnswer(release.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!);
 
 function mute(feed: string): Override {
@@ -84,7 +85,7 @@ test("a muted list leaves the flags of a build without it", () => {
         mode: "serve",
       };
       for (let offset = 0; offset < 16; offset++) {
-        const { address } = prefix(offset, 32);
+        const address = prefix(offset, 32).address as UnwrappedAddress; // IPv4
         const plain = all.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!;
         const body = answerer.answerAddress("reputation", address, source) as Uint8Array;
         expect(bitsOfAnswer(body)).toBe(bitsAt(without, address));

@@ -22,6 +22,7 @@ export * from "./segment/domain-table.ts";
 export * from "./segment/email-segment.ts";
 export * from "./segment/evidence.ts";
 export * from "./segment/ip-segment.ts";
+export * from "./segment/range-columns.ts";
 export * from "./segment/ranges.ts";
 export * from "./segment/release.ts";
 export * from "./segment/segment.ts";

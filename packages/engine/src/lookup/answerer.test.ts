@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { parseIp } from "../address/ip.ts";
+import { parseUnwrapped } from "../address/ip.ts";
 import { bitsOf, Overrides, REPUTATION_ANSWERS } from "../overrides/match.ts";
 import type { Override, OverrideEffect, OverrideKind } from "../overrides/model.ts";
 import type { EmailSegment } from "../segment/email-segment.ts";
@@ -97,7 +97,7 @@ const force = (
   verdict,
 });
 
-const ADDRESS = parseIp("81.2.69.142")!;
+const ADDRESS = parseUnwrapped("81.2.69.142")!;
 const namesOf = (flags: Record<string, boolean>) => Object.keys(flags).filter((flag) => flags[flag]);
 
 describe("an address", () => {
@@ -352,7 +352,7 @@ describe("failures", () => {
   ];
   for (const [name, address, source, want] of rows) {
     test(name, () => {
-      const outcome = answerer.answerAddress("geolocate", parseIp(address)!, source);
+      const outcome = answerer.answerAddress("geolocate", parseUnwrapped(address)!, source);
       assert.deepEqual(reasonOf(outcome), want);
     });
   }

@@ -7,7 +7,13 @@
 //
 // One is enough for a thread: calls are synchronous.
 
-import { IpAddress, parseIpBytesInto, parseIpInto, unwrapIpv4 } from "../address/ip.ts";
+import {
+  IpAddress,
+  parseIpBytesInto,
+  parseIpInto,
+  type UnwrappedAddress,
+  unwrapIpv4,
+} from "../address/ip.ts";
 import { specialUse } from "../address/special-use.ts";
 import { parseEmail } from "../email/email.ts";
 import { type Overrides, REPUTATION_ANSWERS } from "../overrides/match.ts";
@@ -53,7 +59,7 @@ export class Answerer {
   /** What overrides made of the last answer; undefined where none applies. */
   overridden: Overridden | undefined;
   /** The address that was read last, IPv4 unwrapped. */
-  readonly address = new IpAddress();
+  readonly address = new IpAddress() as UnwrappedAddress; // as readAddress leaves it
   private readonly evidence = new EvidenceAppender();
 
   /** Reads a text into `address`, which is unspecified after a failure. */
@@ -70,8 +76,12 @@ export class Answerer {
     return true;
   }
 
-  /** @param address IPv4 unwrapped */
-  answerAddress(lookup: IpLookup, address: IpAddress, source: AnswerSource, withEvidence = false): Outcome {
+  answerAddress(
+    lookup: IpLookup,
+    address: UnwrappedAddress,
+    source: AnswerSource,
+    withEvidence = false,
+  ): Outcome {
     this.overridden = undefined;
     const reserved = specialUse(address);
     if (reserved !== undefined) return RESERVED.get(reserved.use)!; // has every use

@@ -5,7 +5,7 @@
 // src  docs/evidence.md
 // cost a quarter to a half more than the plain answer (bench/README.md)
 
-import { formatIp, IpAddress } from "../address/ip.ts";
+import { formatIp, IpAddress, type UnwrappedAddress } from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";
 import { isSpecialUseDomain } from "../email/domain.ts";
 import type { EmailAddress } from "../email/email.ts";
@@ -45,13 +45,12 @@ export class EvidenceAppender {
   private readonly masked = new IpAddress();
 
   /**
-   * @param address IPv4 unwrapped
    * @param first entries that come before those of the release: the first eight of them
    */
   toAddressAnswer(
     answer: Uint8Array,
     lookup: IpLookup,
-    address: IpAddress,
+    address: UnwrappedAddress,
     release: LoadedRelease,
     first: readonly Uint8Array[] = [],
   ): Uint8Array {
@@ -95,7 +94,7 @@ export class EvidenceAppender {
     if (first.length > MOST_OVERRIDES) this.body.addRecord(TRUNCATED, [], () => "");
   }
 
-  private networkMember(address: IpAddress, bits: number): string {
+  private networkMember(address: UnwrappedAddress, bits: number): string {
     const { masked } = this;
     const width = address.family === 4 ? 32 : 128;
     if (bits > width) return ""; // only in a damaged file

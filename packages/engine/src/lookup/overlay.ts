@@ -10,7 +10,7 @@
 // defines it; for email the weights of witnesses that voted are summed again. Rules about other feeds that depended on
 // the muted one (a quorum, a copy that counts once) are not run again.
 
-import { formatPrefix, type IpAddress, parsePrefix } from "../address/ip.ts";
+import { formatPrefix, parsePrefix, type UnwrappedAddress } from "../address/ip.ts";
 import { ascii, asciiText } from "../email/ascii.ts";
 import type { EmailAddress } from "../email/email.ts";
 import {
@@ -48,10 +48,9 @@ interface Evidence {
   readonly evidence_truncated?: true;
 }
 
-/** @param address IPv4 unwrapped */
 export function overrideReputation(
   answer: Uint8Array,
-  address: IpAddress,
+  address: UnwrappedAddress,
   release: LoadedRelease,
   verdict: OverrideVerdict,
   evidence: EvidenceAppender,

@@ -3,7 +3,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { formatPrefix, IpAddress, parseIp, parsePrefix, prefixContains } from "../address/ip.ts";
+import {
+  formatPrefix,
+  IpAddress,
+  parsePrefix,
+  parseUnwrapped,
+  prefixContains,
+  type UnwrappedAddress,
+} from "../address/ip.ts";
 import {
   bitsOf,
   bitsOfAnswer,
@@ -33,7 +40,7 @@ const mute = (feed: string): OverrideEffect => ({ type: "mute", feed });
 /** A verdict, for comparing. */
 const plain = (verdict: OverrideVerdict | undefined) =>
   verdict && { flags: Object.fromEntries(verdict.flags), muted: [...verdict.muted].sort() };
-const address = (text: string) => parseIp(text)!;
+const address = (text: string) => parseUnwrapped(text)!;
 
 describe("addresses", () => {
   const overrides = overridesWith([
@@ -141,7 +148,7 @@ describe("random overrides, against each tried in turn", () => {
   };
   const subject = (given: OverrideEffect) => (given.type === "flag" ? given.flag : given.feed);
 
-  function oracle(all: readonly Override[], asked: IpAddress) {
+  function oracle(all: readonly Override[], asked: UnwrappedAddress) {
     const holding = all
       .filter(({ value }) => prefixContains(parsePrefix(value)!, asked))
       .filter(({ expiresAt }) => expiresAt === undefined || NOW < expiresAt)
@@ -162,7 +169,7 @@ describe("random overrides, against each tried in turn", () => {
     fc.assert(
       fc.property(fc.array(one, { minLength: 4, maxLength: 16 }), prefix, (rows, asked) => {
         const all = unique(rows.map(([value, given, until]) => override("network", value, given, until)));
-        const { address: where } = parsePrefix(asked)!;
+        const where = parsePrefix(asked)!.address as UnwrappedAddress; // networks as they are written
         const verdict = overridesWith(all).matchAddress(where, NOW);
         assert.deepEqual(plain(verdict), oracle(all, where));
         if (verdict !== undefined) matched++;

@@ -17,6 +17,7 @@ import {
   type Overridden,
   plainSegment,
   specialUse,
+  type UnwrappedAddress,
   unwrapIpv4,
 } from "@inkling/engine";
 import type { Problem } from "../http/problems.ts";
@@ -47,7 +48,7 @@ export interface Question extends AnswerSource {
 
 /** The address that a lookup is about, IPv4 unwrapped. */
 export interface Subject {
-  readonly address: IpAddress;
+  readonly address: UnwrappedAddress;
   readonly isCaller: boolean;
 }
 

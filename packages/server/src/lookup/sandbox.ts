@@ -7,7 +7,6 @@
 import {
   bitsOf,
   formatIp,
-  type IpAddress,
   type IpLookup,
   type Lookup,
   labelEntries,
@@ -16,6 +15,7 @@ import {
   REPUTATION_ANSWERS,
   SPECIAL_USE,
   specialUse,
+  type UnwrappedAddress,
 } from "@inkling/engine";
 import { type Problem, problem, scopeProblem } from "../http/problems.ts";
 import type { MxOutcome } from "../mx/outcome.ts";
@@ -123,11 +123,10 @@ const DOCUMENTATION = SPECIAL_USE.filter(({ use }) => use === "documentation");
 /**
  * The fixed answer about an address. Documentation addresses that are in no table, and all public addresses, are
  * unknown; other special-use addresses are refused as always.
- * @param address IPv4 unwrapped
  */
 export function sandboxAddress(
   lookup: IpLookup,
-  address: IpAddress,
+  address: UnwrappedAddress,
   withEvidence = false,
 ): Uint8Array | Problem {
   const listed = ADDRESSES.get(formatIp(address));

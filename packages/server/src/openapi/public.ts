@@ -4,7 +4,7 @@
 // out  the document, as JSON
 // note A route without a row here does not compile; a test holds every answer of the tests to the document.
 
-import { parseIp } from "@inkling/engine";
+import { parseUnwrapped } from "@inkling/engine";
 import { z } from "zod";
 import type { ApiRoute, Operation as OperationName } from "../api/route.ts";
 import { ROUTES } from "../api/routes.ts";
@@ -223,7 +223,7 @@ function sandboxExamples(
 function addressExamples(lookup: "geolocate" | "reputation"): Record<string, Example> {
   return sandboxExamples(
     SANDBOX_ADDRESSES.flatMap(({ v4, meaning, evidence, flags }) => {
-      const address = parseIp(v4)!;
+      const address = parseUnwrapped(v4)!;
       const plain = [v4, meaning, sandboxAddress(lookup, address)] as const;
       const isWorth = lookup === "reputation" ? evidence !== undefined : flags === undefined;
       const reasoned = [
@@ -276,7 +276,7 @@ const ONE_VALUE = "JSON with one value only.";
 
 /** The sandbox's answer to one value of a batch. */
 function exampleAnswer(scope: Scope, text: string): unknown {
-  const address = scope === "email" ? undefined : parseIp(text);
+  const address = scope === "email" ? undefined : parseUnwrapped(text);
   const answer =
     scope === "email"
       ? sandboxEmail(text)
