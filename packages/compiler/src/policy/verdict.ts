@@ -18,10 +18,10 @@ import type { EvidenceEntry } from "./evidence.ts";
 import { ALL_FLAGS, FLAG_BITS, FLAGS, flagsOf, IS_TOR_EXIT } from "./flags.ts";
 import { GUARD_KINDS } from "./guards.ts";
 import { LABELS, QUORUM, weightOfList } from "./labels.ts";
-import { independentWeight, type Witness } from "./lineage.ts";
+import { independentWeight, type WeightedList } from "./lineage.ts";
 
 /** One set of networks of the same effect: a feed under one label, or special use. */
-export interface Source extends Pick<EvidenceEntry, "feed" | "label">, Witness {
+export interface Source extends Pick<EvidenceEntry, "feed" | "label">, WeightedList {
   /** Bits of the flag that it speaks for, 0 for none. */
   readonly adds: number;
   /** Bits of the flags that it takes away, whoever set them. */
@@ -76,19 +76,19 @@ export function sourceOf({ feed, subject, label, lineage }: NetworkClaims, wide:
  *   label, the former counts
  */
 export function judge(sources: readonly Source[]): Verdict {
-  const said = sources.filter((source) => !isShadowed(source, sources));
-  const isTorExit = weigh(said, IS_TOR_EXIT) >= QUORUM;
-  const counting = isTorExit ? said.filter((source) => !source.traffic) : said;
+  const counted = sources.filter((source) => !isShadowed(source, sources));
+  const isTorExit = weigh(counted, IS_TOR_EXIT) >= QUORUM;
+  const counting = isTorExit ? counted.filter((source) => !source.traffic) : counted;
   const set = reached(counting, QUORUM);
-  const outweighed = said.reduce((bits, { outweighs }) => bits | outweighs, 0);
-  const doubted = said.reduce((bits, { doubts }) => bits | doubts, 0);
+  const outweighed = counted.reduce((bits, { outweighs }) => bits | outweighs, 0);
+  const doubted = counted.reduce((bits, { doubts }) => bits | doubts, 0);
   const close = counting.filter(
     ({ adds, wide, traffic }) => !((adds & outweighed) !== 0 && (wide || traffic)),
   );
   const lost = set & ~(reached(close, QUORUM) & (~doubted | reached(counting, 2 * QUORUM)));
-  const taken = said.reduce((bits, { takes }) => bits | takes, lost);
+  const taken = counted.reduce((bits, { takes }) => bits | takes, lost);
   const parts = sources.flatMap((source, index): Part[] => {
-    if (!said.includes(source)) return [];
+    if (!counted.includes(source)) return [];
     const removed = (source.takes & set) | (source.outweighs & lost);
     if (removed !== 0) return [{ index, effect: "removes", flags: flagsOf(removed) }];
     if (source.label === "special_use" || source.outweighs !== 0) return []; // of interest where it matters

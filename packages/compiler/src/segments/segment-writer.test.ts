@@ -1,4 +1,4 @@
-// Damage to a segment: what open refuses, what only verify sees, and what a look-up does all the same.
+// Damage to a segment: what open refuses, what only verify sees, and what a lookup does all the same.
 
 import { describe, expect, test } from "bun:test";
 import { HEADER_BYTES, IpSegment, parseIp, parsePrefix, SegmentError } from "@inkling/engine";
@@ -128,7 +128,7 @@ describe("a segment", () => {
     });
   }
 
-  test("with any bit flipped is refused by verify, and a look-up in it neither throws nor hangs", () => {
+  test("with any bit flipped is refused by verify, and a lookup in it neither throws nor hangs", () => {
     const random = randomOf(20_261_120);
     let opened = 0;
     for (let round = 0; round < 400; round++) {
@@ -151,7 +151,7 @@ describe("a segment", () => {
     expect(opened).toBeGreaterThan(200);
   });
 
-  test("filled with rubbish after its table still ends every look-up", () => {
+  test("filled with rubbish after its table still ends every lookup", () => {
     const random = randomOf(1);
     for (let round = 0; round < 50; round++) {
       const bytes = copy();

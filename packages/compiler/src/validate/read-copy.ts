@@ -21,7 +21,7 @@ import {
 } from "../parse/index.ts";
 import type { Skips } from "../parse/tally.ts";
 import { LABELS } from "../policy/labels.ts";
-import { requireEntries, requireNarrow, silentDomains, silentNetworks } from "./gates.ts";
+import { requireEntries, requireNarrow, unflaggableDomains, unflaggableNetworks } from "./gates.ts";
 
 /** What a copy holds, by what it is for. */
 export interface Content {
@@ -118,7 +118,7 @@ function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
     entries: networks.length,
     publishedAt,
     attribution: copyright,
-    skipped: leftOut(left, silentNetworks(feed, networks)),
+    skipped: leftOut(left, unflaggableNetworks(feed, networks)),
   };
 }
 
@@ -126,7 +126,7 @@ function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
   const { domains, publishedAt, ...left } = parseDomains(format, body);
   const { lineage = [] } = feed;
   const claims = { feed: feed.id, subject: feed.sets as DomainSubject, domains, lineage };
-  const skipped = leftOut(left, silentDomains(feed, domains.keys()));
+  const skipped = leftOut(left, unflaggableDomains(feed, domains.keys()));
   return { content: { domains: claims }, entries: domains.size, publishedAt, skipped };
 }
 
@@ -142,11 +142,11 @@ function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
 }
 
 /** Lines that the parser passed over, and entries that no flag can come of. */
-function leftOut({ skipped, skippedCount }: Skips, silent: readonly string[]): FeedReport["skipped"] {
-  const entries = skippedCount + silent.length;
+function leftOut({ skipped, skippedCount }: Skips, unflaggable: readonly string[]): FeedReport["skipped"] {
+  const entries = skippedCount + unflaggable.length;
   if (entries === 0) return undefined;
   const [line] = skipped;
-  return { entries, first: line === undefined ? silent[0]! : `line ${line.line}: ${line.reason}` };
+  return { entries, first: line === undefined ? unflaggable[0]! : `line ${line.line}: ${line.reason}` };
 }
 
 function onlyFile(copy: FeedCopy): Uint8Array {
