@@ -1,7 +1,7 @@
 // try-copies.ts: the copies of one feed, tried in their order until one passes the gates.
 //
 // in   Load: the feed, its state, whether its source may be asked now
-// out  Tried: the copy that passed, and the ones before it with what speaks against them
+// out  Tried: the copy that passed, and the ones before it with the reasons against them
 // err  what node:fs throws when the data folder cannot be written
 
 import type { Release } from "@inkling/engine";

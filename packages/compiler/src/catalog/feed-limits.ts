@@ -13,7 +13,7 @@ export const ANY_CHANGE = Number.POSITIVE_INFINITY;
 
 /** How long a copy is fresh, and how long it is used; docs/policy.md gives the reasons, policy/age.ts applies them. */
 export const AGE = {
-  // An open proxy is gone within days, and its address somebody else's.
+  // An open proxy is gone within days, and its address has another holder.
   openProxies: { staleHours: 12, dropHours: 4 * DAY },
   // After four months a quarter of Tor's exits is gone: after two weeks one in thirty-four.
   exits: { staleHours: 12, dropHours: 14 * DAY },

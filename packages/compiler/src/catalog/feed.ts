@@ -42,7 +42,7 @@ export interface Seed {
   readonly published?: string;
 }
 
-/** Counted as policy/age.ts says: from when the publisher made the copy or last confirmed it, whichever is longer ago. */
+/** Counted as in policy/age.ts: from when the publisher made the copy or last confirmed it, whichever is longer ago. */
 export interface AgeLimits {
   /** Older is reported: in status, metrics and log. */
   readonly staleHours: number;
@@ -131,7 +131,7 @@ export interface Feed {
   readonly ownFormat?: Format;
 }
 
-/** A feed file that cannot be used; the message says why, for the operator. */
+/** A feed file that cannot be used; the message has the reason, for the operator. */
 export class FeedError extends Error {
   override readonly name = "FeedError";
 }

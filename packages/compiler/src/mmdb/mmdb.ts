@@ -29,7 +29,7 @@ export interface MmdbMetadata {
   /** Language code -> text. */
   readonly description: Readonly<Record<string, string>>;
   readonly minorVersion: number;
-  /** When the file was made, in seconds since 1970; 0 when its maker did not say. */
+  /** When the file was made, in seconds since 1970; 0 when not stated. */
   readonly buildEpoch: number;
 }
 

@@ -4,10 +4,9 @@
 // out  answers, evidence, evidenceFeeds, domainSlots, domainNames
 // err  Error for an entry that policy must not let through: no A-label, a public suffix, no or repeated providers
 // src  docs/segment-format.md; the reader is packages/engine/src/segment/email-segment.ts
-// note anybody may get a name into a public list. Names made to fall into the same slots would lengthen every
-//      lookup: the reader stops after MAX_DOMAIN_PROBES, so a table that needs more is built with another seed.
-//      Names that have evidence alone, most of them from allow-lists, lie in the same table: a plain lookup of one of
-//      them reads a value of 0 and goes on. Two tables held nearly every name twice, and took 1.7 times the space.
+// note names in public lists may be made to fall into the same slots: the reader stops after MAX_DOMAIN_PROBES, so a
+//      table that needs more is built with another seed. Names with evidence alone are in the same table with an
+//      answer of 0: two tables held nearly every name twice, and took 1.7 times the space.
 
 import {
   cutSuffix,
@@ -33,7 +32,7 @@ const MOST_FULL = 0.6;
 /**
  * The sections of an email segment.
  * @param domains lower-case A-labels, none a public suffix -> the providers of each: itself, then who runs it
- * @param evidence what the lists say of each name that any of them has; equal lists may be one array
+ * @param evidence of each name that any list has; equal lists may be one array
  * @throws Error naming the first entry (in order of names) that no lookup may ever match
  */
 export function emailSections(

@@ -1,4 +1,4 @@
-// read-copy.ts: the bytes of one copy of a feed -> what it says, checked by the gates that need no other copy.
+// read-copy.ts: the bytes of one copy of a feed -> its content, checked by the gates that need no other copy.
 //
 // in   a row of the feed table, a copy
 // out  Content: claims, places or registered countries; how many entries, when it was made, what it left out
@@ -50,7 +50,7 @@ export interface Readable extends Omit<Read, "content"> {
 
 /**
  * @param trusted the release before, when this same program made it: a copy that it was made from is read only when
- *   somebody asks for its content
+ *   its content is needed
  */
 export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefined): Readable {
   // What was just fetched is read, also when its bytes are known: its date may be another one.
