@@ -12,7 +12,7 @@ import type { KeptCopies } from "../fetch/kept-copies.ts";
 import { mirrorName } from "../fetch/mirror.ts";
 import { attemptsAt, type Source, spendRequest } from "../fetch/next-state.ts";
 import { findHold, type Hold } from "../fetch/schedule.ts";
-import { candidates, isRemote, type SourceOptions } from "../fetch/source.ts";
+import { candidates, isRemote, lackingCredentials, type SourceOptions } from "../fetch/source.ts";
 import { MmdbError } from "../mmdb/mmdb.ts";
 import { type Age, ageOf } from "../policy/age.ts";
 import { requireLikeLast } from "../validate/compare-copies.ts";
@@ -79,7 +79,8 @@ function prepare(load: Omit<Load, "source" | "hold">): Load {
   const isAccepted = accept === true && state.pending !== undefined;
   const mayAsk = isRemote(feed, options) && !isAccepted;
   const hold = mayAsk && attempts !== undefined ? findHold(feed, attempts, now, onlyDue) : undefined;
-  const spent = mayAsk && hold === undefined ? spendRequest(state, source) : state;
+  const isAsking = mayAsk && hold === undefined && lackingCredentials(feed, options).length === 0;
+  const spent = isAsking ? spendRequest(state, source) : state;
   if (spent !== state) writeFeedState(feed, dataDir, spent);
   return { ...load, source, state: spent, hold };
 }
