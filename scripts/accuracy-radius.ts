@@ -22,10 +22,10 @@ import {
   radiusStep,
 } from "../packages/compiler/src/geo/accuracy.ts";
 import { knownCoordinates } from "../packages/compiler/src/geo/coordinates.ts";
-import { csvLine } from "../packages/compiler/src/geo/csv.ts";
 import { distanceKm } from "../packages/compiler/src/geo/distance.ts";
-import type { Place } from "../packages/compiler/src/place.ts";
-import { GeoSource } from "../packages/compiler/src/place-source.ts";
+import type { Place } from "../packages/compiler/src/geo/place.ts";
+import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
+import { csvLine } from "../packages/compiler/src/parse/csv.ts";
 
 const OUT = new URL("../packages/compiler/data/accuracy-radius.csv", import.meta.url);
 
@@ -159,7 +159,9 @@ function publicTest(family: Family): (w0: number, w1: number) => boolean {
   return (w0, w1) => {
     address.family = family;
     address.words.set([w0, w1, 0, 0]);
-    return specialUse(address) === undefined && !unwrapIpv4(address);
+    if (specialUse(address) !== undefined) return false;
+    unwrapIpv4(address);
+    return address.family === family;
   };
 }
 

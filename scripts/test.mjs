@@ -1,8 +1,9 @@
-// test.mjs: `npm test`: installs what is missing, then every check. `npm test -- name` runs the bun tests whose path has it.
+// test.mjs: `npm test`: installs what is missing, then every check. `npm test -- PATH…` runs the Bun tests whose path
+// contains one of the parts.
 //
-// out  each stage with its time, what was skipped and why, and as the last line
-//      "N passed, N failed" or "N passed, N failed, N skipped"
-// exit 1 on any failure, on a stage that could not run, and when there was no test at all
+// opt  --unit only the quick tests beside the code; --full everything in full size; --jobs=N processes at a time
+// out  progress, failures, what was skipped, and as the last line "N passed, N failed" or "N passed, N failed, N skipped"
+// exit 1 on any failure, on a check that could not run, and when there was no test at all; 2 for an unknown option
 //
 // Written so that any Node that knows ES modules can parse it, like inkling.mjs.
 
@@ -18,8 +19,8 @@ if (major < 20) {
 } else {
   import("./install.mjs")
     .then((install) => install.installIfNeeded(install.ROOT, { dev: true }))
-    .then(() => import("./stages.mjs"))
-    .then((stages) => stages.runAll(process.argv.slice(2)))
+    .then(() => import("./tests/run.mjs"))
+    .then((tests) => tests.runTests(process.argv.slice(2)))
     .then((code) => {
       process.exitCode = code;
     });

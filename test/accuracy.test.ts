@@ -79,5 +79,5 @@ describeWith([PROXIES], "addresses that GeoLite2 has located", () => {
       expect(docs).toContain(row);
     }
     expect(docs).toContain(`${all.length - stated.length} of the ${all.length}`);
-  }, 60_000);
+  });
 });

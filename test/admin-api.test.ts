@@ -2,13 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { dataActions, Updates } from "../packages/cli/src/data-actions.ts";
-import { loadSettings } from "../packages/cli/src/settings.ts";
-import { openRelease } from "../packages/server/src/open-release.ts";
-import { releaseChanges } from "../packages/server/src/release-changes.ts";
-import { type RunningServer, startServer } from "../packages/server/src/serve.ts";
-import { openStore } from "../packages/server/src/store.ts";
+import { join } from "node:path";
+import { openRelease } from "@inkling/release-store";
+import { dataActions, Updates } from "../packages/cli/src/runtime/data-actions.ts";
+import { releaseChanges } from "../packages/server/src/releases/diff.ts";
+import { type RunningServer, startServer } from "../packages/server/src/server.ts";
+import { openStore } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";
 import {
   SMALL_NETWORK,
@@ -19,7 +18,6 @@ import {
   temporaryFolder,
 } from "./release.ts";
 
-const MAIN = resolve(import.meta.dir, "../packages/cli/src/main.ts");
 const dataDir = temporaryFolder();
 const updates = new Updates();
 const names: string[] = [];
@@ -32,7 +30,6 @@ beforeAll(async () => {
   const store = await openStore(databaseUrl);
   token = (await store.adminToken.create("test"))!;
   await store.close();
-  const { settings } = loadSettings({ flags: { dataDir }, env: {}, cwd: dataDir });
   server = await startServer({
     host: "127.0.0.1",
     port: 0,
@@ -47,7 +44,7 @@ beforeAll(async () => {
     maxConnections: 100,
     logLevel: "error",
     version: "0.0.0",
-    actions: async () => dataActions(settings, updates, [process.execPath, MAIN]),
+    actions: async () => dataActions(updates),
   });
   const { releases } = (await ask("GET", "data/releases")).document;
   names.push(...releases.map(({ name }: { name: string }) => name));
@@ -192,7 +189,7 @@ describe("data", () => {
       before: { current: names[0], pinned: null },
       after: { current: names[1], pinned: names[1] },
     });
-  }, 30_000);
+  });
 
   test("to any release that is kept", async () => {
     const choose = (current: string | undefined, to: unknown) =>
@@ -210,7 +207,7 @@ describe("data", () => {
     expect((await choose(names[0], names[2])).code).toBe("STALE_FORM");
     expect((await ask("GET", "data")).document).toMatchObject({ release: { name: names[1] } });
     await ask("DELETE", "data/pin");
-  }, 30_000);
+  });
 
   test("pinned where it is", async () => {
     const body = { current: names[0] };
@@ -219,7 +216,7 @@ describe("data", () => {
     expect((await actions())[0]).toBe("ada release-pinned");
     expect((await actions())[1]).not.toBe("ada release-pinned");
     await ask("DELETE", "data/pin");
-  }, 30_000);
+  });
 
   test("an update is asked for once, until it begins", async () => {
     for (let i = 0; i < 2; i++) {
@@ -249,5 +246,5 @@ describe("data", () => {
     expect(refused.document.detail).toBe(`there is no release before ${before}`);
     expect(refused.document.problems).not.toEqual([]);
     expect((await ask("GET", "data")).document).toMatchObject({ release: { name: before }, pinned: null });
-  }, 30_000);
+  });
 });

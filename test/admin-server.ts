@@ -1,9 +1,9 @@
 // admin-server.ts: the admin API as a function of a request, with a real store behind it, for tests.
 
-import { AdminApp, type AdminAppOptions } from "../packages/server/src/admin-app.ts";
-import { Log } from "../packages/server/src/log.ts";
-import { Overrides } from "../packages/server/src/overrides.ts";
-import { openStore, type Store } from "../packages/server/src/store.ts";
+import { Overrides } from "@inkling/engine";
+import { AdminApp, type AdminAppOptions } from "../packages/server/src/admin/app.ts";
+import { openStore, type Store } from "../packages/server/src/store/store.ts";
+import { Log } from "../packages/server/src/telemetry/log.ts";
 import { checkResponse } from "./checked-fetch.ts";
 
 export const ADMIN_NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -37,7 +37,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     },
     dataDir: "",
     actions: undefined,
-    traffic: { all: [] },
+    traffic: { minutes: [] },
     feeds: () => [
       { id: "ipsum-3", sets: "is_abuser" },
       { id: "mailchecker", sets: "disposable" },

@@ -1,10 +1,10 @@
 // browser.ts: a real Chromium for tests: launched, watched, and how a page is looked at.
 //
-// out  screenshots/: pictures of pages, kept for whoever looks at them
+// out  screenshots/: pictures of pages, kept for whoever looks at them, with `npm run test:full`
 // err  what a page does wrong is collected while it runs: errors of scripts, what its policy blocked, other hosts asked
 
 import { mkdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import chromium from "@sparticuz/chromium";
 import {
@@ -14,19 +14,26 @@ import {
   type Page,
   chromium as playwright,
 } from "playwright-core";
+import { once } from "./once.ts";
+import { FULL, share } from "./share.ts";
 
 const SHOTS = resolve(import.meta.dir, "../screenshots");
 const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 export const DESK = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 800 };
 
-/** Every look that a page is checked in. */
-export const LOOKS = (["light", "dark"] as const).flatMap((colorScheme) =>
+const ALL_LOOKS = (["light", "dark"] as const).flatMap((colorScheme) =>
   Object.entries({ desk: DESK, phone: PHONE }).map(([device, viewport]) => ({
     name: `${colorScheme}-${device}`,
     // axe is put into the page, which the pages' own policy does not allow
     context: { colorScheme, viewport, bypassCSP: true } satisfies BrowserContextOptions,
   })),
+);
+
+/** The looks that a page is checked in: by default each colour and each device once. */
+export const LOOKS = share(
+  ALL_LOOKS,
+  ALL_LOOKS.filter(({ name }) => name === "light-desk" || name === "dark-phone"),
 );
 
 /**
@@ -44,9 +51,22 @@ const NEEDLESS = [
   "--enable-unsafe-swiftshader",
 ];
 
+/** Unpacks Chromium, 200 MB, for all processes: into the folder for temporary files of a process of its own. */
+async function unpackChromium(folder: string): Promise<void> {
+  const script = 'await (await import("@sparticuz/chromium")).default.executablePath()';
+  const child = Bun.spawn([process.execPath, "-e", script], {
+    cwd: import.meta.dir,
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  if ((await child.exited) !== 0) throw new Error("Chromium could not be unpacked");
+}
+
 export async function launchBrowser(): Promise<Browser> {
+  const program = dirname(fileURLToPath(import.meta.resolve("@sparticuz/chromium")));
+  const folder = await once("chromium", [join(program, "../package.json")], unpackChromium);
   return playwright.launch({
-    executablePath: await chromium.executablePath(),
+    executablePath: join(folder, "chromium"),
     args: [
       ...chromium.args.filter((arg) => !NEEDLESS.includes(arg)),
       "--no-sandbox",
@@ -83,6 +103,7 @@ export async function openPage(
 
 /** Keeps a picture: of the whole page, of what the window shows of it, or of a part. */
 export async function picture(page: Page, name: string, of: "page" | "window" | Locator): Promise<void> {
+  if (!FULL) return;
   mkdirSync(SHOTS, { recursive: true });
   const path = join(SHOTS, `${name}.png`);
   if (typeof of === "string") await page.screenshot({ path, fullPage: of === "page" });

@@ -6,13 +6,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
-import { answer } from "../packages/cli/src/answer.ts";
-import type { BuildResult } from "../packages/cli/src/build-process.ts";
-import { keepFresh } from "../packages/cli/src/keep-fresh.ts";
-import { openServable } from "../packages/cli/src/releases.ts";
-import { build } from "../packages/compiler/src/build.ts";
-import type { Feed } from "../packages/compiler/src/feed.ts";
-import { FEEDS } from "../packages/compiler/src/feeds.ts";
+import { openServable } from "@inkling/release-store";
+import { answer } from "../packages/cli/src/runtime/answer.ts";
+import type { BuildResult } from "../packages/cli/src/runtime/build-process.ts";
+import { keepFresh } from "../packages/cli/src/runtime/keep-fresh.ts";
+import { build } from "../packages/compiler/src/build/build.ts";
+import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
+import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 
 const FIXTURES = resolve(import.meta.dir, "../packages/compiler/fixtures/feeds");
 const START = Date.parse("2026-08-22T10:00:00Z");
@@ -131,4 +131,4 @@ test("three hours: each feed at its own pace, the poison named and passed over, 
   expect(seen.filter(([, first]) => !first)).toEqual([]);
   expect(seen.filter(([at, , fourth]) => at < 100 && fourth)).toEqual([]);
   expect(seen.at(-1)![2]).toBe(true);
-}, 60_000);
+});

@@ -7,8 +7,8 @@
 // Tests import `fetch` from here in place of the global one; doors.test.ts sees to that.
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { adminOpenApi } from "../packages/server/src/openapi-admin.ts";
-import { openApiJson } from "../packages/server/src/openapi-api.ts";
+import { adminOpenApi } from "../packages/server/src/openapi/admin.ts";
+import { openApiJson } from "../packages/server/src/openapi/public.ts";
 
 /** What was answered, with its body as text. */
 export interface Answered {

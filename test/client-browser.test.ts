@@ -1,7 +1,7 @@
 // @inkling/client in a page, in a real Chromium, against a real server: as packages/client/README.md says that pages use it,
 // and what happens to those that do otherwise.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser, openPage } from "./browser.ts";
@@ -9,8 +9,6 @@ import { fetch } from "./checked-fetch.ts";
 import { installClient } from "./client-package.ts";
 import { SMALL_NETWORK, smallCity, smallDomain, temporaryFolder } from "./release.ts";
 import { type SmallServer, startSmallServer } from "./small-server.ts";
-
-setDefaultTimeout(120_000);
 
 const project = temporaryFolder();
 const BUILT = join(project, "node_modules/@inkling/client/dist");

@@ -1,11 +1,13 @@
 // client-package.ts: @inkling/client as npm would install it, in a folder of a test's own.
 
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { once } from "./once.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
 /** Where the package is made. */
 export const CLIENT = join(ROOT, "packages/client");
+const INPUTS = ["src", "package.json", "tsconfig.json", "README.md"].map((path) => join(CLIENT, path));
 
 /** What a command printed. @throws Error with all of it when the command fails */
 export async function run(command: readonly string[], cwd: string): Promise<string> {
@@ -19,16 +21,22 @@ export async function run(command: readonly string[], cwd: string): Promise<stri
   return out;
 }
 
+/** npm builds the package before it packs it: two processes that do so at once would read half-written files. */
+async function pack(folder: string): Promise<void> {
+  const out = await run(["npm", "pack", "--json", "--pack-destination", folder], CLIENT);
+  writeFileSync(join(folder, "pack.json"), out.slice(out.indexOf("[")));
+}
+
 /**
  * Packs the client and puts it into `project`, beside the frameworks it knows.
  * @returns the package's files, sorted
  */
 export async function installClient(project: string): Promise<readonly string[]> {
-  const out = await run(["npm", "pack", "--json", "--pack-destination", project], CLIENT);
-  const [{ filename, files }] = JSON.parse(out.slice(out.indexOf("["))) as [
+  const packed = await once("client", INPUTS, pack);
+  const [{ filename, files }] = JSON.parse(readFileSync(join(packed, "pack.json"), "utf8")) as [
     { filename: string; files: readonly { path: string }[] },
   ];
-  await run(["tar", "-xzf", filename], project);
+  await run(["tar", "-xzf", join(packed, filename)], project);
   const modules = join(project, "node_modules");
   mkdirSync(join(modules, "@inkling"), { recursive: true });
   cpSync(join(project, "package"), join(modules, "@inkling/client"), { recursive: true });

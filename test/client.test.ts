@@ -16,12 +16,12 @@ import fc from "fast-check";
 import { formatIp, parseIp } from "../packages/client/src/ip.ts";
 import { fetch } from "./checked-fetch.ts";
 import { CLIENT, installClient, run } from "./client-package.ts";
+import { freePort } from "./ports.ts";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
 const README = readFileSync(join(CLIENT, "README.md"), "utf8");
-const MINUTE = 60_000;
 const NODE = Bun.which("node")!;
 
 const EVERYTHING: NewKey = {
@@ -77,7 +77,7 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
 
 beforeAll(async () => {
   [packed] = await Promise.all([installClient(project), startServer()]);
-}, MINUTE);
+});
 afterAll(() => {
   for (const child of children) child.kill();
 });
@@ -126,7 +126,6 @@ describe("the package", () => {
       writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
       expect(await run([join(ROOT, "node_modules/.bin/tsc"), "-p", "."], project)).toBe("");
     },
-    MINUTE,
   );
 });
 
@@ -154,7 +153,7 @@ describe.each([
     said = JSON.parse(
       await run([runtime, "e2e.mjs", JSON.stringify({ url, ...tokens, addresses, emails })], project),
     );
-  }, MINUTE);
+  });
 
   test.each(SANDBOX_ADDRESSES.flatMap((row) => [row.v4, row.v6].map((ip) => [ip, row] as const)))(
     "the sandbox's %s",
@@ -255,9 +254,7 @@ describe("the README's sign-up", () => {
   let signup = "";
   beforeAll(async () => {
     writeFileSync(join(project, "signup.mjs"), guard);
-    const free = Bun.serve({ port: 0, fetch: () => new Response() });
-    const port = String(free.port);
-    await free.stop(true);
+    const port = String(freePort());
     signup = `http://127.0.0.1:${port}/signup`;
     own = Bun.spawn([NODE, "signup.mjs"], {
       cwd: project,
@@ -267,7 +264,7 @@ describe("the README's sign-up", () => {
     });
     children.push(own);
     while (own.exitCode === null && !(await fetch(signup).catch(() => undefined))) await Bun.sleep(20);
-  }, MINUTE);
+  });
 
   const ask = async (email: unknown, from?: string) => {
     const headers = {

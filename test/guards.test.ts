@@ -5,11 +5,19 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { answerEmail, formatPrefix, IpAddress, type Prefix, parsePrefix } from "@inkling/engine";
-import { build } from "../packages/compiler/src/build.ts";
-import { FEEDS } from "../packages/compiler/src/feeds.ts";
-import { withAddressEvidence } from "../packages/server/src/evidence.ts";
-import { type LoadedRelease, openRelease } from "../packages/server/src/open-release.ts";
+import {
+  answerEmail,
+  EvidenceAppender,
+  formatPrefix,
+  IpAddress,
+  type LoadedRelease,
+  type Prefix,
+  parsePrefix,
+  type UnwrappedAddress,
+} from "@inkling/engine";
+import { openRelease } from "@inkling/release-store";
+import { build } from "../packages/compiler/src/build/build.ts";
+import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 import { freshMirror } from "./release.ts";
 import { describeWith, MIRROR, VECTORS } from "./shared.ts";
 
@@ -40,18 +48,18 @@ interface Told {
 /** What is said of a network, from its first address to its last. */
 function* told(release: LoadedRelease, prefix: Prefix): Generator<Told> {
   const reputation = release.reputation!;
+  const evidence = new EvidenceAppender();
   const { family } = prefix.address;
   const width = family === 4 ? 32 : 128;
   const first = numberOf(prefix.address);
   const end = first + (1n << BigInt(width - prefix.bits));
   for (let at = first; at < end; ) {
-    const address = addressOf(family, at);
+    const address = addressOf(family, at) as UnwrappedAddress; // networks as they are compiled
     // The largest such network around an address may begin before it, when it holds the whole prefix.
     const bits = Math.max(prefix.bits, reputation.reasonBits(address));
-    const plain = reputation.lookup(address)!;
-    const answer = JSON.parse(
-      new TextDecoder().decode(withAddressEvidence(plain, "reputation", address, release)),
-    );
+    const plain = reputation.lookup(address)!; // also of special-use addresses, which are never looked up
+    const body = evidence.toAddressAnswer(plain, "reputation", address, release);
+    const answer = JSON.parse(new TextDecoder().decode(body));
     const flags = FLAGS.filter((flag) => answer[flag]);
     yield { network: { address, bits }, flags, evidence: answer.evidence };
     at += 1n << BigInt(width - bits);
@@ -85,25 +93,21 @@ describeWith([MIRROR, GUARDS], "nobody of the vectors is flagged", () => {
     for (const id of WARNING_LISTS)
       expect(made.feeds.find((feed) => feed.id === id)).toMatchObject({ source: "mirror", state: "loaded" });
     release = openRelease(dataDir, name);
-  }, 60_000);
+  });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   const lists = readdirSync(GUARDS).filter(
     (file) => file.endsWith(".json") && !file.startsWith("university"),
   );
-  test.each(lists)(
-    "no address of %s",
-    (file) => {
-      let asked = 0;
-      for (const prefix of networksOf(file))
-        for (const { network, flags } of told(release, prefix)) {
-          asked++;
-          if (flags.length > 0) throw new Error(`${formatPrefix(network)}: ${flags.join()}`);
-        }
-      expect(asked).toBeGreaterThan(5);
-    },
-    60_000,
-  );
+  test.each(lists)("no address of %s", (file) => {
+    let asked = 0;
+    for (const prefix of networksOf(file))
+      for (const { network, flags } of told(release, prefix)) {
+        asked++;
+        if (flags.length > 0) throw new Error(`${formatPrefix(network)}: ${flags.join()}`);
+      }
+    expect(asked).toBeGreaterThan(5);
+  });
 
   test("what the guard of Akamai's networks alone takes away: docs/policy.md says how much, and the evidence shows it", () => {
     const taken = { is_abuser: 0, is_proxy: 0, is_tor_exit: 0 };
@@ -124,7 +128,7 @@ describeWith([MIRROR, GUARDS], "nobody of the vectors is flagged", () => {
     const docs = readFileSync(join(import.meta.dir, "../docs/policy.md"), "utf8").replaceAll(/\s+/g, " ");
     expect([...touched]).toEqual(["172.224.0.0/12"]);
     expect(docs).toContain(`${taken.is_abuser} addresses that attacked and ${taken.is_tor_exit} Tor exits`);
-  }, 60_000);
+  });
 
   test("Apple's relay is labelled all the same", () => {
     const labels = networksOf("icloud-private-relay.json").flatMap((prefix) =>

@@ -1,7 +1,7 @@
 // The HTTP contract by end point and status, over a real socket, in a fresh data folder, with a release that the
-// compiler built from the mirror and DB-IP. packages/server/src/app.test.ts has the same table in finer grain.
+// compiler built from the mirror and DB-IP. packages/server/src/api/app.test.ts has the same table in finer grain.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parsePrefix } from "@inkling/engine";
@@ -14,10 +14,7 @@ import {
   startServer,
 } from "@inkling/server";
 import { fetch } from "./checked-fetch.ts";
-import { realRelease, temporaryFolder } from "./release.ts";
-import { describeWith, MIRROR } from "./shared.ts";
-
-const MINUTE = 60_000;
+import { freshMirror, realRelease, temporaryFolder } from "./release.ts";
 
 const EVERYTHING: NewKey = {
   name: "test",
@@ -79,8 +76,9 @@ async function makeKeys(dataDir: string): Promise<void> {
   await store.close();
 }
 
+const lists = freshMirror();
 const firstLine = (file: string) =>
-  readFileSync(join(MIRROR, file), "utf8")
+  readFileSync(join(lists, file), "utf8")
     .split("\n")
     .find((line) => line !== "" && !line.startsWith("#"))!;
 
@@ -267,14 +265,14 @@ function ask(
   return fetch(`http://127.0.0.1:${running.port}${path()}`, { method, ...init, headers });
 }
 
-describeWith([MIRROR], "the HTTP contract", () => {
+describe("the HTTP contract", () => {
   beforeAll(async () => {
     const dataDir = await realRelease();
     await makeKeys(dataDir);
     server = await start(dataDir, ["127.0.0.1/32", "10.0.0.0/8"]);
     const empty = temporaryFolder();
     bare = await start(empty, []);
-  }, 4 * MINUTE);
+  });
   afterAll(async () => {
     await server.stop();
     await bare.stop();
@@ -309,7 +307,7 @@ describeWith([MIRROR], "the HTTP contract", () => {
       expect(head.headers.get(name)).toBe(get.headers.get(name));
     }
     const { date } = Object.fromEntries(head.headers);
-    expect(Math.abs(Date.parse(date!) - Date.now())).toBeLessThan(5_000);
+    expect(Math.abs(Date.parse(date!) - Date.now())).toBeLessThan(60_000);
   });
 
   test("the same answer is not sent twice: 304", async () => {

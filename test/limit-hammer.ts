@@ -3,7 +3,7 @@
 // in   the shared memory as a descriptor; one argument: JSON of HammerOrder
 // out  one line of JSON: HammerReport
 
-import { SharedView, WORKER_DESCRIPTOR } from "../packages/server/src/shared-memory.ts";
+import { SharedView, WORKER_DESCRIPTOR } from "../packages/server/src/cluster/shared-memory.ts";
 
 export interface HammerOrder {
   readonly workers: number;

@@ -1,16 +1,25 @@
 // A muted feed, against a build without it: random lists through the real policy, tables and evidence.
 
 import { expect, test } from "bun:test";
-import { IpAddress, IpSegment, type Prefix } from "@inkling/engine";
+import {
+  Answerer,
+  type AnswerSource,
+  bitsOfAnswer,
+  dataStates,
+  IpAddress,
+  IpSegment,
+  type LoadedRelease,
+  type Override,
+  type Prefix,
+  REPUTATION_ANSWERS,
+  type UnwrappedAddress,
+} from "@inkling/engine";
+import { overridesOf } from "@inkling/server";
 import fc from "fast-check";
-import type { NetworkClaims } from "../packages/compiler/src/claims.ts";
+import type { NetworkClaims } from "../packages/compiler/src/catalog/claims.ts";
 import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
-import { reputationSections } from "../packages/compiler/src/reputation-table.ts";
-import { writeSegment } from "../packages/compiler/src/segment-writer.ts";
-import type { LoadedRelease } from "../packages/server/src/open-release.ts";
-import type { Override } from "../packages/server/src/override.ts";
-import { overrideReputation } from "../packages/server/src/override-answers.ts";
-import { bitsOfAnswer, Overrides, REPUTATION_ANSWERS } from "../packages/server/src/overrides.ts";
+import { reputationSections } from "../packages/compiler/src/segments/reputation-table.ts";
+import { writeSegment } from "../packages/compiler/src/segments/segment-writer.ts";
 
 /** Lists whose word is enough alone, and guards that take flags from whoever set them: docs/overrides.md has the rest. */
 const FEEDS: readonly Omit<NetworkClaims, "networks">[] = [
@@ -39,9 +48,10 @@ const lists = fc.tuple(...FEEDS.map(() => fc.array(network, { maxLength: 3 })));
 function releaseOf(claims: readonly NetworkClaims[]): LoadedRelease {
   const bytes = writeSegment("reputation", reputationSections(judgeNetworks(claims)), {});
   const reputation = IpSegment.open(new Uint8Array(bytes), "reputation");
-  return { reputation, evidence: { reputation: [] } } as unknown as LoadedRelease;
+  const states = dataStates({ missing: [], partial: [] });
+  return { reputation, states, evidence: { reputation: [] } } as unknown as LoadedRelease;
 }
-const bitsAt = (release: LoadedRelease, address: IpAddress) =>
+const bitsAt = (release: LoadedRelease, address: UnwrappedAddress) =>
   bitsOfAnswer(release.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!);
 
 function mute(feed: string): Override {
@@ -59,6 +69,7 @@ function mute(feed: string): Override {
 }
 
 test("a muted list leaves the flags of a build without it", () => {
+  const answerer = new Answerer();
   let changed = 0;
   let kept = 0;
   fc.assert(
@@ -67,13 +78,18 @@ test("a muted list leaves the flags of a build without it", () => {
       const muted = FEEDS[which]!.feed; // one of those that set flags
       const all = releaseOf(claims);
       const without = releaseOf(claims.filter(({ feed }) => feed !== muted));
-      const overrides = new Overrides([mute(muted)]);
+      const source: AnswerSource = {
+        release: all,
+        overrides: overridesOf([mute(muted)]),
+        now: 0,
+        mode: "serve",
+      };
       for (let offset = 0; offset < 16; offset++) {
-        const { address } = prefix(offset, 32);
+        const address = prefix(offset, 32).address as UnwrappedAddress; // IPv4
         const plain = all.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!;
-        const overridden = overrideReputation(plain, address, all, overrides, 0)!;
-        expect(bitsOfAnswer(overridden.body)).toBe(bitsAt(without, address));
-        if (overridden.isChanged) changed++;
+        const body = answerer.answerAddress("reputation", address, source) as Uint8Array;
+        expect(bitsOfAnswer(body)).toBe(bitsAt(without, address));
+        if (answerer.overridden!.isChanged) changed++;
         else if (bitsOfAnswer(plain) !== 0) kept++;
       }
     }),

@@ -4,16 +4,15 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { ADMIN_ROUTES } from "../packages/server/src/admin-app.ts";
-import { ADMIN_PROBLEM_CODES } from "../packages/server/src/admin-problems.ts";
-import { parseNewKey } from "../packages/server/src/key.ts";
-import { adminOpenApi } from "../packages/server/src/openapi-admin.ts";
-import { openApiJson } from "../packages/server/src/openapi-api.ts";
-import { PARAMETERS } from "../packages/server/src/parameters.ts";
-import { PROBLEM_CODES, PROBLEMS } from "../packages/server/src/problems.ts";
-import { ROUTES } from "../packages/server/src/routes.ts";
-import { startServer } from "../packages/server/src/serve.ts";
-import { openStore } from "../packages/server/src/store.ts";
+import { ADMIN_ROUTES } from "../packages/server/src/admin/app.ts";
+import { ADMIN_PROBLEM_CODES } from "../packages/server/src/admin/problems.ts";
+import { ROUTES } from "../packages/server/src/api/routes.ts";
+import { PROBLEM_CODES, PROBLEMS } from "../packages/server/src/http/problems.ts";
+import { parseNewKey } from "../packages/server/src/keys/key.ts";
+import { adminOpenApi } from "../packages/server/src/openapi/admin.ts";
+import { openApiJson } from "../packages/server/src/openapi/public.ts";
+import { startServer } from "../packages/server/src/server.ts";
+import { openStore } from "../packages/server/src/store/store.ts";
 import { adminServer, closeAdminServers } from "./admin-server.ts";
 import { type Answered, apiContract, fetch } from "./checked-fetch.ts";
 import { temporaryFolder } from "./release.ts";
@@ -41,13 +40,16 @@ describe("the document", () => {
 
   test("has every route, every parameter and every code", () => {
     expect(Object.keys(document.paths)).toEqual(ROUTES.map(({ template }) => template));
-    for (const { name, value, routes } of PARAMETERS) {
-      for (const { template } of ROUTES.filter(({ handler }) => routes.includes(handler))) {
-        const { parameters } = document.paths[template].get;
-        const parameter = parameters.find((one: { name: string }) => one.name === name);
+    let found = 0;
+    for (const { template, parameters } of ROUTES) {
+      const operation = document.paths[template].get ?? document.paths[template].post;
+      for (const { name, value } of parameters?.rows ?? []) {
+        found++;
+        const parameter = operation.parameters.find((one: { name: string }) => one.name === name);
         expect(parameter.schema.enum).toContain(value);
       }
     }
+    expect(found).toBe(8);
     const { responses } = document.paths["/v1/ip-intel/geolocate/{ip}"].get;
     for (const code of PROBLEM_CODES) {
       const { schema } = responses[PROBLEMS[code].status].content["application/problem+json"];

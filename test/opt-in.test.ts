@@ -4,12 +4,12 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { answer } from "../packages/cli/src/answer.ts";
-import { openServable } from "../packages/cli/src/releases.ts";
-import { build } from "../packages/compiler/src/build.ts";
-import type { Feed } from "../packages/compiler/src/feed.ts";
-import { writeFeedChoice } from "../packages/compiler/src/feed-choice.ts";
-import { FEEDS } from "../packages/compiler/src/feeds.ts";
+import { openServable } from "@inkling/release-store";
+import { answer } from "../packages/cli/src/runtime/answer.ts";
+import { build } from "../packages/compiler/src/build/build.ts";
+import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
+import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
+import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 import { writeMmdb } from "../packages/compiler/test/mmdb-writer.ts";
 
 const FIXTURES = resolve(import.meta.dir, "../packages/compiler/fixtures/feeds");

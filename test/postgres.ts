@@ -22,10 +22,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { SQL } from "bun";
+import { freePort } from "./ports.ts";
 
 /** The password of the tests' server, so that tests can look for it where it must not be. */
 export const POSTGRES_PASSWORD = "Tr0ub4dor&3";
@@ -83,7 +83,7 @@ export class Postgres {
       const owner = serverOwner();
       if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);
       const bin = executables(folder, owner);
-      const server = new Postgres(folder, bin, await freePort(), owner);
+      const server = new Postgres(folder, bin, freePort(), owner);
       server.initialise();
       await server.start();
       return server;
@@ -229,15 +229,4 @@ function hydrate(root: string): void {
     const file = join(root, "native/bin", name);
     if ((statSync(file).mode & 0o555) !== 0o555) chmodSync(file, 0o755);
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { build } from "../packages/compiler/src/build.ts";
-import type { Feed } from "../packages/compiler/src/feed.ts";
-import { writeFeedChoice } from "../packages/compiler/src/feed-choice.ts";
-import { FEEDS } from "../packages/compiler/src/feeds.ts";
+import { build } from "../packages/compiler/src/build/build.ts";
+import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
+import { writeFeedChoice } from "../packages/compiler/src/catalog/feed-choice.ts";
+import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 
 const SAMPLE = resolve(import.meta.dir, "../packages/compiler/fixtures/feeds/geolite2-city.mmdb");
 const CREDENTIALS = { maxmindAccountId: "123456", maxmindLicenseKey: "abcdef_secret" };

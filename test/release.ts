@@ -1,22 +1,35 @@
 // release.ts: releases for tests, made by the real compiler.
 //
 // smallRelease  one city, one flag, one domain, all named after its number: made in milliseconds
-// realRelease   everything that the mirror and the npm packages hold: 10 to 20 s, once for each test process
+// realRelease   everything that the mirror and the npm packages hold: 10 to 20 s, once for all test processes
+// freshMirror   the mirror beside the repository, or where that is missing a small one of our own (made-mirror.ts)
 
-import { linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parsePrefix, type Release } from "@inkling/engine";
-import { releaseId } from "@inkling/server";
-import { prepareDataFolder, publish, writeSegmentFile } from "../packages/compiler/src/data-folder.ts";
-import { emailSections } from "../packages/compiler/src/email-table.ts";
+import { prepareDataFolder, publish, releaseId, writeSegmentFile } from "@inkling/release-store";
 import { completePlace } from "../packages/compiler/src/geo/complete-place.ts";
 import { encodePlace } from "../packages/compiler/src/geo/encode-place.ts";
-import { geoTable } from "../packages/compiler/src/geo-table.ts";
 import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
-import { reputationSections } from "../packages/compiler/src/reputation-table.ts";
-import { type SectionData, segmentChunks } from "../packages/compiler/src/segment-writer.ts";
+import { emailSections } from "../packages/compiler/src/segments/email-table.ts";
+import { geoTable } from "../packages/compiler/src/segments/geo-table.ts";
+import { reputationSections } from "../packages/compiler/src/segments/reputation-table.ts";
+import { type SectionData, segmentChunks } from "../packages/compiler/src/segments/segment-writer.ts";
+import { makeMirror } from "./made-mirror.ts";
+import { once } from "./once.ts";
 import { MIRROR } from "./shared.ts";
+
+const ROOT = resolve(import.meta.dir, "..");
 
 /** The network that a small release knows. */
 export const SMALL_NETWORK = "81.2.69.0/24";
@@ -83,42 +96,57 @@ export function smallRelease(
   return { id: manifest.id, files };
 }
 
-let built: Promise<string> | undefined;
+/** What the release depends on; the seeds are in npm packages. */
+const INPUTS = [
+  "packages/compiler/src",
+  "packages/compiler/data",
+  "packages/engine/src",
+  "package-lock.json",
+];
 
-/** A fresh data folder with the release of the whole mirror; the files are shared between folders, as links. */
+/** A fresh data folder with the release of the whole mirror; the files are shared, as links: never write to them. */
 export async function realRelease(): Promise<string> {
-  built ??= buildReal();
-  const from = await built;
+  const inputs = [...INPUTS.map((path) => join(ROOT, path)), MIRROR, join(import.meta.dir, "made-mirror.ts")];
+  const from = await once("release", inputs, buildReal);
   const dataDir = temporaryFolder();
   prepareDataFolder(dataDir);
   for (const part of ["segments", "releases", "."]) {
     for (const file of readdirSync(join(from, part), { withFileTypes: true })) {
-      if (file.isFile()) linkSync(join(from, part, file.name), join(dataDir, part, file.name));
+      if (file.isFile()) linkOrCopy(join(from, part, file.name), join(dataDir, part, file.name));
     }
   }
   return dataDir;
 }
 
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    copyFileSync(from, to); // another file system
+  }
+}
+
 /** The mirror as if it had been put there today: of an old one most lists of addresses would be dropped. */
 export function freshMirror(): string {
   const mirror = temporaryFolder();
-  for (const file of readdirSync(MIRROR)) writeFileSync(join(mirror, file), readFileSync(join(MIRROR, file)));
+  if (!existsSync(MIRROR)) makeMirror(mirror);
+  else
+    for (const file of readdirSync(MIRROR))
+      writeFileSync(join(mirror, file), readFileSync(join(MIRROR, file)));
   return mirror;
 }
 
-async function buildReal(): Promise<string> {
-  const dataDir = temporaryFolder();
-  const main = resolve(import.meta.dir, "../packages/compiler/src/main.ts");
+async function buildReal(dataDir: string): Promise<void> {
+  const main = join(ROOT, "packages/compiler/src/build/main.ts");
   const request = JSON.stringify({ dataDir, mirror: freshMirror(), fetch: false });
   const child = Bun.spawn([process.execPath, main], {
     stdin: Buffer.from(request),
     stdout: "pipe",
     stderr: "inherit",
   });
-  const said = await new Response(child.stdout).text();
+  const events = await new Response(child.stdout).text();
   const status = await child.exited;
-  if (status === 1) throw new Error(`the build failed: ${said.trim().split("\n").at(-1)}`);
-  return dataDir;
+  if (status === 1) throw new Error(`the build failed: ${events.trim().split("\n").at(-1)}`);
 }
 
 const folders: string[] = [];

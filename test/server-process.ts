@@ -4,7 +4,7 @@
 // out  one line of JSON: its ports
 // end  SIGTERM: a graceful stop, then 0
 
-import { type ServerOptions, startServer } from "../packages/server/src/serve.ts";
+import { type ServerOptions, startServer } from "../packages/server/src/server.ts";
 
 /** The line of output. */
 export interface Ports {

@@ -1,7 +1,7 @@
 // small-feeds.ts: two rows of the feed table, with a publisher on this machine and lists of a few entries.
 
-import type { Feed } from "../packages/compiler/src/feed.ts";
-import { FEEDS } from "../packages/compiler/src/feeds.ts";
+import type { Feed } from "../packages/compiler/src/catalog/feed.ts";
+import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 
 const row = (id: string, url: string): Feed => {
   const { seed: _, ...own } = FEEDS.find((feed) => feed.id === id)!;

@@ -1,8 +1,8 @@
 // small-server.ts: a server in this process with a small release (release.ts), and a key of each kind, for tests of pages.
 
 import { join } from "node:path";
-import { type RunningServer, startServer } from "../packages/server/src/serve.ts";
-import { openStore } from "../packages/server/src/store.ts";
+import { type RunningServer, startServer } from "../packages/server/src/server.ts";
+import { openStore } from "../packages/server/src/store/store.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 
 export interface SmallServer {

@@ -4,9 +4,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseNewKey } from "../packages/server/src/key.ts";
-import { newKeyToken } from "../packages/server/src/key-format.ts";
-import { openStore, type Store } from "../packages/server/src/store.ts";
+import { parseNewKey } from "../packages/server/src/keys/key.ts";
+import { newKeyToken } from "../packages/server/src/keys/token.ts";
+import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";
 import { SMALL_NETWORK, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";
@@ -232,7 +232,7 @@ linux("several workers", () => {
       const [, slowed] = await store.usage(limited!.id, "2000-01-01", "2999-12-31");
       expect(slowed).toMatchObject({ lookup: "rate_limited", count: rated.refused });
     });
-  }, 30_000);
+  });
 
   test("hear of keys, overrides and releases, all of them", async () => {
     const server = await start();
@@ -274,7 +274,7 @@ linux("several workers", () => {
     }
     const email = await server.ask(`/v1/user-intel/email/a@${smallDomain(3)}`);
     expect(((await email.json()) as { disposable: boolean }).disposable).toBe(true);
-  }, 30_000);
+  });
 
   test("one that is killed takes its requests with it, and nothing else", async () => {
     const server = await start();
@@ -310,7 +310,7 @@ linux("several workers", () => {
       const [entry] = await store.usage(key!.id, "2000-01-01", "2999-12-31");
       expect(entry!.count).toBe(counted);
     });
-  }, 30_000);
+  });
 
   test("one that dies again and again is waited for, and one that is asked to end is replaced without a failure", async () => {
     const server = await start();
@@ -334,7 +334,7 @@ linux("several workers", () => {
     expect(seen.other).toBe(0);
     expect(seen.ok).toBeGreaterThan(0);
     expect(server.events("worker-ended")[0]).toMatchObject({ level: "info", pid: first, exit_code: 0 });
-  }, 30_000);
+  });
 
   test("end with their supervisor, however it ends", async () => {
     const server = await start();
@@ -342,7 +342,7 @@ linux("several workers", () => {
     expect(workers).toHaveLength(WORKERS);
     server.child.kill("SIGKILL");
     await until(() => !workers.some(isAlive));
-  }, 20_000);
+  });
 
   test("let requests under way finish when the server is asked to stop", async () => {
     const server = await start();
@@ -364,29 +364,25 @@ linux("several workers", () => {
       const [entry] = await store.usage(key!.id, "2000-01-01", "2999-12-31");
       expect(entry!.count).toBe(ok);
     });
-  }, 30_000);
+  });
 
   test.each([
     ["nobody shares", false],
     ["may be shared", true],
-  ])(
-    "do not start on a port that another program has and %s",
-    async (_, reusePort) => {
-      const other = Bun.serve({
-        hostname: "127.0.0.1",
-        port: 0,
-        reusePort,
-        development: false,
-        fetch: () => new Response(),
-      });
-      const server = new Server({ port: other.port });
-      expect(await server.start()).toBe(false);
-      expect(server.log).toContain(`port ${other.port} on 127.0.0.1 is in use by another program`);
-      expect(await server.child.exited).not.toBe(0);
-      await other.stop(true);
-    },
-    20_000,
-  );
+  ])("do not start on a port that another program has and %s", async (_, reusePort) => {
+    const other = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      reusePort,
+      development: false,
+      fetch: () => new Response(),
+    });
+    const server = new Server({ port: other.port });
+    expect(await server.start()).toBe(false);
+    expect(server.log).toContain(`port ${other.port} on 127.0.0.1 is in use by another program`);
+    expect(await server.child.exited).not.toBe(0);
+    await other.stop(true);
+  });
 
   test("do not start on the port of others like them", async () => {
     const first = await start();
@@ -394,5 +390,5 @@ linux("several workers", () => {
     expect(await second.start()).toBe(false);
     expect(second.log).toContain("is in use by another program");
     expect((await first.ask(GEOLOCATE)).status).toBe(200);
-  }, 20_000);
+  });
 });

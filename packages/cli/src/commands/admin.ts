@@ -1,9 +1,9 @@
 // admin.ts: `inkling admin token rotate`: the token of the admin API.
 
 import type { Command } from "commander";
-import { type Context, settingsFor, withSettings } from "../context.ts";
-import { withStore } from "../keys.ts";
-import { userName } from "../user.ts";
+import { userName } from "../config/user.ts";
+import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { withStore } from "../runtime/keys.ts";
 
 const SETTINGS = ["dataDir"] as const;
 

@@ -2,7 +2,7 @@
 
 import { Argument, type Command } from "commander";
 import { completion, SHELLS, type Shell } from "../completion.ts";
-import type { Context } from "../context.ts";
+import type { Context } from "../runtime/context.ts";
 
 export function addCompletion(program: Command, { terminal }: Context): void {
   program

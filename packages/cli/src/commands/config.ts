@@ -3,7 +3,6 @@
 import { formatPrefix, type Prefix } from "@inkling/engine";
 import { type DnsServer, formatDnsServer } from "@inkling/server";
 import type { Command } from "commander";
-import { type Context, settingsFor, withSettings } from "../context.ts";
 import {
   exampleFile,
   type LoadedSettings,
@@ -12,8 +11,9 @@ import {
   shown,
   tomlKey,
   variableName,
-} from "../settings.ts";
-import { table } from "../terminal.ts";
+} from "../config/settings.ts";
+import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { table } from "../terminal/terminal.ts";
 
 export function addConfig(program: Command, context: Context): void {
   const command = program

@@ -1,29 +1,26 @@
 // data.ts: `inkling data update | status | verify | rollback`.
 
 import type { FeedReport } from "@inkling/engine";
-import type { Command } from "commander";
-import { build, dataGaps, feedTable, segmentTable } from "../build.ts";
-import { findLastBuild } from "../build-process.ts";
-import { action, type Context, settingsFor, withSettings } from "../context.ts";
-import { CliError, EXIT, Stopped } from "../errors.ts";
-import { feedCount } from "../progress.ts";
 import {
-  chosenRelease,
+  describeBroken,
   feedsOf,
-  findPinned,
-  openCurrent,
+  findRollback,
+  hintFor,
   pin,
-  previousRelease,
-  readRelease,
+  pinnedName,
   releaseNames,
-  requireSound,
-  switchTo,
+  requireCurrent,
   unpin,
-  unsoundWords,
+  verifyRelease,
   verifySegments,
-  wayOut,
-} from "../releases.ts";
-import { formatAge, formatBytes, roomyTable } from "../terminal.ts";
+} from "@inkling/release-store";
+import type { Command } from "commander";
+import { build, dataGaps, feedTable, segmentTable } from "../runtime/build.ts";
+import { findLastBuild } from "../runtime/build-process.ts";
+import { action, type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
+import { feedCount } from "../terminal/progress.ts";
+import { formatAge, formatBytes, roomyTable } from "../terminal/terminal.ts";
 import { feedOf } from "./feeds.ts";
 
 const UPDATE_SETTINGS = ["dataDir", "mirror", "offline"] as const;
@@ -100,11 +97,11 @@ function addStatus(data: Command, context: Context): void {
     .action((flags) => {
       const { settings } = settingsFor(context, flags, READ_SETTINGS);
       const { terminal } = context;
-      const current = openCurrent(settings.dataDir);
-      const releases = releaseNames(settings.dataDir);
+      const current = requireCurrent(settings.dataDir);
+      const releases = releaseNames(settings.dataDir).reverse();
       const last = findLastBuild(settings.dataDir);
       const conflicts = last?.release === current.name ? last.conflicts : [];
-      const pinned = findPinned(settings.dataDir);
+      const pinned = pinnedName(settings.dataDir);
       const feeds = feedsOf(settings.dataDir, current);
       if (flags.json) {
         const status = {
@@ -160,8 +157,8 @@ function addVerify(data: Command, context: Context): void {
       action(context, (flags) => {
         const { settings } = settingsFor(context, flags, READ_SETTINGS);
         const { terminal } = context;
-        const current = openCurrent(settings.dataDir);
-        const verdicts = verifySegments(settings.dataDir, current);
+        const current = requireCurrent(settings.dataDir);
+        const verdicts = verifySegments(settings.dataDir, current.manifest);
         const broken = verdicts.filter(({ problem }) => problem !== undefined);
         if (flags.json) {
           terminal.out(
@@ -174,7 +171,7 @@ function addVerify(data: Command, context: Context): void {
           terminal.out(`${kind} (${file}): ${verdict}`);
         }
         if (broken.length === 0) return EXIT.ok;
-        throw new CliError(unsoundWords(current.name, broken), wayOut(broken));
+        throw new CliError(describeBroken(current.name, broken), hintFor(broken));
       }),
     );
   withSettings(command, READ_SETTINGS);
@@ -197,21 +194,16 @@ Examples:
     )
     .action(async (name: string | undefined, flags) => {
       const { settings } = settingsFor(context, flags, READ_SETTINGS);
-      const { from, previous, passedOver } =
-        name === undefined ? previousRelease(settings.dataDir) : chosenRelease(settings.dataDir, name);
+      const { from, to, passedOver } = await findRollback(settings.dataDir, name, verifyRelease);
       // Reading it took a while, in which a signal could not be heard.
       await new Promise((resolve) => setImmediate(resolve));
       if (context.stopper.signal.aborted) throw new Stopped(`${from} stays in use`);
       for (const problem of passedOver) {
         context.terminal.err(`${context.terminal.style.yellow("warning")}: passed over: ${problem}\n`);
       }
-      // In this order: a build that ends in between must not go forward again.
-      pin(settings.dataDir, previous.name);
-      switchTo(settings.dataDir, previous.name);
+      pin(settings.dataDir, to);
       context.terminal.out(
-        flags.json
-          ? JSON.stringify({ from, to: previous.name, pinned: true }, null, 2)
-          : rolledBack(previous.name, from),
+        flags.json ? JSON.stringify({ from, to, pinned: true }, null, 2) : rolledBack(to, from),
       );
     });
   withSettings(command, READ_SETTINGS);
@@ -232,21 +224,11 @@ function addUnpin(data: Command, context: Context): void {
       "after",
       "\nA running server reads the release through, which takes some seconds, then switches to it by itself.\n\nExamples:\n  inkling data unpin",
     )
-    .action((flags) => {
+    .action(async (flags) => {
       const { settings } = settingsFor(context, flags, READ_SETTINGS);
-      const { dataDir } = settings;
-      const { name: from } = openCurrent(dataDir);
-      const wasPinned = findPinned(dataDir) !== undefined;
-      const to = releaseNames(dataDir).at(-1)!;
-      if (wasPinned && to !== from) requireSound(dataDir, readRelease(dataDir, to));
-      unpin(dataDir);
-      // A build that ended meanwhile has switched already.
-      if (wasPinned && to !== from && openCurrent(dataDir).name === from) switchTo(dataDir, to);
+      const { from, to, wasPinned } = await unpin(settings.dataDir, verifyRelease);
       const { terminal } = context;
-      if (flags.json)
-        return terminal.out(
-          JSON.stringify({ from, to: wasPinned ? to : from, unpinned: wasPinned }, null, 2),
-        );
+      if (flags.json) return terminal.out(JSON.stringify({ from, to, unpinned: wasPinned }, null, 2));
       if (!wasPinned) return terminal.out(`No release is pinned; ${from} is in use.`);
       terminal.out(
         to === from ? `${from} is no longer pinned.` : `Release ${to} is in use (it was ${from}).`,

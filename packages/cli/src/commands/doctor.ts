@@ -1,11 +1,11 @@
 // doctor.ts: `inkling doctor`: what is wrong with this installation, and what to do about it.
 
 import type { Command } from "commander";
-import { CHECKS, type Checkup, type Finding } from "../checkup.ts";
-import { action, type Context, settingsFor, withSettings } from "../context.ts";
-import { EXIT } from "../errors.ts";
-import { SETTING_NAMES, SettingsError } from "../settings.ts";
-import type { Style } from "../terminal.ts";
+import { SETTING_NAMES, SettingsError } from "../config/settings.ts";
+import { CHECKS, type Checkup, type Finding } from "../runtime/checkup.ts";
+import { action, type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { EXIT } from "../terminal/errors.ts";
+import type { Style } from "../terminal/terminal.ts";
 
 interface Named extends Finding {
   readonly check: string;

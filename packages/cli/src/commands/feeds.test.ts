@@ -15,12 +15,12 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { DATA_FOLDER } from "@inkling/release-store";
 import { smallRelease } from "../../../../test/release.ts";
-import { build } from "../../../compiler/src/build.ts";
-import { exportMirror } from "../../../compiler/src/export-mirror.ts";
-import type { Feed } from "../../../compiler/src/feed.ts";
-import { FEEDS } from "../../../compiler/src/feeds.ts";
-import { DATA_FOLDER } from "../../../engine/src/index.ts";
+import { build } from "../../../compiler/src/build/build.ts";
+import { exportMirror } from "../../../compiler/src/build/export-mirror.ts";
+import type { Feed } from "../../../compiler/src/catalog/feed.ts";
+import { FEEDS } from "../../../compiler/src/catalog/feeds.ts";
 import { runHere } from "../program.testing.ts";
 
 const FIXTURES = resolve(import.meta.dir, "../../../compiler/fixtures/feeds");

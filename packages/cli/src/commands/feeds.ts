@@ -14,14 +14,14 @@ import {
 } from "@inkling/compiler/feed-choice";
 import { asksForAgreement, FEEDS, NO_LICENCE } from "@inkling/compiler/feeds";
 import { type FeedReport, nearest } from "@inkling/engine";
+import { feedsOf, openCurrent } from "@inkling/release-store";
 import type { Command } from "commander";
-import { stateWord } from "../build.ts";
-import { action, type Context, settingsFor, withSettings } from "../context.ts";
-import { CliError, EXIT, explainFileError } from "../errors.ts";
-import { feedsOf, findCurrent } from "../releases.ts";
-import { type SettingName, type Settings, variableName } from "../settings.ts";
-import { formatAge, formatBytes, roomyTable, table } from "../terminal.ts";
-import { ensureWritable } from "../writable.ts";
+import { type SettingName, type Settings, variableName } from "../config/settings.ts";
+import { stateWord } from "../runtime/build.ts";
+import { action, type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { ensureWritable } from "../runtime/writable.ts";
+import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
+import { formatAge, formatBytes, roomyTable, table } from "../terminal/terminal.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const ENABLE_SETTINGS = ["dataDir", "mirror"] as const;
@@ -49,7 +49,7 @@ interface FeedLine {
 
 function linesOf(settings: Settings): FeedLine[] {
   const choice = choiceOf(settings.dataDir);
-  const current = findCurrent(settings.dataDir);
+  const current = openCurrent(settings.dataDir);
   const reports = current === undefined ? [] : feedsOf(settings.dataDir, current);
   return FEEDS.map((feed) => {
     const on = isChosen(feed, choice);

@@ -13,12 +13,12 @@ import {
   type Store,
 } from "@inkling/server";
 import type { Command } from "commander";
-import { type Context, settingsFor, withSettings } from "../context.ts";
-import { CliError, EXIT } from "../errors.ts";
-import { withExistingStore, withStore } from "../keys.ts";
-import type { Settings } from "../settings.ts";
-import { formatCount, table } from "../terminal.ts";
-import { userName } from "../user.ts";
+import type { Settings } from "../config/settings.ts";
+import { userName } from "../config/user.ts";
+import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { withExistingStore, withStore } from "../runtime/keys.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
+import { formatCount, table } from "../terminal/terminal.ts";
 
 const STORE_SETTINGS = ["dataDir"] as const;
 const SHOWN_ONCE = "It is shown this once: only its hash is kept.";

@@ -1,13 +1,14 @@
 // lookup.ts: `inkling lookup geolocate | reputation | email VALUE`: the API's answers without a server.
 
-import { Overrides, SCOPES, type Scope } from "@inkling/server";
+import { Overrides } from "@inkling/engine";
+import { openServable } from "@inkling/release-store";
+import { SCOPES, type Scope } from "@inkling/server";
 import type { Command } from "commander";
-import { answer, Refused } from "../answer.ts";
-import { attributions } from "../build.ts";
-import { type Context, settingsFor, withSettings } from "../context.ts";
-import { wordsFor } from "../lookup-words.ts";
-import { overridesNow } from "../overrides.ts";
-import { openServable } from "../releases.ts";
+import { answer, Refused } from "../runtime/answer.ts";
+import { attributions } from "../runtime/build.ts";
+import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { overridesNow } from "../runtime/overrides.ts";
+import { wordsFor } from "../terminal/lookup-text.ts";
 
 const SETTINGS = ["dataDir"] as const;
 

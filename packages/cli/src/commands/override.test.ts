@@ -15,8 +15,8 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { isAdminToken } from "@inkling/server";
 import { smallRelease } from "../../../../test/release.ts";
+import { userName } from "../config/user.ts";
 import { runHere } from "../program.testing.ts";
-import { userName } from "../user.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-override-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
@@ -168,7 +168,7 @@ test.each([
   ["the number tells, where no program asks that", ["PATH=/nowhere"], NUMBER],
   ["the number tells, where it has no entry", [`PATH=${temp}`], NUMBER],
 ])("without $USER, the author is who %s", (_, env, expected) => {
-  const code = `import { userName } from ${JSON.stringify(join(import.meta.dir, "../user.ts"))}; console.log(userName())`;
+  const code = `import { userName } from ${JSON.stringify(join(import.meta.dir, "../config/user.ts"))}; console.log(userName())`;
   const { stdout } = Bun.spawnSync(["env", "-u", "USER", ...env, process.execPath, "-e", code]);
   expect(stdout.toString()).toBe(`${expected}\n`);
 });

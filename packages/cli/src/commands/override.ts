@@ -3,16 +3,15 @@
 // The database is written directly, as `inkling keys` does: no server needs to run, and those that do know within a
 // second. The admin API does the same over HTTP (docs/overrides.md).
 
-import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { FEEDS } from "@inkling/compiler/feeds";
+import { isInForce, type NewOverride, type Override } from "@inkling/engine";
+import { openCurrent, replaceFile } from "@inkling/release-store";
 import {
   auditJson,
   describeOverride,
   exportFile,
-  isInForce,
   MAX_PAGE,
-  type NewOverride,
-  type Override,
   OverrideConflictError,
   type OverrideContext,
   OverrideInputError,
@@ -23,13 +22,12 @@ import {
   type Store,
 } from "@inkling/server";
 import type { Command } from "commander";
-import { type Context, settingsFor, withSettings } from "../context.ts";
-import { CliError, EXIT, explainFileError } from "../errors.ts";
-import { withExistingStore, withStore } from "../keys.ts";
-import { findCurrent } from "../releases.ts";
-import type { Settings } from "../settings.ts";
-import { formatCount, table } from "../terminal.ts";
-import { userName } from "../user.ts";
+import type { Settings } from "../config/settings.ts";
+import { userName } from "../config/user.ts";
+import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { withExistingStore, withStore } from "../runtime/keys.ts";
+import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
+import { formatCount, table } from "../terminal/terminal.ts";
 import { expiryOf } from "./keys.ts";
 
 const SETTINGS = ["dataDir"] as const;
@@ -127,7 +125,7 @@ function inputOf(value: string, flags: Record<string, unknown>, now: number): Re
 
 /** Who asks, when, which feeds the release in use has, and which there are. */
 function contextOf(settings: Settings, author: unknown): OverrideContext {
-  const feeds = findCurrent(settings.dataDir)?.manifest.feeds;
+  const feeds = openCurrent(settings.dataDir)?.manifest.feeds;
   return { now: Date.now(), author: authorOf(author), feeds, everyFeed: FEEDS.map(({ id }) => id) };
 }
 
@@ -282,7 +280,7 @@ function addExport(overrides: Command, context: Context): void {
       const { overrides } = await withExistingStore(settings, (store) => store.overrides.load());
       const text = JSON.stringify(exportFile(overrides, Date.now()), null, 2);
       if (file === undefined) return context.terminal.out(text);
-      fileWork(file, () => replaceFile(file, `${text}\n`));
+      fileWork(file, () => writeExport(file, `${text}\n`));
       context.terminal.err(`Wrote ${formatCount(overrides.length)} overrides to ${file}.\n`);
     });
   withSettings(command, SETTINGS);
@@ -356,22 +354,14 @@ function fileWork<T>(file: string, work: () => T): T {
 }
 
 /** By rename, so that a file that is there stays whole until the new one is. */
-function replaceFile(file: string, text: string): void {
+function writeExport(file: string, text: string): void {
   const known = statSync(file, { throwIfNoEntry: false });
   if (known?.isFile() === false) {
     writeFileSync(file, text); // a pipe or device; a folder is refused
     return;
   }
   const target = known === undefined ? file : realpathSync(file); // a link stays one
-  const temporary = `${target}.${process.pid}.tmp`;
-  try {
-    rmSync(temporary, { force: true });
-    writeFileSync(temporary, text, { mode: 0o600, flag: "wx" }); // never through a link that waits there
-    renameSync(temporary, target);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
+  replaceFile(target, [text], { mode: 0o600 });
 }
 
 function addAudit(overrides: Command, context: Context): void {

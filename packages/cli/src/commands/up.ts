@@ -1,20 +1,20 @@
 // up.ts: `inkling up`: everything in one command: data if there is none, keys on the first run, the server.
 
-import type { LoadedRelease } from "@inkling/server";
+import type { LoadedRelease } from "@inkling/engine";
+import { findUsable, openServable } from "@inkling/release-store";
 import type { Command } from "commander";
-import { banner } from "../banner.ts";
-import { build, mayFetch, mayFindNewer } from "../build.ts";
-import { type Context, settingsFor, withSettings } from "../context.ts";
-import { dataActions, Updates } from "../data-actions.ts";
-import { Stopped } from "../errors.ts";
-import { countKeys, type KeysOf, makeFirstKeys } from "../first-keys.ts";
-import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../keep-fresh.ts";
-import { withStore } from "../keys.ts";
-import { findUsable, openServable } from "../releases.ts";
-import { probeListeners, runServer, serverOptions } from "../run-server.ts";
-import { type Settings, shown } from "../settings.ts";
-import type { Terminal } from "../terminal.ts";
-import { ensureWritable } from "../writable.ts";
+import { type Settings, shown } from "../config/settings.ts";
+import { banner } from "../runtime/banner.ts";
+import { build, mayFetch, mayFindNewer } from "../runtime/build.ts";
+import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { dataActions, Updates } from "../runtime/data-actions.ts";
+import { countKeys, type KeysOf, makeFirstKeys } from "../runtime/first-keys.ts";
+import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../runtime/keep-fresh.ts";
+import { withStore } from "../runtime/keys.ts";
+import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
+import { ensureWritable } from "../runtime/writable.ts";
+import { Stopped } from "../terminal/errors.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import { SERVER_SETTINGS } from "./serve.ts";
 
 export function addUp(program: Command, context: Context): void {
@@ -48,7 +48,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
   let served = false;
   try {
     const asked = new Updates();
-    const actions = async () => dataActions(settings, asked);
+    const actions = async () => dataActions(asked);
     const watched = terminal.live || terminal.ask !== undefined;
     const server = await runServer({ ...serverOptions(settings, "up", context.version, watched), actions });
     served = true;

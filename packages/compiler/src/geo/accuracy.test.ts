@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import type { Place } from "../place.ts";
 import { areasOf, estimateRadius, LEVELS, levelOf, RADIUS_STEPS, radiusStep, WORLD } from "./accuracy.ts";
 import { findContinentName, findCountry } from "./countries.ts";
 import { dataTable } from "./data-table.ts";
 import { distanceKm } from "./distance.ts";
+import type { Place } from "./place.ts";
 
 const HERE = { latitude: 48.2, longitude: 16.37 };
 const place = (said: Partial<Place>): Place => ({ subdivisions: [], ...said });

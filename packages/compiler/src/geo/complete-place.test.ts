@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { Place } from "../place.ts";
 import { estimateRadius } from "./accuracy.ts";
 import { completePlace } from "./complete-place.ts";
+import type { Place } from "./place.ts";
 
 type Said = Partial<Place>;
 

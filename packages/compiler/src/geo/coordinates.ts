@@ -2,7 +2,7 @@
 //
 // in   WGS 84 degrees as a source's reader gives them
 
-import type { Place } from "../place.ts";
+import type { Place } from "./place.ts";
 
 export interface Coordinates {
   readonly latitude: number;

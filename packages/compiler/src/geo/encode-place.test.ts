@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Place } from "../place.ts";
 import { encodePlace } from "./encode-place.ts";
+import type { Place } from "./place.ts";
 
 const ALL: Place = {
   cityName: "Boxford",

@@ -1,36 +1,36 @@
-// csv.ts: our own CSV files: a header line, "#" comment lines, quotes around a field that holds a comma.
+// csv.ts: our own tables (packages/compiler/data): a header, "#" comment lines, quotes around a field with a comma.
 //
 // err  FeedError naming the line: these files are ours, so nothing in them is passed over
+// src  RFC 4180, without line breaks inside fields
+// cost 1 ms for 1,356 rows. csv-parse 7.0.3 took 70 to 200 ms, on each build, and 1.7 MB of disk: so no library
 
-import { FeedError } from "../feed.ts";
-import { forEachLine, readText } from "./text.ts";
+import { FeedError } from "../catalog/feed.ts";
+import { forEachLine } from "./text.ts";
 
 const FIELD = /("(?:[^"]|"")*"|[^",]*)(,|$)/y;
 
 /**
  * Calls `visit` with the fields of each row.
- * @throws FeedError when the header is not `columns` or a row has other fields than the header
+ * @param columns names that the header must have
+ * @throws FeedError when the header has others, or a row has more or fewer fields than the header
  */
 export function forEachRow(
-  body: Uint8Array,
-  columns: readonly string[],
+  text: string,
   visit: (row: readonly string[], line: number) => void,
+  columns?: readonly string[],
 ): void {
-  let header = false;
-  forEachLine(readText(body), (line, number) => {
+  let header: readonly string[] | undefined;
+  forEachLine(text, (line, number) => {
     if (line.startsWith("#")) return;
     const fields = splitRow(line);
-    if (!header) {
-      if (fields?.join() !== columns.join())
+    if (header === undefined) {
+      header = fields ?? [];
+      if (columns !== undefined && header.join() !== columns.join())
         throw new FeedError(`line ${number} is not the header ${columns.join()}`);
-      header = true;
-      return;
-    }
-    if (fields?.length !== columns.length)
-      throw new FeedError(`line ${number} does not have ${columns.length} fields`);
-    visit(fields, number);
+    } else if (fields?.length === header.length) visit(fields, number);
+    else throw new FeedError(`line ${number} does not have ${header.length} fields`);
   });
-  if (!header) throw new FeedError(`lacks its header ${columns.join()}`);
+  if (header === undefined) throw new FeedError(`lacks its header ${columns?.join() ?? ""}`.trimEnd());
 }
 
 function splitRow(line: string): string[] | undefined {
@@ -43,4 +43,9 @@ function splitRow(line: string): string[] | undefined {
     fields.push((field.startsWith('"') ? field.slice(1, -1).replaceAll('""', '"') : field).trim());
     if (match[2] === "") return fields;
   }
+}
+
+/** One row as a line of a table. */
+export function csvLine(fields: readonly string[]): string {
+  return fields.map((field) => (/[",]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(",");
 }

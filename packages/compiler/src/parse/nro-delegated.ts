@@ -7,7 +7,7 @@
 // src  apnic.net/about-apnic/corporate-documents/documents/resource-guidelines/rir-statistics-exchange-format
 
 import { IpAddress, type Prefix, parseIp, parsePrefix } from "@inkling/engine";
-import { FeedError } from "../feed.ts";
+import { FeedError } from "../catalog/feed.ts";
 import { Tally } from "./tally.ts";
 import { forEachLine, readText } from "./text.ts";
 

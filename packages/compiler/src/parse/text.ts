@@ -4,7 +4,7 @@
 // out  text; lines without their ends, numbered from 1
 // err  FeedError for what cannot be a list: nothing, a web page, a packed or binary file, another encoding
 
-import { FeedError } from "../feed.ts";
+import { FeedError } from "../catalog/feed.ts";
 
 /** Longest line that is looked into; the longest real one, in any default feed, has 200 characters. */
 export const MAX_LINE = 65_536;
@@ -66,7 +66,7 @@ export function findStatedDate(comment: string): Date | undefined {
 }
 
 /** "2026-03-07 21:15:07[ UTC]", ISO 8601 or an HTTP date. A time without a zone is UTC. */
-export function findDate(text: string): Date | undefined {
+export function findDate(text = ""): Date | undefined {
   const plain = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?: ?UTC)?$/.exec(text);
   const date = new Date(plain === null ? text : `${plain[1]}T${plain[2]}Z`);
   return Number.isNaN(date.getTime()) ? undefined : date;

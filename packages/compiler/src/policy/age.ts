@@ -6,7 +6,7 @@
 //
 // The limits are rows of the feed table; docs/policy.md gives the reason of each kind.
 
-import type { AgeLimits } from "../feed.ts";
+import type { AgeLimits } from "../catalog/feed.ts";
 
 export type Age = "fresh" | "stale" | "dropped";
 

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { SPAN_NONE, walkUp } from "@inkling/engine";
 import fc from "fast-check";
-import type { DomainClaims, DomainSubject } from "../claims.ts";
+import type { DomainClaims, DomainSubject } from "../catalog/claims.ts";
 import { domainEvidence } from "./domain-evidence.ts";
 import { judgeDomains } from "./email.ts";
 

@@ -8,9 +8,9 @@
 // A domain is disposable when an entry sets it and no entry removes it: nothing else.
 
 import { cutSuffix, SPAN_NONE, walkUp } from "@inkling/engine";
-import type { DomainClaims } from "../claims.ts";
-import type { EvidenceText } from "../evidence-records.ts";
+import type { DomainClaims } from "../catalog/claims.ts";
 import { type DomainVerdicts, mayHaveMail } from "./email.ts";
+import type { EvidenceText } from "./evidence.ts";
 import { NAME_WEIGHT, nameSaysDisposable, weightOf } from "./witnesses.ts";
 
 export type DomainEvidence = ReadonlyMap<string, readonly EvidenceText[]>;

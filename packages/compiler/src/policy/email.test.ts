@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { walkUp } from "@inkling/engine";
 import fc from "fast-check";
 import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
-import type { DomainClaims, DomainSubject } from "../claims.ts";
-import { FEEDS } from "../feeds.ts";
+import type { DomainClaims, DomainSubject } from "../catalog/claims.ts";
+import { FEEDS } from "../catalog/feeds.ts";
 import { isDomainFormat, parseDomains } from "../parse/index.ts";
 import { type DomainVerdicts, judgeDomains } from "./email.ts";
 import { nameSaysDisposable, THROW_AWAY_WORDS, WEIGHTS } from "./witnesses.ts";
@@ -379,7 +379,7 @@ function readVectors(): { legitimate: string[]; universities: string[] } {
 
 for (const [from, paths] of [
   ["mirror", MIRROR_FILES],
-  ["seeds", [join(MODULES, "disposable-domains")]],
+  ["seeds", [join(MODULES, "disposable-email-domains-js")]],
 ] as const)
   describeWith([...paths, join(VECTORS, "guards")], `judgeDomains on the lists of the ${from}`, () => {
     const claims = realClaims(from);

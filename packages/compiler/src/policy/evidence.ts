@@ -3,9 +3,8 @@
 // out  ranges like those of the flags; a value is the number of a list of entries, 0 where nothing is known
 // The flags of an address are those that its entries set, less those that its entries remove: nothing else.
 
-import type { Prefix } from "@inkling/engine";
-import type { Flag, GuardKind, Label } from "../claims.ts";
-import type { RangeColumns } from "../range-columns.ts";
+import type { Effect, Prefix, RangeColumns } from "@inkling/engine";
+import type { Flag, GuardKind, Label } from "../catalog/claims.ts";
 
 export interface EvidenceEntry {
   /** A feed's id; "special-use" for the registries' special-purpose networks. */
@@ -19,6 +18,24 @@ export interface EvidenceEntry {
   readonly flags: readonly Flag[];
   /** The rule that kept it from having an effect, or that widened it. */
   readonly why?: string;
+}
+
+/** An entry of evidence as it goes out. */
+export interface EvidenceText {
+  /** A feed's id, or a word for what is no feed: `special-use`, `inkling`. */
+  readonly feed: string;
+  readonly label: string;
+  readonly effect: Effect;
+  /** What it sets or takes away, or would have. */
+  readonly flags?: readonly string[];
+  /** What it filled in, as paths of the answer. */
+  readonly members?: readonly string[];
+  /** In a vote. */
+  readonly weight?: number;
+  /** ASCII. */
+  readonly why?: string;
+  /** Prefix bits, labels, or a SPAN_… of the engine. */
+  readonly span: number;
 }
 
 /** A covering of each address space: value 0 = no evidence, n = `lists[n - 1]`. */

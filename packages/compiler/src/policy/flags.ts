@@ -1,6 +1,6 @@
 // flags.ts: the bits of a reputation verdict.
 
-import type { Flag } from "../claims.ts";
+import type { Flag } from "../catalog/claims.ts";
 
 export const IS_ABUSER = 1;
 export const IS_PROXY = 2;

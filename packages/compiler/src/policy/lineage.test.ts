@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { FEEDS } from "../feeds.ts";
+import { FEEDS } from "../catalog/feeds.ts";
 import { independentWeight, type Witness } from "./lineage.ts";
 
 const list = (feed: string, weight: number, ...lineage: string[]): Witness => ({ feed, weight, lineage });

@@ -6,11 +6,10 @@
 // cost 45,600 networks of the default feeds: 0.1 s, and no more with the 63,000 resolvers of the warning lists
 // The rules for one address are in verdict.ts; here is where each of them holds, from the first address to the last.
 
-import { IpAddress, type Prefix } from "@inkling/engine";
-import type { NetworkClaims } from "../claims.ts";
-import { RangeColumns } from "../range-columns.ts";
+import { IpAddress, type Prefix, RangeColumns } from "@inkling/engine";
+import type { NetworkClaims } from "../catalog/claims.ts";
+import { type Interval, sweep } from "../ranges/sweep.ts";
 import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
-import { type Interval, sweep } from "./sweep.ts";
 import {
   judge,
   type Source,

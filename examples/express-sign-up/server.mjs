@@ -1,0 +1,39 @@
+// server.mjs: a sign-up guard with Express.
+//
+// in   POST /sign-up {"email": "…"}; SERVER, KEY and PORT in the environment
+// out  {"decision": "allow" | "challenge" | "refuse"}
+
+import { Inkling, Unavailable } from "@inkling/client";
+import { visitor } from "@inkling/client/express";
+import express from "express";
+
+const { SERVER = "http://127.0.0.1:8080", KEY, PORT = "3000" } = process.env;
+const STATUS = { allow: 201, challenge: 202, refuse: 422 };
+
+const inkling = new Inkling({ url: SERVER, key: KEY, onUnavailable: "allow", timeoutMs: 1_000 });
+const app = express();
+app.use(express.json());
+app.use(visitor(inkling, { trustProxy: 1 }));
+
+app.post("/sign-up", async (request, response) => {
+  const email = request.body?.email;
+  if (typeof email !== "string") return response.status(400).json({ error: "email is missing" });
+  const [verdict, reputation] = await Promise.all([inkling.email(email), request.visitor.reputation()]);
+  for (const answer of [verdict, reputation])
+    if (answer instanceof Unavailable) console.warn(`Inkling is unavailable: ${answer.error.code}`);
+  const decision = decide(verdict, reputation);
+  // Here your application creates the account, for "challenge" only after a CAPTCHA or a confirmed email.
+  response.status(STATUS[decision]).json({ decision });
+});
+
+/** What is known decides first; what is not known is never taken for harmless. */
+function decide(email, reputation) {
+  if (!(email instanceof Unavailable) && (email.disposable || !email.valid)) return "refuse";
+  if (email instanceof Unavailable || reputation instanceof Unavailable) return "challenge";
+  const { is_abuser, is_proxy, is_tor_exit } = reputation;
+  return is_abuser || is_proxy || is_tor_exit ? "challenge" : "allow";
+}
+
+const server = app.listen(Number(PORT), "127.0.0.1", () =>
+  console.log(`Listening on http://127.0.0.1:${server.address().port}`),
+);

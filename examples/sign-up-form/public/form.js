@@ -1,0 +1,26 @@
+// form.js: checks the email field when the visitor leaves it. Without an answer the form works as if this were not here.
+
+const field = document.querySelector("#email");
+const hint = document.querySelector("#hint");
+
+field.addEventListener("input", () => show({ ok: true }));
+field.addEventListener("change", async () => {
+  const email = field.value;
+  if (email === "") return;
+  try {
+    const response = await fetch("/check-email", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ email }),
+    });
+    // The visitor may have typed on meanwhile.
+    if (response.ok && field.value === email) show(await response.json());
+  } catch {
+    // The server checks again when the form is sent.
+  }
+});
+
+function show({ ok, message = "" }) {
+  hint.textContent = message;
+  field.setCustomValidity(ok ? "" : message);
+}

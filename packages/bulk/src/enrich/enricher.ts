@@ -1,0 +1,141 @@
+// enricher.ts: a block of whole rows in, the same rows with what is known of them out.
+//
+// err  none: a row that cannot be read is passed on as it is, and counted
+// cost one address a row, two look-ups: bench/parts/enrich.ts
+
+import type { Answers } from "./answerer.ts";
+import { Output } from "./output.ts";
+import type { Plan } from "./plan.ts";
+import { Row, type RowReader, rowReader, textOf } from "./rows.ts";
+import { headerTail } from "./tails.ts";
+import { bump, emptyTally, type Tally } from "./tally.ts";
+
+const COMMA = 0x2c;
+
+export class Enricher {
+  private readonly plan: Plan;
+  private readonly answerer: Answers;
+  private readonly rows: RowReader;
+  private readonly out = new Output(1 << 20);
+  private readonly row = new Row();
+  private readonly total = emptyTally();
+  private readonly delimiter: Uint8Array;
+  private readonly hasIp: boolean;
+  private readonly hasEmail: boolean;
+
+  constructor(plan: Plan, answerer: Answers) {
+    this.plan = plan;
+    this.answerer = answerer;
+    this.rows = rowReader(plan);
+    this.delimiter = new TextEncoder().encode(plan.delimiter ?? "");
+    this.hasIp = plan.ip !== undefined;
+    this.hasEmail = plan.email !== undefined;
+  }
+
+  /** @param isFirst does the block begin with the header? */
+  block(bytes: Uint8Array, isFirst: boolean): Uint8Array<ArrayBuffer> {
+    const { out, row, rows } = this;
+    const { width } = this.plan;
+    out.length = 0;
+    let at = 0;
+    if (isFirst && this.plan.hasHeader) at = this.header(bytes);
+    while (at < bytes.length) {
+      at = rows.next(bytes, at, row);
+      if (!row.isReadable) {
+        if (row.end - row.start > 2) this.total.broken++; // more than a line's end
+        out.append(bytes, row.start, row.end);
+        continue;
+      }
+      this.total.rows++;
+      out.append(bytes, row.start, row.insert);
+      if (row.isOpenQuoted) this.total.openQuotes++;
+      if (width !== undefined && row.columns !== width) this.pad(width - row.columns);
+      const before = out.length;
+      if (this.hasIp) this.addIp(bytes);
+      if (this.hasEmail) this.addEmail(bytes);
+      if (row.isFirst && out.bytes[before] === COMMA && out.length > before) dropByte(out, before);
+      out.append(bytes, row.insert, row.end);
+    }
+    return out.taken();
+  }
+
+  /** Rows counted so far. */
+  get counted(): Pick<Tally, "rows" | "broken"> {
+    return this.total;
+  }
+
+  /** All that was counted so far. */
+  tally(): Tally {
+    const { total } = this;
+    const { geolocate, reputation, email } = this.answerer;
+    if (!geolocate.isCounted) return total;
+    total.countries = {};
+    total.flags = {};
+    total.email = { valid: 0, disposable: 0 };
+    for (const { answer, count } of geolocate.counted()) {
+      bump(total.countries, JSON.parse(answer).country.iso_code ?? "", count);
+    }
+    for (const { answer, count } of reputation.counted()) {
+      for (const [flag, isSet] of Object.entries(JSON.parse(answer)))
+        if (isSet || !reputation.isUnknown(flag)) bump(total.flags, flag, isSet ? count : 0);
+    }
+    for (const { answer, count } of email.counted()) {
+      const { valid, disposable } = JSON.parse(answer);
+      if (valid) total.email.valid += count;
+      if (disposable) total.email.disposable += count;
+    }
+    return total;
+  }
+
+  /** What is added shall stand under its names. @param fields that the row has too few; below 0: too many */
+  private pad(fields: number): void {
+    this.total.ragged++;
+    for (let i = 0; i < fields; i++) this.out.append(this.delimiter, 0, this.delimiter.length);
+  }
+
+  private header(bytes: Uint8Array): number {
+    const { out, row } = this;
+    const next = this.rows.next(bytes, 0, row);
+    out.append(bytes, 0, row.insert);
+    const tail = headerTail(this.plan);
+    out.append(tail, 0, tail.length);
+    out.append(bytes, row.insert, row.end);
+    return next;
+  }
+
+  private addIp(bytes: Uint8Array): void {
+    const { answerer, out, row } = this;
+    const isKnown =
+      row.ipText === undefined
+        ? row.ipStart >= 0 && answerer.readBytes(bytes, row.ipStart, row.ipEnd)
+        : answerer.readText(row.ipText);
+    if (!isKnown) this.total.withoutIp++;
+    const { geolocate, reputation } = answerer;
+    if (geolocate.isWanted) {
+      const number = isKnown ? answerer.place() : -1;
+      if (number < 0) geolocate.appendNone(out);
+      else geolocate.append(number, out);
+    }
+    if (reputation.isWanted) {
+      const number = isKnown ? answerer.reputationOf() : -1;
+      if (number < 0) reputation.appendNone(out);
+      else reputation.append(number, out);
+    }
+  }
+
+  private addEmail(bytes: Uint8Array): void {
+    const { answerer, out, row } = this;
+    const text = row.emailText ?? (row.emailStart < 0 ? "" : textOf(bytes, row.emailStart, row.emailEnd));
+    const number = answerer.emailOf(text);
+    if (number < 0) {
+      this.total.withoutEmail++;
+      answerer.email.appendNone(out);
+    } else answerer.email.append(number, out);
+  }
+}
+
+/** Takes one byte out: what is added to an empty object has no comma before it. */
+function dropByte(out: Output, at: number): void {
+  out.bytes.copyWithin(at, at + 1, out.length);
+  out.length--;
+}

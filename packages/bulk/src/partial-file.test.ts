@@ -1,0 +1,51 @@
+// What is left of a file when its process ends in the middle.
+
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { notWritten, PartialFile } from "./partial-file.ts";
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-partial-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+
+const rows: [name: string, ending: string, content: string][] = [
+  ["finished", "file.finish()", "half"],
+  ["stopped at once", "", "before"],
+  ["discarded", "file.discard()", "before"],
+];
+test.each(rows)("%s", (name, ending, content) => {
+  const folder = mkdtempSync(join(temp, "x-"));
+  const target = join(folder, "out");
+  writeFileSync(target, "before");
+  const code = `import { PartialFile } from ${JSON.stringify(join(import.meta.dir, "partial-file.ts"))};
+    const file = new PartialFile(${JSON.stringify(target)}); file.write("half"); ${ending}; process.exit(130);`;
+  const script = join(temp, `${name.replaceAll(" ", "-")}.ts`);
+  writeFileSync(script, code);
+  expect(Bun.spawnSync([process.execPath, script]).exitCode).toBe(130);
+  expect(readdirSync(folder)).toEqual(["out"]);
+  expect(readFileSync(target, "utf8")).toBe(content);
+});
+
+test.each(["a link to another file", "a link to none"])(
+  "%s that waits under its passing name is not followed",
+  (what) => {
+    const folder = mkdtempSync(join(temp, "x-"));
+    const other = join(folder, "other");
+    if (what === "a link to another file") writeFileSync(other, "before");
+    symlinkSync(other, join(folder, `.tmp-${process.pid}-out`));
+    const file = new PartialFile(join(folder, "out"));
+    file.write("rows");
+    file.finish();
+    expect(readFileSync(join(folder, "out"), "utf8")).toBe("rows");
+    expect(readdirSync(folder).sort()).toEqual(
+      what === "a link to another file" ? ["other", "out"] : ["out"],
+    );
+    if (what === "a link to another file") expect(readFileSync(other, "utf8")).toBe("before");
+  },
+);
+
+test("what remains is told", () => {
+  expect(notWritten(join(temp, "none"))).toBe(`${join(temp, "none")} was not written`);
+  expect(notWritten(temp)).toBe(`${temp} was not written, and is what it was before`);
+});

@@ -1,0 +1,163 @@
+// banner.ts: what `inkling up` says once it serves: where, on what data, and what to try next.
+
+import type { LoadedRelease } from "@inkling/engine";
+import type { Scope } from "@inkling/server";
+import type { Settings } from "../config/settings.ts";
+import { formatAge, type Style } from "../terminal/terminal.ts";
+import { answer } from "./answer.ts";
+import { attributions, dataGaps } from "./build.ts";
+import type { KeysOf } from "./first-keys.ts";
+
+interface BannerInput {
+  readonly settings: Settings;
+  readonly current: LoadedRelease;
+  readonly keys: KeysOf;
+  readonly version: string;
+  /** Is newer data looked for while this is read? */
+  readonly updates: boolean;
+  readonly style: Style;
+}
+
+export function banner({ settings, current, keys, version, updates, style }: BannerInput): string {
+  const base = `http://${urlHost(settings.host)}:${settings.port}`;
+  const age = formatAge(Date.now() - Date.parse(current.manifest.created_at));
+  const key = keys.made?.live ?? (settings.apiKey === undefined ? "$KEY" : "$INKLING_API_KEY");
+  const parts = [
+    [
+      style.bold(`Inkling ${version} answers on ${base}`),
+      style.dim(
+        `release ${current.name}, built ${age === "just now" ? age : `${age} ago`}; reference on ${base}/docs, console on ${adminBase(settings)}/`,
+      ),
+    ],
+    gapsPart(current, updates, style),
+    keysPart(keys, style),
+    adminPart(keys, style),
+    [
+      "Try:",
+      ...examples(current).flatMap(({ path, shows }) => [
+        `  curl -H "Authorization: Bearer ${key}" ${base}${path}`,
+        ...(shows === undefined ? [] : [style.dim(`    # ${shows}`)]),
+      ]),
+    ],
+    attributions(current.manifest).map((text) => style.dim(text)),
+    ["Ctrl-C stops."],
+  ];
+  return parts
+    .filter((part) => part.length > 0)
+    .map((part) => part.join("\n"))
+    .join("\n\n");
+}
+
+function gapsPart(current: LoadedRelease, updates: boolean, style: Style): string[] {
+  const gaps = dataGaps(current.manifest, style);
+  if (gaps.length === 0) return [];
+  return [
+    "This data is not complete:",
+    ...gaps.map((gap) => `  ${gap}`),
+    style.dim(
+      updates
+        ? "  newer data is being looked for; `npx inkling data status` shows every feed"
+        : "  `npx inkling data status` shows every feed, and why it is missing",
+    ),
+  ];
+}
+
+function keysPart({ made, live, sandbox }: KeysOf, style: Style): string[] {
+  if (made === undefined) {
+    return [
+      `Keys in force: ${live} live, ${sandbox} sandbox. Put yours into the shell: export KEY=ink_live_…`,
+      style.dim("  lost it? `npx inkling keys create` makes another"),
+    ];
+  }
+  return [
+    `Your keys, ${style.bold("shown this once")}:`,
+    `  live     ${made.live}`,
+    `  sandbox  ${made.sandbox}  ${style.dim("fixed answers, for tests")}`,
+  ];
+}
+
+function adminPart({ adminToken }: KeysOf, style: Style): string[] {
+  if (adminToken === undefined) return [];
+  return [
+    `Your admin token, ${style.bold("shown this once")}; the console asks for it, and the admin API:`,
+    `  ${adminToken}`,
+  ];
+}
+
+const adminBase = ({ adminHost, adminPort }: Settings) => `http://${urlHost(adminHost)}:${adminPort}`;
+
+/** Any address of this machine is best tried at the loopback one. */
+function urlHost(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+interface Example {
+  readonly path: string;
+  /** What is worth seeing in the answer; undefined when nothing is. */
+  readonly shows: string | undefined;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer's JSON, whose shape each row knows
+type Body = any;
+
+interface Candidates {
+  readonly lookup: Scope;
+  readonly path: (value: string) => string;
+  readonly values: readonly string[];
+  /** What is worth seeing in an answer, or undefined. */
+  readonly shows: (body: Body) => string | undefined;
+}
+
+const CANDIDATES: readonly Candidates[] = [
+  {
+    lookup: "geolocate",
+    path: (ip) => `/v1/ip-intel/geolocate/${ip}`,
+    values: ["81.2.69.142", "8.8.8.8", "1.1.1.1"],
+    shows: (body) => {
+      const names = [body.city?.name, body.country?.name].filter(Boolean);
+      return names.length > 0 ? names.join(", ") : undefined;
+    },
+  },
+  {
+    lookup: "reputation",
+    path: (ip) => `/v1/ip-intel/reputation/${ip}`,
+    // In networks that Tor exit operators declare as theirs; the first that this release flags is taken.
+    values: ["185.220.101.1", "185.220.100.240", "171.25.193.77", "192.42.116.16", "23.129.64.130"],
+    shows: (body) => {
+      const flags = Object.keys(body).filter((flag) => body[flag] === true);
+      return flags.length > 0 ? flags.join(", ") : undefined;
+    },
+  },
+  {
+    lookup: "email",
+    path: (address) => `/v1/user-intel/email/${address}`,
+    values: ["someone@mailinator.com", "someone@guerrillamail.com", "someone@yopmail.com"],
+    shows: (body) => (body.disposable ? `disposable: ${body.providers.join(", ")}` : undefined),
+  },
+];
+
+/** For each look-up the first candidate whose answer shows something; without data, the first of all. */
+export function examples(current: LoadedRelease): Example[] {
+  return CANDIDATES.map(({ lookup, path, values, shows }) => {
+    for (const value of values) {
+      const shown = bodyOf(current, lookup, value, shows);
+      if (shown !== undefined) return { path: path(value), shows: shown };
+    }
+    return { path: path(values[0]!), shows: undefined };
+  });
+}
+
+function bodyOf(
+  current: LoadedRelease,
+  lookup: Scope,
+  value: string,
+  shows: (body: Body) => string | undefined,
+): string | undefined {
+  try {
+    return shows(JSON.parse(answer(current, lookup, value)));
+  } catch {
+    return undefined; // no data for it: the banner says so in its own lines
+  }
+}

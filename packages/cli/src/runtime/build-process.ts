@@ -1,0 +1,177 @@
+// build-process.ts: runs the compiler as a process of its own and follows what it says.
+//
+// in   a BuildOrder, handed on through standard input
+// out  how it ended, and the domains that lists disagree on
+// err  CliError: it failed by its own words, it died, or it was interrupted; nothing was published then
+//
+// A build that runs out of memory takes only itself down.
+
+import { mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type BuildEvent, type BuildOrder, buildEvent } from "@inkling/compiler/events";
+import type { FeedReport } from "@inkling/engine";
+import { replaceFile } from "@inkling/release-store";
+import { CliError, Stopped } from "../terminal/errors.ts";
+
+export type BuildDone = BuildEvent & { type: "done" };
+export type BuildConflict = BuildEvent & { type: "conflict" };
+
+export interface BuildResult {
+  readonly done: BuildDone;
+  /** How each feed fared in this round; `done.release` may be an older release, found equal. */
+  readonly feeds: readonly FeedReport[];
+  readonly conflicts: readonly BuildConflict[];
+}
+
+export interface BuildOptions {
+  readonly onEvent: (event: BuildEvent) => void;
+  readonly onStart?: (pid: number) => void;
+  /** Aborting stops the build; what was published before stays. */
+  readonly signal: AbortSignal;
+  /** What to run, for tests. */
+  readonly command?: readonly string[];
+}
+
+/** A stopped build has this long to clean up before it is killed. */
+const GRACE_MS = 2_000;
+const LAST_WORDS_LINES = 12;
+const NOTHING_PUBLISHED = "Nothing was published; what was there before is untouched.";
+
+export async function runBuild(order: BuildOrder, options: BuildOptions): Promise<BuildResult> {
+  const child = Bun.spawn([...(options.command ?? compilerCommand())], {
+    stdin: Buffer.from(JSON.stringify(order)),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  options.onStart?.(child.pid);
+  const stop = () => {
+    child.kill("SIGTERM");
+    setTimeout(() => child.kill("SIGKILL"), GRACE_MS).unref();
+  };
+  options.signal.addEventListener("abort", stop, { once: true });
+  if (options.signal.aborted) stop();
+  let last: BuildEvent | undefined;
+  const conflicts: BuildConflict[] = [];
+  const feeds: FeedReport[] = [];
+  const stray: string[] = [];
+  const words: string[] = [];
+  const follow = eachLine(child.stdout, (line) => {
+    const event = parseEvent(line);
+    if (event === undefined) {
+      keepLast(stray, line);
+      return;
+    }
+    last = event;
+    if (event.type === "conflict") conflicts.push(event);
+    if (event.type === "feed") feeds.push(event.feed);
+    options.onEvent(event);
+  });
+  await Promise.all([follow, eachLine(child.stderr, (line) => keepLast(words, line))]);
+  await child.exited;
+  options.signal.removeEventListener("abort", stop);
+  if (last?.type === "done" && (child.exitCode === 0 || child.exitCode === 3)) {
+    return { done: last, feeds, conflicts };
+  }
+  if (options.signal.aborted) throw new BuildInterrupted();
+  if (last?.type === "failed") {
+    const Failure = last.code === "busy" ? BuildBusy : CliError;
+    throw new Failure(last.message, `${last.hint}\n${NOTHING_PUBLISHED}`);
+  }
+  throw died(child.exitCode, child.signalCode?.toString() ?? null, [...stray, ...words]);
+}
+
+/** The user stopped the build. */
+export class BuildInterrupted extends Stopped {
+  constructor() {
+    super("nothing was published; what was there before is untouched");
+  }
+}
+
+/** Another build is at work in the data folder: this one did nothing, and nothing is wrong. */
+export class BuildBusy extends CliError {}
+
+function compilerCommand(): string[] {
+  const main = Bun.fileURLToPath(import.meta.resolve("@inkling/compiler/main"));
+  return [process.execPath, "--no-install", "--no-env-file", main];
+}
+
+function parseEvent(line: string): BuildEvent | undefined {
+  try {
+    return buildEvent.parse(JSON.parse(line));
+  } catch {
+    return undefined; // not an event: shown as its last words if it dies
+  }
+}
+
+function keepLast(lines: string[], line: string): void {
+  if (line.trim() === "") return;
+  lines.push(line);
+  if (lines.length > LAST_WORDS_LINES) lines.shift();
+}
+
+/** SIGKILL that we did not send is nearly always the kernel's, short of memory. */
+function died(code: number | null, signal: string | null, words: readonly string[]): CliError {
+  const how = signal === null ? `exit code ${code}` : signal;
+  const memory =
+    signal === "SIGKILL"
+      ? "the system may be short of memory: a build takes 1.0 GB, with GeoLite2 City beside DB-IP 1.1 GB\n"
+      : "";
+  const last = words.length > 0 ? `its last words:\n${words.map((line) => `  ${line}`).join("\n")}\n` : "";
+  return new CliError(`the build died (${how})`, `${memory}${last}${NOTHING_PUBLISHED}`);
+}
+
+async function eachLine(stream: ReadableStream<Uint8Array>, use: (line: string) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop()!;
+    for (const line of lines) use(line);
+  }
+  if (rest !== "") use(rest);
+}
+
+/** File in the data folder that tells how the last build went. */
+export const LAST_BUILD = "last-build.json";
+
+/** What is kept of a build beyond its release; the release itself has only what its content follows from. */
+export interface LastBuild {
+  readonly finished_at: string;
+  readonly release: string;
+  readonly published: boolean;
+  readonly seconds: number;
+  readonly peak_bytes: number;
+  /** Of the segment that the conflicts were found in: a build that takes it over as it is finds none itself. */
+  readonly email_sha256?: string | undefined;
+  readonly conflicts: readonly Omit<BuildConflict, "type">[];
+}
+
+/** How the last build went, or undefined when it was not recorded. */
+export function findLastBuild(dataDir: string): LastBuild | undefined {
+  try {
+    return JSON.parse(readFileSync(join(dataDir, LAST_BUILD), "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes `last-build.json`, whole or not at all. */
+export function writeLastBuild(dataDir: string, result: BuildResult, now: Date): void {
+  const { done } = result;
+  const path = join(dataDir, LAST_BUILD);
+  const email = done.release.segments.email?.sha256;
+  const before = findLastBuild(dataDir);
+  const isSame = email !== undefined && before?.email_sha256 === email;
+  const conflicts = isSame && result.conflicts.length === 0 ? before.conflicts : result.conflicts;
+  const content: LastBuild = {
+    finished_at: now.toISOString(),
+    release: done.name,
+    published: done.published,
+    seconds: done.seconds,
+    peak_bytes: done.peakBytes,
+    email_sha256: email,
+    conflicts: conflicts.map(({ domain, verdict, reason }) => ({ domain, verdict, reason })),
+  };
+  mkdirSync(dirname(path), { recursive: true });
+  replaceFile(path, [`${JSON.stringify(content, null, 2)}\n`]);
+}

@@ -1,0 +1,272 @@
+// checkup.ts: the checks of `inkling doctor`, one row each.
+//
+// in   the settings in force and the time
+// out  a Finding: ok, a note (works, but know this), or a problem with what to do
+// err  none thrown: a check that fails in an unforeseen way is a problem that says so
+
+import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { FeedReport } from "@inkling/engine";
+import {
+  feedsOf,
+  hintFor,
+  type NamedRelease,
+  openCurrent,
+  pinnedName,
+  verifySegments,
+} from "@inkling/release-store";
+import { type Listener, probePort } from "@inkling/server/serve";
+import { whyInstall } from "../../bin/installed.mjs";
+import packageJson from "../../package.json" with { type: "json" };
+import { isUrl, type Settings, shown } from "../config/settings.ts";
+import { explainFileError } from "../terminal/errors.ts";
+import { formatAge, formatBytes } from "../terminal/terminal.ts";
+import { checkMirror, mayFindNewer } from "./build.ts";
+import { countKeys } from "./first-keys.ts";
+import { withStore } from "./keys.ts";
+
+export interface Checkup {
+  readonly settings: Settings;
+  readonly now: Date;
+  readonly version: string;
+}
+
+export interface Finding {
+  readonly state: "ok" | "note" | "problem";
+  readonly found: string;
+  readonly fix?: string;
+}
+
+type Look = (checkup: Checkup) => Finding | Promise<Finding>;
+
+const ok = (found: string): Finding => ({ state: "ok", found });
+const note = (found: string, fix: string): Finding => ({ state: "note", found, fix });
+const problem = (found: string, fix: string): Finding => ({ state: "problem", found, fix });
+
+/** What is left free after a build of all feeds, with its temporary files. */
+const LEAST_FREE_BYTES = 1_000_000_000;
+/** Feeds change daily or more often; a week without an update is worth a word. */
+const OLD_RELEASE_MS = 7 * 86_400_000;
+/** When this was written: a clock before it is wrong. */
+const WRITTEN = Date.parse("2026-08-01T00:00:00Z");
+const CLOCK_SLACK_MS = 3_600_000;
+const HTTP_TIMEOUT_MS = 3_000;
+
+const UPDATE = "run `npx inkling data update`";
+
+const LOOKS: readonly (readonly [name: string, look: Look])[] = [
+  ["runtime", runtime],
+  ["packages", packages],
+  ["clock", clock],
+  ["port", ({ settings }) => listener("port", settings.host, settings.port)],
+  ["admin port", ({ settings }) => listener("admin port", settings.adminHost, settings.adminPort)],
+  ["data folder", dataFolder],
+  ["mirror", mirror],
+  ["release", releaseOpens],
+  ["age of data", age],
+  ["feeds", feeds],
+  ["answers", answers],
+  ["database", database],
+];
+
+export const CHECKS = LOOKS.map(([name, look]) => [name, guarded(look)] as const);
+
+function guarded(look: Look): Look {
+  return async (checkup) => {
+    try {
+      return await look(checkup);
+    } catch (error) {
+      const { message, hint } = error as Error & { hint?: string };
+      return problem(message, hint ?? "see the message");
+    }
+  };
+}
+
+function runtime(): Finding {
+  const wanted = packageJson.dependencies.bun;
+  const node =
+    Bun.spawnSync(["node", "--version"], { stderr: "ignore" }).stdout.toString().trim() || "not in PATH";
+  const found = `Bun ${Bun.version}, Node ${node}`;
+  if (Bun.version === wanted) return ok(found);
+  return note(`${found}; tested with Bun ${wanted}`, "run `npm install`, and start with `npx inkling`");
+}
+
+function packages(): Finding {
+  const root = resolve(import.meta.dir, "../../../..");
+  const why = whyInstall(root, { dev: false });
+  return why === undefined
+    ? ok("as package-lock.json lists them")
+    : problem(why, `run \`npm install\` in ${root}`);
+}
+
+function clock({ settings, now }: Checkup): Finding {
+  const built = current(settings)?.manifest.created_at;
+  const least = Math.max(WRITTEN, built === undefined ? 0 : Date.parse(built) - CLOCK_SLACK_MS);
+  if (now.getTime() >= least) return ok(now.toISOString());
+  const why =
+    built !== undefined && Date.parse(built) > now.getTime() ? `; the release is from ${built}` : "";
+  return problem(
+    `it says ${now.toISOString()}, which is in the past${why}`,
+    "set the clock, and let NTP keep it",
+  );
+}
+
+async function listener(what: Listener, host: string, port: number): Promise<Finding> {
+  const found = probePort(what, host, port);
+  if (typeof found === "number") return ok(`${port} on ${host} is free`);
+  if (found.code === "EADDRINUSE" && (await isInkling(host, port))) {
+    return ok(`${port} on ${host}: Inkling is running`);
+  }
+  return problem(found.message, found.hint);
+}
+
+/** What only ours says, on either listener. */
+const SIGNS = [
+  ["/healthz", '{"status":"alive"}'],
+  ["/metrics", "inkling_"],
+] as const;
+
+/** Does one of ours listen there? */
+async function isInkling(host: string, port: number): Promise<boolean> {
+  const base = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  for (const [path, sign] of SIGNS) {
+    try {
+      const answer = await fetch(base + path, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
+      if (answer.ok && (await answer.text()).includes(sign)) return true;
+    } catch {
+      return false; // it does not speak HTTP: the port is then reported as in use
+    }
+  }
+  return false;
+}
+
+function dataFolder({ settings: { dataDir } }: Checkup): Finding {
+  let existing = dataDir;
+  while (!existsSync(existing)) existing = dirname(existing);
+  try {
+    accessSync(existing, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const explained = explainFileError(error, existing) as Error & { hint?: string };
+    return problem(explained.message, explained.hint ?? "choose another");
+  }
+  const { bavail, bsize } = statfsSync(existing);
+  const free = bavail * bsize;
+  const found = `${dataDir} is writable, ${formatBytes(free)} free`;
+  if (free >= LEAST_FREE_BYTES) return ok(existing === dataDir ? found : `${found}; it is made when needed`);
+  return problem(found, `a build needs about ${formatBytes(LEAST_FREE_BYTES)}: free some space`);
+}
+
+async function mirror({ settings }: Checkup): Promise<Finding> {
+  const { mirror } = settings;
+  if (mirror === undefined) return ok("none set: feeds come from their publishers");
+  if (isUrl(mirror)) {
+    const answer = await fetch(mirror, { method: "HEAD", signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
+    return ok(`${shown("mirror", settings)} answers (${answer.status})`);
+  }
+  checkMirror(mirror);
+  const files = readdirSync(mirror).filter((name) => /^[a-z0-9-]+\.[^/]+$/.test(name));
+  if (files.length > 0) return ok(`${mirror} has ${files.length} files`);
+  return problem(`${mirror} has no feed`, "put one file per feed there, named <feed id>.<anything>");
+}
+
+const current = ({ dataDir }: Settings) => openCurrent(dataDir);
+
+/** Runs `look` on the release in use; without one there is nothing to add to the check `release`. */
+function onRelease(look: (current: NamedRelease, checkup: Checkup) => Finding): Look {
+  return (checkup) => {
+    const found = current(checkup.settings);
+    return found === undefined ? note("unknown: there is no release", UPDATE) : look(found, checkup);
+  };
+}
+
+async function releaseOpens({ settings }: Checkup): Promise<Finding> {
+  const found = current(settings);
+  if (found === undefined) return noRelease(settings);
+  const verdicts = verifySegments(settings.dataDir, found.manifest);
+  const broken = verdicts.filter((verdict) => verdict.problem !== undefined);
+  if (broken.length === 0) return ok(`${found.name}: every byte of ${verdicts.length} segments verified`);
+  return problem(broken.map((verdict) => `${verdict.kind}: ${verdict.problem}`).join("; "), hintFor(broken));
+}
+
+/** What has not been built yet is no fault: the first start does it. */
+async function noRelease({ host, port }: Settings): Promise<Finding> {
+  if (await isInkling(host, port)) {
+    const found = "there is none, but Inkling is running: on another folder, or on what was deleted here";
+    return problem(found, `name its folder with --data-dir; if this is the one, ${UPDATE}`);
+  }
+  return note("there is none yet", `\`npx inkling up\` builds one; before \`npx inkling serve\` ${UPDATE}`);
+}
+
+function age(checkup: Checkup): Finding | Promise<Finding> {
+  return onRelease(({ manifest }, { now, settings }) => {
+    const milliseconds = now.getTime() - Date.parse(manifest.created_at);
+    const found = `built ${manifest.created_at}, age: ${formatAge(milliseconds)}`;
+    if (pinnedName(settings.dataDir) !== undefined)
+      return note(`${found}; it is pinned`, "`npx inkling data unpin` uses the newest release again");
+    return milliseconds > OLD_RELEASE_MS ? note(found, UPDATE) : ok(found);
+  })(checkup);
+}
+
+function feeds(checkup: Checkup): Finding | Promise<Finding> {
+  return onRelease((release, { settings }) => {
+    const all = feedsOf(settings.dataDir, release);
+    const troubled = all.filter((feed) => stateOf(feed) !== "loaded");
+    if (troubled.length === 0) return ok(`all ${all.length} loaded`);
+    const list = troubled.map((feed) => `${feed.id} ${stateOf(feed)}`).join(", ");
+    return note(
+      `${troubled.length} of ${all.length} need attention: ${list}`,
+      "`npx inkling data status` says why; `npx inkling data update` asks again; INKLING_MIRROR serves machines without internet",
+    );
+  })(checkup);
+}
+
+/** In the order of what matters most to the operator. */
+function stateOf({ state, pending, stale, error }: FeedReport): string {
+  if (state !== "loaded") return state;
+  if (pending !== undefined) return "waits for --accept";
+  if (stale === true) return "stale";
+  return error === undefined ? "loaded" : "not updated";
+}
+
+function answers(checkup: Checkup): Finding | Promise<Finding> {
+  return onRelease((release, { settings }) => {
+    const { manifest } = release;
+    const gaps = [
+      ...manifest.missing.map((answer) => `${answer} is missing`),
+      ...manifest.partial.map(({ answer, why }) => `${answer} is partial (${why})`),
+    ];
+    if (gaps.length === 0) return ok("all have data");
+    const found = gaps.join("; ");
+    if (manifest.missing.length > 0 && willCome(release, settings)) {
+      const until = "until then `npx inkling serve` answers 503 for what is missing";
+      return note(found, `a server asks for these feeds within minutes of its start, or ${UPDATE}; ${until}`);
+    }
+    const fix = "`npx inkling serve` answers 503 for what is missing; get the feeds named above";
+    return manifest.missing.length > 0 ? problem(found, fix) : note(found, fix);
+  })(checkup);
+}
+
+/** Is there for each answer that is missing a feed that nobody has asked for yet, and that the next round asks for? */
+function willCome(release: NamedRelease, settings: Settings): boolean {
+  const unasked = feedsOf(settings.dataDir, release).filter(
+    ({ state, error }) => state === "missing" && error === undefined,
+  );
+  return (
+    mayFindNewer(settings) &&
+    release.manifest.missing.every((answer) => unasked.some(({ sets }) => sets === answer))
+  );
+}
+
+async function database({ settings, now }: Checkup): Promise<Finding> {
+  // Opening would make the file; a look must not.
+  const file = settings.databaseUrl.replace(/^sqlite:\/\//, "");
+  if (file !== settings.databaseUrl && !existsSync(file)) {
+    return note(`${file} does not exist yet`, "`npx inkling keys create` makes it, and a key");
+  }
+  return withStore(settings, async (store) => {
+    const keys = await countKeys(store, now.getTime());
+    const found = `${store.label}: ${keys.live} live and ${keys.sandbox} sandbox keys in force`;
+    if (keys.live > 0 || settings.apiKey !== undefined) return ok(found);
+    return problem(found, "make a key: `npx inkling keys create --name NAME`");
+  });
+}

@@ -1,0 +1,67 @@
+// context.ts: what a command gets: the settings in force, the terminal, and the signal to stop.
+
+import { type Command, Option } from "commander";
+import type { Environment } from "../config/environment.ts";
+import {
+  flagName,
+  type LoadedSettings,
+  loadSettings,
+  type SettingName,
+  settingRow,
+} from "../config/settings.ts";
+import type { ExitCode } from "../terminal/errors.ts";
+import type { Stopper } from "../terminal/stop.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+export interface Context {
+  readonly terminal: Terminal;
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly version: string;
+  readonly stopper: Stopper;
+  /** What the process ends with, unless an error says otherwise. */
+  readonly ending: { exitCode: ExitCode };
+}
+
+/** A command's action that may return an exit code. */
+export function action<Args extends unknown[]>(
+  context: Context,
+  run: (...args: Args) => ExitCode | undefined | Promise<ExitCode | undefined>,
+): (...args: Args) => Promise<void> {
+  return async (...args) => {
+    context.ending.exitCode = (await run(...args)) ?? context.ending.exitCode;
+  };
+}
+
+/** Gives a command the flags of the settings it uses, and --config. */
+export function withSettings(command: Command, names: readonly SettingName[]): Command {
+  for (const name of names) {
+    const { placeholder, help, fallback, secret } = settingRow(name);
+    if (secret) continue;
+    const value = placeholder === undefined ? "" : ` <${placeholder}>`;
+    const option = new Option(`${flagName(name)}${value}`, help);
+    // Shown only: a default in commander would hide that the flag was not given.
+    if (fallback !== undefined && fallback !== false && String(fallback) !== "")
+      option.description += ` (default: ${fallback})`;
+    command.addOption(option);
+  }
+  return command.option("--config <file>", "settings file (default: inkling.toml here, if there is one)");
+}
+
+/**
+ * Settings for a command that was called with `flags`; only those in `names` may come from there.
+ * Warnings are shown at once.
+ * @throws SettingsError
+ */
+export function settingsFor(
+  context: Context,
+  flags: Record<string, unknown>,
+  names: readonly SettingName[],
+): LoadedSettings {
+  const taken = Object.fromEntries([...names, "config"].map((name) => [name, flags[name]]));
+  const loaded = loadSettings({ flags: taken, env: context.env, cwd: context.cwd });
+  for (const warning of loaded.warnings) {
+    context.terminal.err(`${context.terminal.style.yellow("warning")}: ${warning}\n`);
+  }
+  return loaded;
+}

@@ -1,0 +1,62 @@
+// data-actions.ts: what the admin API needs of the compiler: facts about feeds, and builds on demand.
+//
+// in   the round of builds that keeps the data fresh
+// out  DataActions for the server, which knows neither the compiler nor the commands
+
+import { FEEDS } from "@inkling/compiler/feeds";
+import type { DataActions, FeedFacts, UpdateState } from "@inkling/server";
+import { CliError } from "../terminal/errors.ts";
+import type { BuildResult } from "./build-process.ts";
+
+const FACTS: readonly FeedFacts[] = FEEDS.map(({ id, title, homepage, cadenceHours, age }) => ({
+  id,
+  title,
+  homepage,
+  cadence_hours: cadenceHours,
+  stale_hours: age.staleHours,
+}));
+
+/** How building stands, and whether somebody asked for it: between the admin API and keep-fresh.ts. */
+export class Updates {
+  private asked = false;
+  private running = false;
+  private last: UpdateState["last"] = null;
+
+  get isAsked(): boolean {
+    return this.asked;
+  }
+
+  get state(): UpdateState {
+    const { asked, running, last } = this;
+    return { asked, running, last };
+  }
+
+  ask(): void {
+    this.asked = true;
+  }
+
+  /** Runs a build. @param work told whether all feeds are to be asked, not only those that are due */
+  async run(work: (isWanted: boolean) => Promise<BuildResult>): Promise<BuildResult> {
+    const isWanted = this.asked;
+    this.asked = false;
+    this.running = true;
+    try {
+      const result = await work(isWanted);
+      const { name, published, seconds } = result.done;
+      this.last = { at: now(), release: name, published, seconds };
+      return result;
+    } catch (error) {
+      const hint = error instanceof CliError ? (error.hint ?? null) : null;
+      this.last = { at: now(), problem: error instanceof Error ? error.message : String(error), hint };
+      throw error;
+    } finally {
+      this.running = false;
+    }
+  }
+}
+
+const now = () => new Date().toISOString();
+
+export function dataActions(updates: Updates): DataActions {
+  return { feeds: FACTS, update: () => updates.state, updateNow: () => updates.ask() };
+}

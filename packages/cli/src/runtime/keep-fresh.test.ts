@@ -1,0 +1,235 @@
+// An hour's worth of cadence, and what goes wrong in it, in no time: the clock, chance and sleep are the test's.
+
+import { describe, expect, test } from "bun:test";
+import type { FeedReport } from "@inkling/engine";
+import { CliError } from "../terminal/errors.ts";
+import { BuildBusy, BuildInterrupted, type BuildResult } from "./build-process.ts";
+import {
+  keepFresh,
+  LONGEST_PAUSE_MS,
+  pauseMs,
+  SHORTEST_PAUSE_MS,
+  sleepUnlessAborted,
+  sleepUntil,
+} from "./keep-fresh.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const START = Date.parse("2026-08-22T10:00:00Z");
+
+describe("how long until the next build", () => {
+  const cases: [name: string, dueIn: number | undefined, failures: number, chance: number, want: number][] = [
+    ["until a feed is due", 10 * MINUTE, 0, 0, 10 * MINUTE],
+    ["a little later by chance", 10 * MINUTE, 0, 1, 11 * MINUTE],
+    ["a minute at least", 0, 0, 0, SHORTEST_PAUSE_MS],
+    ["also when a feed is long overdue", -HOUR, 0, 0, SHORTEST_PAUSE_MS],
+    ["an hour at most", 30 * HOUR, 0, 0, LONGEST_PAUSE_MS],
+    ["spread below the hour by chance", 30 * HOUR, 0, 1, 54 * MINUTE],
+    ["an hour when nothing is ever due", undefined, 0, 0, LONGEST_PAUSE_MS],
+    ["a minute after a failure", 30 * HOUR, 1, 0, MINUTE],
+    ["then twice as long each time", undefined, 4, 0, 8 * MINUTE],
+    ["up to an hour", undefined, 60, 0, LONGEST_PAUSE_MS],
+    ["also after failures without end", undefined, 5_000, 0.5, LONGEST_PAUSE_MS * 0.95],
+  ];
+  test.each(cases)("%s", (_name, dueIn, failures, chance, want) => {
+    expect(pauseMs(START, dueIn === undefined ? undefined : START + dueIn, failures, chance)).toBe(want);
+  });
+});
+
+const report = (id: string, error?: string): FeedReport => ({
+  id,
+  sets: "is_abuser",
+  source: "fetched",
+  state: "loaded",
+  entries: 1,
+  licence: "",
+  ...(error !== undefined && { error }),
+});
+
+/** What one build does. */
+type Step = { dueIn?: number; feeds?: FeedReport[]; published?: boolean } | Error;
+interface Seen {
+  readonly at: readonly number[];
+  readonly log: readonly (readonly [level: string, event: string, fields: Record<string, unknown>])[];
+}
+
+/** Lives through `hours`, one step a build; the last step goes on for ever. */
+async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Promise<Seen> {
+  const controller = new AbortController();
+  const at: number[] = [];
+  const log: [string, string, Record<string, unknown>][] = [];
+  const end = START + hours * HOUR;
+  let now = START;
+  const keep =
+    (level: string) =>
+    (event: string, fields: Readonly<Record<string, unknown>> = {}) =>
+      void log.push([level, event, fields]);
+  await keepFresh(
+    {
+      build: async () => {
+        at.push((now - START) / MINUTE);
+        const step = steps[Math.min(at.length, steps.length) - 1]!;
+        if (step instanceof Error) throw step;
+        const { dueIn, feeds = [], published = false } = step;
+        const nextDue = dueIn === undefined ? undefined : new Date(now + dueIn).toISOString();
+        now += 1_000; // a build takes its time
+        const done = {
+          published,
+          name: "n",
+          refused: feeds.filter(({ id, error }) => id !== "free-mail" && error).map(({ id }) => id),
+          seconds: 1,
+          peakBytes: 1,
+          nextDue,
+        };
+        return { done, feeds, conflicts: [] } as unknown as BuildResult;
+      },
+      now: () => now,
+      chance: () => 0,
+      sleep: async (ms) => {
+        now += ms;
+        if (now >= end) controller.abort();
+      },
+      log: { info: keep("info"), error: keep("error") },
+    },
+    controller.signal,
+    firstMs,
+  );
+  return { at, log };
+}
+
+const events = ({ log }: Seen) => log.map(([, event]) => event);
+
+test("an hour of feeds that are due every ten minutes: six builds, each told", async () => {
+  const seen = await simulate([{ dueIn: 10 * MINUTE, published: true }], 1);
+  expect(seen.at).toEqual([0, 10, 20, 30, 40, 50]);
+  expect(new Set(events(seen))).toEqual(new Set(["data-update-done"]));
+  expect(seen.log[0]![2]).toEqual({
+    published: true,
+    name: "n",
+    seconds: 1,
+    next_due: "2026-08-22T10:10:00.000Z",
+  });
+});
+
+test("a day in which nothing is due: one look an hour", async () => {
+  const { at } = await simulate([{}], 24);
+  expect(at.length).toBe(24);
+});
+
+test("the first build waits where it is told to", async () => {
+  expect((await simulate([{}], 1, 5 * MINUTE)).at[0]).toBe(5);
+});
+
+test("a build that fails is tried again, later each time, and at the usual pace once it works", async () => {
+  const failure = new CliError("the disk is full", "free some space");
+  const seen = await simulate([failure, failure, failure, { dueIn: 30 * MINUTE }], 1);
+  expect(seen.at).toEqual([0, 1, 3, 7, 37]);
+  expect(seen.log[1]).toEqual([
+    "error",
+    "data-update-failed",
+    { reason: "the disk is full", hint: "free some space", failures: 2 },
+  ]);
+  expect(events(seen)).toEqual([
+    "data-update-failed",
+    "data-update-failed",
+    "data-update-failed",
+    "data-update-done",
+    "data-update-done",
+  ]);
+});
+
+describe("another build at work", () => {
+  const busy = new BuildBusy("whatever it says");
+  test("is no error, and is looked at again each minute, however often", async () => {
+    const seen = await simulate([busy, busy, busy, busy, {}], 0.5);
+    const told = [...Array(4).fill("info data-update-busy"), "info data-update-done"];
+    expect(seen.log.map(([level, event]) => `${level} ${event}`)).toEqual(told);
+    expect(seen.at).toEqual([0, 1, 2, 3, 4]);
+  });
+  test("neither adds to failures nor forgets them", async () => {
+    const seen = await simulate([new CliError("m"), new CliError("m"), busy, new CliError("m"), {}], 0.5);
+    expect(seen.log.map(([, event, { failures }]) => [event, failures])).toEqual([
+      ["data-update-failed", 1],
+      ["data-update-failed", 2],
+      ["data-update-busy", undefined],
+      ["data-update-failed", 3],
+      ["data-update-done", undefined],
+    ]);
+    expect(seen.at).toEqual([0, 1, 3, 5, 9]);
+  });
+  test("is known by its code, not by its words", async () => {
+    const seen = await simulate([new CliError("another build is at work in data (process 7)"), {}], 0.1);
+    expect(events(seen)[0]).toBe("data-update-failed");
+  });
+});
+
+test("a poisoned feed in the middle is named once with its reason, and once more when it is well again", async () => {
+  const good = { dueIn: 10 * MINUTE, feeds: [report("ipsum-3"), report("free-mail")] };
+  const bad = { ...good, feeds: [report("ipsum-3", "publisher: has 0 entries"), report("free-mail")] };
+  const other = { ...good, feeds: [report("ipsum-3", "publisher: answered 500"), report("free-mail")] };
+  const seen = await simulate([good, bad, bad, other, good, good], 1);
+  expect(seen.log.filter(([, event]) => event !== "data-update-done")).toEqual([
+    [
+      "error",
+      "feed-not-updated",
+      { feed: "ipsum-3", state: "loaded", source: "fetched", reason: "publisher: has 0 entries" },
+    ],
+    [
+      "error",
+      "feed-not-updated",
+      { feed: "ipsum-3", state: "loaded", source: "fetched", reason: "publisher: answered 500" },
+    ],
+    ["info", "feed-updated-again", { feed: "ipsum-3", source: "fetched" }],
+  ]);
+});
+
+test("a feed that a mirror does not have is told, and is no error", async () => {
+  const lacking = { dueIn: 10 * MINUTE, feeds: [report("free-mail", "mirror: has no file free-mail.*")] };
+  const { log } = await simulate([lacking], 1);
+  expect(log.filter(([, event]) => event === "feed-not-updated").map(([level]) => level)).toEqual(["info"]);
+});
+
+test("publishers that nobody can reach are one short line, once", async () => {
+  const ids = ["ipsum-3", "free-mail", "tor-bulk-exits", "spamhaus-drop", "cins-army"];
+  const away = ids.map((id) =>
+    report(id, `publisher: https://${id}.example could not be reached: host not found`),
+  );
+  const slow = report("feodo", "publisher: https://x.example could not be reached: connection refused");
+  const seen = await simulate([{ dueIn: 10 * MINUTE, feeds: [...away, slow] }], 1);
+  const hint = "`npx inkling data status` names all";
+  expect(seen.log.filter(([, event]) => event !== "data-update-done")).toEqual([
+    ["error", "feeds-not-reached", { count: 5, feeds: ids.slice(0, 3), reason: "host not found", hint }],
+    ["error", "feeds-not-reached", { count: 1, feeds: ["feodo"], reason: "connection refused" }],
+  ]);
+});
+
+test("stopped while it builds, it ends without a word", async () => {
+  expect(await simulate([new BuildInterrupted()], 1)).toEqual({ at: [0], log: [] });
+});
+
+test("a sleep ends when it is told to stop, and leaves nothing behind", async () => {
+  const controller = new AbortController();
+  const sleeping = sleepUnlessAborted(HOUR, controller.signal);
+  controller.abort();
+  await sleeping;
+  await sleepUnlessAborted(HOUR, controller.signal);
+  await sleepUnlessAborted(0, new AbortController().signal);
+});
+
+describe("a sleep that looks up", () => {
+  const forever = new AbortController().signal;
+  test("ends when it is time", async () => {
+    let looks = 0;
+    await sleepUntil(() => ++looks === 3, 1, HOUR, forever);
+    expect(looks).toBe(3);
+  });
+  test("ends when it has slept enough", async () => {
+    await sleepUntil(() => false, HOUR, 1, forever);
+  });
+  test("ends when it is told to stop", async () => {
+    const controller = new AbortController();
+    const sleeping = sleepUntil(() => false, HOUR, HOUR, controller.signal);
+    controller.abort();
+    await sleeping;
+  });
+});

@@ -1,0 +1,194 @@
+// keep-fresh.ts: keeps the data fresh while Inkling serves: one small build after the other, at low priority.
+//
+// in   how to build, the clock, chance and sleep: an hour's worth of cadence is a fast test
+// out  log events: data-update-done, feed-not-updated, feeds-not-reached, feed-updated-again, data-update-failed,
+//      data-update-busy
+// err  none: a build that fails is logged and tried again, and what is served goes on
+//
+// Which feeds are due, their budgets and their own back-off are the compiler's: it says when it wants to be called
+// next. The server picks a new release up by itself.
+
+import { statSync } from "node:fs";
+import { constants, setPriority } from "node:os";
+import { join } from "node:path";
+import { FEED_CHOICE_FILE } from "@inkling/compiler/feed-choice";
+import { splitTrouble } from "@inkling/compiler/unreached";
+import type { RunningServer } from "@inkling/server";
+import type { Settings } from "../config/settings.ts";
+import { CliError } from "../terminal/errors.ts";
+import { buildOrder } from "./build.ts";
+import { BuildBusy, BuildInterrupted, type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
+import { Updates } from "./data-actions.ts";
+
+const MINUTE = 60_000;
+/** A feed that is due at once still waits this long: publishers and this machine have better things to do. */
+export const SHORTEST_PAUSE_MS = MINUTE;
+/** Looked at again at the latest: a mirror has no due times, and feeds grow stale while nothing is fetched. */
+export const LONGEST_PAUSE_MS = 60 * MINUTE;
+/** Feeds that a line of the log names; how many more there are is a number. */
+const MOST_NAMED = 3;
+/** Share of a pause that chance decides: many Inklings shall not ask one publisher at the same second. */
+const JITTER = 0.1;
+
+export interface FreshEffects {
+  /** One build of what is due. @throws BuildBusy, BuildInterrupted, CliError */
+  readonly build: () => Promise<BuildResult>;
+  /** Epoch ms. */
+  readonly now: () => number;
+  /** From 0 to 1. */
+  readonly chance: () => number;
+  /** Resolves after so long, or at once when the signal is aborted; never rejects. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly log: Pick<RunningServer["log"], "info" | "error">;
+}
+
+/**
+ * How long until the next build.
+ * @param nextDue epoch ms; undefined when no feed is ever due
+ * @param failures builds that failed in a row
+ */
+export function pauseMs(now: number, nextDue: number | undefined, failures: number, chance: number): number {
+  const spread = JITTER * chance;
+  const wanted = failures > 0 ? SHORTEST_PAUSE_MS * 2 ** (failures - 1) : (nextDue ?? Infinity) - now;
+  const most = LONGEST_PAUSE_MS * (1 - spread);
+  return Math.round(Math.min(most, Math.max(SHORTEST_PAUSE_MS, wanted) * (1 + spread)));
+}
+
+/** Builds again and again until `signal` is aborted. @param firstMs pause before the first build */
+export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firstMs = 0): Promise<void> {
+  const { now, chance, sleep, log } = effects;
+  const troubles = new Troubles(log);
+  let failures = 0;
+  if (firstMs > 0) await sleep(firstMs, signal);
+  while (!signal.aborted) {
+    let nextDue: number | undefined;
+    try {
+      const { done, feeds } = await effects.build();
+      failures = 0;
+      nextDue = done.nextDue === undefined ? undefined : Date.parse(done.nextDue);
+      troubles.tell(feeds, done.refused);
+      const { published, name, seconds } = done;
+      log.info("data-update-done", { published, name, seconds, next_due: done.nextDue });
+    } catch (error) {
+      if (error instanceof BuildInterrupted) return;
+      if (error instanceof BuildBusy) {
+        // `inkling data update`, or another server on the same folder, is doing the work: look again soon.
+        nextDue = now();
+        log.info("data-update-busy", { reason: error.message });
+      } else {
+        failures++;
+        tellFailure(log, error, failures);
+      }
+    }
+    await sleep(pauseMs(now(), nextDue, failures, chance()), signal);
+  }
+}
+
+function tellFailure(log: FreshEffects["log"], error: unknown, failures: number): void {
+  log.error("data-update-failed", {
+    reason: error instanceof Error ? error.message : String(error),
+    hint: error instanceof CliError ? error.hint : undefined,
+    failures,
+  });
+}
+
+/** Says what is wrong with a feed once, not at each build, and when that is over. */
+class Troubles {
+  private readonly log: FreshEffects["log"];
+  private known = new Map<string, string>();
+
+  constructor(log: FreshEffects["log"]) {
+    this.log = log;
+  }
+
+  /** @param refused feeds of which a copy was refused; what is only not there is no error */
+  tell(feeds: BuildResult["feeds"], refused: readonly string[]): void {
+    const before = this.known;
+    const unreached = new Map<string, string[]>();
+    this.known = new Map();
+    for (const { id, state, source, error } of feeds) {
+      if (error !== undefined) {
+        this.known.set(id, error);
+        if (before.get(id) === error) continue;
+        const { unreached: why, rest } = splitTrouble(error);
+        if (why !== undefined) unreached.set(why, [...(unreached.get(why) ?? []), id]);
+        if (rest === "") continue;
+        const fields = { feed: id, state, source, reason: rest };
+        if (refused.includes(id)) this.log.error("feed-not-updated", fields);
+        else this.log.info("feed-not-updated", fields);
+      } else if (before.has(id)) {
+        this.log.info("feed-updated-again", { feed: id, source });
+      }
+    }
+    // Without internet this is every feed, and one line says as much as thirty.
+    for (const [reason, ids] of unreached) {
+      const feeds = ids.slice(0, MOST_NAMED);
+      const hint = ids.length > feeds.length ? "`npx inkling data status` names all" : undefined;
+      this.log.error("feeds-not-reached", { count: ids.length, feeds, reason, hint });
+    }
+  }
+}
+
+/** {@link keepFresh} for these settings, in this process's time. @param updates where somebody may ask for a build */
+export function keepSettingsFresh(
+  settings: Settings,
+  log: RunningServer["log"],
+  signal: AbortSignal,
+  firstMs: number,
+  updates = new Updates(),
+): Promise<void> {
+  const choice = join(settings.dataDir, FEED_CHOICE_FILE);
+  let built = stampOf(choice);
+  const build = () => updates.run(buildOnce);
+  const buildOnce = async (isWanted: boolean) => {
+    built = stampOf(choice);
+    const result = await runBuild(buildOrder(settings, { fetch: true, onlyDue: !isWanted }), {
+      signal,
+      onStart: (pid) => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
+      onEvent: () => {},
+    });
+    writeLastBuild(settings.dataDir, result, new Date());
+    return result;
+  };
+  const sleep = (ms: number) =>
+    sleepUntil(() => updates.isAsked || stampOf(choice) !== built, LOOK_MS, ms, signal);
+  return keepFresh({ build, now: Date.now, chance: Math.random, sleep, log }, signal, firstMs);
+}
+
+/** A feed that is turned on or off is a reason to build at once; to look for that costs 3 to 8 µs. */
+const LOOK_MS = 2_000;
+
+/** Changes whenever the file is replaced. */
+function stampOf(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? "" : `${found.ino} ${found.mtimeMs}`;
+}
+
+/** Resolves after `ms`, as soon as `isTime` is true, asked every `lookMs`, or when `signal` is aborted. */
+export async function sleepUntil(
+  isTime: () => boolean,
+  lookMs: number,
+  ms: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const end = performance.now() + ms;
+  while (!signal.aborted && !isTime()) {
+    const left = end - performance.now();
+    if (left <= 0) return;
+    await sleepUnlessAborted(Math.min(lookMs, left), signal);
+  }
+}
+
+/** Resolves after `ms`, or as soon as `signal` is aborted. */
+export function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}

@@ -1,0 +1,51 @@
+// keys.ts: the store of keys, opened for one command.
+
+import { existsSync } from "node:fs";
+import { openStore, type Store } from "@inkling/server";
+import type { Settings } from "../config/settings.ts";
+import { CliError } from "../terminal/errors.ts";
+import { ensureWritable } from "./writable.ts";
+
+/**
+ * Opens the store, hands it to `work`, and closes it.
+ * @throws StoreError, with its own hint, when the database cannot be used
+ */
+export async function withStore<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
+  if (settings.databaseUrl === defaultDatabase(settings)) ensureWritable(settings.dataDir);
+  return withOpened(settings, work);
+}
+
+/**
+ * As {@link withStore}, for commands that make nothing new: they make no database either, so a misspelt folder is told.
+ * @throws CliError when there is none
+ */
+export async function withExistingStore<T>(
+  settings: Settings,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  const file = databaseFile(settings);
+  if (file !== undefined && !existsSync(file)) {
+    throw new CliError(
+      `there is no database yet: ${file} does not exist`,
+      "check --data-dir and INKLING_DATABASE_URL: `npx inkling config` shows the settings in force",
+    );
+  }
+  return withOpened(settings, work);
+}
+
+/** The file of an SQLite database; undefined of another, or of one in memory. */
+export function databaseFile({ databaseUrl }: Settings): string | undefined {
+  const file = databaseUrl.startsWith("sqlite://") ? databaseUrl.slice("sqlite://".length) : undefined;
+  return file === ":memory:" ? undefined : file;
+}
+
+async function withOpened<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(settings.databaseUrl);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const defaultDatabase = (settings: Settings) => `sqlite://${settings.dataDir}/inkling.db`;

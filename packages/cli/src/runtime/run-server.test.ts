@@ -1,0 +1,17 @@
+import { expect, test } from "bun:test";
+import { loadSettings } from "../config/settings.ts";
+import { serverOptions } from "./run-server.ts";
+
+const rows: [mode: "up" | "serve", watched: boolean, set: string | undefined, level: string][] = [
+  ["serve", false, undefined, "access"],
+  ["serve", true, undefined, "access"],
+  ["up", false, undefined, "info"],
+  ["up", true, undefined, "error"],
+  ["up", true, "info", "info"],
+  ["serve", false, "error", "error"],
+];
+test.each(rows)("what %s logs, at a terminal %p, told %p: %s", (mode, watched, set, level) => {
+  const env: Record<string, string> = set === undefined ? {} : { INKLING_LOG_LEVEL: set };
+  const { settings } = loadSettings({ flags: {}, env, cwd: import.meta.dir });
+  expect(serverOptions(settings, mode, "1.2.3", watched).logLevel).toBe(level as "info");
+});

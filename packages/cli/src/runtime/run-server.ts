@@ -1,0 +1,84 @@
+// run-server.ts: starts the server, and stops it with a signal.
+
+import type { ConsoleFiles } from "@inkling/console/files";
+import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
+import type { Settings } from "../config/settings.ts";
+
+/** The log level by default. At a terminal only errors: the banner shows what is well. */
+const LOG_LEVEL = { serve: "access", up: "info", watched: "error" } as const;
+
+/** @param watched is the log shown at a terminal? */
+export function serverOptions(
+  settings: Settings,
+  mode: "up" | "serve",
+  version: string,
+  watched = false,
+): ServerOptions {
+  return {
+    mode,
+    version,
+    host: settings.host,
+    port: settings.port,
+    adminHost: settings.adminHost,
+    adminPort: settings.adminPort,
+    dataDir: settings.dataDir,
+    databaseUrl: settings.databaseUrl,
+    rate: settings.rate,
+    burst: settings.burst,
+    trustedProxies: settings.trustedProxies,
+    maxConnections: settings.maxConnections,
+    workers: settings.workers,
+    console: serveConsole(),
+    dnsServers: settings.dnsServers,
+    logLevel: settings.logLevel ?? LOG_LEVEL[mode === "up" && watched ? "watched" : mode],
+    ...(settings.apiKey === undefined ? {} : { adoptKey: settings.apiKey }),
+  };
+}
+
+/** The console is bundled, in 80 ms, for the first page that is requested, not for the start. */
+function serveConsole(): NonNullable<ServerOptions["console"]> {
+  let files: Promise<ConsoleFiles> | undefined;
+  return async (request, path) => {
+    files ??= import("@inkling/console/files").then(({ openConsole }) => openConsole());
+    const opened = await files.catch((error) => {
+      files = undefined; // the next request tries again
+      throw error;
+    });
+    return opened.serve(request, path);
+  };
+}
+
+export interface Serving {
+  readonly running: RunningServer;
+  /** Resolves when the server has stopped after `signal`. */
+  untilStopped(signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Starts the server.
+ * @throws StartError or StoreError, each with a hint of its own
+ */
+export async function runServer(options: ServerOptions): Promise<Serving> {
+  const running = await startServer(options);
+  return {
+    running,
+    untilStopped: async (signal) => {
+      if (!signal.aborted) {
+        await new Promise<void>((resolve) =>
+          signal.addEventListener("abort", () => resolve(), { once: true }),
+        );
+      }
+      await running.stop();
+    },
+  };
+}
+
+/**
+ * Tries both listeners before anything that takes long.
+ * @throws StartError for one that cannot be had
+ */
+export function probeListeners({ host, port, adminHost, adminPort }: Settings): void {
+  for (const found of [probePort("port", host, port), probePort("admin port", adminHost, adminPort)]) {
+    if (typeof found !== "number") throw found;
+  }
+}

@@ -1,0 +1,14 @@
+// writable.ts: a data folder that this user can write to.
+
+import { accessSync, constants, mkdirSync } from "node:fs";
+import { explainFileError } from "../terminal/errors.ts";
+
+/** Makes the data folder if needed. @throws CliError when this user cannot write to it */
+export function ensureWritable(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+    accessSync(dataDir, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw explainFileError(error, `the data folder ${dataDir}`);
+  }
+}

@@ -1,0 +1,66 @@
+// errors.ts: how a command ends when it cannot do what it was asked: one line, a hint, an exit code.
+
+import { BulkError, Interrupted } from "@inkling/bulk";
+
+/** Documented in docs/operations.md and in `inkling --help`. */
+export const EXIT = {
+  ok: 0,
+  /** What was asked could not be done. */
+  error: 1,
+  /** The command line or a setting is wrong; nothing was tried. */
+  usage: 2,
+  /** A release was published, but at least one feed was refused, or could not be reached. */
+  withoutSome: 3,
+  /** Ctrl-C or another signal came first. */
+  stopped: 130,
+} as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** An expected failure: `message` is one line (or a titled list), `hint` says what to do next. */
+export class CliError extends Error {
+  override readonly name = "CliError";
+  readonly hint: string | undefined;
+  readonly exitCode: ExitCode;
+  constructor(message: string, hint?: string, exitCode: ExitCode = EXIT.error) {
+    super(message);
+    this.hint = hint;
+    this.exitCode = exitCode;
+  }
+}
+
+/** The user stopped it: what was not done then, and what remains. */
+export class Stopped extends CliError {
+  constructor(remains: string) {
+    super(`stopped: ${remains}`, undefined, EXIT.stopped);
+  }
+}
+
+/** An expected end of bulk work as an error of the command line; anything else comes back as it is. */
+export function fromBulk(error: unknown): unknown {
+  if (error instanceof Interrupted) return new Stopped(error.message);
+  if (!(error instanceof BulkError)) return error;
+  return new CliError(error.message, error.hint, error.isUsage ? EXIT.usage : EXIT.error);
+}
+
+/** What the system says in codes about a file or folder, in words that name it. */
+const FILE_ERRORS: Readonly<Record<string, (what: string) => [message: string, hint: string]>> = {
+  EACCES: (what) => [`${what}: permission denied`, OTHER_FOLDER],
+  EPERM: (what) => [`${what}: not permitted`, OTHER_FOLDER],
+  EROFS: (what) => [`${what} is on a read-only file system`, "choose a writable folder: --data-dir FOLDER"],
+  ENOSPC: (what) => [
+    `${what}: no space left on the disk`,
+    "free some space, or name another place; a build needs about 1 GB",
+  ],
+  EEXIST: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
+  ENOTDIR: (what) => [`${what} is not a folder`, "choose another: --data-dir FOLDER"],
+  EISDIR: (what) => [`${what} is a folder`, "name a file"],
+  ENOENT: (what) => [`${what} does not exist`, "check the path; a relative one begins at the current folder"],
+};
+const OTHER_FOLDER = "run as the user who owns it, or choose another: --data-dir FOLDER";
+
+/** An error of the file system about `what` as a CliError; anything else comes back as it is. */
+export function explainFileError(error: unknown, what: string): unknown {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const row = FILE_ERRORS[code];
+  return row ? new CliError(...row(what)) : error;
+}

@@ -1,0 +1,236 @@
+import { expect, test } from "bun:test";
+import type { Scope } from "@inkling/server";
+import { type Words, wordsFor } from "./lookup-text.ts";
+import { makeStyle } from "./terminal.ts";
+
+const NOW = Date.UTC(2026, 0, 3);
+const CLEAN = { is_abuser: false, is_proxy: false, is_tor_exit: false };
+const PLAIN = { valid: true, disposable: false, providers: [] };
+const PLACE = {
+  city: { name: "Exampleton" },
+  continent: { code: "EU", name: "Europe" },
+  country: { iso_code: "GB", name: "United Kingdom" },
+  location: { accuracy_radius: 20, latitude: 51.75, longitude: -1.25, time_zone: "Europe/London" },
+  postal: { code: "OX1" },
+  registered_country: { iso_code: "GB", name: "United Kingdom" },
+  subdivisions: [{ iso_code: "ENG", name: "England" }, { iso_code: "OXF" }],
+};
+const NOWHERE = {
+  city: {},
+  continent: {},
+  country: {},
+  location: {},
+  postal: {},
+  registered_country: {},
+  subdivisions: [],
+};
+
+const sets = (feed: string, flag: string, label = "vpn") => ({ feed, label, effect: "sets", flags: [flag] });
+
+function words(
+  lookup: Scope,
+  over: Partial<Words> & { body?: object; evidence?: readonly object[] } = {},
+): string {
+  const { body = CLEAN, evidence = [], ...rest } = over;
+  return wordsFor(lookup, {
+    value: lookup === "email" ? "jane@example.com" : "192.0.2.1",
+    answer: { ...body, evidence } as unknown as Words["answer"],
+    missing: [],
+    withEvidence: false,
+    now: NOW,
+    style: makeStyle(false),
+    ...rest,
+  });
+}
+
+const rows: [name: string, lookup: Scope, over: Parameters<typeof words>[1], text: string][] = [
+  [
+    "a place",
+    "geolocate",
+    { body: PLACE },
+    `192.0.2.1: Exampleton, England, United Kingdom
+  city           Exampleton
+  postal code    OX1
+  in             England (ENG), OXF
+  country        United Kingdom (GB)
+  continent      Europe (EU)
+  position       51.75, -1.25, within 20 km (two times in three)
+  time zone      Europe/London
+  registered in  United Kingdom (GB)`,
+  ],
+  [
+    "a place of which nothing is known",
+    "geolocate",
+    { body: NOWHERE },
+    "192.0.2.1: nobody knows where this is",
+  ],
+  [
+    "a country without a name",
+    "geolocate",
+    { body: { ...NOWHERE, country: { iso_code: "XK" } } },
+    "192.0.2.1: XK\n  country  XK",
+  ],
+  [
+    "nothing against an address",
+    "reputation",
+    {},
+    "192.0.2.1: nothing known against it\n  Tor exit      no\n  proxy or VPN  no\n  abuser        no",
+  ],
+  [
+    "flags, and who says so",
+    "reputation",
+    {
+      body: { is_abuser: false, is_proxy: true, is_tor_exit: true },
+      evidence: [
+        sets("b", "is_tor_exit"),
+        sets("a", "is_tor_exit"),
+        sets("a", "is_tor_exit"),
+        sets("c", "is_proxy"),
+        { feed: "d", label: "attacker", effect: "label", why: "its users' traffic" },
+      ],
+    },
+    `192.0.2.1: a Tor exit, a proxy or VPN
+  Tor exit      yes: b, a
+  proxy or VPN  yes: c
+  abuser        no
+  also          attacker (d): its users' traffic`,
+  ],
+  [
+    "many who say so",
+    "reputation",
+    {
+      body: { ...CLEAN, is_proxy: true },
+      evidence: ["a", "b", "c", "d", "e"].map((feed) => sets(feed, "is_proxy")),
+    },
+    "192.0.2.1: a proxy or VPN\n  Tor exit      no\n  proxy or VPN  yes: a, b, c and 2 more\n  abuser        no",
+  ],
+  [
+    "overruled",
+    "reputation",
+    {
+      evidence: [
+        sets("vpn-list", "is_proxy"),
+        { feed: "relay-list", label: "relay", effect: "removes", flags: ["is_proxy", "is_abuser"] },
+      ],
+    },
+    "192.0.2.1: nothing known against it\n  Tor exit      no\n  proxy or VPN  no: relay-list against vpn-list\n  abuser        no",
+  ],
+  [
+    "the operator's own word",
+    "reputation",
+    {
+      body: { ...CLEAN, is_abuser: true },
+      evidence: [
+        { ...sets("override", "is_abuser", "override"), id: "ovr_1" },
+        { feed: "override", label: "override", effect: "mutes", mutes: "x4bnet-vpn-v4", id: "ovr_2" },
+      ],
+    },
+    `192.0.2.1: a known abuser
+  Tor exit      no
+  proxy or VPN  no
+  abuser        yes: your override ovr_1
+  muted         x4bnet-vpn-v4, by your override ovr_2`,
+  ],
+  [
+    "a flag that no list is loaded for is no no",
+    "reputation",
+    { missing: ["is_proxy"] },
+    `192.0.2.1: nothing known, but not every list is loaded
+  Tor exit      no
+  proxy or VPN  unknown: no list is loaded
+  abuser        no`,
+  ],
+  [
+    "an ordinary address",
+    "email",
+    { body: PLAIN },
+    "jane@example.com: valid, not a throw-away\n  valid       yes\n  throw-away  no",
+  ],
+  [
+    "a throw-away",
+    "email",
+    {
+      body: { valid: true, disposable: true, providers: ["a.example", "b.example"] },
+      evidence: [
+        sets("list", "disposable"),
+        { ...sets("inkling", "disposable", "mail_host"), mail_host: "mx.b.example" },
+      ],
+    },
+    `jane@example.com: valid, a throw-away
+  valid       yes
+  throw-away  yes: list, mail_host
+  provider    a.example, b.example`,
+  ],
+  [
+    "labels, and a slip of the keyboard",
+    "email",
+    {
+      body: { ...PLAIN, valid: false },
+      evidence: [
+        { feed: "free-mail", label: "free_mail", effect: "label" },
+        { feed: "ordinary-mail", label: "free_mail", effect: "label" },
+        { feed: "inkling", label: "role_account", effect: "label" },
+        { feed: "inkling", label: "mistyped", effect: "label", did_you_mean: "gmail.com" },
+      ],
+    },
+    `jane@example.com: not valid, not a throw-away
+  valid         no
+  throw-away    no
+  also          free mail (free-mail, ordinary-mail)
+  also          role account
+  did you mean  gmail.com`,
+  ],
+  [
+    "no list at all",
+    "email",
+    { body: PLAIN, missing: ["disposable"] },
+    `jane@example.com: valid, not known to be a throw-away, but no list is loaded
+  valid       yes
+  throw-away  unknown: no list is loaded`,
+  ],
+  [
+    "all of the evidence",
+    "reputation",
+    {
+      withEvidence: true,
+      body: { ...CLEAN, is_proxy: true },
+      evidence: [
+        { ...sets("vpn-list", "is_proxy"), network: "192.0.2.0/24", fetched_at: "2026-01-01T00:00:00Z" },
+        {
+          feed: "old",
+          label: "attacker",
+          effect: "label",
+          why: "too old",
+          published_at: "2026-01-02T23:00:00Z",
+        },
+      ],
+    },
+    `192.0.2.1: a proxy or VPN
+  Tor exit      no
+  proxy or VPN  yes: vpn-list
+  abuser        no
+  also          attacker (old): too old
+
+Evidence
+  vpn-list  vpn       sets is_proxy  192.0.2.0/24  fetched 2 days ago
+  old       attacker  no effect                    published 1 hour ago  too old`,
+  ],
+];
+test.each(rows)("%s", (_, lookup, over, text) => expect(words(lookup, over)).toBe(text));
+
+test("no evidence is said, too", () => {
+  expect(words("reputation", { withEvidence: true })).toEndWith("\n\nEvidence: no list says anything.");
+});
+
+test("colour follows the verdict, and is asked for", () => {
+  const style = makeStyle(true);
+  expect(words("reputation", { style })).toContain(style.green("no"));
+  expect(words("reputation", { style, body: { ...CLEAN, is_proxy: true } })).toContain(style.red("yes"));
+  expect(words("reputation")).not.toContain("\x1b");
+});
+
+test("what was looked up cannot steer the terminal", () => {
+  const text = words("email", { body: { ...PLAIN, valid: false }, value: "a\x1b[2J\r\n\u202eb@example.com" });
+  expect(text).toStartWith("a\ufffd[2J\ufffd\ufffd\ufffdb@example.com: not valid");
+  expect(words("email", { body: PLAIN, value: "x".repeat(500) })).toMatch(/^x{120}…: /);
+});

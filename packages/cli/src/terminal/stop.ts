@@ -1,0 +1,67 @@
+// stop.ts: Ctrl-C and its kin, heard once: the first asks to stop, the second stops at once.
+//
+// A terminal sends Ctrl-C to every process of a job, and npm and the launcher pass on what they get: one
+// key press arrives up to three times within milliseconds. Repeats that close are one.
+
+import { writeSync } from "node:fs";
+import { EXIT } from "./errors.ts";
+
+const REPEAT_MS = 400;
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const LAUNCHER_CHECK_MS = 500;
+
+export interface Stopper {
+  /** Aborted by the first signal, with the signal's name as reason. */
+  readonly signal: AbortSignal;
+  /** Ends listening: a signal then has its usual effect again. */
+  release(): void;
+}
+
+/** Decides what a signal at `now` (ms) means. */
+export function makeStopRule(): (now: number) => "first" | "repeat" | "again" {
+  let first: number | undefined;
+  return (now) => {
+    if (first === undefined) {
+      first = now;
+      return "first";
+    }
+    return now - first < REPEAT_MS ? "repeat" : "again";
+  };
+}
+
+/** The word may find nobody who reads it: that must not keep us. */
+function exitAtOnce(): never {
+  try {
+    writeSync(2, "inkling: stopped at once\n");
+  } finally {
+    process.exit(EXIT.stopped);
+  }
+}
+
+/**
+ * Listens for signals to this process.
+ * @param launcherPid our parent, when it is the launcher: when it is killed outright, we stop too
+ */
+export function listenForStop(launcherPid: number | undefined): Stopper {
+  const controller = new AbortController();
+  const rule = makeStopRule();
+  const on = (name: string) => {
+    const meaning = rule(performance.now());
+    if (meaning === "first") controller.abort(name);
+    if (meaning === "again") exitAtOnce();
+  };
+  for (const name of SIGNALS) process.on(name, on);
+  const watch =
+    launcherPid === undefined
+      ? undefined
+      : setInterval(() => {
+          if (process.ppid !== launcherPid && !controller.signal.aborted) on("launcher gone");
+        }, LAUNCHER_CHECK_MS).unref();
+  return {
+    signal: controller.signal,
+    release: () => {
+      clearInterval(watch);
+      for (const name of SIGNALS) process.off(name, on);
+    },
+  };
+}

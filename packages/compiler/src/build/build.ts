@@ -1,0 +1,307 @@
+// build.ts: one build, from feeds to a published release.
+//
+// in   a BuildRequest, the clock, and where to tell what happens
+// out  "done": published, or found equal to what is there; refused feeds are in the release
+// err  throws when nothing was published: the folder cannot be written, another build is at work, a broken invariant
+//
+// feeds -> claims -> policy -> tables -> segment files -> (rename) -> manifest -> (rename) -> current
+
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import {
+  ANSWERS,
+  type Answer,
+  EmailSegment,
+  type FeedsReport,
+  IpSegment,
+  RELEASE_ID_DIGITS,
+  type Release,
+  releaseContent,
+  type SegmentKind,
+  type SegmentReport,
+} from "@inkling/engine";
+import {
+  DATA_FOLDER,
+  findCurrent,
+  findNewest,
+  hasSegment,
+  lockDataFolder,
+  makeCurrent,
+  prepareDataFolder,
+  publish,
+  replaceFile,
+  writeSegmentFile,
+} from "@inkling/release-store";
+import type { DomainClaims, NetworkClaims } from "../catalog/claims.ts";
+import type { Feed, Sets } from "../catalog/feed.ts";
+import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
+import { FEEDS, PLACE_PREFERENCE } from "../catalog/feeds.ts";
+import type { FetchTimes } from "../fetch/fetch.ts";
+import { completePlace } from "../geo/complete-place.ts";
+import { encodePlace } from "../geo/encode-place.ts";
+import { preferPlaces } from "../geo/place-preference.ts";
+import { domainEvidence } from "../policy/domain-evidence.ts";
+import { judgeDomains } from "../policy/email.ts";
+import { judgeNetworks } from "../policy/reputation.ts";
+import { emailSections } from "../segments/email-table.ts";
+import { geoTable } from "../segments/geo-table.ts";
+import { reputationSections } from "../segments/reputation-table.ts";
+import { type SectionData, segmentChunks } from "../segments/segment-writer.ts";
+import type { BuildEvent, BuildRequest } from "./events.ts";
+import { codeDigest, inputsDigest } from "./inputs.ts";
+import { type LoadedFeed, loadFeed } from "./load.ts";
+import { overruledLines } from "./overruled.ts";
+
+export interface BuildEffects {
+  readonly now: () => Date;
+  readonly emit: (event: BuildEvent) => void;
+  /** From 0 to 1, as Math.random: spreads requests. */
+  readonly chance: () => number;
+  /** For tests: another feed table, other limits of time. */
+  readonly feeds?: readonly Feed[];
+  readonly times?: FetchTimes;
+}
+
+export interface Build {
+  readonly name: string;
+  readonly release: Release;
+  /** false when the newest release has the same content already. */
+  readonly published: boolean;
+  /** The release that stays in use because it is pinned, whatever was built. */
+  readonly pinned?: string;
+  /** Feeds of which a copy was refused, whether or not an older one is in use. */
+  readonly refused: readonly string[];
+  /** Feeds whose source did not answer at all. */
+  readonly unreached: readonly string[];
+  /** When the next feed is to be asked for; absent when none ever is. */
+  readonly nextDue?: string;
+}
+
+/** Which feeds a segment is made of: those that decide it, and those that only add to or correct it. */
+const PARTS: Readonly<
+  Record<SegmentKind, { readonly deciding: readonly Sets[]; readonly other: readonly Sets[] }>
+> = {
+  geo: { deciding: ["geolocation", "registered_country"], other: [] },
+  reputation: { deciding: ["is_abuser", "is_proxy", "is_tor_exit"], other: ["hosting", "relay", "guard"] },
+  email: { deciding: ["disposable"], other: ["free", "relay"] },
+};
+
+/** A publisher that answers by drips does not keep the others waiting. */
+const AT_A_TIME = 4;
+
+export async function build(request: BuildRequest, effects: BuildEffects): Promise<Build> {
+  prepareDataFolder(request.dataDir);
+  const unlock = lockDataFolder(request.dataDir);
+  try {
+    return await buildLocked(request, effects);
+  } finally {
+    unlock();
+  }
+}
+
+async function buildLocked(request: BuildRequest, effects: BuildEffects): Promise<Build> {
+  const code = codeDigest();
+  const newest = findNewest(request.dataDir);
+  const before = newest?.manifest;
+  const trusted = before?.code === code ? before : undefined;
+  const feeds = await loadFeeds(request, trusted, effects);
+  const makers: Record<SegmentKind, () => readonly SectionData[]> = {
+    geo: () => makeGeo(feeds, effects),
+    reputation: () => makeReputation(feeds, effects),
+    email: () => makeEmail(feeds, effects),
+  };
+  const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
+  for (const kind of ["reputation", "email", "geo"] as const) {
+    const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
+    if (!parts.some((loaded) => isLoaded(loaded) && isData(loaded, PARTS[kind].deciding))) continue;
+    const inputs = inputsDigest(
+      code,
+      kind,
+      parts.map((loaded) => loaded.report),
+    );
+    segments[kind] =
+      reusable(request.dataDir, before?.segments[kind], inputs) ??
+      writeSegment(request.dataDir, kind, makers[kind], parts, inputs, effects);
+    for (const part of parts) part.forget();
+  }
+  const manifest = describe(segments, feeds, code, effects.now());
+  const same = newest?.manifest.id === manifest.id ? newest : undefined;
+  const name = same?.name ?? publish(request.dataDir, manifest);
+  const isMoved = same !== undefined && makeCurrent(request.dataDir, name); // it was pinned elsewhere, or broken
+  writeFeedsReport(request.dataDir, name, feeds, effects.now());
+  const pinned = findCurrent(request.dataDir)?.name;
+  return {
+    name,
+    release: same?.manifest ?? manifest,
+    published: same === undefined || isMoved,
+    ...(pinned !== undefined && pinned !== name && { pinned }),
+    refused: feeds.filter((loaded) => loaded.refused).map(({ feed }) => feed.id),
+    unreached: feeds.filter((loaded) => loaded.unreached).map(({ feed }) => feed.id),
+    ...nextDue(feeds),
+  };
+}
+
+function writeFeedsReport(dataDir: string, release: string, feeds: readonly LoadedFeed[], now: Date): void {
+  const report: FeedsReport = {
+    format: 1,
+    at: now.toISOString(),
+    release,
+    feeds: feeds.map((loaded) => loaded.report),
+  };
+  replaceFile(join(dataDir, DATA_FOLDER.feedsReport), [`${JSON.stringify(report, null, 2)}\n`]);
+}
+
+function nextDue(feeds: readonly LoadedFeed[]): Pick<Build, "nextDue"> {
+  const times = feeds.flatMap(({ dueAt }) => (dueAt === undefined ? [] : [dueAt.getTime()]));
+  return times.length === 0 ? {} : { nextDue: new Date(Math.min(...times)).toISOString() };
+}
+
+async function loadFeeds(
+  request: BuildRequest,
+  trusted: Release | undefined,
+  { now, emit, chance, feeds = FEEDS, times }: BuildEffects,
+): Promise<LoadedFeed[]> {
+  const chosen = chosenFeeds(feeds, readFeedChoice(request.dataDir));
+  const loaded: LoadedFeed[] = [];
+  const waiting = [...chosen.entries()];
+  let done = 0;
+  const tell = () => emit({ type: "progress", step: "reading feeds", done, total: chosen.length });
+  const work = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [index, feed] = next;
+      const accept = request.accept.includes(feed.id);
+      const options = { ...request, accept, now: now(), chance, ...(times && { times }) };
+      loaded[index] = await loadFeed(feed, options, trusted);
+      emit({ type: "feed", feed: loaded[index].report });
+      done++;
+      tell();
+    }
+  };
+  tell();
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+  return loaded;
+}
+
+function isLoaded({ report }: LoadedFeed): boolean {
+  return report.state === "loaded";
+}
+
+/** `relay` is said of networks and of domains: the format tells which segment it belongs to. */
+function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
+  const { deciding, other } = PARTS[kind];
+  if (feed.sets === "relay") return kind === (feed.format === "geofeed-csv" ? "reputation" : "email");
+  return deciding.includes(feed.sets) || other.includes(feed.sets);
+}
+
+/** The segment of the release before, when it was made from the same and is still there. */
+function reusable(
+  dataDir: string,
+  before: SegmentReport | undefined,
+  inputs: string,
+): SegmentReport | undefined {
+  if (before === undefined || before.inputs !== inputs) return undefined;
+  return hasSegment(dataDir, before.sha256) ? before : undefined;
+}
+
+function writeSegment(
+  dataDir: string,
+  kind: SegmentKind,
+  make: () => readonly SectionData[],
+  parts: readonly LoadedFeed[],
+  inputs: string,
+  { emit }: BuildEffects,
+): SegmentReport {
+  emit({ type: "progress", step: `building ${kind}`, done: 0 });
+  const meta = {
+    feeds: parts.filter(isLoaded).map(({ report }) => ({ id: report.id, sha256: report.sha256 })),
+  };
+  const written = writeSegmentFile(dataDir, segmentChunks(kind, make(), meta));
+  settle();
+  emit({ type: "progress", step: `verifying ${kind}`, done: 0 });
+  const bytes = Bun.mmap(join(dataDir, DATA_FOLDER.segmentFile(written.sha256)), { shared: false });
+  if (kind === "email") EmailSegment.open(bytes).verify();
+  else IpSegment.open(bytes, kind).verify();
+  return { ...written, inputs };
+}
+
+function makeGeo(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {
+  const parts = feeds.filter((loaded) => belongsTo("geo", loaded));
+  const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
+  const located = contents
+    .flatMap(({ id, places }) => (places ? [{ id, places }] : []))
+    .sort((a, b) => PLACE_PREFERENCE.indexOf(a.id) - PLACE_PREFERENCE.indexOf(b.id));
+  const places = preferPlaces(located.map((source) => source.places));
+  const registry = contents.find((content) => content.registered);
+  const table = geoTable(places, registry?.registered, {
+    feeds: { places: located.map(({ id }) => id), ...(registry && { registered: registry.id }) },
+    complete: completePlace,
+    encode: encodePlace,
+    progress: (done, total) => emit({ type: "progress", step: "building geo", done, total }),
+    settle,
+  });
+  emit({
+    type: "note",
+    text: `geolocation: ${table.ranges.v4} IPv4 and ${table.ranges.v6} IPv6 ranges, ${table.answers} different answers`,
+  });
+  return table.sections;
+}
+
+/** Gives memory back, for 0.1 to 0.2 s each time: left to itself, the heap grows to twice what it needs. */
+function settle(): void {
+  Bun.gc(true);
+}
+
+function makeReputation(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {
+  const claims = feeds.flatMap((loaded): readonly NetworkClaims[] => {
+    const { networks } = belongsTo("reputation", loaded) ? loaded.content() : {};
+    return networks ?? [];
+  });
+  const judged = judgeNetworks(claims);
+  for (const text of overruledLines(judged.evidence)) emit({ type: "note", text });
+  return reputationSections(judged);
+}
+
+function makeEmail(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {
+  const claims = feeds.flatMap((loaded): DomainClaims[] => {
+    const { domains } = belongsTo("email", loaded) ? loaded.content() : {};
+    return domains ? [domains] : [];
+  });
+  const verdicts = judgeDomains(claims);
+  for (const conflict of verdicts.conflicts) emit({ type: "conflict", ...conflict });
+  return emailSections(verdicts.disposable, domainEvidence(claims, verdicts));
+}
+
+function describe(
+  segments: Release["segments"],
+  feeds: readonly LoadedFeed[],
+  code: string,
+  now: Date,
+): Release {
+  const reports = feeds.map((loaded) => loaded.report);
+  const manifest: Omit<Release, "id"> = {
+    format: 1,
+    created_at: now.toISOString(),
+    code,
+    segments,
+    feeds: reports,
+    missing: ANSWERS.filter((answer) => !decidingFeeds(answer, feeds).some(isLoaded)),
+    partial: ANSWERS.flatMap((answer) => whyPartial(answer, decidingFeeds(answer, feeds))),
+  };
+  const content = createHash("sha256").update(releaseContent(manifest)).digest("hex");
+  return { id: content.slice(0, RELEASE_ID_DIGITS), ...manifest };
+}
+
+function decidingFeeds(answer: Answer, feeds: readonly LoadedFeed[]): LoadedFeed[] {
+  return feeds.filter((loaded) => isData(loaded, [answer]));
+}
+
+/** Can it be answered from, as far as one of these goes? */
+function isData({ feed }: LoadedFeed, sets: readonly Sets[]): boolean {
+  return sets.includes(feed.sets) && feed.supplement !== true;
+}
+
+function whyPartial(answer: Answer, feeds: readonly LoadedFeed[]): Release["partial"] {
+  const absent = feeds.filter((loaded) => !isLoaded(loaded)).map(({ feed }) => feed.id);
+  if (absent.length === 0 || absent.length === feeds.length) return [];
+  return [{ answer, why: `without ${absent.join(", ")}` }];
+}

@@ -1,0 +1,99 @@
+// feed-report.ts: what status shows of a feed after a load. Pure.
+//
+// note everybody with a key can read it: no path of this machine is in it
+
+import type { FeedReport } from "@inkling/engine";
+import type { Feed } from "../catalog/feed.ts";
+import type { FeedCopy } from "../fetch/copy.ts";
+import type { FeedState } from "../fetch/feed-state.ts";
+import { isMirrorUrl } from "../fetch/mirror.ts";
+import { attemptsAt } from "../fetch/next-state.ts";
+import { dueAt } from "../fetch/schedule.ts";
+import { isRemote, lackingCredentials } from "../fetch/source.ts";
+import { isDomainFormat, isNetworkFormat } from "../parse/index.ts";
+import type { Load, Refusal, Tried, Used } from "./try-copies.ts";
+
+export function reportOf(load: Load, { refusals, used }: Tried, next: FeedState): FeedReport {
+  const { feed, source } = load;
+  const problems = [...heldProblems(load), ...refusals.map((one) => problemText(one, load.options))];
+  const isCurrent = used?.copy.source === "last-good" && load.hold !== undefined && problems.length === 0;
+  if (used?.age === "dropped") {
+    const days = Math.round(feed.age.dropHours / 24);
+    problems.push(`${sourceWord(used.copy.source)}: is more than ${days} days old: its claims are dropped`);
+  }
+  const { at, failures = 0 } = attemptsAt(next, source.mirror) ?? {};
+  const due = dueNext(load, next);
+  const { pending } = next;
+  const isRefused = refusals.some(({ absent, unreached }) => absent !== true && unreached !== true);
+  return {
+    id: feed.id,
+    sets: feed.sets,
+    ...namesOf(feed),
+    source: "none",
+    state: isRefused ? "refused" : "missing",
+    entries: 0,
+    licence: feed.licence,
+    ...(used && describeUsed(feed, used, isCurrent)),
+    ...(problems.length > 0 && { error: problems.join("; ") }),
+    ...(at && { checked_at: at }),
+    ...(due && { next_check_at: due.toISOString() }),
+    ...(failures > 0 && { failures }),
+    ...(pending && { pending: { sha256: pending.sha256, why: pending.why } }),
+  };
+}
+
+/** When its source is to be asked next; undefined when never. */
+export function dueNext({ feed, options, source }: Load, next: FeedState): Date | undefined {
+  const hasSource = options.mirror !== undefined || isRemote(feed, options);
+  const attempts = attemptsAt(next, source.mirror);
+  if (!hasSource || attempts?.nextAt === undefined || lackingCredentials(feed, options).length > 0)
+    return undefined;
+  return dueAt(feed, attempts, options.now);
+}
+
+/** @param isCurrent a kept copy whose time has not come again is as good as fetched now */
+function describeUsed(feed: Feed, { copy, read, age }: Used, isCurrent: boolean) {
+  const about = {
+    source: isCurrent ? copy.keptFrom! : copy.source, // a last good copy is a kept one
+    licence: copy.licence,
+    ...(copy.fetchedAt && { fetched_at: copy.fetchedAt.toISOString() }),
+    ...(copy.publishedAt && { published_at: copy.publishedAt.toISOString() }),
+  };
+  if (age === "dropped") return { ...about, state: "expired" } as const;
+  const { attribution = feed.attribution, skipped } = read;
+  return {
+    ...about,
+    state: "loaded",
+    entries: read.entries,
+    sha256: copy.sha256,
+    bytes: copy.bytes,
+    ...(attribution && { attribution }),
+    ...(skipped && { skipped }),
+    ...(age === "stale" && { stale: true }),
+  } as const;
+}
+
+/** Why the source was not asked, and what it failed with the last time. */
+function heldProblems({ hold, state, source }: Load): string[] {
+  if (hold === undefined) return [];
+  const { error } = attemptsAt(state, source.mirror) ?? {};
+  return [...(hold.why === "held" ? [hold.reason] : []), ...(error === undefined ? [] : [error])];
+}
+
+export function problemText({ source, error }: Refusal, options: Load["options"]): string {
+  return `${sourceWord(source)}: ${withoutFolders(error, options)}`;
+}
+
+/** Where the problem is: a feed whose publisher could not be reached was not "fetched". */
+const sourceWord = (source: FeedCopy["source"]) => (source === "fetched" ? "publisher" : source);
+
+function withoutFolders(text: string, { dataDir, mirror }: Load["options"]): string {
+  const isFolder = mirror !== undefined && !isMirrorUrl(mirror);
+  const inMirror = isFolder ? text.replaceAll(`${mirror}/`, "").replaceAll(` ${mirror} `, " ") : text;
+  return inMirror.replaceAll(`${dataDir}/`, "").replace(/\S*\/node_modules\//g, "");
+}
+
+function namesOf({ format, label }: Feed): Pick<FeedReport, "names"> {
+  if (isDomainFormat(format)) return { names: "domains" };
+  return isNetworkFormat(format) || label !== undefined ? { names: "networks" } : {};
+}

@@ -1,0 +1,156 @@
+// What a load remembers, and what its report tells everybody with a key.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Feed } from "../catalog/feed.ts";
+import { FEEDS } from "../catalog/feeds.ts";
+import { readFeedState } from "../fetch/feed-state.ts";
+import { loadFeed } from "./load.ts";
+import type { LoadOptions } from "./try-copies.ts";
+
+const TOR = FEEDS.find(({ id }) => id === "tor-bulk-exits")!;
+const LIST = Array.from({ length: 500 }, (_, i) => `5.2.${i >> 8}.${i & 255}\n`).join("");
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "inkling-load-"));
+  for (const part of ["data/feeds", "mirror"]) mkdirSync(join(root, part), { recursive: true });
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const load = (mirror: string) =>
+  loadFeed(
+    TOR,
+    { dataDir: join(root, "data"), mirror, fetch: false, now: new Date(), onlyDue: false, chance: () => 0.5 },
+    undefined,
+  );
+
+const DAY_MS = 86_400_000;
+const NOW = Date.UTC(2026, 7, 22, 12);
+/** A load from a publisher that answers with `status`. */
+const loadFrom = async (
+  feed: Feed,
+  status: () => number,
+  at = NOW,
+  more: Partial<LoadOptions> = {},
+  headers: Record<string, string> = {},
+) => {
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () => new Response(LIST, { status: status(), headers }),
+  });
+  const options = { dataDir: join(root, "data"), fetch: true, onlyDue: false, chance: () => 0.5 };
+  try {
+    const row = { ...feed, urls: () => [`http://127.0.0.1:${server.port}/list`] };
+    return await loadFeed(row, { ...options, now: new Date(at), ...more }, undefined);
+  } finally {
+    await server.stop(true);
+  }
+};
+const state = (feed: Feed) => readFeedState(feed, join(root, "data"));
+const filesOf = (feed: Feed) => readdirSync(join(root, "data/feeds", feed.id)).sort();
+
+describe("what a load remembers", () => {
+  test("a request that counts is written before it goes out: a build killed meanwhile has spent it", async () => {
+    const feed = { ...TOR, budgetPerDay: 2 };
+    let before: unknown;
+    await loadFrom(feed, () => {
+      before = state(feed);
+      return 200;
+    });
+    const requests = [new Date(NOW).toISOString()];
+    expect(before).toEqual({ attempts: { failures: 0, spread: 0.5, requests } });
+    expect(state(feed).attempts).toMatchObject({ failures: 0, requests, okAt: requests[0] });
+  });
+  test("without a budget nothing is written before the answer is there", async () => {
+    let files: string[] = [];
+    await loadFrom(TOR, () => {
+      files = filesOf(TOR);
+      return 500;
+    });
+    expect(files).toEqual([]);
+    expect(filesOf(TOR)).toEqual(["state.json"]);
+  });
+  test("a copy that its licence wants destroyed is gone for good, also when its publisher fails that day", async () => {
+    const feed: Feed = { ...TOR, destroyOld: true };
+    await loadFrom(feed, () => 200);
+    expect(filesOf(feed)).toHaveLength(2);
+    const { report } = await loadFrom(feed, () => 500, NOW + feed.age.dropHours * 3_600_000 + DAY_MS);
+    expect(report).toMatchObject({ state: "expired", failures: 1 });
+    expect(state(feed).copy).toBeUndefined();
+    expect(filesOf(feed)).toEqual(["state.json"]);
+  });
+  test("what is not due leaves no trace", async () => {
+    await loadFrom(TOR, () => 200);
+    const files = () => filesOf(TOR).map((name) => statSync(join(root, "data/feeds", TOR.id, name)).ino);
+    const before = files();
+    await loadFrom(TOR, () => 500, NOW + 1, { onlyDue: true });
+    expect(files()).toEqual(before);
+  });
+  test("a seed, or a list of ours, is not kept", async () => {
+    for (const id of ["fakefilter", "tor-exit-networks"]) {
+      const feed = FEEDS.find((row) => row.id === id)!;
+      const options = { dataDir: join(root, "data"), fetch: false, onlyDue: false, chance: () => 0.5 };
+      const { report } = await loadFeed(feed, { ...options, now: new Date(NOW) }, undefined);
+      expect(report.state).toBe("loaded");
+      expect(() => filesOf(feed)).toThrow("ENOENT");
+    }
+  });
+});
+
+describe("a mirror's user and password", () => {
+  test("open it, and stand neither in the report nor in what is kept", async () => {
+    let asked = 0;
+    const server = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: (request) => {
+        asked++;
+        const isKnown = request.headers.get("authorization") === `Basic ${btoa("reader:hunter@2")}`;
+        return isKnown ? new Response(LIST) : new Response("no", { status: 401 });
+      },
+    });
+    try {
+      const withPassword = (password: string) => `http://reader:${password}@127.0.0.1:${server.port}/feeds/`;
+      const refused = await load(withPassword("wrong"));
+      expect(refused.report.error).toContain(" answered 401");
+      const stray = await load(withPassword("100%"));
+      expect(stray.report.error).toContain(" answered 401");
+      const loaded = await load(withPassword("hunter%402"));
+      expect([loaded.report.state, loaded.report.entries]).toEqual(["loaded", 500]);
+      expect(asked).toBe(3);
+      const kept = readdirSync(join(root, "data/feeds/tor-bulk-exits")).map((file) =>
+        readFileSync(join(root, "data/feeds/tor-bulk-exits", file), "utf8"),
+      );
+      const told = JSON.stringify([refused.report, loaded.report, kept]);
+      for (const secret of ["hunter", "wrong", "reader"]) expect(told).not.toContain(secret);
+    } finally {
+      await server.stop(true);
+    }
+  });
+});
+
+test("a mirror that does not answer refuses nothing: the feed is missing, and says why", async () => {
+  const { report, refused, unreached } = await load("http://127.0.0.1:1");
+  expect([report.state, refused, unreached]).toEqual(["missing", false, true]);
+  expect(report.error).toMatch(/^mirror: \S+ could not be reached: connection refused$/);
+});
+
+describe("where things stand on this machine", () => {
+  test.each([
+    ["a file that is refused", "<html></html>"],
+    ["a file that is missing", undefined],
+  ])("is not told of %s", async (_, content) => {
+    const mirror = join(root, "mirror");
+    if (content !== undefined) writeFileSync(join(mirror, "tor-bulk-exits.txt"), content);
+    mkdirSync(join(root, "data/feeds/tor-bulk-exits"));
+    writeFileSync(join(root, "data/feeds/tor-bulk-exits/state.json"), "{");
+    const { report } = await load(mirror);
+    expect(report.state).not.toBe("loaded");
+    expect(report.error).toStartWith("mirror: ");
+    expect(report.error).not.toContain(root);
+  });
+});

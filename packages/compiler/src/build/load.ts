@@ -1,0 +1,97 @@
+// load.ts: one feed -> the newest copy of it that passes the gates, read, and a report.
+//
+// in   a row of the feed table, where copies come from, the release before
+// out  LoadedFeed; the feed's state on disk remembers the copy, or the failure
+// err  none for a bad copy: it is refused by name and reason, and the next one is tried
+//
+// readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState; the state is read once and written once.
+// One more write comes first where the publisher has a budget: a build killed while it asks must not ask again.
+
+import type { FeedReport, Release } from "@inkling/engine";
+import type { Feed } from "../catalog/feed.ts";
+import { type FeedCopy, isNew } from "../fetch/copy.ts";
+import { describeCopy, readFeedState, writeFeedState } from "../fetch/feed-state.ts";
+import { KeptCopies } from "../fetch/kept-copies.ts";
+import { nextFeedState, type Outcome } from "../fetch/next-state.ts";
+import type { Content } from "../validate/read-copy.ts";
+import { dueNext, problemText, reportOf } from "./feed-report.ts";
+import { type Load, type LoadOptions, type Refusal, type Tried, tryCopies } from "./try-copies.ts";
+
+export interface LoadedFeed {
+  readonly feed: Feed;
+  readonly report: FeedReport;
+  /** Was any copy refused, whether or not an older one is in use? */
+  readonly refused: boolean;
+  /** Did its source not answer at all? Nothing was refused then. */
+  readonly unreached: boolean;
+  /** When it is to be asked for next; undefined when never. */
+  readonly dueAt: Date | undefined;
+  /** Reads the copy in use: empty when there is none. */
+  readonly content: () => Content;
+  /** Releases what was read of it: when its segment is made, others need the memory. */
+  readonly forget: () => void;
+}
+
+const NOTHING: Pick<LoadedFeed, "content" | "forget"> = { content: () => ({}), forget: () => {} };
+
+export async function loadFeed(
+  feed: Feed,
+  options: LoadOptions,
+  trusted: Release | undefined,
+): Promise<LoadedFeed> {
+  const state = readFeedState(feed, options.dataDir);
+  const kept = new KeptCopies(feed, options.dataDir, state);
+  const { load, tried } = await tryCopies({ feed, options, trusted, state, kept });
+  const outcome = outcomeOf(load, tried);
+  const next = nextFeedState(load.state, outcome, load.source);
+  if (next !== load.state) writeFeedState(feed, options.dataDir, next, newBodies(load, tried, outcome));
+  const { content, forget } = tried.used?.age === "dropped" ? NOTHING : (tried.used?.read ?? NOTHING);
+  return {
+    feed,
+    report: reportOf(load, tried, next),
+    refused: tried.refusals.some(isFault),
+    unreached: isUnreached(tried.refusals),
+    dueAt: dueNext(load, next),
+    content,
+    forget,
+  };
+}
+
+function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
+  const destroy = used?.age === "dropped" && load.feed.destroyOld === true;
+  if (used !== undefined && isNew(used.copy))
+    return { type: "passed", copy: describeCopy("body", used.copy, used.read.entries), destroy };
+  const failures = failuresOf(refusals);
+  if (failures.length === 0) return { type: "not asked", destroy };
+  const retryAfter = refusals.find((refusal) => refusal.retryAfter)?.retryAfter;
+  const failure = { error: failures.map((one) => problemText(one, load.options)).join("; "), retryAfter };
+  const held = failures.findLast(({ isHeld }) => isHeld);
+  if (held?.copy !== undefined) {
+    const pending = { ...describeCopy("pending", held.copy), why: held.error };
+    return { type: "held", pending, failure, destroy };
+  }
+  if (failures.every(({ absent }) => absent === true)) return { type: "absent", failure, destroy };
+  const refetch = failures.some(({ copy }) => copy?.keptFrom !== undefined);
+  return { type: "failed", failure, refetch, destroy };
+}
+
+/** The body of the copy that the next state names, unless it is on disk already. */
+function newBodies({ kept }: Load, { refusals, used }: Tried, outcome: Outcome): FeedCopy[] {
+  const named =
+    outcome.type === "passed" ? outcome.copy : outcome.type === "held" ? outcome.pending : undefined;
+  if (named === undefined || kept.holds(named)) return [];
+  const copies = [used?.copy, ...refusals.map(({ copy }) => copy)];
+  return copies.flatMap((copy) => (copy?.sha256 === named.sha256 ? copy : [])).slice(0, 1);
+}
+
+/** What went wrong at the feed's source, not with copies of the past. */
+function failuresOf(refusals: readonly Refusal[]): Refusal[] {
+  return refusals.filter((refusal) => isNew(refusal) && refusal.unasked !== true);
+}
+
+const isFault = ({ absent, unreached }: Refusal) => absent !== true && unreached !== true;
+
+function isUnreached(refusals: readonly Refusal[]): boolean {
+  const failures = failuresOf(refusals);
+  return failures.length > 0 && failures.every(({ unreached }) => unreached) && !refusals.some(isFault);
+}

@@ -1,0 +1,71 @@
+// main.ts: the compiler's process; events.ts has its input and output.
+
+import { existsSync, readFileSync, writeSync } from "node:fs";
+import { BuildBusy } from "@inkling/release-store";
+import { FeedChoiceError } from "../catalog/feed-choice.ts";
+import { build } from "./build.ts";
+import { type BuildEvent, buildRequest } from "./events.ts";
+
+const EXIT = { done: 0, failed: 1, withoutSome: 3 } as const;
+/** Progress more often than this is not shown. */
+const PROGRESS_EVERY_MS = 100;
+
+/** Writes events, of progress in one step only every so often. */
+function eventWriter(): (event: BuildEvent) => void {
+  let last = { step: "", at: 0 };
+  return (event) => {
+    if (event.type === "progress") {
+      const at = performance.now();
+      const isSoon = event.step === last.step && at - last.at < PROGRESS_EVERY_MS;
+      if (isSoon && event.done !== event.total) return;
+      last = { step: event.step, at };
+    }
+    writeSync(1, `${JSON.stringify(event)}\n`);
+  };
+}
+
+/** The most memory this process ever held. On Linux maxRSS starts at what its parent held, so ask for our own. */
+function peakBytes(): number {
+  const own = "/proc/self/status";
+  const peak = existsSync(own) ? /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(own, "utf8"))?.[1] : undefined;
+  return 1024 * (peak === undefined ? process.resourceUsage().maxRSS : Number(peak));
+}
+
+/** What an operator can do about an error of the operating system. */
+const HINTS: Readonly<Record<string, string>> = {
+  EACCES: "make the data folder writable for this user, or choose another with --data-dir",
+  EPERM: "make the data folder writable for this user, or choose another with --data-dir",
+  EROFS: "the data folder is on a read-only file system: choose another with --data-dir",
+  ENOSPC: "the disk is full: a build needs about 1 GB; what was published before is untouched",
+  EDQUOT: "the disk quota is used up: a build needs about 1 GB; what was published before is untouched",
+  ENOTDIR: "a part of the path is a file: choose another data folder with --data-dir",
+};
+
+function hintFor(error: unknown): string {
+  if (error instanceof BuildBusy) return "wait for it to end, then try again";
+  if (error instanceof FeedChoiceError)
+    return "correct it, or delete it: then the feeds of the default are on";
+  const code = (error as { code?: unknown }).code;
+  const known = typeof code === "string" ? HINTS[code] : undefined;
+  return known ?? "this is a defect of Inkling: please report it with the lines above";
+}
+
+const emit = eventWriter();
+try {
+  const request = buildRequest.parse(JSON.parse(await Bun.stdin.text()));
+  const started = performance.now();
+  const result = await build(request, { now: () => new Date(), emit, chance: Math.random });
+  const seconds = (performance.now() - started) / 1000;
+  emit({ type: "done", ...result, seconds, peakBytes: peakBytes() });
+  process.exitCode = result.refused.length + result.unreached.length > 0 ? EXIT.withoutSome : EXIT.done;
+} catch (error) {
+  emit({
+    type: "failed",
+    message: error instanceof Error ? error.message : String(error),
+    hint: hintFor(error),
+    ...(error instanceof BuildBusy && { code: "busy" }),
+  });
+  if (hintFor(error).startsWith("this is a defect") && error instanceof Error)
+    writeSync(2, `${error.stack}\n`);
+  process.exitCode = EXIT.failed;
+}

@@ -1,0 +1,730 @@
+// A publisher that misbehaves, case by case: the last good data goes on answering, the reason can be seen, and the next
+// good file is taken. The table of docs/feeds.md is this one.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
+import fs, { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import {
+  EmailSegment,
+  type FeedReport,
+  feedsReport,
+  IpSegment,
+  parseUnwrapped,
+  type Release,
+  release,
+} from "@inkling/engine";
+import { DATA_FOLDER } from "@inkling/release-store";
+import type { Feed } from "../catalog/feed.ts";
+import { FEEDS } from "../catalog/feeds.ts";
+import { type Script, startScript } from "../fetch/publisher.testing.ts";
+import { type Build, build } from "./build.ts";
+import type { BuildEvent, BuildOrder } from "./events.ts";
+
+const HOUR = 3_600_000;
+const realOpen = fs.openSync;
+const DAY_1 = Date.UTC(2026, 7, 22, 12);
+const DAY_2 = DAY_1 + 24 * HOUR;
+const DAY_3 = DAY_2 + 24 * HOUR;
+/** Far longer than an answer takes on a slow machine. */
+const TIMES = { responseMs: 30_000, totalMs: 60_000 };
+
+let script: Script;
+let dataDir: string;
+beforeAll(async () => {
+  script = await startScript();
+});
+afterAll(() => script.stop());
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "inkling-misbehaving-"));
+});
+afterEach(() => rmSync(dataDir, { recursive: true }));
+
+const row = (id: string, more: Partial<Feed> = {}): Feed => {
+  const { seed: _, ...own } = FEEDS.find((feed) => feed.id === id)!;
+  return {
+    ...own,
+    urls: () => [`${script.base}/list`],
+    entries: { least: 3, most: 3_000 },
+    maxBytes: 100_000,
+    change: 0.4,
+    ...more,
+  };
+};
+const TOR = row("tor-bulk-exits");
+const ABUSE = row("ipsum-3", { widest: { v4: 16, v6: 32 } });
+const DROP = row("spamhaus-drop-v4");
+const MAIL = row("disposable-email-domains");
+const RESOLVERS = FEEDS.find(({ id }) => id === "public-resolvers")!;
+const ORDINARY = FEEDS.find(({ id }) => id === "ordinary-mail")!;
+
+/** A list of one publisher on three days: two entries change each day. */
+interface List {
+  readonly feed: Feed;
+  readonly day: (n: number) => string;
+  /** Is this entry, or one that is new on day 3, in the data that answers? */
+  readonly has: (manifest: Release, entry: "old" | "new") => boolean;
+}
+
+const segment = (report: { sha256: string } | undefined) =>
+  readFileSync(join(dataDir, DATA_FOLDER.segmentFile(report!.sha256)));
+const isFlagged = (manifest: Release, address: string): boolean => {
+  const found = IpSegment.open(segment(manifest.segments.reputation), "reputation").lookup(
+    parseUnwrapped(address)!,
+  );
+  return found !== undefined && Buffer.from(found).includes("true");
+};
+const isDisposable = (manifest: Release, domain: string): boolean =>
+  EmailSegment.open(segment(manifest.segments.email)).providers(domain) !== undefined;
+
+const numbers = (count: number, from: number) => Array.from({ length: count }, (_, i) => from + i);
+const addresses = (n: number, count = 200) =>
+  numbers(count, 2 * n).map((k) => `45.66.${100 + (k >> 8)}.${k & 255}`);
+const addressDay = (n: number) => `${addresses(n).join("\n")}\n`;
+const hasAddress = (manifest: Release, entry: "old" | "new") =>
+  isFlagged(manifest, entry === "old" ? "45.66.100.50" : "45.66.100.205");
+const TOR_LIST: List = { feed: TOR, day: addressDay, has: hasAddress };
+const ABUSE_LIST: List = { feed: ABUSE, day: addressDay, has: hasAddress };
+const DROP_LIST: List = {
+  feed: DROP,
+  day: (n) => {
+    const rows = addresses(n).map((address) =>
+      JSON.stringify({ cidr: `${address}/32`, sblid: "SBL1", rir: "ripe" }),
+    );
+    const timestamp = Math.floor((DAY_1 + n * 24 * HOUR) / 1000) - 90_000;
+    const end = { type: "metadata", timestamp, size: 1, records: rows.length, copyright: "(c)", terms: "x" };
+    return `${rows.join("\n")}\n${JSON.stringify(end)}\n`;
+  },
+  has: hasAddress,
+};
+const MAIL_LIST: List = {
+  feed: MAIL,
+  day: (n) =>
+    numbers(200, 2 * n)
+      .map((k) => `throw-away-${k}.com\n`)
+      .join(""),
+  has: (manifest, entry) =>
+    isDisposable(manifest, entry === "old" ? "throw-away-50.com" : "throw-away-205.com"),
+};
+
+const dated = (time: number) => ({ "last-modified": new Date(time).toUTCString() });
+const send = (response: ServerResponse, body: string | Uint8Array, headers: Record<string, string> = {}) =>
+  response.writeHead(200, headers).end(body);
+/** A good file of day `n`. */
+const good = (list: List, n: number) => (_: unknown, response: ServerResponse) =>
+  void send(response, list.day(n), dated(DAY_1 + (n - 1) * 24 * HOUR));
+
+const events: BuildEvent[] = [];
+const run = async (
+  feed: Feed | readonly Feed[],
+  now: number,
+  order: Partial<BuildOrder> = {},
+  times = TIMES,
+): Promise<Build> => {
+  events.length = 0;
+  return build(
+    { dataDir, fetch: true, onlyDue: false, accept: [], credentials: {}, ...order } as Parameters<
+      typeof build
+    >[0],
+    {
+      now: () => new Date(now),
+      chance: () => 0.5,
+      emit: (event) => events.push(event),
+      feeds: [feed].flat(),
+      times,
+    },
+  );
+};
+const current = (): Release => {
+  const name = readFileSync(join(dataDir, DATA_FOLDER.current), "utf8").trim();
+  return release.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8")));
+};
+/** As status shows it. */
+const shown = (): FeedReport =>
+  feedsReport.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.feedsReport), "utf8"))).feeds[0]!;
+
+/** A line of docs/feeds.md. */
+interface Row {
+  readonly name: string;
+  readonly outcome: string;
+}
+
+interface Case extends Row {
+  readonly list?: List;
+  readonly bad: (response: ServerResponse, list: List) => unknown;
+  /** What status says. */
+  readonly error: RegExp;
+  /** Is nothing refused, for nothing came? */
+  readonly isUnreached?: true;
+  /** How long the publisher may take. */
+  readonly times?: typeof TIMES;
+}
+
+/** The publisher sends nothing that can be used, or nothing that is believed. */
+const REFUSED: readonly Case[] = [
+  {
+    name: "429 with Retry-After",
+    outcome: "not fetched; retried after that time, by `data update` too",
+    bad: (response) => response.writeHead(429, { "retry-after": "7200" }).end(),
+    error: /answered 429 Too Many Requests/,
+  },
+  {
+    name: "401",
+    outcome: "not fetched; retried with growing pauses",
+    bad: (response) => response.writeHead(401).end("who are you?"),
+    error: /answered 401 Unauthorized/,
+  },
+  {
+    name: "500",
+    outcome: "not fetched; retried with growing pauses",
+    bad: (response) => response.writeHead(500).end("oops"),
+    error: /answered 500 Internal Server Error/,
+  },
+  {
+    name: "a redirect to http",
+    outcome: "not followed",
+    bad: (response) => response.writeHead(302, { location: "http://publisher.example/list" }).end(),
+    error: /is at http:\/\/publisher\.example, which is not HTTPS/,
+  },
+  {
+    name: "a slow drip",
+    outcome: "aborted at the time limit",
+    bad: (response) => {
+      response.writeHead(200);
+      const timer = setInterval(() => response.write("4"), 5);
+      response.on("close", () => clearInterval(timer));
+    },
+    error: /took longer than 300 ms/,
+    times: { ...TIMES, totalMs: 300 },
+  },
+  {
+    name: "no answer at all",
+    outcome: "aborted at the time limit",
+    bad: () => undefined,
+    error: /could not be reached: no answer within 150 ms/,
+    times: { ...TIMES, responseMs: 150 },
+    isUnreached: true,
+  },
+  {
+    name: "a cut connection",
+    outcome: "not fetched: fewer bytes than announced",
+    bad: (response, list) => {
+      const body = list.day(2);
+      response.writeHead(200, { "content-length": String(body.length) });
+      response.write(body.slice(0, 1_000), () => response.socket?.destroy());
+    },
+    error: /could not be fetched/,
+  },
+  {
+    name: "HTML instead of data",
+    outcome: "refused, with the page's title",
+    bad: (response) =>
+      send(response, "<!doctype html><title>Sign in</title>", { "content-type": "text/plain" }),
+    error: /Sign in/,
+  },
+  {
+    name: "a gzip bomb",
+    outcome: "refused while it unpacks, at the feed's size limit",
+    bad: (response) => send(response, gzipSync(Buffer.alloc(2 ** 24, "4"))),
+    error: /is larger than 100000 bytes/,
+  },
+  {
+    name: "an empty file",
+    outcome: "refused: is empty",
+    bad: (response) => send(response, ""),
+    error: /is empty/,
+  },
+  {
+    name: "doubled",
+    outcome: "waits for `--accept`: grew by more than the feed's limit",
+    bad: (response) => send(response, `${addresses(2, 400).join("\n")}\n`, dated(DAY_2)),
+    error:
+      /differs too much from the last good copy: 202 added and 2 removed of 200, at most 40 % are expected/,
+  },
+  {
+    name: "halved",
+    outcome: "waits for `--accept`: shrank by more than the feed's limit",
+    bad: (response) => send(response, `${addresses(2, 100).join("\n")}\n`, dated(DAY_2)),
+    error: /differs too much from the last good copy: 0 added and 100 removed of 200/,
+  },
+  {
+    name: "yesterday's file again",
+    outcome: "refused: older than the last good copy by its own date or Last-Modified; `--accept` takes it",
+    bad: (response) => send(response, addressDay(0), dated(DAY_1 - 24 * HOUR)),
+    error: /was made on 2026-08-21T12:00:00\.000Z, before the last good copy of 2026-08-22T12:00:00\.000Z/,
+  },
+  {
+    name: "a date in the future",
+    outcome: "refused: more than a day ahead of this machine's clock",
+    bad: (response) => send(response, addressDay(2), dated(DAY_2 + 49 * HOUR)),
+    error: /says that it was made on 2026-08-25T13:00:00\.000Z, which is in the future/,
+  },
+  {
+    name: "a build date in the future, in the data",
+    outcome: "refused: more than a day ahead of this machine's clock",
+    list: DROP_LIST,
+    bad: (response, list) => send(response, list.day(9)),
+    error: /which is in the future/,
+  },
+  {
+    name: "`0.0.0.0/0`",
+    outcome: "refused: a network wider than the feed can hold",
+    list: ABUSE_LIST,
+    bad: (response) => send(response, `${addressDay(2)}0.0.0.0/0\n`, dated(DAY_2)),
+    error: /line 201: too wide: 0\.0\.0\.0\/0/,
+  },
+  {
+    name: "a /12 in a list whose widest is a /16",
+    outcome: "refused: a network wider than the feed can hold",
+    list: ABUSE_LIST,
+    bad: (response) => send(response, `${addressDay(2)}45.0.0.0/12\n`, dated(DAY_2)),
+    error: /has a network of \/12 \(IPv4\): \/16 is the widest it can hold/,
+  },
+  {
+    name: "a 1 GB line",
+    outcome: "refused while it streams, at the feed's size limit",
+    bad: (response) => {
+      response.writeHead(200);
+      const part = Buffer.alloc(2 ** 20, "4");
+      let sent = 0;
+      const more = () => {
+        while (sent < 2 ** 30 && !response.destroyed) {
+          sent += part.length;
+          if (!response.write(part)) return void response.once("drain", more);
+        }
+        response.end();
+      };
+      more();
+    },
+    error: /is larger than 100000 bytes/,
+  },
+];
+
+describe("a publisher that misbehaves", () => {
+  test.each(REFUSED.map((row) => [row.name, row] as const))(
+    "%s",
+    async (_name, { list = TOR_LIST, bad, error, isUnreached, times }) => {
+      const { feed } = list;
+      script.answer = good(list, 1);
+      const first = await run(feed, DAY_1);
+      expect(list.has(current(), "old")).toBe(true);
+      expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });
+      expect(shown().error).toBeUndefined();
+
+      script.answer = (_, response) => void bad(response, list);
+      const second = await run(feed, DAY_2, {}, times);
+      expect(shown().error).toMatch(error);
+      expect(shown()).toMatchObject({ state: "loaded", source: "last-good", failures: 1 });
+      expect(shown().fetched_at).toBe(new Date(DAY_1).toISOString());
+      const [refused, unreached] = isUnreached ? [[], [feed.id]] : [[feed.id], []];
+      expect(second).toMatchObject({ published: false, name: first.name, refused, unreached });
+      expect(events.find((event) => event.type === "feed")).toMatchObject({ feed: { error: shown().error } });
+      expect(list.has(current(), "old")).toBe(true);
+      expect(list.has(current(), "new")).toBe(false);
+
+      script.answer = (request, response) => {
+        // A copy that waits is asked about; one that was refused never is.
+        if (shown().pending === undefined)
+          expect(request.headers["if-modified-since"]).toBe(dated(DAY_1)["last-modified"]);
+        good(list, 3)(request, response);
+      };
+      const third = await run(feed, DAY_3);
+      expect(third).toMatchObject({ published: true, refused: [] });
+      expect(shown().error).toBeUndefined();
+      expect(shown().failures).toBeUndefined();
+      expect(shown().pending).toBeUndefined();
+      expect(list.has(current(), "new")).toBe(true);
+    },
+  );
+});
+
+interface Taken extends Row {
+  readonly list?: List;
+  readonly feeds?: readonly Feed[];
+  readonly body: (list: List) => string;
+  /** Nothing is wrong with what these stand for. */
+  readonly never: (manifest: Release) => boolean;
+  /** Where the operator sees that something was left out. */
+  readonly told?: RegExp;
+}
+
+/** The copy is good but for an entry of which nothing may come. */
+const TAKEN: readonly Taken[] = [
+  {
+    name: "RFC 1918",
+    outcome: "taken; private and other special-use networks are never flagged, and counted as skipped",
+    list: ABUSE_LIST,
+    body: (list) => `${list.day(2)}10.1.2.3\n192.168.0.0/16\n`,
+    never: (manifest) => isFlagged(manifest, "10.1.2.3") || isFlagged(manifest, "192.168.1.1"),
+    told: /"entries":2,"first":"10\.1\.2\.3\/32 is private: never flagged"/,
+  },
+  {
+    name: "1.1.1.1",
+    outcome: "taken; guards prevent the flag, and the build reports it",
+    list: ABUSE_LIST,
+    feeds: [RESOLVERS],
+    body: (list) => `${list.day(2)}1.1.1.1\n`,
+    never: (manifest) => isFlagged(manifest, "1.1.1.1"),
+    told: /ipsum-3 is overruled by public-resolvers: 1\.1\.1\.1\/32/,
+  },
+  {
+    name: "`com`",
+    outcome: "taken; a public suffix is never disposable, and counted as skipped",
+    list: MAIL_LIST,
+    body: (list) => `${list.day(2)}com\n`,
+    never: (manifest) => isDisposable(manifest, "example.com"),
+    told: /"entries":1,"first":"line 201: /,
+  },
+  {
+    name: "`edu.pl`",
+    outcome: "taken; a public suffix is never disposable, and counted as skipped",
+    list: MAIL_LIST,
+    body: (list) => `${list.day(2)}edu.pl\n`,
+    never: (manifest) => isDisposable(manifest, "uni.edu.pl"),
+    told: /"entries":1,"first":"edu\.pl is a public or special-use suffix: never flagged"/,
+  },
+  {
+    name: "`gmail.com`",
+    outcome: "taken; one list cannot make ordinary mail disposable, and the disagreement is reported",
+    list: MAIL_LIST,
+    feeds: [ORDINARY],
+    body: (list) => `${list.day(2)}gmail.com\n`,
+    never: (manifest) => isDisposable(manifest, "gmail.com"),
+    told: /"domain":"gmail\.com","verdict":"not disposable"/,
+  },
+  {
+    name: "a byte-order mark and CRLF",
+    outcome: "taken as if they were not there",
+    body: (list) => `\uFEFF${list.day(2).replaceAll("\n", "\r\n")}`,
+    never: (manifest) => !isFlagged(manifest, addresses(2)[0]!) || !isFlagged(manifest, addresses(2)[199]!),
+  },
+];
+
+describe("a copy with entries that must not count", () => {
+  test.each(TAKEN.map((row) => [row.name, row] as const))(
+    "%s",
+    async (_name, { list = TOR_LIST, feeds = [], body, never, told }) => {
+      const { feed } = list;
+      script.answer = good(list, 1);
+      await run([feed, ...feeds], DAY_1);
+      script.answer = (_, response) => void send(response, body(list), dated(DAY_2));
+      const second = await run([feed, ...feeds], DAY_2);
+      expect(second).toMatchObject({ published: true, refused: [] });
+      expect(list.has(current(), "old")).toBe(true);
+      expect(never(current())).toBe(false);
+      if (told !== undefined) expect(JSON.stringify([shown(), ...events])).toMatch(told);
+      script.answer = good(list, 3);
+      await run([feed, ...feeds], DAY_3);
+      expect(list.has(current(), "new")).toBe(true);
+      expect(shown().skipped).toBeUndefined();
+    },
+  );
+});
+
+const CUT: Row = {
+  name: "truncated at every 4 KiB",
+  outcome: "refused: last line incomplete, shorter than announced, unparsable, or shrunk too much",
+};
+describe(CUT.name, () => {
+  const JSON_LIST: List = {
+    feed: row("monosans-proxies"),
+    day: (n) =>
+      JSON.stringify(
+        addresses(n).map((host) => ({
+          protocol: "http",
+          host,
+          port: 80,
+          exit_ip: host,
+          timeout: 1,
+          geolocation: null,
+        })),
+      ),
+    has: hasAddress,
+  };
+  const lists: readonly [name: string, list: List][] = [
+    ["a plain list", { ...TOR_LIST, day: (n) => `# a list\n${addresses(n, 1_500).join("\n")}\n` }],
+    ["JSON lines that count themselves", DROP_LIST],
+    ["JSON", JSON_LIST],
+    [
+      "domains",
+      {
+        ...MAIL_LIST,
+        day: (n) =>
+          numbers(800, 2 * n)
+            .map((k) => `throw-away-${k}.com\n`)
+            .join(""),
+      },
+    ],
+  ];
+  test.each(lists)("%s", async (_name, list) => {
+    script.answer = good(list, 1);
+    const { name } = await run(list.feed, DAY_1);
+    const body = Buffer.from(list.day(2));
+    let cuts = 0;
+    for (let length = 4_096; length < body.length; length += 4_096) {
+      script.answer = (_, response) => void send(response, body.subarray(0, length), dated(DAY_2));
+      const second = await run(list.feed, DAY_2 + length);
+      expect(second).toMatchObject({ published: false, name, refused: [list.feed.id] });
+      expect(shown().error).toMatch(/cut short|announces|not JSON|differs too much/);
+      cuts++;
+    }
+    expect(cuts).toBeGreaterThan(1);
+    expect(list.has(current(), "old")).toBe(true);
+    script.answer = good(list, 3);
+    expect(await run(list.feed, DAY_3)).toMatchObject({ published: true, refused: [] });
+  });
+});
+
+const NOT_MODIFIED: Row = {
+  name: "304",
+  outcome: "the copy is confirmed: status shows the new time, no release is built",
+};
+test(NOT_MODIFIED.name, async () => {
+  script.answer = good(TOR_LIST, 1);
+  const { name } = await run(TOR, DAY_1);
+  script.answer = (request, response) => {
+    expect(request.headers["if-modified-since"]).toBe(dated(DAY_1)["last-modified"]);
+    response.writeHead(304).end();
+  };
+  expect(await run(TOR, DAY_2)).toMatchObject({ published: false, name, refused: [] });
+  const at = new Date(DAY_2).toISOString();
+  expect(shown()).toMatchObject({ source: "fetched", fetched_at: at, checked_at: at });
+  expect(shown().error).toBeUndefined();
+  script.answer = good(TOR_LIST, 3);
+  expect(await run(TOR, DAY_3)).toMatchObject({ published: true });
+  expect(hasAddress(current(), "new")).toBe(true);
+});
+
+const DISK_FULL: Row = {
+  name: "ENOSPC on write",
+  outcome: "nothing is published, the build fails with the reason; the next one continues",
+};
+describe(DISK_FULL.name, () => {
+  /** Files that a build writes; the name under which it does so is known before. */
+  const sha = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("hex").slice(0, 16);
+  const files: readonly [name: string, file: string][] = [
+    ["the kept body", `body-${sha(addressDay(2))}.txt`],
+    ["the feed's state", "state.json"],
+    ["the pointer", "current"],
+  ];
+  test.each(files)("%s", async (_name, file) => {
+    script.answer = good(TOR_LIST, 1);
+    await run(TOR, DAY_1);
+    script.answer = good(TOR_LIST, 2);
+    let isOpened = false;
+    const openSync: typeof fs.openSync = (path, ...rest) => {
+      if (rest[0] === "r" || !String(path).endsWith(`-${file}`)) return realOpen(path, ...rest);
+      isOpened = true;
+      return realOpen("/dev/full", "w");
+    };
+    mock.module("node:fs", () => ({ ...fs, openSync }));
+    const failure = await run(TOR, DAY_2).then(
+      () => undefined,
+      (error) => error as NodeJS.ErrnoException,
+    );
+    mock.module("node:fs", () => ({ ...fs, openSync: realOpen }));
+    expect(isOpened).toBe(true);
+    expect(failure?.code).toBe("ENOSPC");
+    expect(hasAddress(current(), "old")).toBe(true);
+    script.answer = good(TOR_LIST, 3);
+    expect(await run(TOR, DAY_3)).toMatchObject({ published: true, refused: [] });
+    expect(hasAddress(current(), "new")).toBe(true);
+  });
+});
+
+const KILLED: Row = {
+  name: "SIGKILL at 200 random moments",
+  outcome: "the data folder always opens with the old release or the new one, and the next build succeeds",
+};
+
+describe("between builds", () => {
+  test("Retry-After is honoured by hand and by schedule, and the reason stays visible", async () => {
+    script.answer = (_, response) => void response.writeHead(503, { "retry-after": "7200" }).end();
+    await run(TOR, DAY_1);
+    const asked = script.count;
+    for (const onlyDue of [true, false]) {
+      await run(TOR, DAY_1 + HOUR, { onlyDue });
+      expect(script.count).toBe(asked);
+      expect(shown().error).toMatch(
+        /asked to wait until 2026-08-22T14:00:00\.000Z; publisher: .* answered 503/,
+      );
+    }
+    script.answer = good(TOR_LIST, 1);
+    await run(TOR, DAY_1 + 2 * HOUR, { onlyDue: true });
+    expect(script.count).toBe(asked + 1);
+    expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });
+    expect(shown().error).toBeUndefined();
+  });
+
+  test("what is not due is not asked, and is as good as fetched; what fails is asked sooner", async () => {
+    script.answer = good(TOR_LIST, 1);
+    const { nextDue, name } = await run(TOR, DAY_1);
+    const asked = script.count;
+    expect(await run(TOR, Date.parse(nextDue!) - 1, { onlyDue: true })).toMatchObject({
+      published: false,
+      nextDue,
+    });
+    expect(script.count).toBe(asked);
+    expect(shown()).toMatchObject({ state: "loaded", source: "fetched", next_check_at: nextDue! });
+    script.answer = (_, response) => void response.writeHead(500).end();
+    const failed = await run(TOR, Date.parse(nextDue!), { onlyDue: true });
+    expect(script.count).toBe(asked + 1);
+    expect(Date.parse(failed.nextDue!) - Date.parse(nextDue!)).toBe(0.75 * 5 * 60_000);
+    // The failure is remembered in the build after, which does not ask.
+    expect(await run(TOR, Date.parse(nextDue!) + 1, { onlyDue: true })).toMatchObject({ refused: [], name });
+    expect(script.count).toBe(asked + 1);
+    expect(shown()).toMatchObject({ source: "last-good", failures: 1 });
+    expect(shown().error).toMatch(/answered 500/);
+  });
+
+  test("a kept copy that was damaged on disk is asked for before its time", async () => {
+    script.answer = good(TOR_LIST, 1);
+    const { name } = await run(TOR, DAY_1);
+    const folder = join(dataDir, "feeds", TOR.id);
+    const body = join(folder, readdirSync(folder).find((file) => file.startsWith("body-"))!);
+    writeFileSync(body, "45.66.100.1\n");
+    const asked = script.count;
+    expect(await run(TOR, DAY_1 + 1, { onlyDue: true })).toMatchObject({ published: false, name });
+    expect(script.count).toBe(asked + 1);
+    expect(readFileSync(body, "utf8")).toBe(addressDay(1));
+    // Nobody has it any more: asked once, then as after any failure.
+    rmSync(body);
+    script.answer = (_, response) => void response.writeHead(500).end();
+    for (const ms of [2, 3]) await run(TOR, DAY_1 + ms, { onlyDue: true });
+    expect(script.count).toBe(asked + 2);
+    expect(shown().error).toMatch(/answered 500.*is missing, which state\.json names/);
+  });
+
+  test("the same list with a new date is a newer one, and with a date in the future it is refused", async () => {
+    script.answer = good(TOR_LIST, 1);
+    const { name } = await run(TOR, DAY_1);
+    script.answer = (_, response) => void send(response, addressDay(1), dated(DAY_2));
+    expect(await run(TOR, DAY_2)).toMatchObject({ published: false, name });
+    expect(shown().published_at).toBe(new Date(DAY_2).toISOString());
+    script.answer = (_, response) => void send(response, addressDay(1), dated(DAY_2 + 99 * HOUR));
+    expect(await run(TOR, DAY_2 + HOUR)).toMatchObject({ published: false, name, refused: [TOR.id] });
+    expect(shown().published_at).toBe(new Date(DAY_2).toISOString());
+  });
+
+  test("what a mirror lacks, or asks for, is nothing to the publisher, and the other way round", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "inkling-mirror-"));
+    try {
+      writeFileSync(join(folder, "free-mail.txt"), "");
+      await run(TOR, DAY_1, { mirror: folder });
+      expect(shown().error).toBe("mirror: the mirror has no file tor-bulk-exits.*");
+      // Without the mirror its publisher, which nobody has asked yet, is asked at once, and asks for an hour's rest.
+      script.answer = (_, response) => void response.writeHead(429, { "retry-after": "3600" }).end();
+      await run(TOR, DAY_1 + 1, { onlyDue: true });
+      expect(shown().error).toMatch(/^publisher: \S+ answered 429/);
+      // Another mirror is asked all the same; what it says does not concern the publisher, who still waits.
+      const mirror = `${script.base}/mirror`;
+      const asked = script.count;
+      script.answer = (_, response) => void response.writeHead(429, { "retry-after": "7200" }).end();
+      await run(TOR, DAY_1 + 2, { mirror, onlyDue: true });
+      expect(script.count).toBe(asked + 1);
+      expect(shown().error).toMatch(/^mirror: \S+ answered 429/);
+      script.answer = good(TOR_LIST, 1);
+      await run(TOR, DAY_1 + 3, {});
+      expect(script.count).toBe(asked + 1);
+      expect(shown().error).toMatch(
+        /^not asked: .* wait until 2026-08-22T13:00.*; publisher: \S+ answered 429/,
+      );
+      await run(TOR, DAY_1 + HOUR + 1, {});
+      expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });
+      expect(shown().error).toBeUndefined();
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("a day's budget is kept through restarts, by hand, too", async () => {
+    const feed = row("tor-bulk-exits", { budgetPerDay: 2 });
+    script.answer = (_, response) => void response.writeHead(500).end();
+    await run(feed, DAY_1);
+    await run(feed, DAY_1 + HOUR);
+    const asked = script.count;
+    const held = await run(feed, DAY_1 + 2 * HOUR);
+    expect(script.count).toBe(asked);
+    expect(shown().error).toMatch(/the 2 downloads a day .* are used up until 2026-08-23T12:00:00\.000Z/);
+    expect(held.nextDue).toBe(new Date(DAY_2).toISOString());
+    await run(feed, DAY_2);
+    expect(script.count).toBe(asked + 1);
+  });
+
+  test("--accept takes exactly the copy that waited, without asking", async () => {
+    script.answer = good(TOR_LIST, 1);
+    await run(TOR, DAY_1);
+    const doubled = `${addresses(2, 400).join("\n")}\n`;
+    script.answer = (_, response) => void send(response, doubled, dated(DAY_2));
+    await run(TOR, DAY_2);
+    expect(shown().pending?.sha256).toBe(new Bun.CryptoHasher("sha256").update(doubled).digest("hex"));
+    // Asked about, not fetched again.
+    script.answer = (request, response) => {
+      expect(request.headers["if-modified-since"]).toBe(dated(DAY_2)["last-modified"]);
+      response.writeHead(304).end();
+    };
+    expect(await run(TOR, DAY_2 + HOUR)).toMatchObject({ published: false, refused: [TOR.id] });
+    expect(hasAddress(current(), "new")).toBe(false);
+    const asked = script.count;
+    expect(await run(TOR, DAY_2 + 2 * HOUR, { accept: [TOR.id] })).toMatchObject({
+      published: true,
+      refused: [],
+    });
+    expect(script.count).toBe(asked);
+    expect(shown().pending).toBeUndefined();
+    expect(shown().entries).toBe(400);
+    expect(hasAddress(current(), "new")).toBe(true);
+  });
+
+  test("a stale copy is used and told; an expired one is dropped, and the answer is missing", async () => {
+    script.answer = good(TOR_LIST, 1);
+    await run(TOR, DAY_1);
+    script.answer = (_, response) => void response.writeHead(500).end();
+    const { staleHours, dropHours } = TOR.age;
+    await run(TOR, DAY_1 + staleHours * HOUR);
+    expect(shown().stale).toBeUndefined();
+    await run(TOR, DAY_1 + staleHours * HOUR + 1);
+    expect(shown()).toMatchObject({ state: "loaded", stale: true });
+    expect(hasAddress(current(), "old")).toBe(true);
+    const expired = await run(TOR, DAY_1 + dropHours * HOUR + 1);
+    expect(shown()).toMatchObject({ state: "expired", entries: 0 });
+    expect(shown().error).toMatch(/is more than \d+ days old: its claims are dropped/);
+    expect(expired.release.missing).toContain("is_tor_exit");
+    // Nothing is left to compare with: whatever comes next has only to be of a believable size.
+    const after = DAY_1 + dropHours * HOUR + HOUR;
+    script.answer = (_, response) => void send(response, `${addresses(2, 900).join("\n")}\n`, dated(after));
+    await run(TOR, after);
+    expect(shown()).toMatchObject({ state: "loaded", entries: 900 });
+  });
+
+  test("a pinned release stays in use, whatever is built, until the pin is gone", async () => {
+    script.answer = good(TOR_LIST, 1);
+    const { name } = await run(TOR, DAY_1);
+    writeFileSync(join(dataDir, DATA_FOLDER.pinned), `${name}\n`);
+    const built: string[] = [];
+    for (const n of [2, 3, 4, 5, 6, 7, 8]) {
+      script.answer = good(TOR_LIST, n);
+      const next = await run(TOR, DAY_1 + n * 24 * HOUR);
+      expect(next).toMatchObject({ published: true, pinned: name });
+      expect(readFileSync(join(dataDir, DATA_FOLDER.current), "utf8").trim()).toBe(name);
+      built.push(next.name);
+    }
+    expect(hasAddress(current(), "old")).toBe(true); // its segments are there, too
+    expect(await run(TOR, DAY_1 + 8 * 24 * HOUR + 1)).toMatchObject({ published: false, pinned: name });
+    rmSync(join(dataDir, DATA_FOLDER.pinned));
+    const moved = await run(TOR, DAY_1 + 8 * 24 * HOUR + 2);
+    expect(moved).toMatchObject({ published: true, name: built.at(-1)! });
+    expect(moved.pinned).toBeUndefined();
+    expect(readFileSync(join(dataDir, DATA_FOLDER.current), "utf8").trim()).toBe(built.at(-1)!);
+  });
+});
+
+test("docs/feeds.md has this table, and no other", () => {
+  const text = readFileSync(join(import.meta.dir, "../../../../docs/feeds.md"), "utf8");
+  const section = text.split("## When a publisher misbehaves\n")[1]!.split("\n## ")[0]!;
+  const lines = section.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| case "));
+  const rows: readonly Row[] = [NOT_MODIFIED, ...REFUSED, CUT, ...TAKEN, DISK_FULL, KILLED];
+  expect(lines).toEqual(rows.map(({ name, outcome }) => `| ${name} | ${outcome} |`));
+});

@@ -1,0 +1,135 @@
+// try-copies.ts: the copies of one feed, tried in their order until one passes the gates.
+//
+// in   Load: the feed, its state, whether its source may be asked now
+// out  Tried: the copy that passed, and the ones before it with what speaks against them
+// err  what node:fs throws when the data folder cannot be written
+
+import type { Release } from "@inkling/engine";
+import { type Feed, FeedError } from "../catalog/feed.ts";
+import { type FeedCopy, isCopy, isNew, type NoCopy } from "../fetch/copy.ts";
+import { type FeedState, writeFeedState } from "../fetch/feed-state.ts";
+import type { KeptCopies } from "../fetch/kept-copies.ts";
+import { mirrorName } from "../fetch/mirror.ts";
+import { attemptsAt, type Source, spendRequest } from "../fetch/next-state.ts";
+import { findHold, type Hold } from "../fetch/schedule.ts";
+import { candidates, isRemote, type SourceOptions } from "../fetch/source.ts";
+import { MmdbError } from "../mmdb/mmdb.ts";
+import { type Age, ageOf } from "../policy/age.ts";
+import { requireLikeLast } from "../validate/compare-copies.ts";
+import { HeldBack, requirePast } from "../validate/gates.ts";
+import { type Readable, readCopy } from "../validate/read-copy.ts";
+
+export interface LoadOptions extends SourceOptions {
+  /** Is only asked for what is due by its schedule? */
+  readonly onlyDue: boolean;
+  /** From 0 to 1, as Math.random. */
+  readonly chance: () => number;
+}
+
+/** What is fixed before any copy is tried. */
+export interface Load {
+  readonly feed: Feed;
+  readonly options: LoadOptions;
+  /** The release before, when this same program made it: copies that it was made from are read only when needed. */
+  readonly trusted: Release | undefined;
+  readonly source: Source;
+  readonly state: FeedState;
+  readonly kept: KeptCopies;
+  /** Why its source is not asked now. */
+  readonly hold: Hold | undefined;
+}
+
+/** A candidate that is not used, and why. */
+export interface Refusal extends NoCopy {
+  /** The copy, when there was one and a gate refused it. */
+  readonly copy?: FeedCopy;
+  /** Did only the comparison with the last good copy refuse it? */
+  readonly isHeld?: boolean;
+}
+
+export interface Used {
+  readonly copy: FeedCopy;
+  readonly read: Readable;
+  readonly age: Age;
+}
+
+/** How the candidates fared, in their order. */
+export interface Tried {
+  readonly refusals: readonly Refusal[];
+  readonly used?: Used;
+}
+
+/** How the candidates fared; when the last good copy was lost, its source is asked before its time. */
+export async function tryCopies(
+  request: Omit<Load, "source" | "hold">,
+): Promise<{ load: Load; tried: Tried }> {
+  const load = prepare(request);
+  const tried = await tryEach(load);
+  if (!hasLostCopy(load, tried)) return { load, tried };
+  const again = prepare({ ...load, options: { ...load.options, onlyDue: false } });
+  return { load: again, tried: await tryEach(again) };
+}
+
+/** Decides whether the source is asked; remembers a request that counts against its budget. */
+function prepare(load: Omit<Load, "source" | "hold">): Load {
+  const { feed, options, state } = load;
+  const { dataDir, mirror, now, chance, onlyDue, accept } = options;
+  const source = { feed, mirror: mirror && mirrorName(mirror), now, chance };
+  const attempts = attemptsAt(state, source.mirror);
+  const isAccepted = accept === true && state.pending !== undefined;
+  const mayAsk = isRemote(feed, options) && !isAccepted;
+  const hold = mayAsk && attempts !== undefined ? findHold(feed, attempts, now, onlyDue) : undefined;
+  const spent = mayAsk && hold === undefined ? spendRequest(state, source) : state;
+  if (spent !== state) writeFeedState(feed, dataDir, spent);
+  return { ...load, source, state: spent, hold };
+}
+
+async function tryEach(load: Load): Promise<Tried> {
+  const { feed, options, trusted, kept, hold } = load;
+  const refusals: Refusal[] = [];
+  for await (const copy of candidates(feed, { ...options, ask: hold === undefined }, kept)) {
+    if (!isCopy(copy)) {
+      refusals.push(copy);
+      continue;
+    }
+    try {
+      return { refusals, used: requireGood(load, copy, readCopy(feed, copy, trusted)) };
+    } catch (error) {
+      if (!(error instanceof FeedError) && !(error instanceof MmdbError)) throw error;
+      const { source } = copy;
+      refusals.push({ source, error: error.message, copy, isHeld: error instanceof HeldBack });
+    }
+  }
+  return { refusals };
+}
+
+/** @throws FeedError when a gate refuses the copy */
+function requireGood({ feed, options, state, kept }: Load, copy: FeedCopy, read: Readable): Used {
+  const { now, accept } = options;
+  const publishedAt = read.publishedAt ?? copy.publishedAt;
+  const used = {
+    copy: { ...copy, ...(publishedAt && { publishedAt }) },
+    read,
+    age: ageOfCopy(feed, copy, publishedAt, now),
+  };
+  if (!isNew(copy)) return used;
+  requirePast(publishedAt, now);
+  const last = copy.accepted === true || accept === true ? undefined : kept.find("copy");
+  // A last good copy that has expired is nothing to compare with.
+  if (last !== undefined && ageOfCopy(feed, last, last.publishedAt, now) !== "dropped")
+    requireLikeLast(feed, used.copy, read, { ...last, entries: state.copy?.entries }, now);
+  return used;
+}
+
+/** A copy that is, or was, in the operator's mirror is one that the operator vouches for. */
+function ageOfCopy(feed: Feed, copy: FeedCopy, publishedAt: Date | undefined, now: Date): Age {
+  const vouched = (copy.keptFrom ?? copy.source) === "mirror";
+  return ageOf(feed, { confirmedAt: copy.fetchedAt, publishedAt, vouched }, now);
+}
+
+/** Is the last good copy gone or damaged, with its source not asked because it is not due? */
+function hasLostCopy({ hold, options, state, source }: Load, { used }: Tried): boolean {
+  if (hold === undefined || !options.onlyDue || state.copy === undefined) return false;
+  if ((attemptsAt(state, source.mirror)?.failures ?? 0) > 0) return false;
+  return used?.copy.keptFrom === undefined;
+}

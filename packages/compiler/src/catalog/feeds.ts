@@ -1,0 +1,24 @@
+// feeds.ts: the feed table: every feed that is on by default, guards, then those that are off until enabled.
+//
+// To add a feed: a row in its table, a sample in fixtures/feeds, a line in docs/feeds.md (feeds.test.ts asks for all).
+// src  docs/feeds.md has the source of each fact; `entries` are about a third to ten times of what a feed held in August
+//      2026 (its seed included), so that a nearly empty or a foreign file is refused
+
+import { DOMAIN_FEEDS } from "./domain-feeds.ts";
+import type { Feed } from "./feed.ts";
+import { GUARD_FEEDS } from "./guard-feeds.ts";
+import { NETWORK_FEEDS } from "./network-feeds.ts";
+import { OPT_IN_FEEDS } from "./opt-in-feeds.ts";
+
+export { AGE } from "./feed-limits.ts";
+export { asksForAgreement, NO_LICENCE } from "./opt-in-feeds.ts";
+
+/** Sources of geolocation: a network's place is that of the first one that knows it. */
+export const PLACE_PREFERENCE: readonly string[] = [
+  "geoip2-city",
+  "geolite2-city",
+  "dbip-city-lite",
+  "ipinfo-lite",
+];
+
+export const FEEDS: readonly Feed[] = [...NETWORK_FEEDS, ...DOMAIN_FEEDS, ...GUARD_FEEDS, ...OPT_IN_FEEDS];

@@ -1,0 +1,322 @@
+// opt-in-feeds.ts: the rows of the feed table that are off until the operator turns them on, with `inkling feeds enable`.
+//
+// Off because the publisher asks for a key, states no licence or a non-commercial one, or because the list flags too many.
+// src  docs/feeds.md says where each fact was read; `entries` as in feeds.ts, of what the samples at hand held
+
+import type { Credentials, Feed, PublisherRequest } from "./feed.ts";
+import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB } from "./feed-limits.ts";
+
+export const NO_LICENCE = "none stated";
+const OWN_RISK = "The publisher states no licence: whether you may use the list is for you to find out.";
+const NON_COMMERCIAL = "For non-commercial use alone, say the publisher's terms.";
+const ORDINARY_PEOPLE = "names addresses of ordinary people, too: expect visitors to be flagged wrongly.";
+const NOISY = `Free to use, but it ${ORDINARY_PEOPLE}`;
+
+const GEOLITE_TERMS =
+  "The GeoLite End User License Agreement binds you: a MaxMind account, attribution where data is shown, no copy " +
+  "older than 30 days.";
+const GEOIP_TERMS = "Your contract with MaxMind binds you; copies older than 30 days are destroyed.";
+const MAXMIND_KEYS = ["maxmindAccountId", "maxmindLicenseKey"] as const;
+
+/** MaxMind's permanent links: basic authentication, and the checksum beside the file. */
+const maxmindUrls = (edition: string) =>
+  fixed(`https://download.maxmind.com/geoip/databases/${edition}/download?suffix=tar.gz`);
+
+function maxmindRequest(url: string, { maxmindAccountId, maxmindLicenseKey }: Credentials): PublisherRequest {
+  const pair = Buffer.from(`${maxmindAccountId}:${maxmindLicenseKey}`).toString("base64");
+  return { url, checksumUrl: `${url}.sha256`, headers: { authorization: `Basic ${pair}` } };
+}
+
+/** What MaxMind's databases have in common. */
+const MAXMIND = {
+  format: "mmdb",
+  cadenceHours: DAY,
+  age: AGE.maxmind,
+  destroyOld: true,
+  change: 0.5,
+  budgetPerDay: 10, // an account has 30, and three feeds here share it
+  maxBytes: 1024 * MIB,
+  request: maxmindRequest,
+} as const;
+
+/** Lists of attackers as FireHOL and others serve them. */
+const ATTACKERS = {
+  sets: "is_abuser",
+  format: "ip-lines",
+  label: "attacker",
+  age: AGE.attackers,
+  widest: ADDRESSES,
+  maxBytes: 16 * MIB,
+} as const;
+
+/** Of these their publishers state no licence. */
+const UNLICENSED = {
+  ...ATTACKERS,
+  licence: NO_LICENCE,
+  change: 0.9,
+  optIn: { why: "licence", terms: OWN_RISK },
+} as const;
+
+/** Has the operator to agree before it is turned on? Whatever else keeps it off: no clear licence, or one with limits. */
+export function asksForAgreement({ licence, optIn }: Pick<Feed, "licence" | "optIn">): boolean {
+  return licence === NO_LICENCE || optIn?.why === "licence" || optIn?.why === "non-commercial";
+}
+
+export const OPT_IN_FEEDS: readonly Feed[] = [
+  {
+    ...MAXMIND,
+    id: "geoip2-city",
+    sets: "geolocation",
+    title: "MaxMind GeoIP2 City: where addresses are, with an accuracy radius",
+    homepage: "https://dev.maxmind.com/geoip/docs/databases/city-and-country/",
+    urls: maxmindUrls("GeoIP2-City"),
+    licence: "MaxMind's commercial licence",
+    attribution: "Geolocation by MaxMind GeoIP2, https://www.maxmind.com",
+    // Networks that it does not know are DB-IP's: a small file does no harm, and the checksum tells a cut one.
+    entries: { least: 100, most: 100_000_000 },
+    optIn: { why: "key", terms: GEOIP_TERMS, credentials: MAXMIND_KEYS },
+  },
+  {
+    ...MAXMIND,
+    id: "geolite2-city",
+    sets: "geolocation",
+    title: "MaxMind GeoLite2 City: where addresses are, with an accuracy radius",
+    homepage: "https://dev.maxmind.com/geoip/geolite2-free-geolocation-data/",
+    urls: maxmindUrls("GeoLite2-City"),
+    licence: "GeoLite End User License Agreement",
+    attribution:
+      "This product includes GeoLite Data created by MaxMind, available from https://www.maxmind.com",
+    entries: { least: 100, most: 100_000_000 },
+    optIn: { why: "key", terms: GEOLITE_TERMS, credentials: MAXMIND_KEYS },
+  },
+  {
+    id: "ipinfo-lite",
+    sets: "geolocation",
+    format: "mmdb",
+    title: "IPinfo Lite: the country that an address is in, for networks that no other source knows",
+    homepage: "https://ipinfo.io/developers/ipinfo-lite-database",
+    urls: fixed("https://ipinfo.io/data/ipinfo_lite.mmdb"),
+    request: (url, { ipinfoToken }) => ({ url: `${url}?token=${ipinfoToken}` }),
+    licence: "CC-BY-SA-4.0",
+    attribution: "IP address data powered by IPinfo, https://ipinfo.io",
+    cadenceHours: DAY,
+    age: AGE.places,
+    change: 0.5,
+    budgetPerDay: 10,
+    entries: { least: 100_000, most: 100_000_000 },
+    maxBytes: 1024 * MIB,
+    optIn: {
+      why: "key",
+      terms:
+        "CC BY-SA 4.0: a visible link to IPinfo where data is shown, and the same licence for what you make of it.",
+      credentials: ["ipinfoToken"],
+    },
+  },
+  {
+    ...MAXMIND,
+    id: "geoip2-anonymous-ip",
+    sets: "is_proxy",
+    label: "vpn",
+    widest: { v4: 8, v6: 16 },
+    title: "MaxMind GeoIP2 Anonymous IP: VPNs, public and residential proxies, Tor exits, hosting providers",
+    homepage: "https://dev.maxmind.com/geoip/docs/databases/anonymous-ip/",
+    urls: maxmindUrls("GeoIP2-Anonymous-IP"),
+    licence: "MaxMind's commercial licence",
+    attribution: "Reputation by MaxMind GeoIP2, https://www.maxmind.com",
+    entries: { least: 10, most: 50_000_000 },
+    optIn: { why: "key", terms: GEOIP_TERMS, credentials: MAXMIND_KEYS },
+  },
+  {
+    ...ATTACKERS,
+    id: "abuseipdb",
+    format: "abuseipdb-json",
+    title: "AbuseIPDB: addresses that many reported, with a confidence of 100 %",
+    homepage: "https://www.abuseipdb.com/",
+    urls: fixed("https://api.abuseipdb.com/api/v2/blacklist?confidenceMinimum=100"),
+    request: (url, { abuseipdbKey }) => ({
+      url,
+      headers: { key: abuseipdbKey!, accept: "application/json" },
+    }),
+    licence: "AbuseIPDB's terms of service",
+    cadenceHours: 6 * HOUR,
+    change: ANY_CHANGE,
+    budgetPerDay: 5,
+    entries: { least: 1_000, most: 1_000_000 },
+    optIn: {
+      why: "key",
+      terms: "AbuseIPDB's terms bind you: the free plan has 10,000 addresses and 5 downloads a day.",
+      credentials: ["abuseipdbKey"],
+    },
+  },
+  {
+    id: "ip2proxy-lite",
+    sets: "is_proxy",
+    format: "ip-range-csv",
+    title: "IP2Proxy LITE: public proxies",
+    homepage: "https://lite.ip2location.com/database/px1-ip-country",
+    urls: fixed("https://www.ip2location.com/download/?file=PX1LITECSV"),
+    request: (url, { ip2locationToken }) => ({ url: `${url}&token=${ip2locationToken}` }),
+    licence: "IP2Location LITE's terms, after CC-BY-SA-4.0",
+    attribution: "This product includes IP2Proxy LITE data available from https://lite.ip2location.com",
+    cadenceHours: DAY,
+    label: "public_proxy",
+    age: { ...AGE.openProxies, staleHours: 2 * DAY },
+    change: 0.9,
+    widest: { v4: 16, v6: 32 },
+    budgetPerDay: 5,
+    entries: { least: 1_000, most: 20_000_000 },
+    maxBytes: 512 * MIB,
+    optIn: {
+      why: "key",
+      terms: "Free with an account; the attribution has to be shown wherever the data is.",
+      credentials: ["ip2locationToken"],
+    },
+  },
+  {
+    ...UNLICENSED,
+    id: "blocklist-de",
+    title: "blocklist.de: addresses that fail2ban reported within 48 hours",
+    homepage: "https://www.blocklist.de/",
+    urls: fixed("https://lists.blocklist.de/lists/all.txt"),
+    cadenceHours: HOUR,
+    entries: { least: 7_000, most: 250_000 },
+  },
+  {
+    ...UNLICENSED,
+    id: "cins-army",
+    title: "CINS Army: addresses that the Sentinel network scored badly",
+    homepage: "https://cinsscore.com/",
+    urls: fixed("https://cinsscore.com/list/ci-badguys.txt"),
+    cadenceHours: 3 * HOUR,
+    entries: { least: 5_000, most: 150_000 },
+  },
+  {
+    ...UNLICENSED,
+    id: "greensnow",
+    title: "GreenSnow: addresses that attack or scan servers",
+    homepage: "https://greensnow.co/",
+    urls: fixed("https://blocklist.greensnow.co/greensnow.txt"),
+    cadenceHours: 3 * HOUR,
+    entries: { least: 2_000, most: 75_000 },
+  },
+  {
+    ...UNLICENSED,
+    id: "et-compromised",
+    title: "Emerging Threats: hosts known to be compromised",
+    homepage: "https://rules.emergingthreats.net/",
+    urls: fixed("https://rules.emergingthreats.net/blockrules/compromised-ips.txt"),
+    cadenceHours: 12 * HOUR,
+    entries: { least: 150, most: 10_000 },
+  },
+  {
+    ...ATTACKERS,
+    id: "firehol-level2",
+    title: "FireHOL level 2: attackers of the last 48 hours, collected from other lists",
+    homepage: "https://iplists.firehol.org/?ipset=firehol_level2",
+    urls: fixed("https://iplists.firehol.org/files/firehol_level2.netset"),
+    licence: "that of the lists it collects, not all of which state one",
+    cadenceHours: HOUR,
+    change: 0.9,
+    widest: { v4: 16, v6: 32 },
+    lineage: ["blocklist-de", "dshield", "greensnow"],
+    entries: { least: 5_000, most: 200_000 },
+    optIn: { why: "licence", terms: OWN_RISK },
+  },
+  {
+    ...ATTACKERS,
+    id: "dshield",
+    format: "dshield-block",
+    otherFormats: { netset: "ip-lines", ipset: "ip-lines" },
+    title: "DShield: the twenty networks of 256 addresses that attack most",
+    homepage: "https://feeds.dshield.org/",
+    urls: fixed("https://feeds.dshield.org/block.txt"),
+    licence: "CC-BY-NC-SA-2.5",
+    attribution:
+      "DShield.org Recommended Block List, (c) SANS Internet Storm Center, https://www.dshield.org",
+    cadenceHours: HOUR,
+    change: ANY_CHANGE,
+    widest: { v4: 20, v6: 32 },
+    entries: { least: 5, most: 200 },
+    maxBytes: MIB,
+    optIn: { why: "non-commercial", terms: NON_COMMERCIAL },
+  },
+  {
+    ...ATTACKERS,
+    id: "firehol-level1",
+    label: "criminal_network",
+    title: "FireHOL level 1: networks that nothing good comes from, collected from other lists",
+    homepage: "https://iplists.firehol.org/?ipset=firehol_level1",
+    urls: fixed("https://iplists.firehol.org/files/firehol_level1.netset"),
+    licence: "that of the lists it collects, some non-commercial",
+    cadenceHours: HOUR,
+    age: AGE.networks,
+    change: 0.5,
+    // Special-use networks stand in it, up to 224.0.0.0/3; they are taken out of every list.
+    widest: { v4: 8, v6: 19 },
+    lineage: ["dshield", "feodo-recommended", "spamhaus-drop-v4"],
+    entries: { least: 600, most: 20_000 },
+    optIn: { why: "non-commercial", terms: NON_COMMERCIAL },
+  },
+  {
+    ...ATTACKERS,
+    id: "stopforumspam-1d",
+    title: "Stop Forum Spam: addresses that posted spam within a day",
+    homepage: "https://www.stopforumspam.com/downloads",
+    urls: fixed("https://www.stopforumspam.com/downloads/listed_ip_1.zip"),
+    licence: "non-commercial use alone",
+    cadenceHours: HOUR,
+    change: ANY_CHANGE,
+    budgetPerDay: 24,
+    entries: { least: 500, most: 70_000 },
+    optIn: { why: "non-commercial", terms: NON_COMMERCIAL },
+  },
+  {
+    id: "thespeedx-proxies",
+    sets: "is_proxy",
+    format: "proxy-lines",
+    title: "TheSpeedX: HTTP proxies, tested by nobody",
+    homepage: "https://github.com/TheSpeedX/PROXY-List",
+    urls: fixed("https://raw.githubusercontent.com/TheSpeedX/PROXY-List/master/http.txt"),
+    licence: "MIT",
+    cadenceHours: DAY,
+    label: "public_proxy",
+    age: { ...AGE.openProxies, staleHours: 2 * DAY },
+    change: ANY_CHANGE,
+    widest: ADDRESSES,
+    entries: { least: 200, most: 500_000 },
+    maxBytes: 32 * MIB,
+    optIn: { why: "noisy", terms: NOISY },
+  },
+  {
+    id: "socks-proxy-1d",
+    sets: "is_proxy",
+    format: "ip-lines",
+    title: "FireHOL socks_proxy_1d: open SOCKS proxies of the last day",
+    homepage: "https://iplists.firehol.org/?ipset=socks_proxy_1d",
+    urls: fixed("https://iplists.firehol.org/files/socks_proxy_1d.ipset"),
+    licence: NO_LICENCE,
+    cadenceHours: HOUR,
+    label: "public_proxy",
+    age: AGE.openProxies,
+    change: ANY_CHANGE,
+    widest: ADDRESSES,
+    entries: { least: 50, most: 100_000 },
+    maxBytes: 16 * MIB,
+    optIn: { why: "noisy", terms: `${OWN_RISK} It ${ORDINARY_PEOPLE}` },
+  },
+  {
+    id: "wesbos-burner",
+    sets: "disposable",
+    format: "domain-lines",
+    title: "wesbos/burner-email-providers: burner domains, ordinary ones among them",
+    homepage: "https://github.com/wesbos/burner-email-providers",
+    urls: fixed("https://raw.githubusercontent.com/wesbos/burner-email-providers/master/emails.txt"),
+    licence: "MIT",
+    cadenceHours: DAY,
+    age: AGE.domains,
+    change: 0.3,
+    entries: { least: 3_000, most: 300_000 },
+    maxBytes: 16 * MIB,
+    optIn: { why: "noisy", terms: NOISY },
+  },
+];

@@ -1,0 +1,13 @@
+// archive-names.ts: which file of an archive is the data: publishers pack one, beside a licence and a read-me.
+
+import { FeedError } from "../catalog/feed.ts";
+
+const DATA = /\.(csv|mmdb|txt|json|jsonl|ipset|netset|conf)$/i;
+const BESIDE = /(^|[^a-z])(licen[cs]e|readme|copyright|notice)/i;
+
+export const isDataFile = (name: string): boolean => DATA.test(name) && !BESIDE.test(name.split("/").at(-1)!);
+
+export const noFile = () => new FeedError("is an archive without a file of data");
+
+export const severalFiles = (a: string, b: string) =>
+  new FeedError(`is an archive with several files of data: ${a.slice(0, 80)}, ${b.slice(0, 80)}`);

@@ -1,0 +1,241 @@
+// unpacked: what comes out of archives, and which are refused.
+
+import { describe, expect, test } from "bun:test";
+import { crc32, deflateRawSync, gzipSync } from "node:zlib";
+import { unpacked } from "./unpack.ts";
+
+const LIST = "192.0.2.1\n".repeat(200);
+const MOST = 100_000;
+
+interface Packed {
+  readonly name: string;
+  readonly text: string;
+  readonly method?: number;
+  readonly flags?: number;
+}
+
+/** A zip file as publishers make it: local files, then the directory, then its end. */
+function zip(entries: readonly Packed[], comment = ""): Buffer {
+  const files: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let at = 0;
+  for (const { name, text, method = 8, flags = 0 } of entries) {
+    const plain = Buffer.from(text);
+    const body = method === 8 ? deflateRawSync(plain) : plain;
+    const sizes = [crc32(plain), body.length, plain.length];
+    // With flag 8 the sizes follow the body.
+    const local = (flags & 8) !== 0 ? [0, 0, 0] : sizes;
+    const head = (values: readonly number[]) => {
+      const bytes = Buffer.alloc(26);
+      bytes.writeUInt16LE(20, 0);
+      bytes.writeUInt16LE(flags, 2);
+      bytes.writeUInt16LE(method, 4);
+      values.forEach((value, i) => {
+        bytes.writeUInt32LE(value, 10 + 4 * i);
+      });
+      bytes.writeUInt16LE(Buffer.byteLength(name), 22);
+      return bytes;
+    };
+    const tail = Buffer.alloc(18);
+    tail.writeUInt32LE(at, 14);
+    const file = Buffer.concat([
+      Buffer.from("PK\x03\x04"),
+      head(local),
+      Buffer.from(name),
+      body,
+      ...((flags & 8) !== 0 ? [Buffer.alloc(16)] : []),
+    ]);
+    files.push(file);
+    directory.push(
+      Buffer.concat([Buffer.from("PK\x01\x02\x14\0"), head(sizes), tail.subarray(4), Buffer.from(name)]),
+    );
+    at += file.length;
+  }
+  const listed = Buffer.concat(directory);
+  const end = Buffer.alloc(22);
+  end.write("PK\x05\x06", "latin1");
+  end.writeUInt16LE(entries.length, 8);
+  end.writeUInt16LE(entries.length, 10);
+  end.writeUInt32LE(listed.length, 12);
+  end.writeUInt32LE(at, 16);
+  end.writeUInt16LE(comment.length, 20);
+  return Buffer.concat([...files, listed, end, Buffer.from(comment)]);
+}
+
+function tar(entries: readonly { name: string; text: string; type?: string }[]): Buffer {
+  const blocks = entries.flatMap(({ name, text, type = "0" }) => {
+    const head = Buffer.alloc(512);
+    head.write(name, 0);
+    head.write(text.length.toString(8).padStart(11, "0"), 124);
+    head.write(type, 156);
+    head.write("ustar\0", 257);
+    return [head, Buffer.from(text), Buffer.alloc((512 - (text.length % 512)) % 512)];
+  });
+  return Buffer.concat([...blocks, Buffer.alloc(1024)]);
+}
+
+/** In pieces of 700 bytes, as a network would. */
+async function* pieces(bytes: Uint8Array) {
+  for (let at = 0; at < bytes.length; at += 700) yield bytes.subarray(at, at + 700);
+}
+
+async function unpack(bytes: Uint8Array, most = MOST): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of unpacked(pieces(bytes), most)) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+const problem = (bytes: Uint8Array, most?: number): Promise<string> =>
+  unpack(bytes, most).then(
+    () => "no error",
+    (error) => `${error.name}: ${error.message}`,
+  );
+
+/** With the 16 bits changed that are `offset` after the last mark. */
+function changed(bytes: Buffer, mark: number, offset: number, value: number): Buffer {
+  const sign = Buffer.alloc(4);
+  sign.writeUInt32LE(mark);
+  bytes.writeUInt16LE(value, bytes.lastIndexOf(sign) + offset);
+  return bytes;
+}
+
+/** As programs write it that do not know sizes beforehand: ZIP64, sizes in an extra field. */
+function zip64(name: string, text: string): Buffer {
+  const plain = zip([{ name, text }]);
+  const directory = plain.lastIndexOf(Buffer.from("PK\x01\x02"));
+  const end = plain.lastIndexOf(Buffer.from("PK\x05\x06"));
+  const entry = Buffer.from(plain.subarray(directory, end));
+  const extra = Buffer.alloc(20);
+  extra.writeUInt16LE(1, 0);
+  extra.writeUInt16LE(16, 2);
+  extra.writeBigUInt64LE(BigInt(entry.readUInt32LE(24)), 4);
+  extra.writeBigUInt64LE(BigInt(entry.readUInt32LE(20)), 12);
+  entry.writeUInt32LE(0xffffffff, 20);
+  entry.writeUInt32LE(0xffffffff, 24);
+  entry.writeUInt16LE(extra.length, 30);
+  const record = Buffer.alloc(56);
+  record.write("PK\x06\x06", "latin1");
+  record.writeBigUInt64LE(44n, 4);
+  record.writeBigUInt64LE(1n, 24);
+  record.writeBigUInt64LE(1n, 32);
+  record.writeBigUInt64LE(BigInt(entry.length + extra.length), 40);
+  record.writeBigUInt64LE(BigInt(directory), 48);
+  const locator = Buffer.alloc(20);
+  locator.write("PK\x06\x07", "latin1");
+  locator.writeBigUInt64LE(BigInt(directory + entry.length + extra.length), 8);
+  locator.writeUInt32LE(1, 16);
+  const last = Buffer.from(plain.subarray(end));
+  last.writeUInt16LE(0xffff, 10);
+  last.writeUInt32LE(0xffffffff, 16);
+  return Buffer.concat([plain.subarray(0, directory), entry, extra, record, locator, last]);
+}
+
+const BODY = Buffer.from("after");
+const BESIDE = [
+  { name: "LICENSE_LITE.TXT", text: "do" },
+  { name: "db/README_LITE.TXT", text: "read" },
+];
+const good: readonly [name: string, bytes: Buffer][] = [
+  ["one file", zip([{ name: "list.csv", text: LIST }])],
+  ["stored, not packed", zip([{ name: "list.csv", text: LIST, method: 0 }])],
+  ["sizes behind the body", zip([{ name: "list.csv", text: LIST, flags: 8 }])],
+  ["a licence and a read-me beside it", zip([...BESIDE, { name: "IP2PROXY-LITE-PX2.CSV", text: LIST }])],
+  ["ZIP64", zip64("list.csv", LIST)],
+  ["with a comment", zip([{ name: "list.txt", text: LIST }], "made by hand")],
+  [
+    "tar",
+    tar([
+      { name: "GeoLite2-City_2026/", text: "", type: "5" },
+      { name: "GeoLite2-City_2026/x.mmdb", text: LIST },
+    ]),
+  ],
+  [
+    "tar.gz, with a licence",
+    gzipSync(tar([...BESIDE, { name: "x.mmdb", text: LIST }, { name: "COPYRIGHT.txt", text: "c" }])),
+  ],
+  ["no archive", Buffer.from(LIST)],
+  ["shorter than a block", Buffer.from(LIST.slice(0, 2000))],
+];
+
+describe("archives", () => {
+  test.each(good)("%s", async (_name, bytes) => {
+    expect(await unpack(bytes)).toBe(LIST);
+  });
+
+  const two = [
+    { name: "a.csv", text: LIST },
+    { name: "b.csv", text: LIST },
+  ];
+  const bomb = "0".repeat(2 ** 22);
+  const bad: readonly [name: string, bytes: Uint8Array, message: RegExp][] = [
+    ["a zip file without data", zip(BESIDE), /without a file of data$/],
+    ["an empty zip file", zip([]), /without a file of data$/],
+    ["a zip file with two lists", zip(two), /several files of data: a\.csv, b\.csv$/],
+    ["a tar file with two lists", tar(two), /several files of data: a\.csv, b\.csv$/],
+    ["a tar file without data", tar(BESIDE), /without a file of data$/],
+    ["a password", zip([{ name: "a.csv", text: LIST, flags: 1 }]), /with a password on a\.csv$/],
+    ["another method", zip([{ name: "a.csv", text: LIST, method: 12 }]), /packed by method 12/],
+    ["a name that leads out of it", zip([{ name: "../../a.csv", text: LIST }]), /a damaged zip file/],
+    ["an absolute name", zip([{ name: "/etc/a.csv", text: LIST }]), /a damaged zip file/],
+    [
+      "a directory of thousands",
+      zip(Array.from({ length: 1_001 }, (_, i) => ({ name: `${i}.htm`, text: "" }))),
+      /of 1001 files, at most 1000 are read$/,
+    ],
+    [
+      "a disk of several",
+      changed(zip([{ name: "a.csv", text: LIST }]), 0x06054b50, 4, 1),
+      /a damaged zip file/,
+    ],
+    [
+      "bytes after its end",
+      Buffer.concat([zip([{ name: "a.csv", text: LIST }]), BODY]),
+      /a damaged zip file/,
+    ],
+    ["a zip bomb", zip([{ name: "a.csv", text: bomb }]), /larger than 100000 bytes$/],
+    ["a tar bomb", gzipSync(tar([{ name: "a.csv", text: bomb }])), /larger than 100000 bytes$/],
+  ];
+  test.each(bad)("%s is refused", async (_name, bytes, message) => {
+    const told = await problem(bytes);
+    expect(told).toStartWith("FeedError: ");
+    expect(told).toMatch(message);
+  });
+
+  test("a zip bomb that lies about its size is refused while it unpacks", async () => {
+    const bytes = zip([{ name: "a.csv", text: bomb }]);
+    bytes.writeUInt32LE(10, bytes.lastIndexOf(Buffer.from("PK\x01\x02")) + 24);
+    expect(await problem(bytes)).toBe("FeedError: is larger than 100000 bytes");
+  });
+
+  test.each(good.slice(0, 8))("%s: cut anywhere, it is refused or whole", async (_name, bytes) => {
+    let refused = 0;
+    for (let length = 4; length < bytes.length; length += 7) {
+      const told = await unpack(bytes.subarray(0, length)).catch((error) => error);
+      if (told instanceof Error) {
+        expect(told.name).toBe("FeedError");
+        refused++;
+      } else if (told !== LIST) {
+        // Too short to be known as an archive: a parser refuses it as binary.
+        expect(length).toBeLessThan(512);
+      }
+    }
+    expect(refused).toBeGreaterThan(5);
+  });
+
+  test("a changed byte of a packed file is seen", async () => {
+    const bytes = zip([{ name: "list.csv", text: LIST }]);
+    const body = 30 + "list.csv".length;
+    const end = bytes.lastIndexOf(Buffer.from("PK\x01\x02"));
+    expect(end - body).toBeGreaterThan(20);
+    let refused = 0;
+    for (let at = body; at < end; at++) {
+      const changed = Buffer.from(bytes);
+      changed[at]! ^= 0x10;
+      // The last byte has bits that mean nothing: then nothing has changed.
+      const told = await unpack(changed).catch((error: Error) => error.name);
+      expect(["FeedError", LIST]).toContain(told);
+      if (told === "FeedError") refused++;
+    }
+    expect(refused).toBeGreaterThan(end - body - 3);
+  });
+});

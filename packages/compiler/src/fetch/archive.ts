@@ -1,0 +1,26 @@
+// archive.ts: a zip or tar file -> the one file of data in it; what is no archive passes through.
+//
+// in   chunks; an archive is known by its first bytes (tar: by "ustar" at byte 257), whatever a name or header says
+// err  FeedError as zip.ts and tar.ts
+
+import { type Chunks, withHead } from "./chunks.ts";
+import { BLOCK, isTar, untarred } from "./tar.ts";
+import { unzipped } from "./zip.ts";
+
+const ZIP_STARTS = [
+  [0x50, 0x4b, 0x03, 0x04],
+  [0x50, 0x4b, 0x05, 0x06], // an empty one
+];
+
+/** @param maxBytes of what comes out */
+export async function* unarchived(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
+  const { head, all, close } = await withHead(chunks, BLOCK);
+  try {
+    if (ZIP_STARTS.some((start) => start.every((byte, i) => head[i] === byte)))
+      yield* unzipped(all, maxBytes);
+    else if (isTar(head)) yield* untarred(all);
+    else yield* all;
+  } finally {
+    await close();
+  }
+}

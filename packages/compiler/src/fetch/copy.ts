@@ -1,0 +1,82 @@
+// copy.ts: a copy of a feed as the compiler holds it: where it came from, its bytes, its checksum.
+
+import { readFileSync, statSync } from "node:fs";
+import type { FeedReport } from "@inkling/engine";
+import type { Format } from "../catalog/feed.ts";
+import type { Validators } from "./fetch.ts";
+
+export type Source = Exclude<FeedReport["source"], "none">;
+
+export interface CopyFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface FeedCopy {
+  readonly source: Source;
+  /** Of a kept copy: where it came from in the first place. */
+  readonly keptFrom?: "mirror" | "fetched";
+  /** The operator accepted it, however much it differs from the last good copy. */
+  readonly accepted?: true;
+  /** One, or several when a seed is split by family. */
+  readonly files: readonly CopyFile[];
+  readonly format: Format;
+  /** Of the files' bytes, one after the other. */
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly licence: string;
+  /** When it was fetched (or last confirmed by the publisher); of a file in a mirror, when that was written. */
+  readonly fetchedAt?: Date;
+  /** As a header or the seed's version says; the data itself may know better. */
+  readonly publishedAt?: Date;
+  /** Where it was asked for, and how to ask for a newer one. */
+  readonly origin?: { readonly url: string } & Validators;
+}
+
+/** A copy that could not be had, and why: the build records it and goes on to the next candidate. */
+export interface NoCopy {
+  readonly source: Source;
+  readonly error: string;
+  /** There is none at that place: reported, but no fault of the feed. */
+  readonly absent?: true;
+  /** The source could not be reached. */
+  readonly unreached?: true;
+  /** The source was not asked: credentials are missing. */
+  readonly unasked?: true;
+  /** The publisher's Retry-After, as it was sent. */
+  readonly retryAfter?: string;
+}
+
+export type Candidate = FeedCopy | NoCopy;
+
+/** Did it come from the feed's source just now? */
+export function isNew<T extends { readonly source: Source }>(
+  copy: T,
+): copy is T & { readonly source: "mirror" | "fetched" } {
+  return copy.source === "mirror" || copy.source === "fetched";
+}
+
+export function isCopy(candidate: Candidate): candidate is FeedCopy {
+  return "files" in candidate;
+}
+
+/** From this size on, files that are only ever replaced by rename are mapped, not read. */
+export const MAP_FROM = 4 * 2 ** 20;
+
+/** Reads a file that only we or npm write: never in place, so that it may be mapped. */
+export function loadStable(path: string): CopyFile {
+  // Private, for a shared mapping is writable; an empty file cannot be mapped at all.
+  if (statSync(path).size >= MAP_FROM) return { path, bytes: Bun.mmap(path, { shared: false }) };
+  return { path, bytes: readFileSync(path) };
+}
+
+/** What a copy says of its own bytes. */
+export function measure(files: readonly CopyFile[]): Pick<FeedCopy, "files" | "sha256" | "bytes"> {
+  const hash = new Bun.CryptoHasher("sha256");
+  let bytes = 0;
+  for (const file of files) {
+    hash.update(file.bytes);
+    bytes += file.bytes.length;
+  }
+  return { files, sha256: hash.digest("hex"), bytes };
+}

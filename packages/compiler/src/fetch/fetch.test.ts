@@ -1,0 +1,212 @@
+// download: what a publisher that serves well or badly leads to.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { type Download, download } from "./fetch.ts";
+import {
+  ETAG,
+  LAST_MODIFIED,
+  LIST,
+  type Publisher,
+  type Script,
+  startPublisher,
+  startRaw,
+  startScript,
+} from "./publisher.testing.ts";
+
+let publisher: Publisher;
+let folder: string;
+let into: string;
+beforeAll(async () => {
+  publisher = await startPublisher();
+  folder = mkdtempSync(join(tmpdir(), "inkling-fetch-"));
+  into = join(folder, "body");
+});
+afterAll(async () => {
+  await publisher.stop();
+  rmSync(folder, { recursive: true });
+});
+beforeEach(() => rmSync(into, { force: true }));
+
+const get = (path: string, more: Partial<Download> = {}) =>
+  download({
+    url: path.startsWith("http") ? path : publisher.base + path,
+    into,
+    maxBytes: 100_000,
+    userAgent: "Inkling/test",
+    times: { responseMs: 60_000, totalMs: 60_000 },
+    allowHttp: false,
+    ...more,
+  });
+
+/** The error that asking for `path` ends in. */
+const problem = async (path: string, more: Partial<Download> = {}): Promise<Error> => {
+  const error = await get(path, more).then(
+    () => new Error("no error"),
+    (caught) => caught,
+  );
+  expect(error).toHaveProperty("name", "FeedError");
+  return error;
+};
+
+describe("served well", () => {
+  test.each([
+    ["plain", "/good"],
+    ["a gzip file", "/gzip"],
+    ["packed for transfer", "/encoded"],
+    ["a gzip file packed for transfer", "/twice"],
+    ["behind five redirects", "/hops/5"],
+  ])("%s", async (_name, path) => {
+    await get(path);
+    expect(readFileSync(into, "utf8")).toBe(LIST);
+  });
+  test("the validators come back, and the publisher sees who asks", async () => {
+    expect(await get("/good")).toEqual({ etag: ETAG, lastModified: LAST_MODIFIED });
+    expect(publisher.requests.at(-1)).toMatchObject({ userAgent: "Inkling/test" });
+    expect(publisher.requests.at(-1)!.ifNoneMatch).toBeUndefined();
+  });
+  test("not modified leaves no file", async () => {
+    expect(await get("/good", { validators: { etag: ETAG } })).toBeUndefined();
+    expect(existsSync(into)).toBe(false);
+  });
+  test("modified since", async () => {
+    expect(await get("/good", { validators: { etag: '"v0"' } })).toBeDefined();
+    expect(readFileSync(into, "utf8")).toBe(LIST);
+  });
+  test("an empty body and one of a single byte arrive as they are: parsers judge them", async () => {
+    await get("/empty");
+    expect(readFileSync(into, "utf8")).toBe("");
+    await get("/one-byte");
+    expect(readFileSync(into, "utf8")).toBe("1");
+  });
+});
+
+describe("served badly", () => {
+  const quick = { times: { responseMs: 50, totalMs: 100 } };
+  const patient = { times: { responseMs: 60_000, totalMs: 100 } };
+  const rows: readonly [name: string, path: string, message: RegExp, more?: Partial<Download>][] = [
+    ["not found", "/nothing", /^answered 404 Not Found$/],
+    ["forbidden", "/403", /^answered 403 Forbidden$/],
+    ["broken", "/500", /^answered 500 Internal Server Error$/],
+    ["not modified, though nobody asked", "/304", /^answered 304/],
+    ["a redirect without a location", "/to-nowhere", /^answered 302/],
+    ["six redirects", "/hops/6", /^redirects more than 5 times$/],
+    ["a redirect to FTP", "/to-ftp", /^is at .*, which is not HTTPS$/],
+    ["a redirect to nonsense", "/to-nonsense", /^redirects to something that is not a URL$/],
+    ["too large", "/large", /^is larger than 100000 bytes$/],
+    ["a gzip bomb", "/bomb", /^is larger than 100000 bytes$/],
+    ["cut gzip", "/cut-gzip", /^is a damaged gzip file, or is cut short$/],
+    ["cut gzip, packed for transfer", "/cut-encoded", /^is a damaged gzip file, or is cut short$/],
+    ["a gzip bomb, packed for transfer", "/bomb-encoded", /^is larger than 100000 bytes$/],
+    ["damaged gzip", "/damaged-gzip", /^is a damaged gzip file, or is cut short$/],
+    ["no answer", "/silent", /^could not be reached: no answer within 50 ms$/, quick],
+    ["an answer that drips", "/drip", /^took longer than 100 ms$/, patient],
+    ["plain HTTP", "http://publisher.example/", /^is at http:\/\/publisher\.example, which is not HTTPS$/],
+    ["nobody there", "http://127.0.0.1:1/", /^could not be reached: connection refused$/],
+  ];
+  test.each(rows.map((row) => [row[0], row] as const))("%s", async (_name, [, path, message, more]) => {
+    expect((await problem(path, more)).message).toMatch(message);
+  });
+  test("HTTPS is not left, not even for a mirror", async () => {
+    // No certificate is at hand for a real HTTPS server, so fetch is replaced: the first hop is HTTPS.
+    const real = globalThis.fetch;
+    const fake = async () => Response.redirect("http://mirror.example/list", 302);
+    globalThis.fetch = Object.assign(fake, { preconnect: real.preconnect });
+    try {
+      const { message } = await problem("https://mirror.example/list", { allowHttp: true });
+      expect(message).toBe("is at http://mirror.example, which is not HTTPS");
+    } finally {
+      globalThis.fetch = real;
+    }
+  });
+  const cut: readonly [name: string, answer: string, message: RegExp][] = [
+    [
+      "less than announced",
+      "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n192.0.2.1\n",
+      /^could not be fetched: /,
+    ],
+    [
+      "a chunk cut off",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n32\r\n192.0.2.1\n",
+      /could not be fetched/,
+    ],
+    ["no HTTP at all", "220 ftp.example ready\r\n", /could not be fetched/],
+    ["silence and a hang-up", "", /could not be fetched/],
+  ];
+  test.each(cut)("%s", async (_name, answer, message) => {
+    const raw = await startRaw(answer);
+    try {
+      expect((await problem(raw.base)).message).toMatch(message);
+    } finally {
+      await raw.stop();
+    }
+  });
+});
+
+test("a full disk of ours is no fault of the publisher's", async () => {
+  const error = await get("/good", { into: "/dev/full" }).catch((caught) => caught);
+  expect(error).toMatchObject({ code: "ENOSPC" });
+  expect(error.name).not.toBe("FeedError");
+});
+
+describe("a publisher that knows its readers", () => {
+  const SHA = new Bun.CryptoHasher("sha256").update(gzipSync(LIST)).digest("hex");
+  let script: Script;
+  let elsewhere: Script;
+  const seen: string[] = [];
+  beforeAll(async () => {
+    script = await startScript();
+    elsewhere = await startScript();
+  });
+  afterAll(() => Promise.all([script.stop(), elsewhere.stop()]));
+  beforeEach(() => {
+    seen.length = 0;
+    const tell = (who: string, request: IncomingMessage) =>
+      seen.push(`${who} ${request.url} ${request.headers.authorization ?? "-"}`);
+    script.answer = (request, response) => {
+      tell("publisher", request);
+      if (request.url === "/moved") response.writeHead(302, { location: `${elsewhere.base}/file` }).end();
+      else if (request.url?.endsWith(".sha256")) response.end(`${SHA.toUpperCase()}  list.tar.gz\n`);
+      else if (request.url?.endsWith(".wrong")) response.end(`${"0".repeat(64)}  list.tar.gz\n`);
+      else if (request.url?.endsWith(".gone")) response.writeHead(404).end();
+      else if (request.url?.endsWith(".long")) response.end("0".repeat(10_000));
+      else response.end(gzipSync(LIST));
+    };
+    elsewhere.answer = (request, response) => {
+      tell("elsewhere", request);
+      response.end(gzipSync(LIST));
+    };
+  });
+  const headers = { authorization: "Basic secret" };
+
+  test("what it is told goes to its own origin alone, wherever it redirects to", async () => {
+    await get(`${script.base}/moved`, { headers, checksumUrl: `${script.base}/moved.sha256` });
+    expect(readFileSync(into, "utf8")).toBe(LIST);
+    expect(seen).toEqual([
+      "publisher /moved Basic secret",
+      "elsewhere /file -",
+      "publisher /moved.sha256 Basic secret",
+    ]);
+  });
+  const rows: readonly [name: string, ending: string, message: string][] = [
+    ["another checksum", "wrong", "does not have the checksum that its publisher states"],
+    ["no checksum", "gone", "has no checksum: its publisher answered 404"],
+    ["something else in its place", "long", "is larger than 4096 bytes"],
+  ];
+  test.each(rows)("%s", async (_name, ending, message) => {
+    const error = await problem(`${script.base}/list`, {
+      headers,
+      checksumUrl: `${script.base}/list.${ending}`,
+    });
+    expect(error.message).toBe(message);
+  });
+  test("nothing is compared when nothing was sent", async () => {
+    script.answer = (_, response) => response.writeHead(304).end();
+    const asked = { headers, checksumUrl: `${script.base}/list.wrong`, validators: { etag: ETAG } };
+    expect(await get(`${script.base}/list`, asked)).toBeUndefined();
+  });
+});

@@ -1,0 +1,130 @@
+// What a feed's state is after each outcome of a load.
+
+import { describe, expect, test } from "bun:test";
+import type { Feed } from "../catalog/feed.ts";
+import { FEEDS } from "../catalog/feeds.ts";
+import type { Attempts, FeedState, KeptCopy } from "./feed-state.ts";
+import { nextFeedState, type Outcome, type Source, spendRequest } from "./next-state.ts";
+import { absent, failed, spent, succeeded, untried } from "./schedule.ts";
+
+const NOW = new Date("2026-08-22T12:34:56.000Z");
+const BEFORE = new Date("2026-08-21T12:34:56.000Z");
+const FEED: Feed = { ...FEEDS[0]!, cadenceHours: 1 };
+const MIRROR = "https://mirror.example/feeds";
+const half = () => 0.5;
+const at = (mirror?: string): Source => ({ feed: FEED, mirror, now: NOW, chance: half });
+
+const copy = (name: string): KeptCopy => ({
+  file: `body-${name.repeat(16)}.txt`,
+  format: "ip-lines",
+  sha256: name,
+  source: "fetched",
+  etag: '"1"',
+  lastModified: "yesterday",
+});
+const A = copy("a");
+const B = copy("b");
+const HELD = { ...copy("c"), why: "differs too much" };
+const FAILURE = { error: "publisher: broken", retryAfter: "7200" };
+const tried: Attempts = { ...succeeded(FEED, untried(half), BEFORE), failures: 2 };
+const other: Attempts = { ...tried, failures: 7 };
+const bare = <T extends KeptCopy>(kept: T): T => ({ ...kept, etag: undefined, lastModified: undefined });
+
+const ok = succeeded(FEED, tried, NOW);
+const bad = failed(FEED, tried, NOW, FAILURE, half);
+const none = absent(FEED, tried, NOW, FAILURE.error);
+const full: FeedState = { copy: A, pending: HELD, attempts: tried, mirror: { ...other, of: MIRROR } };
+const mirror = full.mirror!;
+
+const rows: readonly [name: string, before: FeedState, outcome: Outcome, after: FeedState][] = [
+  [
+    "passed: takes the place of the last good copy, and of what waited",
+    full,
+    { type: "passed", copy: B },
+    { copy: B, attempts: ok, mirror },
+  ],
+  [
+    "passed, of a feed that was never asked",
+    {},
+    { type: "passed", copy: B },
+    { copy: B, attempts: succeeded(FEED, untried(half), NOW) },
+  ],
+  [
+    "passed, over a damaged state",
+    { damage: "not JSON" },
+    { type: "passed", copy: B },
+    { copy: B, attempts: succeeded(FEED, untried(half), NOW) },
+  ],
+  [
+    "held: waits beside the last good copy",
+    { copy: A, attempts: tried },
+    { type: "held", pending: HELD, failure: FAILURE },
+    { copy: A, pending: HELD, attempts: bad },
+  ],
+  [
+    "held: takes the place of what waited",
+    { ...full, pending: { ...B, why: "x" } },
+    { type: "held", pending: HELD, failure: FAILURE },
+    { ...full, attempts: bad },
+  ],
+  ["failed: copies stay", full, { type: "failed", failure: FAILURE }, { ...full, attempts: bad }],
+  [
+    "failed, over a damaged state",
+    { damage: "not JSON" },
+    { type: "failed", failure: FAILURE },
+    { attempts: failed(FEED, untried(half), NOW, FAILURE, half) },
+  ],
+  [
+    "a confirmed copy is refused: it is not asked about again",
+    full,
+    { type: "failed", failure: FAILURE, refetch: true },
+    { copy: bare(A), pending: bare(HELD), attempts: bad, mirror },
+  ],
+  ["absent: no failure", full, { type: "absent", failure: FAILURE }, { ...full, attempts: none }],
+  ["expired, and to be destroyed", full, { type: "not asked", destroy: true }, { attempts: tried, mirror }],
+  [
+    "expired, to be destroyed, and its publisher fails",
+    full,
+    { type: "failed", failure: FAILURE, destroy: true },
+    { attempts: bad, mirror },
+  ],
+  ["passed, but expired already", full, { type: "passed", copy: B, destroy: true }, { attempts: ok, mirror }],
+];
+
+describe("after a load from the publisher", () => {
+  test.each(rows)("%s", (_name, before, outcome, after) => {
+    const frozen = structuredClone(before);
+    expect(nextFeedState(before, outcome, at())).toEqual(after);
+    expect(before).toEqual(frozen);
+  });
+  test("not asked: the very same state, so that nothing is written", () => {
+    expect(nextFeedState(full, { type: "not asked" }, at())).toBe(full);
+  });
+});
+
+describe("after a load from a mirror", () => {
+  const failedThere = { ...failed(FEED, other, NOW, FAILURE, half), of: MIRROR };
+  const failedFirst = { ...failed(FEED, untried(half), NOW, FAILURE, half), of: "/mnt/mirror" };
+  const outcome: Outcome = { type: "failed", failure: FAILURE };
+  test("the publisher's attempts stay", () => {
+    expect(nextFeedState(full, outcome, at(MIRROR))).toEqual({ ...full, mirror: failedThere });
+  });
+  test("another mirror begins anew", () => {
+    expect(nextFeedState(full, outcome, at("/mnt/mirror"))).toEqual({ ...full, mirror: failedFirst });
+  });
+});
+
+describe("a request that counts against a budget", () => {
+  const feed: Feed = { ...FEED, budgetPerDay: 3 };
+  const source = { ...at(), feed };
+  test("is in the state before it goes out, and stays in it", () => {
+    const asking = spendRequest(full, source);
+    expect(asking).toEqual({ ...full, attempts: spent(feed, tried, NOW) });
+    expect(asking.attempts!.requests).toEqual([NOW.toISOString()]);
+    const after = nextFeedState(asking, { type: "failed", failure: FAILURE }, source);
+    expect(after.attempts!.requests).toEqual([NOW.toISOString()]);
+  });
+  test("changes nothing where there is none", () => {
+    expect(spendRequest(full, at())).toBe(full);
+  });
+});

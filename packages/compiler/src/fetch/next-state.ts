@@ -1,0 +1,91 @@
+// next-state.ts: what a feed's state is after a load. Pure: the clock and chance come in.
+//
+// in   the state before, what the load found out
+// out  the state to write; the very same object when there is nothing new to remember
+
+import type { Feed } from "../catalog/feed.ts";
+import type { Attempts, FeedState, KeptCopy, PendingCopy } from "./feed-state.ts";
+import { absent, failed, spent, succeeded, untried } from "./schedule.ts";
+
+/** A failure at the feed's source; `retryAfter` as it was sent. */
+export interface Failure {
+  readonly error: string;
+  readonly retryAfter?: string | undefined;
+}
+
+export type Outcome = {
+  /** The licence asks that the kept copies, which have expired, are destroyed. */
+  readonly destroy?: boolean;
+} & (
+  | { readonly type: "not asked" }
+  | { readonly type: "passed"; readonly copy: KeptCopy }
+  | { readonly type: "held"; readonly pending: PendingCopy; readonly failure: Failure }
+  | { readonly type: "absent"; readonly failure: Failure }
+  /** `refetch`: the source confirmed a copy that is refused now, so its next answer must be a file. */
+  | { readonly type: "failed"; readonly failure: Failure; readonly refetch?: boolean }
+);
+
+export interface Source {
+  readonly feed: Feed;
+  /** The mirror's folder or base URL; undefined: the publisher. */
+  readonly mirror: string | undefined;
+  readonly now: Date;
+  /** From 0 to 1, as Math.random. */
+  readonly chance: () => number;
+}
+
+export function nextFeedState(state: FeedState, outcome: Outcome, source: Source): FeedState {
+  const next = remember(state, outcome, source);
+  if (outcome.destroy !== true) return next;
+  const { copy: _, pending: __, ...rest } = next;
+  return rest;
+}
+
+function remember(state: FeedState, outcome: Outcome, source: Source): FeedState {
+  if (outcome.type === "not asked") return state;
+  const { feed, mirror, now, chance } = source;
+  const { attempts, mirror: mirrored, copy, pending } = state;
+  const before = attemptsAt(state, mirror) ?? untried(chance);
+  const after = (next: Attempts) => withAttempts({ attempts, mirror: mirrored }, mirror, next);
+  if (outcome.type === "passed") return { copy: outcome.copy, ...after(succeeded(feed, before, now)) };
+  const { failure } = outcome;
+  const kept = { ...(copy && { copy }), ...(pending && { pending }) };
+  if (outcome.type === "absent") return { ...kept, ...after(absent(feed, before, now, failure.error)) };
+  const tried = after(failed(feed, before, now, failure, chance));
+  if (outcome.type === "held") return { ...kept, pending: outcome.pending, ...tried };
+  if (outcome.refetch !== true) return { ...kept, ...tried };
+  return {
+    ...(copy && { copy: withoutValidators(copy) }),
+    ...(pending && { pending: withoutValidators(pending) }),
+    ...tried,
+  };
+}
+
+/** The state to write before a source with a budget is asked: a process killed while it asks has spent it. */
+export function spendRequest(state: FeedState, { feed, mirror, now, chance }: Source): FeedState {
+  if (feed.budgetPerDay === undefined) return state;
+  const before = attemptsAt(state, mirror) ?? untried(chance);
+  return { ...state, ...withAttempts(state, mirror, spent(feed, before, now)) };
+}
+
+/** What is remembered of asking the publisher, or this mirror. */
+export function attemptsAt(
+  { attempts, mirror: known }: FeedState,
+  mirror: string | undefined,
+): Attempts | undefined {
+  if (mirror === undefined) return attempts;
+  return known?.of === mirror ? known : undefined;
+}
+
+function withAttempts(
+  { attempts: before, mirror: known }: Pick<FeedState, "attempts" | "mirror">,
+  mirror: string | undefined,
+  attempts: Attempts,
+): Pick<FeedState, "attempts" | "mirror"> {
+  if (mirror === undefined) return { attempts, ...(known && { mirror: known }) };
+  return { ...(before && { attempts: before }), mirror: { ...attempts, of: mirror } };
+}
+
+function withoutValidators<T extends KeptCopy>(copy: T): T {
+  return { ...copy, etag: undefined, lastModified: undefined };
+}

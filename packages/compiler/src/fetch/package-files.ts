@@ -1,0 +1,49 @@
+// package-files.ts: copies of a feed that come with Inkling: seeds in npm packages, and files of our own.
+//
+// err  FeedError: the package is not installed, a file cannot be read
+
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Feed, FeedError, type Seed } from "../catalog/feed.ts";
+import { type CopyFile, type FeedCopy, loadStable, measure } from "./copy.ts";
+
+const PACKAGE = resolve(import.meta.dir, "../..");
+
+/** @param packageFolder the folder of an npm package; throws when it is not installed */
+export function readSeed(
+  feed: Feed,
+  seed: Seed,
+  packageFolder: (name: string) => string = installedFolder,
+): FeedCopy {
+  let folder: string;
+  try {
+    folder = packageFolder(seed.package);
+  } catch {
+    throw new FeedError(`the npm package ${seed.package} is not installed: run npm install`);
+  }
+  const files = seed.files.map((file) => load(join(folder, file)));
+  return {
+    source: "seed",
+    format: seed.format,
+    licence: seed.licence ?? feed.licence,
+    ...measure(files),
+    ...(seed.published !== undefined && { publishedAt: new Date(seed.published) }),
+  };
+}
+
+function installedFolder(name: string): string {
+  return dirname(fileURLToPath(import.meta.resolve(`${name}/package.json`)));
+}
+
+export function readOwn(feed: Feed, own: string): FeedCopy {
+  const file = load(join(PACKAGE, own));
+  return { source: "own", format: feed.ownFormat ?? feed.format, licence: feed.licence, ...measure([file]) };
+}
+
+function load(path: string): CopyFile {
+  try {
+    return loadStable(path);
+  } catch (error) {
+    throw new FeedError(`${path} cannot be read: ${(error as Error).message}`);
+  }
+}

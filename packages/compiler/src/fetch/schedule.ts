@@ -1,0 +1,123 @@
+// schedule.ts: when a publisher is asked again. Pure: the clock and chance come in.
+//
+// in   a feed, what is remembered of its attempts, the time
+// out  what is remembered next; when it may be asked, and why not now
+//
+// After a success a feed is asked once in each interval, at a point of the interval that was drawn once for this data
+// folder: neither all feeds of one machine nor one feed of all machines are asked in the same minute. After a failure
+// it is asked sooner, then ever later. Retry-After and a day's budget hold always.
+
+import type { Feed } from "../catalog/feed.ts";
+import type { Attempts } from "./feed-state.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** A monthly file is asked for daily: it appears on no fixed day, and "not modified" costs nobody anything. */
+const LONGEST_INTERVAL = DAY;
+const FIRST_RETRY = 5 * MINUTE;
+/** A publisher's slip of ten years in Retry-After must not end a feed. */
+const LONGEST_RETRY_AFTER = DAY;
+
+export function untried(chance: () => number): Attempts {
+  return { failures: 0, spread: chance() };
+}
+
+/** Before the request goes out: a process killed while it runs has spent it all the same. */
+export function spent(feed: Feed, attempts: Attempts, now: Date): Attempts {
+  if (feed.budgetPerDay === undefined) return attempts;
+  return { ...attempts, requests: [...recent(attempts, now), now.toISOString()] };
+}
+
+export function succeeded(feed: Feed, attempts: Attempts, now: Date): Attempts {
+  const { spread, requests } = attempts;
+  const at = now.toISOString();
+  const interval = intervalOf(feed);
+  const phase = spread * interval;
+  const slot = Math.ceil((now.getTime() + interval / 2 - phase) / interval);
+  const nextAt = new Date(slot * interval + phase).toISOString();
+  return { at, okAt: at, failures: 0, nextAt, spread, ...(requests && { requests }) };
+}
+
+/** There is none where it was looked for, and nothing is wrong with that: it is looked for again at the usual time. */
+export function absent(feed: Feed, attempts: Attempts, now: Date, error: string): Attempts {
+  const { okAt } = attempts;
+  const { okAt: _, ...looked } = succeeded(feed, attempts, now);
+  return { ...looked, ...(okAt && { okAt }), error };
+}
+
+export function failed(
+  feed: Feed,
+  attempts: Attempts,
+  now: Date,
+  failure: { readonly error: string; readonly retryAfter?: string | undefined },
+  chance: () => number,
+): Attempts {
+  const { okAt, spread, requests } = attempts;
+  const failures = attempts.failures + 1;
+  const longest = Math.min(FIRST_RETRY * 2 ** Math.min(failures - 1, 20), intervalOf(feed));
+  const wait = longest * (0.5 + 0.5 * chance());
+  const waitUntil = failure.retryAfter === undefined ? undefined : readRetryAfter(failure.retryAfter, now);
+  return {
+    at: now.toISOString(),
+    ...(okAt && { okAt }),
+    failures,
+    error: failure.error,
+    nextAt: new Date(now.getTime() + wait).toISOString(),
+    ...(waitUntil && { waitUntil: waitUntil.toISOString() }),
+    spread,
+    ...(requests && { requests }),
+  };
+}
+
+/** From when on a build that asks only what is due asks this feed. */
+export function dueAt(feed: Feed, attempts: Attempts, now: Date): Date {
+  if (isAhead(attempts, now)) return now;
+  const times = [attempts.nextAt, attempts.waitUntil, budgetFreeAt(feed, attempts, now)];
+  return new Date(Math.max(0, ...times.flatMap((time) => (time === undefined ? [] : [Date.parse(time)]))));
+}
+
+/** Why a feed is not asked now: it is not its time yet, or its publisher does not want to be asked. */
+export type Hold = { readonly why: "not due" } | { readonly why: "held"; readonly reason: string };
+
+/** @returns undefined when it may be asked */
+export function findHold(feed: Feed, attempts: Attempts, now: Date, onlyDue: boolean): Hold | undefined {
+  const { waitUntil } = attempts;
+  if (!isAhead(attempts, now) && waitUntil !== undefined && Date.parse(waitUntil) > now.getTime())
+    return { why: "held", reason: `not asked: its publisher asked to wait until ${waitUntil}` };
+  const freeAt = budgetFreeAt(feed, attempts, now);
+  if (freeAt !== undefined)
+    return {
+      why: "held",
+      reason: `not asked: the ${feed.budgetPerDay} downloads a day that its publisher allows are used up until ${freeAt}`,
+    };
+  if (onlyDue && dueAt(feed, attempts, now).getTime() > now.getTime()) return { why: "not due" };
+  return undefined;
+}
+
+/** Remembered from a clock that was ahead: worth nothing. */
+const isAhead = ({ at }: Attempts, now: Date) => at !== undefined && Date.parse(at) > now.getTime();
+
+function intervalOf(feed: Feed): number {
+  return Math.min(feed.cadenceHours * HOUR, LONGEST_INTERVAL);
+}
+
+function recent({ requests = [] }: Attempts, now: Date): string[] {
+  const from = now.getTime() - DAY;
+  return requests.filter((time) => Date.parse(time) > from && Date.parse(time) <= now.getTime());
+}
+
+/** When the oldest of a day's requests is a day old; undefined while some are left. */
+function budgetFreeAt(feed: Feed, attempts: Attempts, now: Date): string | undefined {
+  if (feed.budgetPerDay === undefined) return undefined;
+  const used = recent(attempts, now);
+  const oldest = used.at(-feed.budgetPerDay);
+  return oldest === undefined ? undefined : new Date(Date.parse(oldest) + DAY).toISOString();
+}
+
+/** RFC 9110 10.2.3: seconds, or a date; anything else is nothing. */
+function readRetryAfter(text: string, now: Date): Date | undefined {
+  const wait = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now.getTime();
+  if (!(wait > 0)) return undefined;
+  return new Date(now.getTime() + Math.min(wait, LONGEST_RETRY_AFTER));
+}

@@ -1,0 +1,201 @@
+// source.ts: where a copy of a feed comes from.
+//
+// in   a row of the feed table, its kept copies, the mirror (if any), whether publishers may be asked
+// out  candidates, lazily, in order of preference; the first one that passes is used:
+//      0. the copy that waited for the operator, when he accepts it: nothing is fetched then
+//      1. the mirror when one is set, else the publisher when allowed
+//      2. the last good copy
+//      3. the seed in an npm package
+//      4. our own file
+// err  what node:fs throws when the data folder cannot be written; everything else is a NoCopy
+
+import { mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import manifest from "../../package.json" with { type: "json" };
+import { type Credentials, EXTENSIONS, type Feed, FeedError } from "../catalog/feed.ts";
+import { type Candidate, isCopy, loadStable, measure, type NoCopy, type Source } from "./copy.ts";
+import { feedFolder } from "./feed-state.ts";
+import { AnswerError, download, FETCH_TIMES, type FetchTimes, UnreachedError } from "./fetch.ts";
+import type { KeptCopies } from "./kept-copies.ts";
+import { isMirrorUrl, readFromFolder, splitMirrorUrl } from "./mirror.ts";
+import { readOwn, readSeed } from "./package-files.ts";
+
+export interface SourceOptions {
+  readonly dataDir: string;
+  /** Folder or base URL; the only source of new copies when set. */
+  readonly mirror?: string | undefined;
+  /** May publishers be asked, when there is no mirror? */
+  readonly fetch: boolean;
+  readonly now: Date;
+  /** Is it this feed's time (schedule.ts)? Folders are read whether or not. */
+  readonly ask?: boolean;
+  /** Is the copy taken that waits for the operator? */
+  readonly accept?: boolean;
+  readonly credentials?: Credentials;
+  readonly userAgent?: string;
+  readonly times?: FetchTimes;
+  /** Folder of an installed npm package; throws when it is not installed. */
+  readonly packageFolder?: ((name: string) => string) | undefined;
+}
+
+const USER_AGENT = `Inkling/${manifest.version}`;
+/** One name for all processes, so that what a killed build left is overwritten: a build has the folder to itself. */
+const DOWNLOAD = ".tmp-download";
+
+/** Copies of `feed` in order of preference; see the head of this file. */
+export async function* candidates(
+  feed: Feed,
+  options: SourceOptions,
+  kept: KeptCopies,
+): AsyncGenerator<Candidate> {
+  const waiting = options.accept && (await attempt("last-good", () => kept.readPending()));
+  if (waiting) yield isCopy(waiting) ? { ...waiting, accepted: true } : waiting;
+  else if (options.mirror !== undefined) yield* fromMirror(feed, options.mirror, options, kept);
+  else if (options.fetch) yield* fromPublisher(feed, options, kept);
+  const last = await attempt("last-good", () => kept.readLastGood());
+  if (last !== undefined) yield last;
+  const { seed, own } = feed;
+  if (seed !== undefined) yield await attempt("seed", () => readSeed(feed, seed, options.packageFolder));
+  if (own !== undefined) yield await attempt("own", () => readOwn(feed, own));
+}
+
+/** Does asking for a newer copy of this feed mean asking over the network? */
+export function isRemote(feed: Feed, { mirror, fetch, now }: SourceOptions): boolean {
+  if (mirror !== undefined) return isMirrorUrl(mirror);
+  return fetch && feed.urls(now).length > 0;
+}
+
+async function* fromMirror(
+  feed: Feed,
+  mirror: string,
+  options: SourceOptions,
+  kept: KeptCopies,
+): AsyncGenerator<Candidate> {
+  if (!isMirrorUrl(mirror)) {
+    const into = downloadPath(feed, options);
+    const copy = await attempt("mirror", () =>
+      readFromFolder(feed, mirror, into, (path) => kept.findFrom(path)),
+    );
+    if (copy !== undefined) yield copy;
+    else if (feed.own === undefined)
+      yield { source: "mirror", error: `the mirror ${mirror} has no file ${feed.id}.*`, absent: true };
+  } else if (options.ask !== false) {
+    const { base, headers } = splitMirrorUrl(mirror);
+    const url = `${base}/${feed.id}.${EXTENSIONS[feed.format]}`;
+    const candidate = await fetchFrom({ feed, url, headers, source: "mirror", options, kept });
+    if (!isNotFound(candidate)) yield candidate;
+    else if (feed.own === undefined) yield { ...candidate, absent: true };
+  }
+}
+
+async function* fromPublisher(
+  feed: Feed,
+  options: SourceOptions,
+  kept: KeptCopies,
+): AsyncGenerator<Candidate> {
+  if (options.ask === false) return;
+  const lacking = lackingCredentials(feed, options);
+  if (lacking.length > 0) {
+    const error = `needs ${lacking.map(settingOf).join(" and ")}`;
+    yield { source: "fetched", error, absent: true, unasked: true };
+    return;
+  }
+  const urls = feed.urls(options.now);
+  for (const [index, url] of urls.entries()) {
+    const { headers, ...asked } = feed.request?.(url, options.credentials ?? {}) ?? { url, headers: {} };
+    const candidate = await fetchFrom({ feed, url, headers, asked, source: "fetched", options, kept });
+    // Early in a month the newest file is not there yet: that is what the next URL is for.
+    if (index === urls.length - 1 || !isNotFound(candidate)) yield candidate;
+  }
+}
+
+/** What a publisher asks its readers for, and the operator did not give. */
+export function lackingCredentials(
+  feed: Feed,
+  { mirror, credentials = {} }: SourceOptions,
+): readonly string[] {
+  if (mirror !== undefined) return [];
+  return (feed.optIn?.credentials ?? []).filter((name) => !credentials[name]);
+}
+
+/** maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID, where an operator sets it. */
+const settingOf = (name: string) => `INKLING_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
+
+interface Request {
+  readonly feed: Feed;
+  /** As it may be shown, and kept as the copy's origin. */
+  readonly url: string;
+  /** As it is asked, where that holds secrets. */
+  readonly asked?: { readonly url: string; readonly checksumUrl?: string };
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly source: "mirror" | "fetched";
+  readonly options: SourceOptions;
+  readonly kept: KeptCopies;
+}
+
+/** The file at one URL; "not modified" gives the kept copy, confirmed now. */
+async function fetchFrom(request: Request): Promise<Candidate> {
+  const { feed, url, asked = { url }, headers, source, options, kept } = request;
+  const into = downloadPath(feed, options);
+  mkdirSync(dirname(into), { recursive: true });
+  const known = kept.findFrom(url);
+  try {
+    const validators = await download({
+      ...asked,
+      headers,
+      into,
+      maxBytes: feed.maxBytes,
+      userAgent: options.userAgent ?? USER_AGENT,
+      times: options.times ?? FETCH_TIMES,
+      allowHttp: source === "mirror",
+      validators: known?.origin,
+    });
+    if (validators === undefined) return { ...known!, source, fetchedAt: options.now }; // only a known copy is confirmed
+    const published = Date.parse(validators.lastModified ?? "");
+    return {
+      source,
+      format: feed.format,
+      licence: feed.licence,
+      ...measure([loadStable(into)]),
+      fetchedAt: options.now,
+      ...(!Number.isNaN(published) && { publishedAt: new Date(published) }),
+      origin: { url, ...validators },
+    };
+  } catch (error) {
+    if (!(error instanceof FeedError)) throw error;
+    const { retryAfter } = error instanceof AnswerError ? error : {};
+    return {
+      source,
+      error: `${url} ${error.message}${credentialsHint(feed, error)}`,
+      ...(retryAfter && { retryAfter }),
+      ...(error instanceof UnreachedError && { unreached: true }),
+    };
+  } finally {
+    rmSync(into, { force: true }); // a mapped copy outlives its name
+  }
+}
+
+/** Where a copy is written that is too large to hold. */
+function downloadPath(feed: Feed, { dataDir }: SourceOptions): string {
+  return join(feedFolder(feed, dataDir), DOWNLOAD);
+}
+
+/** Where a publisher with accounts refuses one: what to check. */
+function credentialsHint({ optIn }: Feed, error: FeedError): string {
+  const refused = error instanceof AnswerError && (error.status === 401 || error.status === 403);
+  if (!refused || optIn?.credentials === undefined) return "";
+  return `: check ${optIn.credentials.map(settingOf).join(" and ")}`;
+}
+
+const isNotFound = (candidate: Candidate): boolean =>
+  "error" in candidate && / answered 404\b/.test(candidate.error);
+
+/** A FeedError becomes a value. */
+async function attempt<T>(source: Source, read: () => T | Promise<T>): Promise<T | NoCopy> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof FeedError) return { source, error: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,53 @@
+// unpack.ts: a stream of bytes -> the same bytes, unpacked when they are gzip, zip or tar, and never more than a limit.
+//
+// in   chunks of a file or an HTTP body; gzip is known by its first two bytes, whatever a name or header says
+// out  chunks; a packed file of a feed can be packed again in transfer, so up to two layers of gzip come off;
+//      then the one file of data out of an archive (archive.ts)
+// err  FeedError: too large (also a small file that unpacks to a large one), damaged or cut gzip
+// cost the chunks in flight (of a zip file, the file): a bomb costs no more memory than an honest file
+
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import { FeedError } from "../catalog/feed.ts";
+import { unarchived } from "./archive.ts";
+import { type Chunks, limited, withHead } from "./chunks.ts";
+
+/** @throws FeedError (when iterated) as above, and whatever `chunks` throws */
+export function unpacked(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
+  return limited(unarchived(gunzipped(gunzipped(limited(chunks, maxBytes))), maxBytes), maxBytes);
+}
+
+async function* gunzipped(chunks: Chunks): AsyncGenerator<Uint8Array> {
+  const { head, all, close } = await withHead(chunks, 2);
+  try {
+    if (head[0] === 0x1f && head[1] === 0x8b) yield* gunzip(all);
+    else yield* all;
+  } finally {
+    await close();
+  }
+}
+
+async function* gunzip(chunks: Chunks): AsyncGenerator<Uint8Array> {
+  const stream = createGunzip();
+  let sourceError: unknown;
+  const watched = (async function* () {
+    try {
+      yield* chunks;
+    } catch (error) {
+      sourceError = error;
+      throw error;
+    }
+  })();
+  // Its failure reaches the loop below through the stream, which pipeline destroys with the same error.
+  const feeding = pipeline(Readable.from(watched, { objectMode: false }), stream).catch(() => {});
+  try {
+    for await (const chunk of stream) yield chunk;
+  } catch {
+    if (sourceError !== undefined) throw sourceError;
+    throw new FeedError("is a damaged gzip file, or is cut short");
+  } finally {
+    stream.destroy();
+    await feeding;
+  }
+}

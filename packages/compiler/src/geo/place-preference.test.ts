@@ -1,0 +1,125 @@
+// Which source says where a network is, against one that asks every source about every address.
+
+import { describe, expect, test } from "bun:test";
+import { parsePrefix } from "@inkling/engine";
+import type { Place } from "./place.ts";
+import type { PlaceSource } from "./place-list.ts";
+import { preferPlaces } from "./place-preference.ts";
+
+type Row = readonly [network: string, city: string | undefined];
+
+/** A source of networks in address order; a row without a city knows only where the network is registered. */
+function source(...rows: readonly Row[]): PlaceSource {
+  const places: Place[] = rows.map(([, cityName]) =>
+    cityName === undefined
+      ? { subdivisions: [], registeredCountryCode: "DE" }
+      : { subdivisions: [], cityName },
+  );
+  return {
+    places,
+    walk(family, visit) {
+      rows.forEach(([network], id) => {
+        const { address, bits } = parsePrefix(network)!;
+        const [w0, w1, w2, w3] = address.words as unknown as [number, number, number, number];
+        if (address.family === family) visit(w0, w1, w2, w3, bits, id);
+      });
+    },
+  };
+}
+
+/** "192.0.2.0 Oxford (0)", … where the answer changes. */
+function shown(merged: PlaceSource, family: 4 | 6): string[] {
+  const { starts, values, length } = merged.cover!(family);
+  return Array.from({ length }, (_, i) => {
+    const words = [...starts.subarray(i * (family === 4 ? 1 : 4), (i + 1) * (family === 4 ? 1 : 4))];
+    const start =
+      family === 4
+        ? [24, 16, 8, 0].map((bits) => (words[0]! >>> bits) & 255).join(".")
+        : words.map((w) => w.toString(16)).join(":");
+    const id = values[i]! - 1;
+    return id < 0 ? `${start} -` : `${start} ${merged.places.at(id)!.cityName} (${merged.feedOf!(id)})`;
+  });
+}
+
+describe("for each network the first source that knows it", () => {
+  const first = source(
+    ["192.0.2.64/26", "Oxford"],
+    ["198.51.100.0/24", undefined],
+    ["2001:db8:8000::/33", "Paris"],
+  );
+  const second = source(["192.0.2.0/24", "Berlin"], ["198.51.100.0/25", "Rome"], ["2001:db8::/32", "Kyoto"]);
+  const third = source(["192.0.0.0/16", "Bonn"]);
+  test("IPv4: inside a wider one, beside it, and where the first knows only the registry", () => {
+    expect(shown(preferPlaces([first, second, third]), 4)).toEqual([
+      "0.0.0.0 -",
+      "192.0.0.0 Bonn (2)",
+      "192.0.2.0 Berlin (1)",
+      "192.0.2.64 Oxford (0)",
+      "192.0.2.128 Berlin (1)",
+      "192.0.3.0 Bonn (2)",
+      "192.1.0.0 -",
+      "198.51.100.0 Rome (1)",
+      "198.51.100.128 -",
+    ]);
+  });
+  test("IPv6", () => {
+    expect(shown(preferPlaces([first, second]), 6)).toEqual([
+      "0:0:0:0 -",
+      "20010db8:0:0:0 Kyoto (1)".replace("20010db8", (0x20010db8).toString(16)),
+      `${(0x20010db8).toString(16)}:80000000:0:0 Paris (0)`,
+      `${(0x20010db9).toString(16)}:0:0:0 -`,
+    ]);
+  });
+  test("the order decides", () => {
+    expect(shown(preferPlaces([second, first]), 4)).toContain("192.0.2.0 Berlin (0)");
+    expect(shown(preferPlaces([second, first]), 4).join()).not.toContain("Oxford");
+  });
+});
+
+test("one source is given back as it is, none knows nothing", () => {
+  const one = source(["192.0.2.0/24", "Berlin"]);
+  expect(preferPlaces([one])).toBe(one);
+  expect(preferPlaces([]).places).toHaveLength(0);
+});
+
+test("random networks: every address is told what the first source that knows it says", () => {
+  let asked = 0;
+  let fromSecond = 0;
+  let random = 7;
+  const next = (below: number) => {
+    random = (random * 48271) % 2147483647;
+    return random % below;
+  };
+  for (let round = 0; round < 40; round++) {
+    const make = (name: string) => {
+      const rows: Row[] = [];
+      for (let at = 0; at < 256; ) {
+        const bits = Math.min(at === 0 ? 8 : 31 - Math.clz32(at & -at), next(6));
+        if (next(3) > 0)
+          rows.push([`192.0.2.${at}/${32 - bits}`, next(5) === 0 ? undefined : `${name}${at}`]);
+        at += 1 << bits;
+      }
+      return { rows, source: source(...rows) };
+    };
+    const [a, b] = [make("a"), make("b")];
+    const merged = preferPlaces([a.source, b.source]);
+    const { starts, values, length } = merged.cover!(4);
+    for (let octet = 0; octet < 256; octet++) {
+      const address = 0xc0000200 + octet;
+      const says = ({ rows }: typeof a) =>
+        rows.find(([network]) => {
+          const { address: start, bits } = parsePrefix(network)!;
+          const from = start.words[0]!;
+          return address >= from && address < from + 2 ** (32 - bits);
+        })?.[1];
+      let row = length - 1;
+      while (starts[row]! > address) row--;
+      const got = values[row] === 0 ? undefined : merged.places.at(values[row]! - 1)!.cityName;
+      expect(got).toBe(says(a) ?? says(b));
+      asked++;
+      if (got?.startsWith("b")) fromSecond++;
+    }
+  }
+  expect(asked).toBe(40 * 256);
+  expect(fromSecond).toBeGreaterThan(1_000);
+});

@@ -1,0 +1,183 @@
+// mmdb.ts: MaxMind DB files, read strictly: a corrupt file ends in an error that names the place.
+//
+// in   the bytes of a whole file, read or mapped; nothing is copied, so they must not change
+// out  metadata; every network of a family in address order; the record of an address
+// err  MmdbError from open, walk, find and decode; nothing else is thrown, and everything ends
+// src  https://maxmind.github.io/MaxMind-DB/ (version 2.0)
+// cost open reads the metadata only; walk, find and decode check what they come across
+
+import type { IpAddress } from "@inkling/engine";
+import { MmdbDecoder, MmdbError } from "./decode.ts";
+import { type Found, MmdbTree, type NetworkVisitor, type RecordSize, SEPARATOR_BYTES } from "./tree.ts";
+
+export { MmdbError } from "./decode.ts";
+export type { Found, NetworkVisitor } from "./tree.ts";
+
+/** "\xAB\xCD\xEFMaxMind.com": its last occurrence begins the metadata. */
+const MARKER = Uint8Array.from("\xAB\xCD\xEFMaxMind.com", (c) => c.charCodeAt(0));
+/** The most that metadata may take, marker included. */
+const MAX_METADATA_BYTES = 128 * 1024;
+/** 9999-12-31T23:59:59Z: what lies beyond has no ISO form of four-digit years. */
+const LAST_EPOCH = 253_402_300_799n;
+
+export interface MmdbMetadata {
+  readonly nodeCount: number;
+  readonly recordSize: RecordSize;
+  readonly ipVersion: 4 | 6;
+  readonly databaseType: string;
+  readonly languages: readonly string[];
+  /** Language code -> text. */
+  readonly description: Readonly<Record<string, string>>;
+  readonly minorVersion: number;
+  /** When the file was made, in seconds since 1970; 0 when its maker did not say. */
+  readonly buildEpoch: number;
+}
+
+export class Mmdb {
+  readonly metadata: MmdbMetadata;
+  /** Bytes of the data section: every data offset is below. */
+  readonly dataBytes: number;
+  private readonly tree: MmdbTree;
+  private readonly decoder: MmdbDecoder;
+
+  private constructor(bytes: Uint8Array, metadata: MmdbMetadata, dataStart: number, dataEnd: number) {
+    this.metadata = metadata;
+    this.dataBytes = dataEnd - dataStart;
+    this.tree = new MmdbTree(bytes, { ...metadata, dataBytes: this.dataBytes });
+    this.decoder = new MmdbDecoder(bytes, "data section", dataStart, dataEnd);
+  }
+
+  /**
+   * Opens a file cheaply: metadata, the bounds of tree and data section, the separator between them.
+   * @throws MmdbError when it is not an MMDB of format 2 or these do not fit together
+   */
+  static open(bytes: Uint8Array): Mmdb {
+    const marker = findMarker(bytes);
+    const start = marker + MARKER.length;
+    const metadata = readMetadata(new MmdbDecoder(bytes, "metadata", start, bytes.length).decode(0));
+    const treeBytes = metadata.nodeCount * (metadata.recordSize / 4);
+    const dataStart = treeBytes + SEPARATOR_BYTES;
+    if (dataStart > marker) {
+      throw new MmdbError(
+        `metadata: ${metadata.nodeCount} nodes of ${metadata.recordSize} bits need ${dataStart} bytes, ` +
+          `there are ${marker} before the metadata`,
+      );
+    }
+    for (let at = treeBytes; at < dataStart; at++) {
+      if (bytes[at] !== 0) throw new MmdbError(`separator, byte ${at - treeBytes}: is not zero`);
+    }
+    return new Mmdb(bytes, metadata, dataStart, marker);
+  }
+
+  /**
+   * Calls `visit` for each network of a family that has a record, in address order, without overlaps.
+   * Family 4 of an IPv6 database is what lies below ::/96. Family 6 leaves that subtree out, wherever
+   * records point at it: at ::/96 itself and at its aliases (::ffff:0:0/96, 2002::/16, 2001::/32, ...).
+   * A record that covers more than ::/96 counts for both families.
+   * @throws MmdbError at the first node or record at fault
+   */
+  walk(family: 4 | 6, visit: NetworkVisitor): void {
+    this.tree.walk(family, visit);
+  }
+
+  /**
+   * The record of one address, as it stands: IPv4 inside IPv6 is the caller's to unwrap.
+   * @returns undefined when the database has nothing on it
+   * @throws MmdbError when the way to it is broken
+   */
+  find(address: IpAddress): Found | undefined {
+    return this.tree.find(address);
+  }
+
+  /**
+   * The value at an offset that {@link walk} or {@link find} gave. Strings may be shared, bytes are views of the file.
+   * 64- and 128-bit numbers are bigint; 32-bit floats come as the shortest decimal that rounds to them.
+   * @throws MmdbError when the value is not well formed
+   */
+  decode(dataOffset: number): unknown {
+    return this.decoder.decode(dataOffset);
+  }
+
+  /** Values plus bytes of text decoded so far: what a caller who decodes everything can set a limit to. */
+  get decodeWork(): number {
+    return this.decoder.work;
+  }
+}
+
+function findMarker(bytes: Uint8Array): number {
+  const least = Math.max(0, bytes.length - MAX_METADATA_BYTES);
+  for (let at = bytes.length - MARKER.length; at >= least; at--) {
+    if (bytes[at] === MARKER[0] && MARKER.every((byte, i) => bytes[at + i] === byte)) return at;
+  }
+  throw new MmdbError(`metadata: there is none in ${bytes.length} bytes: not an MMDB file, or cut short`);
+}
+
+function readMetadata(value: unknown): MmdbMetadata {
+  if (!isMap(value)) throw new MmdbError("metadata: is not a map");
+  whole(value, "binary_format_major_version", 2, 2);
+  const ipVersion = whole(value, "ip_version", 4, 6);
+  if (ipVersion !== 4 && ipVersion !== 6) throw wrong("ip_version", ipVersion, "4 or 6");
+  const recordSize = whole(value, "record_size", 24, 32);
+  if (recordSize !== 24 && recordSize !== 28 && recordSize !== 32) {
+    throw wrong("record_size", recordSize, "24, 28 or 32");
+  }
+  const databaseType = value.database_type;
+  if (typeof databaseType !== "string") throw wrong("database_type", databaseType, "a string");
+  return {
+    nodeCount: whole(value, "node_count", 1, 0xffffffff),
+    recordSize,
+    ipVersion,
+    databaseType,
+    languages: texts(value.languages, "languages"),
+    description: descriptions(value.description),
+    minorVersion: whole(value, "binary_format_minor_version", 0, 0xffff),
+    buildEpoch: epoch(value.build_epoch),
+  };
+}
+
+function whole(map: Record<string, unknown>, key: string, least: number, most: number): number {
+  const value = map[key];
+  if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw wrong(key, value, least === most ? `${least}` : `a whole number from ${least} to ${most}`);
+}
+
+function epoch(value: unknown): number {
+  const seconds = typeof value === "number" && Number.isInteger(value) ? BigInt(value) : value;
+  if (typeof seconds !== "bigint" || seconds < 0n || seconds > LAST_EPOCH) {
+    throw wrong("build_epoch", value, "seconds from 1970 to the year 9999");
+  }
+  return Number(seconds);
+}
+
+/** An optional list of strings. */
+function texts(value: unknown, key: string): readonly string[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value) || !value.every((item) => typeof item === "string")) {
+    throw wrong(key, value, "an array of strings");
+  }
+  return value;
+}
+
+function descriptions(value: unknown): Readonly<Record<string, string>> {
+  if (value === undefined) return {};
+  if (!isMap(value) || !Object.values(value).every((item) => typeof item === "string")) {
+    throw wrong("description", value, "a map of strings");
+  }
+  return value as Record<string, string>;
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return (
+    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
+  );
+}
+
+function wrong(key: string, got: unknown, want: string): MmdbError {
+  const seen =
+    typeof got === "object" && got !== null
+      ? "another type"
+      : typeof got === "string"
+        ? "a string"
+        : `${got}`;
+  return new MmdbError(`metadata, ${key}: got ${seen}, want ${want}`);
+}

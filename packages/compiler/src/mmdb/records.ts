@@ -1,0 +1,117 @@
+// records.ts: MMDB files of one publisher as one source, with each distinct record read once.
+//
+// in   one file, or one for each family; a function that reads a record and gives it a number
+// out  networks in address order, each with its record's number
+// err  MmdbError; what opens has been walked and decoded whole, so nothing corrupt is left in it
+// cost DB-IP City's 14.8 M networks and 703,356 records in about 2 s on Bun,
+//      0.7 s for each further walk of both families; 16 bytes a record, for records are not kept: decode gives one again
+
+import { Mmdb, MmdbError, type NetworkVisitor } from "./mmdb.ts";
+import { OffsetIds } from "./offset-ids.ts";
+
+/** Told of one network (IPv4 in `w0` alone) and the number of its record. */
+export type IdVisitor = (w0: number, w1: number, w2: number, w3: number, bits: number, id: number) => void;
+
+/** Text and values of all records together, as a multiple of the file: GeoLite2 City comes to 8. */
+const MAX_EXPANSION = 64;
+/** Small files, test files above all, repeat more. */
+const FREE_EXPANSION = 16 * 1024 * 1024;
+
+/**
+ * Told of one distinct record.
+ * @param at where it is, for {@link MmdbRecords.decode}
+ * @returns the id to visit its networks with, -1 to leave them out
+ */
+export type AddRecord = (record: unknown, at: number) => number;
+
+interface Part {
+  readonly db: Mmdb;
+  /** Data offset -> id, -1 when left out. */
+  readonly ids: OffsetIds;
+  readonly networks: { 4: number; 6: number };
+  /** What is added to its offsets to tell them from those of other files. */
+  readonly base: number;
+}
+
+export class MmdbRecords {
+  /** How many networks have a record that was not left out. */
+  readonly networks: { readonly 4: number; readonly 6: number };
+  /** When the newest file was made, as far as the files say. */
+  readonly publishedAt: Date | undefined;
+  private readonly parts: readonly Part[];
+  private readonly byFamily: { readonly 4: Part | undefined; readonly 6: Part | undefined };
+
+  private constructor(parts: readonly Part[]) {
+    this.parts = parts;
+    this.byFamily = { 4: onlyPart(parts, 4), 6: onlyPart(parts, 6) };
+    this.networks = { 4: this.byFamily[4]?.networks[4] ?? 0, 6: this.byFamily[6]?.networks[6] ?? 0 };
+    const epoch = Math.max(...parts.map((part) => part.db.metadata.buildEpoch));
+    this.publishedAt = epoch > 0 ? new Date(epoch * 1000) : undefined;
+  }
+
+  /**
+   * @param files mapped files are not copied
+   * @param add called once for each distinct record, IPv4 before IPv6, in address order
+   * @throws MmdbError when a file is corrupt, or when two hold networks of the same family
+   */
+  static open(files: readonly Uint8Array[], add: AddRecord): MmdbRecords {
+    if (files.length === 0) throw new MmdbError("there is no file");
+    let base = 0;
+    const parts = files.map((bytes, i) => {
+      try {
+        const part = readPart(bytes, base, add);
+        base += bytes.length;
+        return part;
+      } catch (error) {
+        if (!(error instanceof MmdbError) || files.length === 1) throw error;
+        throw new MmdbError(`file ${i + 1} of ${files.length}: ${error.message}`);
+      }
+    });
+    return new MmdbRecords(parts);
+  }
+
+  /** As {@link Mmdb.walk}, with the id of the record instead of its offset. */
+  walk(family: 4 | 6, visit: IdVisitor): void {
+    const part = this.byFamily[family];
+    part?.db.walk(family, (w0, w1, w2, w3, bits, offset) => {
+      const id = part.ids.get(offset)!;
+      if (id >= 0) visit(w0, w1, w2, w3, bits, id);
+    });
+  }
+
+  /** The record at a place that {@link AddRecord} was told, decoded anew. */
+  decode(at: number): unknown {
+    const { db, base } = this.parts.findLast((part) => at >= part.base)!;
+    return db.decode(at - base);
+  }
+}
+
+function readPart(bytes: Uint8Array, base: number, add: AddRecord): Part {
+  const db = Mmdb.open(bytes);
+  const ids = new OffsetIds();
+  const mostWork = FREE_EXPANSION + MAX_EXPANSION * bytes.length;
+  const count = (family: 4 | 6): number => {
+    let networks = 0;
+    const visit: NetworkVisitor = (_w0, _w1, _w2, _w3, _bits, offset) => {
+      let id = ids.get(offset);
+      if (id === undefined) {
+        id = add(db.decode(offset), base + offset);
+        ids.set(offset, id);
+        if (db.decodeWork > mostWork) {
+          throw new MmdbError(`data section, byte ${offset}: records unfold to more than ${mostWork} bytes`);
+        }
+      }
+      if (id >= 0) networks++;
+    };
+    db.walk(family, visit);
+    return networks;
+  };
+  return { db, ids, networks: { 4: count(4), 6: count(6) }, base };
+}
+
+/** The part that holds the networks of a family, if any does. */
+function onlyPart(parts: readonly Part[], family: 4 | 6): Part | undefined {
+  const having = parts.filter((part) => part.networks[family] > 0);
+  if (having.length > 1) throw new MmdbError(`${having.length} files hold IPv${family} networks, want one`);
+  return having[0];
+}

@@ -1,0 +1,59 @@
+// anonymous-ip.ts: GeoIP2 Anonymous IP -> networks by label.
+//
+// in   the MMDB: records with is_anonymous_vpn, is_public_proxy, is_residential_proxy, is_tor_exit_node,
+//      is_hosting_provider; `is_anonymous` only sums them up, and says nothing of its own
+// out  networks with each label, in address order; one network may have several
+// err  MmdbError when the file is corrupt
+
+import { IpAddress, type Prefix } from "@inkling/engine";
+import type { Label } from "../catalog/claims.ts";
+import { MmdbRecords } from "../mmdb/records.ts";
+
+/** A residential proxy is a public one for whoever pays: the address is somebody's home all the same. */
+const LABEL_OF: Readonly<Record<string, Label>> = {
+  is_anonymous_vpn: "vpn",
+  is_public_proxy: "public_proxy",
+  is_residential_proxy: "public_proxy",
+  is_tor_exit_node: "tor_exit",
+  is_hosting_provider: "hosting",
+};
+
+export interface AnonymousNetworks {
+  readonly byLabel: ReadonlyMap<Label, readonly Prefix[]>;
+  /** Networks that have any label. */
+  readonly entries: number;
+  readonly publishedAt: Date | undefined;
+}
+
+/** @throws MmdbError */
+export function readAnonymous(files: readonly Uint8Array[]): AnonymousNetworks {
+  const sets: (readonly Label[])[] = [];
+  const records = MmdbRecords.open(files, (record) => {
+    const labels = labelsOf(record);
+    return labels.length === 0 ? -1 : sets.push(labels) - 1;
+  });
+  const byLabel = new Map<Label, Prefix[]>();
+  let entries = 0;
+  for (const family of [4, 6] as const) {
+    records.walk(family, (w0, w1, w2, w3, bits, id) => {
+      const address = new IpAddress();
+      address.family = family;
+      address.words.set(family === 4 ? [w0] : [w0, w1, w2, w3]);
+      entries++;
+      for (const label of sets[id]!) {
+        const networks = byLabel.get(label);
+        if (networks === undefined) byLabel.set(label, [{ address, bits }]);
+        else networks.push({ address, bits });
+      }
+    });
+  }
+  return { byLabel, entries, publishedAt: records.publishedAt };
+}
+
+function labelsOf(record: unknown): readonly Label[] {
+  if (typeof record !== "object" || record === null) return [];
+  const fields = record as Readonly<Record<string, unknown>>;
+  return [
+    ...new Set(Object.keys(LABEL_OF).flatMap((name) => (fields[name] === true ? [LABEL_OF[name]!] : []))),
+  ];
+}

@@ -1,0 +1,174 @@
+// answer-records.ts: answers in, the sections of a segment that hold them out; equal answers share one record.
+//
+// Record 0 is what an address without any value gets: empty means "not found". Records may have notes: a number
+// each, beside what goes out, as part of what makes two records equal.
+// src  docs/segment-format.md; the reader is packages/engine/src/segment/answers.ts
+// cost answers are kept as bytes only, in blocks: half a million of 350 bytes in one array would be copied
+//      at each doubling, and cost 700 MB at the last; equality is hash, then bytes
+
+import { RECORD_SECTIONS, type RecordSections } from "@inkling/engine";
+import type { SectionData } from "./segment-writer.ts";
+
+/** A record lies in one block. */
+const BLOCK_BYTES = 1 << 22;
+
+interface Block {
+  readonly bytes: Uint8Array;
+  /** Where the next record goes. */
+  end: number;
+}
+
+export class AnswerRecords {
+  /** Records in the order of their numbers. */
+  private blocks: Block[] = [{ bytes: new Uint8Array(BLOCK_BYTES), end: 0 }];
+  private readonly encoder = new TextEncoder();
+  /** Open addressing: record number + 1, or 0; a power of two, at most half full. */
+  private slots = new Uint32Array(1 << 12);
+  private count = 0;
+  /** By record: its place, counted through all blocks, its length, and its note. */
+  private places = new Uint32Array(1 << 11);
+  private lengths = new Uint32Array(1 << 11);
+  private notes = new Uint32Array(1 << 11);
+
+  /** @param standard the answer where nothing is known; "" for none */
+  constructor(standard: string) {
+    this.add(standard);
+  }
+
+  /**
+   * The number that stands for this answer in a range table.
+   * @param note below 2^32
+   * @throws RangeError for an answer of more than a million characters
+   */
+  add(answer: string | Uint8Array, note = 0): number {
+    const block = blockFor(this.blocks, answer.length * 3);
+    if ((this.count + 1) * 2 > this.slots.length) this.grow();
+    const number = this.count;
+    this.places[number] = (this.blocks.length - 1) * BLOCK_BYTES + block.end;
+    this.lengths[number] = this.write(answer, block);
+    this.notes[number] = note;
+    const slot = this.slotOf(number);
+    const known = this.slots[slot]!;
+    if (known !== 0) return known - 1;
+    this.slots[slot] = number + 1;
+    block.end += this.lengths[number]!;
+    this.count++;
+    return number;
+  }
+
+  /** Distinct answers, the one for nothing known included. */
+  get size(): number {
+    return this.count;
+  }
+
+  /**
+   * Gives some records the lowest numbers, in this order; the others follow as they stood.
+   * The others move up within their blocks: a second copy of all of them would be 200 MB.
+   * @returns the new number of each record
+   */
+  putFirst(first: Uint32Array): Uint32Array {
+    const numbers = new Uint32Array(this.count).fill(this.count);
+    first.forEach((record, number) => {
+      numbers[record] = number;
+    });
+    const blocks: Block[] = [{ bytes: new Uint8Array(BLOCK_BYTES), end: 0 }];
+    for (const record of first) {
+      const block = blockFor(blocks, this.lengths[record]!);
+      block.bytes.set(this.recordOf(record), block.end);
+      block.end += this.lengths[record]!;
+    }
+    for (const block of this.blocks) block.end = 0;
+    let next = first.length;
+    for (let record = 0; record < this.count; record++) {
+      if (numbers[record] !== this.count) continue;
+      numbers[record] = next++;
+      const block = this.blocks[Math.floor(this.places[record]! / BLOCK_BYTES)]!;
+      const from = this.places[record]! % BLOCK_BYTES;
+      block.bytes.copyWithin(block.end, from, from + this.lengths[record]!);
+      block.end += this.lengths[record]!;
+    }
+    this.blocks = [...blocks, ...this.blocks];
+    this.renumber(numbers);
+    return numbers;
+  }
+
+  sections(names: RecordSections = RECORD_SECTIONS.answers): SectionData[] {
+    const starts = new Uint32Array(this.count + 1);
+    for (let i = 0; i < this.count; i++) starts[i + 1] = starts[i]! + this.lengths[i]!;
+    return [
+      { name: names.bytes, data: this.blocks.map(({ bytes, end }) => bytes.subarray(0, end)) },
+      { name: names.starts, data: starts },
+    ];
+  }
+
+  noteSection(): SectionData {
+    return { name: "answerNotes", data: this.notes.slice(0, this.count) };
+  }
+
+  private write(answer: string | Uint8Array, { bytes, end }: Block): number {
+    if (typeof answer === "string") return this.encoder.encodeInto(answer, bytes.subarray(end)).written;
+    bytes.set(answer, end);
+    return answer.length;
+  }
+
+  /** The slot that holds what equals this record, or the free one where it belongs. */
+  private slotOf(number: number): number {
+    const mask = this.slots.length - 1;
+    const record = this.recordOf(number);
+    const note = this.notes[number]!;
+    let slot = Bun.hash.xxHash32(record, note) & mask;
+    for (; this.slots[slot] !== 0; slot = (slot + 1) & mask) {
+      const other = this.slots[slot]! - 1;
+      if (this.notes[other] === note && Buffer.compare(this.recordOf(other), record) === 0) break;
+    }
+    return slot;
+  }
+
+  private recordOf(number: number): Uint8Array {
+    const place = this.places[number]!;
+    const at = place % BLOCK_BYTES;
+    return this.blocks[Math.floor(place / BLOCK_BYTES)]!.bytes.subarray(at, at + this.lengths[number]!);
+  }
+
+  private grow(): void {
+    for (const column of ["places", "lengths", "notes"] as const) {
+      const grown = new Uint32Array(this.slots.length);
+      grown.set(this[column]);
+      this[column] = grown;
+    }
+    this.slots = new Uint32Array(this.slots.length * 2);
+    for (let number = 0; number < this.count; number++) this.slots[this.slotOf(number)] = number + 1;
+  }
+
+  /** After records have moved: their columns, by the new number of each. */
+  private renumber(numbers: Uint32Array): void {
+    for (const column of ["lengths", "notes"] as const) {
+      const moved = new Uint32Array(this[column].length);
+      numbers.forEach((number, record) => {
+        moved[number] = this[column][record]!;
+      });
+      this[column] = moved;
+    }
+    let block = 0;
+    let at = 0;
+    for (let number = 0; number < this.count; number++) {
+      while (at === this.blocks[block]!.end && this.lengths[number]! > 0) {
+        block++;
+        at = 0;
+      }
+      this.places[number] = block * BLOCK_BYTES + at;
+      at += this.lengths[number]!;
+    }
+    this.slots = this.slots.map((entry) => (entry === 0 ? 0 : numbers[entry - 1]! + 1));
+  }
+}
+
+/** The last block, or a new one after it when there is no room for so many bytes. */
+function blockFor(blocks: Block[], room: number): Block {
+  if (room > BLOCK_BYTES) throw new RangeError(`an answer of up to ${room} bytes`);
+  const last = blocks.at(-1)!;
+  if (last.end + room <= BLOCK_BYTES) return last;
+  const block = { bytes: new Uint8Array(BLOCK_BYTES), end: 0 };
+  blocks.push(block);
+  return block;
+}

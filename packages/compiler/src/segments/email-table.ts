@@ -1,0 +1,139 @@
+// email-table.ts: disposable domains, their providers, and evidence in; the sections of an e-mail segment out.
+//
+// in   domain -> providers, and domain -> evidence, as policy decided them, in any order
+// out  answers, evidence, evidenceFeeds, domainSlots, domainNames
+// err  Error for an entry that policy must not let through: no A-label, a public suffix, no or repeated providers
+// src  docs/segment-format.md; the reader is packages/engine/src/segment/email-segment.ts
+// note anybody may get a name into a public list. Names made to fall into the same slots would lengthen every
+//      look-up: the reader stops after MAX_DOMAIN_PROBES, so a table that needs more is built with another seed.
+//      Names that have evidence alone, most of them from allow-lists, lie in the same table: a plain look-up of one of
+//      them reads a value of 0 and goes on. Two tables held nearly every name twice, and took 1.7 times the space.
+
+import {
+  cutSuffix,
+  DOMAIN_NAME_ALIGN,
+  DOMAIN_NAME_HEADER,
+  DOMAIN_SLOTS_HEADER,
+  hashDomain,
+  MAX_DOMAIN_PROBES,
+  toAsciiDomain,
+  VALUE_OF,
+} from "@inkling/engine";
+import type { EvidenceText } from "../policy/evidence.ts";
+import { AnswerRecords } from "./answer-records.ts";
+import { EvidenceWriter } from "./evidence-records.ts";
+import type { SectionData } from "./segment-writer.ts";
+
+/** Natural tables fit with seed 0; from this seed on, the table doubles each time as well. */
+const SEEDS_BEFORE_GROWTH = 8;
+const MAX_SEEDS = 12;
+/** Of the slots, at most this share is taken: a search for a name that is not there then reads three slots or four. */
+const MOST_FULL = 0.6;
+
+/**
+ * The sections of an e-mail segment.
+ * @param domains lower-case A-labels, none a public suffix -> the providers of each: itself, then who runs it
+ * @param evidence what the lists say of each name that any of them has; equal lists may be one array
+ * @throws Error naming the first entry (in order of names) that no look-up may ever match
+ */
+export function emailSections(
+  domains: ReadonlyMap<string, readonly string[]>,
+  evidence: ReadonlyMap<string, readonly EvidenceText[]> = new Map(),
+): SectionData[] {
+  const records = new AnswerRecords("");
+  const writer = new EvidenceWriter();
+  const known = new Map<readonly EvidenceText[], number>();
+  const names = [...new Set([...domains.keys(), ...evidence.keys()])].sort(); // code units: the same on every machine
+  const values = names.map((name): Values => {
+    checkName(name);
+    const providers = domains.get(name);
+    const entries = evidence.get(name);
+    if (providers !== undefined) checkProviders(name, providers);
+    const reason = entries === undefined ? 0 : (known.get(entries) ?? writer.add(entries));
+    if (entries !== undefined) known.set(entries, reason);
+    return [providers === undefined ? 0 : records.add(JSON.stringify(providers)), reason];
+  });
+  const { bytes, pointers } = nameSection(names, values);
+  return [
+    ...records.sections(),
+    ...writer.sections(),
+    { name: "domainSlots", data: slotSection(names, pointers) },
+    { name: "domainNames", data: bytes },
+  ];
+}
+
+/** Numbers of the records of a name's answer and evidence; 0 is none. */
+type Values = readonly [answer: number, evidence: number];
+
+function checkName(name: string): void {
+  if (toAsciiDomain(name) !== name) throw entryError(name, "is no domain name in lower-case A-labels");
+  if (cutSuffix(name).registrableStart < 0) throw entryError(name, "is a public suffix");
+}
+
+function checkProviders(name: string, providers: readonly string[]): void {
+  if (providers.length === 0) throw entryError(name, "has no provider");
+  if (new Set(providers).size !== providers.length) throw entryError(name, "names a provider twice");
+  const wrong = providers.find((provider) => toAsciiDomain(provider) !== provider);
+  if (wrong !== undefined)
+    throw entryError(name, `has a provider that is no domain name in lower-case A-labels: ${wrong}`);
+}
+
+function entryError(name: string, problem: string): Error {
+  return new Error(`e-mail table: ${JSON.stringify(name)} ${problem}`);
+}
+
+/** Four zeros, so that no pointer is 0; then for each name its values, its length, itself, zeros up to four. */
+function nameSection(names: readonly string[], values: readonly Values[]) {
+  const pointers = new Uint32Array(names.length);
+  let end = DOMAIN_NAME_ALIGN;
+  names.forEach((name, i) => {
+    pointers[i] = end / DOMAIN_NAME_ALIGN;
+    end = Math.ceil((end + DOMAIN_NAME_HEADER + name.length) / DOMAIN_NAME_ALIGN) * DOMAIN_NAME_ALIGN;
+  });
+  const bytes = new Uint8Array(end);
+  const view = new DataView(bytes.buffer);
+  const encoder = new TextEncoder();
+  names.forEach((name, i) => {
+    const at = pointers[i]! * DOMAIN_NAME_ALIGN;
+    const [answer, evidence] = values[i]!;
+    view.setUint32(at + 4 * VALUE_OF.answer, answer, true);
+    view.setUint32(at + 4 * VALUE_OF.evidence, evidence, true);
+    view.setUint8(at + DOMAIN_NAME_HEADER - 1, name.length);
+    encoder.encodeInto(name, bytes.subarray(at + DOMAIN_NAME_HEADER));
+  });
+  return { bytes, pointers };
+}
+
+function slotSection(names: readonly string[], pointers: Uint32Array): Uint32Array {
+  let count = 1;
+  while (count * MOST_FULL < names.length) count *= 2;
+  for (let seed = 0; seed < MAX_SEEDS; seed++) {
+    if (seed >= SEEDS_BEFORE_GROWTH) count *= 2;
+    const slots = fillSlots(names, pointers, count, seed);
+    if (slots !== undefined) return slots;
+  }
+  throw new Error(`e-mail table: ${names.length} names fit no table, tried ${MAX_SEEDS} seeds`);
+}
+
+/** Open addressing, linear; `undefined` when a name would be too far from its home. */
+function fillSlots(
+  names: readonly string[],
+  pointers: Uint32Array,
+  count: number,
+  seed: number,
+): Uint32Array | undefined {
+  const slots = new Uint32Array(DOMAIN_SLOTS_HEADER + 2 * count);
+  slots[0] = seed;
+  for (let i = 0; i < names.length; i++) {
+    const hash = hashDomain(names[i]!, seed);
+    let slot = hash & (count - 1);
+    let probes = 1;
+    while (slots[DOMAIN_SLOTS_HEADER + 2 * slot + 1] !== 0) {
+      if (++probes > MAX_DOMAIN_PROBES) return undefined;
+      slot = (slot + 1) & (count - 1);
+    }
+    slots[DOMAIN_SLOTS_HEADER + 2 * slot] = hash;
+    slots[DOMAIN_SLOTS_HEADER + 2 * slot + 1] = pointers[i]!;
+  }
+  return slots;
+}

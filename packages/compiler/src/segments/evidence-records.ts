@@ -1,0 +1,96 @@
+// evidence-records.ts: entries of evidence -> the sections `evidence…`.
+//
+// in   lists of entries; a network or domain is given by its span alone, since it contains what was asked about
+// out  a value for each list; equal lists share one record
+// err  RangeError for what no reader would take: too many feeds, an entry that is too long
+// src  docs/segment-format.md; the reader is packages/engine/src/segment/evidence.ts
+// note the same lists in the same order give the same bytes; no time is in them, so a list that was fetched again
+//      and is the same gives the same segment
+
+import {
+  EFFECTS,
+  EVIDENCE_ENTRY_BYTES,
+  EVIDENCE_HEADER_BYTES,
+  MAX_EVIDENCE_ENTRIES,
+  RECORD_SECTIONS,
+} from "@inkling/engine";
+import type { EvidenceText } from "../policy/evidence.ts";
+import { AnswerRecords } from "./answer-records.ts";
+import type { SectionData } from "./segment-writer.ts";
+
+/** Room for an entry's own text; the bound of what goes out is the reader's. */
+const MAX_ENTRY_TEXT = 1024;
+
+export class EvidenceWriter {
+  private readonly records = new AnswerRecords("");
+  private readonly feeds = new Map<string, number>();
+
+  /** The value of a list; 0 for an empty one. */
+  add(entries: readonly EvidenceText[]): number {
+    if (entries.length === 0) return 0;
+    const kept = mostTelling(entries);
+    const texts = kept.map(entryText);
+    const size = texts.reduce((sum, text) => sum + EVIDENCE_ENTRY_BYTES + text.length, EVIDENCE_HEADER_BYTES);
+    const record = Buffer.alloc(size);
+    record.writeUInt16LE(kept.length, 0);
+    record.writeUInt16LE(kept.length < entries.length ? 1 : 0, 2);
+    let at = EVIDENCE_HEADER_BYTES;
+    kept.forEach((entry, i) => {
+      const text = texts[i]!;
+      record.writeUInt16LE(this.feedNumber(entry.feed), at);
+      record.writeUInt16LE(text.length, at + 2);
+      record.writeUInt8(entry.span, at + 4);
+      at += EVIDENCE_ENTRY_BYTES + record.write(text, at + EVIDENCE_ENTRY_BYTES, "latin1");
+    });
+    return this.records.add(record);
+  }
+
+  /** Distinct lists. */
+  get size(): number {
+    return this.records.size - 1;
+  }
+
+  sections(): SectionData[] {
+    return [
+      ...this.records.sections(RECORD_SECTIONS.evidence),
+      { name: "evidenceFeeds", data: new TextEncoder().encode(JSON.stringify([...this.feeds.keys()])) },
+    ];
+  }
+
+  private feedNumber(feed: string): number {
+    const known = this.feeds.get(feed);
+    if (known !== undefined) return known;
+    if (this.feeds.size === 65535) throw new RangeError("evidence: more than 65,535 feeds");
+    this.feeds.set(feed, this.feeds.size);
+    return this.feeds.size - 1;
+  }
+}
+
+/** An entry as it goes out, up to where its network or domain follows. */
+function entryText({ feed, label, effect, flags, members, weight, why }: EvidenceText): string {
+  const text = JSON.stringify({ feed, label, effect, flags, members, weight, why }).slice(0, -1);
+  if (text.length > MAX_ENTRY_TEXT) throw new RangeError(`evidence: an entry of ${text.length} characters`);
+  if (/[^ -~]/.test(text)) throw new RangeError(`evidence: not ASCII: ${text}`);
+  return text;
+}
+
+/**
+ * What sets comes first, then what removes, fills in, and only labels; otherwise as they came.
+ * Of too many, one for each effect on each flag stays for certain: no flag is without its evidence.
+ */
+function mostTelling(entries: readonly EvidenceText[]): readonly EvidenceText[] {
+  const byEffect = (a: EvidenceText, b: EvidenceText) =>
+    EFFECTS.indexOf(a.effect) - EFFECTS.indexOf(b.effect);
+  const sorted = entries.toSorted(byEffect);
+  if (sorted.length <= MAX_EVIDENCE_ENTRIES) return sorted;
+  const seen = new Set<string>();
+  const first = (entry: EvidenceText) => {
+    const said = (entry.flags ?? []).map((flag) => `${entry.effect} ${flag}`);
+    const isNew = said.some((word) => !seen.has(word));
+    for (const word of said) seen.add(word);
+    return isNew;
+  };
+  const certain = sorted.filter(first);
+  const others = sorted.filter((entry) => !certain.includes(entry));
+  return [...certain, ...others].slice(0, MAX_EVIDENCE_ENTRIES).toSorted(byEffect);
+}

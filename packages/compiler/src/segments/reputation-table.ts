@@ -1,0 +1,68 @@
+// reputation-table.ts: the flags of every address, and the evidence for them -> the sections of the reputation segment.
+
+import { IpAddress, prefixContains, RANGE_SECTIONS, RangeColumns } from "@inkling/engine";
+import type { EvidenceEntry, EvidenceRanges } from "../policy/evidence.ts";
+import { FLAG_BITS } from "../policy/flags.ts";
+import type { Judgement } from "../policy/reputation.ts";
+import { AnswerRecords } from "./answer-records.ts";
+import { EvidenceWriter } from "./evidence-records.ts";
+import { rangeSections } from "./range-table.ts";
+import type { SectionData } from "./segment-writer.ts";
+
+/** @param judgement the coverings of `flags` have flag bits as values (policy/flags.ts) */
+export function reputationSections({ flags, evidence }: Judgement): SectionData[] {
+  const records = new AnswerRecords(reputationAnswer(0));
+  const answer = (bits: number) => records.add(reputationAnswer(bits));
+  return [
+    ...rangeSections(withValues(flags.v4, answer)),
+    ...rangeSections(withValues(flags.v6, answer)),
+    ...records.sections(),
+    ...evidenceSections(evidence),
+  ];
+}
+
+/** @throws RangeError when a range has evidence of a network that it does not lie in */
+function evidenceSections({ v4, v6, lists }: EvidenceRanges): SectionData[] {
+  const writer = new EvidenceWriter();
+  const value = (number: number, start: IpAddress) => {
+    const list = lists[number - 1] ?? [];
+    const outside = list.find(({ network }) => !prefixContains(network, start));
+    if (outside !== undefined) throw new RangeError(`evidence: ${outside.feed} where it has no network`);
+    return writer.add(list.map(withSpan));
+  };
+  return [
+    ...rangeSections(withValues(v4, value), RANGE_SECTIONS.evidence),
+    ...rangeSections(withValues(v6, value), RANGE_SECTIONS.evidence),
+    ...writer.sections(),
+  ];
+}
+
+function withSpan({ feed, label, network, effect, flags, why }: EvidenceEntry) {
+  return { feed, label, effect, ...(flags.length > 0 && { flags }), ...(why && { why }), span: network.bits };
+}
+
+function withValues(
+  columns: RangeColumns,
+  valueFor: (value: number, start: IpAddress) => number,
+): RangeColumns {
+  const { family, width, starts, values } = columns;
+  const out = new RangeColumns(family, Math.max(columns.length, 1));
+  const start = new IpAddress();
+  start.family = family;
+  const w = start.words;
+  for (let i = 0; i < columns.length; i++) {
+    for (let k = 0; k < width; k++) w[k] = starts[i * width + k]!;
+    out.append(w[0]!, w[1]!, w[2]!, w[3]!, valueFor(values[i]!, start));
+  }
+  return out;
+}
+
+/** The answer as it goes out (DESIGN.md section 4): exactly these members, in this order. */
+export function reputationAnswer(bits: number): string {
+  const is = (flag: keyof typeof FLAG_BITS) => (bits & FLAG_BITS[flag]) !== 0;
+  return JSON.stringify({
+    is_abuser: is("is_abuser"),
+    is_proxy: is("is_proxy"),
+    is_tor_exit: is("is_tor_exit"),
+  });
+}

@@ -1,0 +1,155 @@
+// Which copies are believed: each gate at its edge.
+
+import { describe, expect, test } from "bun:test";
+import { parsePrefix } from "@inkling/engine";
+import type { Feed } from "../catalog/feed.ts";
+import { FEEDS } from "../catalog/feeds.ts";
+import { comparePrefixes } from "../parse/network-list.ts";
+import {
+  type Comparable,
+  HeldBack,
+  requireLikeness,
+  requireNarrow,
+  requireNewer,
+  requirePast,
+  requireWholeLines,
+  silentDomains,
+  silentNetworks,
+} from "./gates.ts";
+
+const HOUR = 3_600_000;
+const NOW = new Date("2026-08-22T12:00:00.000Z");
+const at = (hours: number) => new Date(NOW.getTime() + hours * HOUR);
+const feed = (more: Partial<Feed> = {}): Feed => ({ ...FEEDS[0]!, change: 0.4, ...more });
+const problem = (check: () => void): string => {
+  try {
+    check();
+    return "passes";
+  } catch (error) {
+    return error instanceof HeldBack ? "held back" : (error as Error).name;
+  }
+};
+const prefixes = (...texts: string[]) => texts.map((text) => parsePrefix(text)!).sort(comparePrefixes);
+
+const networks = (count: number, from = 0): Comparable => {
+  const list = Array.from(
+    { length: count },
+    (_, i) => parsePrefix(`45.66.${(from + i) >> 8}.${(from + i) & 255}`)!,
+  );
+  const claims = { feed: "x", subject: "is_tor_exit", label: "tor_exit", networks: list } as const;
+  return { entries: count, networks: [claims] };
+};
+const domains = (count: number, from = 0): Comparable => ({
+  entries: count,
+  domains: {
+    feed: "x",
+    subject: "disposable",
+    domains: new Map(Array.from({ length: count }, (_, i) => [`a${from + i}.com`, ""])),
+  },
+});
+const counted = (entries: number): Comparable => ({ entries });
+
+describe("change against the last good copy", () => {
+  const rows: readonly [name: string, next: Comparable, last: Comparable, verdict: string][] = [
+    ["the same", networks(100), networks(100), "passes"],
+    ["40 % added", networks(140), networks(100), "passes"],
+    ["41 % added", networks(141), networks(100), "held back"],
+    ["40 % gone", networks(60), networks(100), "passes"],
+    ["41 % gone", networks(59), networks(100), "held back"],
+    ["40 % others, as many as before", networks(100, 40), networks(100), "passes"],
+    ["41 % others, as many as before", networks(100, 41), networks(100), "held back"],
+    ["domains: 40 % others", domains(100, 40), domains(100), "passes"],
+    ["domains: 41 % others", domains(100, 41), domains(100), "held back"],
+    ["databases: 40 % more", counted(140), counted(100), "passes"],
+    ["databases: 41 % more", counted(141), counted(100), "held back"],
+    ["databases: 41 % fewer", counted(59), counted(100), "held back"],
+    ["nothing before", networks(100), networks(0), "passes"],
+    ["nothing after", networks(0), networks(100), "held back"],
+  ];
+  test.each(rows)("%s", (_name, next, last, verdict) => {
+    expect(problem(() => requireLikeness(feed(), next, last))).toBe(verdict);
+  });
+  test("a list that is new each time may be", () => {
+    const any = feed({ change: Number.POSITIVE_INFINITY });
+    expect(problem(() => requireLikeness(any, networks(100, 500), networks(100)))).toBe("passes");
+  });
+});
+
+describe("dates", () => {
+  const rows: readonly [name: string, check: () => void, verdict: string][] = [
+    ["none", () => requirePast(undefined, NOW), "passes"],
+    ["a day ahead", () => requirePast(at(24), NOW), "passes"],
+    ["more than a day ahead", () => requirePast(at(24.001), NOW), "FeedError"],
+    ["newer", () => requireNewer(at(-1), at(-2), NOW), "passes"],
+    ["the same", () => requireNewer(at(-2), at(-2), NOW), "passes"],
+    ["older", () => requireNewer(at(-2.001), at(-2), NOW), "held back"],
+    [
+      "older than one of the future, taken while the clock was wrong",
+      () => requireNewer(at(0), at(999), NOW),
+      "passes",
+    ],
+    ["none now", () => requireNewer(undefined, at(-2), NOW), "passes"],
+    ["none before", () => requireNewer(at(-2), undefined, NOW), "passes"],
+  ];
+  test.each(rows)("%s", (_name, check, verdict) => expect(problem(check)).toBe(verdict));
+});
+
+describe("width", () => {
+  const row = feed({ widest: { v4: 14, v6: 29 } });
+  const rows: readonly [name: string, text: string, verdict: string][] = [
+    ["an address", "45.66.100.1", "passes"],
+    ["as wide as it may be", "45.64.0.0/14", "passes"],
+    ["one bit wider", "45.64.0.0/13", "FeedError"],
+    ["IPv6 as wide as it may be", "2a0b:f4c0::/29", "passes"],
+    ["IPv6, one bit wider", "2a0b:f4c0::/28", "FeedError"],
+  ];
+  test.each(rows)("%s", (_name, text, verdict) => {
+    expect(problem(() => requireNarrow(row, prefixes("45.66.100.9", text)))).toBe(verdict);
+  });
+  test("what the parser did not even take", () => {
+    const skipped = [
+      { line: 1, reason: "is not an address" },
+      { line: 7, reason: "too wide: 0.0.0.0/0, at most /8 is taken" },
+    ];
+    expect(() => requireNarrow(row, [], skipped)).toThrow("line 7: too wide: 0.0.0.0/0, at most /8 is taken");
+    expect(problem(() => requireNarrow(row, [], skipped.slice(0, 1)))).toBe("passes");
+  });
+});
+
+describe("the last line", () => {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  const rows: readonly [name: string, format: Feed["format"], next: string, last: string, verdict: string][] =
+    [
+      ["has its end, as before", "ip-lines", "a\nb\n", "a\n", "passes"],
+      ["has none, as before", "ip-lines", "a\nb", "a", "passes"],
+      ["lost its end", "ip-lines", "a\nb", "a\n", "held back"],
+      ["got one", "ip-lines", "a\nb\n", "a", "passes"],
+      ["of domains lost its end", "domain-lines", "a\nb", "a\n", "held back"],
+      ["of JSON is JSON's own business", "monosans-json", "[]", "[]\n", "passes"],
+    ];
+  test.each(rows)("%s", (_name, format, next, last, verdict) => {
+    expect(problem(() => requireWholeLines(format, bytes(next), bytes(last)))).toBe(verdict);
+  });
+});
+
+describe("entries that say nothing", () => {
+  test("special-use networks, where flags come of a list", () => {
+    const list = prefixes("10.0.0.0/8", "45.66.100.1", "192.0.2.7", "fe80::/64");
+    expect(silentNetworks(feed({ sets: "is_abuser" }), list)).toEqual([
+      "10.0.0.0/8 is private: never flagged",
+      "192.0.2.7/32 is documentation: never flagged",
+      "fe80::/64 is link-local: never flagged",
+    ]);
+    expect(silentNetworks(feed({ sets: "relay" }), list)).toEqual([]);
+    expect(silentNetworks(feed({ sets: "guard" }), list)).toEqual([]);
+  });
+  test("suffixes and special-use names, where disposable domains come of a list", () => {
+    const list = ["edu.pl", "throw-away.com", "a.test", "b.nosuchtld"];
+    expect(silentDomains(feed({ sets: "disposable" }), list).map((line) => line.split(" ")[0])).toEqual([
+      "edu.pl",
+      "a.test",
+      "b.nosuchtld",
+    ]);
+    expect(silentDomains(feed({ sets: "free" }), list)).toEqual([]);
+  });
+});

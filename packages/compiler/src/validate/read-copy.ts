@@ -1,0 +1,157 @@
+// read-copy.ts: the bytes of one copy of a feed -> what it says, checked by the gates that need no other copy.
+//
+// in   a row of the feed table, a copy
+// out  Content: claims, places or registered countries; how many entries, when it was made, what it left out
+// err  FeedError, MmdbError: it is not believed, and why
+
+import type { FeedReport, Release } from "@inkling/engine";
+import type { DomainClaims, DomainSubject, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
+import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
+import type { FeedCopy } from "../fetch/copy.ts";
+import type { PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
+import { CountrySource, GeoSource } from "../geo/place-source.ts";
+import { registeredFromList } from "../geo/registered-countries.ts";
+import { readAnonymous } from "../parse/anonymous-ip.ts";
+import {
+  isDomainFormat,
+  isNetworkFormat,
+  parseDomains,
+  parseNetworks,
+  parseNroDelegated,
+} from "../parse/index.ts";
+import type { Skips } from "../parse/tally.ts";
+import { LABELS } from "../policy/labels.ts";
+import { requireEntries, requireNarrow, silentDomains, silentNetworks } from "./gates.ts";
+
+/** What a copy holds, by what it is for. */
+export interface Content {
+  /** One for each label that the feed knows. */
+  readonly networks?: readonly NetworkClaims[];
+  readonly domains?: DomainClaims;
+  readonly places?: PlaceSource;
+  readonly registered?: RegisteredCountries;
+}
+
+export interface Read {
+  readonly content: Content;
+  readonly entries: number;
+  readonly publishedAt?: Date | undefined;
+  /** Shown instead of the feed table's attribution where the copy carries its own. */
+  readonly attribution?: string | undefined;
+  readonly skipped?: FeedReport["skipped"];
+}
+
+/** What is known of a copy without reading it, or from having read it. */
+export interface Readable extends Omit<Read, "content"> {
+  readonly content: () => Content;
+  /** Lets go of what was read: asked again, the copy is read again. */
+  readonly forget: () => void;
+}
+
+/**
+ * @param trusted the release before, when this same program made it: a copy that it was made from is read only when
+ *   somebody asks for its content
+ */
+export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefined): Readable {
+  // What was just fetched is read, also when its bytes are known: its date may be another one.
+  const isFresh = (copy.source === "mirror" || copy.source === "fetched") && copy.keptFrom === undefined;
+  const before = isFresh
+    ? undefined
+    : trusted?.feeds.find(
+        ({ id, state, sha256 }) => id === feed.id && state === "loaded" && sha256 === copy.sha256,
+      );
+  let read: Read | undefined;
+  const readOnce = () => {
+    if (read === undefined) {
+      read = readContent(feed, copy);
+      requireEntries(feed, read.entries);
+    }
+    return read;
+  };
+  const content = () => readOnce().content;
+  const forget = () => {
+    read = undefined;
+  };
+  if (before === undefined) {
+    const { content: _, ...known } = readOnce();
+    return { ...known, content, forget };
+  }
+  const { entries, published_at, attribution, skipped } = before;
+  // A kept copy has its date with it, and that may be newer than the release.
+  const known = published_at ? new Date(published_at) : undefined;
+  return {
+    entries,
+    publishedAt: copy.keptFrom === undefined ? known : copy.publishedAt,
+    attribution,
+    skipped,
+    content,
+    forget,
+  };
+}
+
+export function readContent(feed: Feed, copy: FeedCopy): Read {
+  const { format } = copy;
+  if (isNetworkFormat(format)) return readNetworks(feed, format, onlyFile(copy));
+  if (isDomainFormat(format)) return readDomains(feed, format, onlyFile(copy));
+  if (format === "nro-delegated") {
+    const rows = parseNroDelegated(onlyFile(copy));
+    return { content: { registered: registeredFromList(rows) }, entries: rows.length };
+  }
+  const files = copy.files.map((file) => file.bytes);
+  if (feed.sets !== "geolocation" && feed.sets !== "registered_country") return readLabels(feed, files);
+  const source = feed.sets === "geolocation" ? GeoSource.open(files) : CountrySource.open(files);
+  return {
+    content: source instanceof GeoSource ? { places: source } : { registered: source },
+    entries: source.networks[4] + source.networks[6],
+    publishedAt: source.publishedAt,
+  };
+}
+
+function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
+  const { networks, publishedAt, copyright, ...left } = parseNetworks(format, body);
+  requireNarrow(feed, networks, left.skipped);
+  const { label, lineage = [] } = feed;
+  if (label === undefined) throw new Error(`${feed.id}: its row in the feed table has no label`);
+  const claims = { feed: feed.id, subject: feed.sets as NetworkSubject, label, networks, lineage };
+  return {
+    content: { networks: [claims] },
+    entries: networks.length,
+    publishedAt,
+    attribution: copyright,
+    skipped: leftOut(left, silentNetworks(feed, networks)),
+  };
+}
+
+function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
+  const { domains, publishedAt, ...left } = parseDomains(format, body);
+  const { lineage = [] } = feed;
+  const claims = { feed: feed.id, subject: feed.sets as DomainSubject, domains, lineage };
+  const skipped = leftOut(left, silentDomains(feed, domains.keys()));
+  return { content: { domains: claims }, entries: domains.size, publishedAt, skipped };
+}
+
+/** The networks of a database by label, each under the flag that the label sets. */
+function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
+  const { byLabel, entries, publishedAt } = readAnonymous(files);
+  const { lineage = [] } = feed;
+  const claims = [...byLabel].map(([label, networks]): NetworkClaims => {
+    requireNarrow(feed, networks);
+    return { feed: feed.id, subject: LABELS[label].flag ?? "hosting", label, networks, lineage };
+  });
+  return { content: { networks: claims }, entries, publishedAt };
+}
+
+/** Lines that the parser passed over, and entries that no flag can come of. */
+function leftOut({ skipped, skippedCount }: Skips, silent: readonly string[]): FeedReport["skipped"] {
+  const entries = skippedCount + silent.length;
+  if (entries === 0) return undefined;
+  const [line] = skipped;
+  return { entries, first: line === undefined ? silent[0]! : `line ${line.line}: ${line.reason}` };
+}
+
+function onlyFile(copy: FeedCopy): Uint8Array {
+  const [file, ...others] = copy.files;
+  if (file === undefined || others.length > 0)
+    throw new FeedError(`has ${copy.files.length} files, want one`);
+  return file.bytes;
+}

@@ -1,0 +1,178 @@
+// email-labels.ts: labels of an email address by its text: role account, tag, mistyped domain.
+//
+// in   the local part and the host of an address
+// out  labels, for information only: they never change a verdict
+// err  none thrown
+// src  RFC 2142 (role accounts), RFC 5233 (sub-addresses)
+// cost a suggestion 0.1 to 1 µs for a domain that needs none, 8 µs for one that does
+//
+// A wrong suggestion calls a customer's own domain a typing error, so: only names that mean nothing but the provider are
+// suggested; the first letter is right, or the first two are swapped ("cloud.com", "qmail.com" and "email.com" are real);
+// a second error needs eight letters; a domain near two is near none; and no domain on a list of free mail is corrected
+// (a test tries all of one).
+
+import { isUnderKnownSuffix } from "./domain.ts";
+import { editDistance } from "./nearest.ts";
+
+const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+
+/** RFC 2142, then what is common; lower case, without hyphens, dots and underscores. */
+const ROLES: ReadonlySet<string> = new Set(
+  words(`
+  info marketing sales support abuse noc security postmaster hostmaster usenet news webmaster www uucp ftp
+  admin administrator root sysadmin mailerdaemon noreply donotreply nobody bounce bounces daemon dmarc
+  spam mail dns ssladmin ssladministrator sslwebmaster accounting accounts billing invoice invoices
+  payments payroll orders shop careers jobs hr recruiting recruitment office reception team staff everyone
+  contact enquiries enquiry inquiries inquiry feedback help helpdesk hello service services
+  customerservice customercare compliance dpo gdpr legal privacy press media pr partners newsletter
+  newsletters notification notifications alerts subscribe unsubscribe devnull it itsupport tech
+  techsupport devops ops test kontakt buchhaltung rechnung rechnungen bewerbung vertrieb verkauf
+  bestellung contacto ventas facturacion administracion comptabilite facturation commande contato vendas
+  financeiro contatti vendite amministrazione biuro sekretariat
+`),
+);
+
+/** RFC 2142 6: administrators of a mailing list. */
+const LIST_REQUEST = "-request";
+const SEPARATOR = /[._-]/;
+const SEPARATORS = /[._-]/g;
+
+/** The local part without its quotes, if any. */
+function bare(local: string): string {
+  return local.length > 2 && local.startsWith('"') && local.endsWith('"') ? local.slice(1, -1) : local;
+}
+
+/**
+ * Is this the address of a role rather than of a person: "postmaster", "No-Reply", "sales+eu", "list-request"?
+ * @param local the text before the last "@"
+ */
+export function isRoleAccount(local: string): boolean {
+  const whole = bare(local).toLowerCase();
+  const plus = whole.indexOf("+");
+  const name = plus < 0 ? whole : whole.slice(0, plus);
+  if (ROLES.has(name)) return true;
+  if (plus < 0 && name.endsWith(LIST_REQUEST) && name.length > LIST_REQUEST.length) return true;
+  return SEPARATOR.test(name) && ROLES.has(name.replaceAll(SEPARATORS, ""));
+}
+
+/**
+ * Does it have a tag, so that it is one of many addresses of one mailbox: "jane+shop"?
+ * @param local the text before the last "@"
+ */
+export function hasTag(local: string): boolean {
+  const name = bare(local);
+  const plus = name.indexOf("+");
+  return plus > 0 && plus < name.length - 1;
+}
+
+/** The most used domains; names of GUESSED are suggested, the others only matched exactly. */
+const POPULAR: readonly string[] = words(`
+  gmail.com googlemail.com yahoo.com hotmail.com outlook.com icloud.com live.com msn.com aol.com
+  protonmail.com rocketmail.com ymail.com mail.com gmx.com zoho.com yahoo.co.uk hotmail.co.uk
+  btinternet.com virginmedia.com talktalk.net ntlworld.com comcast.net verizon.net sbcglobal.net
+  bellsouth.net earthlink.net optonline.net gmx.de gmx.net web.de t-online.de freenet.de outlook.de
+  hotmail.de yahoo.de yahoo.fr hotmail.fr outlook.fr wanadoo.fr laposte.net orange.fr free.fr yahoo.it
+  hotmail.it libero.it virgilio.it yahoo.es hotmail.es outlook.es yahoo.com.br hotmail.com.br uol.com.br
+  yahoo.co.jp yahoo.co.in rediffmail.com mail.ru yandex.ru yandex.com rambler.ru seznam.cz bigpond.com
+  optusnet.com.au
+`);
+
+/** Names that mean nothing but the provider. */
+const GUESSED: ReadonlySet<string> = new Set(
+  words(`
+  gmail googlemail yahoo hotmail outlook icloud protonmail rocketmail btinternet virginmedia talktalk
+  ntlworld comcast sbcglobal bellsouth optonline t-online wanadoo laposte virgilio rediffmail yandex
+  rambler bigpond optusnet
+`),
+);
+
+/** Near a popular one, but on lists of free mail. */
+const REAL: ReadonlySet<string> = new Set(
+  words(`
+  hitmail.com prontomail.com hotmail.co yahoo.co yaho.com sbcglbal.net
+`),
+);
+
+/** Endings that are countries, and still typing errors after a name of GUESSED. */
+const TYPOS: Readonly<Record<string, readonly string[]>> = { com: ["co", "cm", "om"], net: ["ne"] };
+
+const LONG_NAME = 8;
+const SHORT_ENDING = 2;
+const MAX_ERRORS = 2;
+
+interface Popular {
+  readonly domain: string;
+  readonly name: string;
+  readonly ending: string;
+}
+
+const popularDomains: ReadonlySet<string> = new Set(POPULAR);
+
+/** The popular ones by the letters that a name for them may begin with: most names meet one or two. */
+const byLetter = new Map<string, Popular[]>();
+for (const domain of POPULAR) {
+  const candidate = { domain, ...split(domain) };
+  for (const letter of new Set([domain[0]!, domain[1]!])) {
+    const others = byLetter.get(letter);
+    if (others === undefined) byLetter.set(letter, [candidate]);
+    else others.push(candidate);
+  }
+}
+
+function split(host: string) {
+  const dot = host.indexOf(".");
+  return { name: host.slice(0, dot), ending: host.slice(dot + 1) };
+}
+
+/**
+ * The popular domain of which this is probably a mistyped form.
+ * @param host from `toAsciiDomain`
+ * @returns undefined for a popular or otherwise real domain, and when none, or more than one, is near
+ */
+export function suggestDomain(host: string): string | undefined {
+  if (popularDomains.has(host) || REAL.has(host)) return undefined;
+  const { name, ending } = split(host);
+  const near = byLetter
+    .get(name[0]!)
+    ?.filter((candidate) => errorsOfName(name, candidate.name) <= MAX_ERRORS);
+  if (near === undefined || near.length === 0) return undefined;
+  const known = isUnderKnownSuffix(host);
+  let best: string | undefined;
+  let least = MAX_ERRORS + 1;
+  for (const candidate of near) {
+    const errors = errorsOfName(name, candidate.name) + errorsOfEnding(ending, candidate, known, name);
+    if (errors > least) continue;
+    best = errors < least ? candidate.domain : undefined;
+    least = errors;
+  }
+  return best;
+}
+
+/** Typing errors between two names; Infinity for too many. */
+function errorsOfName(name: string, meant: string): number {
+  if (name === meant) return 0;
+  if (!GUESSED.has(meant) || !beginsAlike(name, meant)) return Infinity;
+  const errors = distance(name, meant);
+  return errors <= (meant.length >= LONG_NAME ? 2 : 1) ? errors : Infinity;
+}
+
+function beginsAlike(a: string, b: string): boolean {
+  return a[0] === b[0] || (a[0] === b[1] && a[1] === b[0]);
+}
+
+function errorsOfEnding(
+  ending: string,
+  { name: meant, ending: right }: Popular,
+  known: boolean,
+  name: string,
+): number {
+  if (ending === right) return 0;
+  if (known) return name === meant && GUESSED.has(meant) && TYPOS[right]?.includes(ending) ? 1 : Infinity;
+  const errors = distance(ending, right);
+  return errors <= (right.length <= SHORT_ENDING ? 1 : 2) ? errors : Infinity;
+}
+
+/** Edits from one to the other; what is too many by length alone is not counted. */
+function distance(a: string, b: string): number {
+  return Math.abs(a.length - b.length) > MAX_ERRORS ? Infinity : editDistance(a, b);
+}

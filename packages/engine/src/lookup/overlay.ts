@@ -1,0 +1,186 @@
+// overlay.ts: applies the operator's overrides to an answer of the release.
+//
+// in   an answer's JSON bytes, its subject, the release, what overrides apply
+// out  an Overridden
+// src  docs/overrides.md
+// cost a forced flag of an address: one of eight prepared answers; a muted feed: the evidence is read and judged
+//      again, some microseconds
+//
+// Entries of a muted feed are skipped; a flag is then true when an entry sets it and none removes it, as docs/evidence.md
+// defines it; for email the weights of witnesses that voted are summed again. Rules about other feeds that depended on
+// the muted one (a quorum, a copy that counts once) are not run again.
+
+import { formatPrefix, parsePrefix, type UnwrappedAddress } from "../address/ip.ts";
+import { ascii, asciiText } from "../email/ascii.ts";
+import type { EmailAddress } from "../email/email.ts";
+import {
+  bitsOf,
+  bitsOfAnswer,
+  forcedBits,
+  type OverrideVerdict,
+  REPUTATION_ANSWERS,
+} from "../overrides/match.ts";
+import type { Override, OverrideFlag } from "../overrides/model.ts";
+import type { EvidenceAppender } from "./evidence.ts";
+import type { LoadedRelease } from "./loaded-release.ts";
+
+export interface Overridden {
+  /** The plain answer's bytes where overrides change nothing. */
+  readonly body: Uint8Array;
+  readonly isChanged: boolean;
+  readonly verdict: OverrideVerdict;
+  /** Distinguishes the answers to one question that come from one release: part of the ETag. */
+  readonly mark: string;
+}
+
+/** One entry of evidence, as far as it is judged again. */
+interface Entry {
+  readonly feed: string;
+  readonly label: string;
+  readonly effect: string;
+  readonly flags?: readonly OverrideFlag[];
+  readonly weight?: number;
+  readonly domain?: string;
+}
+
+interface Evidence {
+  readonly evidence: readonly Entry[];
+  readonly evidence_truncated?: true;
+}
+
+export function overrideReputation(
+  answer: Uint8Array,
+  address: UnwrappedAddress,
+  release: LoadedRelease,
+  verdict: OverrideVerdict,
+  evidence: EvidenceAppender,
+): Overridden {
+  const before = bitsOfAnswer(answer);
+  const unmuted =
+    verdict.muted.size === 0
+      ? before
+      : bitsWithout(
+          verdict.muted,
+          before,
+          readEvidence(evidence.toAddressAnswer(answer, "reputation", address, release)),
+        );
+  const bits = forcedBits(unmuted, verdict);
+  const isChanged = bits !== before;
+  return { body: isChanged ? REPUTATION_ANSWERS[bits]! : answer, isChanged, verdict, mark: `o${bits}` };
+}
+
+function readEvidence(answer: Uint8Array): Evidence {
+  return JSON.parse(asciiText(answer)) as Evidence;
+}
+
+/** The flags that feeds set without the muted ones. */
+function bitsWithout(
+  muted: ReadonlySet<string>,
+  before: number,
+  { evidence, evidence_truncated }: Evidence,
+): number {
+  if (!evidence.some(({ feed }) => muted.has(feed))) return before;
+  let set = 0;
+  let removed = 0;
+  for (const { feed, effect, flags = [] } of evidence) {
+    if (muted.has(feed)) continue;
+    if (effect === "sets") set |= bitsOf(flags);
+    if (effect === "removes") removed |= bitsOf(flags);
+  }
+  // An entry that was cut off may set what the answer has.
+  if (evidence_truncated) set |= before;
+  return set & ~removed;
+}
+
+/** The members of an answer about email that overrides and checks may change; others are kept as they are. */
+export interface EmailAnswer {
+  readonly valid: boolean;
+  readonly disposable: boolean;
+  readonly providers: readonly string[];
+}
+
+/** @param mailbox parsed from `text` */
+export function overrideEmail(
+  answer: Uint8Array,
+  text: string,
+  mailbox: EmailAddress,
+  release: LoadedRelease,
+  verdict: OverrideVerdict,
+  evidence: EvidenceAppender,
+): Overridden {
+  const {
+    valid,
+    disposable: before,
+    providers: listed,
+    ...others
+  } = JSON.parse(asciiText(answer)) as EmailAnswer;
+  const forced = verdict.flags.get("disposable");
+  let providers = before ? listed : undefined;
+  if (forced !== undefined) providers = forced ? forcedProviders(verdict) : undefined;
+  else if (verdict.muted.size > 0) {
+    const body = evidence.toEmailAnswer(ascii(JSON.stringify({ valid })), text, mailbox, release);
+    providers = providersWithout(verdict.muted, providers, readEvidence(body));
+  }
+  const disposable = providers !== undefined;
+  const isChanged = disposable !== before;
+  const changed = { valid, disposable, providers: providers ?? [], ...others };
+  return {
+    body: isChanged ? ascii(JSON.stringify(changed)) : answer,
+    isChanged,
+    verdict,
+    mark: disposable ? "o1" : "o0",
+  };
+}
+
+/** The domain that was forced; the provider of a single email address is unknown. */
+function forcedProviders({ applied }: OverrideVerdict): readonly string[] {
+  const override = applied.find(({ effect }) => effect.type === "flag");
+  return override?.kind === "domain" ? [override.value] : [];
+}
+
+/**
+ * The providers without the muted feeds, of which some may claim ordinary mail.
+ * @param before undefined when it is not disposable, as the result
+ */
+function providersWithout(
+  muted: ReadonlySet<string>,
+  before: readonly string[] | undefined,
+  { evidence, evidence_truncated }: Evidence,
+): readonly string[] | undefined {
+  if (evidence_truncated || !evidence.some(({ feed }) => muted.has(feed))) return before;
+  const counted = evidence.filter(({ feed }) => !muted.has(feed));
+  const sets = counted.filter(({ effect }) => effect === "sets");
+  // Claims of ordinary mail have a weight, for or against; any other entry that removes the flag does so alone.
+  const against = counted.filter(({ label, effect }) => label === "free_mail" && effect !== "sets");
+  if (sets.length === 0) return undefined;
+  if (counted.some((entry) => entry.effect === "removes" && !against.includes(entry))) return undefined;
+  if (!sets.some(({ domain }) => winsVote(domain, sets, against))) return undefined;
+  return before ?? sets.flatMap(({ domain }) => domain ?? []).slice(0, 1);
+}
+
+/** Does the vote go for a domain, and so for all below it? Feeds that name only a domain below it do not count. */
+function winsVote(domain = "", sets: readonly Entry[], against: readonly Entry[]): boolean {
+  const isAtOrAbove = (entry: Entry) => (entry.domain ?? "").length <= domain.length; // all lie on one path
+  const opposed = against.filter(isAtOrAbove);
+  return opposed.length === 0 || weightOf(sets.filter(isAtOrAbove)) > weightOf(opposed);
+}
+
+const weightOf = (entries: readonly Entry[]) => entries.reduce((sum, { weight = 1 }) => sum + weight, 0);
+
+/** The overrides that have an effect, as entries of evidence: forced flags first; their id, never their note. */
+export function overrideEntries({ applied }: OverrideVerdict): Uint8Array[] {
+  const flags = applied.filter(({ effect }) => effect.type === "flag");
+  const mutes = applied.filter(({ effect }) => effect.type === "mute");
+  return [...flags, ...mutes].map((override) => ascii(JSON.stringify(entryOf(override))));
+}
+
+function entryOf({ id, kind, value, effect }: Override) {
+  const change =
+    effect.type === "mute"
+      ? { effect: "mutes", mutes: effect.feed }
+      : { effect: effect.verdict ? "sets" : "removes", flags: [effect.flag] };
+  const prefix = kind === "address" || kind === "network" ? parsePrefix(value) : undefined;
+  const subject =
+    prefix !== undefined ? { network: formatPrefix(prefix) } : kind === "domain" ? { domain: value } : {};
+  return { feed: "override", label: "override", ...change, id, ...subject };
+}

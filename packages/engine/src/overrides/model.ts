@@ -1,0 +1,68 @@
+// model.ts: an override: an operator's own verdict on an address, network, domain or email address.
+//
+// src  docs/overrides.md
+// note An email address is kept as the SHA-256 of its normal form only.
+
+export const OVERRIDE_KINDS = ["address", "network", "domain", "email_hash"] as const;
+export type OverrideKind = (typeof OVERRIDE_KINDS)[number];
+
+/** The flags of an address, in the order of the answer. */
+export const ADDRESS_FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
+export type AddressFlag = (typeof ADDRESS_FLAGS)[number];
+export const OVERRIDE_FLAGS = [...ADDRESS_FLAGS, "disposable"] as const;
+export type OverrideFlag = (typeof OVERRIDE_FLAGS)[number];
+
+/** Which flags each kind can force. */
+export const FLAGS_OF: Readonly<Record<OverrideKind, readonly OverrideFlag[]>> = {
+  address: ADDRESS_FLAGS,
+  network: ADDRESS_FLAGS,
+  domain: ["disposable"],
+  email_hash: ["disposable"],
+};
+
+/** What an override does: one flag on or off, or one feed unheard. */
+export type OverrideEffect =
+  | { readonly type: "flag"; readonly flag: OverrideFlag; readonly verdict: boolean }
+  | { readonly type: "mute"; readonly feed: string };
+
+/** Whom an override is about, in normal form. */
+export interface OverrideTarget {
+  readonly kind: OverrideKind;
+  /** "203.0.114.9", "203.0.114.0/24", "example.co.uk", 64 hex digits. */
+  readonly value: string;
+}
+
+/** What is asked for when an override is made. */
+export interface NewOverride extends OverrideTarget {
+  readonly effect: OverrideEffect;
+  readonly note: string;
+  readonly author: string;
+  /** Epoch ms; undefined is never. */
+  readonly expiresAt: number | undefined;
+  /** Epoch ms, of an imported one. */
+  readonly createdAt?: number | undefined;
+}
+
+/** One override, frozen. All times are epoch ms. */
+export interface Override extends NewOverride {
+  /** `ovr_` and 16 characters. */
+  readonly id: string;
+  readonly createdAt: number;
+  readonly removedAt: number | undefined;
+}
+
+/** Is it in force at this time? */
+export function isInForce({ removedAt, expiresAt }: Override, now: number): boolean {
+  return removedAt === undefined && (expiresAt === undefined || expiresAt > now);
+}
+
+/**
+ * The normal form of an email address, whose SHA-256 stands for it: the local part in Unicode's NFC and lower case,
+ * cut at its first "+" unless it is quoted or begins with one, "@", the host.
+ * @param host of the address, as lower-case A-labels
+ */
+export function normalMailbox(text: string, host: string): string {
+  const local = text.slice(0, text.lastIndexOf("@")).normalize("NFC").toLowerCase();
+  const plus = local.startsWith('"') ? -1 : local.indexOf("+");
+  return `${plus > 0 ? local.slice(0, plus) : local}@${host}`;
+}

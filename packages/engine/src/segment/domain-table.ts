@@ -1,0 +1,203 @@
+// domain-table.ts: the answer and the evidence of a host, in a hash table of domain names.
+//
+// in   two sections of a segment: slots and names (docs/segment-format.md)
+// out  the value of the closest name that has one: the host itself, then each parent, never a public suffix
+// err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
+// cost one pass over the host from its end: the hash of each parent falls out on the way to the next.
+//      A host that is not listed costs one cache line for each level that may be registered.
+
+import { asciiText } from "../email/ascii.ts";
+import { toAsciiDomain } from "../email/domain.ts";
+import { basis, finish, hashDomain, LOWER_CASE, step } from "../email/domain-hash.ts";
+import type { PlainMailbox } from "../email/plain-mailbox.ts";
+import { SegmentError, type SegmentFile } from "./segment.ts";
+
+/** Words of a slot section before the first slot: the seed of the hash, and a zero. */
+export const DOMAIN_SLOTS_HEADER = 2;
+/** A name is at most this many slots from its home: bounds a lookup in any bytes. */
+export const MAX_DOMAIN_PROBES = 64;
+/** Names start at multiples of this many bytes; a pointer counts in these. */
+export const DOMAIN_NAME_ALIGN = 4;
+
+/** Bytes of a name before its characters: two values, and its length. */
+export const DOMAIN_NAME_HEADER = 9;
+const LENGTH_AT = 8;
+
+/** The values of a name, by their word before it; 0 is none. */
+export const VALUE_OF = { answer: 0, evidence: 1 } as const;
+type ValueOf = (typeof VALUE_OF)[keyof typeof VALUE_OF];
+
+/** Checks values of one kind. */
+export interface ValueCheck {
+  /** Does a value name a record? */
+  readonly isRecord: (value: number) => boolean;
+  /** Called once for each distinct value. */
+  readonly check: (value: number, place: string) => void;
+}
+
+const DOT = 0x2e;
+
+export { hashDomain };
+
+export class DomainTable {
+  private readonly slots: Uint32Array;
+  private readonly names: Uint8Array;
+  private readonly nameWords: Uint32Array;
+  private readonly mask: number;
+  private readonly basis: number;
+
+  /** @throws SegmentError when a section is missing or has a length that none has */
+  constructor(file: SegmentFile) {
+    this.slots = file.u32("domainSlots");
+    this.names = file.u8("domainNames");
+    const count = (this.slots.length - DOMAIN_SLOTS_HEADER) / 2;
+    if (!(count >= 1) || (count & (count - 1)) !== 0 || !Number.isInteger(count)) {
+      throw new SegmentError("section domainSlots", `has ${count} slots, want a power of two`);
+    }
+    if (this.names.length < DOMAIN_NAME_ALIGN || this.names.length % DOMAIN_NAME_ALIGN !== 0) {
+      throw new SegmentError(
+        "section domainNames",
+        `has ${this.names.length} bytes, want a multiple of ${DOMAIN_NAME_ALIGN}`,
+      );
+    }
+    this.nameWords = new Uint32Array(this.names.buffer, this.names.byteOffset, this.names.length / 4);
+    this.mask = count - 1;
+    this.basis = basis(this.slots[0]!);
+  }
+
+  /**
+   * The value of the closest name that has one, or 0.
+   * @param host from `toAsciiDomain`
+   * @param registrableStart where its registrable domain begins; -1: nowhere
+   */
+  closest(host: string, registrableStart: number, what: ValueOf): number {
+    if (registrableStart < 0) return 0;
+    let hash = this.basis;
+    let value = 0;
+    for (let i = host.length - 1; i >= 0; i--) {
+      const c = host.charCodeAt(i);
+      if (c === DOT && i < registrableStart) value = this.find(finish(hash), host, i + 1, what) || value;
+      hash = step(hash, c);
+    }
+    return this.find(finish(hash), host, 0, what) || value;
+  }
+
+  /** As {@link closest}, the answer for a mailbox that was read, whose host may have capitals. */
+  closestAnswer(
+    text: string,
+    { starts, hashes, labels, registrableLabel, registrableStart, hostStart }: PlainMailbox,
+  ): number {
+    if (this.basis !== basis(0))
+      return this.closest(text.slice(hostStart).toLowerCase(), registrableStart - hostStart, VALUE_OF.answer);
+    for (let i = labels - 1; i >= registrableLabel; i--) {
+      const value = this.find(hashes[i]! >>> 0, text, starts[i]!, VALUE_OF.answer);
+      if (value !== 0) return value;
+    }
+    return 0;
+  }
+
+  /** The value of the name that `host` is from `start` on, or 0. */
+  private find(hash: number, host: string, start: number, what: ValueOf): number {
+    const pointer = this.pointerTo(hash, host, start);
+    return pointer === 0 ? 0 : this.nameWords[pointer + what]!;
+  }
+
+  private pointerTo(hash: number, host: string, start: number): number {
+    const slots = this.slots;
+    let slot = hash & this.mask;
+    for (let probes = 0; probes < MAX_DOMAIN_PROBES; probes++) {
+      const at = DOMAIN_SLOTS_HEADER + 2 * slot;
+      const pointer = slots[at + 1]!;
+      if (pointer === 0) return 0;
+      if (slots[at] === hash && this.isNamed(pointer, host, start)) return pointer;
+      slot = (slot + 1) & this.mask;
+    }
+    return 0;
+  }
+
+  private isNamed(pointer: number, host: string, start: number): boolean {
+    const names = this.names;
+    const length = host.length - start;
+    const at = pointer * DOMAIN_NAME_ALIGN + DOMAIN_NAME_HEADER;
+    if (names[at - 1] !== length) return false; // also when the pointer is out of bounds
+    for (let i = 0; i < length; i++) {
+      if (names[at + i] !== (host.charCodeAt(start + i) | LOWER_CASE)) return false;
+    }
+    return true;
+  }
+
+  /** Every name that has an answer, with its value, in the order of the section; ends with the section, whatever the bytes. */
+  *answers(): Generator<{ readonly name: string; readonly value: number }> {
+    for (const { name, pointer } of this.entries()) {
+      const value = this.nameWords[pointer + VALUE_OF.answer]!;
+      if (value !== 0) yield { name, value };
+    }
+  }
+
+  /** What lies in the names, one after the other; the last may be cut short. */
+  private *entries(): Generator<{ readonly name: string; readonly pointer: number; readonly end: number }> {
+    for (let at = DOMAIN_NAME_ALIGN; at < this.names.length; ) {
+      const start = at + DOMAIN_NAME_HEADER;
+      const end = start + (this.names[at + LENGTH_AT] ?? 0);
+      yield { name: asciiText(this.names.subarray(start, end)), pointer: at / DOMAIN_NAME_ALIGN, end };
+      at = Math.ceil(end / DOMAIN_NAME_ALIGN) * DOMAIN_NAME_ALIGN;
+    }
+  }
+
+  /**
+   * Reads everything: every name, every slot, every pointer, and whether each name is found.
+   * @throws SegmentError naming the first place at fault
+   */
+  verify(checks: Readonly<Record<keyof typeof VALUE_OF, ValueCheck>>): void {
+    const names = this.verifyNames([checks.answer, checks.evidence]);
+    if (this.slots[1] !== 0) throw new SegmentError("domainSlots[1]", `got ${this.slots[1]}, want 0`);
+    for (let slot = 0; slot <= this.mask; slot++) this.verifySlot(slot, names);
+    for (const name of names.values())
+      throw new SegmentError(`name ${name}`, "is stored, but no slot points at it");
+  }
+
+  /** Walks all names, pointer -> name. */
+  private verifyNames(checks: readonly ValueCheck[]): Map<number, string> {
+    if (this.nameWords[0] !== 0) throw new SegmentError("domainNames, byte 0", "want four zeros");
+    const names = new Map<number, string>();
+    const checked = checks.map(() => new Set<number>([0]));
+    for (const { name, pointer, end } of this.entries()) {
+      const place = `domainNames, byte ${pointer * DOMAIN_NAME_ALIGN}`;
+      if (end > this.names.length) throw new SegmentError(place, "name runs past the end of the section");
+      if (toAsciiDomain(name) !== name)
+        throw new SegmentError(place, `is no domain name in lower-case A-labels: ${JSON.stringify(name)}`);
+      const values = checks.map((_, what) => this.nameWords[pointer + what]!);
+      if (values.every((value) => value === 0))
+        throw new SegmentError(place, `${name} has neither answer nor evidence`);
+      for (const [what, { isRecord, check }] of checks.entries()) {
+        const value = values[what]!;
+        if (checked[what]!.has(value)) continue;
+        if (!isRecord(value)) throw new SegmentError(place, `${name} points at no record: ${value}`);
+        checked[what]!.add(value);
+        check(value, `${place} (${name})`);
+      }
+      names.set(pointer, name);
+    }
+    return names;
+  }
+
+  /** Checks one slot, and takes its name out of `names`. */
+  private verifySlot(slot: number, names: Map<number, string>): void {
+    const at = DOMAIN_SLOTS_HEADER + 2 * slot;
+    const hash = this.slots[at]!;
+    const pointer = this.slots[at + 1]!;
+    const place = `domainSlots[${at}]`;
+    if (pointer === 0) {
+      if (hash !== 0) throw new SegmentError(place, `an empty slot has a hash: ${hash}`);
+      return;
+    }
+    const name = names.get(pointer);
+    if (name === undefined)
+      throw new SegmentError(place, `points at no name, or at one seen before: ${pointer}`);
+    const want = hashDomain(name, this.slots[0]!);
+    if (hash !== want) throw new SegmentError(place, `hash of ${name}: got ${hash}, want ${want}`);
+    if (this.pointerTo(hash, name, 0) !== pointer)
+      throw new SegmentError(place, `${name} is not found from its hash, or is stored twice`);
+    names.delete(pointer);
+  }
+}

@@ -1,0 +1,234 @@
+// ranges.ts: which value an address has, in a table of ranges that cover the whole address space.
+//
+// in   sections v4* and v6* of a segment, or those of its evidence (docs/segment-format.md)
+// out  a number below 2^30, where 0 means "nothing known"; the largest network around an address that has one value
+// err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
+// cost one read for the top 16 bits, then a node for each 8 more bits. Of DB-IP's networks a random IPv4 address needs
+//      one node in 66 of 100 cases, none in 31; IPv6 begins after 32 bits (prefix-index.ts) and needs one in 8, two in
+//      71, more in 18 (bench/README.md, Layouts)
+// note Array reads are `!`: those past the end, in a damaged file, are undefined, which no comparison accepts.
+
+import type { IpAddress } from "../address/ip.ts";
+import { PrefixIndex } from "./prefix-index.ts";
+import {
+  blockBits,
+  cellOf,
+  childNodes,
+  NODE_BITS,
+  nodeOffset,
+  VALUE_LIMIT,
+  verifyRuns,
+} from "./range-nodes.ts";
+import { type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
+
+/** Cells of a directory: one for each value of the top 16 bits. */
+export const DIRECTORY_CELLS = 65536;
+
+/** Which sections hold a table, by their role. */
+export const RANGE_SECTIONS = {
+  answers: {
+    v4Directory: "v4Directory",
+    v4Nodes: "v4Nodes",
+    v6Directory: "v6Directory",
+    v6Nodes: "v6Nodes",
+  },
+  evidence: {
+    v4Directory: "evidenceV4Directory",
+    v4Nodes: "evidenceV4Nodes",
+    v6Directory: "evidenceV6Directory",
+    v6Nodes: "evidenceV6Nodes",
+  },
+} as const satisfies Record<string, Record<string, SectionName>>;
+export type RangeSections = (typeof RANGE_SECTIONS)[keyof typeof RANGE_SECTIONS];
+
+/** Prefix lengths of the widest networks that exist: they bound the search for one. */
+const WIDEST_V4 = 8;
+const WIDEST_V6 = 16;
+
+/** False also for a node below the last bits, and for undefined: only in a damaged file. */
+const isValue = (cell: number) => cell >= 0;
+
+export class RangeTable {
+  private readonly v4: Trie;
+  private readonly v6: Trie;
+  /** Made by the first lookup: a process that only opens segments, as the primary does, does not pay for it. */
+  private v6Prefixes: PrefixIndex | undefined;
+
+  /** @throws SegmentError when a section is missing or a directory has another length */
+  constructor(segment: SegmentFile, names: RangeSections = RANGE_SECTIONS.answers) {
+    this.v4 = new Trie(segment, names.v4Directory, names.v4Nodes, 4);
+    this.v6 = new Trie(segment, names.v6Directory, names.v6Nodes, 16);
+  }
+
+  find(address: IpAddress): number {
+    return address.family === 4 ? this.find4(address.words[0]!) : this.find6(address.words);
+  }
+
+  /** The value of an IPv4 address, given as a uint32. */
+  find4(address: number): number {
+    const { directory, nodes, bytes } = this.v4;
+    let cell = directory[address >>> 16]!;
+    if (cell < 0) {
+      cell = cellOf(nodes, bytes, cell, (address >>> 8) & 255);
+      if (cell < 0) cell = cellOf(nodes, bytes, cell, address & 255);
+    }
+    return isValue(cell) ? cell : 0;
+  }
+
+  /** The value of an IPv6 address, given as four uint32 words, most significant first. */
+  find6(words: Uint32Array): number {
+    const { directory, nodes, bytes } = this.v6;
+    this.v6Prefixes ??= new PrefixIndex(this.v6.nodesBelow32());
+    let word = words[0]!;
+    let cell = this.v6Prefixes.find(word | 0);
+    let k = 4;
+    if (cell === 0) {
+      cell = directory[word >>> 16]!;
+      k = 2;
+    }
+    for (; cell < 0 && k < 16; k++) {
+      if ((k & 3) === 0) word = words[k >>> 2]!;
+      cell = cellOf(nodes, bytes, cell, (word >>> (24 - 8 * (k & 3))) & 255);
+    }
+    return isValue(cell) ? cell : 0;
+  }
+
+  /**
+   * The prefix length of the largest network around an address, all of which has the address's value;
+   * at least 8 for IPv4 and 16 for IPv6.
+   */
+  networkBits(address: IpAddress): number {
+    return address.family === 4
+      ? this.v4.networkBits(address.words, WIDEST_V4)
+      : this.v6.networkBits(address.words, WIDEST_V6);
+  }
+
+  /**
+   * Checks every cell: nodes in their order, each named once and not too deep, runs in order, values that `isRecord`
+   * accepts.
+   * @throws SegmentError naming the first cell at fault
+   */
+  verify(isRecord: (value: number) => boolean): void {
+    this.v4.verify(isRecord);
+    this.v6.verify(isRecord);
+  }
+}
+
+/** The table of one family: a directory by the top 16 bits, then nodes of 8 bits each. */
+class Trie {
+  readonly directory: Int32Array;
+  readonly nodes: Int32Array;
+  /** The same as `nodes`. */
+  readonly bytes: Uint8Array;
+  private readonly directoryName: SectionName;
+  private readonly nodesName: SectionName;
+  private readonly addressBytes: 4 | 16;
+
+  constructor(
+    segment: SegmentFile,
+    directoryName: SectionName,
+    nodesName: SectionName,
+    addressBytes: 4 | 16,
+  ) {
+    this.directoryName = directoryName;
+    this.nodesName = nodesName;
+    this.addressBytes = addressBytes;
+    this.directory = signed(segment.u32(directoryName));
+    this.nodes = signed(segment.u32(nodesName));
+    this.bytes = new Uint8Array(this.nodes.buffer, this.nodes.byteOffset, this.nodes.byteLength);
+    const got = this.directory.length;
+    if (got !== DIRECTORY_CELLS) throw new SegmentError(directoryName, `got ${got}, want ${DIRECTORY_CELLS}`);
+  }
+
+  networkBits(words: Uint32Array, widest: number): number {
+    const { directory, nodes, bytes } = this;
+    const top = words[0]! >>> 16;
+    let cell = directory[top]!;
+    if (cell >= 0) return widestBlock(directory, top, widest);
+    for (let k = 2; k < this.addressBytes; k++) {
+      const key = (words[k >>> 2]! >>> (24 - 8 * (k & 3))) & 255;
+      const next = cellOf(nodes, bytes, cell, key);
+      if (!(next < 0)) return NODE_BITS * k + blockBits(nodes, bytes, cell, key);
+      cell = next;
+    }
+    return NODE_BITS * this.addressBytes; // only in a damaged file
+  }
+
+  /**
+   * First 32 bits and cell, in turn, of the nodes for the bits after them. In a damaged file that names nodes more
+   * than once it stops early.
+   */
+  nodesBelow32(): number[] {
+    const { directory, nodes, bytes } = this;
+    const below: number[] = [];
+    let left = nodes.length;
+    for (let first16 = 0; first16 < DIRECTORY_CELLS; first16++) {
+      if (directory[first16]! >= 0) continue;
+      const middle = childNodes(nodes, bytes, directory[first16]!);
+      for (let i = 0; i < middle.length; i += 2) {
+        const inner = childNodes(nodes, bytes, middle[i + 1]!);
+        left -= inner.length + 1;
+        if (left < 0) return below;
+        const first24 = (first16 << 16) | (middle[i]! << 8);
+        for (let k = 0; k < inner.length; k += 2) below.push(first24 | inner[k]!, inner[k + 1]!);
+      }
+    }
+    return below;
+  }
+
+  verify(isRecord: (value: number) => boolean): void {
+    const { directory, nodes, bytes, directoryName, nodesName } = this;
+    /** Cells that name the nodes of one depth, in order. */
+    let level: number[] = [];
+    for (let top = 0; top < DIRECTORY_CELLS; top++) {
+      verifyCell(directoryName, top, directory[top]!, isRecord);
+      if (directory[top]! < 0) level.push(directory[top]!);
+    }
+    let end = 0;
+    for (let k = 2; level.length > 0; k++) {
+      const below: number[] = [];
+      for (const cell of level) {
+        const at = nodeOffset(cell);
+        if (at !== end) throw new SegmentError(`${nodesName}[${end}]`, `is named as ${at}, out of its order`);
+        const { cells, count } = verifyRuns(nodes, bytes, cell, `${nodesName}[${at}]`);
+        end = cells + count;
+        if (end > nodes.length)
+          throw new SegmentError(`${nodesName}[${at}]`, `has ${count} runs and runs past the end`);
+        for (let i = cells; i < end; i++) {
+          verifyCell(nodesName, i, nodes[i]!, isRecord);
+          if (nodes[i]! < 0) below.push(nodes[i]!);
+        }
+      }
+      if (k + 1 === this.addressBytes && below.length > 0)
+        throw new SegmentError(`${nodesName}[${end}]`, "is named by a node that the last bits are for");
+      level = below;
+    }
+    if (end !== nodes.length) throw new SegmentError(`${nodesName}[${end}]`, "is part of no node");
+  }
+}
+
+function verifyCell(
+  section: SectionName,
+  index: number,
+  cell: number,
+  isRecord: (value: number) => boolean,
+): void {
+  if (cell >= VALUE_LIMIT || (cell >= 0 && !isRecord(cell)))
+    throw new SegmentError(`${section}[${index}]`, `points at no record: ${cell}`);
+}
+
+/** The prefix length, `widest` at least, of the largest block of equal cells around one of a directory. */
+function widestBlock(directory: Int32Array, top: number, widest: number): number {
+  let bits = 16;
+  for (; bits > widest; bits--) {
+    const half = 2 ** (16 - bits); // the other half of the network that is one bit wider
+    const sibling = ((top >>> (16 - bits)) ^ 1) * half;
+    for (let t = sibling; t < sibling + half; t++) if (directory[t] !== directory[top]) return bits;
+  }
+  return bits;
+}
+
+/** Names of nodes are negative then: a sign is quicker to test than a bit. */
+function signed(words: Uint32Array): Int32Array {
+  return new Int32Array(words.buffer, words.byteOffset, words.length);
+}

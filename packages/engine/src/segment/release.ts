@@ -1,0 +1,160 @@
+// release.ts: the manifest where compiler and server meet: which segments, made from what.
+//
+// in   the JSON of releases/<time>-<id>.json
+// out  Release
+// err  zod's, listing every member at fault
+//
+// The id is made from content alone (segments and feeds, not times), so the same inputs give the same id.
+
+import { z } from "zod";
+
+/** What a feed can decide: the three reputation flags, disposable domains, and geolocation. */
+export const ANSWERS = ["geolocation", "is_abuser", "is_proxy", "is_tor_exit", "disposable"] as const;
+export type Answer = (typeof ANSWERS)[number];
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const time = z.iso.datetime();
+
+export const feedReport = z.object({
+  id: z.string(),
+  /** What it contributes to, in the feed table's words. */
+  sets: z.string(),
+  /** What a list names; absent for places, and in older releases. */
+  names: z.enum(["networks", "domains"]).optional(),
+  /** Where this copy came from; "none" when there was no copy at all. */
+  source: z.enum(["mirror", "fetched", "last-good", "seed", "own", "none"]),
+  /** expired: there is a copy, too old to be believed, and none newer. */
+  state: z.enum(["loaded", "missing", "refused", "expired"]),
+  /** Networks, domains or records taken from it. */
+  entries: z.number().int().nonnegative(),
+  sha256: sha256.optional(),
+  bytes: z.number().int().nonnegative().optional(),
+  /** When this copy was fetched or copied, and when the publisher made it, as far as known. */
+  fetched_at: time.optional(),
+  published_at: time.optional(),
+  licence: z.string(),
+  attribution: z.string().optional(),
+  /** Why the newest copy was refused or is missing; an older one may be in use all the same. */
+  error: z.string().optional(),
+  /** Older than the feed should be; used all the same. */
+  stale: z.boolean().optional(),
+  /** When its source was last checked, and when it is checked next. */
+  checked_at: time.optional(),
+  next_check_at: time.optional(),
+  /** Attempts in a row that gave no copy that passed. */
+  failures: z.number().int().nonnegative().optional(),
+  /** A copy that waits for the operator, because it differs too much from the last good one. */
+  pending: z.object({ sha256, why: z.string() }).optional(),
+  /** Entries of the copy in use that were ignored: unreadable, or of what can never be flagged. */
+  skipped: z.object({ entries: z.number().int().positive(), first: z.string() }).optional(),
+});
+export type FeedReport = z.infer<typeof feedReport>;
+
+export const segmentReport = z.object({
+  sha256,
+  bytes: z.number().int().positive(),
+  /** Digest of all that it was made from, code included: equal inputs need no new build. */
+  inputs: sha256,
+});
+export type SegmentReport = z.infer<typeof segmentReport>;
+
+export const release = z.object({
+  format: z.literal(1),
+  id: z.string().regex(/^[0-9a-f]{12}$/),
+  created_at: time,
+  /** Digest of the program that made it: what another version made is read anew, not trusted. */
+  code: sha256,
+  /** A segment that no loaded feed contributes to is absent. */
+  segments: z.object({
+    geo: segmentReport.optional(),
+    reputation: segmentReport.optional(),
+    email: segmentReport.optional(),
+  }),
+  feeds: z.array(feedReport),
+  /** Answers without any loaded feed: never to be taken for "no". */
+  missing: z.array(z.enum(ANSWERS)),
+  /** Answers made from fallbacks alone, and why, for the operator. */
+  partial: z.array(z.object({ answer: z.enum(ANSWERS), why: z.string() })),
+});
+export type Release = z.infer<typeof release>;
+
+/**
+ * The state of feeds after the last build, whether or not it made a release: a release never changes, but when its
+ * feeds were last checked does.
+ */
+export const feedsReport = z.object({
+  format: z.literal(1),
+  at: time,
+  /** The newest release. */
+  release: z.string(),
+  feeds: z.array(feedReport),
+});
+export type FeedsReport = z.infer<typeof feedsReport>;
+
+/** The feeds of a release with their present state: what it was made from, and what is known of each since. */
+export function feedsNow(manifest: Release, report: FeedsReport | undefined): readonly FeedReport[] {
+  if (report === undefined || report.at < manifest.created_at) return manifest.feeds;
+  const latest = new Map(report.feeds.map((feed) => [feed.id, feed]));
+  return manifest.feeds.map((feed) => {
+    const now = latest.get(feed.id);
+    if (now === undefined) return feed;
+    if (now.state === feed.state && now.sha256 === feed.sha256) return now;
+    const { error, stale, checked_at, next_check_at, failures, pending } = now;
+    return { ...feed, error, stale, checked_at, next_check_at, failures, pending };
+  });
+}
+
+/**
+ * Seconds since this copy was published, or fetched when the publisher gives no time.
+ * @param now epoch ms
+ */
+export function feedAgeSeconds(feed: FeedReport, now: number): number | undefined {
+  const made = feed.published_at ?? feed.fetched_at;
+  return made === undefined ? undefined : Math.max(0, Math.round((now - Date.parse(made)) / 1000));
+}
+
+/** The segment that each answer comes from. */
+const SEGMENT_OF: Readonly<Record<Answer, keyof Release["segments"]>> = {
+  geolocation: "geo",
+  is_abuser: "reputation",
+  is_proxy: "reputation",
+  is_tor_exit: "reputation",
+  disposable: "email",
+};
+
+/**
+ * What a release's id is made of, as text: the id is the first {@link RELEASE_ID_DIGITS} hex digits of its SHA-256.
+ * It is all that decides answers, and not times or where a copy came from: an hour without a publisher makes
+ * no new release.
+ */
+export function releaseContent({
+  format,
+  code,
+  segments,
+  feeds,
+  missing,
+  partial,
+}: Omit<Release, "id">): string {
+  const loaded = feeds.filter((feed) => feed.state === "loaded");
+  return JSON.stringify([
+    format,
+    code,
+    Object.entries(segments)
+      .map(([kind, report]) => [kind, report?.sha256, report?.bytes, report?.inputs])
+      .sort(),
+    loaded.map(({ id, sha256 }) => [id, sha256]).sort(),
+    [...missing].sort(),
+    partial.map(({ answer, why }) => [answer, why]).sort(),
+  ]);
+}
+export const RELEASE_ID_DIGITS = 12;
+
+/** Answers that a manifest neither has a segment for nor calls missing: such a manifest is damaged. */
+export function unfoundedAnswers({ segments, missing }: Pick<Release, "segments" | "missing">): Answer[] {
+  return ANSWERS.filter((answer) => !missing.includes(answer) && segments[SEGMENT_OF[answer]] === undefined);
+}
+
+/** `releases/<name>.json` and the content of `current`. */
+export function releaseName(manifest: Release): string {
+  return `${manifest.created_at.replace(/[-:.]/g, "")}-${manifest.id}`;
+}

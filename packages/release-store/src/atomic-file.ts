@@ -1,0 +1,78 @@
+// atomic-file.ts: a file that appears whole or not at all: temporary name, fsync, rename, fsync of the folder.
+//
+// err  those of node:fs, with the path in them; what stood under the name before is still there then
+
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, utimesSync, writeSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+
+/** How temporary files begin: nobody reads these, and a build removes those that a killed process left. */
+export const TEMPORARY = ".tmp-";
+/** Bytes for one write: Linux writes at most 2 GiB at once. */
+const MAX_WRITE = 1 << 26;
+
+export class AtomicFile {
+  readonly path: string;
+  private readonly temporary: string;
+  private descriptor: number | undefined;
+
+  constructor(path: string, mode = 0o644) {
+    this.path = path;
+    this.temporary = join(dirname(path), `${TEMPORARY}${process.pid}-${basename(path)}`);
+    // In a folder that others write to, a link may wait under that name: it is never followed.
+    rmSync(this.temporary, { force: true });
+    this.descriptor = openSync(this.temporary, "wx", mode);
+  }
+
+  write(chunk: Uint8Array | string): void {
+    if (this.descriptor === undefined) throw new Error(`${this.path} is closed`);
+    const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+    for (let at = 0; at < bytes.length; ) {
+      at += writeSync(this.descriptor, bytes, at, Math.min(bytes.length - at, MAX_WRITE));
+    }
+  }
+
+  /** Puts the file under its name. @param modified its time of modification; now without */
+  commit(modified?: Date): void {
+    if (this.descriptor !== undefined) fsyncSync(this.descriptor);
+    this.close();
+    if (modified !== undefined) utimesSync(this.temporary, modified, modified);
+    renameSync(this.temporary, this.path);
+    syncFolder(dirname(this.path)); // a rename survives a power cut only once its folder is flushed
+  }
+
+  /** Removes what was written; without effect after {@link commit}. */
+  discard(): void {
+    this.close();
+    rmSync(this.temporary, { force: true });
+  }
+
+  private close(): void {
+    if (this.descriptor !== undefined) closeSync(this.descriptor);
+    this.descriptor = undefined;
+  }
+}
+
+/** Writes a whole file in the place of what may be there. */
+export function replaceFile(
+  path: string,
+  chunks: readonly (Uint8Array | string)[],
+  { mode, modified }: { readonly mode?: number; readonly modified?: Date } = {},
+): void {
+  const file = new AtomicFile(path, mode);
+  try {
+    for (const chunk of chunks) file.write(chunk);
+    file.commit(modified);
+  } catch (error) {
+    file.discard();
+    throw error;
+  }
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

@@ -1,0 +1,43 @@
+// feeds-report.ts: how feeds stand after the last build, which need not have made a release.
+//
+// in   feeds/report.json of the data folder, which each build replaces by rename
+// out  FeedsReport, read again only when the file has changed
+// err  none: without a report that can be read, a release's own account of its feeds stands
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type FeedReport, type FeedsReport, feedsNow, feedsReport } from "@inkling/engine";
+import { fileStamp } from "./file-stamp.ts";
+import { DATA_FOLDER } from "./layout.ts";
+import type { NamedRelease } from "./releases.ts";
+
+/** @returns undefined when there is none, or none that can be read */
+export function readFeedsReport(dataDir: string): FeedsReport | undefined {
+  try {
+    return feedsReport.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.feedsReport), "utf8")));
+  } catch {
+    return undefined;
+  }
+}
+
+export class FeedsReportFile {
+  private readonly dataDir: string;
+  private stamp: string | undefined;
+  private report: FeedsReport | undefined;
+
+  constructor(dataDir: string) {
+    this.dataDir = dataDir;
+  }
+
+  get current(): FeedsReport | undefined {
+    const stamp = fileStamp(join(this.dataDir, DATA_FOLDER.feedsReport));
+    if (stamp !== this.stamp) this.report = readFeedsReport(this.dataDir);
+    this.stamp = stamp;
+    return this.report;
+  }
+}
+
+/** The feeds of a release as they stand after the last build: what was tried, what is stale, what waits. */
+export function feedsOf(dataDir: string, { manifest }: NamedRelease): readonly FeedReport[] {
+  return feedsNow(manifest, readFeedsReport(dataDir));
+}

@@ -1,0 +1,13 @@
+// @inkling/release-store: the data folder: its releases, which one is current, and publishing without a gap.
+
+export * from "./atomic-file.ts";
+export * from "./feeds-report.ts";
+export * from "./file-stamp.ts";
+export * from "./layout.ts";
+export * from "./lock.ts";
+export * from "./open.ts";
+export * from "./publish.ts";
+export * from "./releases.ts";
+export * from "./servable.ts";
+export * from "./switch.ts";
+export * from "./verify.ts";

@@ -1,0 +1,158 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ANSWERS, type Release } from "@inkling/engine";
+import {
+  BuildBusy,
+  findCurrent,
+  hasSegment,
+  KEPT_RELEASES,
+  lockDataFolder,
+  prepareDataFolder,
+  publish,
+  releaseId,
+  replaceFile,
+  writeSegmentFile,
+} from "./index.ts";
+
+function withFolder(body: (dataDir: string) => void): void {
+  const dataDir = mkdtempSync(join(tmpdir(), "inkling-data-"));
+  try {
+    prepareDataFolder(dataDir);
+    body(dataDir);
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+}
+
+function manifest(dataDir: string, n: number): Release {
+  const segment = writeSegmentFile(dataDir, [new TextEncoder().encode(`segment ${n}`)]);
+  const content = {
+    format: 1 as const,
+    created_at: new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString(),
+    code: segment.sha256,
+    segments: { email: { ...segment, inputs: segment.sha256 } },
+    feeds: [],
+    missing: ANSWERS.filter((answer) => answer !== "disposable"),
+    partial: [],
+  };
+  return { id: releaseId(content), ...content };
+}
+
+describe("publishing", () => {
+  test(`keeps the last ${KEPT_RELEASES} releases and their segments, and nothing else`, () => {
+    withFolder((dataDir) => {
+      const names = Array.from({ length: KEPT_RELEASES + 3 }, (_, n) =>
+        publish(dataDir, manifest(dataDir, n)),
+      );
+      const kept = names.slice(-KEPT_RELEASES);
+      expect(readdirSync(join(dataDir, "releases")).sort()).toEqual(kept.map((name) => `${name}.json`));
+      expect(readdirSync(join(dataDir, "segments"))).toHaveLength(KEPT_RELEASES);
+      expect(findCurrent(dataDir)?.name).toBe(kept.at(-1)!);
+    });
+  });
+
+  test("sweeps away what a killed build left", () => {
+    withFolder((dataDir) => {
+      writeFileSync(join(dataDir, "segments/.tmp-1-x.seg"), "half");
+      writeFileSync(join(dataDir, "releases/.tmp-1-y.json"), "half");
+      writeSegmentFile(dataDir, [new TextEncoder().encode("named by no manifest")]);
+      publish(dataDir, manifest(dataDir, 1));
+      expect(readdirSync(join(dataDir, "segments"))).toHaveLength(1);
+      expect(readdirSync(join(dataDir, "releases"))).toHaveLength(1);
+    });
+  });
+
+  test("a current that names nothing reads as no release", () => {
+    withFolder((dataDir) => {
+      expect(findCurrent(dataDir)).toBeUndefined();
+      writeFileSync(join(dataDir, "current"), "gone\n");
+      expect(findCurrent(dataDir)).toBeUndefined();
+    });
+  });
+});
+
+describe("a segment", () => {
+  test("that lost a bit on disk is written again", () => {
+    withFolder((dataDir) => {
+      const chunks = [new TextEncoder().encode("segment"), new TextEncoder().encode(" in two chunks")];
+      const { sha256 } = writeSegmentFile(dataDir, chunks);
+      const path = join(dataDir, `segments/${sha256}.seg`);
+      expect(hasSegment(dataDir, sha256)).toBe(true);
+      writeFileSync(path, "segmenT in two chunks");
+      expect(hasSegment(dataDir, sha256)).toBe(false);
+      writeSegmentFile(dataDir, chunks);
+      expect(readFileSync(path, "utf8")).toBe("segment in two chunks");
+    });
+  });
+});
+
+describe("replaceFile", () => {
+  test("a write that fails leaves the old file and no temporary one", () => {
+    withFolder((dataDir) => {
+      const path = join(dataDir, "current");
+      replaceFile(path, ["before"]);
+      const broken = { toString: () => "never" } as unknown as Uint8Array;
+      expect(() =>
+        replaceFile(path, ["half", Object.assign(Object.create(broken), { length: 3 })]),
+      ).toThrow();
+      expect(readFileSync(path, "utf8")).toBe("before");
+      expect(readdirSync(dataDir).filter((file) => file.startsWith(".tmp-"))).toEqual([]);
+    });
+  });
+});
+
+describe("the lock", () => {
+  const startOf = (pid: number) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")[19];
+  const isLinux = process.platform === "linux";
+  const rows: readonly (readonly [name: string, content: () => string, isRefused: boolean])[] = [
+    ["of a living process", () => `${process.ppid} ${isLinux ? startOf(process.ppid) : ""}`, true],
+    ["of a living process, written before starts were", () => String(process.ppid), true],
+    ["of a process that is gone", () => "999999999 1", false],
+    ["of a number that another process has now", () => `${process.ppid} 1`, !isLinux],
+    ["without a number", () => "", false],
+    ["with something else in it", () => "<html>", false],
+  ];
+  test.each(rows)("%s", (_, content, isRefused) => {
+    withFolder((dataDir) => {
+      const path = join(dataDir, "build.lock");
+      writeFileSync(path, content());
+      if (isRefused) {
+        expect(() => lockDataFolder(dataDir)).toThrow(BuildBusy);
+        expect(readFileSync(path, "utf8")).toBe(content());
+      } else {
+        const release = lockDataFolder(dataDir);
+        expect(() => lockDataFolder(dataDir)).toThrow(BuildBusy);
+        release();
+        expect(existsSync(path)).toBe(false);
+      }
+      expect(readdirSync(dataDir).filter((file) => file.startsWith(".tmp-"))).toEqual([]);
+    });
+  });
+
+  test.skipIf(!isLinux)("of a process that ended, though nobody asked for its status", () => {
+    withFolder((dataDir) => {
+      // The shell's child ends at once; what the shell became does not ask for it.
+      const shell = Bun.spawn(["sh", "-c", "sleep 0.2 & exec sleep 30"]);
+      try {
+        const pid = Number(childOf(shell.pid));
+        const started = startOf(pid);
+        while (!readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ")) Bun.sleepSync(5);
+        writeFileSync(join(dataDir, "build.lock"), `${pid} ${started}`);
+        lockDataFolder(dataDir)();
+      } finally {
+        shell.kill("SIGKILL");
+      }
+    });
+  });
+});
+
+/** The child of a process, once it has one. */
+function childOf(parent: number): string {
+  for (;;) {
+    const children = readFileSync(`/proc/${parent}/task/${parent}/children`, "utf8").trim();
+    if (children !== "") return children.split(" ")[0]!;
+    Bun.sleepSync(5);
+  }
+}

@@ -1,0 +1,169 @@
+// releases.ts: which releases a data folder has, which one is current or pinned, and their manifests.
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  RELEASE_ID_DIGITS,
+  type Release,
+  releaseContent,
+  releaseName,
+  release as releaseSchema,
+  unfoundedAnswers,
+} from "@inkling/engine";
+import { DATA_FOLDER } from "./layout.ts";
+
+/** A release that cannot be used. Message and hint are for the operator. */
+export class ReleaseError extends Error {
+  override readonly name = "ReleaseError";
+  /** What to do about it, where something is known to help. */
+  readonly hint: string | undefined;
+  constructor(message: string, hint?: string, options?: ErrorOptions) {
+    super(message, options);
+    this.hint = hint;
+  }
+}
+
+export const BUILD_HINT = "make one with `npx inkling data update`";
+
+export interface NamedRelease {
+  readonly name: string;
+  readonly manifest: Release;
+}
+
+/** What `releaseName` of the engine makes; anything else in `current` is refused before it becomes a path. */
+const RELEASE_NAME = /^\d{8}T\d{6,9}Z-[0-9a-f]{12}$/;
+
+export function isReleaseName(text: string): boolean {
+  return RELEASE_NAME.test(text);
+}
+
+/** The release that `current` points at; undefined when nothing was published yet. */
+export function currentName(dataDir: string): string | undefined {
+  return readPointer(dataDir, DATA_FOLDER.current);
+}
+
+/** The release that the operator pinned, if any. */
+export function pinnedName(dataDir: string): string | undefined {
+  return readPointer(dataDir, DATA_FOLDER.pinned);
+}
+
+function readPointer(dataDir: string, pointer: string): string | undefined {
+  const path = join(dataDir, pointer);
+  return existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
+}
+
+/** All releases of a data folder, newest first: a name begins with its time. */
+export function releaseNames(dataDir: string): string[] {
+  const folder = join(dataDir, DATA_FOLDER.releases);
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((file) => file.endsWith(".json"));
+  return names
+    .map((file) => file.slice(0, -".json".length))
+    .filter(isReleaseName)
+    .sort()
+    .reverse();
+}
+
+/**
+ * Reads a release's manifest: its form, its id, its name, and that every answer has its segment.
+ * @throws ReleaseError
+ */
+export function openManifest(dataDir: string, name: string): Release {
+  return explained(dataDir, name, () => {
+    if (!isReleaseName(name)) throw new ReleaseError("this is not the name of a release");
+    const text = readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8");
+    const manifest = releaseSchema.parse(JSON.parse(text));
+    const id = releaseId(manifest);
+    if (id !== manifest.id) throw new ReleaseError(`the manifest is damaged: its content makes the id ${id}`);
+    if (releaseName(manifest) !== name) {
+      throw new ReleaseError(`the manifest is that of the release ${releaseName(manifest)}`);
+    }
+    const [unfounded] = unfoundedAnswers(manifest);
+    if (unfounded !== undefined) throw new ReleaseError(`the manifest has no segment for ${unfounded}`);
+    return manifest;
+  });
+}
+
+/** As {@link openManifest}; undefined when it cannot be read. */
+export function findManifest(dataDir: string, name: string): Release | undefined {
+  try {
+    return openManifest(dataDir, name);
+  } catch (error) {
+    if (error instanceof ReleaseError) return undefined;
+    throw error;
+  }
+}
+
+/** The release that `current` names; undefined when there is none or its manifest cannot be read. */
+export function findCurrent(dataDir: string): NamedRelease | undefined {
+  const name = currentName(dataDir);
+  const manifest = name === undefined ? undefined : findManifest(dataDir, name);
+  return manifest && { name: name!, manifest };
+}
+
+/** The newest release that can be read: the current one, unless an older one is pinned. */
+export function findNewest(dataDir: string): NamedRelease | undefined {
+  for (const name of releaseNames(dataDir)) {
+    const manifest = findManifest(dataDir, name);
+    if (manifest !== undefined) return { name, manifest };
+  }
+  return undefined;
+}
+
+/** @throws ReleaseError when there is no release yet */
+export function requireCurrentName(dataDir: string): string {
+  const name = currentName(dataDir);
+  if (name === undefined) throw new ReleaseError(`there is no release in ${dataDir}`, BUILD_HINT);
+  return name;
+}
+
+/** The current release, or undefined when there is none yet. @throws ReleaseError when its manifest cannot be read */
+export function openCurrent(dataDir: string): NamedRelease | undefined {
+  const name = currentName(dataDir);
+  if (name === undefined) return undefined;
+  try {
+    return { name, manifest: openManifest(dataDir, name) };
+  } catch (error) {
+    if (!(error instanceof ReleaseError)) throw error;
+    throw new ReleaseError(
+      error.message,
+      "go back to an earlier one with `npx inkling data rollback`, or make a new one with `npx inkling data update`",
+    );
+  }
+}
+
+/** As {@link openCurrent}. @throws ReleaseError also when there is none */
+export function requireCurrent(dataDir: string): NamedRelease {
+  requireCurrentName(dataDir);
+  return openCurrent(dataDir)!; // it has a name
+}
+
+/** The segment files that a release's manifest names; none when the manifest cannot be read. */
+export function segmentFiles(dataDir: string, name: string): string[] {
+  const segments = Object.values(findManifest(dataDir, name)?.segments ?? {});
+  return segments.flatMap((segment) =>
+    segment === undefined ? [] : [join(dataDir, DATA_FOLDER.segmentFile(segment.sha256))],
+  );
+}
+
+/** The id that a manifest's content makes. */
+export function releaseId(manifest: Omit<Release, "id">): string {
+  return new Bun.CryptoHasher("sha256")
+    .update(releaseContent(manifest))
+    .digest("hex")
+    .slice(0, RELEASE_ID_DIGITS);
+}
+
+/** Every error on the way becomes one that names the release; JSON's and zod's come on one line. */
+export function explained<T>(dataDir: string, name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    // Holders of keys read this in /v1/status: where the folder lies is not theirs to know.
+    const reason = (error instanceof Error ? error.message : String(error))
+      .replaceAll(`${dataDir}/`, "")
+      .replace(/\s+/g, " ");
+    const hint = error instanceof ReleaseError ? error.hint : undefined;
+    throw new ReleaseError(`release ${name.slice(0, 80)}: ${reason.slice(0, 500)}`, hint, { cause: error });
+  }
+}

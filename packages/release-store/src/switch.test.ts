@@ -1,0 +1,270 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ANSWERS, type Release, releaseName } from "@inkling/engine";
+import {
+  currentName,
+  DATA_FOLDER,
+  dropBrokenSegments,
+  findRollback,
+  findUsable,
+  hintFor,
+  openManifest,
+  openServable,
+  pin,
+  pinnedName,
+  pointTo,
+  type ReleaseError,
+  type Rollback,
+  releaseId,
+  releaseNames,
+  requireCurrent,
+  requireRelease,
+  unpin,
+  verifyRelease,
+  verifySegments,
+} from "./index.ts";
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-releases-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+
+const SHA = "ab".repeat(32);
+
+/** The release of a day in June, its id made of its content. */
+function release(day: number, over: Partial<Release> = {}): Release {
+  const manifest = {
+    format: 1 as const,
+    code: String(day).repeat(64),
+    created_at: `2026-06-0${day}T00:00:00.000Z`,
+    segments: {},
+    feeds: [],
+    missing: [...ANSWERS],
+    partial: [],
+    ...over,
+  };
+  return { id: releaseId(manifest), ...manifest };
+}
+const names = [1, 2, 3].map((day) => releaseName(release(day)));
+
+/** A data folder with three releases; the newest is current. */
+function dataFolder(over: Record<string, object | string> = {}): string {
+  const dataDir = mkdtempSync(join(temp, "data-"));
+  mkdirSync(join(dataDir, "releases"));
+  mkdirSync(join(dataDir, "segments"));
+  for (const [index, name] of names.entries()) {
+    const content = over[name] ?? release(index + 1);
+    const text = typeof content === "string" ? content : JSON.stringify(content);
+    writeFileSync(join(dataDir, "releases", `${name}.json`), text);
+  }
+  writeFileSync(join(dataDir, "current"), `${names[2]}\n`);
+  return dataDir;
+}
+
+async function errorOf(run: () => unknown): Promise<ReleaseError> {
+  try {
+    await run();
+  } catch (error) {
+    return error as ReleaseError;
+  }
+  throw new Error("it did not fail");
+}
+
+const previous = (dataDir: string): Promise<Rollback> => findRollback(dataDir, undefined, verifyRelease);
+const chosen = (dataDir: string, name: string) => findRollback(dataDir, name, verifyRelease);
+const makeCurrent = (dataDir: string, name: string) => pointTo(dataDir, DATA_FOLDER.current, name);
+
+const withSegment = release(4, { segments: { reputation: { sha256: SHA, bytes: 100, inputs: SHA } } });
+
+describe("releases of a data folder", () => {
+  test("are listed newest first, without other files", async () => {
+    const dataDir = dataFolder();
+    writeFileSync(join(dataDir, "releases/.tmp-1-x.json"), "");
+    writeFileSync(join(dataDir, "releases/notes.json"), "");
+    expect(releaseNames(dataDir)).toEqual([...names].reverse());
+    expect(releaseNames(join(temp, "nowhere"))).toEqual([]);
+  });
+
+  test("going back goes to the one before the current, not to the oldest, and once more to the one before", async () => {
+    const dataDir = dataFolder();
+    for (const step of [1, 0]) {
+      const { from, to } = await previous(dataDir);
+      expect([from, to]).toEqual([names[step + 1]!, names[step]!]);
+      makeCurrent(dataDir, to);
+      expect(readFileSync(join(dataDir, "current"), "utf8")).toBe(`${names[step]}\n`);
+      expect(readdirSync(dataDir).filter((file) => file.startsWith("."))).toEqual([]);
+    }
+    expect((await errorOf(() => previous(dataDir))).message).toBe(`there is no release before ${names[0]}`);
+  });
+
+  test.each(["", "../../etc/passwd", "20260609T000000000Z-000000000009"])(
+    "a way back leads to the newest sound release when `current` holds %p",
+    async (held) => {
+      const dataDir = dataFolder({ [names[2]!]: "{" });
+      writeFileSync(join(dataDir, "current"), `${held}\n`);
+      const { from, to, passedOver } = await previous(dataDir);
+      expect([from, to]).toEqual([held, names[1]!]);
+      expect(passedOver).toEqual([expect.stringContaining(names[2]!)]);
+    },
+  );
+
+  test("a way back passes over releases that are not sound, and says so when none is", async () => {
+    const dataDir = dataFolder({ [names[1]!]: "{" });
+    expect(await previous(dataDir)).toMatchObject({ from: names[2], to: names[0] });
+    writeFileSync(join(dataDir, "releases", `${names[0]}.json`), "{");
+    const error = await errorOf(() => previous(dataDir));
+    expect(error.message).toMatch(/^no release before .* is sound: .*; /);
+    expect(error.hint).toContain("data update");
+  });
+
+  test("a chosen one may be any that is kept, older or newer, or the one in use", async () => {
+    const dataDir = dataFolder();
+    makeCurrent(dataDir, names[1]!);
+    for (const name of names) expect(await chosen(dataDir, name)).toMatchObject({ from: names[1], to: name });
+  });
+
+  test("a pinned release stays current until it is unpinned", async () => {
+    const dataDir = dataFolder();
+    pin(dataDir, names[0]!);
+    expect([currentName(dataDir), pinnedName(dataDir)]).toEqual([names[0], names[0]]);
+    expect(await unpin(dataDir, () => {})).toEqual({ from: names[0]!, to: names[2]!, wasPinned: true });
+    expect([currentName(dataDir), pinnedName(dataDir)]).toEqual([names[2], undefined]);
+    expect(await unpin(dataDir, verifyRelease)).toEqual({ from: names[2]!, to: names[2]!, wasPinned: false });
+  });
+
+  test("a pin stays where the newest release is not sound", async () => {
+    const dataDir = dataFolder({ [names[2]!]: "{" });
+    pin(dataDir, names[0]!);
+    expect((await errorOf(() => unpin(dataDir, verifyRelease))).hint).toContain("nothing was switched");
+    expect([currentName(dataDir), pinnedName(dataDir)]).toEqual([names[0], names[0]]);
+  });
+
+  test.each(["20260609T000000000Z-000000000009", "../current", ""])(
+    "a chosen one that there is not: %p",
+    async (name) => {
+      const error = await errorOf(() => chosen(dataFolder(), name));
+      expect(error.message).toStartWith(`there is no release ${name} in `);
+      expect(error.hint).toBe(`kept are ${[...names].reverse().join(", ")}`);
+      expect((await errorOf(() => chosen(join(temp, "nowhere"), name))).hint).toContain("data update");
+    },
+  );
+
+  test("a chosen one that is not sound is refused, not passed over", async () => {
+    const dataDir = dataFolder({ [names[1]!]: "{" });
+    expect((await errorOf(() => chosen(dataDir, names[1]!))).message).toMatch(/^release .*: .*JSON/);
+  });
+
+  const broken: [name: string, content: string | object, message: RegExp][] = [
+    ["cut short", '{"format":', /^release .*: .*JSON/],
+    ["of another format", release(3, { format: 2 as 1 }), /^release .*: .*format/],
+    ["damaged", { ...release(3), missing: [] }, /^release .*: the manifest is damaged/],
+  ];
+  test.each(broken)("a manifest that is %s is refused, with a way out", async (_, content, message) => {
+    const dataDir = dataFolder({ [names[2]!]: content });
+    const error = await errorOf(() => requireCurrent(dataDir));
+    expect(error.message).toMatch(message);
+    expect(error.hint).toContain("inkling data rollback");
+    expect(findUsable(dataDir)).toMatchObject({
+      release: undefined,
+      problem: expect.stringContaining("release "),
+    });
+  });
+
+  test("without any, the hint says how to make one", async () => {
+    const empty = mkdtempSync(join(temp, "empty-"));
+    for (const open of [requireCurrent, openServable, previous, requireRelease]) {
+      expect((await errorOf(() => open(empty))).hint).toContain("inkling data update");
+    }
+    expect(findUsable(empty)).toEqual({ release: undefined, problem: undefined });
+  });
+
+  const damaged: [name: string, over: Record<string, object | string>, current: string][] = [
+    ["whose manifest is damaged", { [names[2]!]: "{" }, names[2]!],
+    ["that `current` names wrongly", {}, "../../etc/passwd"],
+    ["that is gone", {}, "20260609T000000000Z-000000000009"],
+  ];
+  test.each(damaged)("a server starts beside a release %s, on an older one", async (_, over, current) => {
+    const dataDir = dataFolder(over);
+    writeFileSync(join(dataDir, "current"), `${current}\n`);
+    expect(findUsable(dataDir).release).toBeUndefined();
+    requireRelease(dataDir);
+    for (const name of names) writeFileSync(join(dataDir, "releases", `${name}.json`), "{");
+    expect((await errorOf(() => requireRelease(dataDir))).message).toMatch(/^release /);
+  });
+
+  test("a name in `current` that leads out of the folder is refused", async () => {
+    const dataDir = dataFolder();
+    writeFileSync(join(dataDir, "current"), "../../etc/passwd\n");
+    expect(findUsable(dataDir).problem).toContain("not the name of a release");
+  });
+});
+
+describe("segments", () => {
+  const cases: [name: string, bytes: Uint8Array | undefined, problem: RegExp, refusal: RegExp][] = [
+    ["missing", undefined, /^is not there$/, /: its segment segments\/\w+\.seg \(reputation\) is not there$/],
+    ["empty", new Uint8Array(0), /./, / is corrupt: reputation: /],
+    ["of another size", new Uint8Array(64), /has 64 bytes, want 100/, / is corrupt: reputation: has 64 /],
+    [
+      "of another content",
+      new Uint8Array(100),
+      /not an Inkling segment; SHA-256 is .*not what its name says/,
+      / is corrupt: reputation: /,
+    ],
+  ];
+  test.each(cases)(
+    "one that is %s is named, and only that is deleted",
+    async (_, bytes, problem, refusal) => {
+      const dataDir = dataFolder();
+      const name = releaseName(withSegment);
+      writeFileSync(join(dataDir, "releases", `${name}.json`), JSON.stringify(withSegment));
+      makeCurrent(dataDir, name);
+      const file = join(dataDir, `segments/${SHA}.seg`);
+      const other = join(dataDir, "segments/other.seg");
+      if (bytes !== undefined) writeFileSync(file, bytes);
+      writeFileSync(other, "x");
+      const verdicts = verifySegments(dataDir, openManifest(dataDir, name));
+      expect(verdicts).toMatchObject([{ kind: "reputation", file: `segments/${SHA}.seg` }]);
+      expect(verdicts[0]!.problem).toMatch(problem);
+      expect((await errorOf(() => chosen(dataDir, name))).message).toMatch(refusal);
+      expect(findUsable(dataDir).problem).not.toContain("ENOENT");
+      expect((await errorOf(() => openServable(dataDir))).hint).toContain("data rollback");
+      expect(hintFor(verdicts)).toMatch(
+        bytes === undefined ? /rollback`, or make a new one/ : /delete the segment at fault/,
+      );
+      dropBrokenSegments(dataDir);
+      expect([existsSync(file), existsSync(other)]).toEqual([false, true]);
+    },
+  );
+
+  test("one that another version of Inkling made is named, and stays", async () => {
+    const dataDir = dataFolder();
+    const bytes = Buffer.alloc(64);
+    bytes.write("INKLING\0");
+    bytes.writeUInt32LE(2, 8);
+    const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+    const older = release(4, { segments: { reputation: { sha256, bytes: bytes.length, inputs: sha256 } } });
+    const name = releaseName(older);
+    writeFileSync(join(dataDir, "releases", `${name}.json`), JSON.stringify(older));
+    writeFileSync(join(dataDir, `segments/${sha256}.seg`), bytes);
+    makeCurrent(dataDir, name);
+    const verdicts = verifySegments(dataDir, openManifest(dataDir, name));
+    expect(verdicts).toMatchObject([{ isIntact: true }]);
+    expect(verdicts[0]!.problem).toMatch(/^version: got 2, this engine reads/);
+    expect(hintFor(verdicts)).toMatch(/another version of Inkling/);
+    expect((await errorOf(() => chosen(dataDir, name))).message).toBe(
+      `release ${name} was made by another version of Inkling: reputation: ${verdicts[0]!.problem}`,
+    );
+    const { hint } = await errorOf(() => openServable(dataDir));
+    expect(hint).toMatch(/another version of Inkling .*data update`$/);
+    dropBrokenSegments(dataDir);
+    expect(existsSync(join(dataDir, `segments/${sha256}.seg`))).toBe(true);
+  });
+});

@@ -1,0 +1,338 @@
+// The admin API as a function of a request, with a real store behind it.
+
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import fc from "fast-check";
+import {
+  type AdminTest,
+  adminServer,
+  closeAdminServers,
+  randomBytes,
+} from "../../../../test/admin-server.ts";
+import { newKeyToken, newToken } from "../keys/token.ts";
+import { StoreError } from "../store/error.ts";
+import { ADMIN_PROBLEM_CODES, ADMIN_PROBLEMS, type AdminProblemCode } from "./problems.ts";
+
+afterAll(closeAdminServers);
+
+let it: AdminTest;
+beforeEach(async () => {
+  it = await adminServer();
+});
+
+const OFF = { value: "81.2.69.142", flag: "is_tor_exit", verdict: false, note: "our office" };
+
+describe("overrides", () => {
+  test("made, read, listed, removed", async () => {
+    const made = await it.ask("POST", "overrides", OFF, { "Inkling-Author": "ada" });
+    const { id } = made.document;
+    expect([made.status, made.headers.get("location")]).toEqual([201, `/admin/v1/overrides/${id}`]);
+    expect(made.headers.get("cache-control")).toBe("no-store");
+    const document = {
+      id,
+      kind: "address",
+      ...OFF,
+      mute: null,
+      author: "ada",
+      created_at: "2026-06-01T12:00:00.000Z",
+      expires_at: null,
+      removed_at: null,
+    };
+    expect(made.document).toEqual({ ...document, outcome: "added" });
+    expect((await it.ask("GET", `overrides/${id}`)).document).toEqual(document);
+    expect((await it.ask("GET", "overrides")).document).toEqual({ overrides: [document], next_cursor: null });
+    const removed = await it.ask("DELETE", `overrides/${id}`, undefined, { "Inkling-Author": "bob" });
+    expect([removed.status, removed.document.removed_at]).toEqual([200, "2026-06-01T12:00:00.000Z"]);
+    expect((await it.ask("DELETE", `overrides/${id}`)).document).toEqual(removed.document);
+    expect((await it.ask("GET", "overrides")).document.overrides).toEqual([]);
+    expect((await it.ask("GET", "overrides?ended=true")).document.overrides).toHaveLength(1);
+    const audit = (await it.ask("GET", "audit")).document.entries;
+    expect(audit.map((entry: { actor: string; action: string }) => `${entry.actor} ${entry.action}`)).toEqual(
+      ["bob override-removed", "ada override-added", "test admin-token-made"],
+    );
+  });
+
+  test("sent again: the same override, and nothing new in the audit trail", async () => {
+    const first = await it.ask("POST", "overrides", OFF);
+    const again = await it.ask("POST", "overrides", OFF);
+    expect([again.status, again.document.id, again.document.outcome]).toEqual([
+      200,
+      first.document.id,
+      "unchanged",
+    ]);
+    expect((await it.ask("GET", "audit")).document.entries).toHaveLength(2);
+    const changed = await it.ask("POST", "overrides", { ...OFF, expires_at: "2026-07-01" });
+    expect([changed.status, changed.document.outcome]).toEqual([200, "changed"]);
+  });
+
+  test("in force before the answer goes out", async () => {
+    await it.ask("POST", "overrides", OFF);
+    expect(it.seen.refreshes).toBe(1);
+  });
+
+  test("an e-mail address is kept as its hash, and nowhere else", async () => {
+    const body = { value: "jane.doe@gmail.com", flag: "disposable", verdict: true, note: "x" };
+    const made = await it.ask("POST", "overrides", body);
+    expect(made.document).toMatchObject({ kind: "email_hash" });
+    const everything = [made.document, (await it.ask("GET", "audit")).document, it.lines];
+    expect(JSON.stringify(everything)).not.toContain("jane");
+  });
+
+  test("pages", async () => {
+    for (let i = 0; i < 5; i++) {
+      it.clock.now++;
+      await it.ask("POST", "overrides", { ...OFF, value: `81.2.69.${i}` });
+    }
+    const values: string[] = [];
+    let cursor = "";
+    do {
+      const { document } = await it.ask("GET", `overrides?limit=2${cursor && `&cursor=${cursor}`}`);
+      values.push(...document.overrides.map(({ value }: { value: string }) => value));
+      cursor = document.next_cursor ?? "";
+    } while (cursor !== "");
+    expect(values).toEqual([4, 3, 2, 1, 0].map((i) => `81.2.69.${i}`));
+  });
+
+  test("export, import elsewhere, import again: the same overrides, once", async () => {
+    const bodies = [
+      OFF,
+      { value: "81.2.69.0/24", mute: "ipsum-3", note: "too eager", expires_at: "2026-07-01" },
+      { value: "mailinator.com", flag: "disposable", verdict: false, note: "a test" },
+    ];
+    for (const body of bodies) await it.ask("POST", "overrides", body);
+    const file = (await it.ask("GET", "overrides/export")).document;
+    const other = await adminServer();
+    const first = await other.ask("POST", "overrides/import", file);
+    expect(first.document).toEqual({ added: 3, changed: 0, unchanged: 0, expired: 0, warnings: [] });
+    const second = await other.ask("POST", "overrides/import", file);
+    expect(second.document).toEqual({ added: 0, changed: 0, unchanged: 3, expired: 0, warnings: [] });
+    expect((await other.ask("GET", "overrides/export")).document).toEqual(file);
+    other.clock.now = Date.parse("2026-07-02");
+    expect((await other.ask("POST", "overrides/import", file)).document).toMatchObject({
+      unchanged: 2,
+      expired: 1,
+    });
+  });
+
+  test("a mute that has no effect here is taken, and told", async () => {
+    const file = (await it.ask("GET", "overrides/export")).document;
+    const overrides = [{ value: "81.2.69.0/24", mute: "mailchecker", note: "x" }];
+    const { status, document } = await it.ask("POST", "overrides/import", { ...file, overrides });
+    expect([status, document.added]).toEqual([200, 1]);
+    expect(document.warnings).toEqual([
+      expect.stringMatching(/^overrides\.0\.mute: mailchecker is about mail/),
+    ]);
+  });
+
+  test("a file with one mistake changes nothing", async () => {
+    await it.ask("POST", "overrides", OFF);
+    const file = (await it.ask("GET", "overrides/export")).document;
+    const row = file.overrides[0];
+    const other = await adminServer();
+    const broken = { ...file, overrides: [row, { ...row, value: "nowhere at all" }] };
+    const refused = await other.ask("POST", "overrides/import", broken);
+    expect([refused.status, refused.code]).toEqual([400, "BODY_INVALID"]);
+    expect(refused.document.problems).toEqual([expect.stringMatching(/^overrides\.1\.value: /)]);
+    const split = { ...file, overrides: [row, { ...row, verdict: true }] };
+    expect((await other.ask("POST", "overrides/import", split)).code).toBe("OVERRIDE_CONTRADICTS");
+    expect((await other.ask("GET", "overrides")).document.overrides).toEqual([]);
+  });
+});
+
+describe("refusals", () => {
+  type Row = [
+    name: string,
+    code: AdminProblemCode,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ];
+  const rows: Row[] = [
+    ["no token", "TOKEN_MISSING", "GET", "overrides", undefined, { Authorization: "" }],
+    ["no token, no path", "TOKEN_MISSING", "GET", "nowhere", undefined, { Authorization: "" }],
+    ["text", "TOKEN_INVALID", "GET", "overrides", undefined, { Authorization: "Bearer x" }],
+    [
+      "another token",
+      "TOKEN_INVALID",
+      "GET",
+      "overrides",
+      undefined,
+      { Authorization: `Bearer ${newToken("ink_admin_", randomBytes)}` },
+    ],
+    [
+      "an API key",
+      "TOKEN_REQUIRED",
+      "GET",
+      "overrides",
+      undefined,
+      { Authorization: `Bearer ${newKeyToken("live", randomBytes)}` },
+    ],
+    ["no path", "NO_SUCH_PATH", "GET", "overides"],
+    ["no id", "NO_SUCH_PATH", "GET", "overrides/x"],
+    ["an id that never was", "OVERRIDE_NOT_FOUND", "GET", "overrides/ovr_0123456789abcdef"],
+    ["removing it", "OVERRIDE_NOT_FOUND", "DELETE", "overrides/ovr_0123456789abcdef"],
+    ["a method", "METHOD_INVALID", "PUT", "overrides", "{}"],
+    ["a method of another path", "METHOD_INVALID", "POST", "audit", "{}"],
+    ["a parameter", "QUERY_INVALID", "GET", "overrides?limt=1"],
+    ["a parameter twice", "QUERY_INVALID", "GET", "overrides?limit=1&limit=2"],
+    ["a limit of 0", "QUERY_INVALID", "GET", "overrides?limit=0"],
+    ["a limit of 1,001", "QUERY_INVALID", "GET", "overrides?limit=1001"],
+    ["a cursor of nobody's", "QUERY_INVALID", "GET", "overrides?cursor=x"],
+    ["a cursor of the other list", "QUERY_INVALID", "GET", "audit?cursor=1-ovr_0123456789abcdef"],
+    [
+      "an author of two lines",
+      "AUTHOR_INVALID",
+      "POST",
+      "overrides",
+      OFF,
+      { "Inkling-Author": "x".repeat(101) },
+    ],
+    ["no body", "BODY_INVALID", "POST", "overrides"],
+    ["no JSON", "BODY_INVALID", "POST", "overrides", "{"],
+    ["JSON of another shape", "BODY_INVALID", "POST", "overrides", [OFF]],
+    ["a misspelt member", "BODY_INVALID", "POST", "overrides", { ...OFF, vedrict: true }],
+    ["a body of 17 KB", "BODY_TOO_LARGE", "POST", "overrides", { ...OFF, note: "x".repeat(17_000) }],
+    ["a wide network", "OVERRIDE_TOO_WIDE", "POST", "overrides", { ...OFF, value: "81.0.0.0/8" }],
+    ["the opposite", "OVERRIDE_CONTRADICTS", "POST", "overrides", { ...OFF, verdict: true }],
+  ];
+  test.each(rows)("%s: %s", async (_, code, method, path, body, headers) => {
+    await it.ask("POST", "overrides", OFF);
+    const before = it.lines.length;
+    const refused = await it.ask(method, path, body, headers ?? {});
+    expect([refused.code, refused.status]).toEqual([code, ADMIN_PROBLEMS[code].status]);
+    expect(refused.headers.get("content-type")).toBe("application/problem+json");
+    expect(Object.keys(refused.document).slice(0, 6)).toEqual([
+      "type",
+      "title",
+      "status",
+      "detail",
+      "code",
+      "request_id",
+    ]);
+    expect(it.lines.slice(before).join("")).toContain(`"status":${refused.status}`);
+    expect((await it.ask("GET", "overrides")).document.overrides).toHaveLength(1);
+  });
+
+  test("a body without a declared length is cut off where it is too long", async () => {
+    let sent = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        sent += 1024;
+        controller.enqueue(new TextEncoder().encode(" ".repeat(1024)));
+        if (sent > 10_000_000) controller.close();
+      },
+    });
+    const init = { method: "POST", headers: { Authorization: `Bearer ${it.token}` }, body };
+    const response = await it.app.handle(new Request("http://t/admin/v1/overrides", init));
+    expect(response.status).toBe(413);
+    expect(sent).toBeLessThan(1_000_000);
+  });
+
+  test("random bodies are refused or taken, and never our fault", async () => {
+    const statuses = new Map<number, number>();
+    const member = fc.oneof(
+      fc.constantFrom<unknown>(
+        "81.2.69.142",
+        "gmail.com",
+        "81.0.0.0/8",
+        "is_proxy",
+        "disposable",
+        "ipsum-3",
+        true,
+        null,
+      ),
+      fc.constantFrom<unknown>(
+        "note",
+        "2027-01-01",
+        "2001-01-01",
+        1,
+        "inkling-overrides",
+        [],
+        [{ value: "gmail.com" }],
+      ),
+      fc.jsonValue({ maxDepth: 2 }),
+    );
+    const keys = [
+      "value",
+      "flag",
+      "verdict",
+      "mute",
+      "note",
+      "author",
+      "expires_at",
+      "force",
+      "format",
+      "version",
+      "overrides",
+    ];
+    const likely = fc.record({
+      value: fc.constantFrom("81.2.69.142", "gmail.com", "81.0.0.0/8", "a@gmail.com", "co.uk", "x y"),
+      flag: fc.constantFrom("is_proxy", "disposable", "is_prox"),
+      verdict: fc.boolean(),
+      note: fc.constantFrom("x", ""),
+    });
+    const body = fc.oneof(
+      { weight: 3, arbitrary: likely },
+      { weight: 1, arbitrary: fc.dictionary(fc.constantFrom(...keys), member) },
+      { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          format: fc.constant("inkling-overrides"),
+          version: fc.constant(1),
+          overrides: fc.array(likely, { maxLength: 3 }),
+        }),
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom("overrides", "overrides/import"), body, async (path, json) => {
+        const { status } = await it.ask("POST", path, JSON.stringify(json));
+        expect([200, 201, 400, 409, 422]).toContain(status);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }),
+      { numRuns: 1_500 },
+    );
+    const seen = (status: number) => statuses.get(status) ?? 0;
+    expect(seen(200) + seen(201)).toBeGreaterThan(40);
+    for (const status of [400, 409, 422]) expect(seen(status)).toBeGreaterThan(5);
+  });
+
+  test("405 names the methods; HEAD is one of them", async () => {
+    expect((await it.ask("PATCH", "overrides", "{}")).headers.get("allow")).toBe("GET, HEAD, POST");
+    expect((await it.ask("HEAD", "overrides")).status).toBe(200);
+  });
+
+  test("a token that was rotated is unknown at once", async () => {
+    await it.store.adminToken.rotate("ada");
+    expect((await it.ask("GET", "overrides")).code).toBe("TOKEN_INVALID");
+  });
+
+  test("a database that is away, and a fault of ours, which is logged", async () => {
+    const fail = (error: Error) => {
+      it.options.adminToken = { hash: () => Promise.reject(error) };
+    };
+    fail(new StoreError("AWAY", "away", "x"));
+    const away = await it.ask("GET", "overrides");
+    expect([away.code, away.headers.get("retry-after")]).toEqual(["DATABASE_AWAY", "5"]);
+    fail(new Error("a mistake"));
+    expect((await it.ask("GET", "overrides")).code).toBe("ADMIN_INTERNAL");
+    expect(it.lines.join("")).toContain("a mistake");
+  });
+});
+
+test("docs/errors.md has one section for each code of the admin API, in order, with its status and title", async () => {
+  const docs = await Bun.file(join(import.meta.dir, "../../../../docs/errors.md")).text();
+  const sections = [...docs.matchAll(/^#### (\w+)\n\n(\d+) · (.+)$/gm)].map(([, code, status, title]) => ({
+    code,
+    status: Number(status),
+    title,
+  }));
+  expect(sections).toEqual(
+    ADMIN_PROBLEM_CODES.map((code) => ({
+      code,
+      status: ADMIN_PROBLEMS[code].status as number,
+      title: ADMIN_PROBLEMS[code].title,
+    })),
+  );
+});

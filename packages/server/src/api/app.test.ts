@@ -1,0 +1,1003 @@
+// The HTTP contract as a function of a request: a table by end point and status, then each header and each rule.
+// test/http.test.ts asks the same over a real socket, of a release built from real data.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import {
+  dataStates,
+  type EmailSegment,
+  formatIp,
+  type IpSegment,
+  type LoadedRelease,
+  type Override,
+  parsePrefix,
+  type Release,
+} from "@inkling/engine";
+import fc from "fast-check";
+import { checkResponse } from "../../../../test/checked-fetch.ts";
+import { makeCounts } from "../api/counts.ts";
+import { requestIds } from "../http/request-id.ts";
+import { isScope, type Key } from "../keys/key.ts";
+import { cellsOnDemand } from "../limits/key-cells.testing.ts";
+import { Buckets } from "../limits/token-bucket.ts";
+import { knownHosts } from "../mx/hosts.ts";
+import type { MxFinding } from "../mx/outcome.ts";
+import { overridesOf } from "../overrides/record.ts";
+import { emailHash } from "../overrides/target.ts";
+import { Log } from "../telemetry/log.ts";
+import { App, type AppOptions } from "./app.ts";
+
+const NOON = Date.UTC(2026, 5, 1, 12);
+const encode = (text: string) => new TextEncoder().encode(text);
+const PLACE =
+  '{"city":{"name":"Boxford"},"continent":{},"country":{},"location":{},"postal":{},"registered_country":{},"subdivisions":[]}';
+const THEN = "2026-05-31T00:00:00Z";
+/** What segments say without the network or domain. */
+const ENTRY = { feed: "a", label: "vpn", effect: "sets" };
+const ABUSER = '{"is_abuser":true,"is_proxy":false,"is_tor_exit":false}';
+
+function release(over: Partial<Release> = {}): LoadedRelease {
+  const manifest = {
+    format: 1,
+    id: "0123456789ab",
+    created_at: "2026-06-01T00:00:00Z",
+    segments: {},
+    feeds: [],
+    missing: [],
+    partial: [],
+    ...over,
+  } as unknown as Release;
+  const answers = (known: string, text: string) =>
+    ({
+      lookup: (address: Parameters<IpSegment["lookup"]>[0]) =>
+        formatIp(address) === known ? encode(text) : undefined,
+      evidence: (address: Parameters<IpSegment["lookup"]>[0]) =>
+        formatIp(address) === known ? record(24) : undefined,
+      networkBits: () => 20,
+    }) as unknown as IpSegment;
+  const email = {
+    providersFrom: (host: string) => (host === "mailinator.com" ? encode('["mailinator.com"]') : undefined),
+    answerPlain: (text: string) =>
+      encode(
+        text.endsWith("@mailinator.com")
+          ? '{"valid":true,"disposable":true,"providers":["mailinator.com"]}'
+          : '{"valid":true,"disposable":false,"providers":[]}',
+      ),
+    evidenceFrom: (host: string) => (host === "mailinator.com" ? record(2) : undefined),
+  } as unknown as EmailSegment;
+  return {
+    name: "20260601T000000000Z-0123456789ab",
+    manifest,
+    geo: answers("81.2.69.142", PLACE),
+    reputation: answers("81.2.69.142", ABUSER),
+    email,
+    states: dataStates(manifest),
+    etag: `"${manifest.id}"`,
+    evidence: {
+      geolocate: [encode("}")],
+      reputation: [encode(`,"fetched_at":"${THEN}"}`)],
+      email: [encode("}")],
+    },
+  };
+}
+
+/** Evidence of one entry, as a segment has it (docs/segment-format.md). */
+function record(span: number): Uint8Array {
+  const text = encode(JSON.stringify(ENTRY).slice(0, -1));
+  return Uint8Array.from([1, 0, 0, 0, 0, 0, text.length, 0, span, ...text]);
+}
+
+const KEY: Key = {
+  id: "key_1",
+  name: "test",
+  mode: "live",
+  hint: "ink_live_aaaa…",
+  scopes: ["geolocate", "reputation", "email"],
+  networks: [],
+  rate: undefined,
+  burst: undefined,
+  quota: undefined,
+  createdAt: 0,
+  expiresAt: undefined,
+  revokedAt: undefined,
+};
+
+interface Setting {
+  readonly release?: LoadedRelease | undefined;
+  readonly key?: Partial<Key>;
+  readonly mode?: "up" | "serve";
+  readonly trustedProxies?: readonly string[];
+  readonly peer?: string;
+  readonly rate?: number;
+  readonly burst?: number;
+  readonly used?: number;
+  readonly overrides?: readonly Override[];
+  readonly mx?: MxFinding | Promise<MxFinding>;
+}
+
+/** What is answered at once: everything but `?checks=mx` while DNS is asked. */
+function answered(response: Response | Promise<Response>): Response {
+  if (response instanceof Promise) throw new Error("the answer has to be waited for");
+  return response;
+}
+
+/** Every answer is held to /openapi.json. */
+const held: Promise<void>[] = [];
+afterEach(async () => void (await Promise.all(held.splice(0))));
+
+/** An app that knows the token "good", and says "old" is expired and "early" came before the keys. */
+function setUp(setting: Setting = {}) {
+  const key: Key = { ...KEY, ...setting.key };
+  const recorded: string[] = [];
+  const refused: string[] = [];
+  const lines: string[] = [];
+  const counts = makeCounts();
+  const options: AppOptions = {
+    version: "0.0.0",
+    mode: setting.mode ?? "serve",
+    releases: {
+      current: "release" in setting ? setting.release : release(),
+      refused: undefined,
+      isVerified: true,
+      since: NOON,
+    },
+    keyring: {
+      state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
+      authenticate: (token) =>
+        token === "good"
+          ? { ok: true, key }
+          : token === "old"
+            ? { ok: false, code: "KEY_EXPIRED", key }
+            : { ok: false, code: token === "early" ? "KEYS_NOT_LOADED" : "KEY_INVALID" },
+    },
+    buckets: new Buckets({ rate: setting.rate ?? 1000, burst: setting.burst ?? 2000 }, cellsOnDemand(NOON)),
+    usage: {
+      record: (keyId, counted) => (isScope(counted) ? recorded : refused).push(`${keyId} ${counted}`),
+      countToday: () => (setting.used ?? 0) + recorded.length,
+      takeQuota: ({ quota }, _, most) =>
+        quota === undefined
+          ? most
+          : Math.max(0, Math.min(most, quota - ((setting.used ?? 0) + recorded.length))),
+      giveQuotaBack: () => {},
+    },
+    overrides: { current: overridesOf(setting.overrides ?? []) },
+    checks: { mx: () => setting.mx ?? { outcome: "found", known: [] } },
+    documents: () => import("../openapi/documents.ts"),
+    trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
+    counts,
+    log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
+    now: () => NOON,
+    elapsed: () => 0,
+    newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
+  };
+  const app = new App(options);
+  const peers = { requestIP: () => ({ address: setting.peer ?? "81.2.69.142" }) };
+  const ask = (path: string, init: RequestInit = {}) => {
+    const headers = { Authorization: "Bearer good", ...(init.headers as Record<string, string>) };
+    const response = answered(app.handle(new Request(`http://test${path}`, { ...init, headers }), peers));
+    held.push(checkResponse(init.method ?? "GET", path.split("?")[0]!, response));
+    return response;
+  };
+  return { app, ask, peers, recorded, refused, counts, options, lines };
+}
+
+const GEO = "/v1/ip-intel/geolocate/";
+const REP = "/v1/ip-intel/reputation/";
+const MAIL = "/v1/user-intel/email/";
+
+/** As Firefox asks for a page. */
+const BROWSER = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+
+const auth = (value: string | undefined): RequestInit => ({
+  headers: value === undefined ? {} : { Authorization: value },
+});
+
+/** What an answer says: its code when it is a problem, otherwise its JSON. */
+async function said(response: Response): Promise<unknown> {
+  const body = (await response.json()) as { code?: string };
+  return body.code ?? body;
+}
+
+const CLEAN = { is_abuser: false, is_proxy: false, is_tor_exit: false };
+const NOT_DISPOSABLE = { disposable: false, providers: [] };
+
+const TABLE: readonly [
+  name: string,
+  setting: Setting,
+  path: string,
+  init: RequestInit,
+  status: number,
+  says: unknown,
+][] = [
+  ["a place", {}, `${GEO}81.2.69.142`, {}, 200, JSON.parse(PLACE)],
+  ["a place, mapped", {}, `${GEO}::ffff:81.2.69.142`, {}, 200, JSON.parse(PLACE)],
+  ["a place, escaped", {}, `${GEO}%3A%3Affff%3A81.2.69.142`, {}, 200, JSON.parse(PLACE)],
+  ["a place, 6to4", {}, `${GEO}2002:5102:458e::1`, {}, 200, JSON.parse(PLACE)],
+  ["a place for me", {}, `${GEO}me`, {}, 200, JSON.parse(PLACE)],
+  ["no place", {}, `${GEO}8.8.8.8`, {}, 404, "IP_ADDRESS_NOT_FOUND"],
+  ["a bare question mark", {}, `${GEO}81.2.69.142?`, {}, 200, JSON.parse(PLACE)],
+  ["flags", {}, `${REP}81.2.69.142`, {}, 200, JSON.parse(ABUSER)],
+  ["no flags", {}, `${REP}8.8.8.8`, {}, 200, CLEAN],
+  ["no flags, IPv6", {}, `${REP}2606:4700::1111`, {}, 200, CLEAN],
+  [
+    "disposable",
+    {},
+    `${MAIL}a@mailinator.com`,
+    {},
+    200,
+    { valid: true, disposable: true, providers: ["mailinator.com"] },
+  ],
+  ["not disposable", {}, `${MAIL}a@gmail.com`, {}, 200, { valid: true, ...NOT_DISPOSABLE }],
+  [
+    "slash in the local part",
+    {},
+    `${MAIL}${encodeURIComponent("a/b@gmail.com")}`,
+    {},
+    200,
+    { valid: true, ...NOT_DISPOSABLE },
+  ],
+  ["broken e-mail", {}, `${MAIL}nobody`, {}, 200, { valid: false, ...NOT_DISPOSABLE }],
+  ["escaped space is broken e-mail", {}, `${MAIL}%20`, {}, 200, { valid: false, ...NOT_DISPOSABLE }],
+  ["not an address", {}, `${GEO}8.8.8`, {}, 400, "IP_ADDRESS_INVALID"],
+  ["octal", {}, `${REP}010.8.8.8`, {}, 400, "IP_ADDRESS_INVALID"],
+  ["a prefix", {}, `${REP}8.8.8.0%2F24`, {}, 400, "IP_ADDRESS_INVALID"],
+  ["white space", {}, `${REP}%208.8.8.8`, {}, 400, "IP_ADDRESS_INVALID"],
+  ["ME is not me", {}, `${GEO}ME`, {}, 400, "IP_ADDRESS_INVALID"],
+  ["private", {}, `${GEO}10.0.0.1`, {}, 400, "IP_ADDRESS_RESERVED"],
+  ["private inside mapped", {}, `${REP}::ffff:10.0.0.1`, {}, 400, "IP_ADDRESS_RESERVED"],
+  ["documentation", {}, `${REP}2001:db8::1`, {}, 400, "IP_ADDRESS_RESERVED"],
+  ["me from a private network", { peer: "192.168.1.5" }, `${GEO}me`, {}, 400, "IP_ADDRESS_RESERVED"],
+  ["not UTF-8", {}, `${GEO}%FF`, {}, 400, "PATH_INVALID"],
+  ["not UTF-8 in e-mail", {}, `${MAIL}%FF@x.org`, {}, 400, "PATH_INVALID"],
+  ["cut escape", {}, `${MAIL}a%4`, {}, 400, "PATH_INVALID"],
+  ["NUL", {}, `${REP}8.8.8.8%00`, {}, 400, "PATH_INVALID"],
+  ["a parameter", {}, `${GEO}81.2.69.142?include=all`, {}, 400, "PARAMETER_INVALID"],
+  [
+    "evidence",
+    {},
+    `${REP}81.2.69.142?include=evidence`,
+    {},
+    200,
+    { ...JSON.parse(ABUSER), evidence: [{ ...ENTRY, network: "81.2.69.0/24", fetched_at: THEN }] },
+  ],
+  [
+    "evidence of a place, encoded",
+    {},
+    `${GEO}::ffff:81.2.69.142?%69nclude=evidence&`,
+    {},
+    200,
+    { ...JSON.parse(PLACE), evidence: [{ ...ENTRY, network: "81.2.69.0/24" }] },
+  ],
+  [
+    "evidence for me",
+    {},
+    `${GEO}me?include=evidence`,
+    {},
+    200,
+    { ...JSON.parse(PLACE), evidence: [{ ...ENTRY, network: "81.2.69.0/24" }] },
+  ],
+  ["no evidence", {}, `${REP}8.8.8.8?include=evidence`, {}, 200, { ...CLEAN, evidence: [] }],
+  ["evidence of no place", {}, `${GEO}8.8.8.8?include=evidence`, {}, 404, "IP_ADDRESS_NOT_FOUND"],
+  [
+    "evidence of an e-mail",
+    {},
+    `${MAIL}a@mailinator.com?include=evidence`,
+    {},
+    200,
+    {
+      valid: true,
+      disposable: true,
+      providers: ["mailinator.com"],
+      evidence: [{ ...ENTRY, domain: "mailinator.com" }],
+    },
+  ],
+  [
+    "evidence of a public suffix",
+    {},
+    `${MAIL}a@edu.pl?include=evidence`,
+    {},
+    200,
+    {
+      valid: false,
+      ...NOT_DISPOSABLE,
+      evidence: [
+        {
+          feed: "public-suffix-list",
+          label: "public_suffix",
+          effect: "removes",
+          flags: ["disposable"],
+          domain: "edu.pl",
+        },
+      ],
+    },
+  ],
+  [
+    "evidence of no domain",
+    {},
+    `${MAIL}nobody?include=evidence`,
+    {},
+    200,
+    { valid: false, ...NOT_DISPOSABLE, evidence: [] },
+  ],
+  ["evidence twice", {}, `${REP}8.8.8.8?include=evidence&include=evidence`, {}, 400, "PARAMETER_INVALID"],
+  ["evidence without a value", {}, `${REP}8.8.8.8?include`, {}, 400, "PARAMETER_INVALID"],
+  ["evidence of the status", {}, "/v1/status?include=evidence", {}, 400, "PARAMETER_INVALID"],
+  ["a parameter of the status", {}, "/v1/status?x", {}, 400, "PARAMETER_INVALID"],
+  ["an unknown check", {}, `${MAIL}a@gmail.com?checks=smtp`, {}, 400, "PARAMETER_INVALID"],
+  ["a check of an address", {}, `${REP}81.2.69.142?checks=mx`, {}, 400, "PARAMETER_INVALID"],
+  [
+    "a check of an e-mail",
+    {},
+    `${MAIL}a@gmail.com?checks=mx`,
+    {},
+    200,
+    { valid: true, ...NOT_DISPOSABLE, checks: { mx: "found" } },
+  ],
+  [
+    "no such domain",
+    { mx: { outcome: "nxdomain", known: [] } },
+    `${MAIL}a@gmail.com?checks=mx`,
+    {},
+    200,
+    { valid: false, ...NOT_DISPOSABLE, checks: { mx: "nxdomain" } },
+  ],
+  [
+    "a throw-away mail host, with evidence",
+    { mx: { outcome: "found", known: knownHosts(["in.mail.tm"]) } },
+    `${MAIL}a@gmail.com?checks=mx&include=evidence`,
+    {},
+    200,
+    {
+      valid: true,
+      disposable: true,
+      providers: ["mail.tm"],
+      checks: { mx: "found" },
+      evidence: [
+        {
+          feed: "inkling",
+          label: "mail_host",
+          effect: "sets",
+          flags: ["disposable"],
+          mail_host: "in.mail.tm",
+        },
+      ],
+    },
+  ],
+  [
+    "a throw-away mail host, without data",
+    { release: undefined, mx: { outcome: "found", known: knownHosts(["in.mail.tm"]) } },
+    `${MAIL}a@gmail.com?checks=mx`,
+    {},
+    503,
+    "DATA_NOT_LOADED",
+  ],
+  [
+    "a check in the sandbox",
+    { key: { mode: "test" }, mx: { outcome: "nxdomain", known: [] } },
+    `${MAIL}a@mx-timeout.example?checks=mx`,
+    {},
+    200,
+    { valid: true, ...NOT_DISPOSABLE, checks: { mx: "timeout" } },
+  ],
+  ["authenticate first", {}, `${GEO}nonsense?x=1`, auth("Bearer bad"), 401, "KEY_INVALID"],
+  ["another scheme", {}, `${GEO}81.2.69.142`, auth("Basic Z29vZA=="), 401, "KEY_MISSING"],
+  ["no token", {}, `${GEO}81.2.69.142`, auth("Bearer  "), 401, "KEY_MISSING"],
+  ["scheme without a space", {}, `${GEO}81.2.69.142`, auth("Bearergood"), 401, "KEY_MISSING"],
+  ["lower-case scheme", {}, `${GEO}81.2.69.142`, auth("bearer good"), 200, JSON.parse(PLACE)],
+  ["expired", {}, `${REP}81.2.69.142`, auth("Bearer old"), 401, "KEY_EXPIRED"],
+  ["two keys", {}, `${REP}81.2.69.142`, auth("Bearer good, Bearer good"), 401, "KEY_INVALID"],
+  ["status without a good key", {}, "/v1/status", auth("Bearer bad"), 401, "KEY_INVALID"],
+  ["scope", { key: { scopes: ["email"] } }, `${GEO}81.2.69.142`, {}, 403, "SCOPE_REQUIRED"],
+  [
+    "network",
+    { key: { networks: [parsePrefix("192.0.2.0/24")!] } },
+    `${GEO}81.2.69.142`,
+    {},
+    403,
+    "SOURCE_NOT_ALLOWED",
+  ],
+  [
+    "network, right",
+    { key: { networks: [parsePrefix("81.2.69.0/24")!] } },
+    `${REP}81.2.69.142`,
+    {},
+    200,
+    JSON.parse(ABUSER),
+  ],
+  ["no such path", {}, "/v1/nothing", {}, 404, "PATH_NOT_FOUND"],
+  ["no value", {}, GEO, {}, 404, "PATH_NOT_FOUND"],
+  ["two segments", {}, `${MAIL}a/b@gmail.com`, {}, 404, "PATH_NOT_FOUND"],
+  ["root", {}, "/", {}, 404, "PATH_NOT_FOUND"],
+  ["root, to curl", {}, "/", { headers: { Accept: "*/*" } }, 404, "PATH_NOT_FOUND"],
+  [
+    "root, to a program",
+    {},
+    "/",
+    { headers: { Accept: "application/json, text/html-x" } },
+    404,
+    "PATH_NOT_FOUND",
+  ],
+  ["another path, to a browser", {}, "/v2", { headers: BROWSER }, 404, "PATH_NOT_FOUND"],
+  ["root, a form of a browser", {}, "/", { method: "POST", headers: BROWSER }, 404, "PATH_NOT_FOUND"],
+  ["POST", {}, `${GEO}81.2.69.142`, { method: "POST" }, 405, "METHOD_NOT_ALLOWED"],
+  ["DELETE", {}, "/v1/status", { method: "DELETE" }, 405, "METHOD_NOT_ALLOWED"],
+  ["OPTIONS", {}, "/healthz", { method: "OPTIONS" }, 405, "METHOD_NOT_ALLOWED"],
+  [
+    "a large body",
+    {},
+    `${GEO}81.2.69.142`,
+    { method: "POST", headers: { "Content-Length": "9000" } },
+    413,
+    "CONTENT_TOO_LARGE",
+  ],
+  ["quota", { key: { quota: 5 }, used: 5 }, `${MAIL}a@gmail.com`, {}, 429, "QUOTA_EXCEEDED"],
+  ["no release", { release: undefined }, `${GEO}81.2.69.142`, {}, 503, "DATA_NOT_LOADED"],
+  ["no release, reputation", { release: undefined }, `${REP}81.2.69.142`, {}, 503, "DATA_NOT_LOADED"],
+  ["no release, e-mail", { release: undefined }, `${MAIL}a@gmail.com`, {}, 503, "DATA_NOT_LOADED"],
+  ["no release, but validated", { release: undefined }, `${GEO}10.0.0.1`, {}, 400, "IP_ADDRESS_RESERVED"],
+  [
+    "a flag without a feed",
+    { release: release({ missing: ["is_proxy"] }) },
+    `${REP}8.8.8.8`,
+    {},
+    503,
+    "DATA_NOT_LOADED",
+  ],
+  [
+    "a flag without a feed, up",
+    { release: release({ missing: ["is_proxy"] }), mode: "up" },
+    `${REP}8.8.8.8`,
+    {},
+    200,
+    CLEAN,
+  ],
+  [
+    "another look-up's data is missing",
+    { release: release({ missing: ["is_proxy"] }) },
+    `${GEO}81.2.69.142`,
+    {},
+    200,
+    JSON.parse(PLACE),
+  ],
+  [
+    "no segment at all, up",
+    { release: { ...release({ missing: ["geolocation"] }), geo: undefined }, mode: "up" },
+    `${GEO}81.2.69.142`,
+    {},
+    503,
+    "DATA_NOT_LOADED",
+  ],
+  ["keys not read yet", {}, `${GEO}81.2.69.142`, auth("Bearer early"), 503, "KEYS_NOT_LOADED"],
+  ["alive", { release: undefined }, "/healthz", auth("Bearer bad"), 200, { status: "alive" }],
+  ["ready", {}, "/readyz", auth("Bearer bad"), 200, { status: "ready" }],
+  [
+    "not ready",
+    { release: undefined },
+    "/readyz",
+    {},
+    503,
+    { status: "not ready", reasons: ["no release of data is loaded"] },
+  ],
+  ["sandbox", { key: { mode: "test" }, release: undefined }, `${REP}192.0.2.3`, {}, 200, CLEAN],
+  ["sandbox me", { key: { mode: "test" }, peer: "127.0.0.1" }, `${REP}me`, {}, 200, CLEAN],
+  ["sandbox knows no data", { key: { mode: "test" } }, `${REP}81.2.69.142`, {}, 200, CLEAN],
+  ["sandbox problem", { key: { mode: "test" } }, `${GEO}203.0.113.17`, {}, 503, "DATA_NOT_LOADED"],
+];
+
+test.each([
+  ["GET", "/"],
+  ["HEAD", "/"],
+  ["GET", "/?utm=x"],
+])("a browser is led from %s %s to the reference", (method, path) => {
+  const response = setUp().ask(path, { method, headers: BROWSER });
+  expect([response.status, response.headers.get("location")]).toEqual([302, "/docs"]);
+  expect(response.headers.get("cache-control")).toBe("no-store");
+  expect(response.headers.get("content-type")).toBeNull();
+  expect(response.headers.get("x-request-id")).toBeTruthy();
+});
+
+describe("answers", () => {
+  test.each(TABLE)("%s", async (_, setting, path, init, status, says) => {
+    const { ask } = setUp(setting);
+    const response = ask(path, init);
+    expect(response.status).toBe(status);
+    const isProblem = typeof says === "string";
+    expect(response.headers.get("content-type")).toBe(
+      isProblem ? "application/problem+json" : "application/json",
+    );
+    expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-hjkmnp-tv-z]{10}$/);
+    expect(response.headers.get("inkling-data-version")).toBeTruthy();
+    const cacheable = status === 200 && path.startsWith("/v1/ip-intel/");
+    expect(response.headers.get("cache-control")).toBe(cacheable ? "private, max-age=300" : "no-store");
+    expect(response.headers.get("vary")).toBe(cacheable ? "Authorization" : null);
+    expect(response.headers.has("etag")).toBe(cacheable);
+    expect(await said(response)).toEqual(says);
+  });
+
+  test("without any Authorization header", async () => {
+    const { app, peers } = setUp();
+    const response = answered(app.handle(new Request(`http://test${GEO}81.2.69.142`), peers));
+    expect(response.status).toBe(401);
+    expect(response.headers.get("www-authenticate")).toBe('Bearer realm="inkling"');
+    expect(await said(response)).toBe("KEY_MISSING");
+  });
+
+  test("a crash is 500 without words; the log has the stack and not the value", async () => {
+    const { ask, options, lines } = setUp();
+    Object.assign(options.usage, {
+      record: () => {
+        throw new Error("cannot count jane@gmail.com with ink_live_secret");
+      },
+    });
+    const response = ask(`${MAIL}jane@gmail.com`);
+    expect(response.status).toBe(500);
+    const body = (await response.json()) as { code: string; request_id: string };
+    expect(body.code).toBe("INTERNAL");
+    expect(JSON.stringify(body)).not.toContain("count");
+    const line = JSON.parse(lines[0]!);
+    expect(line).toMatchObject({ event: "request-failed", request_id: body.request_id });
+    expect(line.stack.length).toBeGreaterThan(0);
+    expect(lines.join("")).not.toMatch(/jane|gmail|secret/);
+  });
+});
+
+describe("headers", () => {
+  test.each([
+    ["KEY_INVALID", auth("Bearer bad"), 'Bearer realm="inkling", error="invalid_token"'],
+    ["KEY_EXPIRED", auth("Bearer old"), 'Bearer realm="inkling", error="invalid_token"'],
+  ])("challenge of %s", (_, init, challenge) => {
+    expect(setUp().ask(`${GEO}8.8.8.8`, init).headers.get("www-authenticate")).toBe(challenge);
+  });
+
+  test("challenge of SCOPE_REQUIRED names the scope", () => {
+    const { ask } = setUp({ key: { scopes: ["email"] } });
+    expect(ask(`${REP}8.8.8.8`).headers.get("www-authenticate")).toBe(
+      'Bearer realm="inkling", error="insufficient_scope", scope="reputation"',
+    );
+  });
+
+  test("Allow", () => {
+    expect(setUp().ask(`${GEO}8.8.8.8`, { method: "PUT" }).headers.get("allow")).toBe("GET, HEAD");
+  });
+
+  test.each([
+    ["success", `${GEO}81.2.69.142`],
+    ["not found", `${GEO}8.8.8.8`],
+    ["invalid", `${GEO}x`],
+    ["e-mail", `${MAIL}a@b.com`],
+    ["status", "/v1/status"],
+  ])("rate limit on every authenticated answer: %s", (_, path) => {
+    const { headers } = setUp().ask(path);
+    expect(headers.get("ratelimit-policy")).toBe('"default";q=2000;w=2');
+    expect(headers.get("ratelimit")).toBe('"default";r=1999;t=1');
+  });
+
+  test("no rate limit headers for strangers, or where there is no limit", () => {
+    expect(setUp().ask(`${GEO}x`, auth("Bearer bad")).headers.has("ratelimit")).toBe(false);
+    const { headers } = setUp({ rate: 0 }).ask(`${GEO}81.2.69.142`);
+    expect(headers.has("ratelimit")).toBe(false);
+    expect(headers.has("ratelimit-policy")).toBe(false);
+  });
+
+  test("the quota counts the answer that it stands on", () => {
+    const { ask } = setUp({ key: { quota: 10 }, used: 3 });
+    expect(ask(`${GEO}81.2.69.142`).headers.get("ratelimit")).toContain('"daily";r=6;t=43200');
+    expect(ask(`${GEO}nonsense`).headers.get("ratelimit")).toContain('"daily";r=6;t=43200');
+  });
+
+  test("Retry-After: a rate comes back soon, a quota at midnight", async () => {
+    const { ask } = setUp({ rate: 1, burst: 1 });
+    expect(ask(`${GEO}81.2.69.142`).status).toBe(200);
+    const limited = ask(`${GEO}81.2.69.142`);
+    expect(limited.status).toBe(429);
+    expect(limited.headers.get("retry-after")).toBe("1");
+    expect(await said(limited)).toBe("RATE_LIMITED");
+    const spent = setUp({ key: { quota: 1 }, used: 1 }).ask(`${GEO}81.2.69.142`);
+    expect(spent.headers.get("retry-after")).toBe("43200");
+  });
+
+  test("a key from a wrong network uses nothing of its rate", () => {
+    const { ask } = setUp({ rate: 1, burst: 1, key: { networks: [parsePrefix("192.0.2.0/24")!] } });
+    for (let i = 0; i < 3; i++) {
+      const response = ask(`${GEO}81.2.69.142`);
+      expect(response.status).toBe(403);
+      expect(response.headers.get("ratelimit")).toBe('"default";r=1;t=0');
+    }
+  });
+
+  test.each([
+    ["missing", { missing: ["is_abuser", "is_proxy"] }, 'partial; missing="is_abuser is_proxy"'],
+    [
+      "incomplete",
+      { partial: [{ answer: "is_tor_exit", why: "seed" }] },
+      'partial; incomplete="is_tor_exit"',
+    ],
+    [
+      "both",
+      { missing: ["is_proxy"], partial: [{ answer: "is_tor_exit", why: "seed" }] },
+      'partial; missing="is_proxy"; incomplete="is_tor_exit"',
+    ],
+    ["everything there", {}, null],
+    ["another look-up's", { missing: ["disposable"] }, null],
+  ] as const)("Inkling-Data-State: %s", (_, over, header) => {
+    const { ask } = setUp({ mode: "up", release: release(over as Partial<Release>) });
+    expect(ask(`${REP}8.8.8.8`).headers.get("inkling-data-state")).toBe(header);
+  });
+
+  test("the data version", () => {
+    expect(setUp().ask("/healthz").headers.get("inkling-data-version")).toBe("0123456789ab");
+    expect(setUp({ release: undefined }).ask("/healthz").headers.get("inkling-data-version")).toBe("none");
+    const sandbox = setUp({ key: { mode: "test" } });
+    expect(sandbox.ask(`${REP}192.0.2.1`).headers.get("inkling-data-version")).toBe("sandbox-1");
+  });
+});
+
+describe("headers that are kept between requests", () => {
+  test("an answer keeps its own when the next is made", () => {
+    const { ask } = setUp();
+    const first = ask(`${GEO}81.2.69.142`);
+    const [id, left] = [first.headers.get("x-request-id"), first.headers.get("ratelimit")];
+    const second = ask(`${GEO}81.2.69.142`);
+    expect([first.headers.get("x-request-id"), first.headers.get("ratelimit")]).toEqual([id, left]);
+    expect(second.headers.get("x-request-id")).not.toBe(id);
+  });
+
+  test("keys with other limits, and none, take turns", () => {
+    const { app, options, peers } = setUp();
+    const keys = [
+      { ...KEY, id: "a", rate: 5, burst: 10 },
+      { ...KEY, id: "b", rate: 0 },
+      { ...KEY, id: "c", rate: 0, quota: 7 },
+    ];
+    Object.assign(options.keyring, {
+      authenticate: (token: string) => ({ ok: true, key: keys.find(({ id }) => id === token) }),
+    });
+    const asked = ["a", "b", "a", "c", "b", "c"].map((token) => {
+      const request = new Request(`http://test${REP}8.8.8.8`, auth(`Bearer ${token}`));
+      const { headers } = answered(app.handle(request, peers));
+      return [headers.get("ratelimit-policy"), headers.get("ratelimit")?.replace(/;r=\d+;t=\d+/, "")];
+    });
+    const a = ['"default";q=10;w=2', '"default"'];
+    const none = [null, undefined];
+    const c = ['"daily";q=7;w=86400', '"daily"'];
+    expect(asked as unknown).toEqual([a, none, a, c, none, c]);
+  });
+
+  test("a new release has its own", () => {
+    const { ask, options } = setUp();
+    expect(ask(`${REP}8.8.8.8`).headers.get("etag")).toBe('"0123456789ab"');
+    Object.assign(options.releases, {
+      current: release({ id: "ba9876543210", partial: [{ answer: "is_proxy", why: "" }] }),
+    });
+    const { headers } = ask(`${REP}8.8.8.8`);
+    expect(headers.get("etag")).toBe('"ba9876543210"');
+    expect(headers.get("inkling-data-version")).toBe("ba9876543210");
+    expect(headers.get("inkling-data-state")).toBe('partial; incomplete="is_proxy"');
+  });
+});
+
+describe("conditional requests", () => {
+  const etag = '"0123456789ab"';
+  test.each([
+    ["the same", etag, 304],
+    ["weak", `W/${etag}`, 304],
+    ["in a list", `"x", W/${etag}`, 304],
+    ["any", "*", 304],
+    ["another", '"x"', 200],
+    ["garbage", "0123456789ab", 200],
+  ])("%s", async (_, condition, status) => {
+    const { ask, recorded } = setUp();
+    const response = ask(`${GEO}81.2.69.142`, { headers: { "If-None-Match": condition } });
+    expect(response.status).toBe(status);
+    expect(response.headers.get("etag")).toBe(etag);
+    expect(response.headers.get("cache-control")).toBe("private, max-age=300");
+    if (status === 304) expect(await response.text()).toBe("");
+    expect(recorded).toEqual(["key_1 geolocate"]);
+  });
+
+  test("me has an ETag of its own for each address", () => {
+    const here = setUp().ask(`${REP}me`).headers.get("etag");
+    const there = setUp({ peer: "8.8.8.8" }).ask(`${REP}me`).headers.get("etag");
+    expect(here).not.toBe(there);
+    expect(here).not.toBe(etag);
+  });
+
+  test("a problem is never 304", () => {
+    const response = setUp().ask(`${GEO}8.8.8.8`, { headers: { "If-None-Match": "*" } });
+    expect(response.status).toBe(404);
+  });
+});
+
+describe("callers", () => {
+  const behind = { peer: "10.0.0.1", trustedProxies: ["10.0.0.0/8"] };
+  test("me through a trusted proxy", async () => {
+    const init = { headers: { "X-Forwarded-For": "1.2.3.4, 81.2.69.142" } };
+    expect(await said(setUp(behind).ask(`${REP}me`, init))).toEqual(JSON.parse(ABUSER));
+  });
+  test("me through a stranger is the stranger", async () => {
+    const init = { headers: { "X-Forwarded-For": "8.8.8.8" } };
+    expect(await said(setUp({ trustedProxies: ["10.0.0.0/8"] }).ask(`${REP}me`, init))).toEqual(
+      JSON.parse(ABUSER),
+    );
+  });
+  test("an unreadable header makes nobody of the caller", async () => {
+    const init = { headers: { "X-Forwarded-For": "junk" } };
+    expect(await said(setUp(behind).ask(`${REP}me`, init))).toBe("IP_ADDRESS_INVALID");
+    const bound = { ...behind, key: { networks: [parsePrefix("10.0.0.0/8")!] } };
+    expect(await said(setUp(bound).ask(`${REP}8.8.8.8`, init))).toBe("SOURCE_NOT_ALLOWED");
+  });
+  test("an allowed network is compared with the visitor behind the proxy", () => {
+    const bound = { ...behind, key: { networks: [parsePrefix("81.2.69.0/24")!] } };
+    const from = (address: string) =>
+      setUp(bound).ask(`${REP}8.8.8.8`, { headers: { "X-Forwarded-For": address } });
+    expect(from("81.2.69.7").status).toBe(200);
+    expect(from("81.2.70.7").status).toBe(403);
+  });
+});
+
+describe("usage and counts", () => {
+  test.each<[string, Parameters<typeof setUp>[0], string, string[]]>([
+    ["no scope for it", { key: { scopes: ["email"] } }, "good", ["not_allowed"]],
+    ["not from there", { key: { networks: [parsePrefix("10.0.0.0/8")!] } }, "good", ["not_allowed"]],
+    ["expired", {}, "old", ["not_allowed"]],
+    ["too fast", { rate: 1, burst: 1 }, "good", ["rate_limited"]],
+    ["its quota is used up", { key: { quota: 1 } }, "good", ["quota_exceeded"]],
+    ["nobody's key", {}, "bad", []],
+    ["bad input is not refused", {}, "good", []],
+  ])("what a key is refused is counted as that: %s", (name, setting, token, want) => {
+    const { ask, refused } = setUp(setting);
+    const init = { headers: { Authorization: `Bearer ${token}` } };
+    ask(`${GEO}81.2.69.142`, init);
+    const before = refused.length;
+    ask(name.startsWith("bad") ? `${GEO}nonsense` : `${GEO}81.2.69.142`, init);
+    expect(refused.slice(before)).toEqual(want.map((reason) => `${KEY.id} ${reason}`));
+  });
+
+  test("answers are look-ups, refusals are not", () => {
+    const { ask, recorded, counts } = setUp();
+    ask(`${GEO}81.2.69.142`);
+    ask(`${GEO}8.8.8.8`);
+    ask(`${MAIL}broken`);
+    ask(`${REP}10.0.0.1`);
+    ask(`${REP}8.8.8.8?x=1`);
+    ask("/v1/status");
+    expect(recorded).toEqual(["key_1 geolocate", "key_1 geolocate", "key_1 email"]);
+    const rows = [...counts.requestRows()].map(
+      (row) => `${row.route} ${row.status} ${row.audience} ${row.count}`,
+    );
+    expect(rows).toEqual([
+      "/v1/ip-intel/geolocate/{ip} 200 live 1",
+      "/v1/ip-intel/geolocate/{ip} 404 live 1",
+      "/v1/ip-intel/reputation/{ip} 400 live 2",
+      "/v1/user-intel/email/{email_address} 200 live 1",
+      "/v1/status 200 live 1",
+    ]);
+    expect(new Map(counts.problemRows()).get("IP_ADDRESS_RESERVED")).toBe(1);
+  });
+
+  test.each([
+    [
+      "live",
+      [`${GEO}81.2.69.142`, `${GEO}8.8.8.8`, `${MAIL}broken`, `${REP}10.0.0.1`],
+      ["geolocate 2", "email 1"],
+    ],
+    // 203.0.113.10 is PATH_NOT_FOUND, path-not-found.example as well: 404, and no look-ups.
+    ["test", [`${GEO}192.0.2.1`, `${GEO}203.0.113.10`, `${MAIL}a@path-not-found.example`], ["geolocate 1"]],
+  ] as const)("metrics count as look-ups what usage records, and no other 404: %s", (mode, paths, want) => {
+    const { ask, recorded, counts } = setUp({ key: { mode } });
+    const statuses = paths.map((path) => ask(path).status);
+    expect(statuses).toContain(404);
+    const rows = [...counts.lookupRows()];
+    expect(rows.map(({ lookup, count }) => `${lookup} ${count}`)).toEqual([...want]);
+    expect(rows.every(({ audience }) => audience === mode)).toBe(true);
+    expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(recorded.length);
+  });
+
+  test("access lines name the route and the key's id, never the value", () => {
+    const { ask, options, lines } = setUp();
+    ask(`${MAIL}jane@gmail.com`);
+    ask(`${GEO}81.2.69.142?secret=1`);
+    ask("/private/jane@gmail.com");
+    options.log.flush();
+    const logged = lines.join("");
+    expect(logged).not.toMatch(/jane|81\.2|secret|good/);
+    expect(
+      logged
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line).route),
+    ).toEqual(["/v1/user-intel/email/{email_address}", "/v1/ip-intel/geolocate/{ip}", "none"]);
+  });
+});
+
+describe("any path at all", () => {
+  const escaped = fc.array(
+    fc.oneof(
+      fc.constantFrom("%", "%4", "%00", "%FF", "%C0%AF", "%2e%2e", "..", "%2F", "?", "#", ":", "@", "[", "]"),
+      fc.constantFrom("me", "8.8.8.8", "::1", "a@b.com", "xn--", ".", "%25", "+", '"'),
+      fc.string({ unit: "binary", maxLength: 6 }).map(encodeURIComponent),
+      fc.string({ maxLength: 6 }),
+    ),
+    { maxLength: 12 },
+  );
+  test("never gives a 5xx", () => {
+    const { app, peers } = setUp();
+    const statuses = new Map<number, number>();
+    fc.assert(
+      fc.property(fc.constantFrom(GEO, REP, MAIL, "/v1/", "/", ""), escaped, (prefix, parts) => {
+        const url = prefix + parts.join("");
+        const request = { url, method: "GET", headers: new Headers({ Authorization: "Bearer good" }) };
+        const response = answered(app.handle(request as unknown as Request, peers));
+        statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+        expect(response.status).toBeLessThan(500);
+      }),
+      { numRuns: 5_000 },
+    );
+    for (const status of [200, 400, 404]) expect(statuses.get(status)).toBeGreaterThan(50);
+  });
+});
+
+describe("overrides", () => {
+  const TOR = { ...CLEAN, is_tor_exit: true };
+  const made = (kind: Override["kind"], value: string, over: Partial<Override>): Override => ({
+    id: "ovr_0123456789abcdef",
+    kind,
+    value,
+    effect: { type: "flag", flag: "is_abuser", verdict: false },
+    note: "x",
+    author: "ada",
+    createdAt: 0,
+    expiresAt: undefined,
+    removedAt: undefined,
+    ...over,
+  });
+  const disposable = (verdict: boolean): Partial<Override> => ({
+    effect: { type: "flag", flag: "disposable", verdict },
+  });
+  const tor: Partial<Override> = { effect: { type: "flag", flag: "is_tor_exit", verdict: true } };
+  const hash = emailHash("jane@gmail.com")!;
+  const rows: [name: string, override: Override, path: string, says: object][] = [
+    ["a flag off", made("address", "81.2.69.142", {}), `${REP}81.2.69.142`, CLEAN],
+    [
+      "a flag off, for a mapped address",
+      made("network", "81.2.69.0/24", {}),
+      `${REP}::ffff:81.2.69.142`,
+      CLEAN,
+    ],
+    ["a flag on", made("network", "8.8.0.0/16", tor), `${REP}8.8.8.8`, TOR],
+    ["a flag on, IPv6", made("network", "2606:4700::/32", tor), `${REP}2606:4700::1111`, TOR],
+    ["both", made("address", "81.2.69.142", tor), `${REP}81.2.69.142`, { ...TOR, is_abuser: true }],
+    ["me", made("address", "81.2.69.142", {}), `${REP}me`, CLEAN],
+    ["geolocation stays", made("address", "81.2.69.142", {}), `${GEO}81.2.69.142`, JSON.parse(PLACE)],
+    ["another address", made("address", "81.2.69.143", {}), `${REP}81.2.69.142`, JSON.parse(ABUSER)],
+    ["expired", made("address", "81.2.69.142", { expiresAt: NOON }), `${REP}81.2.69.142`, JSON.parse(ABUSER)],
+    [
+      "a domain that is disposable",
+      made("domain", "gmail.com", disposable(true)),
+      `${MAIL}a@x.gmail.com`,
+      { valid: true, disposable: true, providers: ["gmail.com"] },
+    ],
+    [
+      "a domain that is not",
+      made("domain", "mailinator.com", disposable(false)),
+      `${MAIL}a%20b@Mailinator.com`,
+      { valid: false, ...NOT_DISPOSABLE },
+    ],
+    [
+      "one e-mail address",
+      made("email_hash", hash, disposable(true)),
+      `${MAIL}Jane+shop@Gmail.com`,
+      { valid: true, disposable: true, providers: [] },
+    ],
+    [
+      "another e-mail address",
+      made("email_hash", hash, disposable(true)),
+      `${MAIL}jim@gmail.com`,
+      { valid: true, ...NOT_DISPOSABLE },
+    ],
+    [
+      "what is so already",
+      made("domain", "mailinator.com", disposable(true)),
+      `${MAIL}a@mailinator.com`,
+      { valid: true, disposable: true, providers: ["mailinator.com"] },
+    ],
+  ];
+  test.each(rows)("%s", async (_, override, path, says) => {
+    const response = setUp({ overrides: [override] }).ask(path);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual(says);
+  });
+
+  test("an answer that is changed has another ETag, and its own 304; others keep theirs", async () => {
+    const { ask } = setUp({ overrides: [made("address", "81.2.69.142", {})] });
+    const etag = (path: string) => ask(path).headers.get("etag");
+    const plain = setUp().ask(`${REP}81.2.69.142`).headers.get("etag")!;
+    const changed = etag(`${REP}81.2.69.142`)!;
+    expect(changed).toBe('"0123456789ab-o0"');
+    expect([etag(`${REP}8.8.8.8`), etag(`${GEO}81.2.69.142`)]).toEqual([plain, plain]);
+    const status = (condition: string) =>
+      ask(`${REP}81.2.69.142`, { headers: { "If-None-Match": condition } }).status;
+    expect([status(changed), status(plain)]).toEqual([304, 200]);
+    expect(etag(`${REP}me`)).toBe(`${setUp().ask(`${REP}me`).headers.get("etag")!.slice(0, -1)}-o0"`);
+    expect(ask(`${REP}81.2.69.142`).headers.get("vary")).toBe("Authorization");
+  });
+
+  test("evidence begins with them, and its ETag changes with them", async () => {
+    const path = `${REP}81.2.69.142?include=evidence`;
+    const one = made("address", "81.2.69.142", {});
+    const response = setUp({ overrides: [one] }).ask(path);
+    const [first, second] = ((await response.json()) as { evidence: object[] }).evidence;
+    const entry = { feed: "override", label: "override", effect: "removes", flags: ["is_abuser"] };
+    expect(first).toEqual({ ...entry, id: one.id, network: "81.2.69.142/32" });
+    expect(second).toMatchObject({ feed: "a" });
+    const other = { ...one, id: "ovr_fedcba9876543210" };
+    const etags = [[], [one], [other]].map((overrides) => setUp({ overrides }).ask(path).headers.get("etag"));
+    expect(new Set(etags).size).toBe(3);
+    const domain = made("domain", "gmail.com", disposable(false));
+    const mail = setUp({ overrides: [domain] }).ask(`${MAIL}a@gmail.com?include=evidence`);
+    expect(await mail.json()).toEqual({
+      valid: true,
+      ...NOT_DISPOSABLE,
+      evidence: [{ ...entry, flags: ["disposable"], id: domain.id, domain: "gmail.com" }],
+    });
+  });
+
+  test("a sandbox key does not see them, and missing data stays missing", async () => {
+    const overrides = [made("network", "0.0.0.0/0", tor)];
+    const sandbox = setUp({ overrides, key: { mode: "test" } });
+    expect(await sandbox.ask(`${REP}192.0.2.1`).json()).toEqual(
+      await setUp({ key: { mode: "test" } })
+        .ask(`${REP}192.0.2.1`)
+        .json(),
+    );
+    const bare = setUp({ overrides, release: undefined });
+    expect(await said(bare.ask(`${REP}8.8.8.8`))).toBe("DATA_NOT_LOADED");
+  });
+});
+
+describe("checks=mx that has to wait for DNS", () => {
+  const waiting = () => {
+    const { promise, resolve, reject } = Promise.withResolvers<MxFinding>();
+    return { promise, resolve: () => resolve({ outcome: "found", known: [] }), reject };
+  };
+  const path = `${MAIL}a@gmail.com?checks=mx`;
+  const request = () => new Request(`http://test${path}`, { headers: { Authorization: "Bearer good" } });
+
+  test("is answered, counted and charged when DNS has spoken, once", async () => {
+    const { promise, resolve } = waiting();
+    const { app, peers, recorded, lines, counts, options } = setUp({ mx: promise, key: { quota: 10 } });
+    const response = app.handle(request(), peers);
+    expect(response).toBeInstanceOf(Promise);
+    expect(recorded).toEqual([]);
+    resolve();
+    const { status, headers } = await response;
+    expect(status).toBe(200);
+    expect(headers.get("Cache-Control")).toBe("no-store");
+    expect(headers.get("RateLimit")).toContain("r=9");
+    expect(recorded).toEqual([`${KEY.id} email`]);
+    options.log.flush();
+    expect(lines.join("").match(/"status":200/g)).toHaveLength(1);
+    expect([...counts.requestRows()]).toMatchObject([{ status: "200", count: 1 }]);
+  });
+
+  test("the same answer as at once, header by header", async () => {
+    const { promise, resolve } = waiting();
+    const { app, peers } = setUp({ mx: promise });
+    const late = app.handle(request(), peers);
+    resolve();
+    const [a, b] = [await late, setUp({ mx: { outcome: "found", known: [] } }).ask(path)];
+    const fields = ({ headers }: Response) => [...headers].filter(([name]) => name !== "x-request-id");
+    expect(fields(a)).toEqual(fields(b));
+    expect(await a.text()).toBe(await b.text());
+  });
+
+  test("what breaks meanwhile is 500, and tells nothing of the address", async () => {
+    const { promise, reject } = waiting();
+    const { app, peers, lines, options, recorded } = setUp({ mx: promise });
+    const response = app.handle(request(), peers);
+    reject(new Error("broken for a@gmail.com"));
+    expect((await response).status).toBe(500);
+    expect(recorded).toEqual([]);
+    options.log.flush();
+    expect(lines.join("")).not.toContain("gmail");
+  });
+});

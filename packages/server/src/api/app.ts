@@ -1,0 +1,133 @@
+// app.ts: the HTTP API as a function: a request in, a response out. Knows no socket.
+//
+// in   a Request, and the address at the other end of its connection
+// out  a Response; a problem document for everything that is wrong with the request
+// err  none: an unexpected error becomes 500 without details, and its stack goes to the log
+//
+// Order: path, method, key, allowed network, scope, rate, quota, parameters; only then the value.
+
+import { Arriving } from "../batch/body.ts";
+import { type Problem, problem } from "../http/problems.ts";
+import { decodeSegment, pathEnd, targetOf } from "../http/request-target.ts";
+import { Pipeline } from "../lookup/pipeline.ts";
+import { Admission } from "./admission.ts";
+import type { ApiContext, AppOptions } from "./context.ts";
+import { Exchange, type Peers } from "./exchange.ts";
+import { Responses } from "./responses.ts";
+import type { Route } from "./route.ts";
+import { type CountedRoute, findRoute } from "./routes.ts";
+
+export type { AppOptions } from "./context.ts";
+export type { Peers } from "./exchange.ts";
+
+/** Longest declared body of a request whose method takes none; larger ones are 413 before 405. */
+const MAX_BODY_BYTES = 8 * 1024;
+
+const TOO_LARGE = problem("CONTENT_TOO_LARGE");
+const INTERNAL = problem("INTERNAL");
+const ONLY_READ = problem("METHOD_NOT_ALLOWED");
+const ONLY_BATCHES = problem("METHOD_NOT_ALLOWED", "This path answers POST, with many values in its body.", {
+  Allow: "POST",
+});
+
+export class App {
+  private readonly api: ApiContext;
+
+  constructor(options: AppOptions) {
+    const { checks, counts, usage } = options;
+    this.api = {
+      ...options,
+      pipeline: new Pipeline(checks, counts),
+      admission: new Admission(options),
+      responses: new Responses(counts, usage),
+      arriving: new Arriving(),
+    };
+  }
+
+  /** A promise only for `?checks=mx` while DNS is asked, batches and documents. */
+  handle(request: Request, peers: Peers): Response | Promise<Response> {
+    const started = this.api.elapsed();
+    const target = targetOf(request.url);
+    const end = pathEnd(target);
+    const route = findRoute(end === target.length ? target : target.slice(0, end));
+    const exchange = new Exchange(request, peers, target, end, this.api);
+    let response: Response | Promise<Response>;
+    try {
+      response = this.answer(exchange, route);
+    } catch (error) {
+      response = this.crashed(exchange, route, error);
+    }
+    return response instanceof Promise
+      ? response
+          .catch((error) => this.crashed(exchange, route, error))
+          .then((late) => this.record(exchange, route, late, started))
+      : this.record(exchange, route, response, started);
+  }
+
+  private answer(exchange: Exchange, route: Route): Response | Promise<Response> {
+    const refusal = methodProblem(exchange.request, route) ?? this.admit(exchange, route);
+    if (refusal !== undefined) return this.api.responses.problem(exchange, refusal);
+    const response = route.handle(exchange, this.api, route);
+    return response instanceof Promise
+      ? response.then((late) => this.charge(exchange, route, late))
+      : this.charge(exchange, route, response);
+  }
+
+  private admit(exchange: Exchange, { lookup, parameters }: Route): Problem | undefined {
+    if (parameters === undefined) return undefined;
+    const refusal = this.api.admission.admit(exchange, lookup);
+    if (refusal !== undefined) return refusal;
+    const { target, pathEnd } = exchange;
+    if (pathEnd >= target.length - 1) return undefined; // a bare "?" is no query
+    const wants = parameters.read(target.slice(pathEnd + 1));
+    if (typeof wants !== "number") return wants;
+    exchange.wants = wants;
+    return undefined;
+  }
+
+  /** Bad input is not charged. */
+  private charge(exchange: Exchange, { lookup }: Route, response: Response): Response {
+    if (!exchange.isLookup || lookup === undefined) return response;
+    const refusal = this.api.admission.chargeQuota(exchange, lookup);
+    return refusal === undefined ? response : this.api.responses.problem(exchange, refusal);
+  }
+
+  /** Counts and logs a response; of a stream when its last line was sent. */
+  private record(exchange: Exchange, route: CountedRoute, response: Response, started: number): Response {
+    const { values } = exchange;
+    if (values instanceof Promise) {
+      void values.then((count) => {
+        exchange.values = count;
+        this.record(exchange, route, response, started);
+      });
+      return response;
+    }
+    const { counts, elapsed, log } = this.api;
+    const ms = elapsed() - started;
+    const { status } = response;
+    const { method } = exchange.request;
+    // RFC 9110 6.6.1: a server with a clock sends it. Bun does, but not for HEAD.
+    if (method === "HEAD") response.headers.set("Date", new Date(exchange.now).toUTCString());
+    counts.recordAnswer(route.index, status, exchange.audience, ms);
+    if (log.hasAccess) {
+      const { key, id: requestId } = exchange;
+      log.access({ method, route: route.template, status, ms, keyId: key?.id, requestId, values });
+    }
+    return response;
+  }
+
+  private crashed(exchange: Exchange, route: Route, error: unknown): Response {
+    const value = exchange.target.slice(route.prefix?.length ?? 0);
+    const context = { route: route.template, request_id: exchange.id };
+    this.api.log.crash("request-failed", error, [value, decodeSegment(value) ?? ""], context);
+    exchange.key = undefined; // the error may lie in there
+    return this.api.responses.problem(exchange, INTERNAL);
+  }
+}
+
+function methodProblem(request: Request, { methods }: Route): Problem | undefined {
+  if (methods === undefined || methods.includes(request.method)) return undefined;
+  const declared = Number(request.headers.get("content-length") ?? 0);
+  if (declared > MAX_BODY_BYTES) return TOO_LARGE;
+  return methods.includes("POST") ? ONLY_BATCHES : ONLY_READ;
+}

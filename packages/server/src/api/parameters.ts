@@ -1,0 +1,56 @@
+// parameters.ts: the query parameters of a route, and their strict reader.
+//
+// in   the query of a request, as sent, without its "?"
+// out  bits of WANTS, or a problem that names what is allowed
+// src  RFC 3986 3.4 (percent-encoding; "+" is a plus, not a space)
+
+import { type Problem, problem } from "../http/problems.ts";
+import { decodeSegment } from "../http/request-target.ts";
+import { PLAIN, WANTS } from "../lookup/pipeline.ts";
+
+/** One value of one parameter. */
+export interface Parameter {
+  readonly name: string;
+  readonly value: string;
+  /** Bits of WANTS. */
+  readonly wants: number;
+}
+
+export const INCLUDE_EVIDENCE: Parameter = { name: "include", value: "evidence", wants: WANTS.evidence };
+export const CHECKS_MX: Parameter = { name: "checks", value: "mx", wants: WANTS.mx };
+
+export class Parameters {
+  readonly rows: readonly Parameter[];
+  /** Made once: a flood of bad requests must not cost a text each. */
+  private readonly refusal: Problem;
+
+  constructor(rows: readonly Parameter[]) {
+    this.rows = rows;
+    const allowed = rows.map(({ name, value }) => `\`${name}=${value}\``).join(", ");
+    this.refusal =
+      rows.length === 0
+        ? problem("PARAMETER_INVALID")
+        : problem("PARAMETER_INVALID", `Allowed here, each parameter at most once: ${allowed}.`);
+  }
+
+  /** Names and values are case-sensitive; a parameter occurs at most once; "a=b&&" is "a=b". */
+  read(query: string): number | Problem {
+    let wants = PLAIN;
+    const seen: string[] = [];
+    for (const piece of query.split("&")) {
+      if (piece === "") continue;
+      const equals = piece.indexOf("=");
+      const name = equals < 0 ? undefined : decodeSegment(piece.slice(0, equals));
+      const value = decodeSegment(piece.slice(equals + 1));
+      const row = this.rows.find((row) => row.name === name && row.value === value);
+      if (row === undefined || seen.includes(row.name)) return this.refusal;
+      seen.push(row.name);
+      wants |= row.wants;
+    }
+    return wants;
+  }
+}
+
+export const NO_PARAMETERS = new Parameters([]);
+export const ADDRESS_PARAMETERS = new Parameters([INCLUDE_EVIDENCE]);
+export const EMAIL_PARAMETERS = new Parameters([INCLUDE_EVIDENCE, CHECKS_MX]);

@@ -1,0 +1,185 @@
+// answers.ts: one value after another -> answers and problems, written one behind the other.
+//
+// in   values as texts, or as lines of bytes that hold one JSON string each
+// out  in `out`, for each value its answer or a problem document, and a separator
+// err  none thrown for a value: an unexpected error becomes INTERNAL in its place, and its stack goes to the log
+// cost `"203.0.113.9"` goes from the line's bytes to the answer's without a text or an object in between
+
+import type { IpLookup, IpSegment, Lookup } from "@inkling/engine";
+import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
+import {
+  type Answer,
+  copySource,
+  isLookup,
+  type Pipeline,
+  type Question,
+  type Subject,
+} from "../lookup/pipeline.ts";
+import type { Counts } from "../telemetry/counts.ts";
+import type { Output } from "./output.ts";
+
+/** Answers with evidence have at most 8 KB of it (docs/evidence.md), locations well below 1 KB. */
+export const MOST_ANSWER_BYTES = 12 * 1024;
+
+export interface BatchAnswersOptions {
+  readonly lookup: Lookup;
+  readonly pipeline: Pipeline;
+  readonly counts: Pick<Counts<ProblemCode>, "countProblem">;
+  readonly out: Output;
+  /** A byte that is written after each answer. */
+  readonly separator: number;
+  /** Gets an unexpected error, and the value that must not be logged. */
+  readonly onCrash: (error: unknown, value: string) => void;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const FIRST_PRINTABLE = 0x20;
+const LAST_PRINTABLE = 0x7e;
+
+const NOT_JSON = problem("VALUE_INVALID", "This is not JSON in UTF-8. A value is a JSON string.");
+const NOT_TEXT = problem("VALUE_INVALID", "A value is a JSON string; this is JSON of another type.");
+const TOO_LONG = problem("VALUE_INVALID", "This line is longer than 64 KiB.");
+const CRASHED = problem("INTERNAL");
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+const encoder = new TextEncoder();
+
+export class BatchAnswers {
+  /** Values that count as lookups; the caller who counts them sets it back. */
+  lookups = 0;
+  private readonly options: BatchAnswersOptions;
+  private question: Question;
+  /** Undefined unless its bytes are the answers as they are. */
+  private segment: IpSegment | undefined;
+  /** By code and detail: a closed set, for details never quote what was sent. */
+  private readonly documents = new Map<string, Uint8Array>();
+
+  constructor(options: BatchAnswersOptions, question: Question) {
+    this.options = options;
+    this.question = question;
+    this.use(question);
+  }
+
+  /** The next values are answered from here. */
+  use(question: Question): void {
+    this.question = question;
+    this.segment = copySource(this.options.lookup, question);
+  }
+
+  /** Answers one value of any type. A promise only while DNS is asked. */
+  value(value: unknown): void | Promise<void> {
+    if (typeof value !== "string") return this.refuse(NOT_TEXT);
+    const answer = this.answer(value);
+    if (!(answer instanceof Promise)) return this.write(answer);
+    return answer.then(
+      (found) => this.write(found),
+      (error) => this.write(this.crashed(error, value)),
+    );
+  }
+
+  /** Answers one line: nothing but a JSON string, with white space around it. */
+  line(bytes: Buffer, start: number, end: number): void {
+    const { pipeline, lookup } = this.options;
+    const isQuoted = end - start >= 2 && bytes[start] === QUOTE && bytes[end - 1] === QUOTE;
+    if (isQuoted && lookup !== "email" && pipeline.readAddressBytes(bytes, start + 1, end - 1)) {
+      if (!this.copy(lookup)) this.write(this.answerAddress(lookup, pipeline.named, ""));
+      return;
+    }
+    const isPlain = isQuoted && isPlainText(bytes, start + 1, end - 1);
+    if (isPlain) void this.value(bytes.toString("latin1", start + 1, end - 1));
+    else this.oddLine(bytes.subarray(start, end));
+  }
+
+  /** Answers a line that was too long to be kept. */
+  tooLong(): void {
+    this.refuse(TOO_LONG);
+  }
+
+  /** Writes a problem in place of an answer. */
+  refuse(refusal: Problem): void {
+    const { counts, out, separator } = this.options;
+    counts.countProblem(refusal.code);
+    out.add(this.problemBytes(refusal));
+    out.addByte(separator);
+  }
+
+  private write(answer: Answer): void {
+    if (isLookup(answer)) this.lookups++;
+    if (!(answer instanceof Uint8Array)) {
+      this.refuse(answer);
+      return;
+    }
+    this.options.out.add(answer);
+    this.options.out.addByte(this.options.separator);
+  }
+
+  /** The answer of nearly every line. @returns false when it takes the long way: nothing was written then */
+  private copy(lookup: IpLookup): boolean {
+    if (this.segment === undefined) return false;
+    const { out, pipeline, separator } = this.options;
+    const length = pipeline.copyAnswer(lookup, this.segment, this.question.now, out.bytes, out.length);
+    if (length <= 0) return false;
+    out.length += length;
+    out.addByte(separator);
+    this.lookups++;
+    return true;
+  }
+
+  /** Escapes, other characters than ASCII, white space, other JSON, or no JSON. */
+  private oddLine(line: Uint8Array): void {
+    let value: unknown;
+    try {
+      value = JSON.parse(utf8.decode(line));
+    } catch {
+      this.refuse(NOT_JSON);
+      return;
+    }
+    void this.value(value);
+  }
+
+  private answer(text: string): Answer | Promise<Answer> {
+    const { lookup, pipeline } = this.options;
+    if (lookup !== "email") {
+      const subject = pipeline.readSubject(text, this.question);
+      return "code" in subject ? subject : this.answerAddress(lookup, subject, text);
+    }
+    try {
+      return pipeline.answerEmail(text, this.question);
+    } catch (error) {
+      return this.crashed(error, text);
+    }
+  }
+
+  private answerAddress(lookup: IpLookup, subject: Subject, text: string): Answer {
+    try {
+      return this.options.pipeline.answerAddress(lookup, subject, this.question);
+    } catch (error) {
+      return this.crashed(error, text);
+    }
+  }
+
+  private crashed(error: unknown, text: string): Problem {
+    this.options.onCrash(error, text);
+    return CRASHED;
+  }
+
+  private problemBytes(refusal: Problem): Uint8Array {
+    const name = `${refusal.code} ${refusal.detail}`;
+    let document = this.documents.get(name);
+    if (document === undefined) {
+      document = encoder.encode(problemBody(refusal));
+      this.documents.set(name, document);
+    }
+    return document;
+  }
+}
+
+/** Is it what a JSON string says without escapes, in ASCII? */
+function isPlainText(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i]!;
+    if (byte < FIRST_PRINTABLE || byte > LAST_PRINTABLE || byte === QUOTE || byte === BACKSLASH) return false;
+  }
+  return true;
+}

@@ -1,0 +1,952 @@
+// Batches as a function of a request: forms, limits, one answer or problem for each value, what is counted.
+// test/batch.test.ts asks over real sockets: streams, back-pressure, clients that stop.
+
+import { describe, expect, test } from "bun:test";
+import { gunzipSync, gzipSync } from "node:zlib";
+import {
+  dataStates,
+  type EmailSegment,
+  formatIp,
+  type IpAddress,
+  type IpSegment,
+  type LoadedRelease,
+  type Override,
+  type Overrides,
+  type Release,
+} from "@inkling/engine";
+import fc from "fast-check";
+import { App, type AppOptions } from "../api/app.ts";
+import { makeCounts } from "../api/counts.ts";
+import { isScope, type Key } from "../keys/key.ts";
+import { cellsOnDemand } from "../limits/key-cells.testing.ts";
+import { Buckets } from "../limits/token-bucket.ts";
+import { SANDBOX_ADDRESSES, SANDBOX_PROBLEMS, SANDBOX_VERSION } from "../lookup/sandbox.ts";
+import { overridesOf } from "../overrides/record.ts";
+import { Log } from "../telemetry/log.ts";
+import { HOLD_MS } from "./batch.ts";
+import { MAX_ARRIVING_BYTES, MAX_JSON_BYTES } from "./body.ts";
+import { MAX_LINE_BYTES } from "./lines.ts";
+
+const NOON = Date.UTC(2026, 5, 1, 12);
+const encode = (text: string) => new TextEncoder().encode(text);
+const KNOWN = "81.2.69.142";
+const CRASHING = "9.9.9.9";
+
+function segment(answer: string): IpSegment {
+  const find = (address: IpAddress) => {
+    if (formatIp(address) === CRASHING) throw new Error("damaged near jane@crash.org");
+    return formatIp(address) === KNOWN ? encode(answer) : undefined;
+  };
+  return {
+    lookup: find,
+    lookupInto: (address: IpAddress, out: Uint8Array, at: number) => {
+      const found = formatIp(address) === CRASHING ? undefined : find(address);
+      if (found === undefined) return 0;
+      if (at + found.length > out.length) return -1;
+      out.set(found, at);
+      return found.length;
+    },
+    evidence: (address: IpAddress) =>
+      formatIp(address) === KNOWN
+        ? Uint8Array.from([1, 0, 0, 0, 0, 0, 11, 0, 24, ...encode('{"feed":"a"')])
+        : undefined,
+    networkBits: () => 20,
+    reasonBits: () => 20,
+  } as unknown as IpSegment;
+}
+
+function release(city: string, over: Partial<Release> = {}): LoadedRelease {
+  const manifest = {
+    format: 1,
+    id: city,
+    created_at: "2026-06-01T00:00:00Z",
+    segments: {},
+    feeds: [],
+    missing: [],
+    partial: [],
+    ...over,
+  };
+  return {
+    name: city,
+    manifest: manifest as unknown as Release,
+    geo: segment(`{"city":{"name":"${city}"}}`),
+    reputation: segment('{"is_abuser":true,"is_proxy":false,"is_tor_exit":false}'),
+    email: {
+      providersFrom: (host: string) => (host === "mailinator.com" ? encode('["mailinator.com"]') : undefined),
+      answerPlain: (text: string) =>
+        encode(
+          text.endsWith("@mailinator.com")
+            ? '{"valid":true,"disposable":true,"providers":["mailinator.com"]}'
+            : '{"valid":true,"disposable":false,"providers":[]}',
+        ),
+      evidenceFrom: () => undefined,
+    } as unknown as EmailSegment,
+    states: dataStates(manifest as unknown as Release),
+    etag: `"${city}"`,
+    evidence: { geolocate: [encode("}")], reputation: [encode("}")], email: [encode("}")] },
+  };
+}
+
+const KEY: Key = {
+  id: "key_1",
+  name: "test",
+  mode: "live",
+  hint: "ink_live_aaaa…",
+  scopes: ["geolocate", "reputation", "email"],
+  networks: [],
+  rate: undefined,
+  burst: undefined,
+  quota: undefined,
+  createdAt: 0,
+  expiresAt: undefined,
+  revokedAt: undefined,
+};
+
+interface Setting {
+  readonly key?: Partial<Key>;
+  readonly release?: LoadedRelease | undefined;
+  readonly rate?: number;
+  readonly burst?: number;
+  readonly used?: number;
+  readonly overrides?: readonly Override[];
+  readonly mx?: AppOptions["checks"]["mx"];
+  readonly peer?: string;
+}
+
+/** An app that knows the token "good", with a clock that is moved by hand. */
+function setUp(setting: Setting = {}) {
+  const recorded: [lookup: string, count: number][] = [];
+  const refused: [reason: string, count: number][] = [];
+  const lines: string[] = [];
+  const counts = makeCounts();
+  const at = { ms: 0 };
+  const state: { key: Key | undefined; release: LoadedRelease | undefined } = {
+    key: { ...KEY, ...setting.key },
+    release: "release" in setting ? setting.release : release("Boxford"),
+  };
+  const options: AppOptions = {
+    version: "0.0.0",
+    mode: "serve",
+    releases: {
+      get current() {
+        return state.release;
+      },
+      refused: undefined,
+      isVerified: true,
+      since: NOON,
+    },
+    keyring: {
+      state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
+      authenticate: (token) =>
+        token === "good" && state.key !== undefined
+          ? { ok: true, key: state.key }
+          : { ok: false, code: "KEY_INVALID" },
+    },
+    buckets: new Buckets({ rate: setting.rate ?? 0, burst: setting.burst ?? 1 }, cellsOnDemand(NOON)),
+    usage: {
+      record: (_, counted, __, count = 1) => (isScope(counted) ? recorded : refused).push([counted, count]),
+      countToday: () => (setting.used ?? 0) + recorded.reduce((sum, [, count]) => sum + count, 0),
+      takeQuota: ({ quota }, _, most) =>
+        quota === undefined
+          ? most
+          : Math.max(
+              0,
+              Math.min(
+                most,
+                quota - ((setting.used ?? 0) + recorded.reduce((sum, [, count]) => sum + count, 0)),
+              ),
+            ),
+      giveQuotaBack: () => {},
+    },
+    overrides: { current: overridesOf(setting.overrides ?? []) },
+    checks: { mx: setting.mx ?? (() => ({ outcome: "found", known: [] })) },
+    documents: () => import("../openapi/documents.ts"),
+    trustedProxies: [],
+    counts,
+    log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
+    now: () => NOON + at.ms,
+    elapsed: () => at.ms,
+    newRequestId: () => "aaaaaaaaaa",
+  };
+  const app = new App(options);
+  const peers = { requestIP: () => ({ address: setting.peer ?? KNOWN }) };
+  const post = async (path: string, body: Body | null, headers: Record<string, string> = {}) =>
+    app.handle(
+      new Request(`http://test${path}`, {
+        method: "POST",
+        body,
+        headers: { Authorization: "Bearer good", "Content-Type": JSON_TYPE, ...headers },
+        duplex: "half",
+      } as RequestInit),
+      peers,
+    );
+  const values = (path: string, list: readonly unknown[], headers = {}) =>
+    post(path, JSON.stringify({ values: list }), headers);
+  const stream = (path: string, body: Body, headers: Record<string, string> = {}) =>
+    post(path, body, { "Content-Type": NDJSON_TYPE, ...headers });
+  return { post, values, stream, recorded, refused, counts, lines, at, state, options };
+}
+
+type Body = string | Uint8Array | ReadableStream;
+const JSON_TYPE = "application/json";
+const NDJSON_TYPE = "application/x-ndjson";
+const GEO = "/v1/ip-intel/geolocate";
+const REP = "/v1/ip-intel/reputation";
+const MAIL = "/v1/user-intel/email";
+const CLEAN = { is_abuser: false, is_proxy: false, is_tor_exit: false };
+const ABUSER = { ...CLEAN, is_abuser: true };
+
+/** Each answer; of a problem its code. */
+const codes = (answers: readonly unknown[]) =>
+  answers.map((answer) => (answer as { code?: string }).code ?? answer);
+const answersOf = async (response: Response) =>
+  codes(((await response.json()) as { answers: unknown[] }).answers);
+const codeOf = async (response: Response) => ((await response.json()) as { code?: string }).code;
+
+/** The lines of a stream; its pieces are copied as they come, as a socket does. */
+async function linesOf(response: Response): Promise<unknown[]> {
+  return codes(
+    (await textOf(response))
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line)),
+  );
+}
+
+async function textOf(response: Response): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of response.body!) pieces.push(Buffer.from(piece));
+  return Buffer.concat(pieces).toString();
+}
+
+const ndjson = (values: readonly unknown[]) => values.map((value) => JSON.stringify(value)).join("\n");
+const repeated = <T>(count: number, value: T) => Array.from({ length: count }, () => value);
+
+const VALUES: readonly [name: string, path: string, value: unknown, want: unknown][] = [
+  ["a known address", GEO, KNOWN, { city: { name: "Boxford" } }],
+  ["an unknown address", GEO, "8.8.8.8", "IP_ADDRESS_NOT_FOUND"],
+  ["mapped", GEO, `::ffff:${KNOWN}`, { city: { name: "Boxford" } }],
+  ["me", GEO, "me", { city: { name: "Boxford" } }],
+  ["no percent-encoding here", GEO, "%3A%3Affff%3A81.2.69.142", "IP_ADDRESS_INVALID"],
+  ["white space inside", GEO, ` ${KNOWN}`, "IP_ADDRESS_INVALID"],
+  ["nothing", GEO, "", "IP_ADDRESS_INVALID"],
+  ["private", GEO, "10.0.0.1", "IP_ADDRESS_RESERVED"],
+  ["a number", GEO, 5, "VALUE_INVALID"],
+  ["null", REP, null, "VALUE_INVALID"],
+  ["an object", REP, { value: KNOWN }, "VALUE_INVALID"],
+  ["a list", MAIL, ["a@gmail.com"], "VALUE_INVALID"],
+  ["flags", REP, KNOWN, ABUSER],
+  ["no flags", REP, "8.8.8.8", CLEAN],
+  ["no flags, IPv6", REP, "2606:4700::1111", CLEAN],
+  ["what fails inside", REP, CRASHING, "INTERNAL"],
+  ["disposable", MAIL, "a@mailinator.com", { valid: true, disposable: true, providers: ["mailinator.com"] }],
+  ["quotes", MAIL, '"a b"@gmail.com', { valid: true, disposable: false, providers: [] }],
+  ["Unicode", MAIL, "jörg@gmail.com", { valid: true, disposable: false, providers: [] }],
+  ["half a surrogate pair", MAIL, "\ud800@gmail.com", { valid: false, disposable: false, providers: [] }],
+  ["me is nobody's address", MAIL, "me", { valid: false, disposable: false, providers: [] }],
+  ["no e-mail", MAIL, "", { valid: false, disposable: false, providers: [] }],
+];
+
+describe("a value", () => {
+  test.each(VALUES)("%s", async (_, path, value, want) => {
+    expect(await answersOf(await setUp().values(path, [value]))).toEqual([want]);
+    const { stream, recorded, lines } = setUp();
+    expect(await linesOf(await stream(path, ndjson([value])))).toEqual([want]);
+    const isLookup = typeof want !== "string" || want === "IP_ADDRESS_NOT_FOUND";
+    expect(recorded.length).toBe(isLookup ? 1 : 0);
+    expect(lines.join("")).not.toContain("jane");
+  });
+
+  test.each([
+    ["escapes", `"\\u0038${KNOWN.slice(1)}"`, { city: { name: "Boxford" } }],
+    ["white space around", `\t "${KNOWN}" \r`, { city: { name: "Boxford" } }],
+    ["a byte order mark", `\ufeff"${KNOWN}"`, { city: { name: "Boxford" } }],
+    ["no quotes", KNOWN, "VALUE_INVALID"],
+    ["no closing quote", `"${KNOWN}`, "VALUE_INVALID"],
+    ["two values", `"${KNOWN}" "${KNOWN}"`, "VALUE_INVALID"],
+    ["two values with a comma", `"${KNOWN}","${KNOWN}"`, "VALUE_INVALID"],
+    ["a control character", '"8.8.8.8\u0001"', "VALUE_INVALID"],
+    ["a deep list", "[".repeat(MAX_LINE_BYTES), "VALUE_INVALID"],
+    ["too long", `"${"8".repeat(MAX_LINE_BYTES)}"`, "VALUE_INVALID"],
+  ])("as a line: %s", async (_, line, want) => {
+    const { stream } = setUp();
+    expect(await linesOf(await stream(GEO, `${line}\n"${KNOWN}"\n`))).toEqual([
+      want,
+      { city: { name: "Boxford" } },
+    ]);
+  });
+
+  test("as a line that is not UTF-8", async () => {
+    const { stream } = setUp();
+    const body = Buffer.concat([
+      Buffer.from('"a'),
+      Buffer.of(0xff),
+      Buffer.from('@gmail.com"\n"b@gmail.com"'),
+    ]);
+    expect(await linesOf(await stream(MAIL, body))).toEqual([
+      "VALUE_INVALID",
+      { valid: true, disposable: false, providers: [] },
+    ]);
+  });
+
+  test("with evidence", async () => {
+    for (const [path, flag] of [
+      [REP, "is_abuser"],
+      [GEO, "city"],
+    ] as const) {
+      const { values, stream } = setUp();
+      const wanted = { [flag]: expect.anything(), evidence: [{ feed: "a", network: expect.any(String) }] };
+      expect(await answersOf(await values(`${path}?include=evidence`, [KNOWN]))).toMatchObject([wanted]);
+      expect(await linesOf(await stream(`${path}?include=evidence`, `"${KNOWN}"`))).toMatchObject([wanted]);
+    }
+  });
+
+  test("with overrides", async () => {
+    const override = (
+      kind: "address" | "domain",
+      value: string,
+      flag: "is_abuser" | "disposable",
+    ): Override =>
+      ({
+        id: `ovr_${value}`,
+        kind,
+        value,
+        effect: { type: "flag", flag, verdict: value === "gmail.com" },
+      }) as Override;
+    const overrides = [
+      override("address", KNOWN, "is_abuser"),
+      override("domain", "gmail.com", "disposable"),
+    ];
+    const { values, stream } = setUp({ overrides });
+    const disposable = { valid: true, disposable: true, providers: ["gmail.com"] };
+    expect(await answersOf(await values(REP, [KNOWN, "8.8.8.8"]))).toEqual([CLEAN, CLEAN]);
+    expect(await linesOf(await stream(REP, `"${KNOWN}"`))).toEqual([CLEAN]);
+    expect(await answersOf(await values(MAIL, ["a@gmail.com"]))).toEqual([disposable]);
+    expect(await linesOf(await stream(MAIL, '"a@gmail.com"'))).toEqual([disposable]);
+    const [told] = (await linesOf(await stream(`${REP}?include=evidence`, `"${KNOWN}"`))) as {
+      evidence: object[];
+    }[];
+    expect(told!.evidence[0]).toMatchObject({ feed: "override", id: `ovr_${KNOWN}` });
+  });
+
+  test("of a sandbox key has its fixed answer", async () => {
+    const { values, stream } = setUp({ key: { mode: "test" }, release: undefined });
+    const asked = ["me", ...SANDBOX_ADDRESSES.map(({ v6 }) => v6), ...SANDBOX_PROBLEMS.map(({ v4 }) => v4)];
+    const want = [
+      CLEAN,
+      ...SANDBOX_ADDRESSES.map(({ flags = [] }) => ({
+        ...CLEAN,
+        ...Object.fromEntries(flags.map((flag) => [flag, true])),
+      })),
+      ...SANDBOX_PROBLEMS.map(({ code }) => code),
+    ];
+    const response = await values(REP, asked);
+    expect(response.headers.get("inkling-data-version")).toBe(SANDBOX_VERSION);
+    expect(await answersOf(response)).toEqual(want);
+    expect(await linesOf(await stream(REP, ndjson(asked)))).toEqual(want);
+    const evidence = await linesOf(await stream(`${REP}?include=evidence`, '"192.0.2.6"'));
+    expect(evidence).toMatchObject([{ is_tor_exit: true, evidence: [{ feed: "sandbox-tor" }] }]);
+  });
+
+  test("that fails inside is logged without what was asked", async () => {
+    const { stream, lines } = setUp();
+    await textOf(await stream(REP, `"${CRASHING}"`));
+    const log = lines.join("");
+    expect(log).toContain('"event":"request-failed"');
+    expect(log).not.toContain(CRASHING);
+    expect(log).not.toContain("crash.org");
+  });
+});
+
+type Refusal = readonly [
+  name: string,
+  setting: Setting,
+  path: string,
+  body: Body | null,
+  headers: Record<string, string>,
+  status: number,
+  code: string,
+];
+const one = JSON.stringify({ values: [KNOWN] });
+const gzip = { "Content-Encoding": "gzip" };
+const REFUSALS: readonly Refusal[] = [
+  ["no key", {}, GEO, one, { Authorization: "" }, 401, "KEY_MISSING"],
+  [
+    "a key before a content type",
+    {},
+    GEO,
+    one,
+    { Authorization: "Bearer bad", "Content-Type": "text/plain" },
+    401,
+    "KEY_INVALID",
+  ],
+  ["no scope", { key: { scopes: ["email"] } }, GEO, one, {}, 403, "SCOPE_REQUIRED"],
+  ["a quota used up", { key: { quota: 5 }, used: 5 }, GEO, one, {}, 429, "QUOTA_EXCEEDED"],
+  ["a parameter", {}, `${GEO}?x=1`, one, {}, 400, "PARAMETER_INVALID"],
+  ["checks=mx of an address", {}, `${REP}?checks=mx`, one, {}, 400, "PARAMETER_INVALID"],
+  [
+    "checks=mx of two",
+    {},
+    `${MAIL}?checks=mx`,
+    JSON.stringify({ values: ["a@gmail.com", "b@gmail.com"] }),
+    {},
+    400,
+    "PARAMETER_INVALID",
+  ],
+  ["checks=mx of none", {}, `${MAIL}?checks=mx`, '{"values":[]}', {}, 400, "PARAMETER_INVALID"],
+  [
+    "checks=mx of lines",
+    {},
+    `${MAIL}?checks=mx`,
+    '"a@gmail.com"\n',
+    { "Content-Type": "application/x-ndjson" },
+    400,
+    "PARAMETER_INVALID",
+  ],
+  [
+    "a form",
+    {},
+    GEO,
+    one,
+    { "Content-Type": "application/x-www-form-urlencoded" },
+    415,
+    "CONTENT_TYPE_INVALID",
+  ],
+  ["a member of all objects", {}, GEO, one, { "Content-Type": "constructor" }, 415, "CONTENT_TYPE_INVALID"],
+  ["their prototype", {}, REP, one, { "Content-Type": "__proto__" }, 415, "CONTENT_TYPE_INVALID"],
+  [
+    "another charset",
+    {},
+    GEO,
+    one,
+    { "Content-Type": `${JSON_TYPE}; charset=latin1` },
+    415,
+    "CONTENT_TYPE_INVALID",
+  ],
+  ["another coding", {}, GEO, one, { "Content-Encoding": "br" }, 415, "CONTENT_TYPE_INVALID"],
+  ["two codings", {}, GEO, one, { "Content-Encoding": "gzip, gzip" }, 415, "CONTENT_TYPE_INVALID"],
+  ["no body", {}, GEO, null, {}, 400, "BATCH_INVALID"],
+  ["no JSON", {}, GEO, "81.2.69.142", {}, 400, "BATCH_INVALID"],
+  ["not UTF-8", {}, GEO, Buffer.from('{"values":["\xff"]}', "latin1"), {}, 400, "BATCH_INVALID"],
+  ["a list", {}, GEO, `["${KNOWN}"]`, {}, 400, "BATCH_INVALID"],
+  ["no values", {}, GEO, "{}", {}, 400, "BATCH_INVALID"],
+  ["values that are no list", {}, GEO, `{"values":"${KNOWN}"}`, {}, 400, "BATCH_INVALID"],
+  ["another member", {}, GEO, '{"values":[],"include":"evidence"}', {}, 400, "BATCH_INVALID"],
+  ["a deep list", {}, GEO, `{"values":${"[".repeat(MAX_JSON_BYTES - 20)}`, {}, 400, "BATCH_INVALID"],
+  ["no gzip", {}, GEO, one, gzip, 400, "BATCH_INVALID"],
+  ["gzip that is cut", {}, GEO, gzipSync(one).subarray(0, -3), gzip, 400, "BATCH_INVALID"],
+  ["1,001 values", {}, GEO, JSON.stringify({ values: repeated(1_001, KNOWN) }), {}, 413, "CONTENT_TOO_LARGE"],
+  ["more than 1 MiB", {}, GEO, " ".repeat(MAX_JSON_BYTES + 1), {}, 413, "CONTENT_TOO_LARGE"],
+  [
+    "more than 1 MiB, inflated",
+    {},
+    GEO,
+    gzipSync(" ".repeat(MAX_JSON_BYTES + 1)),
+    gzip,
+    413,
+    "CONTENT_TOO_LARGE",
+  ],
+  ["no release", { release: undefined }, GEO, one, {}, 503, "DATA_NOT_LOADED"],
+  [
+    "missing data",
+    { release: release("a", { missing: ["is_abuser"] }) },
+    REP,
+    one,
+    {},
+    503,
+    "DATA_NOT_LOADED",
+  ],
+  ["a value in the path", {}, `${GEO}/${KNOWN}`, one, {}, 405, "METHOD_NOT_ALLOWED"],
+  ["a path that ends in a slash", {}, `${GEO}/`, one, {}, 404, "PATH_NOT_FOUND"],
+];
+
+/** A body without end, and how many pieces of 64 KiB were read of it. */
+function endless() {
+  let count = 0;
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    count++;
+    controller.enqueue(new Uint8Array(65_536));
+  };
+  return { body: new ReadableStream({ pull }, { highWaterMark: 0 }), pulled: () => count };
+}
+
+describe("checks=mx of one value", () => {
+  const ask = async (value: unknown, setting: Setting = {}, query = "?checks=mx") => {
+    const { post, recorded, lines } = setUp(setting);
+    const response = await post(`${MAIL}${query}`, JSON.stringify({ values: [value] }));
+    const { answers } = (await response.json()) as { answers: Record<string, unknown>[] };
+    return { answers, recorded, lines };
+  };
+  test("asks DNS, and is one look-up", async () => {
+    const { answers, recorded } = await ask("a@gmail.com");
+    expect(answers).toEqual([{ valid: true, disposable: false, providers: [], checks: { mx: "found" } }]);
+    expect(recorded).toEqual([["email", 1]]);
+  });
+  test("says what the look-up with GET says, evidence included", async () => {
+    const app = new App(setUp().options);
+    const url = `http://test${MAIL}/postmaster%40gmail.com?checks=mx&include=evidence`;
+    const single = await app.handle(new Request(url, { headers: { Authorization: "Bearer good" } }), {
+      requestIP: () => ({ address: KNOWN }),
+    });
+    const { answers } = await ask("postmaster@gmail.com", {}, "?checks=mx&include=evidence");
+    expect(answers).toEqual([(await single.json()) as Record<string, unknown>]);
+  });
+  test("of the sandbox", async () => {
+    const { answers } = await ask("a@null-mx.example", { key: { mode: "test" } });
+    expect(answers).toEqual([{ valid: false, disposable: false, providers: [], checks: { mx: "null" } }]);
+  });
+  test("a value that is none, and one that the sandbox refuses", async () => {
+    expect((await ask(7)).answers).toMatchObject([{ code: "VALUE_INVALID" }]);
+    const { answers } = await ask("a@internal.example", { key: { mode: "test" } });
+    expect(answers).toMatchObject([{ code: "INTERNAL" }]);
+  });
+  test("what nobody expected is told without the address", async () => {
+    const mx = () => {
+      throw new Error("of a@gmail.com");
+    };
+    const { answers, lines } = await ask("a@gmail.com", { mx });
+    expect(answers).toMatchObject([{ code: "INTERNAL" }]);
+    expect(lines.join("")).toContain('"event":"request-failed"');
+    expect(lines.join("")).not.toContain("a@gmail.com");
+  });
+});
+
+describe("a batch as a whole", () => {
+  test.each(REFUSALS)("is refused: %s", async (...[, setting, path, body, headers, status, code]) => {
+    const { post, recorded } = setUp(setting);
+    const response = await post(path, body, headers);
+    expect(response.status).toBe(status);
+    expect(await codeOf(response)).toBe(code);
+    expect(recorded).toEqual([]);
+  });
+
+  test.each([
+    ["none", []],
+    ["1,000", repeated(1_000, KNOWN)],
+    ["1,000 with white space, 1 MiB", repeated(1_000, KNOWN)],
+  ])("takes values: %s", async (name, list) => {
+    const { post } = setUp();
+    const text = JSON.stringify({ values: list });
+    const response = await post(GEO, name.includes("MiB") ? text.padEnd(MAX_JSON_BYTES) : text);
+    expect(response.status).toBe(200);
+    expect(await answersOf(response)).toEqual(list.map(() => ({ city: { name: "Boxford" } })));
+  });
+
+  test("declared too large is refused before anybody reads it, and the connection is closed", async () => {
+    const { body, pulled } = endless();
+    const { post } = setUp();
+    const response = await post(GEO, body, { "Content-Length": String(2 ** 40) });
+    expect(response.status).toBe(413);
+    expect(response.headers.get("connection")).toBe("close");
+    expect(pulled()).toBe(0);
+  });
+
+  test("of unknown length is read up to the limit", async () => {
+    const { body, pulled } = endless();
+    const { post } = setUp();
+    const response = await post(GEO, body, { "Transfer-Encoding": "chunked" });
+    expect(response.status).toBe(413);
+    expect(response.headers.get("connection")).toBe("close");
+    expect(pulled()).toBeLessThan(20);
+  });
+
+  test("of a key that sends many slowly is refused, until the others are there or gone", async () => {
+    const { post, refused } = setUp();
+    const most = MAX_ARRIVING_BYTES / MAX_JSON_BYTES;
+    const slow = Array.from({ length: most }, () => {
+      const { body, feed, close, fail } = fed();
+      feed(" ".repeat(MAX_JSON_BYTES));
+      return { response: post(REP, body), close, fail };
+    });
+    await Bun.sleep(0);
+    const late = await post(REP, '{"values":[]}');
+    expect([late.status, late.headers.get("retry-after"), await codeOf(late)]).toEqual([
+      429,
+      "1",
+      "RATE_LIMITED",
+    ]);
+    expect(refused).toEqual([["rate_limited", 1]]);
+    slow[0]!.close();
+    expect((await slow[0]!.response).status).toBe(400); // white space alone is no JSON
+    expect((await post(REP, '{"values":[]}')).status).toBe(200);
+    for (const { fail } of slow.slice(1)) fail();
+    for (const { response } of slow) expect((await response).status).toBe(400);
+    expect((await post(REP, JSON.stringify({ values: [] }).padEnd(MAX_JSON_BYTES))).status).toBe(200);
+  });
+
+  test.each(["GET", "HEAD", "PUT", "DELETE"])("is not asked with %s", async (method) => {
+    const { options } = setUp();
+    const request = new Request(`http://test${GEO}`, { method, headers: { Authorization: "Bearer good" } });
+    const response = await new App(options).handle(request, { requestIP: () => null });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
+  });
+
+  test("an empty stream is an empty answer", async () => {
+    const { stream, recorded } = setUp();
+    const response = await stream(GEO, "\n \n");
+    expect([response.status, await textOf(response)]).toEqual([200, ""]);
+    expect(recorded).toEqual([]);
+  });
+
+  test.each([
+    ["application/json", GEO, one, JSON_TYPE],
+    ["application/json; charset=utf-8", GEO, one, JSON_TYPE],
+    ['Application/JSON;charset="UTF-8"', GEO, one, JSON_TYPE],
+    ["application/x-ndjson", GEO, `"${KNOWN}"`, NDJSON_TYPE],
+  ])("has headers: %s", async (type, path, body, want) => {
+    const { post } = setUp({ rate: 10, burst: 10 });
+    const response = await post(path, body, { "Content-Type": type });
+    await textOf(response);
+    expect(Object.fromEntries(response.headers)).toEqual({
+      "content-type": want,
+      "cache-control": "no-store",
+      "inkling-data-version": "Boxford",
+      "x-request-id": "aaaaaaaaaa",
+      "ratelimit-policy": '"default";q=10;w=1',
+      ratelimit: '"default";r=9;t=1',
+    });
+  });
+
+  test("tells when data is not complete", async () => {
+    const { values } = setUp({
+      release: release("a", { partial: [{ answer: "is_proxy" }] as unknown as Release["partial"] }),
+    });
+    const response = await values(REP, [KNOWN]);
+    expect(response.headers.get("inkling-data-state")).toBe('partial; incomplete="is_proxy"');
+  });
+});
+
+describe("gzip", () => {
+  test("both ways, members in a row", async () => {
+    const { post, stream } = setUp();
+    const list = repeated(1_000, KNOWN);
+    const zipped = gzipSync(JSON.stringify({ values: list }));
+    const response = await post(GEO, zipped, { ...gzip, "Accept-Encoding": "br, gzip;q=0.5" });
+    expect(response.headers.get("content-encoding")).toBe("gzip");
+    const { answers } = JSON.parse(gunzipSync(await response.bytes()).toString());
+    expect(answers).toHaveLength(1_000);
+    const members = Buffer.concat([gzipSync(`${ndjson(list)}\n`), gzipSync(ndjson(list))]);
+    const streamed = await stream(GEO, members, { ...gzip, "Accept-Encoding": "gzip" });
+    expect(streamed.headers.get("content-encoding")).toBe("gzip");
+    const pieces: Buffer[] = [];
+    for await (const piece of streamed.body!) pieces.push(Buffer.from(piece));
+    expect(gunzipSync(Buffer.concat(pieces)).toString()).toBe('{"city":{"name":"Boxford"}}\n'.repeat(2_000));
+  });
+
+  test.each([undefined, "identity", "gzip;q=0", "deflate", "gzipped", "*"])("not for %s", async (accept) => {
+    const { values } = setUp();
+    const response = await values(
+      GEO,
+      repeated(1_000, KNOWN),
+      accept === undefined ? {} : { "Accept-Encoding": accept },
+    );
+    expect(response.headers.get("content-encoding")).toBeNull();
+    expect(await answersOf(response)).toHaveLength(1_000);
+  });
+
+  test("not for what is small", async () => {
+    const { values } = setUp();
+    const response = await values(GEO, [KNOWN], { "Accept-Encoding": "gzip" });
+    expect(response.headers.get("content-encoding")).toBeNull();
+  });
+
+  test.each([
+    ["cut", (whole: Buffer) => whole.subarray(0, -2)],
+    ["followed by something else", (whole: Buffer) => Buffer.concat([whole, Buffer.from("more")])],
+  ])("in a stream that is %s: what came before is answered, then one problem", async (_, change) => {
+    const { stream } = setUp();
+    const lines = repeated(5_000, KNOWN);
+    const body = change(gzipSync(`${ndjson(lines)}\n`));
+    const answers = await linesOf(await stream(GEO, body, gzip));
+    expect(answers.at(-1)).toBe("BATCH_INVALID");
+    expect(answers.slice(0, -1).every((answer) => typeof answer === "object")).toBe(true);
+  });
+});
+
+describe("what answers say is counted for the traffic, as that of single look-ups", () => {
+  const raised = ({ counts }: ReturnType<typeof setUp>) =>
+    Object.fromEntries([...counts.flagRows()].filter(([, count]) => count > 0));
+
+  test.each(["values", "stream"] as const)("%s", async (way) => {
+    const ask = async (setting: Parameters<typeof setUp>[0], path: string, values: string[]) => {
+      const set = setUp(setting);
+      await (way === "values" ? set.values(path, values) : set.stream(path, ndjson(values))).then((r) =>
+        r.text(),
+      );
+      return set;
+    };
+    const flagged = raised(await ask({}, REP, [KNOWN, "8.8.8.8", KNOWN, "x"]));
+    expect(flagged).toEqual({ is_abuser: 2 });
+    expect(raised(await ask({}, `${REP}?include=evidence`, [KNOWN]))).toEqual({ is_abuser: 1 });
+    expect(raised(await ask({}, MAIL, ["a@mailinator.com", "b@gmail.com"]))).toEqual({ disposable: 1 });
+    expect(raised(await ask({ key: { mode: "test" } }, REP, ["192.0.2.2"]))).toEqual({});
+  });
+});
+
+describe("limits", () => {
+  const lookups = ({ recorded }: ReturnType<typeof setUp>) =>
+    recorded.reduce((sum, [, count]) => sum + count, 0);
+
+  test("JSON: what the bucket does not cover is refused one by one", async () => {
+    const set = setUp({ rate: 1, burst: 5 });
+    const response = await set.values(REP, repeated(8, KNOWN));
+    expect(await answersOf(response)).toEqual([...repeated(5, ABUSER), ...repeated(3, "RATE_LIMITED")]);
+    expect(response.headers.get("ratelimit")).toBe('"default";r=0;t=5');
+    expect(lookups(set)).toBe(5);
+    expect(set.refused).toEqual([["rate_limited", 3]]);
+    expect((await set.values(REP, [KNOWN])).status).toBe(429);
+    set.at.ms = 2_000;
+    expect(await answersOf(await set.values(REP, repeated(3, KNOWN)))).toEqual([
+      ABUSER,
+      ABUSER,
+      "RATE_LIMITED",
+    ]);
+  });
+
+  test("JSON: refused values use the bucket, too; an empty list one token", async () => {
+    const set = setUp({ rate: 1, burst: 5 });
+    await set.values(REP, ["x", 5, "10.0.0.1"]);
+    await set.values(REP, []);
+    expect(await answersOf(await set.values(REP, [KNOWN, KNOWN]))).toEqual([ABUSER, "RATE_LIMITED"]);
+    expect(lookups(set)).toBe(1);
+  });
+
+  test("JSON: what the quota does not cover is refused one by one", async () => {
+    const set = setUp({ key: { quota: 10 }, used: 7 });
+    const response = await set.values(REP, [KNOWN, "x", KNOWN, KNOWN, KNOWN, "x"]);
+    const want = [ABUSER, "IP_ADDRESS_INVALID", ABUSER, ABUSER, "QUOTA_EXCEEDED", "QUOTA_EXCEEDED"];
+    expect(await answersOf(response)).toEqual(want);
+    expect(response.headers.get("ratelimit")).toStartWith('"daily";r=0;');
+    expect(lookups(set)).toBe(3);
+    expect(set.refused.flat()).toEqual(["quota_exceeded", 1, "quota_exceeded", 1]);
+  });
+
+  test("NDJSON: the quota used up refuses the rest", async () => {
+    const set = setUp({ key: { quota: 1_000 }, used: 1 });
+    const answers = await linesOf(await set.stream(REP, ndjson(repeated(1_500, KNOWN))));
+    expect(answers.slice(0, 999)).toEqual(repeated(999, ABUSER));
+    expect(answers.slice(999)).toEqual(repeated(501, "QUOTA_EXCEEDED"));
+    expect(set.refused.length).toBe(501);
+    expect(lookups(set)).toBe(999);
+  });
+
+  test("NDJSON: waits for the bucket, and for no other token than its own", async () => {
+    const set = setUp({ rate: 100, burst: 10 });
+    const reader = (await set.stream(REP, ndjson(repeated(35, KNOWN)))).body!.getReader();
+    const counted: number[] = [];
+    for (;;) {
+      const reading = reader.read();
+      if (counted.length > 0) set.at.ms += 50; // five tokens
+      const { value } = await reading;
+      if (value === undefined) break;
+      counted.push(Buffer.from(value).toString().split("\n").length - 1);
+    }
+    expect(counted[0]).toBe(10);
+    for (let i = 1, sum = 10; i < counted.length; i++) {
+      sum += counted[i]!;
+      expect(sum).toBeLessThanOrEqual(10 + 5 * i);
+      if (sum < 35) expect(sum).toBeGreaterThanOrEqual(10 + 5 * i - 1); // a token may come a rounding error late
+    }
+    expect(lookups(set)).toBe(35);
+  });
+
+  test.each([
+    ["blank lines", "\n"],
+    ["a line without end", "x"],
+  ])("NDJSON: a body of %s costs rate, too", async (_, byte) => {
+    const set = setUp({ rate: 1, burst: 4 });
+    const body = Buffer.alloc(16 * 2 * MAX_LINE_BYTES, byte);
+    const size = body.length / 64;
+    let read = 0;
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>) =>
+      controller.enqueue(body.subarray(read * size, ++read * size));
+    const stream = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
+    const reader = (await set.stream(REP, stream)).body!.getReader();
+    void reader.read();
+    await Bun.sleep(100);
+    expect(read).toBe(5 * 4 + 1); // what is free, what four tokens pay for, and what was too much
+    set.at.ms += 2_000;
+    while (read < 7 * 4 + 1) await Bun.sleep(20); // it looks once a second
+    await reader.cancel();
+    expect(lookups(set)).toBe(0);
+  });
+
+  test("are counted in metrics, and the log has the number of values", async () => {
+    const { values, stream, counts, lines, options } = setUp();
+    await values(REP, [KNOWN, "8.8.8.8", "x"]);
+    await textOf(await stream(GEO, ndjson([KNOWN, "8.8.8.8", "10.0.0.1", 5])));
+    await Bun.sleep(0);
+    expect([...counts.lookupRows()]).toEqual([
+      { lookup: "geolocate", audience: "live", count: 2 },
+      { lookup: "reputation", audience: "live", count: 2 },
+    ]);
+    expect([...counts.requestRows()]).toEqual([
+      { route: GEO, status: "200", audience: "live", count: 1 },
+      { route: REP, status: "200", audience: "live", count: 1 },
+    ]);
+    expect(new Map(counts.problemRows()).get("IP_ADDRESS_INVALID")).toBe(1);
+    expect(new Map(counts.problemRows()).get("VALUE_INVALID")).toBe(1);
+    options.log.flush();
+    const said = lines
+      .join("")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(said.map(({ route, values: count }) => [route, count])).toEqual([
+      [REP, 3],
+      [GEO, 4],
+    ]);
+  });
+});
+
+/** A body that is fed by hand. */
+function fed() {
+  let controller!: ReadableStreamDefaultController<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>({
+    start: (own) => {
+      controller = own;
+    },
+  });
+  return {
+    body,
+    feed: (text: string) => controller.enqueue(encode(text)),
+    close: () => controller.close(),
+    fail: () => controller.error(new Error("the client left")),
+  };
+}
+
+describe("a stream while things change", () => {
+  const ask = async (set: ReturnType<typeof setUp>) => {
+    const { body, feed, close } = fed();
+    const response = await set.stream(GEO, body);
+    const reader = response.body!.getReader();
+    const next = async () => {
+      const { value } = await reader.read();
+      return value === undefined ? undefined : codes([JSON.parse(Buffer.from(value).toString())])[0];
+    };
+    const answer = (line: string) => {
+      feed(line);
+      return next();
+    };
+    return { response, answer, next, close, reader };
+  };
+  const place = (name: string) => ({ city: { name } });
+
+  test("each line is answered as it comes", async () => {
+    const { answer, close, next } = await ask(setUp());
+    expect(await answer(`"${KNOWN}"\n`)).toEqual(place("Boxford"));
+    expect(await answer(`"${KNOWN}"\n"8`)).toEqual(place("Boxford"));
+    expect(await answer('.8.8.8"\n')).toEqual("IP_ADDRESS_NOT_FOUND");
+    close();
+    expect(await next()).toBeUndefined();
+  });
+
+  test("stays with its release for a while, then takes the current one", async () => {
+    const set = setUp();
+    const { answer, response } = await ask(set);
+    expect(await answer(`"${KNOWN}"\n`)).toEqual(place("Boxford"));
+    set.state.release = release("Newtown");
+    set.at.ms = HOLD_MS - 1;
+    expect(await answer(`"${KNOWN}"\n`)).toEqual(place("Boxford"));
+    set.at.ms = HOLD_MS;
+    expect(await answer(`"${KNOWN}"\n`)).toEqual(place("Newtown"));
+    expect(response.headers.get("inkling-data-version")).toBe("Boxford");
+  });
+
+  test("takes overrides as they come", async () => {
+    const set = setUp();
+    const { body, feed } = fed();
+    const reader = (await set.stream(REP, body)).body!.getReader();
+    const next = async () => JSON.parse(Buffer.from((await reader.read()).value!).toString());
+    feed(`"${KNOWN}"\n`);
+    expect(await next()).toEqual(ABUSER);
+    const override = {
+      id: "ovr_1",
+      kind: "address",
+      value: KNOWN,
+      effect: { type: "flag", flag: "is_abuser", verdict: false },
+    };
+    (set.options.overrides as { current: Overrides }).current = overridesOf([override as Override]);
+    feed(`"${KNOWN}"\n`);
+    expect(await next()).toEqual(CLEAN);
+  });
+
+  test.each([
+    ["a key that was revoked", undefined, "KEY_INVALID"],
+    ["a scope that was taken away", { scopes: ["email"] }, "SCOPE_REQUIRED"],
+    [
+      "a network that was set",
+      { networks: [{ address: { family: 4, words: [1, 0, 0, 0] }, bits: 32 }] },
+      "SOURCE_NOT_ALLOWED",
+    ],
+  ])("ends with a problem: %s", async (_, change, code) => {
+    const set = setUp();
+    const { answer, next } = await ask(set);
+    expect(await answer(`"${KNOWN}"\n`)).toEqual(place("Boxford"));
+    set.state.key = change === undefined ? undefined : { ...KEY, ...(change as unknown as Partial<Key>) };
+    set.at.ms = 1_000;
+    expect(await answer(`"${KNOWN}"\n`)).toBe(code);
+    expect(await next()).toBeUndefined();
+  });
+
+  test("a key that gets a limit is held to it", async () => {
+    const set = setUp();
+    const { answer } = await ask(set);
+    expect(await answer(`"${KNOWN}"\n`)).toEqual(place("Boxford"));
+    set.state.key = { ...KEY, rate: 1, burst: 2 };
+    set.at.ms = 1_000;
+    await answer(`"${KNOWN}"\n`);
+    await answer(`"${KNOWN}"\n`);
+    await answer(`"${KNOWN}"\n`); // the one that was paid for at the start
+    let isAnswered = false;
+    const late = answer(`"${KNOWN}"\n`).then(() => {
+      isAnswered = true;
+    });
+    await Bun.sleep(100);
+    expect(isAnswered).toBe(false);
+    set.at.ms += 5_000;
+    await late;
+  });
+
+  test("a client that leaves ends it, and what was answered is counted", async () => {
+    const set = setUp();
+    const { answer, reader } = await ask(set);
+    await answer(`"${KNOWN}"\n`);
+    await reader.cancel();
+    await Bun.sleep(0);
+    set.options.log.flush();
+    expect(set.recorded).toEqual([["geolocate", 1]]);
+    expect(set.lines.join("")).toContain('"values":1');
+  });
+});
+
+test("cuts anywhere in a stream change nothing", async () => {
+  const line = fc.oneof(
+    fc.constantFrom(KNOWN, "8.8.8.8", "me", "x", `::ffff:${KNOWN}`).map((text) => JSON.stringify(text)),
+    fc.constantFrom("", " ", "5", "nope", '"\\u0038.8.8.8"', '"j\u00f6rg"', "\u00fc", '"', "\r"),
+  );
+  let cuts = 0;
+  const property = fc.asyncProperty(
+    fc.array(line, { minLength: 1, maxLength: 5 }),
+    fc.constantFrom(GEO, REP, MAIL),
+    fc.constantFrom("\n", "\r\n"),
+    async (lines, path, end) => {
+      const bytes = encode(lines.join(end));
+      const want = await textOf(await setUp().stream(path, bytes));
+      for (let cut = 1; cut < bytes.length; cut++) {
+        const chunks = [bytes.subarray(0, cut), bytes.subarray(cut)];
+        const body = new ReadableStream({
+          pull: (controller) => {
+            const chunk = chunks.shift();
+            if (chunk === undefined) controller.close();
+            else controller.enqueue(chunk);
+          },
+        });
+        expect(await textOf(await setUp().stream(path, body))).toBe(want);
+        cuts++;
+      }
+    },
+  );
+  await fc.assert(property, { numRuns: 30 });
+  expect(cuts).toBeGreaterThan(300);
+});

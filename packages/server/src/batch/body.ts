@@ -1,0 +1,156 @@
+// body.ts: the body of a batch request: its form, its coding, and for JSON its values.
+//
+// in   a request whose body nobody has read yet
+// out  "json" or "ndjson", the body as a stream of decoded bytes; the values of a JSON body
+// err  problems as values; a stream whose gzip is damaged fails while it is read
+// src  RFC 9110 8.3 (Content-Type), 8.4 (Content-Encoding), 12.5.3 (Accept-Encoding), RFC 1952 (gzip, members in a row)
+// note A gzip bomb is inflated piece by piece, as far as somebody reads: 1 GB from 1 MB took 20 MB of memory.
+
+import { z } from "zod";
+import { type Problem, problem } from "../http/problems.ts";
+
+/** Largest JSON body, decoded. */
+export const MAX_JSON_BYTES = 1024 * 1024;
+/** Most values in a JSON body. */
+export const MAX_JSON_VALUES = 1_000;
+
+/** What JSON bodies of one key that are still arriving may take together, in one process: sent slowly, each is held for 12 s. */
+export const MAX_ARRIVING_BYTES = 32 * MAX_JSON_BYTES;
+
+export type BatchForm = "json" | "ndjson";
+export type ByteStream = ReadableStream<Uint8Array<ArrayBuffer>>;
+/** The one of its readers that is meant: types of Bun and of the web differ about it. */
+export interface ByteReader {
+  /** @returns without a value at the end */
+  read(): Promise<{ readonly value?: Uint8Array | undefined }>;
+  cancel(): Promise<void>;
+}
+
+/** A Map: of an object a caller could also name what all objects have, such as `constructor`. */
+const FORMS: ReadonlyMap<string, BatchForm> = new Map([
+  ["application/json", "json"],
+  ["application/x-ndjson", "ndjson"],
+]);
+
+const TOO_LARGE = problem(
+  "CONTENT_TOO_LARGE",
+  "A JSON body holds at most 1 MiB, decoded. With `Content-Type: application/x-ndjson` there is no limit.",
+);
+const TOO_MANY = problem(
+  "CONTENT_TOO_LARGE",
+  "A JSON body holds at most 1,000 values. With `Content-Type: application/x-ndjson` there is no limit.",
+);
+const TOO_MUCH_AT_ONCE = problem(
+  "RATE_LIMITED",
+  "Too many JSON bodies of this key are arriving at the same time: they may take 32 MiB together. Send fewer at once.",
+);
+const UNKNOWN_CODING = problem(
+  "CONTENT_TYPE_INVALID",
+  "A body is sent as it is, or with `Content-Encoding: gzip`.",
+  {
+    "Accept-Encoding": "gzip",
+  },
+);
+const UNREADABLE = problem("BATCH_INVALID", "The body is not JSON in UTF-8.");
+const CUT_SHORT = problem("BATCH_INVALID", "The body ends early, or its gzip is damaged.");
+const NO_BATCH = problem("BATCH_INVALID");
+
+/** The form that `Content-Type` names. */
+export function formOf(contentType: string | null): BatchForm | Problem {
+  const [type = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
+  const form = FORMS.get(type.trim());
+  const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith("charset="));
+  const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
+  return form !== undefined && isUtf8 ? form : problem("CONTENT_TYPE_INVALID");
+}
+
+/** Is the body sent as gzip? */
+export function isGzipped(contentEncoding: string | null): boolean | Problem {
+  const coding = (contentEncoding ?? "").trim().toLowerCase();
+  if (coding === "" || coding === "identity") return false;
+  return coding === "gzip" || coding === "x-gzip" ? true : UNKNOWN_CODING;
+}
+
+/** May the answer be sent as gzip? Only where that is asked for by name. */
+export function acceptsGzip(acceptEncoding: string | null): boolean {
+  if (acceptEncoding === null) return false;
+  return acceptEncoding
+    .toLowerCase()
+    .split(",")
+    .some((item) => {
+      const [coding, ...parameters] = item.split(";").map((text) => text.trim());
+      if (coding !== "gzip" && coding !== "x-gzip") return false;
+      return !parameters.some((text) => /^q=0(\.0*)?$/.test(text));
+    });
+}
+
+/** The body, decoded. */
+export function decoded(body: ByteStream | null, isGzip: boolean): ByteStream {
+  const source = body ?? new Blob([]).stream();
+  return isGzip ? source.pipeThrough(new DecompressionStream("gzip")) : source;
+}
+
+/** Does the request say that its body is larger than JSON may be? */
+export function declaresTooMuch(contentLength: string | null): Problem | undefined {
+  return Number(contentLength ?? 0) > MAX_JSON_BYTES ? TOO_LARGE : undefined;
+}
+
+const batchSchema = z.strictObject({ values: z.array(z.unknown()) });
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Bytes of bodies that are still arriving, by key. */
+export class Arriving {
+  private readonly bytes = new Map<string, number>();
+
+  /** Adds to what a key's bodies take, or takes away. @returns all that they take */
+  add(keyId: string, bytes: number): number {
+    const sum = (this.bytes.get(keyId) ?? 0) + bytes;
+    if (sum === 0) this.bytes.delete(keyId);
+    else this.bytes.set(keyId, sum);
+    return sum;
+  }
+}
+
+/**
+ * Reads a JSON body, at most MAX_JSON_BYTES of it.
+ * @param hold told of bytes that are kept from now on, negative where no longer; says how many are kept in all
+ */
+export async function readValues(
+  stream: ByteStream,
+  hold: (bytes: number) => number,
+): Promise<readonly unknown[] | Problem> {
+  const bytes = await readAll(stream, hold);
+  if (!(bytes instanceof Uint8Array)) return bytes;
+  let document: unknown;
+  try {
+    document = JSON.parse(utf8.decode(bytes));
+  } catch {
+    return UNREADABLE;
+  }
+  const batch = batchSchema.safeParse(document);
+  if (!batch.success) return NO_BATCH;
+  return batch.data.values.length > MAX_JSON_VALUES ? TOO_MANY : batch.data.values;
+}
+
+async function readAll(stream: ByteStream, hold: (bytes: number) => number): Promise<Uint8Array | Problem> {
+  const reader: ByteReader = stream.getReader();
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for (;;) {
+      const { value } = await reader.read();
+      if (value === undefined) return Buffer.concat(pieces, length);
+      length += value.length;
+      const isTooMuch = hold(value.length) > MAX_ARRIVING_BYTES;
+      if (isTooMuch || length > MAX_JSON_BYTES) {
+        void reader.cancel().catch(() => {}); // what the rest is like does not matter
+        return isTooMuch ? TOO_MUCH_AT_ONCE : TOO_LARGE;
+      }
+      pieces.push(value);
+    }
+  } catch {
+    return CUT_SHORT; // also a client that left: nobody reads this then
+  } finally {
+    hold(-length);
+  }
+}

@@ -1,0 +1,105 @@
+// messages.ts: the messages between the primary and a worker.
+//
+// Messages are structured clones, which keep no classes: networks go as text. Each of keys, overrides and release is sent
+// whole whenever it changes, so a worker that starts later gets the same.
+
+import { formatPrefix, type Override, type Prefix, parsePrefix } from "@inkling/engine";
+import type { EpochMs, Key, KeyId } from "../keys/key.ts";
+import type { KeySnapshot, TokenRecord } from "../keys/keyring.ts";
+import type { CellIndex } from "../limits/cells.ts";
+import type { MxReport } from "../mx/counts.ts";
+import type { Refusal } from "../releases/follow.ts";
+import type { LogLevel } from "../telemetry/log.ts";
+import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { AnsweringOptions } from "./answering.ts";
+
+/** Number of a worker, from 0; one that replaces another has its number. */
+export type WorkerSlot = number & { readonly of?: "worker" };
+
+export interface WorkerOptions extends AnsweringOptions {
+  readonly slot: WorkerSlot;
+  readonly workers: number;
+  /** LAYOUT of the primary's code. */
+  readonly layout: string;
+  /** Of the shared memory. */
+  readonly base: EpochMs;
+  readonly dataDir: string;
+  readonly trustedProxies: readonly string[];
+  readonly logLevel: LogLevel;
+}
+
+/** A snapshot of keys as it is sent. */
+export interface WireKeys {
+  readonly stamp: string;
+  readonly tokens: readonly (Omit<TokenRecord, "key"> & {
+    readonly key: Omit<Key, "networks"> & { readonly networks: readonly string[] };
+  })[];
+}
+
+/** Which release to answer from, as the primary follows it. */
+export interface ReleaseMessage {
+  readonly type: "release";
+  readonly name: string | undefined;
+  readonly isVerified: boolean;
+  readonly refused: Refusal | undefined;
+  readonly since: EpochMs | undefined;
+}
+
+export interface KeysMessage {
+  readonly type: "keys";
+  readonly change: number;
+  /** Undefined while keys were never read. */
+  readonly keys: WireKeys | undefined;
+  readonly cells: ReadonlyMap<KeyId, CellIndex>;
+  /** Why the database is away. */
+  readonly away: string | undefined;
+}
+
+export type ToWorker =
+  | { readonly type: "options"; readonly options: WorkerOptions }
+  | ReleaseMessage
+  | { readonly type: "overrides"; readonly overrides: readonly Override[] }
+  | KeysMessage
+  /** Comes after one of each of the above. */
+  | { readonly type: "listen" }
+  | { readonly type: "report" }
+  | { readonly type: "stop" };
+
+export interface WorkerReport {
+  readonly mx: MxReport;
+  readonly connections: MetricsSource["connections"];
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+}
+
+export type FromWorker =
+  | { readonly type: "listening" }
+  /** It cannot start, and another try would not help. */
+  | { readonly type: "failed"; readonly code: string; readonly message: string; readonly hint: string }
+  /** The keys of this change, and their cells, are in use. */
+  | { readonly type: "keys"; readonly change: number }
+  | { readonly type: "report"; readonly report: WorkerReport };
+
+export function keysToWire({ stamp, tokens }: KeySnapshot): WireKeys {
+  return {
+    stamp,
+    tokens: tokens.map(({ key, ...token }) => ({
+      ...token,
+      key: { ...key, networks: key.networks.map(formatPrefix) },
+    })),
+  };
+}
+
+export function keysFromWire({ stamp, tokens }: WireKeys): KeySnapshot {
+  return {
+    stamp,
+    tokens: tokens.map(({ key, ...token }) => ({
+      ...token,
+      key: { ...key, networks: prefixesFromWire(key.networks) },
+    })),
+  };
+}
+
+export function prefixesFromWire(texts: readonly string[]): Prefix[] {
+  return texts.map((text) => parsePrefix(text)!); // formatPrefix wrote them
+}

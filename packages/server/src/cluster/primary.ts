@@ -1,0 +1,110 @@
+// primary.ts: puts a server together: log, data folder, what answers requests, the services, the admin listener.
+//
+// With one process, the default of the library, that process answers. With several, workers answer, and this process has
+// the database, follows releases and verifies new ones. Limits, quotas and counts lie in memory that all share, so they
+// are exact for the host and outlive any worker.
+
+import { mkdirSync } from "node:fs";
+import { StartError } from "../http/start-error.ts";
+import type { CellMemory } from "../limits/cell-memory.ts";
+import { HeapCells } from "../limits/cell-memory.ts";
+import { Log } from "../telemetry/log.ts";
+import type { Closers, RunningServer, ServerOptions } from "./options.ts";
+import { claimPort } from "./port-claim.ts";
+import { metricsSource, type Serving } from "./serving.ts";
+import { SharedMemory } from "./shared-memory.ts";
+import { WorkerPool } from "./worker-pool.ts";
+
+/** @throws StartError, StoreError */
+export async function startPrimary(options: ServerOptions, closers: Closers): Promise<RunningServer> {
+  const { workers = 1 } = options;
+  const log = makeLog(options, closers);
+  makeDataFolder(options.dataDir);
+  const [memory, serving] =
+    workers === 1 ? await serveHere(options, log) : serveByWorkers(options, workers, log);
+  closers.push(
+    () => memory.close(),
+    () => serving.kill(),
+  );
+
+  // Loaded now: the first worker has started, and loads its own code meanwhile on another core.
+  const [{ openServices, closeServices }, { AdminListener }] = await Promise.all([
+    import("./services.ts"),
+    import("./admin-listener.ts"),
+  ]);
+  const onChange: Serving["publish"] = (change) => serving.publish(change);
+  const services = await openServices(options, { log, memory, closers, onChange });
+  const source = metricsSource(options, services, serving, Date.now());
+  const admin = new AdminListener(options, { services, source, refresh: () => serving.refresh(), log });
+  closers.push(() => admin.stop());
+  const port = await serving.listen(services);
+  services.releases.start(); // only now: verifying would slow the start down
+  log.info("listening", {
+    host: options.host,
+    port,
+    admin_port: admin.port,
+    version: options.version,
+    ...(workers > 1 && { workers }),
+  });
+
+  const shutDown = async () => {
+    log.info("stopping");
+    await serving.stop();
+    await admin.stop();
+    await closeServices(services, log);
+    memory.close();
+    log.info("stopped");
+    log.flush();
+  };
+  let stopping: Promise<void> | undefined;
+  return {
+    port,
+    adminPort: admin.port,
+    log,
+    stop: () => {
+      stopping ??= shutDown();
+      return stopping;
+    },
+  };
+}
+
+async function serveHere(options: ServerOptions, log: Log): Promise<[CellMemory, Serving]> {
+  const memory = new HeapCells(Date.now());
+  const { LocalServing } = await import("./local-serving.ts");
+  return [memory, new LocalServing(options, memory, log)];
+}
+
+function serveByWorkers(options: ServerOptions, workers: number, log: Log): [CellMemory, Serving] {
+  const port = claimPort(options.host, options.port);
+  try {
+    const memory = new SharedMemory(workers, options.dataDir, Date.now());
+    return [memory, new WorkerPool(options, workers, { memory, port, log })];
+  } catch (error) {
+    port.release();
+    throw error;
+  }
+}
+
+function makeLog(options: ServerOptions, closers: Closers): Log {
+  const log = new Log({
+    level: options.logLevel,
+    write: options.writeLog ?? ((lines) => void process.stderr.write(lines)),
+    now: Date.now,
+  });
+  closers.push(() => log.flush());
+  return log;
+}
+
+function makeDataFolder(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StartError(
+      "DATA_FOLDER",
+      `cannot use the data folder ${dataDir}: ${reason}`,
+      "set INKLING_DATA_DIR to a folder that this user may write to",
+      error,
+    );
+  }
+}

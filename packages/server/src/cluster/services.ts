@@ -1,0 +1,156 @@
+// services.ts: what the process that owns a server's state has, whether it answers itself or has workers: releases,
+// store, keys, usage, overrides.
+//
+// err  StartError with a hint; StoreError
+
+import type { LoadedRelease } from "@inkling/engine";
+import { StartError } from "../http/start-error.ts";
+import { KeyInputError } from "../keys/key.ts";
+import { KeyLoader } from "../keys/key-loader.ts";
+import { Keyring } from "../keys/keyring.ts";
+import type { CellMemory } from "../limits/cell-memory.ts";
+import { UsageRecorder } from "../limits/usage-recorder.ts";
+import { OverrideCache, type OverrideEvent } from "../overrides/cache.ts";
+import { type ReleaseEvent, Releases, verifyInWorker } from "../releases/follow.ts";
+import { adoptKey } from "../store/adopt-key.ts";
+import { openStore, type Store } from "../store/store.ts";
+import type { Log } from "../telemetry/log.ts";
+import { KeyBroadcaster } from "./key-broadcaster.ts";
+import type { Closers, ServerOptions } from "./options.ts";
+
+/** What processes that answer have to know, and what can change. */
+export const CHANGES = ["release", "overrides", "keys"] as const;
+export type Change = (typeof CHANGES)[number];
+
+export interface Services {
+  readonly releases: Releases;
+  readonly store: Store;
+  readonly keyring: Keyring;
+  readonly keyLoader: KeyLoader;
+  readonly keys: KeyBroadcaster;
+  readonly usage: UsageRecorder;
+  readonly overrides: OverrideCache;
+}
+
+/** What services work with. */
+export interface ServiceParts {
+  readonly log: Log;
+  readonly memory: CellMemory;
+  readonly closers: Closers;
+  /** Called after each change; of keys, right before they are in force here. */
+  readonly onChange: (change: Change) => void;
+}
+
+/** @throws StartError, StoreError */
+export async function openServices(options: ServerOptions, parts: ServiceParts): Promise<Services> {
+  const { closers } = parts;
+  const releases = openReleases(options, parts);
+  if (releases.current === undefined) await options.onNoRelease?.();
+  const store = await openStore(options.databaseUrl, { mayBeAway: true });
+  closers.push(() => store.close());
+  const keys = new KeyBroadcaster(parts.memory);
+  const keyring = new Keyring();
+  const keyLoader = await startKeyLoader(options, store, keyring, keys, parts);
+  const usage = new UsageRecorder({
+    store,
+    collect: (sink) => keys.collect(sink, Date.now()),
+    onStored: (keyId, stored) => keys.takeForeign(keyId, stored),
+  });
+  closers.push(() => usage.stop());
+  const overrides = new OverrideCache({
+    store: store.overrides,
+    dataDir: options.dataDir,
+    onEvent: (event) => {
+      logOverrides(parts.log, event);
+      if (event.type === "loaded") parts.onChange("overrides");
+    },
+  });
+  closers.push(() => overrides.stop());
+  await Promise.all([usage.start(), overrides.start()]);
+  return { releases, store, keyring, keyLoader, keys, usage, overrides };
+}
+
+/** Ends what {@link openServices} has opened; usage is stored. */
+export async function closeServices(services: Services, log: Log): Promise<void> {
+  const { releases, usage, keyLoader, overrides, store } = services;
+  await releases.stop();
+  const { lost } = await usage.stop();
+  if (lost > 0) log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
+  await keyLoader.stop();
+  await overrides.stop();
+  await store.close();
+}
+
+function openReleases({ dataDir, mode }: ServerOptions, { log, closers, onChange }: ServiceParts): Releases {
+  const releases = new Releases({
+    dataDir,
+    now: Date.now,
+    verify: verifyInWorker,
+    onEvent: (event) => {
+      logRelease(log, event);
+      if (event.type === "serving") logMissing(log, mode, releases.current);
+      onChange("release");
+    },
+  });
+  closers.push(() => releases.stop());
+  releases.open();
+  return releases;
+}
+
+async function startKeyLoader(
+  { adoptKey: chosen }: ServerOptions,
+  store: Store,
+  keyring: Keyring,
+  keys: KeyBroadcaster,
+  { log, closers, onChange }: ServiceParts,
+): Promise<KeyLoader> {
+  let refused: KeyInputError | undefined;
+  const adopt = async (token: string) => {
+    try {
+      await adoptKey(store, token);
+    } catch (error) {
+      if (error instanceof KeyInputError) refused = error;
+      throw error;
+    }
+  };
+  const loader = new KeyLoader({
+    store,
+    keyring,
+    onSnapshot: (snapshot) => {
+      keys.take(snapshot);
+      onChange("keys");
+    },
+    onStoreChange: (error) => {
+      if (error === undefined) log.info("database-back");
+      else log.error("database-away", { reason: error.message });
+      onChange("keys");
+    },
+    ...(chosen !== undefined && { beforeFirstLoad: () => adopt(chosen) }),
+  });
+  closers.push(() => loader.stop());
+  await loader.start();
+  if (refused !== undefined) {
+    throw new StartError("KEY", refused.message, "change or unset INKLING_API_KEY", refused);
+  }
+  return loader;
+}
+
+function logRelease(log: Log, event: ReleaseEvent): void {
+  const { type, ...fields } = event;
+  if (type === "refused") log.error("release-refused", fields);
+  else log.info(`release-${type}`, fields);
+}
+
+/** In production lookups without data are refused: operators should learn it here, not from callers. */
+function logMissing(log: Log, mode: ServerOptions["mode"], release: LoadedRelease | undefined): void {
+  const missing = release?.manifest.missing ?? [];
+  if (mode === "serve" && missing.length > 0) {
+    log.error("answers-missing", { missing, effect: "lookups that need them answer 503 DATA_NOT_LOADED" });
+  }
+}
+
+function logOverrides(log: Log, event: OverrideEvent): void {
+  const { type, ...fields } = event;
+  if (type === "copy-failed") log.error("overrides-copy-failed", fields);
+  else log.info("overrides-loaded", fields);
+}

@@ -1,0 +1,142 @@
+// shared-memory.ts: memory that the primary and its workers share: limits, counts, open connections.
+//
+// in   the primary: the number of workers; a worker: the descriptor that it inherited
+// out  views of the same pages in every process
+// err  StartError where no file of that size can be made
+//
+// The file has no name: it is unlinked as soon as it is open, and workers inherit the descriptor, so no crash leaves one
+// behind. It lies in /dev/shm where there is one: pages of a disk's file would be written back every few seconds, and the
+// next write to them would wait. It is filled with zeroes, because touching a page that has no room kills the process.
+//
+//   bytes      for each worker: its counts (Counts), then one line for its open connections; then a cell for each key
+
+import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { API_COUNTS, type ApiCounts, makeCounts } from "../api/counts.ts";
+import { StartError } from "../http/start-error.ts";
+import type { EpochMs } from "../keys/key.ts";
+import type { CellMemory } from "../limits/cell-memory.ts";
+import { CELL_BYTES, LimitCells } from "../limits/cells.ts";
+import { countsBytes } from "../telemetry/counts.ts";
+import type { WorkerSlot } from "./messages.ts";
+
+/** The descriptor of the shared memory in a worker. */
+export const WORKER_DESCRIPTOR = 3;
+const FOLDERS: readonly string[] = ["/dev/shm", tmpdir()];
+const LINE_BYTES = 64;
+const COUNTS_BYTES = Math.ceil(countsBytes(API_COUNTS) / LINE_BYTES) * LINE_BYTES;
+const WORKER_BYTES = COUNTS_BYTES + LINE_BYTES;
+const CHUNK_BYTES = 1 << 20;
+
+/** What both sides have to agree on; another version of the code may lay it out in another way. */
+export const LAYOUT = `2 ${WORKER_BYTES} ${CELL_BYTES}`;
+
+const bytesFor = (workers: number, cells: number) => workers * WORKER_BYTES + cells * CELL_BYTES;
+
+/** The shared memory as one process sees it. */
+export class SharedView {
+  readonly cells: LimitCells;
+  private readonly memory: Uint8Array<ArrayBuffer>;
+  private readonly workers: number;
+
+  /** @param base the same in every process */
+  constructor(descriptor: number, workers: number, base: EpochMs) {
+    const folder = process.platform === "linux" ? "/proc/self/fd" : "/dev/fd";
+    this.memory = Bun.mmap(`${folder}/${descriptor}`, { shared: true }) as Uint8Array<ArrayBuffer>;
+    this.workers = workers;
+    this.cells = new LimitCells(this.memory.subarray(workers * WORKER_BYTES), base);
+  }
+
+  /** What a worker counts; what its predecessors in the slot counted is in there. */
+  countsOf(slot: WorkerSlot): ApiCounts {
+    return makeCounts(this.memory.subarray(slot * WORKER_BYTES, slot * WORKER_BYTES + COUNTS_BYTES));
+  }
+
+  /** Stores how many connections a worker has open. @returns how many all workers have */
+  putConnections(slot: WorkerSlot, open: number): number {
+    Atomics.store(this.connectionsOf(slot), 0, open);
+    let sum = 0;
+    for (let i = 0; i < this.workers; i++) sum += Atomics.load(this.connectionsOf(i), 0);
+    return sum;
+  }
+
+  private connectionsOf(slot: WorkerSlot): Int32Array {
+    const { buffer, byteOffset } = this.memory;
+    return new Int32Array(buffer, byteOffset + slot * WORKER_BYTES + COUNTS_BYTES, 1);
+  }
+}
+
+/** In the primary: the file itself. */
+export class SharedMemory implements CellMemory {
+  readonly descriptor: number;
+  readonly base: EpochMs;
+  private readonly workers: number;
+  private size: number;
+  private current: SharedView;
+
+  /**
+   * @param folder where else it may lie when the system's folders have no room
+   * @throws StartError
+   */
+  constructor(workers: number, folder: string, base: EpochMs) {
+    this.workers = workers;
+    this.base = base;
+    this.size = bytesFor(workers, 0);
+    this.descriptor = openFilled([...FOLDERS, folder], this.size);
+    this.current = new SharedView(this.descriptor, workers, base);
+  }
+
+  get view(): SharedView {
+    return this.current;
+  }
+
+  get cells(): LimitCells {
+    return this.current.cells;
+  }
+
+  /** @throws when the file system has no room for them */
+  reserve(count: number): void {
+    const wanted = bytesFor(this.workers, count);
+    if (wanted <= this.size) return;
+    fill(this.descriptor, this.size, wanted);
+    this.size = wanted;
+    this.current = new SharedView(this.descriptor, this.workers, this.base);
+  }
+
+  close(): void {
+    closeSync(this.descriptor);
+  }
+}
+
+function openFilled(folders: readonly string[], bytes: number): number {
+  const reasons: string[] = [];
+  for (const folder of folders) {
+    let descriptor: number | undefined;
+    try {
+      descriptor = openNameless(folder);
+      fill(descriptor, 0, bytes);
+      return descriptor;
+    } catch (error) {
+      if (descriptor !== undefined) closeSync(descriptor);
+      reasons.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  throw new StartError(
+    "SHARED_MEMORY",
+    `cannot make memory for several workers: ${reasons.join("; ")}`,
+    "make room in /dev/shm or the folder of temporary files, or set INKLING_WORKERS to 1",
+  );
+}
+
+function openNameless(folder: string): number {
+  const path = join(folder, `inkling-${process.pid}-${crypto.randomUUID()}`);
+  const descriptor = openSync(path, "wx+", 0o600);
+  unlinkSync(path);
+  return descriptor;
+}
+
+function fill(descriptor: number, from: number, to: number): void {
+  const zeroes = new Uint8Array(Math.min(CHUNK_BYTES, to - from));
+  for (let at = from; at < to; ) at += writeSync(descriptor, zeroes, 0, Math.min(zeroes.length, to - at), at);
+}

@@ -1,0 +1,321 @@
+// worker-pool.ts: a server of several processes: workers answer requests; they are started, kept up to date, and replaced
+// when they end.
+//
+// err  listen throws StartError where a worker cannot start and another try would not help; all other ends are logged,
+//      with exit code or signal, and the worker is replaced
+
+import { join } from "node:path";
+import { formatPrefix } from "@inkling/engine";
+import { API_COUNTS, makeCounts } from "../api/counts.ts";
+import { StartError } from "../http/start-error.ts";
+import { Counts } from "../telemetry/counts.ts";
+import type { Log } from "../telemetry/log.ts";
+import { type FromWorker, keysToWire, type ToWorker, type WorkerSlot } from "./messages.ts";
+import type { ServerOptions } from "./options.ts";
+import type { ClaimedPort } from "./port-claim.ts";
+import { CHANGES, type Change, type Services } from "./services.ts";
+import type { Serving } from "./serving.ts";
+import { LAYOUT, type SharedMemory } from "./shared-memory.ts";
+import { WorkerTotals } from "./worker-totals.ts";
+
+const MAIN = join(import.meta.dir, "worker-main.ts");
+/** As the launcher of the command line starts Bun. */
+const BUN_FLAGS = ["--no-install", "--no-env-file"];
+
+export const WORKER_STATES = ["starting", "serving", "waiting"] as const;
+export type WorkerState = (typeof WORKER_STATES)[number];
+
+/** A worker that lived so long did not fail at its start. */
+const SETTLED_MS = 10_000;
+const FIRST_WAIT_MS = 200;
+const MAX_WAIT_MS = 10_000;
+/** A worker reports each second; one that has not for so many is stuck. */
+const MAX_SILENT_SECONDS = 30;
+const REPORT_WAIT_MS = 500;
+/** Workers drain for 10 s at most. */
+const STOP_MS = 12_000;
+
+type WorkerProcess = Bun.Subprocess<"ignore", "inherit", "inherit">;
+
+/** One worker, and those that replace it. */
+interface Member {
+  readonly slot: WorkerSlot;
+  state: WorkerState;
+  child: WorkerProcess | undefined;
+  startedAt: number | undefined;
+  /** Ends in a row that came soon after the start. */
+  failures: number;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  silentSeconds: number;
+  /** The change of keys that it has taken over. */
+  keysChange: number;
+}
+
+export interface WorkerPoolParts {
+  readonly memory: SharedMemory;
+  readonly port: ClaimedPort;
+  readonly log: Log;
+}
+
+export class WorkerPool implements Serving {
+  counts = makeCounts();
+  private restarts = 0;
+  private readonly options: ServerOptions;
+  private readonly parts: WorkerPoolParts;
+  private readonly members: readonly Member[];
+  private readonly totals: WorkerTotals;
+  /** Known once the workers may listen. */
+  private services: Services | undefined;
+  private isStopping = false;
+  private readonly onReport = new Set<(member: Member) => void>();
+  private readonly ticker: ReturnType<typeof setInterval>;
+  private readonly started = Promise.withResolvers<void>();
+
+  /** Starts the first worker: it loads its code beside this process. The others follow when it listens. */
+  constructor(options: ServerOptions, workers: number, parts: WorkerPoolParts) {
+    this.options = options;
+    this.parts = parts;
+    this.totals = new WorkerTotals(options.maxConnections);
+    this.members = Array.from({ length: workers }, (_, slot) => ({
+      slot,
+      state: "starting",
+      child: undefined,
+      startedAt: undefined,
+      failures: 0,
+      timer: undefined,
+      silentSeconds: 0,
+      keysChange: 0,
+    }));
+    this.started.promise.catch(() => {}); // `listen` rejects with it
+    this.start(this.members[0]!); // the first answer comes after 152 ms, not 237 as with all at once, on 2 cores
+    this.ticker = setInterval(() => this.tick(), 1_000);
+    this.ticker.unref();
+  }
+
+  async listen(services: Services): Promise<number> {
+    this.services = services;
+    for (const member of this.members) this.sendAll(member, services);
+    await this.started.promise;
+    return this.parts.port.port;
+  }
+
+  publish(change: Change): void {
+    if (this.services === undefined) return;
+    const message = messageOf(change, this.services);
+    for (const member of this.members) this.send(member, message);
+  }
+
+  /** Workers that do not report soon keep their last numbers. */
+  async refresh(): Promise<void> {
+    await this.requestReports();
+    const { view } = this.parts.memory;
+    this.counts = Counts.sum(
+      API_COUNTS,
+      this.members.map(({ slot }) => view.countsOf(slot)),
+    );
+  }
+
+  get mx() {
+    return this.totals.mx;
+  }
+
+  get connections() {
+    return this.totals.connections;
+  }
+
+  get processes() {
+    return this.totals.processes;
+  }
+
+  get workers() {
+    const count = (wanted: WorkerState) => this.members.filter(({ state }) => state === wanted).length;
+    return { states: new Map(WORKER_STATES.map((state) => [state, count(state)])), restarts: this.restarts };
+  }
+
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    clearInterval(this.ticker);
+    const ended: Promise<unknown>[] = [];
+    for (const member of this.members) {
+      clearTimeout(member.timer);
+      if (member.child !== undefined) ended.push(member.child.exited);
+      this.send(member, { type: "stop" });
+    }
+    const late = setTimeout(() => this.kill(), STOP_MS);
+    await Promise.all(ended);
+    clearTimeout(late);
+    this.parts.port.release();
+  }
+
+  kill(): void {
+    this.isStopping = true;
+    clearInterval(this.ticker);
+    for (const { child, timer } of this.members) {
+      clearTimeout(timer);
+      child?.kill("SIGKILL");
+    }
+    this.parts.port.release();
+  }
+
+  private start(member: Member): void {
+    member.state = "starting";
+    member.startedAt = performance.now();
+    member.silentSeconds = 0;
+    member.keysChange = 0;
+    const child = Bun.spawn([process.execPath, ...BUN_FLAGS, MAIN], {
+      stdio: ["ignore", "inherit", "inherit", this.parts.memory.descriptor], // the last is WORKER_DESCRIPTOR
+      serialization: "advanced",
+      ipc: (message: FromWorker) => {
+        if (member.child === child) this.take(member, message);
+      },
+      onExit: (_, code, signal) => {
+        if (member.child === child) this.replace(member, child, code, signal);
+      },
+    }) as WorkerProcess;
+    child.unref();
+    member.child = child;
+    this.send(member, { type: "options", options: this.optionsOf(member.slot) });
+    if (this.services !== undefined) this.sendAll(member, this.services);
+  }
+
+  private optionsOf(slot: WorkerSlot) {
+    const { host, dataDir, mode, version, rate, burst, maxConnections, logLevel } = this.options;
+    const { memory, port } = this.parts;
+    return {
+      slot,
+      workers: this.members.length,
+      layout: LAYOUT,
+      base: memory.base,
+      port: port.port,
+      trustedProxies: this.options.trustedProxies.map(formatPrefix),
+      dnsServers: this.options.dnsServers ?? [],
+      ...{ host, dataDir, mode, version, rate, burst, maxConnections, logLevel },
+    };
+  }
+
+  private startOthers(): void {
+    if (this.isStopping) return;
+    for (const member of this.members) if (member.startedAt === undefined) this.start(member);
+  }
+
+  private sendAll(member: Member, services: Services): void {
+    for (const change of CHANGES) this.send(member, messageOf(change, services));
+    this.send(member, { type: "listen" });
+  }
+
+  private send({ child }: Member, message: ToWorker): void {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    try {
+      child.send(message);
+    } catch {
+      // it has just ended: `replace` is about to be called, and the next one gets everything
+    }
+  }
+
+  private take(member: Member, message: FromWorker): void {
+    const { log } = this.parts;
+    const { slot, child } = member;
+    switch (message.type) {
+      case "listening":
+        member.state = "serving";
+        this.startOthers();
+        log.info("worker-listening", { worker: slot, pid: child?.pid });
+        if (this.members.every(({ state }) => state === "serving")) this.started.resolve();
+        return;
+      case "keys":
+        member.keysChange = message.change;
+        this.settleKeys();
+        return;
+      case "report":
+        this.totals.take(slot, message.report);
+        member.silentSeconds = 0;
+        for (const onReport of this.onReport) onReport(member);
+        return;
+      case "failed":
+        log.error("worker-failed", { worker: slot, reason: message.message });
+        this.started.reject(new StartError(message.code, message.message, message.hint));
+        child?.kill("SIGKILL");
+    }
+  }
+
+  private settleKeys(): void {
+    const changes = this.members.filter(({ child }) => child).map(({ keysChange }) => keysChange);
+    this.services?.keys.settle(Math.min(...changes), this.services.usage, Date.now());
+  }
+
+  /** The process of a member has ended: another one takes its place, at once or after a wait. */
+  private replace(
+    member: Member,
+    child: WorkerProcess,
+    code: number | null,
+    signal: number | string | null,
+  ): void {
+    this.startOthers();
+    member.child = undefined;
+    member.state = "waiting";
+    this.totals.end(member.slot);
+    for (const onReport of this.onReport) onReport(member);
+    if (this.isStopping) return;
+    const livedMs = performance.now() - (member.startedAt ?? 0);
+    member.failures = livedMs < SETTLED_MS ? member.failures + 1 : 1;
+    const waitMs =
+      member.failures <= 1 ? 0 : Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (member.failures - 2));
+    const fields = {
+      worker: member.slot,
+      pid: child.pid,
+      ...(signal === null ? { exit_code: code } : { signal: child.signalCode ?? signal }),
+      lived_seconds: Math.round(livedMs / 100) / 10,
+      next_in_ms: waitMs,
+    };
+    if (code === 0) this.parts.log.info("worker-ended", fields);
+    else this.parts.log.error("worker-died", fields);
+    member.timer = setTimeout(() => {
+      this.restarts++;
+      this.start(member);
+    }, waitMs);
+  }
+
+  private async requestReports(): Promise<void> {
+    const missing = new Set(this.members.filter(({ state }) => state === "serving"));
+    if (missing.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const onReport = (member: Member) => {
+      missing.delete(member);
+      if (missing.size === 0) resolve();
+    };
+    this.onReport.add(onReport);
+    for (const member of missing) this.send(member, { type: "report" });
+    const timer = setTimeout(resolve, REPORT_WAIT_MS);
+    await promise;
+    clearTimeout(timer);
+    this.onReport.delete(onReport);
+  }
+
+  /** Once a second: a worker that has not reported for long is stuck; it is replaced. */
+  private tick(): void {
+    for (const member of this.members) {
+      if (member.child === undefined) continue;
+      member.silentSeconds++; // counted, not measured: while this machine sleeps, no worker can report
+      if (member.silentSeconds <= MAX_SILENT_SECONDS) continue;
+      this.parts.log.error("worker-stuck", { worker: member.slot, pid: member.child.pid });
+      member.child.kill("SIGKILL");
+      member.silentSeconds = 0;
+    }
+  }
+}
+
+function messageOf(change: Change, { releases, overrides, keys, keyring }: Services): ToWorker {
+  switch (change) {
+    case "release": {
+      const { current, isVerified, refused, since } = releases;
+      return { type: "release", name: current?.name, isVerified, refused, since };
+    }
+    case "overrides":
+      return { type: "overrides", overrides: overrides.current.all };
+    case "keys": {
+      const { change, snapshot, cells } = keys.current;
+      const wire = snapshot && keysToWire(snapshot);
+      return { type: "keys", change, keys: wire, cells, away: keyring.state.lastError };
+    }
+  }
+}

@@ -1,0 +1,147 @@
+// worker.ts: one of several processes that answer on one port.
+//
+// in   messages of the primary; the shared memory, as an inherited descriptor
+// out  answers on the port; reports to the primary
+// err  StartError where another try would not help; after anything else this process ends, and is replaced
+//
+// A worker opens no database: keys, overrides and the name of the release come from the primary, usage and limits lie in
+// the shared memory. It ends when it is asked to, and when the primary is gone.
+
+import { Overrides } from "@inkling/engine";
+import { StartError } from "../http/start-error.ts";
+import { Keyring } from "../keys/keyring.ts";
+import { overridesOf } from "../overrides/record.ts";
+import { Log } from "../telemetry/log.ts";
+import { Answering } from "./answering.ts";
+import {
+  type FromWorker,
+  type KeysMessage,
+  keysFromWire,
+  prefixesFromWire,
+  type ToWorker,
+  type WorkerOptions,
+} from "./messages.ts";
+import { ReleaseFollower } from "./release-follower.ts";
+import { LAYOUT, SharedView, WORKER_DESCRIPTOR } from "./shared-memory.ts";
+
+/** How this process talks to the primary, and ends. */
+export interface WorkerHost {
+  send(message: FromWorker): void;
+  /** Takes whole lines. */
+  write(lines: string): void;
+  exit(code: number): void;
+}
+
+const REPORT_MS = 1_000;
+/** Without a primary a new one may be about to listen: slow requests are not waited for. */
+const ORPHAN_DRAIN_MS = 1_000;
+
+export class Worker {
+  private readonly options: WorkerOptions;
+  private readonly host: WorkerHost;
+  private readonly log: Log;
+  private readonly releases: ReleaseFollower;
+  private readonly keyring = new Keyring();
+  private readonly overrides = { current: Overrides.NONE };
+  private readonly answering: Answering;
+  private view: SharedView;
+  private readonly timer: ReturnType<typeof setInterval>;
+  private isListening = false;
+  private isStopping = false;
+
+  /** @throws StartError */
+  constructor(options: WorkerOptions, host: WorkerHost) {
+    const { slot, workers, base, layout } = options;
+    if (layout !== LAYOUT) {
+      const hint = "the program was replaced while it ran: start it again";
+      throw new StartError("LAYOUT", "this worker is of another version than its primary", hint);
+    }
+    this.options = options;
+    this.host = host;
+    this.log = new Log({ level: options.logLevel, write: host.write, now: Date.now });
+    this.view = new SharedView(WORKER_DESCRIPTOR, workers, base);
+    this.releases = new ReleaseFollower(options.dataDir, (name, reason) =>
+      this.log.error("release-not-opened", { worker: slot, name, reason }),
+    );
+    this.answering = new Answering(options, {
+      releases: this.releases,
+      keyring: this.keyring,
+      overrides: this.overrides,
+      cells: this.view.cells,
+      counts: this.view.countsOf(slot),
+      trustedProxies: prefixesFromWire(options.trustedProxies),
+      log: this.log,
+      worker: { slot, workers, share: (open) => this.view.putConnections(slot, open) },
+    });
+    this.timer = setInterval(() => this.report(), REPORT_MS);
+  }
+
+  /** @throws StartError when the port cannot be had */
+  take(message: ToWorker): void | Promise<void> {
+    switch (message.type) {
+      case "release":
+        return this.releases.follow(message);
+      case "overrides":
+        this.overrides.current = overridesOf(message.overrides);
+        return;
+      case "keys":
+        return this.takeKeys(message);
+      case "listen":
+        return this.listen();
+      case "report":
+        return this.report();
+      case "stop":
+        return this.stop();
+    }
+  }
+
+  /** Finishes requests under way, and ends. */
+  async stop(isOrphan = false): Promise<void> {
+    if (this.isStopping) return;
+    this.isStopping = true;
+    clearInterval(this.timer);
+    await this.answering.stop(isOrphan ? ORPHAN_DRAIN_MS : undefined);
+    this.releases.stop();
+    this.view.putConnections(this.options.slot, 0);
+    this.log.flush();
+    if (!isOrphan) this.report();
+    this.host.exit(isOrphan ? 1 : 0);
+  }
+
+  private takeKeys({ change, keys, cells, away }: KeysMessage): void {
+    this.mapCells(Math.max(-1, ...cells.values()) + 1);
+    this.answering.replaceCells(this.view.cells, cells);
+    if (keys !== undefined) this.keyring.replace(keysFromWire(keys));
+    if (away === undefined) this.keyring.recordCheck(Date.now());
+    else this.keyring.recordFailure(away);
+    this.host.send({ type: "keys", change });
+  }
+
+  private mapCells(count: number): void {
+    if (count <= this.view.cells.size) return;
+    const { slot, workers, base } = this.options;
+    this.view = new SharedView(WORKER_DESCRIPTOR, workers, base);
+    if (count > this.view.cells.size) throw new Error(`worker ${slot}: the shared memory is too small`);
+  }
+
+  private listen(): void {
+    if (this.isListening || this.isStopping) return;
+    this.answering.listen();
+    this.isListening = true;
+    this.host.send({ type: "listening" });
+  }
+
+  private report(): void {
+    const { answering } = this;
+    const { user, system } = process.cpuUsage();
+    this.host.send({
+      type: "report",
+      report: {
+        mx: answering.mxCounts.report,
+        connections: answering.connections,
+        cpuSeconds: (user + system) / 1e6,
+        residentBytes: process.memoryUsage.rss(),
+      },
+    });
+  }
+}

@@ -1,0 +1,17 @@
+// bearer-token.ts: the key in an Authorization header.
+//
+// src  RFC 6750 2.1, RFC 9110 11.1 (the scheme's name is case-insensitive)
+
+const SCHEME = "bearer";
+
+/** The token, of whatever form; undefined when the header is absent or speaks of another scheme. */
+export function bearerToken(header: string | null): string | undefined {
+  if (header === null || header.charCodeAt(SCHEME.length) !== 0x20) return undefined;
+  if (header.startsWith("Bearer ")) return trimmed(header);
+  return header.slice(0, SCHEME.length).toLowerCase() === SCHEME ? trimmed(header) : undefined;
+}
+
+function trimmed(header: string): string | undefined {
+  const token = header.slice(SCHEME.length + 1).trimStart(); // what follows it was taken off with the header's end
+  return token === "" ? undefined : token;
+}

@@ -1,0 +1,34 @@
+import { expect, test } from "bun:test";
+import { collecting, type Handler, REQUESTS_PER_COLLECTION } from "./gc-policy.ts";
+
+const REQUEST = new Request("http://localhost/");
+const SERVER = {} as Bun.Server<undefined>;
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+test("garbage is collected after every so many requests, once they are answered", async () => {
+  const answer = new Response();
+  const passed: unknown[] = [];
+  let collections = 0;
+  const handler: Handler = (...given) => {
+    passed.push(given);
+    return answer;
+  };
+  const handle = collecting(handler, () => collections++);
+  for (let round = 0; round < 3; round++) {
+    for (let i = 1; i < REQUESTS_PER_COLLECTION; i++) handle(REQUEST, SERVER);
+    await nextTurn();
+    expect(collections).toBe(round);
+    expect(handle(REQUEST, SERVER)).toBe(answer);
+    expect(collections).toBe(round);
+    await nextTurn();
+    expect(collections).toBe(round + 1);
+  }
+  expect(passed).toHaveLength(3 * REQUESTS_PER_COLLECTION);
+  expect(passed.every((given) => Bun.deepEquals(given, [REQUEST, SERVER]))).toBe(true);
+});
+
+test("what the runtime has for it can be called", async () => {
+  const handle = collecting(() => new Response());
+  for (let i = 0; i < REQUESTS_PER_COLLECTION; i++) handle(REQUEST, SERVER);
+  await nextTurn();
+});

@@ -1,0 +1,54 @@
+// listener.ts: sockets: listening on a port, and letting requests under way finish.
+//
+// err  StartError with a hint, one line: a port in use, not allowed, not on this machine
+
+import http from "node:http";
+import { collecting, type Handler } from "./gc-policy.ts";
+import { type Listener, listenError } from "./listen-error.ts";
+
+const MAX_HEADER_BYTES = 8 * 1024;
+const SEND_SECONDS = 10;
+const DRAIN_MS = 10_000;
+
+export interface ListenOptions {
+  readonly what: Listener;
+  readonly hostname: string;
+  readonly port: number;
+  readonly fetch: Handler;
+  /** Largest body; no limit by default. */
+  readonly mostBody?: number;
+  /** Other workers listen on the same port. */
+  readonly isShared?: boolean;
+}
+
+/** @throws StartError */
+export function listen(options: ListenOptions): Bun.Server<undefined> {
+  const { what, hostname, port, fetch, mostBody = Number.MAX_SAFE_INTEGER, isShared = false } = options;
+  // Bun's parser reads this once for each listener; its types do not know that it can be set.
+  (http as { maxHeaderSize: number }).maxHeaderSize = MAX_HEADER_BYTES;
+  try {
+    return Bun.serve({
+      hostname,
+      port,
+      fetch: collecting(fetch),
+      development: false,
+      reusePort: isShared, // with `development: false` Bun would share the port with any program
+      idleTimeout: SEND_SECONDS,
+      maxRequestBodySize: mostBody,
+      error: () => new Response(null, { status: 500 }),
+    });
+  } catch (error) {
+    throw listenError(what, hostname, port, error);
+  }
+}
+
+/** Resolves when every request under way was answered, or after `most` ms. */
+export async function drained(server: Bun.Server<undefined>, most = DRAIN_MS): Promise<void> {
+  const graceful = server.stop();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<"late">((resolve) => {
+    timer = setTimeout(() => resolve("late"), most);
+  });
+  if ((await Promise.race([graceful, late])) === "late") await server.stop(true);
+  clearTimeout(timer);
+}

@@ -1,0 +1,98 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { findRoute } from "../api/routes.ts";
+import { decodeSegment, pathEnd, targetOf } from "./request-target.ts";
+
+describe("targetOf", () => {
+  test.each([
+    ["with a host", "http://127.0.0.1:8080/v1/status?a=b", "/v1/status?a=b"],
+    ["HTTP/1.0 without a host", "/v1/status", "/v1/status"],
+    ["a host that is none", "http://[::/v1/x", "/v1/x"],
+    ["a host of one character", "http://x/v1", "/v1"],
+    ["https", "https://x/v1", "/v1"],
+    ["the root", "http://x/", "/"],
+    ["CONNECT", "foo:80", ""],
+    ["no path at all", "http://example.org", ""],
+    ["two slashes", "http://x//v1/status", "//v1/status"],
+  ])("%s", (_, url, target) => {
+    expect(targetOf(url)).toBe(target);
+  });
+});
+
+describe("pathEnd", () => {
+  test.each([
+    ["no query", "/a"],
+    ["a bare question mark", "/a?"],
+    ["a query", "/a?b"],
+    ["two question marks", "/a?b?c"],
+  ])("%s", (_, target) => {
+    expect(target.slice(0, pathEnd(target))).toBe("/a");
+  });
+});
+
+describe("findRoute", () => {
+  test.each([
+    ["/v1/ip-intel/geolocate/8.8.8.8", "/v1/ip-intel/geolocate/{ip}"],
+    ["/v1/ip-intel/reputation/::1", "/v1/ip-intel/reputation/{ip}"],
+    ["/v1/user-intel/email/a%2Fb@example.org", "/v1/user-intel/email/{email_address}"],
+    ["/v1/status", "/v1/status"],
+    ["/healthz", "/healthz"],
+    ["/readyz", "/readyz"],
+    ["/v1/ip-intel/geolocate/", "none"],
+    ["/v1/ip-intel/geolocate", "/v1/ip-intel/geolocate"],
+    ["/openapi.json", "/openapi.json"],
+    ["/docs", "/docs"],
+    ["/docs/docs.js", "/docs/{file}"],
+    ["/docs/", "/docs"],
+    ["/docs/a/b", "none"],
+    ["/v1/ip-intel/geolocate/8.8.8.8/", "none"],
+    ["/v1/ip-intel/geolocate/10.0.0.0/8", "none"],
+    ["/v1/user-intel/email/a/b@example.org", "none"],
+    ["/V1/status", "none"],
+    ["//v1/status", "none"],
+    ["/v1/status/", "none"],
+    ["/", "/"],
+    ["", "none"],
+  ])("%s", (path, template) => {
+    expect(findRoute(path).template).toBe(template);
+  });
+});
+
+describe("decodeSegment", () => {
+  test.each([
+    ["plain", "a+b@example.org", "a+b@example.org"],
+    ["escaped colon", "%3A%3a1", "::1"],
+    ["escaped slash", "a%2Fb@x.org", "a/b@x.org"],
+    ["escaped percent", "100%25@x.org", "100%@x.org"],
+    ["UTF-8", "%E7%94%A8", "用"],
+    ["space", "a%20b", "a b"],
+    ["cut escape", "a%4", undefined],
+    ["lone percent", "a%", undefined],
+    ["no hex", "%zz", undefined],
+    ["not UTF-8", "%FF", undefined],
+    ["overlong slash", "%C0%AF", undefined],
+    ["surrogate", "%ED%A0%80", undefined],
+    ["cut UTF-8", "%E7%94", undefined],
+    ["NUL", "a%00b", undefined],
+    ["raw UTF-8", "用", undefined],
+    ["raw space", "a b", undefined],
+    ["raw control", "a\x07", undefined],
+    ["DEL", "a\x7f", undefined],
+    ["fragment", "8.8.8.8#x", undefined],
+  ])("%s", (_, segment, decoded) => {
+    expect(decodeSegment(segment)).toBe(decoded);
+  });
+
+  test("gives back whatever encodeURIComponent wrote, but NUL", () => {
+    let escaped = 0;
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        const segment = encodeURIComponent(text);
+        if (segment !== text) escaped++;
+        expect(decodeSegment(segment)).toBe(text.includes("\0") ? undefined : text);
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(escaped).toBeGreaterThan(500);
+  });
+});

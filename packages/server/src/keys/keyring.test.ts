@@ -1,0 +1,279 @@
+import { describe, expect, test } from "bun:test";
+import { type Key, parseNewKey } from "./key.ts";
+import { KeyLoader, type KeyLoaderOptions, type KeySource } from "./key-loader.ts";
+import { Keyring, type KeySnapshot } from "./keyring.ts";
+import { hashToken, newKeyToken } from "./token.ts";
+
+const NOW = Date.parse("2026-06-01T12:00:00Z");
+const random = (n: number) => crypto.getRandomValues(new Uint8Array(n));
+
+function key(id: string, change: Partial<Key> = {}): Key {
+  return {
+    ...parseNewKey({ name: id }, NOW),
+    id,
+    hint: "",
+    createdAt: NOW,
+    revokedAt: undefined,
+    ...change,
+  };
+}
+
+/** A store in memory: what is in `tokens` is in force. */
+class FakeStore implements KeySource {
+  tokens = new Map<string, { key: Key; validUntil?: number }>();
+  stamp = "1";
+  isAway = false;
+  stampReads = 0;
+  loads = 0;
+  gate: Promise<void> = Promise.resolve();
+  isWaiting = false;
+
+  add(id: string, change: Partial<Key> = {}, validUntil?: number): string {
+    const token = newKeyToken("live", random);
+    this.tokens.set(token, { key: key(id, change), ...(validUntil === undefined ? {} : { validUntil }) });
+    return token;
+  }
+
+  async keyStamp(): Promise<string> {
+    this.stampReads++;
+    this.isWaiting = true;
+    await this.gate;
+    this.isWaiting = false;
+    if (this.isAway) throw new Error("database is away");
+    return this.stamp;
+  }
+
+  async loadKeys(): Promise<KeySnapshot> {
+    this.loads++;
+    await Promise.resolve();
+    if (this.isAway) throw new Error("database is away");
+    const tokens = [...this.tokens].map(([token, { key: of, validUntil }]) => ({
+      hash: hashToken(token),
+      key: { ...of },
+      validUntil,
+    }));
+    return { stamp: this.stamp, tokens };
+  }
+}
+
+async function setUp(store: FakeStore, options: Partial<KeyLoaderOptions> = {}) {
+  const clock = { now: NOW };
+  const keyring = new Keyring();
+  const loader = new KeyLoader({ store, keyring, now: () => clock.now, ...options });
+  await loader.refresh();
+  return { keyring, loader, clock };
+}
+
+/** The id of the key that a token stands for, or the error code. */
+function answer(keyring: Keyring, token: string, now = NOW): string {
+  const result = keyring.authenticate(token, now);
+  return result.ok ? result.key.id : result.code;
+}
+
+describe("keyring and its loader", () => {
+  test("knows keys in force, and nothing else", async () => {
+    const store = new FakeStore();
+    const token = store.add("key_a");
+    const { keyring } = await setUp(store);
+    const rows: [string, string, string][] = [
+      ["a key", token, "key_a"],
+      ["the same again, from memory", token, "key_a"],
+      ["unknown", newKeyToken("live", random), "KEY_INVALID"],
+      ["wrong checksum", `${token.slice(0, -1)}${token.endsWith("0") ? "1" : "0"}`, "KEY_INVALID"],
+      ["empty", "", "KEY_INVALID"],
+      ["a name of every object", "constructor", "KEY_INVALID"],
+      ["the hash itself", hashToken(token), "KEY_INVALID"],
+      ["very long", token.repeat(1_000), "KEY_INVALID"],
+    ];
+    for (const [name, sent, want] of rows) expect([name, answer(keyring, sent)]).toEqual([name, want]);
+    expect(keyring.find("key_a")?.name).toBe("key_a");
+    expect(keyring.state).toMatchObject({ loaded: true, keys: 1, failures: 0, checkedAt: NOW });
+  });
+
+  test("a key ends with its expiry, a replaced token with its overlap, whichever is first", async () => {
+    const store = new FakeStore();
+    const tokens = {
+      expiry: store.add("key_a", { expiresAt: NOW + 10 }),
+      overlap: store.add("key_b", {}, NOW + 20),
+      both: store.add("key_c", { expiresAt: NOW + 10 }, NOW + 20),
+    };
+    const { keyring } = await setUp(store);
+    const at = (now: number) => Object.values(tokens).map((token) => answer(keyring, token, now));
+    expect(at(NOW + 9)).toEqual(["key_a", "key_b", "key_c"]);
+    expect(at(NOW + 10)).toEqual(["KEY_EXPIRED", "key_b", "KEY_EXPIRED"]);
+    expect(at(NOW + 20)).toEqual(["KEY_EXPIRED", "KEY_EXPIRED", "KEY_EXPIRED"]);
+  });
+
+  test("a token first seen expired is told so, each time", async () => {
+    const store = new FakeStore();
+    const token = store.add("key_a", { expiresAt: NOW });
+    const { keyring } = await setUp(store);
+    expect([answer(keyring, token), answer(keyring, token)]).toEqual(["KEY_EXPIRED", "KEY_EXPIRED"]);
+  });
+
+  test("a revoked key is unknown after the next check, although it was in use", async () => {
+    const store = new FakeStore();
+    const token = store.add("key_a");
+    const { keyring, loader } = await setUp(store);
+    expect(answer(keyring, token)).toBe("key_a");
+    store.tokens.delete(token);
+    store.stamp = "2";
+    await loader.refresh();
+    expect(answer(keyring, token)).toBe("KEY_INVALID");
+    expect(keyring.find("key_a")).toBeUndefined();
+  });
+
+  test("a changed key is a new object, an unchanged one stays the same", async () => {
+    const store = new FakeStore();
+    const tokens = [store.add("key_a"), store.add("key_b")];
+    const { keyring, loader } = await setUp(store);
+    const before = [keyring.find("key_a"), keyring.find("key_b")];
+    store.tokens.set(tokens[0]!, { key: key("key_a", { rate: 5 }) });
+    store.stamp = "2";
+    await loader.refresh();
+    expect(keyring.find("key_a")).not.toBe(before[0]!);
+    expect(keyring.find("key_b")).toBe(before[1]!);
+    const result = keyring.authenticate(tokens[0]!, NOW);
+    expect(result.ok && result.key.rate).toBe(5);
+  });
+
+  test("two tokens of one key share it", async () => {
+    const store = new FakeStore();
+    const tokens = [store.add("key_a"), store.add("key_a", {}, NOW + 10)];
+    const { keyring } = await setUp(store);
+    const [first, second] = tokens.map((token) => keyring.authenticate(token, NOW));
+    expect(first?.ok && second?.ok && first.key === second.key).toBe(true);
+    expect(keyring.state.keys).toBe(1);
+  });
+
+  test("a check without changes reads one row; after a minute everything is read, for rows changed by hand", async () => {
+    const store = new FakeStore();
+    store.add("key_a");
+    const { loader, clock } = await setUp(store);
+    for (let i = 0; i < 5; i++) await loader.refresh();
+    expect([store.stampReads, store.loads]).toEqual([5, 1]);
+    clock.now += 60_000;
+    await loader.refresh();
+    expect(store.loads).toBe(2);
+  });
+
+  test("checks never overlap", async () => {
+    const store = new FakeStore();
+    const { loader } = await setUp(store);
+    await Promise.all([loader.refresh(), loader.refresh(), loader.refresh()]);
+    expect(store.stampReads).toBe(1);
+  });
+
+  describe("while the store is away", () => {
+    test("known keys are answered, and the state and the callback say so", async () => {
+      const store = new FakeStore();
+      const used = store.add("key_a");
+      const unused = store.add("key_b");
+      const changes: (string | undefined)[] = [];
+      const { keyring, loader } = await setUp(store, {
+        onStoreChange: (error) => changes.push(error?.message),
+      });
+      answer(keyring, used);
+      store.isAway = true;
+      await loader.refresh();
+      await loader.refresh();
+      expect([answer(keyring, used), answer(keyring, unused)]).toEqual(["key_a", "key_b"]);
+      expect(keyring.state).toMatchObject({ loaded: true, failures: 2, lastError: "database is away" });
+      store.isAway = false;
+      await loader.refresh();
+      expect(keyring.state).toMatchObject({ failures: 0, lastError: undefined });
+      expect(changes).toEqual(["database is away", undefined]);
+    });
+
+    test("since the start: nobody can tell, so no key is called invalid, but for text that is no key", async () => {
+      const store = new FakeStore();
+      const token = store.add("key_a");
+      store.isAway = true;
+      const { keyring, loader } = await setUp(store);
+      expect(keyring.state.loaded).toBe(false);
+      expect([answer(keyring, token), answer(keyring, "x")]).toEqual(["KEYS_NOT_LOADED", "KEY_INVALID"]);
+      store.isAway = false;
+      await loader.refresh();
+      expect(answer(keyring, token)).toBe("key_a");
+    });
+
+    test("what must come first is tried again until it succeeds, then never again", async () => {
+      const store = new FakeStore();
+      let tries = 0;
+      const beforeFirstLoad = async () => {
+        if (++tries < 3) throw new Error("not yet");
+      };
+      const { keyring, loader } = await setUp(store, { beforeFirstLoad });
+      expect(keyring.state).toMatchObject({ loaded: false, lastError: "not yet" });
+      for (let i = 0; i < 4; i++) await loader.refresh();
+      expect([tries, keyring.state.loaded]).toEqual([3, true]);
+    });
+  });
+
+  test("checks in the background until it is stopped", async () => {
+    const store = new FakeStore();
+    const keyring = new Keyring();
+    const loader = new KeyLoader({ store, keyring, refreshMs: 2 });
+    await loader.start();
+    const token = store.add("key_a");
+    store.stamp = "2";
+    while (!keyring.authenticate(token, NOW).ok) await Bun.sleep(1);
+    store.isAway = true;
+    while (keyring.state.failures < 2) await Bun.sleep(1);
+    store.isAway = false;
+    while (keyring.state.failures > 0) await Bun.sleep(1);
+    await loader.stop();
+    const reads = store.stampReads;
+    await Bun.sleep(10);
+    expect(store.stampReads).toBe(reads);
+    expect(answer(keyring, token)).toBe("key_a");
+  });
+
+  test("stopped while a check is under way: waits for it, and begins no other", async () => {
+    const store = new FakeStore();
+    store.add("key_a");
+    const loader = new KeyLoader({ store, keyring: new Keyring(), refreshMs: 1 });
+    await loader.start();
+    const gate = Promise.withResolvers<void>();
+    store.gate = gate.promise;
+    while (!store.isWaiting) await Bun.sleep(1);
+    const stopped = loader.stop();
+    gate.resolve();
+    await stopped;
+    const reads = store.stampReads;
+    await Bun.sleep(10);
+    expect(store.stampReads).toBe(reads);
+  });
+
+  test("a snapshot that is refused leaves the one before in force, and is tried again", async () => {
+    const store = new FakeStore();
+    const token = store.add("key_a");
+    let refusals = 0;
+    const seen: string[] = [];
+    const onSnapshot = (snapshot: KeySnapshot) => {
+      seen.push(snapshot.stamp);
+      if (snapshot.stamp === "2" && refusals++ < 2) throw new Error("no memory");
+    };
+    const { keyring, loader } = await setUp(store, { onSnapshot });
+    store.tokens.clear();
+    store.stamp = "2";
+    await loader.refresh();
+    await loader.refresh();
+    expect(answer(keyring, token)).toBe("key_a");
+    expect(keyring.state).toMatchObject({ failures: 2, lastError: "no memory" });
+    await loader.refresh();
+    expect(answer(keyring, token)).toBe("KEY_INVALID");
+    expect(seen).toEqual(["1", "2", "2", "2"]);
+    expect(keyring.state.failures).toBe(0);
+  });
+
+  test("more tokens than are remembered are still known", async () => {
+    const store = new FakeStore();
+    const tokens = Array.from({ length: 10_050 }, (_, i) => store.add(`key_${i}`));
+    const { keyring } = await setUp(store);
+    for (const round of [1, 2]) {
+      const wrong = tokens.filter((token, i) => answer(keyring, token) !== `key_${i}`);
+      expect([round, wrong]).toEqual([round, []]);
+    }
+  });
+});

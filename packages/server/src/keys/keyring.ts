@@ -1,0 +1,134 @@
+// keyring.ts: every key in force, in memory, so that no request waits for a database.
+//
+// in   snapshots of the store's keys; the token of a request
+// out  the key that the token stands for, or why there is none
+// err  authenticate never throws; while the database is away the last snapshot stays in force, and `state` tells
+// cost authenticate of a token seen before: one Map access (50 ns with 5,000 keys); a new one also its checksum and SHA-256
+//
+// Timing: tokens are found by the SHA-256 of what was sent, so comparing reveals nothing of the stored value. The map of
+// tokens seen before compares text, but only holds tokens whose hash was found before: an attacker would have to hit the
+// full 32-bit string hash of one first, and then measure one memory comparison through the network.
+
+import type { EpochMs, Key, KeyId } from "./key.ts";
+import { hashToken, isWellFormedToken } from "./token.ts";
+
+/** All keys in force at one moment. */
+export interface KeySnapshot {
+  /** Changes whenever any key or token does. */
+  readonly stamp: string;
+  readonly tokens: readonly TokenRecord[];
+}
+
+export interface TokenRecord {
+  readonly hash: string;
+  readonly key: Key;
+  /** Until when the token is valid, set when it was replaced; the key's expiry applies as well. */
+  readonly validUntil: EpochMs | undefined;
+}
+
+export type AuthResult =
+  | { readonly ok: true; readonly key: Key }
+  | { readonly ok: false; readonly code: "KEY_EXPIRED"; readonly key: Key }
+  /** KEYS_NOT_LOADED: there has been no snapshot since the start; 503, not 401. */
+  | { readonly ok: false; readonly code: "KEY_INVALID" | "KEYS_NOT_LOADED" };
+
+/** For readiness, metrics and logs. */
+export interface KeyringState {
+  /** Has there been a snapshot? */
+  readonly loaded: boolean;
+  /** Number of keys in force. */
+  readonly keys: number;
+  /** When the database was last reached. */
+  readonly checkedAt: EpochMs | undefined;
+  /** Failed checks since the last successful one. */
+  readonly failures: number;
+  /** Why the last check failed, without secrets. */
+  readonly lastError: string | undefined;
+}
+
+/** Tokens remembered without hashing. */
+const MAX_SEEN = 10_000;
+
+/** One token in force, and the result for whoever sends it. */
+class Entry {
+  readonly ok = true;
+  readonly key: Key;
+  readonly validUntil: EpochMs;
+
+  constructor({ validUntil }: TokenRecord, key: Key) {
+    this.key = key;
+    this.validUntil = Math.min(key.expiresAt ?? Infinity, validUntil ?? Infinity);
+  }
+}
+
+const INVALID: AuthResult = Object.freeze({ ok: false, code: "KEY_INVALID" });
+const expired = ({ key }: Entry): AuthResult => ({ ok: false, code: "KEY_EXPIRED", key });
+const NOT_LOADED: AuthResult = Object.freeze({ ok: false, code: "KEYS_NOT_LOADED" });
+
+export class Keyring {
+  private byHash: ReadonlyMap<string, Entry> = new Map();
+  private keys: ReadonlyMap<KeyId, Key> = new Map();
+  private seen = new Map<string, Entry>();
+  private isLoaded = false;
+  private checkedAt: EpochMs | undefined;
+  private failures = 0;
+  private lastError: string | undefined;
+
+  /**
+   * The key that a token stands for.
+   * @param token what the request carries, of any form
+   */
+  authenticate(token: string, now: EpochMs): AuthResult {
+    const known = this.seen.get(token);
+    if (known !== undefined) return now < known.validUntil ? known : expired(known);
+    if (!isWellFormedToken(token)) return INVALID;
+    if (!this.isLoaded) return NOT_LOADED;
+    const entry = this.byHash.get(hashToken(token));
+    if (entry === undefined) return INVALID;
+    if (this.seen.size >= MAX_SEEN) this.seen.clear();
+    this.seen.set(token, entry);
+    return now < entry.validUntil ? entry : expired(entry);
+  }
+
+  /** The key with this id, when it is in force. */
+  find(keyId: KeyId): Key | undefined {
+    return this.keys.get(keyId);
+  }
+
+  /** Puts a snapshot in force. An unchanged key keeps its object, so that its bucket stays as it is. */
+  replace({ tokens }: KeySnapshot): void {
+    const keys = new Map<KeyId, Key>();
+    const byHash = new Map<string, Entry>();
+    for (const token of tokens) {
+      const { id } = token.key;
+      let key = keys.get(id);
+      if (key === undefined) {
+        const known = this.keys.get(id);
+        key = known !== undefined && Bun.deepEquals(known, token.key) ? known : token.key;
+        keys.set(id, key);
+      }
+      byHash.set(token.hash, new Entry(token, key));
+    }
+    this.keys = keys;
+    this.byHash = byHash;
+    this.seen = new Map();
+    this.isLoaded = true;
+  }
+
+  /** The database was reached: what is in force is what it holds. */
+  recordCheck(now: EpochMs): void {
+    this.failures = 0;
+    this.lastError = undefined;
+    this.checkedAt = now;
+  }
+
+  recordFailure(reason: string): void {
+    this.failures++;
+    this.lastError = reason;
+  }
+
+  get state(): KeyringState {
+    const { isLoaded, keys, checkedAt, failures, lastError } = this;
+    return { loaded: isLoaded, keys: keys.size, checkedAt, failures, lastError };
+  }
+}

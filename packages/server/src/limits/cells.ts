@@ -1,0 +1,169 @@
+// cells.ts: rate, quota and usage of each key, in memory that several processes may share.
+//
+// in   a key's cell; the time; how much is requested
+// out  whether there is that much, taken in the same step: no two processes get the same token
+// err  none; a clock that is set back grants nothing, and blocks nobody for longer than an empty bucket takes to fill
+// cost 43 ns for a token (a compare-exchange of 64 bits), 5 ns to count a lookup
+//
+// A bucket is one number, the time at which it will be full again (the generic cell rate algorithm's theoretical arrival
+// time): taking moves it on, and its distance from now is what is missing. Within t seconds at most burst + rate * t are
+// given out, to all processes together. Times are nanoseconds since `base`: exact in a double for the first 104 days.
+//
+//   bytes of a cell  0 full at (int64, 0 = never used)   8 day and count of the quota (int64)
+//                    16 lookups on even days, by scope (3 x uint32)   28 on odd days
+//                    40 refused on even days, by reason (3 x uint32)   52 on odd days
+
+import { COUNTED, type Counted, type EpochMs, SCOPES } from "../keys/key.ts";
+
+/** Number of a cell in the memory. */
+export type CellIndex = number & { readonly of?: "cell" };
+
+export const CELL_BYTES = 64;
+
+const WORDS = CELL_BYTES / 8;
+const SLOTS = CELL_BYTES / 4;
+const FULL_AT = 0;
+const QUOTA = 1;
+const LOOKUPS = 4;
+const NS = 1e6;
+/** Further ahead than an empty bucket by this much: the clock was set back, or the key's limits were changed. */
+const SLACK_NS = 5e9;
+export const DAY_MS = 86_400_000;
+/** More than any quota (a million millions), and leaves room for 8,000 days. */
+const DAY_UNIT = 2 ** 40;
+
+/** Counts of one key since the cells were made, modulo 2^32; even and odd days apart. */
+export type CellCounts = Uint32Array;
+export const CELL_COUNTS = 2 * COUNTED.length;
+/** There are as many scopes as refusals: groups of this size, of even and odd days in turn. */
+const GROUP = SCOPES.length;
+
+/** What {@link CellCounts} holds at an index. */
+export function countedAt(index: number): { readonly counted: Counted; readonly isOdd: boolean } {
+  const group = Math.floor(index / GROUP);
+  return { counted: COUNTED[(group >> 1) * GROUP + (index % GROUP)]!, isOdd: (group & 1) === 1 };
+}
+
+export class LimitCells {
+  /** What the bucket of the last call lacks, in ns. */
+  missing = 0;
+  private readonly words: BigInt64Array;
+  private readonly slots: Int32Array;
+  private readonly base: EpochMs;
+  private readonly baseDay: number;
+
+  /**
+   * @param memory as many cells as fit; zeroes at first
+   * @param base the same for all who share the memory
+   */
+  constructor(memory: Uint8Array<ArrayBuffer>, base: EpochMs) {
+    this.words = new BigInt64Array(memory.buffer, memory.byteOffset, memory.byteLength >> 3);
+    this.slots = new Int32Array(memory.buffer, memory.byteOffset, memory.byteLength >> 2);
+    this.base = base;
+    this.baseDay = Math.floor(base / DAY_MS);
+  }
+
+  /** Number of cells. */
+  get size(): number {
+    return this.words.length / WORDS;
+  }
+
+  /**
+   * Takes from a bucket, or nothing at all.
+   * @param wanted ns that the rate takes to give what is requested
+   * @param whole ns that an empty bucket takes to fill
+   */
+  take(cell: CellIndex, now: EpochMs, wanted: number, whole: number): boolean {
+    const at = cell * WORDS + FULL_AT;
+    const time = Math.floor((now - this.base) * NS);
+    for (;;) {
+      const seen = Atomics.load(this.words, at);
+      const ahead = seen === 0n ? 0 : Math.max(0, Number(seen) - time);
+      const isOdd = ahead > whole + SLACK_NS;
+      const missing = isOdd ? whole : ahead;
+      const isGiven = missing + wanted <= whole;
+      const next = isGiven ? missing + wanted : missing;
+      const fullAt = time + next === 0 ? 1 : time + next; // 0 means never used
+      if (next === ahead || this.replace(at, seen, fullAt)) {
+        this.missing = next;
+        return isGiven;
+      }
+    }
+  }
+
+  /**
+   * Takes as many as there are.
+   * @param each ns that the rate takes to give one
+   * @returns how many, `most` at most
+   */
+  takeUpTo(cell: CellIndex, now: EpochMs, each: number, most: number, whole: number): number {
+    for (;;) {
+      this.take(cell, now, 0, whole);
+      const there = Math.min(most, Math.max(0, Math.floor((whole - this.missing) / each)));
+      // Others may have been quicker: then there is less.
+      if (there === 0 || this.take(cell, now, there * each, whole)) return there;
+    }
+  }
+
+  /**
+   * Takes from a day's quota.
+   * @returns how many, `most` at most
+   */
+  takeQuota(cell: CellIndex, now: EpochMs, quota: number, most: number): number {
+    const at = cell * WORDS + QUOTA;
+    for (;;) {
+      const seen = Atomics.load(this.words, at);
+      const today = this.today(Number(seen), now);
+      const taken = Math.min(most, Math.max(0, quota - (today % DAY_UNIT)));
+      if (taken === 0 || this.replace(at, seen, today + taken)) return taken;
+    }
+  }
+
+  /** Gives back what was taken from the day's quota and not used; a count below 0 adds what other hosts used. */
+  giveQuotaBack(cell: CellIndex, now: EpochMs, count: number): void {
+    const at = cell * WORDS + QUOTA;
+    for (;;) {
+      const seen = Atomics.load(this.words, at);
+      const today = this.today(Number(seen), now);
+      const kept = today - Math.min(count, today % DAY_UNIT); // taken yesterday, given back today: nothing
+      if (this.replace(at, seen, kept)) return;
+    }
+  }
+
+  /** What was taken from the quota of this day. */
+  usedOfQuota(cell: CellIndex, now: EpochMs): number {
+    return this.today(Number(Atomics.load(this.words, cell * WORDS + QUOTA)), now) % DAY_UNIT;
+  }
+
+  /** Counts lookups, or refusals. */
+  count(cell: CellIndex, counted: Counted, now: EpochMs, count: number): void {
+    const isOdd = Math.floor(now / DAY_MS) & 1;
+    const index = COUNTED.indexOf(counted);
+    const even = index < GROUP ? index : index + GROUP;
+    Atomics.add(this.slots, slotOf(cell) + isOdd * GROUP + even, count);
+  }
+
+  /** Reads all counts of a cell; {@link countedAt} tells which is which. */
+  readCounts(cell: CellIndex, into: CellCounts): void {
+    for (let i = 0; i < CELL_COUNTS; i++) into[i] = Atomics.load(this.slots, slotOf(cell) + i);
+  }
+
+  /** Makes a cell as new; nobody else may use it meanwhile. */
+  clear(cell: CellIndex): void {
+    this.words.fill(0n, cell * WORDS, (cell + 1) * WORDS);
+  }
+
+  /** The day and count in force: those of an earlier day are over. */
+  private today(stored: number, now: EpochMs): number {
+    const start = Math.max(0, Math.floor(now / DAY_MS) - this.baseDay) * DAY_UNIT;
+    return Math.max(stored, start);
+  }
+
+  private replace(at: number, seen: bigint, next: number): boolean {
+    return Atomics.compareExchange(this.words, at, seen, BigInt(next)) === seen;
+  }
+}
+
+function slotOf(cell: CellIndex): number {
+  return cell * SLOTS + LOOKUPS;
+}

@@ -1,0 +1,65 @@
+import { describe, expect, test } from "bun:test";
+import { RateHeaders, secondsToMidnight } from "./rate-headers.ts";
+import type { Decision } from "./token-bucket.ts";
+
+const headers = new RateHeaders();
+const NOON = Date.UTC(2026, 5, 1, 12);
+const rate = (limit: number): Decision => ({
+  allowed: true,
+  limit,
+  windowSeconds: 2,
+  remaining: 1999,
+  resetSeconds: 1,
+  retryAfterSeconds: 0,
+});
+
+describe("rate headers", () => {
+  test.each([
+    ["a bucket", undefined, 2000, '"default";q=2000;w=2', '"default";r=1999;t=1'],
+    [
+      "a bucket and a quota",
+      100,
+      2000,
+      '"default";q=2000;w=2, "daily";q=100;w=86400',
+      '"default";r=1999;t=1, "daily";r=93;t=43200',
+    ],
+    ["a quota alone", 100, 0, '"daily";q=100;w=86400', '"daily";r=93;t=43200'],
+    ["more used than allowed", 5, 0, '"daily";q=5;w=86400', '"daily";r=0;t=43200'],
+    ["no limit", undefined, 0, undefined, ""],
+  ])("%s", (_, quota, limit, policy, left) => {
+    expect(headers.policy({ quota }, rate(limit))).toBe(policy as string);
+    expect(headers.left({ quota }, rate(limit), 7, NOON)).toBe(left);
+  });
+
+  test("the day ends at midnight UTC, never now", () => {
+    expect(secondsToMidnight(NOON)).toBe(43_200);
+    expect(secondsToMidnight(Date.UTC(2026, 5, 1))).toBe(86_400);
+    expect(secondsToMidnight(Date.UTC(2026, 5, 2) - 1)).toBe(1);
+  });
+
+  test("texts that are kept are never another's", () => {
+    const decision = (remaining: number, resetSeconds: number, limit: number): Decision => ({
+      ...rate(limit),
+      remaining,
+      resetSeconds,
+    });
+    const rows = [
+      decision(7, 1, 2000),
+      decision(7, 2, 2000), // as much left, later full
+      decision(7 + 2048, 2, 9000), // the same slot among those kept
+      decision(7 + 2 ** 32, 2, 2 ** 40), // alike in all bits of the slot
+      decision(7, 1, 9000),
+      decision(0, 0, 1),
+    ];
+    for (const row of [...rows, ...rows.toReversed()]) {
+      const { limit, windowSeconds, remaining, resetSeconds } = row;
+      expect(headers.policy({ quota: undefined }, row)).toBe(`"default";q=${limit};w=${windowSeconds}`);
+      expect(headers.left({ quota: undefined }, row, 0, NOON)).toBe(
+        `"default";r=${remaining};t=${resetSeconds}`,
+      );
+    }
+    expect(headers.policy({ quota: undefined }, { ...rows[0]!, windowSeconds: 3 })).toBe(
+      '"default";q=2000;w=3',
+    );
+  });
+});

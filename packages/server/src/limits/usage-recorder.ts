@@ -1,0 +1,255 @@
+// usage-recorder.ts: counts lookups and refusals per key and UTC day, and brings the counts to the store in the background.
+//
+// in   a key, a lookup or why it was refused, the time
+// out  counts in the store; how many lookups the store has of each key with a quota
+// err  record never throws or waits; a store that is away is tried again, and `state` tells
+// cost record one Map access and one addition; memory one tally for each key and day not yet stored
+//
+// While the store is away, counts stay here and add up. A batch that was sent keeps its number and its entries until the
+// store has confirmed it, and the store knows the number of the last batch that it counted (Store.addUsage): so it counts
+// once. A process that is killed loses what was counted since the last flush, less than a second.
+
+import { randomUUID } from "node:crypto";
+import { COUNTED, type Counted, type EpochMs, type KeyId } from "../keys/key.ts";
+import type { UsageBatch, UsageEntry } from "../store/store.ts";
+import { DAY_MS } from "./cells.ts";
+import type { StoredUsage, UsageSink } from "./usage-collector.ts";
+
+/** From start to start of a flush: with the flush's own time, less than a second is at risk. */
+const FLUSH_MS = 900;
+/** Longest wait between two tries while the store is away. */
+const MAX_BACKOFF_MS = 5_000;
+
+export interface UsageStore {
+  addUsage(batch: UsageBatch): Promise<boolean>;
+  quotaUsage(day: string): Promise<Map<KeyId, number>>;
+}
+
+export interface UsageRecorderOptions {
+  readonly store: UsageStore;
+  readonly now?: () => EpochMs;
+  /** Names this process in the store; never used before. */
+  readonly id?: string;
+  readonly flushMs?: number;
+  /** Called with each flush, also while the store is away: records what was counted in cells. */
+  readonly collect?: (sink: UsageSink) => void;
+  /** Called after each flush for each key with a quota. */
+  readonly onStored?: (keyId: KeyId, usage: StoredUsage) => void;
+}
+
+/** For metrics and logs. */
+export interface UsageState {
+  /** Lookups recorded and not yet confirmed by the store. */
+  readonly pending: number;
+  /** Failed flushes since the start. */
+  readonly failures: number;
+  /** Failed flushes since the last one that succeeded. */
+  readonly failuresInRow: number;
+  /** When the last flush succeeded. */
+  readonly flushedAt: EpochMs | undefined;
+  /** Why the last flush failed, without secrets; undefined when it did not. */
+  readonly lastError: string | undefined;
+}
+
+/** One key on one day. */
+class Tally {
+  geolocate = 0;
+  reputation = 0;
+  email = 0;
+  not_allowed = 0;
+  rate_limited = 0;
+  quota_exceeded = 0;
+  /** Sent, and not yet confirmed. */
+  sending = 0;
+  /** Confirmed by the store. */
+  confirmed = 0;
+
+  /** Lookups. */
+  get waiting(): number {
+    return this.geolocate + this.reputation + this.email;
+  }
+
+  get isStored(): boolean {
+    return COUNTED.every((counted) => this[counted] === 0);
+  }
+}
+
+type Tallies = Map<KeyId, Tally>;
+
+export class UsageRecorder {
+  private readonly store: UsageStore;
+  private readonly now: () => EpochMs;
+  private readonly id: string;
+  private readonly flushMs: number;
+  private readonly options: UsageRecorderOptions;
+
+  /** By UTC day number; today's, and those of earlier days until they are stored. */
+  private readonly days = new Map<number, Tallies>();
+  private day = Number.NaN;
+  private today: Tallies = new Map();
+
+  private sequence = 0;
+  private batch: UsageBatch | undefined;
+  private failures = 0;
+  private failuresInRow = 0;
+  private flushedAt: EpochMs | undefined;
+  private lastError: string | undefined;
+
+  private queue: Promise<boolean> = Promise.resolve(true);
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private isStopped = false;
+
+  constructor(options: UsageRecorderOptions) {
+    this.options = options;
+    this.store = options.store;
+    this.now = options.now ?? Date.now;
+    this.id = options.id ?? randomUUID();
+    this.flushMs = options.flushMs ?? FLUSH_MS;
+  }
+
+  /** Reads today's counts, and goes on flushing. Resolves after the first try, whether it succeeded or not. */
+  async start(): Promise<void> {
+    await this.flush();
+    this.schedule(this.flushMs);
+  }
+
+  /** Counts lookups, or refusals. */
+  record(keyId: KeyId, counted: Counted, now: EpochMs, count = 1): void {
+    this.tally(keyId, now)[counted] += count;
+  }
+
+  /**
+   * Brings everything recorded until now to the store.
+   * @returns whether it is there; never rejects
+   */
+  flush(): Promise<boolean> {
+    this.queue = this.queue.then(() => this.cycle());
+    return this.queue;
+  }
+
+  /** Flushes for the last time. @returns lookups that could not be stored and are lost with this process */
+  async stop(): Promise<{ lost: number }> {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    await this.flush();
+    return { lost: this.state.pending };
+  }
+
+  get state(): UsageState {
+    let pending = 0;
+    for (const tallies of this.days.values()) {
+      for (const tally of tallies.values()) pending += tally.sending + tally.waiting;
+    }
+    const { failures, failuresInRow, flushedAt, lastError } = this;
+    return { pending, failures, failuresInRow, flushedAt, lastError };
+  }
+
+  private tally(keyId: KeyId, now: EpochMs): Tally {
+    const day = Math.floor(now / DAY_MS);
+    if (day !== this.day) this.turnTo(day);
+    let tally = this.today.get(keyId);
+    if (tally === undefined) {
+      tally = new Tally();
+      this.today.set(keyId, tally);
+    }
+    return tally;
+  }
+
+  private turnTo(day: number): void {
+    this.day = day;
+    this.today = this.days.get(day) ?? new Map();
+    this.days.set(day, this.today);
+  }
+
+  private schedule(wait: number): void {
+    if (this.isStopped) return;
+    this.timer = setTimeout(() => {
+      const started = performance.now();
+      void this.flush().then((isStored) => {
+        const backOff = Math.min(this.flushMs * 2 ** this.failuresInRow, MAX_BACKOFF_MS);
+        this.schedule(isStored ? Math.max(0, this.flushMs - (performance.now() - started)) : backOff);
+      });
+    }, wait);
+  }
+
+  private async cycle(): Promise<boolean> {
+    try {
+      this.options.collect?.(this);
+      await this.send(); // a batch that failed before goes first, as it was
+      this.makeBatch();
+      await this.send();
+      await this.readToday();
+      this.forget();
+      this.failuresInRow = 0;
+      this.flushedAt = this.now();
+      this.lastError = undefined;
+      return true;
+    } catch (error) {
+      this.failures++;
+      this.failuresInRow++;
+      this.lastError = error instanceof Error ? error.message : String(error);
+      return false;
+    }
+  }
+
+  /** Moves what waits into a batch. */
+  private makeBatch(): void {
+    const entries: UsageEntry[] = [];
+    for (const [day, tallies] of this.days) {
+      for (const [keyId, tally] of tallies) {
+        if (!tally.isStored) drain(tally, keyId, dayText(day), entries);
+      }
+    }
+    if (entries.length > 0) this.batch = { recorder: this.id, sequence: ++this.sequence, entries };
+  }
+
+  private async send(): Promise<void> {
+    if (this.batch === undefined) return;
+    await this.store.addUsage(this.batch);
+    this.batch = undefined;
+    for (const tallies of this.days.values()) {
+      for (const tally of tallies.values()) {
+        tally.confirmed += tally.sending;
+        tally.sending = 0;
+      }
+    }
+  }
+
+  /** Forgets earlier days that are in the store. */
+  private forget(): void {
+    for (const [day, tallies] of this.days) {
+      if (day !== this.day && isStored(tallies)) this.days.delete(day);
+    }
+  }
+
+  /** Reads what all processes counted. Nothing is being sent meanwhile: what is not confirmed is of other recorders. */
+  private async readToday(): Promise<void> {
+    const day = Math.floor(this.now() / DAY_MS);
+    const totals = await this.store.quotaUsage(dayText(day));
+    if (day !== this.day) this.turnTo(day);
+    for (const [keyId, stored] of totals) {
+      const confirmed = this.today.get(keyId)?.confirmed ?? 0;
+      this.options.onStored?.(keyId, { now: day * DAY_MS, stored, foreign: stored - confirmed });
+    }
+  }
+}
+
+/** Moves what a tally waits with into entries. */
+function drain(tally: Tally, keyId: KeyId, day: string, entries: UsageEntry[]): void {
+  tally.sending = tally.waiting;
+  for (const lookup of COUNTED) {
+    if (tally[lookup] === 0) continue;
+    entries.push({ keyId, day, lookup, count: tally[lookup] });
+    tally[lookup] = 0;
+  }
+}
+
+function isStored(tallies: Tallies): boolean {
+  for (const tally of tallies.values()) if (!tally.isStored) return false;
+  return true;
+}
+
+/** "2026-06-01" of a UTC day number. */
+function dayText(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}

@@ -1,0 +1,102 @@
+// mx.ts: the MX check: asks DNS about the domain of an email address, and applies the finding to the answer.
+//
+// src  docs/email.md
+//
+// Only "there is no such domain" and "this domain takes no mail" make an address invalid: a DNS server that does not
+// answer proves nothing about a person. What feeds claim is never reverted, and what feeds or overrides keep from being
+// disposable stays so.
+
+import {
+  ascii,
+  cutSuffix,
+  type EmailAnswer,
+  type EmailCheck,
+  isSpecialUseDomain,
+  parseEmail,
+} from "@inkling/engine";
+import type { MxCounts } from "../mx/counts.ts";
+import { disposableHost } from "../mx/hosts.ts";
+import type { MxFinding, MxOutcome } from "../mx/outcome.ts";
+
+export interface MxSource {
+  find(host: string): MxFinding | Promise<MxFinding>;
+}
+
+const REFUTES: ReadonlySet<MxOutcome> = new Set<MxOutcome>(["null", "nxdomain"]);
+const SKIPPED: MxFinding = { outcome: "skipped", known: [] };
+
+/** Runs the checks that a caller may request, and counts them. */
+export class EmailChecks {
+  private readonly source: MxSource;
+  private readonly counts: MxCounts;
+
+  constructor(source: MxSource, counts: MxCounts) {
+    this.source = source;
+    this.counts = counts;
+  }
+
+  /** "skipped" for what cannot be a domain with mail: DNS is not asked. */
+  mx(text: string): MxFinding | Promise<MxFinding> {
+    const host = hostToCheck(text);
+    const finding = host === undefined ? SKIPPED : this.source.find(host);
+    return finding instanceof Promise ? finding.then((found) => this.counted(found)) : this.counted(finding);
+  }
+
+  private counted(finding: MxFinding): MxFinding {
+    this.counts.recordAnswer(finding.outcome);
+    return finding;
+  }
+}
+
+/** Undefined without a readable domain, for special-use names, and for names that nobody can own. */
+function hostToCheck(text: string): string | undefined {
+  const { host } = parseEmail(text);
+  return host === undefined || isSpecialUseDomain(host) || !cutSuffix(host).known ? undefined : host;
+}
+
+const RELAY = "relay";
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+/**
+ * What a finding changes in an answer, as a stage of the pipeline. A mail host that only a disposable service uses makes
+ * the address disposable, unless its evidence says otherwise.
+ */
+export function mxCheck({ outcome, known }: MxFinding): EmailCheck {
+  return (plain, explain) => {
+    const { valid, disposable, providers, ...others } = JSON.parse(decoder.decode(plain)) as EmailAnswer;
+    const host = disposable ? undefined : disposableHost(known);
+    const row = host === undefined || isCleared(explain()) ? undefined : host;
+    const body = encoder.encode(
+      JSON.stringify({
+        valid: valid && !REFUTES.has(outcome),
+        disposable: disposable || row !== undefined,
+        providers: row === undefined ? providers : [row.service],
+        ...others,
+        checks: { mx: outcome },
+      }),
+    );
+    return row === undefined ? { body } : { body, entry: ascii(JSON.stringify(mailHostEntry(row.suffix))) };
+  };
+}
+
+/** The entry of evidence for a mail host that only a disposable service uses. */
+export function mailHostEntry(suffix: string): object {
+  return {
+    feed: "inkling",
+    label: "mail_host",
+    effect: "sets",
+    flags: ["disposable"],
+    mail_host: suffix,
+  };
+}
+
+/** Does an answer's evidence keep its address from being disposable? A relay's is not, whoever runs its mail host. */
+function isCleared(explained: Uint8Array): boolean {
+  const { evidence } = JSON.parse(decoder.decode(explained)) as {
+    evidence: readonly { label: string; effect: string; flags?: readonly string[] }[];
+  };
+  return evidence.some(
+    ({ label, effect, flags }) => label === RELAY || (effect === "removes" && flags?.includes("disposable")),
+  );
+}

@@ -1,0 +1,285 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { IpAddress, parseIpInto, parsePrefix, prefixContains, unwrapIpv4 } from "@inkling/engine";
+import { PROBLEM_CODES, PROBLEMS, type Problem } from "../http/problems.ts";
+import { MX_OUTCOMES } from "../mx/outcome.ts";
+import {
+  SANDBOX_ADDRESSES,
+  SANDBOX_CHECKS,
+  SANDBOX_DOMAINS,
+  SANDBOX_PROBLEMS,
+  sandboxAddress,
+  sandboxEmail,
+} from "./sandbox.ts";
+
+const address = (text: string) => {
+  const parsed = new IpAddress();
+  expect(parseIpInto(text, parsed)).toBe(true);
+  unwrapIpv4(parsed);
+  return parsed;
+};
+/** What an outcome says: its JSON, or its code. */
+const said = (outcome: ReturnType<typeof sandboxEmail>) =>
+  outcome instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(outcome)) : outcome.code;
+
+describe("sandbox addresses", () => {
+  for (const { v4, v6, place, flags = [] } of SANDBOX_ADDRESSES) {
+    test.each([v4, v6, `::ffff:${v4}`])("%s", (text) => {
+      expect(said(sandboxAddress("geolocate", address(text)))).toEqual(place ?? "IP_ADDRESS_NOT_FOUND");
+      expect(said(sandboxAddress("reputation", address(text)))).toEqual({
+        is_abuser: flags.includes("is_abuser"),
+        is_proxy: flags.includes("is_proxy"),
+        is_tor_exit: flags.includes("is_tor_exit"),
+      });
+    });
+  }
+
+  test.each([
+    ["a documentation address in no row", "198.51.100.77", "IP_ADDRESS_NOT_FOUND"],
+    ["the newer documentation prefix", "3fff::1", "IP_ADDRESS_NOT_FOUND"],
+    ["a public address", "8.8.8.8", "IP_ADDRESS_NOT_FOUND"],
+    ["a private address", "10.0.0.1", "IP_ADDRESS_RESERVED"],
+    ["loopback", "::1", "IP_ADDRESS_RESERVED"],
+  ])("%s", (_, text, code) => {
+    expect(said(sandboxAddress("geolocate", address(text)))).toBe(code);
+  });
+
+  test("no two rows share an address or a domain", () => {
+    const rows = [...SANDBOX_ADDRESSES, ...SANDBOX_PROBLEMS].flatMap(({ v4, v6 }) => [v4, v6]);
+    expect(new Set(rows).size).toBe(rows.length);
+    const domains = [...SANDBOX_DOMAINS, ...SANDBOX_CHECKS, ...SANDBOX_PROBLEMS].map(({ domain }) => domain);
+    expect(new Set(domains).size).toBe(domains.length);
+  });
+});
+
+describe("sandbox evidence", () => {
+  test.each(SANDBOX_ADDRESSES.map((row) => [row.v4, row] as const))(
+    "%s",
+    (_, { v4, v6, place, flags = [] }) => {
+      for (const text of [v4, v6]) {
+        const plain = said(sandboxAddress("reputation", address(text)));
+        const { evidence, ...rest } = said(sandboxAddress("reputation", address(text), true));
+        expect(rest).toEqual(plain);
+        // As docs/evidence.md says: set by an entry, removed by none.
+        const flagsOf = (effect: string) =>
+          evidence.flatMap((entry: Entry) => (entry.effect === effect ? entry.flags : []));
+        const removed = flagsOf("removes");
+        expect(flagsOf("sets").filter((flag: string) => !removed.includes(flag))).toEqual(flags);
+        for (const { network } of evidence) {
+          expect(prefixContains(parsePrefix(network)!, address(text))).toBe(true);
+        }
+        const geo = said(sandboxAddress("geolocate", address(text), true));
+        if (place !== undefined)
+          expect(geo.evidence[0]).toMatchObject({ feed: "sandbox-places", effect: "sets" });
+      }
+    },
+  );
+
+  test.each(SANDBOX_DOMAINS.map((row) => [row.domain, row] as const))("%s", (domain, { providers }) => {
+    const { evidence, ...rest } = said(sandboxEmail(`jane@${domain}`, true));
+    expect(rest).toEqual(said(sandboxEmail(`jane@${domain}`)));
+    const effects = evidence.map((entry: Entry) => entry.effect);
+    expect(effects.includes("sets") && !effects.includes("removes")).toBe(providers.length > 0);
+  });
+
+  test("docs/email.md shows labels as they are", async () => {
+    const docs = await Bun.file(join(import.meta.dir, "../../../../docs/email.md")).text();
+    const shown = [...docs.matchAll(/```\nGET \S+\/(\S+)\?include=evidence\n```\n\n```json\n(.*?)```/gs)];
+    expect(shown).toHaveLength(1);
+    for (const [, text, json] of shown) expect(said(sandboxEmail(text!, true))).toEqual(JSON.parse(json!));
+  });
+
+  test.each([
+    ["postmaster@example.com", ["role_account"]],
+    ["jane+shop@example.com", ["alias"]],
+    ["Sales+EU@relay.example", ["disposable", "relay", "role_account", "alias"]],
+    ["jane@gmial.com", ["mistyped"]],
+    ["postmaster", []],
+  ])("labels of %s", (text, labels) => {
+    const { evidence } = said(sandboxEmail(text, true));
+    expect(evidence.map((entry: Entry) => entry.label)).toEqual(labels);
+  });
+
+  test("an address in no row has none", () => {
+    expect(said(sandboxAddress("reputation", address("8.8.8.8"), true)).evidence).toEqual([]);
+    expect(said(sandboxEmail("jane@gmail.com", true)).evidence).toEqual([]);
+    expect(said(sandboxAddress("geolocate", address("8.8.8.8"), true))).toBe("IP_ADDRESS_NOT_FOUND");
+  });
+});
+
+describe("docs/evidence.md", () => {
+  test("shows what the sandbox answers", async () => {
+    const docs = await Bun.file(join(import.meta.dir, "../../../../docs/evidence.md")).text();
+    const shown = [...docs.matchAll(/```\nGET (\S+)\?include=evidence\n```\n\n```json\n(.*?)```/gs)];
+    expect(shown).toHaveLength(3);
+    for (const [, path, json] of shown) {
+      const [lookup, value] = path!.split("/").slice(-2) as ["geolocate" | "reputation" | "email", string];
+      const outcome =
+        lookup === "email" ? sandboxEmail(value, true) : sandboxAddress(lookup, address(value), true);
+      expect(said(outcome)).toEqual(JSON.parse(json!));
+    }
+  });
+});
+
+interface Entry {
+  readonly label: string;
+  readonly effect: string;
+  readonly flags?: readonly string[];
+}
+
+describe("sandbox e-mail", () => {
+  for (const { domain, valid, providers } of SANDBOX_DOMAINS) {
+    test(domain, () => {
+      const disposable = providers.length > 0;
+      expect(said(sandboxEmail(`jane+x@${domain.toUpperCase()}`))).toEqual({ valid, disposable, providers });
+      expect(said(sandboxEmail(`jane doe@${domain}`))).toEqual({ valid: false, disposable, providers });
+    });
+  }
+
+  test.each([
+    ["elsewhere, valid", "jane@gmail.com", true],
+    ["elsewhere, not valid", "jane..doe@gmail.com", false],
+    ["an example domain in no row", "jane@nobody.example", false],
+    ["a sub-domain of a row", "jane@x.disposable.example", false],
+    ["no @", "disposable.example", false],
+    ["nothing", "", false],
+  ])("%s", (_, text, valid) => {
+    expect(said(sandboxEmail(text))).toEqual({ valid, disposable: false, providers: [] });
+  });
+});
+
+describe("sandbox checks", () => {
+  test("there is a row for each outcome that can be had of a domain", () => {
+    const outcomes = ["found", "skipped", ...SANDBOX_CHECKS.map(({ mx }) => mx)];
+    expect([...new Set(outcomes)].sort()).toEqual([...MX_OUTCOMES].sort());
+  });
+
+  for (const { domain, mx, valid, providers } of SANDBOX_CHECKS) {
+    test(domain, () => {
+      const disposable = providers.length > 0;
+      const checks = { mx };
+      expect(said(sandboxEmail(`jane@${domain}`, false, true))).toEqual({
+        valid,
+        disposable,
+        providers,
+        checks,
+      });
+      expect(said(sandboxEmail(`jane doe@${domain}`, false, true))).toMatchObject({ valid: false, checks });
+      expect(said(sandboxEmail(`jane@${domain}`))).toEqual({ valid: true, disposable: false, providers: [] });
+      const { evidence, ...rest } = said(sandboxEmail(`jane@${domain}`, true, true));
+      expect(rest).toEqual({ valid, disposable, providers, checks });
+      expect(evidence.map((entry: Entry) => entry.effect)).toEqual(disposable ? ["sets"] : []);
+    });
+  }
+
+  test.each([
+    ["jane@example.com", "found"],
+    ["jane doe@example.com", "found"],
+    ["jane@disposable.example", "found"],
+    ["jane@invalid.example", "skipped"],
+    ["jane@gmail.com", "found"],
+    ["jane", "skipped"],
+  ])("%s: %s, and the rest as without checks", (text, mx) => {
+    const { checks, ...rest } = said(sandboxEmail(text, false, true));
+    expect(checks).toEqual({ mx });
+    expect(rest).toEqual(said(sandboxEmail(text)));
+  });
+});
+
+describe("sandbox problems", () => {
+  test("there is a row for each code", () => {
+    expect(SANDBOX_PROBLEMS.map(({ code }) => code)).toEqual(PROBLEM_CODES);
+  });
+
+  for (const { code, v4, v6, domain } of SANDBOX_PROBLEMS) {
+    test(code, () => {
+      for (const text of [v4, v6]) {
+        expect(said(sandboxAddress("geolocate", address(text)))).toBe(code);
+        expect(said(sandboxAddress("reputation", address(text)))).toBe(code);
+      }
+      expect(said(sandboxEmail(`jane@${domain}`))).toBe(code);
+    });
+  }
+
+  test("SCOPE_REQUIRED names the scope, as with a live key", () => {
+    const { v4, domain } = SANDBOX_PROBLEMS.find(({ code }) => code === "SCOPE_REQUIRED")!;
+    const refusals = [
+      sandboxAddress("geolocate", address(v4)),
+      sandboxAddress("reputation", address(v4)),
+      sandboxEmail(`jane@${domain}`),
+    ];
+    const challenges = refusals.map((refusal) => (refusal as Problem).headers["WWW-Authenticate"]);
+    expect(challenges.map((challenge) => challenge!.replace(/.* scope=/, ""))).toEqual([
+      '"geolocate"',
+      '"reputation"',
+      '"email"',
+    ]);
+  });
+});
+
+describe("docs/sandbox.md", () => {
+  const tables = docsTables();
+  test.each(Object.entries(tables))("has the table of %s", async (_, markdown) => {
+    const docs = await Bun.file(join(import.meta.dir, "../../../../docs/sandbox.md")).text();
+    expect(docs).toContain(`\n\n${markdown}\n`);
+  });
+  test("shows the places as they are", async () => {
+    const docs = await Bun.file(join(import.meta.dir, "../../../../docs/sandbox.md")).text();
+    const shown = [...docs.matchAll(/```json\n(.*?)```/gs)].map(([, json]) => JSON.parse(json!));
+    expect(shown).toEqual([SANDBOX_ADDRESSES[0]!.place, SANDBOX_ADDRESSES[1]!.place]);
+  });
+});
+
+const code = (text: string) => `\`${text}\``;
+const cells = (...texts: readonly string[]) => `| ${texts.join(" | ")} |`;
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [cells(...head), `|${"---|".repeat(head.length)}`, ...rows.map((row) => cells(...row))].join("\n");
+}
+
+/** The tables of the docs page, made from the rows that answer. */
+function docsTables() {
+  return {
+    addresses: table(
+      ["address", "or", "stands for", "geolocate", "reputation"],
+      SANDBOX_ADDRESSES.map(({ v4, v6, meaning, place, flags }) => [
+        code(v4),
+        code(v6),
+        meaning,
+        place === undefined ? "404 `IP_ADDRESS_NOT_FOUND`" : !("name" in place.city) ? "countries" : "full",
+        flags === undefined ? "all `false`" : flags.map(code).join(", "),
+      ]),
+    ),
+    domains: table(
+      ["domain", "stands for", "valid", "disposable", "providers"],
+      SANDBOX_DOMAINS.map(({ domain, meaning, valid, providers }) => [
+        code(domain),
+        meaning,
+        code(String(valid)),
+        code(String(providers.length > 0)),
+        code(JSON.stringify(providers)),
+      ]),
+    ),
+    checks: table(
+      ["domain", "stands for", "valid", "disposable", "providers", "checks.mx"],
+      SANDBOX_CHECKS.map(({ domain, meaning, mx, valid, providers }) => [
+        code(domain),
+        meaning,
+        code(String(valid)),
+        code(String(providers.length > 0)),
+        code(JSON.stringify(providers)),
+        code(mx),
+      ]),
+    ),
+    problems: table(
+      ["status", "code", "address", "or", "domain"],
+      SANDBOX_PROBLEMS.map((row) => [
+        String(PROBLEMS[row.code].status),
+        code(row.code),
+        code(row.v4),
+        code(row.v6),
+        code(row.domain),
+      ]),
+    ),
+  };
+}

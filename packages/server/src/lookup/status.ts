@@ -1,0 +1,83 @@
+// status.ts: is this server ready, and the document of /v1/status: its release, feed by feed.
+//
+// in   releases, keyring, the time
+// out  the reasons of /readyz; the JSON of /v1/status
+// note here, not in telemetry: it is made of releases and keys, and both the API and the admin API need it
+
+import { type FeedReport, feedAgeSeconds, type LoadedRelease } from "@inkling/engine";
+import type { KeyringState } from "../keys/keyring.ts";
+import type { Refusal } from "../releases/follow.ts";
+
+export interface StatusSource {
+  readonly version: string;
+  readonly mode: "up" | "serve";
+  readonly releases: {
+    readonly current: LoadedRelease | undefined;
+    readonly refused: Refusal | undefined;
+    readonly isVerified: boolean;
+    readonly since: number | undefined;
+    /** Their present state; otherwise the release's manifest has them. */
+    readonly feeds?: readonly FeedReport[];
+  };
+  readonly keyring: { readonly state: KeyringState };
+}
+
+/** Why no lookup can be answered; empty when the server is ready. */
+export function readiness({ releases, keyring }: StatusSource): string[] {
+  const reasons: string[] = [];
+  if (releases.current === undefined) reasons.push("no release of data is loaded");
+  if (!keyring.state.loaded) reasons.push("keys were never read from the database");
+  return reasons;
+}
+
+/** The JSON of /v1/status. Times are ISO 8601, ages whole seconds. */
+export function statusDocument({ version, mode, releases, keyring }: StatusSource, now: number) {
+  const { current, refused } = releases;
+  const feeds = releases.feeds ?? current?.manifest.feeds ?? [];
+  const database: "reachable" | "away" = keyring.state.failures === 0 ? "reachable" : "away";
+  return {
+    version,
+    mode,
+    release:
+      current === undefined ? null : releaseStatus(current, releases.isVerified, releases.since ?? now),
+    refused_release:
+      refused === undefined ? null : { name: refused.name, reason: refused.reason, at: iso(refused.at) },
+    missing: current?.manifest.missing ?? [],
+    partial: current?.manifest.partial ?? [],
+    feeds: feeds.map((feed) => feedStatus(feed, now)),
+    keys: { loaded: keyring.state.loaded, database },
+  };
+}
+
+function releaseStatus({ name, manifest }: LoadedRelease, verified: boolean, since: number) {
+  const { id, created_at, segments } = manifest;
+  return { id, name, created_at, serving_since: iso(since), verified, segments };
+}
+
+function feedStatus(feed: FeedReport, now: number) {
+  const { id, sets, state, source, entries, licence } = feed;
+  return {
+    id,
+    sets,
+    state,
+    source,
+    entries,
+    sha256: feed.sha256 ?? null,
+    age_seconds: feedAgeSeconds(feed, now) ?? null,
+    fetched_at: feed.fetched_at ?? null,
+    published_at: feed.published_at ?? null,
+    licence,
+    attribution: feed.attribution ?? null,
+    error: feed.error ?? null,
+    stale: feed.stale === true,
+    checked_at: feed.checked_at ?? null,
+    next_check_at: feed.next_check_at ?? null,
+    failures: feed.failures ?? 0,
+    pending: feed.pending ?? null,
+    skipped: feed.skipped ?? null,
+  };
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,74 @@
+// counts.ts: counters of `checks=mx` for /metrics: outcomes, never a domain.
+
+import type { MxOutcome } from "./outcome.ts";
+
+export interface MxState {
+  /** Domains being looked up in DNS. */
+  readonly underWay: number;
+  readonly waiting: number;
+  readonly cached: number;
+}
+
+type OutcomeCounts = readonly (readonly [MxOutcome, number])[];
+
+/** All numbers, as one worker sends them. */
+export interface MxReport {
+  readonly lookups: OutcomeCounts;
+  readonly answers: OutcomeCounts;
+  readonly hits: number;
+  readonly seconds: number;
+  readonly state: MxState;
+}
+
+const IDLE: MxState = { underWay: 0, waiting: 0, cached: 0 };
+
+export class MxCounts {
+  /** Finished DNS lookups, by outcome. */
+  readonly lookups = new Map<MxOutcome, number>();
+  /** Answers to callers, by outcome: a timeout here may be a lookup that finishes later. */
+  readonly answers = new Map<MxOutcome, number>();
+  /** Answers from the cache. */
+  hits = 0;
+  /** Of all lookups together. */
+  seconds = 0;
+  private readState: () => MxState = () => IDLE;
+
+  get state(): MxState {
+    return this.readState();
+  }
+
+  /** @param read returns the present state */
+  readStateFrom(read: () => MxState): void {
+    this.readState = read;
+  }
+
+  get report(): MxReport {
+    const { hits, seconds, state } = this;
+    return { lookups: [...this.lookups], answers: [...this.answers], hits, seconds, state };
+  }
+
+  /** Adds another worker's counts; the state stays as it is. */
+  add(report: Omit<MxReport, "state">): void {
+    for (const [outcome, count] of report.lookups) increase(this.lookups, outcome, count);
+    for (const [outcome, count] of report.answers) increase(this.answers, outcome, count);
+    this.hits += report.hits;
+    this.seconds += report.seconds;
+  }
+
+  countCacheHit(): void {
+    this.hits++;
+  }
+
+  countLookup(outcome: MxOutcome, ms: number): void {
+    increase(this.lookups, outcome, 1);
+    this.seconds += ms / 1000;
+  }
+
+  recordAnswer(outcome: MxOutcome): void {
+    increase(this.answers, outcome, 1);
+  }
+}
+
+function increase(counts: Map<MxOutcome, number>, outcome: MxOutcome, by: number): void {
+  counts.set(outcome, (counts.get(outcome) ?? 0) + by);
+}

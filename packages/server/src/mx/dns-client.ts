@@ -1,0 +1,124 @@
+// dns-client.ts: resolves one question with several DNS servers.
+//
+// in   a host, a record type, and a signal that ends the lookup
+// out  the first usable reply; "failed" when every server failed; "timeout" when the signal came first
+// err  none thrown
+// cost one question; NXDOMAIN costs a second one, unless nxdomain-cache.ts knows the server
+//
+// After NEXT_SERVER_MS of silence the next server is asked as well, and the first reply wins. SERVFAIL, REFUSED and
+// malformed replies fail over at once, and so does NXDOMAIN from a server that does not know the top-level domain.
+
+import type { RecordType } from "./dns-message.ts";
+import { type DnsServer, systemDnsServers } from "./dns-servers.ts";
+import { type Attempt, queryServer, type WholeReply } from "./dns-transport.ts";
+import { NxdomainCache, topLevelOf } from "./nxdomain-cache.ts";
+
+export interface DnsClientOptions {
+  /** In order of preference; those beyond MAX_SERVERS are not used. */
+  readonly servers: readonly DnsServer[];
+  /** An unpredictable number from 0 to 65535. */
+  readonly newId: () => number;
+  /** Milliseconds of a monotonic clock. */
+  readonly elapsed: () => number;
+  readonly nextServerMs?: number;
+}
+
+export type DnsOutcome = WholeReply | { readonly kind: "timeout" };
+
+export interface Resolver {
+  resolve(host: string, type: RecordType, signal: AbortSignal): Promise<DnsOutcome>;
+}
+
+const MAX_SERVERS = 3;
+const NEXT_SERVER_MS = 200;
+
+export class DnsClient implements Resolver {
+  private readonly options: DnsClientOptions;
+  /** One entry an attempt. */
+  private readonly attemptServers: readonly DnsServer[];
+  private readonly nxdomain: NxdomainCache;
+
+  constructor(options: DnsClientOptions) {
+    this.options = options;
+    this.nxdomain = new NxdomainCache(options.elapsed);
+    const servers = options.servers.slice(0, MAX_SERVERS);
+    this.attemptServers = servers.length === 1 ? [...servers, ...servers] : servers; // datagrams get lost
+  }
+
+  resolve(host: string, type: RecordType, signal: AbortSignal): Promise<DnsOutcome> {
+    const { promise, resolve } = Promise.withResolvers<DnsOutcome>();
+    const attempts: Attempt[] = [];
+    let failed = 0;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let settled = false;
+
+    const settle = (outcome: DnsOutcome) => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      for (const attempt of attempts) attempt.stop();
+      resolve(outcome);
+    };
+    const onAbort = () => settle({ kind: "timeout" });
+    const onReply = (reply: WholeReply) => {
+      if (settled) return;
+      if (reply.kind !== "failed" || ++failed === this.attemptServers.length) settle(reply);
+      else if (failed === attempts.length) next();
+    };
+    const next = () => {
+      clearTimeout(timer);
+      const server = this.attemptServers[attempts.length];
+      if (server === undefined) return;
+      timer = setTimeout(next, this.options.nextServerMs ?? NEXT_SERVER_MS);
+      attempts.push(this.attempt(server, host, type, onReply));
+    };
+
+    if (this.attemptServers.length === 0) settle({ kind: "failed" });
+    else if (signal.aborted) onAbort();
+    else {
+      signal.addEventListener("abort", onAbort);
+      next();
+    }
+    return promise;
+  }
+
+  /** Asks one server; its NXDOMAIN is a failure unless it knows the top-level domain. */
+  private attempt(
+    server: DnsServer,
+    host: string,
+    type: RecordType,
+    onReply: (reply: WholeReply) => void,
+  ): Attempt {
+    const { newId } = this.options;
+    const topLevel = topLevelOf(host);
+    let current = queryServer(server, newId(), host, type, (reply) => {
+      if (reply.kind !== "nxdomain") return onReply(reply);
+      const finish = (isTrusted: boolean) => onReply(isTrusted ? reply : { kind: "failed" });
+      const known = this.nxdomain.find(server, topLevel);
+      if (known !== undefined) return finish(known);
+      // Each has an SOA record. Networks that made up an inner "com" reply that there is no such record.
+      current = queryServer(server, newId(), topLevel, "soa", ({ kind }) => {
+        this.nxdomain.store(server, topLevel, kind === "records");
+        finish(kind === "records");
+      });
+    });
+    return { stop: () => current.stop() };
+  }
+}
+
+const newId = () => crypto.getRandomValues(new Uint16Array(1))[0]!; // it has one element
+const elapsed = () => performance.now();
+
+/** Uses the given servers, or else the system's, which are read once, at the first question. */
+export function makeResolver(given: readonly DnsServer[]): Resolver {
+  const open = async () =>
+    new DnsClient({ servers: given.length > 0 ? given : await systemDnsServers(), newId, elapsed });
+  let client: Promise<DnsClient> | undefined;
+  return {
+    resolve: async (host, type, signal) => {
+      client ??= open();
+      return (await client).resolve(host, type, signal);
+    },
+  };
+}

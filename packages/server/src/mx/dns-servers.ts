@@ -1,0 +1,39 @@
+// dns-servers.ts: addresses of DNS servers: parsed, printed, and read from the system.
+//
+// in   "192.0.2.53", "192.0.2.53:5353", "2001:db8::53", "[2001:db8::53]:5353"
+// out  address and port
+// err  none thrown: undefined means "not the address of a server"
+
+import { parseIp } from "@inkling/engine";
+
+export interface DnsServer {
+  /** An IP address. */
+  readonly address: string;
+  readonly port: number;
+}
+
+const DNS_PORT = 53;
+
+/** Parses the address of a DNS server, with a port unless it is 53. */
+export function parseDnsServer(text: string): DnsServer | undefined {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::([0-9]{1,5}))?$/.exec(text) ?? [];
+  const address = bracketed ?? plain ?? text;
+  const port = digits === undefined ? DNS_PORT : Number(digits);
+  const family = parseIp(address)?.family;
+  if (family === undefined || port < 1 || port > 65535) return undefined;
+  return bracketed !== undefined && family !== 6 ? undefined : { address, port };
+}
+
+/** The inverse of {@link parseDnsServer}. */
+export function formatDnsServer({ address, port }: DnsServer): string {
+  if (port === DNS_PORT) return address;
+  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** The servers that this machine is configured to use. */
+export async function systemDnsServers(): Promise<DnsServer[]> {
+  const { getServers } = await import("node:dns");
+  return getServers()
+    .map(parseDnsServer)
+    .filter((server) => server !== undefined);
+}

@@ -1,0 +1,121 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { registrableDomain, toAsciiDomain } from "@inkling/engine";
+import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
+import { BUDGET_MS, CACHE_SECONDS, LOOKUP_MS, MAX_CACHED, MAX_UNDER_WAY, MAX_WAITING } from "./check.ts";
+import { disposableHost, findMxHost, knownHosts, MX_HOSTS } from "./hosts.ts";
+import { MX_OUTCOMES } from "./outcome.ts";
+
+describe("the table of mail hosts", () => {
+  test("each suffix is a host, at or below a domain that somebody owns, and stands once", () => {
+    for (const { suffix } of MX_HOSTS) {
+      expect(toAsciiDomain(suffix)).toBe(suffix);
+      expect(`${suffix}: ${registrableDomain(suffix) !== undefined}`).toBe(`${suffix}: true`);
+    }
+    expect(new Set(MX_HOSTS.map(({ suffix }) => suffix)).size).toBe(MX_HOSTS.length);
+  });
+
+  test("the service of a dedicated host is a domain: it goes out as provider", () => {
+    const dedicated = MX_HOSTS.filter(({ kind }) => kind === "dedicated");
+    expect(dedicated.length).toBeGreaterThan(30);
+    for (const { service } of dedicated) expect(toAsciiDomain(service)).toBe(service);
+  });
+
+  test("each row has a source", () => {
+    for (const { source } of MX_HOSTS) expect(source).toMatch(/^https:\/\/\S+$|^public blocklists/);
+  });
+});
+
+describe("docs/email.md", () => {
+  const docs = readFileSync(join(import.meta.dir, "../../../../docs/email.md"), "utf8");
+
+  test("has the table of mail hosts", () => {
+    const rows = MX_HOSTS.map(
+      (row) => `| \`${row.suffix}\` | ${row.kind} | ${row.service} | ${row.source} |`,
+    );
+    expect(docs).toContain(`|---|---|---|---|\n${rows.join("\n")}\n\n`);
+  });
+
+  test("tells what each outcome does", () => {
+    const told = [...docs.matchAll(/^\| `([a-z]+)` \| .* \| (stays|becomes `false`) \|$/gm)];
+    expect(told.map(([, outcome]) => outcome!)).toEqual([...MX_OUTCOMES]);
+    const refuted = told.filter(([, , effect]) => effect !== "stays").map(([, outcome]) => outcome);
+    expect(refuted).toEqual(["null", "nxdomain"]);
+  });
+
+  test("has the numbers of the code", () => {
+    const number = (value: number) => value.toLocaleString("en");
+    for (const text of [
+      `within ${BUDGET_MS} ms`,
+      `${MAX_UNDER_WAY} domains`,
+      `${number(MAX_WAITING)} more`,
+      `${number(MAX_CACHED)} domains`,
+    ]) {
+      expect(docs).toContain(text);
+    }
+    expect(CACHE_SECONDS).toMatchObject({ found: [60, 3600], nxdomain: [30, 300], failed: [5, 5] });
+    expect(LOOKUP_MS).toBe(3000);
+  });
+});
+
+describe("disposableHost", () => {
+  test.each([
+    ["the host itself", ["in.mail.tm"], "mail.tm"],
+    ["below it", ["mx3.in.mail.tm"], "mail.tm"],
+    ["its parent", ["mail.tm"], undefined],
+    ["a name that ends alike", ["notmailinator.com"], undefined],
+    ["a name that begins alike", ["mailinator.com.example.net"], undefined],
+    ["several of one service", ["mail.mailinator.com", "mail2.mailinator.com"], "mailinator.com"],
+    ["beside a host that nobody knows", ["mx.example.net", "smtp.yopmail.com"], "yopmail.com"],
+    ["beside a shared host", ["smtp.yopmail.com", "aspmx.l.google.com"], undefined],
+    ["beside a relay", ["mx1.simplelogin.co", "smtp.yopmail.com"], undefined],
+    ["a relay", ["mx1.simplelogin.co"], undefined],
+    ["a shared host", ["route1.mx.cloudflare.net"], undefined],
+    ["the root", [""], undefined],
+    ["none", [], undefined],
+  ])("%s", (_, hosts, service) => expect(disposableHost(knownHosts(hosts))?.service).toBe(service!));
+});
+
+test("many hosts of one row are known as one", () => {
+  const hosts = Array.from({ length: 200 }, (_, i) => `mx${i}.yopmail.com`);
+  expect(knownHosts([...hosts, "mx.example.net"])).toEqual([findMxHost("yopmail.com")!]);
+});
+
+describeWith([join(VECTORS, "guards/mx_hosts.csv")], "mail hosts of the vectors", () => {
+  const rows = readFileSync(join(VECTORS, "guards/mx_hosts.csv"), "utf8")
+    .trim()
+    .split("\n")
+    .slice(1)
+    .map((line) => line.split(",") as [string, string, string]);
+
+  test("are all known, with the same kind", () => {
+    const kinds: Readonly<Record<string, string>> = { "shared-never-use": "shared" };
+    const ours = rows.map(([host]) => `${host} ${findMxHost(host)?.kind}`);
+    expect(ours).toEqual(rows.map(([host, , kind]) => `${host} ${kinds[kind] ?? kind}`));
+    expect(rows.length).toBeGreaterThan(40);
+  });
+
+  test("a domain there is disposable when the host is dedicated, and only then", () => {
+    for (const [host, , kind] of rows)
+      expect(`${host} ${disposableHost(knownHosts([host])) !== undefined}`).toBe(
+        `${host} ${kind === "dedicated"}`,
+      );
+  });
+});
+
+describeWith([join(MIRROR, "free-mail.txt"), join(MIRROR, "relay-mail.txt")], "lists of the mirror", () => {
+  test.each(["free-mail.txt", "relay-mail.txt"])(
+    "no domain of %s is a dedicated host or its service",
+    (file) => {
+      const names = readFileSync(join(MIRROR, file), "utf8").split(/\r?\n/).filter(Boolean);
+      const found = names.filter(
+        (name) =>
+          findMxHost(name)?.kind === "dedicated" ||
+          MX_HOSTS.some(({ kind, service }) => kind === "dedicated" && service === name),
+      );
+      // mail.tm is on both lists, and disposable: docs/policy.md, "Where lists disagree".
+      expect(found.filter((name) => name !== "mail.tm")).toEqual([]);
+    },
+  );
+});

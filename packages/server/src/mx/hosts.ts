@@ -1,0 +1,121 @@
+// hosts.ts: mail hosts of disposable-email services, relays and shared providers.
+//
+// in   the most preferred MX hosts of a domain
+// out  the rows that cover them; the disposable-email service that receives the mail, or undefined
+// src  each row has its own; docs/email.md shows this table, a test compares the two
+// why  not in a segment: it is ours, changes with a version of Inkling, and only DNS checks need it
+//
+// It catches services that rotate their domains and keep their mail host. A row covers its host and every name below;
+// the closest row counts. "dedicated" hosts receive for the service alone: a shared host would refuse ordinary people.
+
+export type MxHostKind = "dedicated" | "relay" | "shared";
+
+export interface MxHost {
+  /** A host; covers names below it, too. */
+  readonly suffix: string;
+  /** The service; of a dedicated host it is a domain and becomes the provider in the answer. */
+  readonly service: string;
+  readonly kind: MxHostKind;
+  /** A public page. */
+  readonly source: string;
+}
+
+const DED = "https://github.com/disposable-email-domains/disposable-email-domains";
+const IVOLO = "https://github.com/ivolo/disposable-email-domains";
+const USERCHECK = "https://www.usercheck.com/providers";
+const BLOCKLISTS = "public blocklists of mail hosts; no page of the service was found";
+
+export const MX_HOSTS: readonly MxHost[] = [
+  dedicated("10minutemail.com", "10minutemail.com", `${DED}/pull/470`),
+  dedicated("1secmail.com", "1secmail.com", "https://www.1secmail.com/"),
+  dedicated("burnermail.io", "burnermail.io", "https://burnermail.io/"),
+  dedicated("den.yt", "tempmailo.com", "https://github.com/wesbos/burner-email-providers/pull/547"),
+  dedicated("discard.email", "discard.email", `${DED}/pull/169`),
+  dedicated("dropmail.me", "dropmail.me", "https://dropmail.me/"),
+  dedicated("email-fake.com", "email-fake.com", "https://email-fake.com/"),
+  dedicated("emaildbox.pro", "emaildbox.pro", `${DED}/issues/500`),
+  dedicated("emailfake.com", "emailfake.com", `${DED}/pull/875`),
+  dedicated("erinn.biz", "kuku.lu", `${DED}/pull/591`),
+  dedicated("generator.email", "generator.email", `${IVOLO}/issues/844`),
+  dedicated("getnada.com", "getnada.com", "https://getnada.com/"),
+  dedicated("gpa.lu", "gpa.lu", `${DED}/pull/419`),
+  dedicated("guerrillamail.com", "guerrillamail.com", "https://www.guerrillamail.com/"),
+  dedicated("hi.mail.cx", "mail.cx", `${DED}/pull/629`),
+  dedicated("in.mail.tm", "mail.tm", `${DED}/pull/611`),
+  dedicated("mail-data.net", "mail-data.net", "https://github.com/disposable/disposable/issues/177"),
+  dedicated("mail.ggez.team", "ggez.team", USERCHECK),
+  dedicated("mail.haoo.com", "haoo.com", BLOCKLISTS),
+  dedicated("mail.temporary-mail.net", "temporary-mail.net", `${DED}/pull/472`),
+  dedicated("mail.wabblywabble.com", "temp-mail.org", `${DED}/issues/1185`),
+  dedicated("mail.wallywatts.com", "temp-mail.org", `${DED}/issues/1185`),
+  dedicated("mailinator.com", "mailinator.com", "https://github.com/micke/valid_email2/issues/95"),
+  dedicated("mailnesia.com", "mailnesia.com", "https://mailnesia.com/"),
+  dedicated("mintemail.com", "mintemail.com", "https://www.mintemail.com/"),
+  dedicated("moakt.com", "moakt.com", "https://moakt.com/"),
+  dedicated("mx1.icdn.be", "icdn.be", USERCHECK),
+  dedicated("mxb.tempamail.com", "tempamail.com", `${DED}/pull/629`),
+  dedicated("mytemp.email", "mytemp.email", `${IVOLO}/pull/58`),
+  dedicated("onetimemail.org", "onetimemail.org", BLOCKLISTS),
+  dedicated("papierkorb.me", "papierkorb.me", USERCHECK),
+  dedicated("publicmx.agenticlab.sh", "agenticlab.sh", BLOCKLISTS),
+  dedicated("temp-mail-pro.com", "temp-mail-pro.com", BLOCKLISTS),
+  dedicated("temp-mail.io", "temp-mail.io", "https://temp-mail.io/"),
+  dedicated("tempm.com", "tempm.com", `${DED}/pull/875`),
+  dedicated("trashymail.com", "trashymail.com", "https://www.trashymail.com/"),
+  dedicated("yopmail.com", "yopmail.com", "https://yopmail.com/"),
+
+  relay("alias.proton.me", "Proton Pass", "https://proton.me/support/pass-email-alias"),
+  relay("anonaddy.me", "addy.io", "https://addy.io/faq/"),
+  relay("simplelogin.co", "SimpleLogin", "https://simplelogin.io/faq/"),
+
+  shared("forwardemail.net", "Forward Email", "https://forwardemail.net/en/faq"),
+  shared("google.com", "Google Workspace", "https://support.google.com/a/answer/174125"),
+  shared("googlemail.com", "Google Workspace", "https://support.google.com/a/answer/174125"),
+  shared("improvmx.com", "ImprovMX", "https://improvmx.com/"),
+  shared("jellyfish.systems", "Namecheap hosting", "https://www.namecheap.com/hosting/email/"),
+  shared("mailhostbox.com", "mail of several registrars", BLOCKLISTS),
+  shared("mx.cloudflare.net", "Cloudflare Email Routing", "https://developers.cloudflare.com/email-routing/"),
+  shared("privateemail.com", "Namecheap Private Email", "https://privateemail.com/"),
+  shared("protection.outlook.com", "Microsoft 365", "https://learn.microsoft.com/en-us/exchange/"),
+  shared("skiff.com", "Skiff (closed)", "https://skiff.com/"),
+  shared("yandex.net", "Yandex 360", "https://360.yandex.com/"),
+];
+
+function dedicated(suffix: string, service: string, source: string): MxHost {
+  return { suffix, service, kind: "dedicated", source };
+}
+
+function relay(suffix: string, service: string, source: string): MxHost {
+  return { suffix, service, kind: "relay", source };
+}
+
+function shared(suffix: string, service: string, source: string): MxHost {
+  return { suffix, service, kind: "shared", source };
+}
+
+const bySuffix = new Map(MX_HOSTS.map((row) => [row.suffix, row]));
+
+/** The closest row that covers a host. */
+export function findMxHost(host: string): MxHost | undefined {
+  for (let at = 0; ; ) {
+    const row = bySuffix.get(host.slice(at));
+    if (row !== undefined) return row;
+    const dot = host.indexOf(".", at);
+    if (dot < 0) return undefined;
+    at = dot + 1;
+  }
+}
+
+/** The rows that cover any of the hosts, each once. */
+export function knownHosts(hosts: readonly string[]): MxHost[] {
+  return [...new Set(hosts.map(findMxHost))].filter((row) => row !== undefined);
+}
+
+/**
+ * The row of the disposable-email service that receives a domain's mail.
+ * @param known rows of its most preferred MX hosts
+ * @returns undefined also when one of them is a relay or shared: others may receive the mail then
+ */
+export function disposableHost(known: readonly MxHost[]): MxHost | undefined {
+  return known.every(({ kind }) => kind === "dedicated") ? known[0] : undefined;
+}

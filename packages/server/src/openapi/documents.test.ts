@@ -1,0 +1,113 @@
+// /openapi.json and /docs, as the app serves them; test/openapi.test.ts looks into the document itself.
+
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Overrides } from "@inkling/engine";
+import { App, type AppOptions } from "../api/app.ts";
+import { makeCounts } from "../api/counts.ts";
+import { type StatusSource, statusDocument } from "../lookup/status.ts";
+import { Log } from "../telemetry/log.ts";
+import type { Status } from "./answer-schemas.ts";
+
+// Compiled only when /v1/status is what its schema promises.
+(source: StatusSource) => statusDocument(source, 0) satisfies Status;
+
+/** An app that has neither keys nor data: these documents need none. */
+function app(): App {
+  const options = {
+    version: "1.2.3",
+    releases: { current: undefined },
+    overrides: { current: Overrides.NONE },
+    counts: makeCounts(),
+    documents: () => import("./documents.ts"),
+    log: new Log({ level: "error", write: () => {}, now: () => 0 }),
+    now: () => 0,
+    elapsed: () => 0,
+    newRequestId: () => "abcdefghij",
+  };
+  return new App(options as unknown as AppOptions);
+}
+
+const ask = async (path: string, init: RequestInit = {}) =>
+  app().handle(new Request(`http://test${path}`, init), { requestIP: () => null });
+
+describe("open documents", () => {
+  const rows: [path: string, type: string][] = [
+    ["/openapi.json", "application/json"],
+    ["/docs", "text/html; charset=utf-8"],
+    ["/docs/", "text/html; charset=utf-8"],
+    ["/docs/?utm=x", "text/html; charset=utf-8"],
+    ["/docs/errors", "text/html; charset=utf-8"],
+    ["/docs/docs.css", "text/css; charset=utf-8"],
+    ["/docs/docs.js", "text/javascript; charset=utf-8"],
+  ];
+  test.each(rows)("%s needs no key, and is sent once", async (path, type) => {
+    const first = await ask(path);
+    const etag = first.headers.get("etag")!;
+    expect([first.status, first.headers.get("content-type"), first.headers.get("cache-control")]).toEqual([
+      200,
+      type,
+      "no-cache",
+    ]);
+    expect((await first.text()).length).toBeGreaterThan(500);
+    const again = await ask(path, { headers: { "If-None-Match": etag } });
+    expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", etag]);
+    expect((await ask(path, { headers: { "If-None-Match": '"old"' } })).status).toBe(200);
+    const head = await ask(path, { method: "HEAD" });
+    expect(head.status).toBe(200);
+    expect((await ask(path, { method: "POST" })).status).toBe(405);
+  });
+
+  test("the version is the server's", async () => {
+    expect(await (await ask("/openapi.json")).json()).toMatchObject({ info: { version: "1.2.3" } });
+  });
+
+  const nothing = [
+    "/docs//",
+    "/docs/errors/",
+    "/docs/index.html",
+    "/docs/..%2Fapp.ts",
+    "/docs/a/b",
+    "/docs/constructor",
+    "/openapi",
+  ];
+  test.each(nothing)("nothing is at %s", async (path) => {
+    const response = await ask(path);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ code: "PATH_NOT_FOUND" });
+  });
+});
+
+describe("the page", () => {
+  const files = ["index.html", "reference.css", "reference.js"].map((name) =>
+    readFileSync(join(import.meta.dir, "reference", name), "utf8"),
+  );
+  const [html, , script] = files as [string, string, string];
+
+  test("may load nothing but our own files", async () => {
+    const policy = (await ask("/docs")).headers.get("content-security-policy")!;
+    expect(policy).toStartWith("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'");
+    expect(policy).not.toMatch(/unsafe|\*|https?:/);
+  });
+  test("loads its parts wherever it is asked for", () => {
+    const links = [...html.matchAll(/\s(?:href|src)="([^"#][^"]*)"/g)].map(([, link]) => link!);
+    expect(links.length).toBeGreaterThan(3);
+    for (const link of links) expect(link).toMatch(/^(\/|data:)/);
+  });
+  test("asks no other host, and has nothing inline", () => {
+    for (const text of files) expect(text).not.toMatch(/(?:https?:)?\/\/[a-z0-9-]+\.[a-z]/i);
+    expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/i);
+    expect(script).not.toMatch(
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|localStorage|sessionStorage|cookie/,
+    );
+  });
+});
+
+test("the start loads neither the document nor what makes it", () => {
+  const code = `await import(${JSON.stringify(join(import.meta.dir, "../cluster/one-process.ts"))}); console.log(Object.keys(require.cache).join("\\n"))`;
+  const { stdout } = Bun.spawnSync([process.execPath, "-e", code]);
+  const loaded = stdout.toString().split("\n");
+  expect(loaded.some((path) => path.endsWith("/server/src/api/app.ts"))).toBe(true);
+  expect(loaded.filter((path) => /\/server\/src\/(openapi\/|admin\/schemas)/.test(path))).toEqual([]);
+});

@@ -1,0 +1,62 @@
+// documents.ts: what the API tells about itself: /openapi.json, and the pages under /docs.
+//
+// in   the name of a document
+// out  its bytes, type and ETag; undefined when there is none of that name
+// cost made, or read, when first asked for, and kept
+//
+// Imported with the first request for one of them, so that the start does not pay for it.
+
+import { readFileSync } from "node:fs";
+import type { OpenDocument } from "../api/context.ts";
+import { openApiJson } from "./public.ts";
+
+/** Nothing but our own files, and requests to this server: what somebody puts into a page has no effect. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const HTML = "text/html; charset=utf-8";
+
+/** Names under /docs, and the file of each; problem documents point at /docs/errors. */
+const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
+  "": ["index.html", HTML],
+  errors: ["index.html", HTML],
+  "docs.css": ["reference.css", "text/css; charset=utf-8"],
+  "docs.js": ["reference.js", "text/javascript; charset=utf-8"],
+};
+
+const kept = new Map<string, OpenDocument>();
+
+/** @param version of the server */
+export function openApiDocument(version: string): OpenDocument {
+  return keep(`openapi ${version}`, () => ({ body: openApiJson(version), type: "application/json" }));
+}
+
+/** @param name what follows "/docs/", or "" for /docs itself */
+export function docsPage(name: string): OpenDocument | undefined {
+  const row = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
+  if (row === undefined) return undefined;
+  const [file, type] = row;
+  return keep(`docs ${file}`, () => ({
+    body: readFileSync(new URL(`./reference/${file}`, import.meta.url), "utf8"),
+    type,
+  }));
+}
+
+function keep(name: string, make: () => { body: string; type: string }): OpenDocument {
+  const before = kept.get(name);
+  if (before !== undefined) return before;
+  const { body, type } = make();
+  const document = {
+    body,
+    etag: `"${Bun.hash.xxHash64(body).toString(16)}"`,
+    headers: {
+      "Content-Type": type,
+      "X-Content-Type-Options": "nosniff",
+      ...(type === HTML
+        ? { "Content-Security-Policy": CONTENT_SECURITY_POLICY, "Referrer-Policy": "no-referrer" }
+        : {}),
+    },
+  };
+  kept.set(name, document);
+  return document;
+}

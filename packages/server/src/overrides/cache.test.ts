@@ -1,0 +1,311 @@
+// Overrides in memory: what a look at the store brings, what goes on without it, and what a restart remembers.
+// And the file that carries them from one installation to another.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Override } from "@inkling/engine";
+import { type LoadedOverrides, OverrideCache, type OverrideEvent, SNAPSHOT_FILE } from "./cache.ts";
+import { exportFile, readFile, readSnapshot, snapshotText } from "./file.ts";
+import type { OverrideContext, OverrideInputError } from "./override.ts";
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-overrides-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const folder = () => mkdtempSync(join(temp, "data-"));
+
+function override(id: string, over: Partial<Override> = {}): Override {
+  return {
+    id,
+    kind: "address",
+    value: "81.2.69.142",
+    effect: { type: "flag", flag: "is_tor_exit", verdict: false },
+    note: "our office",
+    author: "ada",
+    createdAt: 1_000,
+    expiresAt: undefined,
+    removedAt: undefined,
+    ...over,
+  };
+}
+
+class FakeStore {
+  overrides: Override[] = [];
+  version = 1;
+  isAway = false;
+  stampReads = 0;
+  loads = 0;
+
+  set(...overrides: Override[]): void {
+    this.overrides = overrides;
+    this.version++;
+  }
+  async stamp(): Promise<string> {
+    this.stampReads++;
+    if (this.isAway) throw new Error("away");
+    return String(this.version);
+  }
+  async load(): Promise<LoadedOverrides> {
+    this.loads++;
+    if (this.isAway) throw new Error("away");
+    return { stamp: String(this.version), overrides: this.overrides };
+  }
+}
+
+async function setUp(store = new FakeStore(), dataDir = folder()) {
+  const events: OverrideEvent[] = [];
+  const clock = { now: 0 };
+  const book = new OverrideCache({
+    store,
+    dataDir,
+    now: () => clock.now,
+    refreshMs: 1_000_000,
+    onEvent: (event) => events.push(event),
+  });
+  await book.start();
+  return { store, dataDir, book, events, clock, ids: () => book.current.all.map(({ id }) => id) };
+}
+
+describe("the book", () => {
+  test("takes changes with the next look, and reads one row when there are none", async () => {
+    const { store, book, ids } = await setUp();
+    expect(ids()).toEqual([]);
+    store.set(override("a"));
+    await book.refresh();
+    expect([ids(), book.state.from]).toEqual([["a"], "database"]);
+    const before = book.current;
+    for (let i = 0; i < 5; i++) await book.refresh();
+    expect([book.current === before, store.loads]).toEqual([true, 2]);
+    await book.stop();
+  });
+
+  test("rows changed by hand count after a minute", async () => {
+    const { store, book, clock, ids } = await setUp();
+    store.overrides = [override("a")];
+    await book.refresh();
+    expect(ids()).toEqual([]);
+    clock.now += 60_000;
+    await book.refresh();
+    expect(ids()).toEqual(["a"]);
+    await book.stop();
+  });
+
+  test("goes on with what it has while the store is away", async () => {
+    const { store, book, ids } = await setUp();
+    store.set(override("a"));
+    await book.refresh();
+    store.isAway = true;
+    await book.refresh();
+    expect([ids(), book.state.failures]).toEqual([["a"], 1]);
+    store.isAway = false;
+    store.set();
+    await book.refresh();
+    expect([ids(), book.state.failures]).toEqual([[], 0]);
+    await book.stop();
+  });
+
+  test("a restart while the store is away has them from the data folder; the store has the last word", async () => {
+    const first = await setUp();
+    first.store.set(
+      override("a"),
+      override("b", { effect: { type: "mute", feed: "ipsum-3" }, expiresAt: 5_000 }),
+    );
+    await first.book.refresh();
+    await first.book.stop();
+    const store = new FakeStore();
+    store.isAway = true;
+    const second = await setUp(store, first.dataDir);
+    expect(second.book.current.all).toEqual(first.store.overrides);
+    expect(second.book.state).toMatchObject({ from: "data folder", overrides: 2, failures: 1 });
+    store.isAway = false;
+    store.version = first.store.version; // the same text for other overrides: the copy is not believed
+    store.overrides = [override("c")];
+    await second.book.refresh();
+    expect([second.ids(), second.book.state.from]).toEqual([["c"], "database"]);
+    await second.book.stop();
+  });
+
+  test("the copy is for this user only, and no other file is left", async () => {
+    const { store, book, dataDir } = await setUp();
+    store.set(override("a"));
+    await book.refresh();
+    expect(readdirSync(dataDir)).toEqual([SNAPSHOT_FILE]);
+    expect(statSync(join(dataDir, SNAPSHOT_FILE)).mode & 0o777).toBe(0o600);
+    await book.stop();
+  });
+
+  const damaged: [string, string][] = [
+    ["cut short", '{"format":"inkling-override-snap'],
+    ["another file", '{"format":"x"}'],
+    ["empty", ""],
+    ["of a newer version", snapshotText({ stamp: "1", overrides: [] }).replace('"version":1', '"version":2')],
+    [
+      "an override without effect",
+      snapshotText({ stamp: "1", overrides: [override("a")] }).replace('"flag":"is_tor_exit"', '"flag":null'),
+    ],
+  ];
+  test.each(damaged)(
+    "a copy that is damaged (%s) is told, passed over, and written anew",
+    async (_, text) => {
+      const dataDir = folder();
+      writeFileSync(join(dataDir, SNAPSHOT_FILE), text);
+      const store = new FakeStore();
+      store.isAway = true;
+      const { book, events, ids } = await setUp(store, dataDir);
+      expect([ids(), book.state.from]).toEqual([[], undefined]);
+      expect(events.map(({ type }) => type)).toEqual(["copy-failed"]);
+      store.isAway = false;
+      store.set(override("a"));
+      await book.refresh();
+      expect(readSnapshot(readFileSync(join(dataDir, SNAPSHOT_FILE), "utf8")).overrides).toEqual([
+        override("a"),
+      ]);
+      await book.stop();
+    },
+  );
+
+  test("a copy that cannot be written is told once, and tried again", async () => {
+    const dataDir = folder();
+    mkdirSync(join(dataDir, SNAPSHOT_FILE, "in the way"), { recursive: true });
+    const { store, book, events, ids } = await setUp(new FakeStore(), dataDir);
+    store.set(override("a"));
+    for (let i = 0; i < 3; i++) await book.refresh();
+    expect(ids()).toEqual(["a"]);
+    expect(events.filter(({ type }) => type === "copy-failed")).toHaveLength(2); // read, then written
+    rmSync(join(dataDir, SNAPSHOT_FILE), { recursive: true });
+    await book.refresh();
+    expect(readdirSync(dataDir)).toEqual([SNAPSHOT_FILE]);
+    await book.stop();
+  });
+
+  test("looks in the background until it is stopped", async () => {
+    const store = new FakeStore();
+    const book = new OverrideCache({ store, dataDir: folder(), refreshMs: 2 });
+    await book.start();
+    store.set(override("a"));
+    while (book.current.all.length === 0) await Bun.sleep(1);
+    await book.stop();
+    const reads = store.stampReads;
+    await Bun.sleep(10);
+    expect(store.stampReads).toBe(reads);
+  });
+});
+
+describe("the file", () => {
+  const NOW = 2_000_000_000_000;
+  const CONTEXT = { now: NOW, author: "import", feeds: [{ id: "ipsum-3", sets: "is_abuser" }] };
+  const ALL = [
+    override("a", { expiresAt: NOW + 1_000 }),
+    override("b", { kind: "network", value: "81.2.69.0/24", effect: { type: "mute", feed: "ipsum-3" } }),
+    override("c", {
+      kind: "domain",
+      value: "mailinator.com",
+      effect: { type: "flag", flag: "disposable", verdict: false },
+    }),
+    override("d", {
+      kind: "email_hash",
+      value: "0".repeat(64),
+      effect: { type: "flag", flag: "disposable", verdict: true },
+    }),
+  ];
+  const file = (over: object = {}) => ({ ...exportFile(ALL, NOW), ...over });
+  function refusal(input: unknown): OverrideInputError | undefined {
+    try {
+      readFile(input, CONTEXT, false);
+    } catch (error) {
+      return error as OverrideInputError;
+    }
+    return undefined;
+  }
+
+  test("what is exported is read back: all but ids", () => {
+    const { overrides, expired } = readFile(JSON.parse(JSON.stringify(file())), CONTEXT, false);
+    const bare = ALL.map(({ id: _, removedAt: __, ...rest }) => rest);
+    const byValue = (a: { value: string }, b: { value: string }) => (a.value < b.value ? -1 : 1);
+    expect(overrides.toSorted(byValue)).toEqual(bare.toSorted(byValue));
+    expect(expired).toBe(0);
+  });
+
+  test("two exports of the same overrides are the same, whatever their order", () => {
+    expect(exportFile(ALL.toReversed(), NOW)).toEqual(exportFile(ALL, NOW));
+  });
+
+  test("what expired since the export is left out, and counted", () => {
+    const later = { ...CONTEXT, now: NOW + 1_000 };
+    expect(readFile(file(), later, false)).toMatchObject({ expired: 1, overrides: { length: 3 } });
+  });
+
+  const row = (over: object) => ({ ...exportFile(ALL, NOW).overrides[0], ...over });
+  const rows: [name: string, input: unknown, reason: RegExp][] = [
+    ["no object", [], /^file: /],
+    ["another format", file({ format: "x" }), /format: must be "inkling-overrides"/],
+    ["a newer version", file({ version: 2 }), /version: must be 1: a newer Inkling/],
+    ["an unknown member", file({ more: 1 }), /more/],
+    ["a row that is none", file({ overrides: [1] }), /overrides\.0\./],
+    ["a malformed value", file({ overrides: [row({}), row({ value: "x y" })] }), /overrides\.1\.value: /],
+    [
+      "a mute of no feed's form",
+      file({
+        overrides: [row({ value: "81.2.69.0/24", mute: "Ipsum 3", flag: undefined, verdict: undefined })],
+      }),
+      /overrides\.0\.mute: .*ipsum-3\?/,
+    ],
+    [
+      "a mute of an email address",
+      file({ overrides: [row({ mute: "ipsum-3", flag: undefined, verdict: undefined })] }),
+      /overrides\.0\.mute: no feed has email addresses/,
+    ],
+    ["a row that forces itself through", file({ overrides: [row({ force: true })] }), /force/],
+    ["100 wrong rows", file({ overrides: Array(100).fill(row({ note: "" })) }), /and 80 more$/],
+  ];
+  test.each(rows)("refused as a whole: %s", (_, input, reason) => {
+    expect(refusal(input)?.message).toMatch(reason);
+    expect(refusal(input)?.code).toBe("INVALID");
+  });
+
+  test("rows that contradict each other are named, both", () => {
+    const opposite = row({ verdict: false });
+    const error = refusal(file({ overrides: [...file().overrides, opposite] }));
+    expect(error?.message).toMatch(
+      /^overrides\.4\.override: 0{64} disposable=false contradicts 0{64} disposable=true of overrides\.0$/,
+    );
+    expect(error?.code).toBe("CONTRADICTS");
+    const wrong = row({ value: "x y" });
+    expect(refusal(file({ overrides: [...file().overrides, opposite, wrong] }))?.code).toBe("INVALID");
+  });
+
+  test("rows that say the same again, or the opposite and have expired, contradict nothing", () => {
+    const more = [row({}), row({ verdict: false, expires_at: "2001-01-01" })];
+    const read = readFile(file({ overrides: [...file().overrides, ...more] }), CONTEXT, false);
+    expect([read.overrides.length, read.expired]).toEqual([5, 1]);
+  });
+
+  test("wide networks need force, for the file as a whole", () => {
+    const wide = file({
+      overrides: [row({ value: "81.0.0.0/8", flag: "is_proxy", mute: undefined, verdict: true })],
+    });
+    expect(refusal(wide)?.code).toBe("TOO_WIDE");
+    expect(readFile(wide, CONTEXT, true).overrides).toHaveLength(1);
+    const expired = file({ overrides: [{ ...wide.overrides[0], expires_at: "2001-01-01" }] });
+    expect(readFile(expired, CONTEXT, false)).toEqual({ overrides: [], expired: 1, warnings: [] });
+    const mixed = refusal(file({ overrides: [wide.overrides[0], row({ value: "x y" })] }));
+    expect([mixed?.code, mixed?.needsForce]).toEqual(["INVALID", true]);
+    expect(refusal(file({ overrides: [row({ value: "x y" })] }))?.needsForce).toBe(false);
+  });
+
+  const elsewhere: [name: string, feeds: OverrideContext["feeds"], warning: RegExp][] = [
+    ["without a release", undefined, /^overrides\.\d\.mute: there is no release yet/],
+    ["without the feed", [], /^overrides\.\d\.mute: there is no feed "ipsum-3"/],
+    [
+      "where the feed is about something else",
+      [{ id: "ipsum-3", sets: "disposable" }],
+      /^overrides\.\d\.mute: ipsum-3 is about mail domains/,
+    ],
+  ];
+  test.each(elsewhere)("an export is read %s, and its mutes are told", (_, feeds, warning) => {
+    const read = readFile(file(), { ...CONTEXT, feeds }, false);
+    expect(read.overrides).toEqual(readFile(file(), CONTEXT, false).overrides);
+    expect(read.warnings).toEqual([expect.stringMatching(warning)]);
+    expect(readFile(file(), CONTEXT, false).warnings).toEqual([]);
+  });
+});

@@ -1,0 +1,181 @@
+// cache.ts: the overrides in force, in memory, as look-ups take them.
+//
+// in   the store, looked at twice a second; the data folder's copy, for a start while the store is away
+// out  `current`: an immutable snapshot, swapped when anything changed; `state` for metrics, status and logs
+// err  none: a store that is away leaves the overrides as they were; a copy that cannot be read or written is told
+// cost one row read each half second and process
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Override, Overrides } from "@inkling/engine";
+import { replaceFile } from "@inkling/release-store";
+import { readSnapshot, snapshotText } from "./file.ts";
+import { overridesOf } from "./record.ts";
+
+/** The copy's name in the data folder. */
+export const SNAPSHOT_FILE = "overrides.json";
+/** A change counts within a second: half of it is the wait, the rest is for reading. */
+const REFRESH_MS = 500;
+/** Everything is read again after this long, so that rows changed by hand count too. */
+const FULL_RELOAD_MS = 60_000;
+
+export interface LoadedOverrides {
+  /** Changes whenever any override does. */
+  readonly stamp: string;
+  /** Those that were not removed; some may have expired. */
+  readonly overrides: readonly Override[];
+}
+
+export interface OverrideSource {
+  stamp(): Promise<string>;
+  load(): Promise<LoadedOverrides>;
+}
+
+export type OverrideEvent =
+  /** Other overrides are in force now. */
+  | { readonly type: "loaded"; readonly overrides: number; readonly from: "database" | "data folder" }
+  /** The copy cannot be read or written. */
+  | { readonly type: "copy-failed"; readonly reason: string };
+
+export interface OverrideCacheOptions {
+  readonly store: OverrideSource;
+  readonly dataDir: string;
+  /** Epoch ms. */
+  readonly now?: () => number;
+  readonly refreshMs?: number;
+  readonly onEvent?: (event: OverrideEvent) => void;
+}
+
+export interface OverrideCacheState {
+  /** Number of overrides in force, those that expired since the last change included. */
+  readonly overrides: number;
+  /** Where they came from; undefined when neither database nor copy could be read. */
+  readonly from: "database" | "data folder" | undefined;
+  /** Epoch ms of the last successful check with the store. */
+  readonly checkedAt: number | undefined;
+  /** Failed checks since the last successful one. */
+  readonly failures: number;
+}
+
+export class OverrideCache {
+  /** The overrides that hold now. Read it once for each request. */
+  current: Overrides = Overrides.NONE;
+
+  private readonly options: OverrideCacheOptions;
+  private readonly now: () => number;
+  private stamp: string | undefined;
+  private savedStamp: string | undefined;
+  private loadedAt = 0;
+  private from: OverrideCacheState["from"];
+  private checkedAt: number | undefined;
+  private failures = 0;
+  private copyError: string | undefined;
+  private running: Promise<void> | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private isStopped = false;
+
+  constructor(options: OverrideCacheOptions) {
+    this.options = options;
+    this.now = options.now ?? Date.now;
+  }
+
+  /** Takes what the data folder has, then what the store says, and goes on looking. Never rejects. */
+  async start(): Promise<void> {
+    this.readCopy();
+    await this.refresh();
+    this.schedule();
+  }
+
+  /** Looks at the store now, after a look that is under way. Never rejects: see `state`. */
+  async refresh(): Promise<void> {
+    await this.running;
+    this.running ??= this.check().finally(() => {
+      this.running = undefined;
+    });
+    await this.running;
+  }
+
+  /** Stops looking; what is in memory goes on being answered. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    await this.running;
+  }
+
+  get state(): OverrideCacheState {
+    const { from, checkedAt, failures } = this;
+    return { overrides: this.current.all.length, from, checkedAt, failures };
+  }
+
+  private schedule(): void {
+    if (this.isStopped) return;
+    this.timer = setTimeout(() => {
+      void this.refresh().then(() => this.schedule());
+    }, this.options.refreshMs ?? REFRESH_MS);
+  }
+
+  private async check(): Promise<void> {
+    const { store } = this.options;
+    try {
+      const isFresh = this.from === "database" && this.now() - this.loadedAt < FULL_RELOAD_MS;
+      if (!isFresh || (await store.stamp()) !== this.stamp) this.replace(await store.load());
+      this.failures = 0;
+      this.checkedAt = this.now();
+    } catch {
+      this.failures++; // the keyring tells that the database is away
+      return;
+    }
+    if (this.savedStamp !== this.stamp) this.writeCopy();
+  }
+
+  private replace(loaded: LoadedOverrides): void {
+    const isNew = this.stamp !== loaded.stamp || this.current.all.length !== loaded.overrides.length;
+    this.current = overridesOf(loaded.overrides);
+    this.stamp = loaded.stamp;
+    this.loadedAt = this.now();
+    this.from = "database";
+    if (!isNew) return;
+    this.savedStamp = undefined;
+    this.options.onEvent?.({ type: "loaded", overrides: loaded.overrides.length, from: "database" });
+  }
+
+  private readCopy(): void {
+    let text: string;
+    try {
+      text = readFileSync(join(this.options.dataDir, SNAPSHOT_FILE), "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.tellCopyError(error);
+      return;
+    }
+    try {
+      const { stamp, overrides } = readSnapshot(text);
+      this.current = overridesOf(overrides);
+      this.stamp = stamp;
+      this.savedStamp = stamp;
+      this.from = "data folder";
+      this.options.onEvent?.({ type: "loaded", overrides: overrides.length, from: "data folder" });
+    } catch (error) {
+      this.tellCopyError(error);
+    }
+  }
+
+  /** By rename, so that a process that starts reads the old copy or the new one. Failed: tried with the next look. */
+  private writeCopy(): void {
+    const path = join(this.options.dataDir, SNAPSHOT_FILE);
+    try {
+      replaceFile(path, [snapshotText({ stamp: this.stamp!, overrides: this.current.all })], { mode: 0o600 });
+      this.savedStamp = this.stamp;
+      this.copyError = undefined;
+    } catch (error) {
+      this.tellCopyError(error);
+    }
+  }
+
+  /** Once for each reason: it is tried twice a second. */
+  private tellCopyError(error: unknown): void {
+    const reason = `${SNAPSHOT_FILE}: ${error instanceof Error ? error.message : error}`.slice(0, 500);
+    if (reason === this.copyError) return;
+    this.copyError = reason;
+    this.options.onEvent?.({ type: "copy-failed", reason });
+  }
+}

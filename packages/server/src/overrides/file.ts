@@ -1,0 +1,205 @@
+// file.ts: overrides as one JSON file: to carry them from one installation to another, and the snapshot in
+// the data folder with which a server starts while its database is away.
+//
+// in   unknown JSON
+// out  checked overrides, as the store or a lookup takes them
+// err  OverrideInputError with every problem (the first 20): a file counts as a whole, or not at all
+// src  docs/overrides.md
+
+import { issueLines, type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override } from "@inkling/engine";
+import { z } from "zod";
+import { isoTime } from "../keys/fields.ts";
+import {
+  MAX_OVERRIDES,
+  newOverrideSchema,
+  type OverrideContext,
+  type OverrideInputCode,
+  OverrideInputError,
+  parseNewOverride,
+} from "./override.ts";
+import { describeOverride, effectText, overrideJson, subjectText } from "./record.ts";
+
+export const FILE_FORMAT = "inkling-overrides";
+export const FILE_VERSION = 1;
+const MOST_PROBLEMS = 20;
+
+/** One override of a file: what `override add` takes, with author and times. */
+export interface ExportedOverride {
+  readonly value: string;
+  readonly flag?: string;
+  readonly verdict?: boolean;
+  readonly mute?: string;
+  readonly note: string;
+  readonly author: string;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+}
+
+export interface OverrideFile {
+  readonly format: typeof FILE_FORMAT;
+  readonly version: typeof FILE_VERSION;
+  readonly exported_at: string;
+  readonly overrides: readonly ExportedOverride[];
+}
+
+/** The overrides in force as a file: sorted, so that two exports of the same overrides differ in their date alone. */
+export function exportFile(overrides: readonly Override[], now: number): OverrideFile {
+  const rows = overrides.map((override): ExportedOverride => {
+    const { value, flag, verdict, mute, note, author, created_at, expires_at } = overrideJson(override);
+    const effect = flag === null ? { mute: mute! } : { flag, verdict: verdict! };
+    return { value, ...effect, note, author, created_at, expires_at };
+  });
+  const keyed = rows.map((row) => [`${row.value} ${row.flag ?? ""} ${row.mute ?? ""}`, row] as const);
+  keyed.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return {
+    format: FILE_FORMAT,
+    version: FILE_VERSION,
+    exported_at: new Date(now).toISOString(),
+    overrides: keyed.map(([, row]) => row),
+  };
+}
+
+const fileSchema = z.strictObject({
+  format: z.literal(FILE_FORMAT, `must be "${FILE_FORMAT}"`),
+  version: z.literal(FILE_VERSION, `must be ${FILE_VERSION}: a newer Inkling wrote this file`),
+  exported_at: isoTime.optional(),
+  overrides: z.array(z.unknown()).max(MAX_OVERRIDES, `has more than ${MAX_OVERRIDES} overrides`),
+});
+
+const rowSchema = newOverrideSchema.omit({ force: true }).extend({ created_at: isoTime.optional() });
+
+export interface ReadFile {
+  readonly overrides: readonly NewOverride[];
+  /** How many were left out because they have expired since the export. */
+  readonly expired: number;
+  /** One line for each mute that has no effect here: of a feed that is off, say, or before the first release. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads a file for import.
+ * @param force take networks and domains that are too wide otherwise
+ * @throws OverrideInputError
+ */
+export function readFile(input: unknown, context: OverrideContext, force: boolean): ReadFile {
+  const file = fileSchema.safeParse(input);
+  if (!file.success) {
+    throw new OverrideInputError(issueLines(file.error, "file"));
+  }
+  const overrides: NewOverride[] = [];
+  const problems: string[] = [];
+  let expired = 0;
+  const warnings: string[] = [];
+  /** By subject, the first row about it. */
+  const first = new Map<string, { index: number; one: NewOverride }>();
+  const codes = new Set<OverrideInputCode>();
+  for (const [index, row] of file.data.overrides.entries()) {
+    try {
+      const warned: string[] = [];
+      const onMuteWithoutEffect = (problem: string) => warned.push(`overrides.${index}.${problem}`);
+      const one = readRow(row, { ...context, onMuteWithoutEffect }, force);
+      if (one === undefined) expired++;
+      else {
+        const earlier = first.get(subjectText(one));
+        if (earlier === undefined) first.set(subjectText(one), { index, one });
+        else if (effectText(earlier.one) !== effectText(one)) {
+          throw new OverrideInputError(
+            [
+              `override: ${describeOverride(one)} contradicts ${describeOverride(earlier.one)} of overrides.${earlier.index}`,
+            ],
+            "CONTRADICTS",
+          );
+        }
+        overrides.push(one);
+        warnings.push(...warned);
+      }
+    } catch (error) {
+      if (!(error instanceof OverrideInputError)) throw error;
+      codes.add(error.code);
+      problems.push(...error.problems.map((problem) => `overrides.${index}.${problem}`));
+    }
+  }
+  if (problems.length > 0) {
+    const more = problems.length - MOST_PROBLEMS;
+    const shown = problems.slice(0, MOST_PROBLEMS);
+    throw new OverrideInputError(
+      more > 0 ? [...shown, `and ${more} more`] : shown,
+      codes.size === 1 ? [...codes][0] : "INVALID",
+      codes.has("TOO_WIDE"),
+    );
+  }
+  return { overrides, expired, warnings };
+}
+
+/** @returns undefined for one that has expired */
+function readRow(row: unknown, context: OverrideContext, force: boolean): NewOverride | undefined {
+  const parsed = rowSchema.safeParse(row);
+  if (!parsed.success) {
+    throw new OverrideInputError(issueLines(parsed.error, "override"));
+  }
+  const { created_at: createdAt, expires_at: expiresAt, ...rest } = parsed.data;
+  const isExpired = typeof expiresAt === "number" && expiresAt <= context.now;
+  const one = parseNewOverride({ ...rest, force: force || isExpired }, context);
+  return isExpired ? undefined : { ...one, expiresAt: expiresAt ?? undefined, createdAt };
+}
+
+/** What the data folder keeps of the overrides in force. */
+export interface OverrideSnapshot {
+  readonly stamp: string;
+  readonly overrides: readonly Override[];
+}
+
+const snapshotSchema = z.strictObject({
+  format: z.literal("inkling-override-snapshot"),
+  version: z.literal(1),
+  stamp: z.string(),
+  overrides: z.array(
+    z.strictObject({
+      id: z.string(),
+      kind: z.enum(OVERRIDE_KINDS),
+      value: z.string(),
+      flag: z.enum(OVERRIDE_FLAGS).nullable(),
+      verdict: z.boolean().nullable(),
+      mute: z.string().nullable(),
+      note: z.string(),
+      author: z.string(),
+      created_at: isoTime,
+      expires_at: isoTime.nullable(),
+      removed_at: z.null(),
+    }),
+  ),
+});
+
+export function snapshotText({ stamp, overrides }: OverrideSnapshot): string {
+  const rows = overrides.map(overrideJson);
+  return `${JSON.stringify({ format: "inkling-override-snapshot", version: 1, stamp, overrides: rows })}\n`;
+}
+
+/** @throws Error when the text is no snapshot */
+export function readSnapshot(text: string): OverrideSnapshot {
+  const { stamp, overrides } = snapshotSchema.parse(JSON.parse(text));
+  return {
+    stamp,
+    overrides: overrides.map(
+      ({ flag, verdict, mute, created_at, expires_at, id, kind, value, note, author }) => {
+        if ((flag === null) === (mute === null) || (flag === null) !== (verdict === null)) {
+          throw new Error(`override ${id} forces no flag and mutes no feed`);
+        }
+        return Object.freeze({
+          id,
+          kind,
+          value,
+          effect:
+            flag === null
+              ? ({ type: "mute", feed: mute! } as const)
+              : ({ type: "flag", flag, verdict: verdict! } as const),
+          note,
+          author,
+          createdAt: created_at,
+          expiresAt: expires_at ?? undefined,
+          removedAt: undefined,
+        });
+      },
+    ),
+  };
+}

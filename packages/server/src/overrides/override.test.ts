@@ -1,0 +1,277 @@
+// How an override may be asked for, what is refused and why, and how it is kept.
+
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { isInForce, type Override } from "@inkling/engine";
+import fc from "fast-check";
+import { OverrideInputError, parseNewOverride } from "./override.ts";
+import { overrideFromRow, rowFromOverride } from "./record.ts";
+import { emailHash } from "./target.ts";
+
+const NOW = Date.parse("2026-06-01T12:00:00Z");
+const FEEDS = [
+  { id: "ipsum-3", sets: "is_abuser" },
+  { id: "tor-bulk-exits", sets: "is_tor_exit" },
+  { id: "mailchecker", sets: "disposable" },
+  { id: "freemail", sets: "free" },
+  { id: "relays", sets: "relay" },
+  { id: "relay-networks", sets: "relay", names: "networks" as const },
+  { id: "relay-mail", sets: "relay", names: "domains" as const },
+  { id: "resolvers", sets: "guard" },
+  { id: "dbip-city-lite", sets: "geolocation" },
+];
+const CONTEXT = { now: NOW, author: "ada", feeds: FEEDS };
+const OFF = { flag: "is_tor_exit", verdict: false, note: "our office" };
+const GOOD = { flag: "disposable", verdict: false, note: "a customer" };
+
+function refusal(input: object, context = CONTEXT as Parameters<typeof parseNewOverride>[1]) {
+  try {
+    parseNewOverride(input, context);
+  } catch (error) {
+    if (error instanceof OverrideInputError) return error;
+    throw error;
+  }
+  return undefined;
+}
+
+const JANE = new Bun.CryptoHasher("sha256").update("jane.doe@example-shop.com").digest("hex");
+
+describe("values become normal forms", () => {
+  const rows: [given: string, effect: object, kind: string, value: string][] = [
+    ["81.2.69.142", OFF, "address", "81.2.69.142"],
+    ["81.2.69.142/32", OFF, "address", "81.2.69.142"],
+    ["::ffff:81.2.69.142", OFF, "address", "81.2.69.142"],
+    ["2002:5102:458e::1", OFF, "address", "81.2.69.142"],
+    ["2A00:1450:0:0::200E", OFF, "address", "2a00:1450::200e"],
+    ["81.2.0.0/16", OFF, "network", "81.2.0.0/16"],
+    ["::ffff:81.2.69.0/120", OFF, "network", "81.2.69.0/24"],
+    ["2a00:1450::/32", OFF, "network", "2a00:1450::/32"],
+    ["Mailinator.COM", GOOD, "domain", "mailinator.com"],
+    ["bücher.de", GOOD, "domain", "xn--bcher-kva.de"],
+    ["mail.example-shop.co.uk", GOOD, "domain", "mail.example-shop.co.uk"],
+    ["Jane.Doe+news@Example-Shop.com", GOOD, "email_hash", JANE],
+    [JANE.toUpperCase(), GOOD, "email_hash", JANE],
+  ];
+  test.each(rows)("%s", (given, effect, kind, value) => {
+    expect(parseNewOverride({ value: given, ...effect }, CONTEXT)).toMatchObject({ kind, value } as object);
+  });
+
+  test("all members", () => {
+    const input = { value: "81.2.69.142", ...OFF, author: "bob", expires_at: "2026-06-02T00:00:00Z" };
+    expect(parseNewOverride(input, CONTEXT)).toEqual({
+      kind: "address",
+      value: "81.2.69.142",
+      effect: { type: "flag", flag: "is_tor_exit", verdict: false },
+      note: "our office",
+      author: "bob",
+      expiresAt: Date.parse("2026-06-02T00:00:00Z"),
+    });
+    expect(parseNewOverride({ value: "81.2.69.0/24", mute: "ipsum-3", note: "x" }, CONTEXT)).toMatchObject({
+      effect: { type: "mute", feed: "ipsum-3" },
+      author: "ada",
+      expiresAt: undefined,
+    });
+  });
+});
+
+describe("refused, with the reason", () => {
+  const at = (value: string, over: object = OFF) => ({ value, ...over });
+  const rows: [name: string, input: object, reason: RegExp][] = [
+    ["no address", at("81.2.69"), /value: is no address or network/],
+    ["leading zeros", at("081.2.69.142"), /is no address or network/],
+    ["bits after the prefix", at("81.2.69.142/24"), /no bits set after the prefix/],
+    ["an address that nobody looks up", at("192.168.0.1"), /is a private address/],
+    ["such an address inside IPv6", at("::ffff:10.0.0.1"), /is a private address/],
+    ["such a network", at("10.0.0.0/24"), /is a private network/],
+    ["6to4", at("2002:5102::/32"), /write the IPv4 network instead/],
+    ["Teredo", at("2001:0:1234::/48"), /IPv4 network instead|IETF protocol/],
+    ["no domain", at("exa mple.com", GOOD), /is no address, network, domain/],
+    ["a special-use domain", at("corp.internal", GOOD), /special-use domain/],
+    ["no email address", at("a b@example.com", GOOD), /is no email address/],
+    ["a flag of email for an address", at("81.2.69.142", GOOD), /not a flag of an address: use is_abuser/],
+    ["a flag of addresses for a domain", at("example-shop.com"), /not a flag of a domain: use disposable/],
+    ["a misspelt flag", at("81.2.69.142", { ...OFF, flag: "is_tor_exits" }), /did you mean is_tor_exit\?/],
+    ["an unknown flag", at("81.2.69.142", { ...OFF, flag: "evil" }), /there are is_abuser, is_proxy/],
+    ["a misspelt feed", at("81.2.69.142", { mute: "ipsum3", note: "x" }), /did you mean ipsum-3\?/],
+    ["a mute of an email address", at(JANE, { mute: "mailchecker", note: "x" }), /mute it for the domain/],
+    ["neither flag nor mute", at("81.2.69.142", { note: "x" }), /give either flag .* or mute/],
+    ["both", at("81.2.69.142", { ...OFF, mute: "ipsum-3" }), /give either flag/],
+    [
+      "a flag without verdict",
+      at("81.2.69.142", { flag: "is_proxy", note: "x" }),
+      /verdict: must be true or/,
+    ],
+    [
+      "a verdict that is text",
+      at("81.2.69.142", { ...OFF, verdict: "no" }),
+      /verdict: must be true or false/,
+    ],
+    ["no note", at("81.2.69.142", { ...OFF, note: " " }), /note: must not be empty/],
+    ["a long note", at("81.2.69.142", { ...OFF, note: "x".repeat(501) }), /note: must have at most 500/],
+    ["a note of two lines", at("81.2.69.142", { ...OFF, note: "a\nb" }), /note: must not contain/],
+    ["an end in the past", at("81.2.69.142", { ...OFF, expires_at: "2026-06-01T12:00:00Z" }), /in the past/],
+    ["an end that is none", at("81.2.69.142", { ...OFF, expires_at: "soon" }), /expires_at: must be a time/],
+    ["an unknown member", at("81.2.69.142", { ...OFF, vedrict: true }), /vedrict/],
+  ];
+  test.each(rows)("%s", (_, input, reason) => {
+    const error = refusal(input);
+    expect(error?.code).toBe("INVALID");
+    expect(error?.message).toMatch(reason);
+  });
+
+  test("every problem at once, and never the email address", () => {
+    const error = refusal({
+      value: "jane@exa mple.com",
+      flag: "x",
+      verdict: true,
+      note: "x",
+      expires_at: "2001-01-01",
+    });
+    expect(error?.problems).toHaveLength(3);
+    expect(error?.message).not.toContain("jane");
+  });
+
+  const mutes: [value: string, fits: string[]][] = [
+    ["81.2.69.142", ["ipsum-3", "tor-bulk-exits", "relays", "relay-networks", "resolvers"]],
+    ["81.2.69.0/24", ["ipsum-3", "tor-bulk-exits", "relays", "relay-networks", "resolvers"]],
+    ["example-shop.com", ["mailchecker", "freemail", "relays", "relay-mail"]],
+  ];
+  test.each(mutes)("a mute without effect, and what can be muted instead: %s", (value, fits) => {
+    for (const { id } of FEEDS) {
+      const reason = refusal(at(value, { mute: id, note: "x" }))?.message;
+      if (fits.includes(id)) expect(reason).toBeUndefined();
+      else expect(reason).toMatch(new RegExp(`mute: ${id} is about .* no effect; ${fits.join(", ")} can be`));
+    }
+  });
+
+  test("a mute of a feed that is not there: how many others there are, or how to turn it on", () => {
+    const many = Array.from({ length: 15 }, (_, i) => ({ id: `list-${i}-of-it`, sets: "is_proxy" }));
+    const context = { ...CONTEXT, feeds: [...FEEDS, ...many], everyFeed: ["dshield", "ipsum-3"] };
+    const reasonOf = (mute: string) => refusal(at("81.2.69.0/24", { mute, note: "x" }), context)?.message;
+    // Five of FEEDS can be muted for a network: seven of the many are named.
+    expect(reasonOf("qqqqqqqqq")).toMatch(
+      /^mute: there is no feed "qqqqqqqqq": there are ipsum-3, .*list-6-of-it and 8 more$/,
+    );
+    expect(reasonOf("dshield")).toMatch(
+      /^mute: dshield is not in use; `npx inkling feeds enable dshield` turns/,
+    );
+    expect(reasonOf("ipsum-3")).toBeUndefined();
+  });
+
+  test("a mute without a release", () => {
+    const context = { ...CONTEXT, feeds: undefined };
+    expect(refusal(at("81.2.69.0/24", { mute: "ipsum-3", note: "x" }), context)?.message).toMatch(
+      /no release yet/,
+    );
+  });
+});
+
+describe("too wide without force", () => {
+  const rows: [value: string, effect: object, reason: RegExp][] = [
+    ["81.2.0.0/15", OFF, /wider than \/16: it covers 131,072 addresses/],
+    ["0.0.0.0/0", OFF, /wider than \/16/],
+    ["2a00:1450::/31", OFF, /wider than \/32: it covers 2\^97/],
+    ["::/0", OFF, /wider than \/32/],
+    ["co.uk", GOOD, /public suffix/],
+    ["github.io", GOOD, /public suffix/],
+    ["XYZ", GOOD, /public suffix/],
+  ];
+  test.each(rows)("%s", (value, effect, reason) => {
+    const error = refusal({ value, ...effect });
+    expect(error?.code).toBe("TOO_WIDE");
+    expect(error?.message).toMatch(reason);
+    expect(parseNewOverride({ value, ...effect, force: true }, CONTEXT).value).toBe(value.toLowerCase());
+  });
+});
+
+describe("the hash of an email address", () => {
+  const same = [
+    "jane.doe@example-shop.com",
+    "Jane.Doe@EXAMPLE-shop.COM",
+    "jane.doe+x@example-shop.com",
+    "jane.doe+a+b@example-shop.com",
+  ];
+  test.each(same)("%s", (text) => expect(emailHash(text)).toBe(JANE));
+
+  const different = [
+    "janedoe@example-shop.com",
+    "jane.doe@sub.example-shop.com",
+    "+jane.doe@example-shop.com",
+  ];
+  test.each(different)("another: %s", (text) => {
+    expect(emailHash(text)).toMatch(/^[0-9a-f]{64}$/);
+    expect(emailHash(text)).not.toBe(JANE);
+  });
+
+  test("is the one that docs/overrides.md works out", async () => {
+    const docs = await Bun.file(join(import.meta.dir, "../../../../docs/overrides.md")).text();
+    const [, printed, given] = /`printf (\S+) \| sha256sum` is the hash of `(\S+)`/.exec(docs)!;
+    expect(emailHash(given!)).toBe(new Bun.CryptoHasher("sha256").update(printed!).digest("hex"));
+  });
+
+  test("Unicode in either part", () => {
+    expect(emailHash("JOSE\u0301@bücher.de")).toBe(emailHash("jos\u00e9@xn--bcher-kva.de")!);
+  });
+});
+
+describe("random values", () => {
+  const piece = fc.constantFrom(
+    ..."81.2.69.142|2a00:1450::|/24|/32|/0|/129|::ffff:|2002:|.|:|/|@|+|jane|shop|.com|.co.uk|com|bücher|xn--|0x|01|%|a b|例|".split(
+      "|",
+    ),
+  );
+  const value = fc.oneof(
+    fc.array(piece, { minLength: 1, maxLength: 5 }).map((pieces) => pieces.join("")),
+    fc.ipV4(),
+    fc.ipV6(),
+    fc.domain(),
+    fc.emailAddress(),
+    fc.stringMatching(/^[A-Za-z0-9.+é]{1,8}$/).map((local) => `${local}@Gmail.com`),
+    fc.tuple(fc.nat(255), fc.nat(255)).map(([a, b]) => `${a}.${b}.0.0/16`),
+    fc.tuple(fc.ipV4(), fc.nat(33)).map(([ip, bits]) => `${ip}/${bits}`),
+    fc.string({ unit: "binary", maxLength: 40 }),
+  );
+
+  test("are refused with a reason, or have a normal form that stands for itself", () => {
+    const kinds = new Map<string, number>();
+    let refused = 0;
+    fc.assert(
+      fc.property(value, fc.boolean(), (text, isAddress) => {
+        const rest = { ...(isAddress ? OFF : GOOD), force: true };
+        try {
+          const one = parseNewOverride({ value: text, ...rest }, CONTEXT);
+          expect(parseNewOverride({ value: one.value, ...rest }, CONTEXT)).toEqual(one);
+          kinds.set(one.kind, (kinds.get(one.kind) ?? 0) + 1);
+        } catch (error) {
+          if (!(error instanceof OverrideInputError)) throw error;
+          expect(error.problems.length).toBeGreaterThan(0);
+          refused++;
+        }
+      }),
+      { numRuns: 6_000 },
+    );
+    expect(refused).toBeGreaterThan(1_000);
+    for (const kind of ["address", "network", "domain", "email_hash"]) {
+      expect(kinds.get(kind) ?? 0).toBeGreaterThan(40);
+    }
+  });
+});
+
+test("rows hold all that there is to an override, and nothing else is understood", () => {
+  const override: Override = {
+    id: "ovr_0123456789abcdef",
+    kind: "network",
+    value: "81.2.69.0/24",
+    effect: { type: "mute", feed: "ipsum-3" },
+    note: "x",
+    author: "ada",
+    createdAt: NOW,
+    expiresAt: NOW + 1,
+    removedAt: undefined,
+  };
+  const flagged: Override = { ...override, effect: { type: "flag", flag: "is_proxy", verdict: true } };
+  for (const one of [override, flagged]) expect(overrideFromRow(rowFromOverride(one))).toEqual(one);
+  expect(() => overrideFromRow({ ...rowFromOverride(override), kind: "planet" })).toThrow("unknown kind");
+  expect(() => overrideFromRow({ ...rowFromOverride(override), effect: "x" })).toThrow("unknown effect");
+  expect([NOW, NOW + 1].map((now) => isInForce(override, now))).toEqual([true, false]);
+});

@@ -1,0 +1,147 @@
+// diff.ts: what is flagged in one release and was not in another, counted.
+//
+// in   two releases, open
+// out  for each flag how much was added and removed: IPv4 addresses, IPv6 networks, mail domains
+// err  none thrown
+// cost walks every network of both: half a second for real ones, so it runs on a thread of its own (changes-worker.ts)
+
+import {
+  ADDRESS_FLAGS,
+  type AddressFlag,
+  IpAddress,
+  type IpSegment,
+  type LoadedRelease,
+} from "@inkling/engine";
+
+export interface FlagChange {
+  readonly ipv4_addresses: number;
+  /** Networks as the tables hold them: the addresses in them are beyond counting. */
+  readonly ipv6_networks: number;
+}
+
+export interface ReleaseChanges {
+  /** Undefined where one of the releases has no such data. */
+  readonly flags?: Readonly<
+    Record<AddressFlag, { readonly added: FlagChange; readonly removed: FlagChange }>
+  >;
+  readonly disposable?: { readonly added: number; readonly removed: number };
+}
+
+type OpenRelease = Pick<LoadedRelease, "reputation" | "email">;
+
+export function releaseChanges(before: OpenRelease, after: OpenRelease): ReleaseChanges {
+  return {
+    ...(before.reputation === undefined || after.reputation === undefined
+      ? {}
+      : { flags: flagChanges(before.reputation, after.reputation) }),
+    ...(before.email === undefined || after.email === undefined
+      ? {}
+      : { disposable: domainChanges(before.email, after.email) }),
+  };
+}
+
+type Domains = Pick<NonNullable<LoadedRelease["email"]>, "domains">;
+
+const NONE = "[]";
+const decoder = new TextDecoder();
+
+/** Names that a segment calls disposable; others are in it for what is known of them. */
+function disposable(segment: Domains): Set<string> {
+  const names = new Set<string>();
+  for (const { name, providers } of segment.domains()) {
+    if (providers.length > NONE.length) names.add(name);
+  }
+  return names;
+}
+
+function domainChanges(before: Domains, after: Domains) {
+  const [old, young] = [disposable(before), disposable(after)];
+  const isIn = (names: Set<string>) => (name: string) => names.has(name);
+  const kept = [...young].filter(isIn(old)).length;
+  return { added: young.size - kept, removed: old.size - kept };
+}
+
+/** Flags of an address as bits, in the order of ADDRESS_FLAGS. */
+class Flags {
+  private readonly segment: IpSegment;
+  private readonly byRecord = new Map<number, number>();
+
+  constructor(segment: IpSegment) {
+    this.segment = segment;
+  }
+
+  at(address: IpAddress): number {
+    const record = this.segment.record(address);
+    let bits = this.byRecord.get(record);
+    if (bits === undefined) {
+      const bytes = this.segment.answer(record);
+      const answer =
+        bytes === undefined ? {} : (JSON.parse(decoder.decode(bytes)) as Record<string, boolean>);
+      bits = ADDRESS_FLAGS.reduce((sum, flag, i) => sum | (answer[flag] === true ? 1 << i : 0), 0);
+      this.byRecord.set(record, bits);
+    }
+    return bits;
+  }
+}
+
+function flagChanges(before: IpSegment, after: IpSegment) {
+  const zero = () => ADDRESS_FLAGS.map(() => ({ ipv4_addresses: 0, ipv6_networks: 0 }));
+  const added = zero();
+  const removed = zero();
+  const [old, young] = [new Flags(before), new Flags(after)];
+  for (const family of [4, 6] as const) {
+    walk(family, [before, after], (address, bits) => {
+      const was = old.at(address);
+      const is = young.at(address);
+      if (was === is) return;
+      for (let i = 0; i < ADDRESS_FLAGS.length; i++) {
+        const change = ((is >> i) & 1) - ((was >> i) & 1);
+        if (change === 0) continue;
+        const sum = (change > 0 ? added : removed)[i]!;
+        if (family === 4) sum.ipv4_addresses += 2 ** (32 - bits);
+        else sum.ipv6_networks++;
+      }
+    });
+  }
+  const rows = ADDRESS_FLAGS.map((flag, i) => [flag, { added: added[i]!, removed: removed[i]! }] as const);
+  return Object.fromEntries(rows) as NonNullable<ReleaseChanges["flags"]>;
+}
+
+/** Visits the whole space of a family in networks, each of which has one answer in either segment. */
+function walk(
+  family: 4 | 6,
+  segments: readonly IpSegment[],
+  visit: (address: IpAddress, bits: number) => void,
+): void {
+  const address = new IpAddress();
+  address.family = family;
+  for (let isOpen = true; isOpen; ) {
+    let bits = alignedBits(address);
+    for (const segment of segments) bits = Math.max(bits, segment.networkBits(address));
+    visit(address, bits);
+    isOpen = advance(address, bits);
+  }
+}
+
+/** The prefix length of the largest network that begins at an address. */
+function alignedBits({ family, words }: IpAddress): number {
+  for (let k = family === 4 ? 0 : 3; k >= 0; k--) {
+    const word = words[k]!;
+    if (word !== 0) return 32 * k + 1 + Math.clz32(word & -word);
+  }
+  return 0;
+}
+
+/** Goes to the first address after a network; false when that was the last one. */
+function advance({ words }: IpAddress, bits: number): boolean {
+  if (bits === 0) return false;
+  let k = Math.floor((bits - 1) / 32);
+  let step = 2 ** (31 - ((bits - 1) % 32));
+  for (; k >= 0; k--) {
+    const sum = words[k]! + step;
+    words[k] = sum >>> 0;
+    if (sum < 2 ** 32) return true;
+    step = 1;
+  }
+  return false;
+}

@@ -1,0 +1,18 @@
+// verify-worker.ts: reads a whole release on a thread of its own, so that look-ups go on meanwhile.
+//
+// in   one message: { dataDir, name }
+// out  one message: undefined when the release is sound, otherwise why it is not
+
+import { verifyRelease } from "@inkling/release-store";
+
+declare const self: Worker;
+
+self.onmessage = ({ data }: MessageEvent<{ dataDir: string; name: string }>) => {
+  let refusal: string | undefined;
+  try {
+    verifyRelease(data.dataDir, data.name);
+  } catch (error) {
+    refusal = error instanceof Error ? error.message : String(error);
+  }
+  self.postMessage(refusal);
+};

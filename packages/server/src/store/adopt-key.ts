@@ -1,0 +1,57 @@
+// adopt-key.ts: a key of the operator's choosing (INKLING_API_KEY), made at start when it is not there.
+//
+// in   the store, the key's text
+// out  the key in force
+// err  KeyInputError when the text is no key, or was revoked; StoreError
+
+import { type Key, KeyInputError, SCOPES } from "../keys/key.ts";
+import { hashToken, isWellFormedToken, tokenMode } from "../keys/token.ts";
+import { StoreError } from "./error.ts";
+import type { Store } from "./store.ts";
+
+/**
+ * Makes sure that `token` is a key in force. Several processes may do so at the same time.
+ * @param name for lists
+ * @throws KeyInputError when it is malformed, or was revoked: a revoked key does not come back by a restart
+ */
+export async function adoptKey(store: Store, token: string, name = "from settings"): Promise<Key> {
+  if (!isWellFormedToken(token)) {
+    throw new KeyInputError([
+      "the chosen key is not in the key format, or its checksum is wrong; `inkling keys create` makes one that is",
+    ]);
+  }
+  const hash = hashToken(token);
+  const existing = (await store.keyByHash(hash)) ?? (await create(store, token, name));
+  if (existing.revokedAt !== undefined) {
+    throw new KeyInputError([`the chosen key (${existing.hint}) was revoked; choose another one`]);
+  }
+  return existing;
+}
+
+async function create(store: Store, token: string, name: string): Promise<Key> {
+  try {
+    const { key } = await store.createKey(
+      {
+        name,
+        mode: tokenMode(token),
+        scopes: SCOPES,
+        networks: [],
+        rate: undefined,
+        burst: undefined,
+        quota: undefined,
+        expiresAt: undefined,
+      },
+      token,
+      "INKLING_API_KEY",
+    );
+    return key;
+  } catch (error) {
+    // Another process was quicker.
+    const other =
+      error instanceof StoreError && error.code === "CONFLICT"
+        ? await store.keyByHash(hashToken(token))
+        : undefined;
+    if (other === undefined) throw error;
+    return other;
+  }
+}

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { SQL } from "bun";
+import { parseNewKey } from "../keys/key.ts";
+import { Database, parseAddress } from "./database.ts";
+import { StoreError, storeErrorFrom } from "./error.ts";
+import { openStore } from "./store.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "inkling-database-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function failure(promise: Promise<unknown>): Promise<StoreError> {
+  const error = await promise.then(
+    () => undefined,
+    (reason) => reason,
+  );
+  expect(error).toBeInstanceOf(StoreError);
+  return error;
+}
+
+describe("addresses", () => {
+  const understood: [string, string, string][] = [
+    ["sqlite:// and a relative path", "sqlite://data/a.db", `sqlite://${resolve("data/a.db")}`],
+    ["sqlite:// and an absolute path", "sqlite:///var/lib/a.db", "sqlite:///var/lib/a.db"],
+    ["sqlite: and a path", "sqlite:./a.db", `sqlite://${resolve("a.db")}`],
+    ["a plain path", "/var/lib/a b.db", "sqlite:///var/lib/a b.db"],
+    ["in memory", "sqlite://:memory:", "sqlite://:memory:"],
+    ["postgres, password left out", "postgres://u:p%40ss@db:5433/inkling", "postgres://u@db:5433/inkling"],
+    ["postgresql, no user", "postgresql://db/inkling", "postgres://db/inkling"],
+    [
+      "settings after the ? are not shown",
+      "postgres://u:secret@db/inkling?sslmode=require&password=secret",
+      "postgres://u@db/inkling",
+    ],
+  ];
+  for (const [name, address, label] of understood) {
+    test(name, () => expect(parseAddress(address).label).toBe(label));
+  }
+
+  const refused: [string, string][] = [
+    ["empty", ""],
+    ["only a scheme", "sqlite://"],
+    ["another database", "mysql://u:secret@db/inkling"],
+    ["postgres without a host", "postgres:///inkling"],
+    ["postgres with a port that is none", "postgres://u:secret@db:port/inkling"],
+    ["a password with a stray percent sign", "postgres://u:secret%@db/inkling"],
+    ["a password with a slash", "postgres://u:sec/secret@db/inkling"],
+    ["a path with a question mark", "data/a.db?mode=ro"],
+  ];
+  for (const [name, address] of refused) {
+    test(`refused without its password: ${name}`, () => {
+      let error: unknown;
+      try {
+        parseAddress(address);
+      } catch (reason) {
+        error = reason;
+      }
+      expect(error).toBeInstanceOf(StoreError);
+      expect(error).toMatchObject({ code: "ADDRESS" });
+      expect(String(error) + (error as StoreError).stack).not.toContain("secret");
+    });
+  }
+});
+
+describe("errors", () => {
+  const postgres = (errno: string) => ({ code: "ERR_POSTGRES_SERVER_ERROR", errno });
+  const rows: [string, object, string][] = [
+    ["wrong password", postgres("28P01"), "REFUSED"],
+    ["no such database", postgres("3D000"), "REFUSED"],
+    ["no rights", postgres("42501"), "REFUSED"],
+    ["shutting down", postgres("57P01"), "AWAY"],
+    ["too many connections", postgres("53300"), "AWAY"],
+    ["deadlock", postgres("40P01"), "AWAY"],
+    ["a standby that cannot be written", postgres("25006"), "AWAY"],
+    ["duplicate", postgres("23505"), "CONFLICT"],
+    ["syntax", { code: "ERR_POSTGRES_SYNTAX_ERROR", errno: "42601" }, "BROKEN"],
+    ["connection closed", { code: "ERR_POSTGRES_CONNECTION_CLOSED" }, "AWAY"],
+    ["file locked", { code: "SQLITE_BUSY_SNAPSHOT", errno: 517 }, "AWAY"],
+    ["disk full", { code: "SQLITE_FULL", errno: 13 }, "AWAY"],
+    ["corrupt file", { code: "SQLITE_CORRUPT", errno: 11 }, "REFUSED"],
+    ["read-only file", { code: "SQLITE_READONLY", errno: 8 }, "REFUSED"],
+    ["duplicate in SQLite", { code: "SQLITE_CONSTRAINT_PRIMARYKEY", errno: 1555 }, "CONFLICT"],
+    ["anything else", {}, "BROKEN"],
+  ];
+  for (const [name, members, code] of rows) {
+    test(`${name}: ${code}, with a hint, without secrets`, () => {
+      const cause = Object.assign(new Error("no entry for s3cret"), members);
+      const error = storeErrorFrom(cause, "postgres://db/x", ["s3cret"]);
+      expect(error).toMatchObject({ code, message: "postgres://db/x: no entry for ***" });
+      expect(error.hint).not.toBe("");
+    });
+  }
+});
+
+describe("an SQLite file", () => {
+  test("is made for this user only, folder included, and so are its side files", async () => {
+    const file = join(folder, "new/folder/inkling.db");
+    const store = await openStore(file);
+    await store.createKey(parseNewKey({ name: "x" }, 0));
+    for (const suffix of ["", "-wal", "-shm"]) expect(statSync(file + suffix).mode & 0o777).toBe(0o600);
+    await store.close();
+  });
+
+  test("that is no database is refused with a hint", async () => {
+    const file = join(folder, "text.db");
+    writeFileSync(file, "this is a text, and long enough to be taken for a header of SQLite's".repeat(50));
+    const error = await failure(openStore(file));
+    expect(error).toMatchObject({ code: "REFUSED" });
+    expect(error.message).toContain("text.db");
+  });
+
+  test("that is a folder is refused", async () => {
+    expect((await failure(openStore(folder))).code).toBe("REFUSED");
+  });
+
+  test("that cannot be written is refused", async () => {
+    const file = join(folder, "read-only.db");
+    await (await openStore(file)).close();
+    chmodSync(file, 0o400);
+    if (process.getuid?.() === 0) return; // root may write everything
+    expect((await failure(openStore(file))).code).toBe("REFUSED");
+  });
+
+  test("locked by another program: waits without stopping this process, then says AWAY", async () => {
+    const file = join(folder, "locked.db");
+    await (await openStore(file)).close();
+    const other = new SQL({ adapter: "sqlite", filename: file });
+    await other.unsafe("BEGIN IMMEDIATE");
+    const store = await openStore(file, { timeoutMs: 2_000 });
+    let ticks = 0;
+    const timer = setInterval(() => ticks++, 1);
+    const error = await failure(store.createKey(parseNewKey({ name: "x" }, 0)));
+    expect(error.code).toBe("AWAY");
+    expect(ticks).toBeGreaterThan(5); // a wait inside SQLite would not let the timer run
+    const waiting = store.createKey(parseNewKey({ name: "y" }, 0));
+    await Bun.sleep(20);
+    await other.unsafe("ROLLBACK");
+    clearInterval(timer);
+    expect((await waiting).key.name).toBe("y");
+    await other.close();
+    await store.close();
+  });
+
+  test("a query sent while a transaction awaits does not become part of it", async () => {
+    const database = new Database(join(folder, "queue.db"));
+    await database.run((sql) => sql`CREATE TABLE t (a INTEGER)`);
+    const undone = database.transaction(async (tx) => {
+      await tx`INSERT INTO t VALUES (1)`;
+      await Bun.sleep(5);
+      throw new Error("undo");
+    });
+    const kept = database.run((sql) => sql`INSERT INTO t VALUES (2)`);
+    await failure(undone);
+    await kept;
+    expect([...(await database.run((sql) => sql`SELECT a FROM t`))]).toEqual([{ a: 2 }]);
+    await database.close();
+  });
+
+  test("is synced fully for keys only", async () => {
+    const database = new Database(join(folder, "sync.db"));
+    const level = async (durable: boolean) => {
+      const rows = await database.transaction((tx) => tx`PRAGMA synchronous`, durable);
+      return rows[0].synchronous;
+    };
+    expect([await level(true), await level(false)]).toEqual([2, 1]);
+    await database.close();
+  });
+});

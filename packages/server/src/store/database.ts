@@ -1,0 +1,244 @@
+// database.ts: one way to run queries, whether the database is an SQLite file or a PostgreSQL server.
+//
+// in   the database's address
+// out  run and transaction: either the result, or a StoreError within the time-out; never a hang
+// err  StoreError, without the password
+//
+// What differs between the two, and is settled here:
+// - SQLite has one connection, and a query sent while a transaction awaits would become part of it. So units of
+//   work queue up, one after another.
+// - SQLite waits for locks inside the call, which would stop every request of this process. So it is told not to
+//   wait, and waiting is done here, asynchronously.
+// - A PostgreSQL server can fall silent. So every unit of work has a time-out, after which its connections are
+//   thrown away and the next unit begins with new ones.
+
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { SQL, type TransactionSQL } from "bun";
+import { StoreError, storeErrorFrom } from "./error.ts";
+
+/** Longest that one unit of work may take. */
+export const TIMEOUT_MS = 5_000;
+const LOCK_RETRY_MS = 10;
+const POSTGRES_CONNECTIONS = 4;
+
+export type Dialect = "sqlite" | "postgres";
+
+interface Address {
+  readonly dialect: Dialect;
+  /** For people: without the password. */
+  readonly label: string;
+  /** Texts that must not appear in any message. */
+  readonly secrets: readonly string[];
+  readonly connect: (timeoutMs: number) => SQL;
+}
+
+/**
+ * Understands `postgres://user:password@host:port/database`, `sqlite://path`, `sqlite:path` and a plain path.
+ * @throws StoreError ADDRESS
+ */
+export function parseAddress(text: string): Address {
+  if (/^postgres(ql)?:\/\//.test(text)) return postgresAddress(text);
+  const path = text.replace(/^sqlite:(\/\/)?/, "");
+  if (path === "" || /^[a-z][a-z0-9+.-]+:\/\//i.test(path) || path.includes("?")) {
+    const shown = path.includes("://") ? `${path.slice(0, path.indexOf("://"))}://…` : path;
+    throw new StoreError(
+      "ADDRESS",
+      `database address not understood: "${shown}"`,
+      "write sqlite://PATH or postgres://USER:PASSWORD@HOST:5432/DATABASE",
+    );
+  }
+  return sqliteAddress(path);
+}
+
+function postgresAddress(text: string): Address {
+  // URL's own error quotes its input, password included: it goes no further.
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const name = url === undefined ? undefined : decoded(url.pathname.slice(1));
+  const password = url === undefined ? undefined : decoded(url.password);
+  if (url === undefined || name === undefined || password === undefined || url.hostname === "") {
+    throw new StoreError(
+      "ADDRESS",
+      "database address not understood: it is no URL",
+      "write postgres://USER:PASSWORD@HOST:5432/DATABASE, with @ : / ? # % in the password as %40 %3A %2F %3F %23 %25",
+    );
+  }
+  const label = `postgres://${url.username}${url.username && "@"}${url.host}${url.pathname}`;
+  return {
+    dialect: "postgres",
+    label,
+    secrets: [password, url.password].filter((secret) => secret.length > 0),
+    connect: (timeoutMs) =>
+      new SQL(text, {
+        max: POSTGRES_CONNECTIONS,
+        connectionTimeout: Math.max(1, Math.ceil(timeoutMs / 1_000)),
+        ...(name === "" ? {} : { database: name }), // otherwise PGDATABASE in the environment wins over the URL
+        connection: { application_name: "inkling" },
+        // Each number of rows in a flush would be a statement of its own, kept on every connection: 100 of them
+        // took 20 MB of the server. Unnamed statements are not kept, and poolers such as PgBouncer can hand the
+        // connection on after each transaction.
+        prepare: false,
+      }),
+  };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined; // a stray %: not an address
+  }
+}
+
+function sqliteAddress(path: string): Address {
+  const file = path === ":memory:" ? path : resolve(path);
+  return {
+    dialect: "sqlite",
+    label: `sqlite://${file}`,
+    secrets: [],
+    connect: () => {
+      if (file !== ":memory:") {
+        mkdirSync(dirname(file), { recursive: true });
+        closeSync(openSync(file, "a", 0o600)); // SQLite gives its -wal and -shm files the same mode
+      }
+      return new SQL({ adapter: "sqlite", filename: file });
+    },
+  };
+}
+
+export class Database {
+  readonly dialect: Dialect;
+  /** For messages: the address without its password. */
+  readonly label: string;
+  private readonly address: Address;
+  private readonly timeoutMs: number;
+  private client: Promise<SQL> | undefined;
+  private queue: Promise<unknown> = Promise.resolve();
+  private isClosed = false;
+
+  /**
+   * Connects to nothing yet.
+   * @throws StoreError ADDRESS
+   */
+  constructor(address: string, timeoutMs = TIMEOUT_MS) {
+    this.address = parseAddress(address);
+    this.dialect = this.address.dialect;
+    this.label = this.address.label;
+    this.timeoutMs = timeoutMs;
+  }
+
+  /** Runs queries that need not belong together. They may run twice: at most one of them may write. */
+  run<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
+    return this.unit(work);
+  }
+
+  /**
+   * Runs queries that belong together: all of them count, or none.
+   * After a time-out nobody knows whether they did; so they are such that they may be tried again.
+   * @param durable whether a power cut must not undo it (SQLite: one fsync more, 1-10 ms)
+   */
+  transaction<T>(work: (sql: TransactionSQL) => Promise<T>, durable = false): Promise<T> {
+    if (this.dialect === "postgres") {
+      return this.unit((sql) =>
+        sql.begin(async (tx): Promise<T> => {
+          // A process that vanished in mid-transaction must not keep rows locked for the others.
+          await tx.unsafe(
+            `SET LOCAL statement_timeout = ${2 * this.timeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${2 * this.timeoutMs}`,
+          );
+          return await work(tx);
+        }),
+      ) as Promise<T>;
+    }
+    return this.unit(async (sql) => {
+      if (durable) await sql`PRAGMA synchronous = FULL`;
+      try {
+        return (await sql.begin("IMMEDIATE", async (tx): Promise<T> => await work(tx))) as T;
+      } finally {
+        if (durable) await sql`PRAGMA synchronous = NORMAL`;
+      }
+    });
+  }
+
+  /** Ends all connections. Work that is under way is waited for. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.queue.catch(() => {});
+    const client = this.client;
+    this.client = undefined;
+    if (client === undefined) return;
+    const sql = await client.catch(() => undefined);
+    await sql?.close({ timeout: Math.ceil(this.timeoutMs / 1_000) });
+  }
+
+  private unit<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
+    if (this.dialect === "postgres") return this.attempt(work);
+    const turn = this.queue.then(() => this.attempt(work));
+    this.queue = turn.catch(() => {}); // the caller gets the error; the next in the queue must not
+    return turn;
+  }
+
+  private async attempt<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
+    if (this.isClosed) throw new StoreError("AWAY", `${this.label}: closed`, "the program is shutting down");
+    const deadline = performance.now() + this.timeoutMs;
+    for (;;) {
+      try {
+        return await this.withTimeout(this.connected().then(work));
+      } catch (cause) {
+        const error = storeErrorFrom(cause, this.label, this.address.secrets);
+        if (!isLockHeld(cause) || performance.now() > deadline) throw error;
+        await Bun.sleep(LOCK_RETRY_MS);
+      }
+    }
+  }
+
+  private connected(): Promise<SQL> {
+    this.client ??= this.connect().catch((error) => {
+      this.client = undefined;
+      throw error;
+    });
+    return this.client;
+  }
+
+  private async connect(): Promise<SQL> {
+    const sql = this.address.connect(this.timeoutMs);
+    if (this.dialect === "postgres") return sql; // connects with the first query
+    try {
+      await sql`PRAGMA busy_timeout = 0`;
+      await sql`PRAGMA journal_mode = WAL`;
+      await sql`PRAGMA synchronous = NORMAL`;
+      await sql`PRAGMA foreign_keys = ON`;
+      return sql;
+    } catch (error) {
+      await sql.close();
+      throw error;
+    }
+  }
+
+  /** SQLite runs inside the call, so a time-out is only ever PostgreSQL's. */
+  private async withTimeout<T>(work: Promise<T>): Promise<T> {
+    const silence = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      this.discard();
+      silence.reject(
+        new StoreError("AWAY", `${this.label}: no answer within ${this.timeoutMs} ms`, "it is tried again"),
+      );
+    }, this.timeoutMs);
+    try {
+      return await Promise.race([work, silence.promise]);
+    } finally {
+      clearTimeout(timer);
+      work.catch(() => {}); // fails later, when its connection is thrown away
+    }
+  }
+
+  private discard(): void {
+    const client = this.client;
+    this.client = undefined;
+    client?.then((sql) => sql.close({ timeout: 0 })).catch(() => {}); // nobody is left to tell
+  }
+}
+
+function isLockHeld(cause: unknown): boolean {
+  const code = (cause as { code?: unknown } | null)?.code;
+  return typeof code === "string" && /^SQLITE_(BUSY|LOCKED)/.test(code);
+}

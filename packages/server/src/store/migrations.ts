@@ -1,0 +1,172 @@
+// migrations.ts: the tables of the store, as numbered steps that only go forward.
+//
+// in   a database of any earlier version, or an empty one
+// out  the newest tables; each step runs once, also when several processes start at the same time
+// err  StoreError NEWER when the database was written by a newer program
+//
+// The same statements run on SQLite and PostgreSQL. All times are epoch milliseconds; days are UTC, "2026-06-01".
+// A step that has been released is never changed: add the next one.
+
+import type { SQL, TransactionSQL } from "bun";
+import type { Database } from "./database.ts";
+import { StoreError } from "./error.ts";
+
+interface Migration {
+  readonly id: number;
+  readonly name: string;
+  readonly statements: readonly string[];
+}
+
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    id: 1,
+    name: "keys, tokens and usage",
+    statements: [
+      `CREATE TABLE inkling_keys (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        mode TEXT NOT NULL,
+        hint TEXT NOT NULL,
+        scopes TEXT NOT NULL,
+        networks TEXT NOT NULL,
+        rate DOUBLE PRECISION,
+        burst INTEGER,
+        quota BIGINT,
+        created_at BIGINT NOT NULL,
+        expires_at BIGINT,
+        revoked_at BIGINT
+      )`,
+      // A key has one token, and for a while two after a rotation.
+      `CREATE TABLE inkling_tokens (
+        hash TEXT PRIMARY KEY,
+        key_id TEXT NOT NULL REFERENCES inkling_keys (id),
+        created_at BIGINT NOT NULL,
+        valid_until BIGINT
+      )`,
+      "CREATE INDEX inkling_tokens_key ON inkling_tokens (key_id)",
+      // One row: a text that is different after every change to keys or tokens.
+      "CREATE TABLE inkling_key_stamp (id INTEGER PRIMARY KEY, stamp TEXT NOT NULL)",
+      "INSERT INTO inkling_key_stamp (id, stamp) VALUES (1, 'new')",
+      // No reference to inkling_keys: usage of a key that a restored backup does not know must not block the rest.
+      `CREATE TABLE inkling_usage (
+        day TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        lookup TEXT NOT NULL,
+        count BIGINT NOT NULL,
+        PRIMARY KEY (day, key_id, lookup)
+      )`,
+      "CREATE INDEX inkling_usage_key ON inkling_usage (key_id, day)",
+      // What each recorder has had counted last: a batch that arrives twice counts once.
+      `CREATE TABLE inkling_recorders (
+        id TEXT PRIMARY KEY,
+        sequence BIGINT NOT NULL,
+        flushed_at BIGINT NOT NULL
+      )`,
+    ],
+  },
+  {
+    id: 2,
+    name: "overrides, audit trail, admin token",
+    statements: [
+      `CREATE TABLE inkling_overrides (
+        id TEXT PRIMARY KEY,
+        kind TEXT NOT NULL,
+        value TEXT NOT NULL,
+        effect TEXT NOT NULL,
+        argument TEXT NOT NULL,
+        note TEXT NOT NULL,
+        author TEXT NOT NULL,
+        created_at BIGINT NOT NULL,
+        expires_at BIGINT,
+        removed_at BIGINT
+      )`,
+      "CREATE INDEX inkling_overrides_created ON inkling_overrides (created_at, id)",
+      // One row: a text that is different after every change to overrides.
+      "CREATE TABLE inkling_override_stamp (id INTEGER PRIMARY KEY, stamp TEXT NOT NULL)",
+      "INSERT INTO inkling_override_stamp (id, stamp) VALUES (1, 'new')",
+      // Rows are only ever added. `was` and `became` are JSON.
+      `CREATE TABLE inkling_audit (
+        sequence BIGINT PRIMARY KEY,
+        at BIGINT NOT NULL,
+        actor TEXT NOT NULL,
+        action TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        was TEXT,
+        became TEXT
+      )`,
+      "CREATE TABLE inkling_admin_tokens (hash TEXT PRIMARY KEY, created_at BIGINT NOT NULL)",
+    ],
+  },
+  {
+    id: 3,
+    name: "usage by hour",
+    statements: [
+      // Beside the days, which quotas and bills need for good: hours are for charts, and are forgotten after a month.
+      `CREATE TABLE inkling_usage_hours (
+        hour TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        lookup TEXT NOT NULL,
+        count BIGINT NOT NULL,
+        PRIMARY KEY (hour, key_id, lookup)
+      )`,
+      "CREATE INDEX inkling_usage_hours_key ON inkling_usage_hours (key_id, hour)",
+    ],
+  },
+];
+
+/** Any number, the same in every process: what they agree to lock while migrating. */
+const POSTGRES_LOCK = 0x696e6b6c; // "inkl"
+
+/**
+ * Brings the tables up to date.
+ * @param now epoch ms
+ * @throws StoreError
+ */
+export async function migrate(
+  database: Database,
+  now: number,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
+  const newest = migrations.at(-1)?.id ?? 0;
+  // The usual start reads one row: it needs no lock, and no right to create tables.
+  if ((await database.run(versionOf)) === newest) return;
+  await database.transaction(async (tx) => {
+    if (database.dialect === "postgres") await tx`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK})`;
+    await tx`CREATE TABLE IF NOT EXISTS inkling_migrations
+      (id INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)`;
+    const version = await versionOf(tx);
+    if (version > newest) throw newer(database, version, newest);
+    for (const migration of migrations) {
+      if (migration.id > version) await apply(tx, migration, now);
+    }
+  }, true);
+}
+
+async function apply(tx: TransactionSQL, { id, name, statements }: Migration, now: number): Promise<void> {
+  for (const statement of statements) await tx.unsafe(statement);
+  await tx`INSERT INTO inkling_migrations (id, name, applied_at) VALUES (${id}, ${name}, ${now})`;
+}
+
+/** Number of the last step that ran; 0 for an empty database. */
+async function versionOf(sql: SQL): Promise<number> {
+  try {
+    const rows = await sql`SELECT id FROM inkling_migrations ORDER BY id DESC LIMIT 1`;
+    return Number(rows[0]?.id ?? 0);
+  } catch (error) {
+    if (isMissingTable(error)) return 0;
+    throw error;
+  }
+}
+
+function isMissingTable(error: unknown): boolean {
+  const { errno, message } = error as { errno?: unknown; message?: unknown };
+  return errno === "42P01" || (typeof message === "string" && message.startsWith("no such table"));
+}
+
+function newer(database: Database, version: number, newest: number): StoreError {
+  return new StoreError(
+    "NEWER",
+    `${database.label}: written by a newer inkling (tables at version ${version}; this one knows ${newest})`,
+    "run the newer version, or restore a backup from before the upgrade",
+  );
+}

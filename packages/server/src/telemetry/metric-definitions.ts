@@ -1,0 +1,248 @@
+// metric-definitions.ts: every metric of /metrics but the latency histogram: name, help, labels, and how to read it.
+//
+// in   the counts of the request path; the state of releases, keys, overrides, usage and connections
+// out  rows of labels and a number
+// src  docs/metrics.md lists the names, which do not change; a test compares the two
+
+import { type FeedReport, feedAgeSeconds, type Release } from "@inkling/engine";
+import type { Counts } from "./counts.ts";
+
+/** What the metrics are made of: the parts of the server's objects that they need. Times are epoch ms. */
+export interface MetricsSource {
+  readonly version: string;
+  readonly mode: "up" | "serve";
+  readonly counts: Counts;
+  readonly releases: {
+    readonly current: { readonly name: string; readonly manifest: Release } | undefined;
+    readonly refused: object | undefined;
+    readonly isVerified: boolean;
+    /** Their present state; otherwise the release's manifest has them. */
+    readonly feeds?: readonly FeedReport[];
+  };
+  readonly keyring: {
+    readonly state: {
+      readonly keys: number;
+      readonly checkedAt: number | undefined;
+      readonly failures: number;
+    };
+  };
+  readonly overrides: {
+    readonly state: { readonly overrides: number; readonly checkedAt: number | undefined };
+  };
+  readonly usage: { readonly state: { readonly pending: number; readonly failures: number } };
+  readonly mx: {
+    readonly answers: Iterable<readonly [outcome: string, count: number]>;
+    readonly lookups: Iterable<readonly [outcome: string, count: number]>;
+    readonly seconds: number;
+    readonly hits: number;
+    readonly state: { readonly underWay: number; readonly waiting: number; readonly cached: number };
+  };
+  readonly connections: {
+    readonly open: number | undefined;
+    readonly refused: number;
+    readonly most: number;
+  };
+  /** The worker processes; without, this process serves. */
+  readonly workers?: { readonly states: ReadonlyMap<string, number>; readonly restarts: number };
+  /** What the worker processes use, together. */
+  readonly processes?: { readonly cpuSeconds: number; readonly residentBytes: number };
+  readonly now: () => number;
+  readonly startedAt: number;
+}
+
+type Rows = (
+  source: MetricsSource,
+) => Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
+
+interface Definition {
+  readonly help: string;
+  readonly labels: readonly string[];
+  readonly rows: Rows;
+}
+
+const NO_WORKERS = new Map([["serving", 1]]);
+
+/** No labels; an undefined value is not shown. */
+function single(help: string, read: (source: MetricsSource) => number | undefined): Definition {
+  const rows: Rows = (source) => {
+    const value = read(source);
+    return value === undefined ? [] : [[{}, value]];
+  };
+  return { help, labels: [], rows };
+}
+
+/** One label. */
+function labelled(
+  help: string,
+  label: string,
+  read: (source: MetricsSource) => Iterable<readonly [string, number]>,
+): Definition {
+  const rows: Rows = (source) => Array.from(read(source), ([text, value]) => [{ [label]: text }, value]);
+  return { help, labels: [label], rows };
+}
+
+/** A value for each feed of the release; an undefined one is not shown. */
+function perFeed(help: string, read: (feed: FeedReport, now: number) => number | undefined): Definition {
+  return labelled(help, "feed", ({ releases, now }) =>
+    (releases.feeds ?? releases.current?.manifest.feeds ?? []).flatMap((feed) => {
+      const value = read(feed, now());
+      return value === undefined ? [] : [[feed.id, value] as const];
+    }),
+  );
+}
+
+const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000);
+const flag = (is: boolean | undefined) => (is === true ? 1 : 0);
+
+/** By name. Counters, and only they, end in `_total`. */
+export const DEFINITIONS: Readonly<Record<string, Definition>> = {
+  inkling_http_requests_total: {
+    help: "Requests answered, by route, status and kind of key; a stream when it has ended.",
+    labels: ["route", "status", "key"],
+    rows: ({ counts }) =>
+      Array.from(counts.requestRows(), ({ route, status, audience, count }) => [
+        { route, status, key: audience },
+        count,
+      ]),
+  },
+  inkling_lookups_total: {
+    help: "Lookups answered, IP_ADDRESS_NOT_FOUND and 304 included, by kind and kind of key.",
+    labels: ["lookup", "key"],
+    rows: ({ counts }) =>
+      Array.from(counts.lookupRows(), ({ lookup, audience, count }) => [{ lookup, key: audience }, count]),
+  },
+  inkling_problems_total: labelled(
+    "Requests, and values of batches, that were refused, by code (docs/errors.md).",
+    "code",
+    ({ counts }) => counts.problemRows(),
+  ),
+  inkling_release_info: {
+    help: "The release in use: always 1.",
+    labels: ["id", "name"],
+    rows: ({ releases: { current } }) =>
+      current === undefined ? [] : [[{ id: current.manifest.id, name: current.name }, 1]],
+  },
+  inkling_release_age_seconds: single(
+    "Seconds since the release was built.",
+    ({ releases, now }) =>
+      releases.current && (now() - Date.parse(releases.current.manifest.created_at)) / 1000,
+  ),
+  inkling_release_verified: single(
+    "1 when this process has checked every byte of the release.",
+    ({ releases }) => flag(releases.isVerified),
+  ),
+  inkling_release_refused: single(
+    "1 while the newest release is refused and an older one is in use.",
+    ({ releases }) => flag(releases.refused !== undefined),
+  ),
+  inkling_answer_missing: labelled(
+    "1 for an answer that no loaded feed contributes to.",
+    "answer",
+    ({ releases }) => (releases.current?.manifest.missing ?? []).map((answer) => [answer, 1] as const),
+  ),
+  inkling_feed_age_seconds: perFeed(
+    "Seconds since this copy of a feed was published, or fetched if the publisher gives no time.",
+    feedAgeSeconds,
+  ),
+  inkling_feed_entries: perFeed("Networks, domains or records taken from a feed.", ({ entries }) => entries),
+  inkling_feed_failed: perFeed("1 when the newest copy of a feed was refused or is missing.", ({ error }) =>
+    flag(error !== undefined),
+  ),
+  inkling_feed_failures: perFeed(
+    "Attempts in a row, up to now, that gave no acceptable copy of a feed.",
+    ({ failures = 0 }) => failures,
+  ),
+  inkling_feed_stale: perFeed("1 when a feed is older than it should be, and still used.", ({ stale }) =>
+    flag(stale),
+  ),
+  inkling_feed_expired: perFeed("1 when a feed is so old that its claims are ignored.", ({ state }) =>
+    flag(state === "expired"),
+  ),
+  inkling_feed_pending: perFeed(
+    "1 when a copy of a feed differs so much that an operator has to accept it.",
+    ({ pending }) => flag(pending !== undefined),
+  ),
+  inkling_feed_checked_timestamp_seconds: perFeed(
+    "When the source of a feed was last checked for a newer copy.",
+    ({ checked_at }) => (checked_at === undefined ? undefined : Date.parse(checked_at) / 1000),
+  ),
+  inkling_keys: single("Keys in force.", ({ keyring }) => keyring.state.keys),
+  inkling_overrides: single("Overrides in force.", ({ overrides }) => overrides.state.overrides),
+  inkling_overrides_checked_timestamp_seconds: single(
+    "When overrides were last checked with the database.",
+    ({ overrides }) => seconds(overrides.state.checkedAt),
+  ),
+  inkling_database_reachable: single("1 when the last check with the database succeeded.", ({ keyring }) =>
+    flag(keyring.state.failures === 0),
+  ),
+  inkling_keys_checked_timestamp_seconds: single(
+    "When keys were last checked with the database.",
+    ({ keyring }) => seconds(keyring.state.checkedAt),
+  ),
+  inkling_usage_pending: single(
+    "Lookups counted and not yet in the database.",
+    ({ usage }) => usage.state.pending,
+  ),
+  inkling_usage_flush_failures_total: single(
+    "Failed attempts to write usage; the counts are kept and written later.",
+    ({ usage }) => usage.state.failures,
+  ),
+  inkling_connections: single(
+    "Open connections to the API; absent where the system does not report them.",
+    ({ connections }) => connections.open,
+  ),
+  inkling_connections_most: single(
+    "Open connections beyond this are closed.",
+    ({ connections }) => connections.most,
+  ),
+  inkling_connections_refused_total: single(
+    "Connections closed because too many were open.",
+    ({ connections }) => connections.refused,
+  ),
+  inkling_mx_checks_total: labelled(
+    "Answers with ?checks=mx, by outcome (docs/email.md).",
+    "outcome",
+    ({ mx }) => mx.answers,
+  ),
+  inkling_mx_lookups_total: labelled(
+    "Domains looked up in DNS, by outcome.",
+    "outcome",
+    ({ mx }) => mx.lookups,
+  ),
+  inkling_mx_lookup_seconds_total: single("Time that those took, together.", ({ mx }) => mx.seconds),
+  inkling_mx_cache_hits_total: single("Checks answered from the cache of DNS answers.", ({ mx }) => mx.hits),
+  inkling_mx_lookups_under_way: single(
+    "Domains being looked up in DNS; at most 64, and 64 slow ones.",
+    ({ mx }) => mx.state.underWay,
+  ),
+  inkling_mx_lookups_waiting: single("Domains waiting to be looked up.", ({ mx }) => mx.state.waiting),
+  inkling_mx_cache_entries: single(
+    "Domains in the cache of DNS answers; at most 10,000.",
+    ({ mx }) => mx.state.cached,
+  ),
+  inkling_workers: labelled(
+    "Processes that serve requests, by state: starting, serving, waiting (ended, and not yet replaced).",
+    "state",
+    ({ workers }) => workers?.states ?? NO_WORKERS,
+  ),
+  inkling_worker_restarts_total: single(
+    "Workers started in place of one that ended.",
+    ({ workers }) => workers?.restarts ?? 0,
+  ),
+  inkling_build_info: {
+    help: "Version and mode of this server: always 1.",
+    labels: ["version", "mode"],
+    rows: ({ version, mode }) => [[{ version, mode }, 1]],
+  },
+  process_cpu_seconds_total: single("CPU time of this process and its workers.", ({ processes }) => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6 + (processes?.cpuSeconds ?? 0);
+  }),
+  process_resident_memory_bytes: single(
+    "Memory of this process and its workers; each counts the pages of segments that it maps.",
+    ({ processes }) => process.memoryUsage.rss() + (processes?.residentBytes ?? 0),
+  ),
+  process_start_time_seconds: single("When this process started serving.", ({ startedAt }) =>
+    seconds(startedAt),
+  ),
+};

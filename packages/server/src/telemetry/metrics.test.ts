@@ -1,0 +1,192 @@
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { dataStates, type LoadedRelease, type Release } from "@inkling/engine";
+import { makeCounts } from "../api/counts.ts";
+import { NO_ROUTE } from "../api/routes.ts";
+import type { StatusSource } from "../lookup/status.ts";
+import { MxCounts } from "../mx/counts.ts";
+import { LATENCY_BOUNDS } from "./counts.ts";
+import type { MetricsSource } from "./metric-definitions.ts";
+import { metricsRegistry, metricsTable } from "./metrics.ts";
+
+const manifest = {
+  id: "0123456789ab",
+  created_at: "2026-06-01T00:00:00.000Z",
+  segments: {},
+  missing: ["is_proxy"],
+  partial: [],
+  feeds: [
+    {
+      id: "tor",
+      entries: 5,
+      published_at: "2026-06-01T11:00:00.000Z",
+      fetched_at: "2026-06-01T11:59:00.000Z",
+    },
+    {
+      id: "seed",
+      entries: 7,
+      error: "HTML",
+      stale: true,
+      failures: 4,
+      checked_at: "1970-01-01T00:00:09.000Z",
+      pending: { sha256: "", why: "" },
+    },
+    { id: "old", entries: 0, state: "expired" },
+  ],
+} as unknown as Release;
+const loaded = { name: "n", manifest, states: dataStates(manifest) } as unknown as LoadedRelease;
+
+function source(
+  current: LoadedRelease | undefined,
+  counts = makeCounts(),
+  mx = new MxCounts(),
+): MetricsSource & StatusSource {
+  return {
+    version: "1.2.3",
+    mode: "serve",
+    releases: { current, refused: undefined, isVerified: current !== undefined, since: undefined },
+    keyring: { state: { loaded: true, keys: 3, checkedAt: 2_000, failures: 0, lastError: undefined } },
+    counts,
+    mx,
+    usage: {
+      state: { pending: 4, failures: 2 },
+    },
+    connections: { open: undefined, refused: 6, most: 100 },
+    overrides: { state: { overrides: 8, checkedAt: 3_000 } },
+    now: () => Date.UTC(2026, 5, 1, 12),
+    startedAt: 1_000,
+  };
+}
+async function lines(of: MetricsSource): Promise<string[]> {
+  const text = await metricsRegistry(of).metrics();
+  return text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+describe("metrics", () => {
+  test("counts become requests, lookups and problems", async () => {
+    const counts = makeCounts();
+    counts.recordAnswer(0, 200, "live", 0.02);
+    counts.recordAnswer(0, 304, "live", 0.02);
+    counts.recordAnswer(0, 404, "test", 0.02);
+    counts.recordAnswer(0, 400, "live", 0.02);
+    counts.recordAnswer(0, 404, "none", 0.02);
+    counts.recordAnswer(NO_ROUTE.index, 404, "none", 0.02);
+    counts.countLookup("geolocate", "live");
+    counts.countLookup("geolocate", "live");
+    counts.countLookup("geolocate", "test");
+    counts.countLookup("email", "test");
+    counts.countProblem("KEY_MISSING");
+    const text = await lines(source(loaded, counts));
+    for (const line of [
+      'inkling_http_requests_total{route="/v1/ip-intel/geolocate/{ip}",status="200",key="live"} 1',
+      'inkling_http_requests_total{route="none",status="404",key="none"} 1',
+      'inkling_lookups_total{lookup="geolocate",key="live"} 2',
+      'inkling_lookups_total{lookup="geolocate",key="test"} 1',
+      'inkling_lookups_total{lookup="email",key="test"} 1',
+      'inkling_problems_total{code="KEY_MISSING"} 1',
+      'inkling_release_info{id="0123456789ab",name="n"} 1',
+      "inkling_release_age_seconds 43200",
+      'inkling_answer_missing{answer="is_proxy"} 1',
+      'inkling_feed_age_seconds{feed="tor"} 3600',
+      'inkling_feed_entries{feed="seed"} 7',
+      'inkling_feed_failed{feed="seed"} 1',
+      'inkling_feed_failed{feed="tor"} 0',
+      'inkling_feed_failures{feed="seed"} 4',
+      'inkling_feed_failures{feed="tor"} 0',
+      'inkling_feed_stale{feed="seed"} 1',
+      'inkling_feed_stale{feed="tor"} 0',
+      'inkling_feed_expired{feed="old"} 1',
+      'inkling_feed_expired{feed="tor"} 0',
+      'inkling_feed_pending{feed="seed"} 1',
+      'inkling_feed_pending{feed="tor"} 0',
+      'inkling_feed_checked_timestamp_seconds{feed="seed"} 9',
+      "inkling_keys 3",
+      "inkling_overrides 8",
+      "inkling_overrides_checked_timestamp_seconds 3",
+      "inkling_usage_pending 4",
+      "inkling_usage_flush_failures_total 2",
+      "inkling_connections_refused_total 6",
+      'inkling_build_info{version="1.2.3",mode="serve"} 1',
+    ]) {
+      expect(text).toContain(line);
+    }
+    expect(text.filter((line) => line.startsWith("inkling_lookups_total"))).toHaveLength(3);
+    expect(text.some((line) => line.startsWith('inkling_feed_age_seconds{feed="seed"}'))).toBe(false);
+  });
+
+  test("checks of mail domains", async () => {
+    const mx = new MxCounts();
+    mx.readStateFrom(() => ({ underWay: 1, waiting: 2, cached: 3 }));
+    mx.countLookup("nxdomain", 250);
+    mx.countLookup("nxdomain", 500);
+    mx.countCacheHit();
+    mx.recordAnswer("nxdomain");
+    mx.recordAnswer("skipped");
+    const text = await lines(source(loaded, makeCounts(), mx));
+    for (const line of [
+      'inkling_mx_checks_total{outcome="nxdomain"} 1',
+      'inkling_mx_checks_total{outcome="skipped"} 1',
+      'inkling_mx_lookups_total{outcome="nxdomain"} 2',
+      "inkling_mx_lookup_seconds_total 0.75",
+      "inkling_mx_cache_hits_total 1",
+      "inkling_mx_lookups_under_way 1",
+      "inkling_mx_lookups_waiting 2",
+      "inkling_mx_cache_entries 3",
+    ]) {
+      expect(text).toContain(line);
+    }
+  });
+
+  test("a scrape adds nothing to the next", async () => {
+    const counts = makeCounts();
+    counts.recordAnswer(1, 200, "live", 0.02);
+    const registry = metricsRegistry(source(loaded, counts));
+    const requests = async () => (await registry.metrics()).match(/^inkling_http_requests_total.*$/m)?.[0];
+    expect(await requests()).toBe(await requests());
+  });
+
+  test("what is not known is not 0", async () => {
+    const text = await lines(source(undefined));
+    const names = text.map((line) => line.split(/[ {]/)[0]!);
+    for (const name of ["inkling_release_age_seconds", "inkling_connections", "inkling_release_info"]) {
+      expect(names).not.toContain(name);
+    }
+    expect(text).toContain("inkling_release_verified 0");
+  });
+
+  test("the histogram is cumulative and adds up", async () => {
+    const counts = makeCounts();
+    for (const ms of [0.001, 0.02, 0.02, 3, 10_000]) counts.recordAnswer(2, 200, "live", ms);
+    const text = (await lines(source(loaded, counts))).filter((line) => line.includes("duration_seconds"));
+    const bucket = (le: string) =>
+      text
+        .find((line) => line.includes(`le="${le}"`))
+        ?.split(" ")
+        .at(-1);
+    expect(text.length).toBe(LATENCY_BOUNDS.length + 3);
+    expect([bucket("0.000005"), bucket("0.000025"), bucket("0.005"), bucket("0.5"), bucket("+Inf")]).toEqual([
+      "1",
+      "3",
+      "4",
+      "4",
+      "5",
+    ]);
+    expect(text.find((line) => line.includes("_count"))).toEndWith(" 5");
+    expect(
+      Number(
+        text
+          .find((line) => line.includes("_sum"))
+          ?.split(" ")
+          .at(-1),
+      ),
+    ).toBeCloseTo(10.003041, 6);
+  });
+});
+
+test("docs/metrics.md lists every metric", async () => {
+  const docs = await Bun.file(join(import.meta.dir, "../../../../docs/metrics.md")).text();
+  expect(docs).toContain(`\n\n${metricsTable()}\n`);
+  const listed = [...metricsTable().matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name!);
+  const registered = (await metricsRegistry(source(loaded)).getMetricsAsJSON()).map(({ name }) => name);
+  expect(listed).toEqual(registered);
+});

@@ -1,0 +1,123 @@
+// traffic.ts: counts of the last 24 hours, minute by minute; no address and no key.
+//
+// in   the counts of the request path, read once a minute
+// out  for each minute: requests by status, lookups, problems, latency, flags set, countries
+// cost nothing for a request; 1 ms a minute
+
+import { type Counts, LATENCY_BOUNDS } from "./counts.ts";
+
+export const MINUTE_MS = 60_000;
+const MINUTES = 24 * 60;
+
+type Tally = Readonly<Record<string, number>>;
+
+export interface Minute {
+  /** Epoch ms of its end. */
+  readonly at: number;
+  readonly requests: number;
+  /** By class: "2xx". */
+  readonly statuses: Tally;
+  readonly lookups: Tally;
+  readonly problems: Tally;
+  /** Answers that set each flag. */
+  readonly flags: Tally;
+  /** Answers by country code: estimated from a sample under load. */
+  readonly countries: Tally;
+  /** Requests by bucket of the latency histogram, and above the last bound. */
+  readonly latency: readonly number[];
+}
+
+type Totals = Omit<Minute, "at">;
+
+export class Traffic {
+  private readonly read: () => Promise<Counts> | Counts;
+  private readonly now: () => number;
+  private readonly closed: Minute[] = [];
+  private previous: Totals | undefined;
+  private timer: ReturnType<typeof setInterval> | undefined;
+
+  /** @param read returns the current counts */
+  constructor(read: () => Promise<Counts> | Counts, now: () => number) {
+    this.read = read;
+    this.now = now;
+  }
+
+  start(): void {
+    void this.closeMinute();
+    this.timer = setInterval(() => void this.closeMinute(), MINUTE_MS);
+    this.timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+
+  /** Oldest first. */
+  get minutes(): readonly Minute[] {
+    return this.closed;
+  }
+
+  async closeMinute(): Promise<void> {
+    const totals = totalsOf(await this.read());
+    const { previous } = this;
+    this.previous = totals;
+    if (previous === undefined) return;
+    this.closed.push({
+      at: this.now(),
+      requests: increase(previous.requests, totals.requests),
+      statuses: increases(previous.statuses, totals.statuses),
+      lookups: increases(previous.lookups, totals.lookups),
+      problems: increases(previous.problems, totals.problems),
+      flags: increases(previous.flags, totals.flags),
+      countries: increases(previous.countries, totals.countries),
+      latency: totals.latency.map((n, i) => increase(previous.latency[i]!, n)), // as many buckets each time
+    });
+    if (this.closed.length > MINUTES) this.closed.shift();
+  }
+}
+
+/** Never negative: counts of a worker that was replaced may be lost. */
+const increase = (before: number, after: number) => Math.max(0, after - before);
+
+function increases(before: Tally, after: Tally): Tally {
+  const rows = Object.entries(after).map(([name, n]) => [name, increase(before[name] ?? 0, n)] as const);
+  return Object.fromEntries(rows.filter(([, n]) => n > 0));
+}
+
+function totalsOf(counts: Counts): Totals {
+  let requests = 0;
+  const statuses: Record<string, number> = {};
+  for (const { status, count } of counts.requestRows()) {
+    requests += count;
+    add(statuses, `${status[0]}xx`, count);
+  }
+  const lookups: Record<string, number> = {};
+  for (const { lookup, count } of counts.lookupRows()) add(lookups, lookup, count);
+  const latency: number[] = new Array(LATENCY_BOUNDS.length + 1).fill(0);
+  for (const { upTo } of counts.latencyRows()) {
+    for (const [i, n] of upTo.entries()) latency[i] = latency[i]! + n - (upTo[i - 1] ?? 0);
+  }
+  const problems = Object.fromEntries(counts.problemRows());
+  const flags = Object.fromEntries(counts.flagRows());
+  const countries = Object.fromEntries(counts.countryRows());
+  return { requests, statuses, lookups, problems, flags, countries, latency };
+}
+
+function add(tally: Record<string, number>, name: string, count: number): void {
+  tally[name] = (tally[name] ?? 0) + count;
+}
+
+/**
+ * The histogram bound, in seconds, that a share of requests stayed within.
+ * @returns null without requests, or beyond the last bound
+ */
+export function percentile(latency: readonly number[], share: number): number | null {
+  const total = latency.reduce((sum, n) => sum + n, 0);
+  let seen = 0;
+  for (const [i, bound] of LATENCY_BOUNDS.entries()) {
+    seen += latency[i]!; // one bucket more than bounds
+    if (total > 0 && seen >= share * total) return bound;
+  }
+  return null;
+}

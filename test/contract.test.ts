@@ -1,0 +1,93 @@
+// The public HTTP contract, byte for byte: about 5,000 requests against real servers, compared with the recording
+// contract/recorded.ndjson.br. Data, clock, keys and requests are fixed; contract/exchange.ts lists what is not compared.
+//
+// A change that is meant: `bun test/contract/record.ts` records anew, and CHANGELOG.md gets a line.
+
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { brotliDecompressSync } from "node:zlib";
+import { difference } from "./contract/difference.ts";
+import type { Response } from "./contract/exchange.ts";
+import { type Exchange, RECORDED, replay } from "./contract/replay.ts";
+
+setDefaultTimeout(120_000);
+
+/** A change that touches every response would print thousands. */
+const MOST_DIFFERENCES = 20;
+
+const recorded: readonly Exchange[] = brotliDecompressSync(readFileSync(RECORDED))
+  .toString()
+  .trimEnd()
+  .split("\n")
+  .map((line) => JSON.parse(line));
+
+test("every response is the recorded one", async () => {
+  /** Requests by what is different: one change often touches many responses alike. */
+  const differences = new Map<string, string[]>();
+  let sent = 0;
+  await replay(recorded, (request, response, index) => {
+    sent++;
+    const found = difference(recorded[index]!.response, response);
+    if (found === undefined) return;
+    const key = request.key === undefined ? "no key" : `key ${request.key}`;
+    const name = `line ${index + 1}: ${request.method} ${request.target} (${request.server}, ${key})`;
+    differences.set(found, [...(differences.get(found) ?? []), name]);
+  });
+  expect(sent).toBe(recorded.length);
+  const rows = [...differences].map(([found, [first, ...others]]) =>
+    others.length === 0 ? `${first}: ${found}` : `${first}: ${found}\n  and ${others.length} more like this`,
+  );
+  const more = rows.length - MOST_DIFFERENCES;
+  if (more > 0) rows.splice(MOST_DIFFERENCES, more, `and ${more} other differences`);
+  if (rows.length > 0) throw new Error(["responses differ from the recording:", ...rows].join("\n"));
+});
+
+describe("the recording", () => {
+  test("is large enough to prove something", () => {
+    expect(recorded.length).toBeGreaterThan(4_500);
+    expect(recorded.filter(({ response }) => response.status === "200 OK").length).toBeGreaterThan(2_500);
+    const bodies = new Set(recorded.map(({ response }) => response.body));
+    expect(bodies.size).toBeGreaterThan(900);
+  });
+
+  test("has every public code, not from the sandbox alone where it can be had otherwise", () => {
+    const codesOf = (exchanges: readonly Exchange[]) =>
+      new Set(
+        exchanges.flatMap(({ response }) =>
+          [...response.body.matchAll(/"code":"([A-Z_]{3,})"/g)].map(([, code]) => code!),
+        ),
+      );
+    const page = readFileSync(resolve(import.meta.dir, "../docs/errors.md"), "utf8");
+    const publicCodes = [...page.matchAll(/^### ([A-Z_]+)$/gm)].map(([, code]) => code!);
+    expect(publicCodes.length).toBeGreaterThan(20);
+    const missing = (exchanges: readonly Exchange[]) =>
+      publicCodes.filter((code) => !codesOf(exchanges).has(code));
+    const own = recorded.filter(
+      ({ key, target }) => key !== "sandbox" && !target.startsWith("/openapi.json"),
+    );
+    expect(missing(recorded)).toEqual([]);
+    expect(missing(own)).toEqual(["INTERNAL", "KEYS_NOT_LOADED"]);
+  });
+});
+
+describe("a difference names its place", () => {
+  const response: Response = { status: "200 OK", headers: ["A: 1", "B: 2"], body: '{"city":"London"}' };
+  test.each<[string, Partial<Response>, string]>([
+    ["status", { status: "404 Not Found" }, 'status: got "404 Not Found", want "200 OK"'],
+    ["header value", { headers: ["A: 1", "B: 3"] }, 'header: got "B: 3", want "B: 2"'],
+    ["header missing", { headers: ["A: 1"] }, 'header: got nothing, want "B: 2"'],
+    ["header added", { headers: ["A: 1", "B: 2", "C: 3"] }, 'header: got "C: 3", want nothing'],
+    ["body", { body: '{"city":"Londom"}' }, 'body byte 14: got "m\\"}", want "n\\"}"'],
+    [
+      "body with its length",
+      { headers: ["A: 1", "B: 2", "Content-Length: 9"], body: '{"city":"Lon"}' },
+      'body byte 12: got "\\"}", want "don\\"}"',
+    ],
+    ["body cut off", { body: '{"city":"London"' }, 'body byte 16: got "", want "}"'],
+  ])("%s", (_, change, expected) => {
+    expect(difference(response, { ...response, ...change })).toBe(expected);
+  });
+
+  test("none where there is none", () => expect(difference(response, { ...response })).toBeUndefined());
+});

@@ -1,0 +1,294 @@
+// requests.ts: what the contract test asks: tables of rows, then rows from a fixed seed. Used when recording only.
+
+import { batches } from "./batches.ts";
+import type { Request } from "./exchange.ts";
+import { generated } from "./generated.ts";
+import { times } from "./random.ts";
+import {
+  anonymous,
+  EVIDENCE,
+  encoded,
+  GEO,
+  get,
+  LINES_TYPE,
+  LOOKUPS,
+  MAIL,
+  type More,
+  post,
+  REP,
+  sampleOf,
+  values,
+  withMethod,
+} from "./rows.ts";
+import { SERVERS } from "./server.ts";
+import {
+  EMAILS,
+  FORWARDED,
+  MALFORMED_ADDRESSES,
+  METHODS,
+  PATHS,
+  QUERIES,
+  SEGMENTS,
+  SPECIAL,
+} from "./values.ts";
+
+function paths(): Request[] {
+  const everywhere = SERVERS.flatMap((server) =>
+    ["/healthz", "/readyz", "/openapi.json", "/docs", "/v1/status", "/"].map((path) => get(path, { server })),
+  );
+  return [
+    ...everywhere,
+    ...PATHS.flatMap((path) => [
+      anonymous(path),
+      get(path),
+      ...METHODS.map((method) => withMethod(method, path)),
+    ]),
+    ...QUERIES.flatMap((query) =>
+      ["/v1/status", "/healthz", "/openapi.json", "/docs", "/"].map((path) => get(path + query)),
+    ),
+    ...[
+      "text/html",
+      "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8",
+      "*/*",
+      "application/json",
+      "TEXT/HTML;q=0",
+      "xtext/html",
+    ].flatMap((accept) => [
+      anonymous("/", { headers: [`Accept: ${accept}`] }),
+      withMethod("HEAD", "/", { headers: [`Accept: ${accept}`] }),
+    ]),
+  ];
+}
+
+function addresses(): Request[] {
+  return [GEO, REP].flatMap((path) => [
+    ...SPECIAL.map((address) => get(`${path}/${address}`)),
+    ...MALFORMED_ADDRESSES.map((address) => get(`${path}/${address}`)),
+    ...SEGMENTS.map((segment) => get(`${path}/${segment}`)),
+    ...QUERIES.map((query) => get(`${path}/81.2.69.142${query}`)),
+    ...METHODS.map((method) => withMethod(method, `${path}/81.2.69.142`)),
+    ...FORWARDED.flatMap((list) => [
+      get(`${path}/me`, { headers: [`X-Forwarded-For: ${list}`] }),
+      get(`${path}/me`, { headers: [`X-Forwarded-For: ${list}`], server: "serve" }),
+      get(`${path}/81.2.69.142`, { headers: [`X-Forwarded-For: ${list}`], key: "elsewhere" }),
+    ]),
+    get(`${path}/me`, { headers: ["X-Forwarded-For: 81.2.69.10", "X-Forwarded-For: 10.0.0.1"] }),
+    get(`${path}/me${EVIDENCE}`, { headers: ["X-Forwarded-For: 81.2.69.10"] }),
+    get(`${path}/me`),
+    get(`${path}/me`, { key: "sandbox" }),
+  ]);
+}
+
+const LONG_EMAILS = [`a@${"b.".repeat(120)}com`, `a@${"b".repeat(250)}.com`];
+
+function emails(): Request[] {
+  return [
+    ...[...EMAILS, ...LONG_EMAILS].flatMap((email) => [
+      get(`${MAIL}/${email}`),
+      get(`${MAIL}/${email}${EVIDENCE}`),
+    ]),
+    ...SEGMENTS.map((segment) => get(`${MAIL}/${segment}`)),
+    // checks=mx only where DNS is not asked.
+    ...QUERIES.filter((query) => !query.includes("checks=mx")).map((query) =>
+      get(`${MAIL}/jane@gmail.com${query}`),
+    ),
+    ...["a@localhost", "a", "a@a.test", "a@example.com"].flatMap((email) =>
+      ["", "&include=evidence"].map((more) => get(`${MAIL}/${email}?checks=mx${more}`)),
+    ),
+    ...METHODS.map((method) => withMethod(method, `${MAIL}/jane@gmail.com`)),
+  ];
+}
+
+/** Requests with conditions follow those that make the ETags known: $etag0 is the first ETag of the recording. */
+function conditions(): Request[] {
+  const conditional = (target: string, condition: string, more: More = {}) =>
+    get(target, { ...more, headers: [...(more.headers ?? []), `If-None-Match: ${condition}`] });
+  const targets = [
+    `${GEO}/81.2.69.142`,
+    `${REP}/81.2.69.142`,
+    `${REP}/81.2.69.10`,
+    `${REP}/81.2.69.10${EVIDENCE}`,
+    `${REP}/81.2.70.7`,
+    "/openapi.json",
+    "/docs",
+    `${MAIL}/jane@gmail.com`,
+    "/v1/status",
+    "/healthz",
+  ];
+  const list = (count: number) => times(count, (index) => `$etag${index}`);
+  const each = [
+    ...list(12),
+    "*",
+    '"x"',
+    'W/$etag0, "x"',
+    ...[4, 8].map((count) => list(count).join(", ")),
+    "W/$etag1",
+    "",
+    "$etag2x",
+    '"sandbox-1"',
+  ];
+  return [
+    ...targets.map((target) => get(target)),
+    get(`${GEO}/me`, { headers: ["X-Forwarded-For: 81.2.69.10"] }),
+    ...targets.flatMap((target) => each.map((condition) => conditional(target, condition))),
+    ...each.flatMap((condition) => [
+      conditional(`${GEO}/me`, condition, { headers: ["X-Forwarded-For: 81.2.69.10"] }),
+      conditional(`${GEO}/192.0.2.1`, condition, { key: "sandbox" }),
+      { ...conditional(`${REP}/81.2.69.142`, condition), method: "HEAD" },
+    ]),
+    conditional(`${GEO}/10.0.0.1`, "*"),
+    conditional(`${GEO}/81.2.69.142`, "*", { key: "expired" }),
+  ];
+}
+
+function keys(): Request[] {
+  const targets = [...LOOKUPS.map((path) => `${path}/${sampleOf(path)}`), "/v1/status"];
+  const names = [
+    "live",
+    "sandbox",
+    "sandboxEmail",
+    "emailOnly",
+    "placesOnly",
+    "here",
+    "elsewhere",
+    "expired",
+    "revoked",
+    "rotated",
+  ];
+  const headers = [
+    "Bearer",
+    "Bearer ",
+    "Basic YTpi",
+    "bearer $token:live",
+    "BEARER $token:live",
+    "Bearer  $token:live",
+    "Bearer $token:live ",
+    "Bearer $token:live x",
+    "$token:live",
+    "Bearer ink_live_x",
+    "Bearer ink_admin_x",
+    "Bearer\t$token:live",
+    "Token $token:live",
+    "Bearer é",
+    "Bearer $token:live, Bearer $token:live",
+    "",
+    "Bearer ink_live_00000000000000000000000000000000_000000",
+  ];
+  return targets
+    .flatMap((target) => [
+      ...SERVERS.flatMap((server) => names.map((key) => get(target, { key, server }))),
+      anonymous(target),
+      ...headers.map((value) => anonymous(target, { headers: [`Authorization: ${value}`] })),
+      anonymous(target, {
+        headers: ["Authorization: Bearer $token:live", "Authorization: Bearer $token:sandbox"],
+      }),
+      anonymous(`${target}?api_key=x`),
+      anonymous(target, { headers: ["X-Api-Key: $token:live"] }),
+      ...times(5, () => get(target, { key: "slow", server: "full" })),
+      ...times(4, () => get(target, { key: "spent", server: "up" })),
+      ...times(6, () => get(target, { key: "daily" })),
+      get(target, { key: "limited" }),
+      withMethod("HEAD", target, { key: "limited" }),
+      withMethod("HEAD", target, { key: "expired" }),
+      withMethod("POST", target, { key: "expired" }),
+    ])
+    .concat([
+      get(`${GEO}/10.0.0.1`, { key: "limited" }),
+      get(`${GEO}/223.255.255.1`, { key: "daily" }),
+      get(`${GEO}/10.0.0.1`, { key: "daily" }),
+      get("/v1/status", { key: "daily" }),
+      get(`${GEO}/nonsense`, { key: "emailOnly" }),
+      get(`${GEO}/nonsense?x`, { key: "expired" }),
+      get(`${GEO}/%FF?x`, {}),
+    ]);
+}
+
+/** Every address and domain of docs/sandbox.md, and some that are in none of its tables. */
+function sandbox(page: string): Request[] {
+  const named = [
+    ...new Set(
+      [...page.matchAll(/`([\da-f.:]{5,}|[a-z.-]+\.(?:example|com|net|org))`/g)].map(([, name = ""]) => name),
+    ),
+  ];
+  const isDomain = (name: string) => /\.[a-z]+$/.test(name);
+  const more = [
+    "192.0.2.200",
+    "203.0.113.200",
+    "198.51.100.1",
+    "8.8.8.8",
+    "10.0.0.1",
+    "2001:db8::ff",
+    "::ffff:192.0.2.6",
+    "me",
+  ];
+  const addresses = [...named.filter((name) => !isDomain(name)), ...more];
+  const domains = [...named.filter(isDomain), "gmail.com", "gmial.com", "x.disposable.example"];
+  const mails = [
+    ...domains.map((domain) => `jane+shop@${domain}`),
+    "a..b@disposable.example",
+    "postmaster@example.com",
+    "nonsense",
+  ];
+  const sent = { key: "sandbox" };
+  const lines = { ...sent, headers: [LINES_TYPE] };
+  const queries = ["", EVIDENCE, "?checks=mx", "?checks=mx&include=evidence"];
+  return [
+    ...[GEO, REP].flatMap((path) => [
+      ...addresses.flatMap((address) => [
+        get(`${path}/${address}`, sent),
+        get(`${path}/${address}${EVIDENCE}`, sent),
+      ]),
+      ...["", EVIDENCE].map((query) => post(path + query, values(...addresses), sent)),
+    ]),
+    ...mails.flatMap((mail) => queries.map((query) => get(`${MAIL}/${encoded(mail)}${query}`, sent))),
+    ...["", EVIDENCE].map((query) => post(MAIL + query, values(...mails), sent)),
+    post(`${MAIL}?checks=mx`, values("jane@no-domain.example"), sent),
+    post(MAIL, mails.map((mail) => JSON.stringify(mail)).join("\n"), lines),
+    post(REP, addresses.map((address) => JSON.stringify(address)).join("\n"), lines),
+    get(`${GEO}/192.0.2.1`, { ...sent, server: "empty" }),
+    get(`${MAIL}/jane@disposable.example`, { ...sent, server: "serve" }),
+    get(`${GEO}/192.0.2.1`, { key: "sandboxEmail" }),
+  ];
+}
+
+/** Requests that are no good HTTP, or another version of it. */
+function raws(): Request[] {
+  const raw = (text: string): Request => ({
+    server: "full",
+    method: "RAW",
+    target: text.slice(0, 40),
+    raw: text,
+  });
+  return [
+    raw("GET /healthz HTTP/1.1\r\n\r\n"),
+    raw("GET /healthz HTTP/1.0\r\n\r\n"),
+    raw("GET /healthz HTTP/1.0\r\nHost: inkling.test\r\n\r\n"),
+    raw(`GET ${GEO}/81.2.69.142 HTTP/1.0\r\nHost: inkling.test\r\n\r\n`),
+    raw("GET http://inkling.test/healthz HTTP/1.1\r\nHost: inkling.test\r\n\r\n"),
+    raw(`GET http://elsewhere.test${GEO}/8.8.8.8?x=1 HTTP/1.1\r\nHost: inkling.test\r\n\r\n`),
+    raw(`GET /healthz HTTP/1.1\r\nHost: inkling.test\r\nX-Long: ${"a".repeat(20_000)}\r\n\r\n`),
+    raw("GET /health z HTTP/1.1\r\nHost: inkling.test\r\n\r\n"),
+    raw("GET /healthz HTTP/1.1\r\nHost: inkling.test\r\nConnection: close\r\n\r\n"),
+  ];
+}
+
+/**
+ * @param data what the feeds hold
+ * @param sandboxPage the text of docs/sandbox.md
+ */
+export function contractRequests(
+  data: { readonly networks: readonly string[]; readonly domains: readonly string[] },
+  sandboxPage: string,
+): Request[] {
+  return [
+    ...paths(),
+    ...conditions(),
+    ...keys(),
+    ...sandbox(sandboxPage),
+    ...addresses(),
+    ...emails(),
+    ...batches(),
+    ...raws(),
+    ...generated(data.networks, data.domains),
+  ];
+}

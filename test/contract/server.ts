@@ -1,0 +1,176 @@
+// server.ts: the servers of the contract test, in a process of its own whose clock stands still.
+//
+// in   one argument: an empty folder
+// out  one line of JSON: Started; the servers run until standard input ends
+//
+// full     complete data, overrides, X-Forwarded-For believed from 127.0.0.0/8
+// serve    data without is_proxy and incomplete is_tor_exit, mode serve, no proxies trusted
+// up       the same data, mode up
+// empty    no release
+
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pass } from "../fast-clock.ts";
+import { contractFeeds } from "./feeds.ts";
+
+export const SERVERS = ["full", "serve", "up", "empty"] as const;
+export type ServerName = (typeof SERVERS)[number];
+
+export interface Started {
+  readonly ports: Readonly<Record<ServerName, number>>;
+  /** Tokens by the names that requests use. */
+  readonly tokens: Readonly<Record<string, string>>;
+}
+
+const NOW = Date.parse("2026-08-02T12:00:00Z");
+const FETCHED = new Date("2026-08-02T06:00:00Z");
+const FIXTURES = resolve(import.meta.dir, "../../packages/compiler/fixtures/feeds");
+const SECOND_FORMS = ["fakefilter.json", "disposable-domains-mx.json"];
+
+const OVERRIDES = [
+  { value: "81.2.69.10", flag: "is_tor_exit", verdict: true },
+  { value: "81.2.69.8/29", flag: "is_abuser", verdict: false },
+  { value: "81.2.70.0/24", flag: "is_proxy", verdict: true },
+  { value: "81.2.70.7", flag: "is_proxy", verdict: false },
+  { value: "2a01:4f8:1::/48", flag: "is_abuser", verdict: true },
+  { value: "185.0.0.0/8", mute: "ipsum-3", force: true },
+  { value: "our-shop.com", flag: "disposable", verdict: true },
+  { value: "service-four.com", flag: "disposable", verdict: false },
+  { value: "jane@gmail.com", flag: "disposable", verdict: true },
+  { value: "81.2.71.1", flag: "is_proxy", verdict: true, expires_at: "2026-08-03T00:00:00Z" },
+];
+
+async function main(folder: string): Promise<Started> {
+  pass(NOW, 0);
+  const { build } = await import("../../packages/compiler/src/build/build.ts");
+  const { FEEDS } = await import("@inkling/compiler/feeds");
+  const { parsePrefix } = await import("@inkling/engine");
+  const { openStore, startServer } = await import("@inkling/server");
+
+  const mirror = join(folder, "mirror");
+  cpSync(FIXTURES, mirror, { recursive: true });
+  for (const name of SECOND_FORMS) rmSync(join(mirror, name));
+  const { files } = contractFeeds((name) => readFileSync(join(FIXTURES, name), "utf8"));
+  for (const [name, body] of Object.entries(files)) writeFileSync(join(mirror, name), body);
+  for (const name of readdirSync(mirror)) utimesSync(join(mirror, name), FETCHED, FETCHED);
+
+  /** @param without feeds that this data does not have */
+  async function compile(name: string, without: readonly string[]): Promise<string> {
+    const dataDir = join(folder, name);
+    mkdirSync(dataDir);
+    const choice = { enabled: ["geolite2-city", "firehol-level1"], disabled: without };
+    writeFileSync(join(dataDir, "feeds.json"), JSON.stringify(choice));
+    const request = { dataDir, mirror, fetch: false, onlyDue: false, accept: [], credentials: {} };
+    await build(request, {
+      now: () => new Date(NOW),
+      emit: () => {},
+      chance: () => 0.5,
+      feeds: FEEDS.map(({ seed: _, ...feed }) => ({ ...feed, entries: { least: 0, most: 100_000 } })),
+    });
+    return dataDir;
+  }
+
+  const EVERYTHING = {
+    mode: "live",
+    scopes: ["geolocate", "reputation", "email"],
+    networks: [],
+    rate: 0,
+    burst: undefined,
+    quota: undefined,
+    expiresAt: undefined,
+  } as const;
+  const KEYS = {
+    live: {},
+    sandbox: { mode: "test" },
+    sandboxEmail: { mode: "test", scopes: ["email"] },
+    emailOnly: { scopes: ["email"] },
+    placesOnly: { scopes: ["geolocate"] },
+    here: { networks: [parsePrefix("127.0.0.0/8")!] },
+    elsewhere: { networks: [parsePrefix("81.2.69.0/24")!, parsePrefix("2a01:4f8::/32")!] },
+    expired: { expiresAt: 1_000 },
+    revoked: {},
+    rotated: {},
+    slow: { rate: 0.001, burst: 3 },
+    slowBatch: { rate: 0.001, burst: 5 },
+    limited: { rate: 100, burst: 200, quota: 1_000 },
+    spent: { quota: 2 },
+    spentBatch: { quota: 4 },
+    daily: { quota: 50 },
+  } as const;
+
+  /** The same tokens on every server. */
+  const tokens: Record<string, string> = {};
+  async function start(
+    dataDir: string,
+    mode: "serve" | "up",
+    trustedProxies: readonly string[],
+    overrides: readonly object[],
+  ): Promise<number> {
+    mkdirSync(dataDir, { recursive: true });
+    const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
+    const store = await openStore(databaseUrl, { now: () => NOW });
+    for (const [name, over] of Object.entries(KEYS)) {
+      const issued = await store.createKey({ ...EVERYTHING, ...over, name }, tokens[name]);
+      tokens[name] = issued.token;
+      if (name === "revoked") await store.revokeKey(issued.key.id);
+      if (name === "rotated") await store.rotateKey(issued.key.id, NOW - 1);
+    }
+    const adminToken = await store.adminToken.create("contract");
+    await store.close();
+    const { port, adminPort } = await startServer({
+      host: "127.0.0.1",
+      port: 0,
+      adminHost: "127.0.0.1",
+      adminPort: 0,
+      dataDir,
+      mode,
+      databaseUrl,
+      rate: 1000,
+      burst: 2000,
+      trustedProxies: trustedProxies.map((text) => parsePrefix(text)!),
+      maxConnections: 1000,
+      dnsServers: [],
+      logLevel: "error",
+      version: "0.0.0",
+      writeLog: (lines) => void (lines.includes("request-failed") && process.stderr.write(lines)),
+    });
+    while (!(await isSettled(port, tokens.live!))) await Bun.sleep(10);
+    for (const override of overrides) {
+      const response = await fetch(`http://127.0.0.1:${adminPort}/admin/v1/overrides`, {
+        method: "POST",
+        headers: { Authorization: `Bearer ${adminToken}`, "Content-Type": "application/json" },
+        body: JSON.stringify({ note: "contract", ...override }),
+      });
+      if (!response.ok) throw new Error(`${JSON.stringify(override)}: ${await response.text()}`);
+    }
+    return port;
+  }
+
+  const full = await compile("full", []);
+  const partial = await compile("serve", PARTIAL);
+  cpSync(partial, join(folder, "up"), { recursive: true });
+  const ports = {
+    full: await start(full, "serve", ["127.0.0.0/8", "10.0.0.0/8"], OVERRIDES),
+    serve: await start(partial, "serve", [], []),
+    up: await start(join(folder, "up"), "up", [], []),
+    empty: await start(join(folder, "empty"), "serve", [], []),
+  };
+  return { ports, tokens };
+}
+
+/** Is the release verified, where there is one? /v1/status has it. */
+async function isSettled(port: number, token: string): Promise<boolean> {
+  const headers = { Authorization: `Bearer ${token}` };
+  const response = await fetch(`http://127.0.0.1:${port}/v1/status`, { headers });
+  const { release } = (await response.json()) as { release: { verified: boolean } | null };
+  return release?.verified ?? true;
+}
+
+/** Turned off: all lists of proxies, and one of Tor exits. */
+const PARTIAL = ["x4bnet-vpn-v4", "x4bnet-vpn-v6", "monosans-proxies", "tor-onionoo", "free-mail"];
+
+if (import.meta.main) {
+  process.stdout.write(`${JSON.stringify(await main(process.argv[2]!))}\n`);
+  await Bun.stdin.text();
+  process.exit(0);
+}

@@ -1,0 +1,152 @@
+// docs.test.ts: the documentation holds together: links and anchors resolve, pages open with an example, and stay short.
+//
+// Each rule is a function of files and is also run on made-up files that break it.
+
+import { describe, expect, test } from "bun:test";
+import { posix } from "node:path";
+import { made, type ProjectFile, projectFiles, projectPaths } from "./project-files.ts";
+
+/** All pages of docs/ together, counted as `wc -w` does. */
+const MAX_DOCS_WORDS = 20_000;
+const MAX_README_LINES = 150;
+/** The first answer of a server stands in the README at or above this line. */
+const MAX_FIRST_RESULT_LINE = 20;
+/** An example begins in a page of docs/ at or above this line. */
+const MAX_FIRST_EXAMPLE_LINE = 10;
+
+/** This file names pages that do not exist. */
+const OWN_PATH = "test/docs.test.ts";
+
+const files = projectFiles();
+const paths = projectPaths();
+const isMarkdown = ({ path }: ProjectFile) => path.endsWith(".md");
+const isPage = ({ path }: ProjectFile) => /^docs\/[^/]+\.md$/.test(path);
+const words = ({ text }: ProjectFile) => text.split(/\s+/).filter(Boolean).length;
+
+const withoutCode = (text: string) => text.replace(/^```[\s\S]*?^```$/gm, "").replace(/`[^`\n]*`/g, "");
+
+/** Anchors as GitHub makes them: headings in lower case without punctuation, counted when they repeat; and `id`s. */
+function anchorsOf({ text }: ProjectFile): Set<string> {
+  const anchors = new Set([...text.matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id!));
+  const counts = new Map<string, number>();
+  for (const [, heading] of text.replace(/^```[\s\S]*?^```$/gm, "").matchAll(/^#{1,6} +(.+?)\s*$/gm)) {
+    const plain = heading!.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
+    const slug = plain.replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/g, "-");
+    const count = counts.get(slug) ?? 0;
+    counts.set(slug, count + 1);
+    anchors.add(count === 0 ? slug : `${slug}-${count}`);
+  }
+  return anchors;
+}
+
+/** @returns what is wrong with a link from a file to a path and an anchor, or undefined */
+function deadLink(all: readonly ProjectFile[], existing: readonly string[], from: string, link: string) {
+  const [target = "", anchor] = link.split("#");
+  const path = target === "" ? from : posix.join(posix.dirname(from), target).replace(/\/$/, "");
+  if (!existing.some((one) => one === path || one.startsWith(`${path}/`))) return `no file ${link}`;
+  if (anchor === undefined) return undefined;
+  const page = all.find((file) => file.path === path);
+  return page !== undefined && anchorsOf(page).has(anchor) ? undefined : `no anchor ${link}`;
+}
+
+/** Links of Markdown files to files of the project. */
+const deadLinks = (all: readonly ProjectFile[], existing = all.map(({ path }) => path)) =>
+  all.filter(isMarkdown).flatMap(({ path, text }) =>
+    [...withoutCode(text).matchAll(/\[[^\]]*\]\(([^)\s]+)\)/g)]
+      .map(([, link]) => link!)
+      .filter((link) => !/^[a-z]+:/.test(link))
+      .map((link) => deadLink(all, existing, path, link))
+      .filter((problem) => problem !== undefined)
+      .map((problem) => `${path}: ${problem}`),
+  );
+
+/** Pages of docs/ that code, comments and data name. */
+const deadMentions = (all: readonly ProjectFile[], existing = all.map(({ path }) => path)) =>
+  all
+    .filter((file) => !isMarkdown(file) && file.path !== OWN_PATH)
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/(?<![\w/])docs\/[a-z-]+\.md(?:#[\w-]+)?/g)]
+        .map(([link]) => deadLink(all, existing, "README.md", link))
+        .filter((problem) => problem !== undefined)
+        .map((problem) => `${path}: ${problem}`),
+    );
+
+/** The number of the first line that a pattern matches, from 1. */
+const lineOf = ({ text }: ProjectFile, pattern: RegExp) =>
+  text.split("\n").findIndex((line) => pattern.test(line)) + 1 || Number.POSITIVE_INFINITY;
+
+/** A title, a sentence, an example. */
+const badOpenings = (all: readonly ProjectFile[]) =>
+  all
+    .filter(isPage)
+    .filter(
+      (file) =>
+        !/^# .+\n\n(?:[A-Z]|`(?!``))/.test(file.text) || lineOf(file, /^```/) > MAX_FIRST_EXAMPLE_LINE,
+    )
+    .map(({ path }) => path);
+
+describe("links", () => {
+  test("of Markdown files resolve, anchors included", () => {
+    expect(deadLinks(files, paths)).toEqual([]);
+    const links = files.filter(isMarkdown).flatMap(({ text }) => text.match(/\]\((?!https?:)/g) ?? []);
+    expect(links.length).toBeGreaterThan(100);
+  });
+  test("of code to pages of docs/ resolve", () => {
+    expect(deadMentions(files, paths)).toEqual([]);
+  });
+
+  const page = made("docs/a.md", '# A\n\n## Where to start?\n\n## `x=1`, y\n\n## `x=1`, y\n\n<a id="own">\n');
+  test.each([
+    ["a file that is not there", "[b](b.md)", "README.md: no file b.md"],
+    ["a file in a folder that is not there", "[b](packages/b)", "README.md: no file packages/b"],
+    ["an anchor of another page", "[a](docs/a.md#start)", "README.md: no anchor docs/a.md#start"],
+    ["an anchor of the page itself", "[a](#start)", "README.md: no anchor #start"],
+    ["a heading in code is none", "```\n# Start\n```\n[a](#start)", "README.md: no anchor #start"],
+    ["link text in code", "[`docs/a.md`](docs/b.md)", "README.md: no file docs/b.md"],
+  ])("%s is found", (_, text, problem) => {
+    expect(deadLinks([page, made("README.md", text)])).toEqual([problem]);
+  });
+  test.each([
+    "[a](docs/a.md)",
+    "[a](docs)",
+    "[a](docs/a.md#where-to-start)",
+    "[a](docs/a.md#x1-y) [a](docs/a.md#x1-y-1) [a](docs/a.md#own)",
+    "[a](https://example.com/b.md)",
+    "`[b](b.md)`",
+    "```\n[b](b.md)\n```",
+  ])("%s is fine", (text) => expect(deadLinks([page, made("README.md", text)])).toEqual([]));
+  test("a page that code names and that is not there is found", () => {
+    const code = made("packages/x/src/a.ts", "// docs/a.md, docs/b.md and docs/a.md#own, docs/a.md#other");
+    expect(deadMentions([page, code])).toEqual([
+      "packages/x/src/a.ts: no file docs/b.md",
+      "packages/x/src/a.ts: no anchor docs/a.md#other",
+    ]);
+  });
+});
+
+describe("length", () => {
+  test(`docs/ has at most ${MAX_DOCS_WORDS} words`, () => {
+    const counts = files.filter(isPage).map(words);
+    expect(counts.length).toBeGreaterThan(15);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(MAX_DOCS_WORDS);
+  });
+  test("words are counted as wc -w does", () => {
+    expect(words(made("docs/a.md", "# A title\n\n| one | `two three` |\n"))).toBe(9);
+  });
+
+  test("the README has at most 150 lines, and a first result by line 20", () => {
+    const readme = files.find(({ path }) => path === "README.md")!;
+    expect(readme.text.trimEnd().split("\n").length).toBeLessThanOrEqual(MAX_README_LINES);
+    expect(lineOf(readme, /^\{"city":/)).toBeLessThanOrEqual(MAX_FIRST_RESULT_LINE);
+  });
+});
+
+describe("pages of docs/", () => {
+  test("open with a title, a sentence and an example", () => expect(badOpenings(files)).toEqual([]));
+  test.each([
+    ["no example", "# A\n\nA sentence.\n"],
+    ["an example further down", `# A\n\nA sentence.\n${"\nmore\n".repeat(9)}\n\`\`\`\nx\n\`\`\`\n`],
+    ["no sentence", "# A\n\n```\nx\n```\n"],
+    ["no title", "A sentence.\n\n```\nx\n```\n"],
+  ])("%s is found", (_, text) => expect(badOpenings([made("docs/a.md", text)])).toEqual(["docs/a.md"]));
+});

@@ -1,0 +1,208 @@
+// imports.test.ts: who may import whom: packages, folders within a package, and no cycles. Type-only imports count.
+//
+// Each rule is a function of files and is also run on made-up files that break it.
+
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+
+const ROOT = resolve(import.meta.dir, "..");
+
+/** Which of our packages each may import. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  engine: [],
+  "release-store": ["engine"],
+  compiler: ["engine", "release-store"],
+  server: ["engine", "release-store"],
+  client: [],
+  console: [],
+  bulk: ["engine", "release-store", "client"],
+  cli: ["engine", "release-store", "compiler", "server", "bulk", "console"],
+};
+
+/** The folders of a package in their order: one imports those before it, never those after it or beside it. */
+const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  engine: [["address"], ["email"], ["segment"], ["overrides"], ["lookup"], ["."]],
+  compiler: [
+    ["catalog"],
+    ["mmdb"],
+    ["parse"],
+    ["validate"],
+    ["fetch"],
+    ["policy"],
+    ["geo"],
+    ["segments"],
+    ["build"],
+    ["."],
+  ],
+  server: [
+    ["http", "keys", "telemetry"],
+    ["overrides"],
+    ["store"],
+    ["limits", "releases", "mx"],
+    ["lookup"],
+    ["batch"],
+    ["api", "admin"],
+    ["openapi"],
+    ["cluster"],
+    ["."],
+  ],
+  cli: [["terminal"], ["config"], ["runtime"], ["commands"], ["."]],
+};
+
+interface File {
+  /** From the project's folder, with "/". */
+  readonly path: string;
+  readonly text: string;
+}
+
+const isTest = (path: string) => /\.(test|testing)\.tsx?$/.test(path);
+
+function sourceFiles(): File[] {
+  return readdirSync(join(ROOT, "packages")).flatMap((name) => {
+    const folder = join(ROOT, "packages", name, "src");
+    if (!existsSync(folder)) return [];
+    return readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((path) => /\.(tsx?|mjs|js)$/.test(path) && !isTest(path))
+      .map((path) => `packages/${name}/src/${path.replaceAll("\\", "/")}`)
+      .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
+  });
+}
+
+/** Everything that a file imports, types included. */
+function importsOf({ text }: File): string[] {
+  const code = text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "").replace(/ \/\/ .*$/gm, "");
+  const pattern =
+    /^\s*(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
+  return [...code.matchAll(pattern)].map(([, a, b, c]) => (a ?? b ?? c)!);
+}
+
+/** The path of the file that a relative import names; undefined for a package. */
+function targetOf(file: File, specifier: string): string | undefined {
+  if (!specifier.startsWith(".")) return undefined;
+  return relative(ROOT, resolve(ROOT, dirname(file.path), specifier)).replaceAll("\\", "/");
+}
+
+const packageOf = (path: string) => /^packages\/([^/]+)\//.exec(path)?.[1] ?? "";
+const folderOf = (path: string) => /^packages\/[^/]+\/src\/([^/]+)\//.exec(path)?.[1] ?? ".";
+
+/** Imports of another package that the table does not allow, or that go around its entry point. */
+function wrongPackages(all: readonly File[]): string[] {
+  return all.flatMap((file) => {
+    const own = packageOf(file.path);
+    return importsOf(file).flatMap((specifier) => {
+      const other = /^@inkling\/([^/]+)/.exec(specifier)?.[1];
+      if (other !== undefined && !PACKAGES[own]?.includes(other))
+        return [`${file.path} imports ${specifier}`];
+      const target = targetOf(file, specifier);
+      const leaves = target !== undefined && !target.startsWith(`packages/${own}/`);
+      return leaves ? [`${file.path} leaves its package: ${specifier}`] : [];
+    });
+  });
+}
+
+/** Imports of a folder that stands after or beside the importing one. */
+function wrongFolders(all: readonly File[]): string[] {
+  return all.flatMap((file) => {
+    const own = packageOf(file.path);
+    const order = FOLDERS[own];
+    if (order === undefined) return [];
+    const rank = (path: string) => order.findIndex((folders) => folders.includes(folderOf(path)));
+    if (rank(file.path) < 0) return [`${file.path}: its folder has no rank`];
+    return importsOf(file).flatMap((specifier) => {
+      const target = targetOf(file, specifier);
+      if (target === undefined || packageOf(target) !== own || !target.includes("/src/")) return [];
+      const isAllowed = folderOf(target) === folderOf(file.path) || rank(target) < rank(file.path);
+      return isAllowed ? [] : [`${file.path} imports ${target}`];
+    });
+  });
+}
+
+/** Groups of files that import each other in a loop, each as a line. */
+function cycles(all: readonly File[]): string[] {
+  const known = new Set(all.map(({ path }) => path));
+  const graph = new Map(
+    all.map((file) => [
+      file.path,
+      importsOf(file)
+        .map((specifier) => targetOf(file, specifier))
+        .filter((target): target is string => target !== undefined && known.has(target)),
+    ]),
+  );
+  const found: string[] = [];
+  const state = new Map<string, "open" | "done">();
+  const visit = (path: string, trail: readonly string[]) => {
+    if (state.get(path) === "done") return;
+    if (state.get(path) === "open") {
+      found.push([...trail.slice(trail.indexOf(path)), path].join(" -> "));
+      return;
+    }
+    state.set(path, "open");
+    for (const target of graph.get(path) ?? []) visit(target, [...trail, path]);
+    state.set(path, "done");
+  };
+  for (const path of graph.keys()) visit(path, []);
+  return found;
+}
+
+const files = sourceFiles();
+const made = (path: string, text: string): File => ({ path: `packages/${path}`, text });
+
+test("there is something to look at", () => {
+  expect(files.length).toBeGreaterThan(200);
+  expect(files.flatMap(importsOf).length).toBeGreaterThan(1_000);
+});
+
+describe("packages", () => {
+  test("import only what they may", () => expect(wrongPackages(files)).toEqual([]));
+  test("have a row each", () => {
+    expect([...new Set(files.map(({ path }) => packageOf(path)))].sort()).toEqual(
+      Object.keys(PACKAGES).sort(),
+    );
+  });
+  const broken: [what: string, file: File][] = [
+    ["server -> compiler", made("server/src/a.ts", 'import { build } from "@inkling/compiler";')],
+    ["a type", made("server/src/a.ts", 'import type { Feed } from "@inkling/compiler/feed";')],
+    ["engine -> compiler", made("engine/src/a.ts", 'export * from "@inkling/compiler";')],
+    ["anything -> cli", made("compiler/src/a.ts", 'await import("@inkling/cli");')],
+    ["over several lines", made("engine/src/a.ts", 'import {\n  a,\n  b,\n} from "@inkling/server";')],
+    ["by a path", made("server/src/a.ts", 'import { x } from "../../compiler/src/x.ts";')],
+  ];
+  test.each(broken)("a wrong import is found: %s", (_, file) =>
+    expect(wrongPackages([file])).toHaveLength(1),
+  );
+});
+
+describe("folders", () => {
+  test.failing("import only those before them", () => expect(wrongFolders(files)).toEqual([]));
+  const broken: [what: string, file: File][] = [
+    ["upwards", made("server/src/keys/a.ts", 'import { App } from "../api/app.ts";')],
+    ["beside", made("server/src/api/a.ts", 'import type { x } from "../admin/app.ts";')],
+    ["the root", made("server/src/api/a.ts", 'import { x } from "../server.ts";')],
+    ["an unknown folder", made("server/src/misc/a.ts", "")],
+  ];
+  test.each(broken)("a wrong import is found: %s", (_, file) => expect(wrongFolders([file])).toHaveLength(1));
+  test("the right way is not", () => {
+    expect(wrongFolders([made("server/src/api/a.ts", 'import { x } from "../keys/key.ts";')])).toEqual([]);
+  });
+});
+
+describe("cycles", () => {
+  test.failing("there are none", () => expect(cycles(files)).toEqual([]));
+  test("one is found, of types too, and over three files", () => {
+    const two = [
+      made("server/src/a.ts", 'import type { B } from "./b.ts";'),
+      made("server/src/b.ts", 'import { a } from "./a.ts";'),
+    ];
+    expect(cycles(two)).toHaveLength(1);
+    const three = [
+      made("server/src/x/a.ts", 'import "../y/b.ts";'),
+      made("server/src/y/b.ts", 'export * from "../z/c.ts";'),
+      made("server/src/z/c.ts", 'await import("../x/a.ts");'),
+    ];
+    expect(cycles(three)).toEqual([
+      "packages/server/src/x/a.ts -> packages/server/src/y/b.ts -> packages/server/src/z/c.ts -> packages/server/src/x/a.ts",
+    ]);
+    expect(cycles(three.slice(0, 2))).toEqual([]);
+  });
+});
