@@ -17,6 +17,7 @@ export * from "./lookup/loaded-release.ts";
 export type { EmailAnswer, Overridden } from "./lookup/overlay.ts";
 export * from "./overrides/match.ts";
 export * from "./overrides/model.ts";
+export * from "./overrides/reputation-flags.ts";
 export * from "./segment/answers.ts";
 export * from "./segment/crc32.ts";
 export * from "./segment/domain-table.ts";
