@@ -10,9 +10,8 @@ import { dirname, join, resolve } from "node:path";
 import {
   dataStates,
   type FeedReport,
-  IpAddress,
   IpSegment,
-  parseIpInto,
+  parseUnwrapped,
   type Release,
   type SegmentKind,
 } from "@inkling/engine";
@@ -82,10 +81,10 @@ export function addressFiles(count = ADDRESS_COUNT): { readonly v4: string; read
 /** Random IPv4 addresses that have an answer in a geo segment, and the size of the median answer in bytes. */
 export function knownAddresses(segmentPath: string, count: number): { known: string[]; size: number } {
   const geo = IpSegment.open(Bun.mmap(segmentPath, { shared: false }), "geo");
-  const address = new IpAddress();
   const sizes: number[] = [];
   const known = readLines(addressFiles(1 << 17).v4).filter((text) => {
-    const answer = parseIpInto(text, address) ? geo.lookup(address) : undefined;
+    const address = parseUnwrapped(text);
+    const answer = address && geo.lookup(address);
     if (answer !== undefined) sizes.push(answer.length);
     return answer !== undefined;
   });

@@ -8,7 +8,7 @@
 // gets a new one. Places grow with the 0.7th power of the ranges: a tenth of DB-IP City (June 2026), in blocks of 4,096
 // ranges, compared with all of it has 10.1 times fewer ranges and 5.2 (IPv4) and 5.8 times (IPv6) fewer records.
 
-import { RangeColumns } from "./compiler.ts";
+import { RangeColumns } from "@inkling/engine";
 
 const PLACE_EXPONENT = 0.7;
 const RECENT = 64;

@@ -4,16 +4,15 @@
 // out  JSON of MadeGeo. What is timed is the compiler's work from ranges to the file, not the making up of ranges.
 
 import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
+import { cover, type RangeColumns } from "@inkling/engine";
 import {
   CountrySource,
   completePlace,
-  cover,
   encodePlace,
   GeoSource,
   geoTable,
   type Place,
   type PlaceSource,
-  type RangeColumns,
   segmentChunks,
 } from "./compiler.ts";
 import { databaseFiles, registryFiles } from "./data.ts";
