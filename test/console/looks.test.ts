@@ -68,7 +68,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await go("lookup/jane@gmial.com");
     await page.getByText("did they mean").first().waitFor();
     await look("email");
-    await go("lookup/81.2.69.142%208.8.8.8%20someone@throw-away-3.com%2010.0.0.1");
+    await go("lookup/81.2.69.142%208.8.8.8%20someone@disposable-3.com%2010.0.0.1");
     await page.getByRole("table").waitFor();
     await look("list");
     await answer(page, "lookup", TOR_EXIT);

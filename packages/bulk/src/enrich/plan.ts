@@ -161,7 +161,7 @@ function columnsOf(format: Exclude<RowFormat, "log">, lines: readonly string[], 
   if (ip === undefined && email === undefined) {
     const seen = names.length === 0 ? "the file is empty" : `columns: ${names.slice(0, 20).join(", ")}`;
     throw usage(
-      `no column with IP addresses or e-mail addresses was found (${seen})`,
+      `no column with IP addresses or email addresses was found (${seen})`,
       "name it: --ip-column NAME or --email-column NAME; a number counts from 1",
     );
   }
