@@ -3,7 +3,7 @@
 // in   the store's tables
 // out  ink_admin_, 32 random characters, _, checksum: shown once, kept as SHA-256
 // err  StoreError
-// note There is one for all admins: who did what is told by the author that a request names.
+// note There is one for all operators: the audit trail has the author that a request names.
 
 import type { SQL, TransactionSQL } from "bun";
 import { hashToken, newToken, tokenFormat } from "../keys/token.ts";

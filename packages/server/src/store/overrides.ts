@@ -1,6 +1,6 @@
 // overrides.ts: overrides and their audit trail, in the tables of the store.
 //
-// in   checked overrides, who asks for what
+// in   checked overrides, the actor
 // out  overrides, and what a write did; every change leaves an entry in the audit trail, in the same transaction
 // err  OverrideConflictError: nothing was written; StoreError
 // note There is no way to change or delete an audit entry.
@@ -33,7 +33,7 @@ export interface OverrideTables {
   randomBytes(n: number): Uint8Array;
 }
 
-/** What a write came to. */
+/** What a write did. */
 export interface OverrideWrite {
   readonly override: Override;
   /** changed: it was in force already, and has a new note or expiry now. */
@@ -45,7 +45,7 @@ const CONFLICT_HINTS = {
   TOO_MANY: "put networks in place of single addresses, or remove what is no longer needed",
 } as const;
 
-/** What was asked for cannot be, together with what is in force. */
+/** What was requested contradicts what is in force, or is too much. */
 export class OverrideConflictError extends StoreError {
   readonly why: keyof typeof CONFLICT_HINTS;
   /** One line each. */
@@ -66,7 +66,7 @@ export interface Page<T> {
 
 export interface PageRequest {
   readonly limit: number;
-  /** What the page before said. */
+  /** `next` of the page before. */
   readonly cursor?: string | undefined;
 }
 

@@ -1,9 +1,9 @@
 // store.ts: keys and usage, overrides and the admin token, kept in an SQLite file or a PostgreSQL database.
 //
 // in   the database's address
-// out  Store: keys in and out, usage in and out; overrides in store-overrides.ts, the admin token in admin-token.ts
+// out  Store: keys in and out, usage in and out; overrides in overrides.ts, the admin token in admin-token.ts
 // err  StoreError with a hint; its text never has the password or a token
-// cost see docs on each method; nothing here is on the way of a look-up
+// cost see each method; no lookup waits for it
 
 import type { SQL, TransactionSQL } from "bun";
 import {
@@ -43,8 +43,8 @@ const KEEP_RECORDERS_MS = 30 * DAY_MS;
 const KEEP_HOURS_MS = 31 * DAY_MS;
 /** With the first batch of a recorder, and about once an hour after that. */
 const FORGET_EVERY = 4_000;
-/** Who changes keys, where nobody says so. */
-const SOMEBODY = "inkling";
+/** The actor, where the caller names none. */
+const UNNAMED_ACTOR = "inkling";
 /** Rows in one INSERT. SQLite runs inside this process: 15,000 rows at once would keep requests waiting 34 ms. */
 const USAGE_ROWS = 500;
 
@@ -64,7 +64,7 @@ export interface IssuedKey {
   readonly token: string;
 }
 
-/** Look-ups of one kind, or what was refused for one reason, of one key on one day. */
+/** Lookups of one kind, or refusals for one reason, of one key on one day. */
 export interface UsageEntry {
   readonly keyId: string;
   /** UTC, as "2026-06-01". */
@@ -153,7 +153,11 @@ export class Store implements KeySource {
    * @param token the key's text when it is not a new one, well formed
    * @throws StoreError CONFLICT when a key with this token exists
    */
-  async createKey(wanted: NewKey, token = this.newToken(wanted.mode), actor = SOMEBODY): Promise<IssuedKey> {
+  async createKey(
+    wanted: NewKey,
+    token = this.newToken(wanted.mode),
+    actor = UNNAMED_ACTOR,
+  ): Promise<IssuedKey> {
     const key: Key = Object.freeze({
       ...wanted,
       id: `key_${randomBase62(16, this.randomBytes)}`,
@@ -209,7 +213,7 @@ export class Store implements KeySource {
    * Changes what a key may do, within a second in every process. One that is so already stays as it is.
    * @returns undefined when there is no such key, or it is revoked
    */
-  async changeKey(id: string, change: KeyChange, actor = SOMEBODY): Promise<Key | undefined> {
+  async changeKey(id: string, change: KeyChange, actor = UNNAMED_ACTOR): Promise<Key | undefined> {
     return this.change(async (tx) => {
       const before = await this.keyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
@@ -224,7 +228,7 @@ export class Store implements KeySource {
   }
 
   /** Ends a key for good, within a second in every process. @returns the key; undefined when there is none */
-  async revokeKey(id: string, actor = SOMEBODY): Promise<Key | undefined> {
+  async revokeKey(id: string, actor = UNNAMED_ACTOR): Promise<Key | undefined> {
     return this.change(async (tx) => {
       const before = await this.keyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return before;
@@ -240,7 +244,7 @@ export class Store implements KeySource {
    * @param overlapUntil epoch ms until which its tokens of before stay valid
    * @returns undefined when there is no such key, or it is revoked
    */
-  async rotateKey(id: string, overlapUntil: number, actor = SOMEBODY): Promise<IssuedKey | undefined> {
+  async rotateKey(id: string, overlapUntil: number, actor = UNNAMED_ACTOR): Promise<IssuedKey | undefined> {
     return this.change(async (tx) => {
       const before = await this.keyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
@@ -313,7 +317,7 @@ export class Store implements KeySource {
 
   /**
    * Usage of one key by the hour, from one hour to another, both included, as "2026-06-01T13". An hour is that in
-   * which the count arrived here: a second later than the look-up, or more when the database was away.
+   * which the count arrived here: a second later than the lookup, or more when the database was away.
    */
   async hourlyUsage(keyId: string, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
     const rows: { hour: string; lookup: Counted; count: number | string }[] = await this.read(
@@ -350,7 +354,7 @@ export class Store implements KeySource {
     return rows.map(({ day, lookup, count }) => ({ keyId, day, lookup, count: Number(count) }));
   }
 
-  /** Look-ups on one UTC day of each key that has a quota and was used, by all processes. */
+  /** Lookups on one UTC day of each key that has a quota and was used, by all processes. */
   async quotaUsage(day: string): Promise<Map<string, number>> {
     const rows: { key_id: string; total: number | string }[] = await this.read(
       (sql) => sql`SELECT u.key_id, SUM(u.count) AS total
