@@ -11,7 +11,7 @@
 
 import { randomUUID } from "node:crypto";
 import { COUNTED, type Counted, type EpochMs, type KeyId } from "../keys/key.ts";
-import type { UsageBatch, UsageEntry } from "../store/store.ts";
+import type { UsageBatch, UsageEntry } from "../store/usage.ts";
 import { DAY_MS } from "./cells.ts";
 import type { StoredUsage, UsageSink } from "./usage-collector.ts";
 

@@ -7,7 +7,8 @@
 
 import type { SQL, TransactionSQL } from "bun";
 import { hashToken, newToken, tokenFormat } from "../keys/token.ts";
-import { insertAudit, lockOverrides, type OverrideTables } from "./overrides.ts";
+import { insertAudit, lockOverrides } from "./audit.ts";
+import type { Tables } from "./tables.ts";
 
 export const ADMIN_PREFIX = "ink_admin_";
 const isWellFormed = tokenFormat(ADMIN_PREFIX);
@@ -18,9 +19,9 @@ export function isAdminToken(text: string): boolean {
 }
 
 export class AdminTokenStore {
-  private readonly tables: OverrideTables;
+  private readonly tables: Tables;
 
-  constructor(tables: OverrideTables) {
+  constructor(tables: Tables) {
     this.tables = tables;
   }
 
