@@ -6,7 +6,7 @@ export * from "./keys/key.ts";
 export * from "./keys/keyring.ts";
 export * from "./keys/token.ts";
 export { problemOf } from "./lookup/failures.ts";
-export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox.ts";
+export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox-tables.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";
 export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";
 export { type OverrideEvent, SNAPSHOT_FILE } from "./overrides/cache.ts";

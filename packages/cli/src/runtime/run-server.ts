@@ -40,7 +40,11 @@ function serveConsole(): NonNullable<ServerOptions["console"]> {
   let files: Promise<ConsoleFiles> | undefined;
   return async (request, path) => {
     files ??= import("@inkling/console/files").then(({ openConsole }) => openConsole());
-    return (await files).serve(request, path);
+    const opened = await files.catch((error) => {
+      files = undefined; // the next request tries again
+      throw error;
+    });
+    return opened.serve(request, path);
   };
 }
 

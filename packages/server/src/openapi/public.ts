@@ -10,14 +10,13 @@ import type { ApiRoute, Operation as OperationName } from "../api/route.ts";
 import { ROUTES } from "../api/routes.ts";
 import { PROBLEM_CODES, PROBLEMS, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import type { Scope } from "../keys/key.ts";
+import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import {
   SANDBOX_ADDRESSES,
   SANDBOX_CHECKS,
   SANDBOX_DOMAINS,
   SANDBOX_PROBLEMS,
-  sandboxAddress,
-  sandboxEmail,
-} from "../lookup/sandbox.ts";
+} from "../lookup/sandbox-tables.ts";
 import * as answers from "./answer-schemas.ts";
 import {
   type Api,
