@@ -25,8 +25,6 @@ export const PLOTS: readonly Plot[] = readdirSync(join(BENCH, "specs"))
 
 /** Draws the plots that there are figures for, with Vega from bench/node_modules. @returns their SVG */
 export async function drawPlots(results: readonly PartResult[]): Promise<Map<Plot, string>> {
-  const load = (name: string) => import(Bun.resolveSync(name, BENCH));
-  const [{ View, parse }, { compile }] = await Promise.all([load("vega"), load("vega-lite")]);
   const figures = results.flatMap(({ lines }) =>
     lines.flatMap((line): object[] => {
       if (line.type === "row") return line.values.map((value) => ({ ...line, value }));
@@ -35,6 +33,8 @@ export async function drawPlots(results: readonly PartResult[]): Promise<Map<Plo
         : [];
     }),
   );
+  const load = (name: string) => import(Bun.resolveSync(name, BENCH));
+  const [{ View, parse }, { compile }] = await Promise.all([load("vega"), load("vega-lite")]);
   const draw = async (plot: Plot): Promise<[Plot, string]> => {
     const view = new View(parse(compile({ ...plot, datasets: { figures } }).spec), { renderer: "none" });
     return [plot, await view.toSVG()];

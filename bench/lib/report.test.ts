@@ -159,7 +159,8 @@ test("two checkouts are compared round by round", () => {
 describe("plots", () => {
   test("every plot belongs to a part", () =>
     expect(PLOTS.filter(({ usermeta }) => !PARTS.some(({ name }) => name === usermeta.part))).toEqual([]));
-  test.skipIf(!existsSync(join(BENCH, "node_modules/vega-lite")))("have names, curves and bars", async () => {
+  const testWithVega = test.skipIf(!existsSync(join(BENCH, "node_modules/vega-lite")));
+  testWithVega("have names, curves and bars", async () => {
     const drawn = new Map([...(await drawPlots(RESULTS))].map(([{ name }, svg]) => [name, svg]));
     expect([...drawn.keys()]).toEqual(["cpu", "distribution-v4", "growth", "swaps"]);
     for (const svg of drawn.values()) {
@@ -176,10 +177,11 @@ describe("plots", () => {
       count("growth", /aria-roledescription="point"/g),
     ]).toEqual([2, 8]);
   });
-  test("nothing is drawn without figures", async () =>
+  testWithVega("nothing is drawn without figures", async () =>
     expect(
       [...(await drawPlots(RESULTS.filter(({ part }) => part === "http")))].map(([{ name }]) => name),
-    ).toEqual(["cpu"]));
+    ).toEqual(["cpu"]),
+  );
 });
 
 describe("the report", () => {

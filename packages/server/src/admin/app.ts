@@ -12,13 +12,15 @@
 import { timingSafeEqual } from "node:crypto";
 import { bearerToken } from "../http/bearer-token.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
+import { oneLine } from "../keys/fields.ts";
 import { KeyInputError } from "../keys/key.ts";
-import type { Keyring } from "../keys/keyring.ts";
+import type { KeyLoader } from "../keys/key-loader.ts";
 import { hashToken, isWellFormedToken } from "../keys/token.ts";
 import type { StatusSource } from "../lookup/status.ts";
-import type { OverrideBook } from "../overrides/cache.ts";
-import { MAX_AUTHOR, type OverrideContext, OverrideInputError, oneLine } from "../overrides/override.ts";
+import type { OverrideCache } from "../overrides/cache.ts";
+import { MAX_AUTHOR, type OverrideContext, OverrideInputError } from "../overrides/override.ts";
 import type { Releases } from "../releases/follow.ts";
+import { type AdminTokenStore, isAdminToken } from "../store/admin-token.ts";
 import { StoreError } from "../store/error.ts";
 import { OverrideConflictError, type OverrideStore } from "../store/overrides.ts";
 import type { Store } from "../store/store.ts";
@@ -43,15 +45,14 @@ import { OVERRIDE_ROUTES } from "./overrides.ts";
 import { AdminProblem } from "./problems.ts";
 import { SESSION_ROUTES, SOMEBODY } from "./session-routes.ts";
 import { AdminSessions, isFromConsole, type Session, sessionCookie } from "./sessions.ts";
-import { type AdminTokenStore, isAdminToken } from "./token.ts";
 import { TRAFFIC_ROUTES } from "./traffic.ts";
 
 export interface AdminAppOptions {
   readonly overrides: OverrideStore;
   readonly adminToken: Pick<AdminTokenStore, "hash">;
   readonly store: Store;
-  readonly book: Pick<OverrideBook, "refresh" | "current">;
-  readonly keyring: Pick<Keyring, "refresh">;
+  readonly book: Pick<OverrideCache, "refresh" | "current">;
+  readonly keyring: Pick<KeyLoader, "refresh">;
   readonly releases: Pick<Releases, "current" | "check">;
   readonly status: StatusSource;
   readonly dataDir: string;

@@ -3,7 +3,8 @@
 // src  docs/overrides.md, docs/admin-api.md
 
 import { exportFile, readFile } from "../overrides/file.ts";
-import { type OverrideContext, overrideJson, parseNewOverride } from "../overrides/override.ts";
+import { type OverrideContext, parseNewOverride } from "../overrides/override.ts";
+import { overrideJson } from "../overrides/record.ts";
 import { auditJson, isAuditCursor, isOverrideCursor } from "../store/overrides.ts";
 import type { AdminServer } from "./app.ts";
 import {

@@ -5,7 +5,8 @@
 // src  docs/admin-api.md
 
 import { z } from "zod";
-import { MAX_AUTHOR, oneLine } from "../overrides/override.ts";
+import { oneLine } from "../keys/fields.ts";
+import { MAX_AUTHOR } from "../overrides/override.ts";
 import type { AdminServer } from "./app.ts";
 import { type AdminRoute, bodyProblem, type Call, type Reply } from "./call.ts";
 import { AdminProblem } from "./problems.ts";

@@ -5,7 +5,7 @@
 import type { LoadedRelease, Lookup } from "@inkling/engine";
 import { matchesEtag } from "../http/etag.ts";
 import { type Problem, problemBody } from "../http/problems.ts";
-import { rateLeft, ratePolicy } from "../limits/rate-headers.ts";
+import { RateHeaders } from "../limits/rate-headers.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
 import { type AnswerHeaders, answerTemplates, DATA_STATE, JSON_TYPE, NO_STORE } from "./answer-headers.ts";
 import type { Exchange } from "./exchange.ts";
@@ -20,6 +20,7 @@ export type HeaderFields = Record<string, string>;
 
 export class Responses {
   private readonly options: AppOptions;
+  private readonly rateHeaders = new RateHeaders();
   private templatesOf: LoadedRelease | undefined;
   private templates: Readonly<Record<Lookup, AnswerHeaders>> | undefined;
 
@@ -86,14 +87,14 @@ export class Responses {
   }
 
   private policy({ key, rate }: Exchange): string | undefined {
-    return key === undefined || rate === undefined ? undefined : ratePolicy(key, rate);
+    return key === undefined || rate === undefined ? undefined : this.rateHeaders.policy(key, rate);
   }
 
   /** What is left of the key's rate and quota, this lookup already counted. */
   private left(exchange: Exchange): string {
     const { admittedKey: key, admittedRate: rate, now, isLookup } = exchange;
     const counted = key.quota === undefined ? 0 : this.options.usage.countToday(key.id, now);
-    return rateLeft(key, rate, counted + (isLookup ? 1 : 0), now);
+    return this.rateHeaders.left(key, rate, counted + (isLookup ? 1 : 0), now);
   }
 }
 

@@ -1,7 +1,7 @@
-// witnesses.ts: how much each list's word on a mail domain is worth, where lists disagree.
+// domain-weights.ts: the weight of each list of mail domains, where lists disagree.
 //
-// A weight is about where a list gets its knowledge, not about its size: lists that copy each other are one
-// witness. docs/policy.md shows how these numbers were found, and all that they decide.
+// A weight is about where a list gets its knowledge, not about its size: lists that copy each other count once.
+// docs/policy.md shows how these numbers were found, and all that they decide.
 
 /** Feed -> weight; 1 for a feed that is not here. */
 export const WEIGHTS: Readonly<Record<string, number>> = {
@@ -19,11 +19,11 @@ export function weightOf(feed: string): number {
   return WEIGHTS[feed] ?? 1;
 }
 
-/** A name that advertises what it is for. It never decides alone: it is only asked about domains on some list. */
+/** Of a name that advertises what it is for. It never decides alone: only domains on some list have a vote. */
 export const NAME_WEIGHT = 2;
 
 /** Looked for in a name without its hyphens and dots. None is in the name of a university or of ordinary free mail. */
-export const THROW_AWAY_WORDS: readonly string[] = [
+export const DISPOSABLE_WORDS: readonly string[] = [
   "tempmail",
   "tempemail",
   "tempinbox",
@@ -41,15 +41,15 @@ export const THROW_AWAY_WORDS: readonly string[] = [
   "mailinator",
   "guerrillamail",
   "yopmail",
-  "wegwerf", // German: throw away
+  "wegwerf", // German: disposable
   "jetable", // French: to be thrown away
 ];
 
 /**
- * Does the name itself say so?
+ * Does the name itself advertise it?
  * @param path from the engine's `walkUp`: the domain, its parents, last its registrable domain
  */
-export function nameSaysDisposable(path: readonly string[]): boolean {
+export function hasDisposableName(path: readonly string[]): boolean {
   const joined = (path[0] ?? "").replaceAll(/[.-]/g, "");
-  return THROW_AWAY_WORDS.some((word) => joined.includes(word));
+  return DISPOSABLE_WORDS.some((word) => joined.includes(word));
 }

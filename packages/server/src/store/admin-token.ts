@@ -1,4 +1,4 @@
-// token.ts: the one token of the admin API: its text, and the row that keeps its hash.
+// admin-token.ts: the one token of the admin API: its text, and the row that keeps its hash.
 //
 // in   the store's tables
 // out  ink_admin_, 32 random characters, _, checksum: shown once, kept as SHA-256
@@ -7,7 +7,7 @@
 
 import type { SQL, TransactionSQL } from "bun";
 import { hashToken, newToken, tokenFormat } from "../keys/token.ts";
-import { insertAudit, lockOverrides, type OverrideTables } from "../store/overrides.ts";
+import { insertAudit, lockOverrides, type OverrideTables } from "./overrides.ts";
 
 export const ADMIN_PREFIX = "ink_admin_";
 const isWellFormed = tokenFormat(ADMIN_PREFIX);
