@@ -7,7 +7,7 @@
 // Imported with the first request for one of them, so that the start does not pay for it.
 
 import { readFileSync } from "node:fs";
-import type { OpenDocument } from "../api/context.ts";
+import type { OpenDocument } from "../api/options.ts";
 import { openApiJson } from "./public.ts";
 
 /** Nothing but our own files, and requests to this server: what somebody puts into a page has no effect. */
