@@ -12,7 +12,7 @@
 // serve.test.ts asks over real sockets.
 
 import type { Prefix } from "@inkling/engine";
-import type { DataActions } from "./admin/data.ts";
+import type { DataActions } from "./admin/context.ts";
 import type { Closers } from "./cluster/bootstrap.ts";
 import type { StandbyWorker } from "./cluster/standby.ts";
 import type { Mode } from "./lookup/answer.ts";

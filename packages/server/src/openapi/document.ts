@@ -13,9 +13,10 @@ type Method = "get" | "post" | "put" | "patch" | "delete";
 export interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
-  readonly description: string;
-  readonly schema: Json;
-  readonly required?: boolean;
+  /** Unless the schema has one of its own. */
+  readonly description?: string;
+  /** Of what is read from the text, where it is zod's. */
+  readonly schema: z.ZodType | Json;
   readonly examples?: Json;
 }
 
@@ -130,7 +131,7 @@ function operationOf<Code extends string>(
     summary,
     ...(description === undefined ? {} : { description }),
     security,
-    parameters: parameters.map((one) => (one.in === "path" ? { ...one, required: true } : one)),
+    parameters: parameters.map((parameter) => parameterOf(parameter, schemas)),
     ...(body === undefined ? {} : { requestBody: bodyOf(body, schemas) }),
     responses: {
       ...mapValues(successes as Record<string, Success>, (success) => ({
@@ -140,6 +141,17 @@ function operationOf<Code extends string>(
       })),
       ...problemResponses(api, codes, schemas.of(api.problemSchema), operation.problemHeaders),
     },
+  };
+}
+
+function parameterOf(parameter: Parameter, schemas: Schemas): Json {
+  const { description, ...schema } =
+    parameter.schema instanceof z.ZodType ? schemas.of(parameter.schema) : parameter.schema;
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...parameter,
+    schema,
+    ...(parameter.in === "path" ? { required: true } : {}),
   };
 }
 

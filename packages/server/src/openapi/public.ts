@@ -302,8 +302,7 @@ function batch({ lookup: scope = "geolocate" }: Route): Described {
     security: [{ key: [scope] }],
     parameters: queryOf(scope).map((parameter) => ({
       ...parameter,
-      description:
-        parameter.name === "checks" ? `${parameter.description} ${ONE_VALUE}` : parameter.description,
+      ...(parameter.name === "checks" && { description: `${parameter.description} ${ONE_VALUE}` }),
     })),
     body: {
       description: "The values",

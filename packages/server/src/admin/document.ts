@@ -1,0 +1,159 @@
+// document.ts: /admin/v1/openapi.json, from the operations' rows.
+
+import { z } from "zod";
+import { problemDocument } from "../openapi/answer-schemas.ts";
+import {
+  type Api,
+  type Operation as Described,
+  type Header,
+  openApiDocument,
+  type Parameter,
+} from "../openapi/document.ts";
+import { ADMIN_PATH } from "./call.ts";
+import { type Operation, TAGS } from "./operation.ts";
+import { ADMIN_PROBLEM_CODES, ADMIN_PROBLEMS, AdminProblem, type AdminProblemCode } from "./problems.ts";
+import { text } from "./schemas.ts";
+import { SESSION_COOKIE } from "./sessions.ts";
+
+const JSON_TYPE = "application/json";
+const COMMON = ["X-Request-Id", "Cache-Control"];
+/** Of every operation that needs the token or a session. */
+const UNAUTHORIZED: readonly AdminProblemCode[] = [
+  "TOKEN_MISSING",
+  "TOKEN_INVALID",
+  "SESSION_ENDED",
+  "TOKEN_REQUIRED",
+];
+const ALWAYS: readonly AdminProblemCode[] = [
+  "QUERY_INVALID",
+  "AUTHOR_INVALID",
+  "ADMIN_INTERNAL",
+  "DATABASE_AWAY",
+];
+
+const problemSchema = z
+  .strictObject({
+    ...problemDocument.omit({ code: true }).shape,
+    code: z.enum(ADMIN_PROBLEM_CODES),
+    problems: z.array(text).optional().meta({ description: "A line for each thing that is wrong" }),
+  })
+  .meta({ id: "Problem", description: "RFC 9457" });
+
+export function adminOpenApi(version: string, operations: readonly Operation[]): unknown {
+  const paths: Record<string, Record<string, Described<AdminProblemCode>>> = {};
+  for (const operation of operations) {
+    const path = ADMIN_PATH + operation.path;
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(operation) };
+  }
+  const api: Api<AdminProblemCode> = {
+    info: {
+      title: "Inkling: admin API",
+      version,
+      summary: "Keys, data, overrides, traffic and the audit trail of one Inkling server.",
+      description:
+        "On the admin listener, loopback by default. Send the admin token as `Authorization: Bearer ink_admin_…`, or log in and send the cookie; a write with the cookie also needs the header `Inkling-Console`.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    securitySchemes: {
+      token: { type: "http", scheme: "bearer", bearerFormat: "ink_admin_…", description: "The admin token." },
+      session: { type: "apiKey", in: "cookie", name: SESSION_COOKIE, description: "Of a login." },
+    },
+    headers: HEADERS,
+    problems: ADMIN_PROBLEMS,
+    problemSchema,
+    problemExample: (code) => JSON.parse(new AdminProblem(code).body("tnbctz7kxp")),
+    paths,
+    elsewhere: [
+      "NO_SUCH_PATH",
+      "METHOD_INVALID",
+      ...UNAUTHORIZED,
+      "FORGED",
+      "DATABASE_AWAY",
+      "ADMIN_INTERNAL",
+    ],
+    elsewhereHeaders: [...COMMON, "Allow?"],
+  };
+  return openApiDocument(api);
+}
+
+function describe(operation: Operation): Described<AdminProblemCode> {
+  const { id, method, tag, summary, answer, status = 200, otherStatus, body, headers = [] } = operation;
+  const { idPattern, query = {}, isOpen = false, isIdempotent = false } = operation;
+  const success = {
+    description: "Done",
+    headers: [...COMMON, ...headers],
+    content: { [JSON_TYPE]: { schema: answer } },
+  };
+  const isWrite = method !== "GET" && !isOpen;
+  return {
+    id,
+    tag,
+    summary,
+    security: isOpen ? [] : [{ token: [] }, { session: [] }],
+    parameters: [
+      ...(idPattern === undefined ? [] : [ID]),
+      ...Object.entries(query as Record<string, z.ZodType>).map(
+        ([name, schema]): Parameter => ({ name, in: "query", schema }),
+      ),
+      ...(isWrite ? [AUTHOR, CONSOLE] : []),
+      ...(isIdempotent ? [IDEMPOTENCY_KEY] : []),
+    ],
+    ...(body !== undefined && {
+      body: { description: "JSON", content: { [JSON_TYPE]: { schema: body.schema } } },
+    }),
+    successes: { [status]: success, ...(otherStatus !== undefined && { [otherStatus]: success }) },
+    codes: codesOf(operation, isWrite),
+    problemHeaders: COMMON,
+  };
+}
+
+function codesOf({ isOpen, idPattern, body, codes = [] }: Operation, isWrite: boolean): AdminProblemCode[] {
+  const possible = new Set([
+    ...ALWAYS,
+    ...(isOpen === true ? [] : UNAUTHORIZED),
+    ...(isWrite ? (["FORGED"] as const) : []),
+    ...(idPattern === undefined ? [] : (["NO_SUCH_PATH"] as const)), // an id that cannot be one
+    ...(body === undefined ? [] : (["BODY_INVALID", "BODY_TOO_LARGE"] as const)),
+    ...codes,
+  ]);
+  return ADMIN_PROBLEM_CODES.filter((code) => possible.has(code));
+}
+
+const string = { type: "string" };
+const ID: Parameter = { name: "id", in: "path", description: "Its id, or a release's name", schema: string };
+const AUTHOR: Parameter = {
+  name: "Inkling-Author",
+  in: "header",
+  description: "Who makes the change, for the audit trail",
+  schema: { ...string, maxLength: 100 },
+};
+const CONSOLE: Parameter = {
+  name: "Inkling-Console",
+  in: "header",
+  description: "Required with the cookie: no form, and no other site, can send it",
+  schema: string,
+};
+const IDEMPOTENCY_KEY: Parameter = {
+  name: "Idempotency-Key",
+  in: "header",
+  description: "Any new text: the same request with the same key is done once in ten minutes",
+  schema: { ...string, pattern: "^[!-~]{1,200}$" },
+};
+
+const HEADERS: Readonly<Record<string, Header>> = {
+  "X-Request-Id": {
+    description: "Also in the log and in problem documents.",
+    schema: { ...string, pattern: "^\\w{1,20}$" },
+  },
+  "Cache-Control": { description: "Nothing is cached.", schema: { const: "no-store" } },
+  "Set-Cookie": { description: "The session.", schema: { ...string, pattern: `^${SESSION_COOKIE}=` } },
+  Location: { description: "What was made.", schema: { ...string, pattern: `^${ADMIN_PATH}` } },
+  "Content-Disposition": { description: "A file.", schema: { ...string, pattern: "^attachment;" } },
+  "WWW-Authenticate": {
+    description: "The challenge of RFC 6750.",
+    schema: { ...string, pattern: '^Bearer realm="inkling admin"' },
+  },
+  Allow: { description: "The methods of the path.", schema: { ...string, pattern: "^[A-Z]+(, [A-Z]+)*$" } },
+  "Retry-After": { description: "Seconds.", schema: { type: "integer", minimum: 0 } },
+};
