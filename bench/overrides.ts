@@ -6,7 +6,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { IpAddress, type Override, type OverrideKind, Overrides } from "@inkling/engine";
+import {
+  IpAddress,
+  type Override,
+  type OverrideKind,
+  Overrides,
+  type UnwrappedAddress,
+} from "@inkling/engine";
 import { openStore, overridesOf } from "@inkling/server";
 import { OverrideBook } from "../packages/server/src/overrides/cache.ts";
 
@@ -74,11 +80,11 @@ function perAsk(
 }
 const ask4 = (overrides: Overrides) => (i: number) => {
   v4.words[0] = words[i]!;
-  return overrides.matchAddress(v4, NOW);
+  return overrides.matchAddress(v4 as UnwrappedAddress, NOW);
 };
 const ask6 = (overrides: Overrides) => (i: number) => {
   v6.words[0] = 0x2a000000 | (words[i]! & 0xffffff);
-  return overrides.matchAddress(v6, NOW);
+  return overrides.matchAddress(v6 as UnwrappedAddress, NOW);
 };
 const askHost = (overrides: Overrides) => () =>
   overrides.matchEmail("jane@mail.example-shop.co.uk", "mail.example-shop.co.uk", NOW);

@@ -106,7 +106,7 @@ const parsed: Handler = (request, server) => {
 };
 const located: Handler = (request, server) => {
   const answer = parsed(request, server);
-  read = release.geo!.lookup(address);
+  read = release.geo!.answer(release.geo!.record(address));
   return answer;
 };
 

@@ -159,7 +159,9 @@ function publicTest(family: Family): (w0: number, w1: number) => boolean {
   return (w0, w1) => {
     address.family = family;
     address.words.set([w0, w1, 0, 0]);
-    return specialUse(address) === undefined && !unwrapIpv4(address);
+    if (specialUse(address) !== undefined) return false;
+    unwrapIpv4(address);
+    return address.family === family;
   };
 }
 

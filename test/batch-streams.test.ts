@@ -66,6 +66,7 @@ function listen(): Bun.Server<undefined> {
     },
     overrides: { current: Overrides.NONE },
     checks: { mx: () => ({ outcome: "found", known: [] }) },
+    documents: () => import("../packages/server/src/openapi/documents.ts"),
     trustedProxies: [],
     counts: makeCounts(),
     log: new Log({ level: "access", write: (text) => logged.push(text), now: () => 0 }),

@@ -36,8 +36,20 @@ export const LOOKS = share(
   ALL_LOOKS.filter(({ name }) => name === "light-desk" || name === "dark-phone"),
 );
 
-/** Flags of the package that a test must not have: they break pages apart from each other less, or not at all. */
-const NEEDLESS = ["--single-process", "--no-zygote", "--disable-web-security"];
+/**
+ * Flags of the package that a test must not have: the first three separate pages from each other less, or not at all;
+ * the others draw with a GPU in software, which takes several times the CPU of drawing without one.
+ */
+const NEEDLESS = [
+  "--single-process",
+  "--no-zygote",
+  "--disable-web-security",
+  "--ignore-gpu-blocklist",
+  "--in-process-gpu",
+  "--use-gl=angle",
+  "--use-angle=swiftshader",
+  "--enable-unsafe-swiftshader",
+];
 
 /** Unpacks Chromium, 200 MB, for all processes: into the folder for temporary files of a process of its own. */
 async function unpackChromium(folder: string): Promise<void> {
@@ -59,6 +71,7 @@ export async function launchBrowser(): Promise<Browser> {
       ...chromium.args.filter((arg) => !NEEDLESS.includes(arg)),
       "--no-sandbox",
       "--disable-background-networking",
+      "--disable-gpu",
     ],
     headless: true,
   });
@@ -97,11 +110,15 @@ export async function picture(page: Page, name: string, of: "page" | "window" | 
   else await of.screenshot({ path });
 }
 
-/** What axe finds in a page, and whether it is wider than the window: nothing, when all is well. */
-export async function faultsOf(page: Page, name: string): Promise<unknown[]> {
-  await page.evaluate(AXE);
+/**
+ * What axe finds in a page, and whether it is wider than the window: nothing, when all is well.
+ * @param rules of axe; all by default
+ */
+export async function faultsOf(page: Page, name: string, rules?: readonly string[]): Promise<unknown[]> {
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
+  const options = rules === undefined ? {} : { runOnly: rules };
   // biome-ignore lint/suspicious/noExplicitAny: axe has put itself into the page
-  const { violations } = await page.evaluate(() => (globalThis as any).axe.run());
+  const { violations } = await page.evaluate((given) => (globalThis as any).axe.run(given), options);
   const found = violations.map((violation: { id: string; nodes: { target: string[] }[] }) => [
     name,
     violation.id,

@@ -39,6 +39,10 @@ interface Seen {
   moved: number;
 }
 
+/** Not only kills between builds. How many kills that takes depends on what else the machine does meanwhile. */
+const isEnough = ({ kills, amidBuild, moved, litter }: Seen) =>
+  amidBuild > kills / 2 && moved > KILLS / 40 && litter > 0;
+
 const start = (dataDir: string) =>
   Bun.spawn([process.execPath, LOOP, dataDir, script.base], { stdout: "pipe", stderr: "inherit" });
 
@@ -90,14 +94,13 @@ async function killOnce(dataDir: string, latestMs: number, seen: Seen): Promise<
 
 test(`killed at ${KILLS} random moments`, async () => {
   const seen: Seen = { kills: 0, amidBuild: 0, litter: 0, moved: 0 };
-  const latestMs = 2 * (await firstBuildMs());
+  const latestMs = 2 * Math.max(...(await Promise.all(Array.from({ length: AT_A_TIME }, firstBuildMs))));
   const track = async () => {
     const dataDir = temporaryFolder();
-    for (let n = 0; n < KILLS / AT_A_TIME; n++) await killOnce(dataDir, latestMs, seen);
+    while (seen.kills < KILLS || (!isEnough(seen) && seen.kills < 5 * KILLS))
+      await killOnce(dataDir, latestMs, seen);
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, track));
-  expect(seen.kills).toBe(KILLS);
-  expect(seen.amidBuild).toBeGreaterThan(KILLS / 2);
-  expect(seen.moved).toBeGreaterThan(KILLS / 40);
-  expect(seen.litter).toBeGreaterThan(0);
+  expect(seen.kills).toBeGreaterThanOrEqual(KILLS);
+  expect([seen, isEnough(seen)]).toEqual([seen, true]);
 });

@@ -5,24 +5,28 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
+  Answerer,
+  type AnswerSource,
   EFFECTS,
+  EvidenceAppender,
   formatPrefix,
   IpAddress,
   IpSegment,
   type LoadedRelease,
   MAX_EVIDENCE_BYTES,
   MAX_EVIDENCE_ENTRIES,
+  Overrides,
   openSegment,
   type Prefix,
   parseEmail,
   parseIp,
   parsePrefix,
   prefixContains,
+  REPUTATION_ANSWERS,
   registrableDomain,
   specialUse,
   toAsciiDomain,
-  withAddressEvidence,
-  withEmailEvidence,
+  type UnwrappedAddress,
 } from "@inkling/engine";
 import { currentName, openRelease } from "@inkling/release-store";
 import { HOW } from "../packages/compiler/src/geo/evidence.ts";
@@ -31,7 +35,6 @@ import { LABELS } from "../packages/compiler/src/policy/labels.ts";
 import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
 import { reputationSections } from "../packages/compiler/src/segments/reputation-table.ts";
 import { writeSegment } from "../packages/compiler/src/segments/segment-writer.ts";
-import { lookUpEmail } from "../packages/server/src/lookup/answer.ts";
 import { randomWords } from "./random.ts";
 import { realRelease } from "./release.ts";
 import { describeWith, MIRROR } from "./shared.ts";
@@ -54,24 +57,27 @@ interface Answer extends Record<string, unknown> {
 
 const decoder = new TextDecoder();
 const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
-const NO_FLAGS = new TextEncoder().encode(
-  JSON.stringify({ is_abuser: false, is_proxy: false, is_tor_exit: false }),
-);
 
-function reputation(release: LoadedRelease, address: IpAddress): Answer {
-  const plain = release.reputation!.lookup(address) ?? NO_FLAGS;
-  return JSON.parse(decoder.decode(withAddressEvidence(plain, "reputation", address, release)));
+const answerer = new Answerer();
+const appender = new EvidenceAppender();
+const read = (answer: Uint8Array) => JSON.parse(decoder.decode(answer));
+
+/** Also of special-use addresses, which are never looked up. */
+function reputation(release: LoadedRelease, at: IpAddress): Answer {
+  const address = at as UnwrappedAddress; // networks as they are compiled
+  const plain = release.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!;
+  return read(appender.toAddressAnswer(plain, "reputation", address, release));
 }
 
 function email(release: LoadedRelease, text: string): Answer {
-  const plain = lookUpEmail(text, release, "serve") as Uint8Array;
-  return JSON.parse(decoder.decode(withEmailEvidence(plain, text, release)));
+  const source: AnswerSource = { release, overrides: Overrides.NONE, now: 0, mode: "serve" };
+  return read(answerer.answerEmail(text, source, true) as Uint8Array);
 }
 
-function geolocate(release: LoadedRelease, address: IpAddress): Answer | undefined {
+function geolocate(release: LoadedRelease, at: IpAddress): Answer | undefined {
+  const address = at as UnwrappedAddress;
   const plain = release.geo!.lookup(address);
-  if (plain === undefined) return undefined;
-  return JSON.parse(decoder.decode(withAddressEvidence(plain, "geolocate", address, release)));
+  return plain && read(appender.toAddressAnswer(plain, "geolocate", address, release));
 }
 
 /** What docs/evidence.md promises: set by an entry and removed by none. */
@@ -307,7 +313,8 @@ function valuesAt(value: unknown, path: readonly string[]): unknown[] {
 
 /** Does the whole network have one answer for one reason? Asked of one network after the other. */
 function isUniform(segment: IpSegment, { address, bits }: Prefix): boolean {
-  const said = (here: IpAddress) => {
+  const said = (at: IpAddress) => {
+    const here = at as UnwrappedAddress;
     const [answer, evidence] = [segment.lookup(here), segment.evidence(here)];
     return `${answer && decoder.decode(answer)} ${evidence && decoder.decode(evidence)}`;
   };

@@ -7,12 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   answerEmail,
+  EvidenceAppender,
   formatPrefix,
   IpAddress,
   type LoadedRelease,
   type Prefix,
   parsePrefix,
-  withAddressEvidence,
+  type UnwrappedAddress,
 } from "@inkling/engine";
 import { openRelease } from "@inkling/release-store";
 import { build } from "../packages/compiler/src/build/build.ts";
@@ -47,18 +48,18 @@ interface Told {
 /** What is said of a network, from its first address to its last. */
 function* told(release: LoadedRelease, prefix: Prefix): Generator<Told> {
   const reputation = release.reputation!;
+  const evidence = new EvidenceAppender();
   const { family } = prefix.address;
   const width = family === 4 ? 32 : 128;
   const first = numberOf(prefix.address);
   const end = first + (1n << BigInt(width - prefix.bits));
   for (let at = first; at < end; ) {
-    const address = addressOf(family, at);
+    const address = addressOf(family, at) as UnwrappedAddress; // networks as they are compiled
     // The largest such network around an address may begin before it, when it holds the whole prefix.
     const bits = Math.max(prefix.bits, reputation.reasonBits(address));
-    const plain = reputation.lookup(address)!;
-    const answer = JSON.parse(
-      new TextDecoder().decode(withAddressEvidence(plain, "reputation", address, release)),
-    );
+    const plain = reputation.lookup(address)!; // also of special-use addresses, which are never looked up
+    const body = evidence.toAddressAnswer(plain, "reputation", address, release);
+    const answer = JSON.parse(new TextDecoder().decode(body));
     const flags = FLAGS.filter((flag) => answer[flag]);
     yield { network: { address, bits }, flags, evidence: answer.evidence };
     at += 1n << BigInt(width - bits);

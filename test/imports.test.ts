@@ -16,7 +16,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   server: ["engine", "release-store"],
   client: [],
   console: [],
-  cli: ["engine", "release-store", "compiler", "server", "console", "client"],
+  bulk: ["engine", "release-store", "client"],
+  cli: ["engine", "release-store", "compiler", "server", "bulk", "console"],
 };
 
 /** The folders of a package in their order: one imports those before it, never those after it or beside it. */
@@ -46,7 +47,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["cluster"],
     ["."],
   ],
-  cli: [["terminal"], ["config"], ["runtime"], ["enrich", "export"], ["commands"], ["."]],
+  cli: [["terminal"], ["config"], ["runtime"], ["commands"], ["."]],
 };
 
 interface File {

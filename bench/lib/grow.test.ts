@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { RangeColumns } from "../../packages/compiler/src/ranges/range-columns.ts";
+import { RangeColumns } from "../../packages/engine/src/segment/range-columns.ts";
 import { growRanges, newPlaceShare } from "./grow.ts";
 import { generator } from "./random.ts";
 

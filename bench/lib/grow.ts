@@ -11,7 +11,7 @@
 // a tenth of it, in blocks of 4,096 ranges, is compared with all of it (10.1 times the ranges, 5.2 times the records in
 // IPv4, 5.8 times in IPv6).
 
-import { RangeColumns } from "../../packages/compiler/src/ranges/range-columns.ts";
+import { RangeColumns } from "../../packages/engine/src/segment/range-columns.ts";
 
 export const PLACE_EXPONENT = 0.7;
 const RECENT = 64;

@@ -36,6 +36,11 @@ export type WalkNetworks = (
   visit: (w0: number, w1: number, w2: number, w3: number, bits: number) => void,
 ) => void;
 
+function standsForIpv4(address: IpAddress): boolean {
+  unwrapIpv4(address);
+  return address.family === 4;
+}
+
 /**
  * IPv6 addresses in networks of a source, every network as likely as any other. (Of a uniform choice of the whole
  * space hardly one would lie in any network.) The bits after the prefix are random.
@@ -49,7 +54,7 @@ export function networkIpv6(count: number, walk: WalkNetworks, seed = SEED): str
   walk((w0, w1, w2, w3, bits) => {
     address.family = 6;
     address.words.set([w0, w1, w2, w3]);
-    if (unwrapIpv4(address) || specialUse(address) !== undefined) return;
+    if (standsForIpv4(address) || specialUse(address) !== undefined) return;
     // Reservoir sampling: one pass, no list of millions of networks.
     const at = seen < count ? seen : Math.floor((next() / 2 ** 32) * (seen + 1));
     seen++;

@@ -108,6 +108,7 @@ export function makeJobs({ unit, full, parts, temp }) {
   const checks = [
     checkJob("biome check", "biome", ["check", "."]),
     checkJob("types", "tsc", ["-p", "."]),
+    checkJob("types of the console", "tsc", ["-p", "packages/console"]),
     ...NEUTRAL.map((name) =>
       checkJob(`${name} builds for Node`, "tsc", ["-p", `packages/${name}`, "--outDir", join(temp, name)]),
     ),

@@ -4,6 +4,7 @@
 // outlives its test. (Bun's --no-orphans does as much, but by a variable that the servers under test inherit.)
 
 import { spawn } from "node:child_process";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../install.mjs";
 
@@ -22,7 +23,7 @@ const groups = new Set();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.once(signal, () => {
     for (const pid of groups) killGroup(pid);
-    process.kill(process.pid, signal);
+    process.exit(128 + constants.signals[signal]);
   });
 }
 

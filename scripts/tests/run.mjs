@@ -26,11 +26,8 @@ export async function runTests(args) {
   }
   const temp = mkdtempSync(join(tmpdir(), "inkling-test-"));
   chmodSync(temp, 0o711); // see withFolder in jobs.mjs
-  try {
-    return await runJobs(makeJobs({ ...options, temp }), options);
-  } finally {
-    rmSync(temp, { recursive: true, force: true });
-  }
+  process.on("exit", () => rmSync(temp, { recursive: true, force: true }));
+  return runJobs(makeJobs({ ...options, temp }), options);
 }
 
 async function runJobs(jobs, { parallel, parts }) {

@@ -3,7 +3,7 @@
 import { Command, CommanderError } from "commander";
 import { SettingsError } from "./config/settings.ts";
 import type { Context } from "./runtime/context.ts";
-import { CliError, EXIT, explainFileError } from "./terminal/errors.ts";
+import { CliError, EXIT, explainFileError, fromBulk } from "./terminal/errors.ts";
 import { printable, type Style } from "./terminal/terminal.ts";
 
 const HELP_AFTER = `
@@ -74,7 +74,8 @@ export async function run(args: readonly string[], context: Context): Promise<nu
   try {
     await program.parseAsync([...args], { from: "user" });
     return context.ending.exitCode;
-  } catch (error) {
+  } catch (thrown) {
+    const error = fromBulk(thrown);
     if (error instanceof CommanderError) return endUsage(error, written, context, helpFor(program, args));
     context.terminal.err(describeError(error, context.terminal.style));
     return error instanceof CliError ? error.exitCode : EXIT.error;

@@ -317,7 +317,7 @@ describe("a batch that meets trouble", () => {
       response.end();
     };
     const { client } = await pair(slowly, () => {});
-    const options = { timeoutMs: 1_500 };
+    const options = { timeoutMs: 3_000 };
     assertAll((await collect(client.batch("reputation", values, options))).all, values);
     const { error } = await collect(client.batch("reputation", values, options));
     assert.equal((error as InklingError).code, "TIMED_OUT");

@@ -235,7 +235,7 @@ describe("failures", () => {
   });
 
   test("a server that is silent once is asked again", async () => {
-    const { server, client } = await pair([silence, json(CLEAN)], { timeoutMs: 1_000 });
+    const { server, client } = await pair([silence, json(CLEAN)], { timeoutMs: 2_000 });
     assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
     assert.equal(server.asked.length, 2);
   });

@@ -8,7 +8,7 @@ export * from "./keys/keyring.ts";
 export * from "./keys/token.ts";
 export * from "./limits/token-bucket.ts";
 export * from "./limits/usage-recorder.ts";
-export { lookUpAddress, lookUpEmail } from "./lookup/answer.ts";
+export { problemOf } from "./lookup/failures.ts";
 export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";
 export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";

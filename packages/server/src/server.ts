@@ -11,11 +11,10 @@
 // of a batch may be of any length (batch.ts), and Bun passes over a body that nobody reads.
 // serve.test.ts asks over real sockets.
 
-import type { Prefix } from "@inkling/engine";
+import type { Mode, Prefix } from "@inkling/engine";
 import type { DataActions } from "./admin/context.ts";
 import type { Closers } from "./cluster/bootstrap.ts";
 import type { StandbyWorker } from "./cluster/standby.ts";
-import type { Mode } from "./lookup/answer.ts";
 import type { DnsServer } from "./mx/dns-servers.ts";
 import type { Log, LogLevel } from "./telemetry/log.ts";
 

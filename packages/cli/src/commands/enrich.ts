@@ -3,23 +3,38 @@
 import { createReadStream, fstatSync, openSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
+import {
+  BulkError,
+  checkRemote,
+  enrich,
+  Interrupted,
+  MEMBERS,
+  notWritten,
+  OwnThread,
+  PartialFile,
+  type Plan,
+  type Pool,
+  planFor,
+  type Remote,
+  RemotePool,
+  ROW_FORMATS,
+  remoteStatus,
+  SMALL_BYTES,
+  type Start,
+  type Tally,
+  Threads,
+  untilStopped,
+  type Wishes,
+} from "@inkling/bulk";
 import { openServable } from "@inkling/release-store";
 import { type Command, Option } from "commander";
-import { enrich, SMALL_BYTES, untilStopped } from "../enrich/enrich.ts";
-import { type Plan, planFor, ROW_FORMATS, type Wishes } from "../enrich/plan.ts";
-import { OwnThread, type Pool, Threads } from "../enrich/pool.ts";
-import { checkRemote, type Remote, RemotePool, remoteStatus } from "../enrich/remote.ts";
-import { summary } from "../enrich/summary.ts";
-import type { Tally } from "../enrich/tally.ts";
-import type { Start } from "../enrich/worker.ts";
-import { MEMBERS } from "../export/members.ts";
 import { attributions } from "../runtime/build.ts";
 import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
 import { overridesNow } from "../runtime/overrides.ts";
-import { notWritten, PartialFile } from "../runtime/partial-file.ts";
+import { summary } from "../terminal/enrich-summary.ts";
 import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
 import { renderBar } from "../terminal/progress.ts";
-import { formatBytes, formatCount, type Terminal } from "../terminal/terminal.ts";
+import { formatBytes, formatCount, printable, type Terminal } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir", "apiKey"] as const;
 /** From this much of the file's beginning its format and columns are found out. */
@@ -64,7 +79,7 @@ Examples:
     try {
       await enrichFile(file, target, flags, context);
     } catch (error) {
-      if (!(error instanceof Stopped)) throw error;
+      if (!(error instanceof Interrupted)) throw error;
       throw new Stopped(remains(target, flags.summary === true));
     }
   });
@@ -97,7 +112,7 @@ async function enrichFile(
 
 const warn = (text: string, { err, style }: Pick<Terminal, "err" | "style">) =>
   err(`${style.yellow("warning")}: ${text}\n`);
-const unknown = (gap: string) => `${gap} is unknown: no feed with it is loaded`;
+const unknown = (gap: string) => `${printable(gap)} is unknown: no feed with it is loaded`;
 
 /** Where answers come from. */
 interface Source {
@@ -122,7 +137,7 @@ async function ofServer(remote: Remote, plan: Plan, withSummary: boolean): Promi
   const pool = new RemotePool(plan, withSummary, remote, missing);
   const asked = attributedSets(plan);
   const shown = feeds.filter(({ sets, state }) => state === "loaded" && (asked?.includes(sets) ?? true));
-  const texts = shown.flatMap(({ attribution }) => (attribution === null ? [] : [attribution]));
+  const texts = shown.flatMap(({ attribution }) => (attribution === null ? [] : [printable(attribution)]));
   return {
     pool: () => pool,
     warnings: missing.filter((gap) => plan.ip !== undefined || gap === "disposable").map(unknown),
@@ -244,9 +259,9 @@ async function run(
     return tally;
   } catch (error) {
     file?.discard();
-    if (error instanceof Stopped) throw error;
+    if (error instanceof Interrupted) throw error;
     const kept = target === undefined ? "" : `; ${target} was not written`;
-    if (error instanceof CliError) throw new CliError(`${error.message}${kept}`, error.hint, error.exitCode);
+    if (error instanceof BulkError) throw new BulkError(`${error.message}${kept}`, error.hint, error.isUsage);
     throw explainFileError(error, target ?? "standard output");
   } finally {
     progress.clear();

@@ -1,17 +1,22 @@
 // export.ts: `inkling export FORM --out PATH`: the release in use, in forms that other programs read.
 
+import {
+  type ExportFormat,
+  ExportSource,
+  FORMATS,
+  Interrupted,
+  type Request,
+  textOf,
+  unlessAborted,
+  writeExport,
+} from "@inkling/bulk";
 import { openServable } from "@inkling/release-store";
 import { SCOPES, type Scope } from "@inkling/server";
 import { type Command, Option } from "commander";
-import { textOf, writeExport } from "../export/export.ts";
-import type { ExportFormat, Request } from "../export/format.ts";
-import { FORMATS } from "../export/formats.ts";
-import { ExportSource } from "../export/source.ts";
 import { attributions } from "../runtime/build.ts";
 import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
 import { overridesNow } from "../runtime/overrides.ts";
-import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
-import { unlessStopped } from "../terminal/stop.ts";
+import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
 import { formatBytes } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
@@ -107,14 +112,14 @@ async function toStandardOutput(format: ExportFormat, request: Request, signal: 
   if (format.isFolder)
     throw new CliError(`${format.name} has several files`, "name a folder: --out FOLDER", EXIT.usage);
   const out = Bun.stdout.writer();
-  const stopped = () => new Stopped("the end is missing on standard output");
+  const stopped = () => new Interrupted("the end is missing on standard output");
   try {
     for await (const data of textOf(format, request, signal)) {
       out.write(data);
-      await unlessStopped(Promise.resolve(out.flush()), signal, stopped);
+      await unlessAborted(Promise.resolve(out.flush()), signal, stopped);
     }
   } catch (error) {
-    throw error instanceof Stopped ? stopped() : error;
+    throw error instanceof Interrupted ? stopped() : error;
   }
   await out.end();
 }
@@ -136,9 +141,13 @@ async function toFiles(
     onProgress: (bytes) => {
       if (terminal.live) terminal.err(`\r\x1b[2K${line(bytes)}`);
     },
-  }).finally(() => {
-    if (terminal.live) terminal.err("\r\x1b[2K");
-  });
+  })
+    .catch((error) => {
+      throw explainFileError(error, target);
+    })
+    .finally(() => {
+      if (terminal.live) terminal.err("\r\x1b[2K");
+    });
   for (const { path, bytes } of written) terminal.out(`${path}  ${formatBytes(bytes)}`);
   for (const text of request.attributions) terminal.err(`${terminal.style.dim(text)}\n`);
 }

@@ -1,5 +1,6 @@
 // run-server.ts: starts the server and keeps it until it is asked to stop.
 
+import type { ConsoleFiles } from "@inkling/console/files";
 import { type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
 import type { Settings } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
@@ -28,11 +29,19 @@ export function serverOptions(
     trustedProxies: settings.trustedProxies,
     maxConnections: settings.maxConnections,
     workers: settings.workers,
-    // 20 ms to load: the first page waits for it, not the start.
-    console: async (request, path) => (await import("@inkling/console/files")).consoleFile(request, path),
+    console: serveConsole(),
     dnsServers: settings.dnsServers,
     logLevel: settings.logLevel ?? LOG_LEVEL[mode === "up" && watched ? "watched" : mode],
     ...(settings.apiKey === undefined ? {} : { adoptKey: settings.apiKey }),
+  };
+}
+
+/** The console is bundled, in 80 ms, for the first page that is requested, not for the start. */
+function serveConsole(): NonNullable<ServerOptions["console"]> {
+  let files: Promise<ConsoleFiles> | undefined;
+  return async (request, path) => {
+    files ??= import("@inkling/console/files").then(({ openConsole }) => openConsole());
+    return (await files).serve(request, path);
   };
 }
 

@@ -1,5 +1,7 @@
 // errors.ts: how a command ends when it cannot do what it was asked: one line, a hint, an exit code.
 
+import { BulkError, Interrupted } from "@inkling/bulk";
+
 /** Documented in docs/operations.md and in `inkling --help`. */
 export const EXIT = {
   ok: 0,
@@ -31,6 +33,13 @@ export class Stopped extends CliError {
   constructor(remains: string) {
     super(`stopped: ${remains}`, undefined, EXIT.stopped);
   }
+}
+
+/** An expected end of bulk work as an error of the command line; anything else comes back as it is. */
+export function fromBulk(error: unknown): unknown {
+  if (error instanceof Interrupted) return new Stopped(error.message);
+  if (!(error instanceof BulkError)) return error;
+  return new CliError(error.message, error.hint, error.isUsage ? EXIT.usage : EXIT.error);
 }
 
 /** What the system says in codes about a file or folder, in words that name it. */

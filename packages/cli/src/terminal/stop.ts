@@ -39,28 +39,6 @@ function exitAtOnce(): never {
 }
 
 /**
- * What a promise gives, unless the signal comes first: for what may take for ever.
- * @throws what `stopped` makes when it did
- */
-export async function unlessStopped<T>(
-  promise: Promise<T>,
-  signal: AbortSignal,
-  stopped: () => Error,
-): Promise<T> {
-  let stop = () => {};
-  const stopping = new Promise<never>((_, reject) => {
-    stop = () => reject(stopped());
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    return await Promise.race([promise, stopping]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-}
-
-/**
  * Listens for signals to this process.
  * @param launcherPid our parent, when it is the launcher: when it is killed outright, we stop too
  */

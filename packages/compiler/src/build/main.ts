@@ -1,4 +1,4 @@
-// main.ts: the compiler's process. See events.ts for what it is asked and what it says.
+// main.ts: the compiler's process; events.ts has its input and output.
 
 import { existsSync, readFileSync, writeSync } from "node:fs";
 import { BuildBusy } from "@inkling/release-store";
@@ -7,22 +7,21 @@ import { build } from "./build.ts";
 import { type BuildEvent, buildRequest } from "./events.ts";
 
 const EXIT = { done: 0, failed: 1, withoutSome: 3 } as const;
-/** Progress more often than this is nobody's to see. */
+/** Progress more often than this is not shown. */
 const PROGRESS_EVERY_MS = 100;
 
-let lastProgress = { step: "", at: 0 };
-function emit(event: BuildEvent): void {
-  if (event.type === "progress") {
-    const at = performance.now();
-    if (
-      event.step === lastProgress.step &&
-      at - lastProgress.at < PROGRESS_EVERY_MS &&
-      event.done !== event.total
-    )
-      return;
-    lastProgress = { step: event.step, at };
-  }
-  writeSync(1, `${JSON.stringify(event)}\n`);
+/** Writes events, of progress in one step only every so often. */
+function eventWriter(): (event: BuildEvent) => void {
+  let last = { step: "", at: 0 };
+  return (event) => {
+    if (event.type === "progress") {
+      const at = performance.now();
+      const isSoon = event.step === last.step && at - last.at < PROGRESS_EVERY_MS;
+      if (isSoon && event.done !== event.total) return;
+      last = { step: event.step, at };
+    }
+    writeSync(1, `${JSON.stringify(event)}\n`);
+  };
 }
 
 /** The most memory this process ever held. On Linux maxRSS starts at what its parent held, so ask for our own. */
@@ -51,6 +50,7 @@ function hintFor(error: unknown): string {
   return known ?? "this is a defect of Inkling: please report it with the lines above";
 }
 
+const emit = eventWriter();
 try {
   const request = buildRequest.parse(JSON.parse(await Bun.stdin.text()));
   const started = performance.now();

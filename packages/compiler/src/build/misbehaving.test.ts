@@ -12,7 +12,7 @@ import {
   type FeedReport,
   feedsReport,
   IpSegment,
-  parseIp,
+  parseUnwrapped,
   type Release,
   release,
 } from "@inkling/engine";
@@ -71,7 +71,9 @@ interface List {
 const segment = (report: { sha256: string } | undefined) =>
   readFileSync(join(dataDir, DATA_FOLDER.segmentFile(report!.sha256)));
 const isFlagged = (manifest: Release, address: string): boolean => {
-  const found = IpSegment.open(segment(manifest.segments.reputation), "reputation").lookup(parseIp(address)!);
+  const found = IpSegment.open(segment(manifest.segments.reputation), "reputation").lookup(
+    parseUnwrapped(address)!,
+  );
   return found !== undefined && Buffer.from(found).includes("true");
 };
 const isDisposable = (manifest: Release, domain: string): boolean =>

@@ -1,4 +1,4 @@
-// feed-limits.ts: the measures that rows of the feed table share.
+// feed-limits.ts: what rows of the feed table share.
 
 import type { AgeLimits } from "./feed.ts";
 
@@ -34,3 +34,16 @@ export const AGE = {
 
 /** A list of single addresses. */
 export const ADDRESSES = { v4: 32, v6: 128 } as const;
+
+/** A URL that is the same every day. */
+export const fixed = (url: string) => () => [url];
+
+/** Rows of ours, each with its source. */
+export const OURS = {
+  urls: () => [],
+  licence: "Apache-2.0",
+  cadenceHours: 26 * WEEK,
+  age: AGE.ours,
+  change: ANY_CHANGE,
+  maxBytes: MIB,
+} as const;

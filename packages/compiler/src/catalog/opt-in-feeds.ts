@@ -4,9 +4,7 @@
 // src  docs/feeds.md says where each fact was read; `entries` as in feeds.ts, of what the samples at hand held
 
 import type { Credentials, Feed, PublisherRequest } from "./feed.ts";
-import { ADDRESSES, AGE, ANY_CHANGE, DAY, HOUR, MIB } from "./feed-limits.ts";
-
-const fixed = (url: string) => () => [url];
+import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB } from "./feed-limits.ts";
 
 export const NO_LICENCE = "none stated";
 const OWN_RISK = "The publisher states no licence: whether you may use the list is for you to find out.";
@@ -49,6 +47,14 @@ const ATTACKERS = {
   age: AGE.attackers,
   widest: ADDRESSES,
   maxBytes: 16 * MIB,
+} as const;
+
+/** Of these their publishers state no licence. */
+const UNLICENSED = {
+  ...ATTACKERS,
+  licence: NO_LICENCE,
+  change: 0.9,
+  optIn: { why: "licence", terms: OWN_RISK },
 } as const;
 
 /** Has the operator to agree before it is turned on? Whatever else keeps it off: no clear licence, or one with limits. */
@@ -167,52 +173,40 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     },
   },
   {
-    ...ATTACKERS,
+    ...UNLICENSED,
     id: "blocklist-de",
     title: "blocklist.de: addresses that fail2ban reported within 48 hours",
     homepage: "https://www.blocklist.de/",
     urls: fixed("https://lists.blocklist.de/lists/all.txt"),
-    licence: NO_LICENCE,
     cadenceHours: HOUR,
-    change: 0.9,
     entries: { least: 7_000, most: 250_000 },
-    optIn: { why: "licence", terms: OWN_RISK },
   },
   {
-    ...ATTACKERS,
+    ...UNLICENSED,
     id: "cins-army",
     title: "CINS Army: addresses that the Sentinel network scored badly",
     homepage: "https://cinsscore.com/",
     urls: fixed("https://cinsscore.com/list/ci-badguys.txt"),
-    licence: NO_LICENCE,
     cadenceHours: 3 * HOUR,
-    change: 0.9,
     entries: { least: 5_000, most: 150_000 },
-    optIn: { why: "licence", terms: OWN_RISK },
   },
   {
-    ...ATTACKERS,
+    ...UNLICENSED,
     id: "greensnow",
     title: "GreenSnow: addresses that attack or scan servers",
     homepage: "https://greensnow.co/",
     urls: fixed("https://blocklist.greensnow.co/greensnow.txt"),
-    licence: NO_LICENCE,
     cadenceHours: 3 * HOUR,
-    change: 0.9,
     entries: { least: 2_000, most: 75_000 },
-    optIn: { why: "licence", terms: OWN_RISK },
   },
   {
-    ...ATTACKERS,
+    ...UNLICENSED,
     id: "et-compromised",
     title: "Emerging Threats: hosts known to be compromised",
     homepage: "https://rules.emergingthreats.net/",
     urls: fixed("https://rules.emergingthreats.net/blockrules/compromised-ips.txt"),
-    licence: NO_LICENCE,
     cadenceHours: 12 * HOUR,
-    change: 0.9,
     entries: { least: 150, most: 10_000 },
-    optIn: { why: "licence", terms: OWN_RISK },
   },
   {
     ...ATTACKERS,

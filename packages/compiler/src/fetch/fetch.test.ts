@@ -38,7 +38,7 @@ const get = (path: string, more: Partial<Download> = {}) =>
     into,
     maxBytes: 100_000,
     userAgent: "Inkling/test",
-    times: { responseMs: 5_000, totalMs: 10_000 },
+    times: { responseMs: 60_000, totalMs: 60_000 },
     allowHttp: false,
     ...more,
   });
@@ -87,7 +87,7 @@ describe("served well", () => {
 
 describe("served badly", () => {
   const quick = { times: { responseMs: 50, totalMs: 100 } };
-  const patient = { times: { responseMs: 5_000, totalMs: 100 } };
+  const patient = { times: { responseMs: 60_000, totalMs: 100 } };
   const rows: readonly [name: string, path: string, message: RegExp, more?: Partial<Download>][] = [
     ["not found", "/nothing", /^answered 404 Not Found$/],
     ["forbidden", "/403", /^answered 403 Forbidden$/],

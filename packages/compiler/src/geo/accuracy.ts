@@ -8,7 +8,7 @@
 
 import { knownCoordinates } from "./coordinates.ts";
 import { findCountry, knownCountry } from "./countries.ts";
-import { dataTable } from "./data-table.ts";
+import { dataTable, once } from "./data-table.ts";
 import type { Place } from "./place.ts";
 import { cleanName } from "./place-names.ts";
 
@@ -47,8 +47,7 @@ export function areasOf(country: string | undefined, continent?: string): string
 export function estimateRadius(place: Place): number | undefined {
   const level = levelOf(place);
   if (level === undefined || knownCoordinates(place) === undefined) return undefined;
-  table ??= readTable();
-  const rows = table[level];
+  const rows = table()[level];
   const country = knownCountry(place.countryCode, place.countryName).code;
   if (country !== undefined && rows.has(country)) return rows.get(country);
   const area = areasOf(country, place.continentCode).find((one) => rows.has(one));
@@ -56,10 +55,7 @@ export function estimateRadius(place: Place): number | undefined {
 }
 
 /** Of each area, by level; undefined where the radius is more than the last step. */
-type Table = Readonly<Record<Level, ReadonlyMap<string, number | undefined>>>;
-let table: Table | undefined;
-
-function readTable(): Table {
+const table = once((): Readonly<Record<Level, ReadonlyMap<string, number | undefined>>> => {
   const rows = dataTable("accuracy-radius.csv");
   const ofLevel = (level: Level) =>
     new Map(
@@ -68,4 +64,4 @@ function readTable(): Table {
         .map(([area, , radius]) => [area!, radius === "" ? undefined : Number(radius)]),
     );
   return { city: ofLevel("city"), region: ofLevel("region"), country: ofLevel("country") };
-}
+});

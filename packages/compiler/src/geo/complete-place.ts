@@ -1,4 +1,4 @@
-// complete-place.ts: fills in what a source leaves silent and its other statements imply.
+// complete-place.ts: fills in what a source leaves out and its other members imply.
 //
 // in   a place as a source describes it
 // out  the same with continent, country names, subdivision codes and names, time zone and accuracy radius where they follow
@@ -13,36 +13,26 @@ import { cleanName } from "./place-names.ts";
 import { findSubdivisionCode, findSubdivisionName } from "./subdivisions.ts";
 import { findTimeZone } from "./time-zone.ts";
 
-type Draft = { -readonly [Key in keyof Place]: Place[Key] };
-
 export function completePlace(place: Place): Place {
-  const draft: Draft = { ...place };
   const country = knownCountry(place.countryCode, place.countryName);
   const registered = knownCountry(place.registeredCountryCode, place.registeredCountryName);
-  if (country.name !== undefined) draft.countryName ??= country.name;
-  if (registered.name !== undefined) draft.registeredCountryName ??= registered.name;
-  completeContinent(draft, country.code);
-  draft.subdivisions = completeSubdivisions(place.subdivisions, country.code);
-  if (place.timeZone === undefined) {
-    const zone = findTimeZone(country.code, localCoordinates(place));
-    if (zone !== undefined) draft.timeZone = zone;
-  }
-  if (place.accuracyRadius === undefined) {
-    const radius = estimateRadius(place);
-    if (radius !== undefined) draft.accuracyRadius = radius;
-  }
-  return draft;
+  const continentCode = place.continentCode ?? impliedContinent(place, country.code);
+  return {
+    ...place,
+    continentCode,
+    continentName: place.continentName ?? (continentCode && findContinentName(continentCode)),
+    countryName: place.countryName ?? country.name,
+    accuracyRadius: place.accuracyRadius ?? estimateRadius(place),
+    timeZone: place.timeZone ?? findTimeZone(country.code, localCoordinates(place)),
+    registeredCountryName: place.registeredCountryName ?? registered.name,
+    subdivisions: completeSubdivisions(place.subdivisions, country.code),
+  };
 }
 
-function completeContinent(draft: Draft, country: string | undefined): void {
-  if (draft.continentCode === undefined && draft.continentName === undefined && country !== undefined) {
-    const code = findCountry(country)?.continentCode;
-    if (code !== undefined) draft.continentCode = code;
-  }
-  if (draft.continentCode !== undefined && draft.continentName === undefined) {
-    const name = findContinentName(draft.continentCode);
-    if (name !== undefined) draft.continentName = name;
-  }
+/** A source that names a continent without its code means what it says. */
+function impliedContinent(place: Place, country: string | undefined): string | undefined {
+  if (place.continentName !== undefined || country === undefined) return undefined;
+  return findCountry(country)?.continentCode;
 }
 
 function completeSubdivisions(

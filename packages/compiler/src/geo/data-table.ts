@@ -1,4 +1,4 @@
-// data-table.ts: reads the project's own tables in packages/compiler/data.
+// data-table.ts: reads the project's own tables in packages/compiler/data, each when it is first needed.
 
 import { readFileSync } from "node:fs";
 import { forEachRow } from "../parse/csv.ts";
@@ -8,4 +8,13 @@ export function dataTable(file: string): (readonly string[])[] {
   const rows: (readonly string[])[] = [];
   forEachRow(readFileSync(new URL(`../../data/${file}`, import.meta.url), "utf8"), (row) => rows.push(row));
   return rows;
+}
+
+/** The same value at each call, made at the first one. */
+export function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }

@@ -6,68 +6,36 @@
 
 import { SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
 import type { EvidenceText } from "../policy/evidence.ts";
-import type { Place } from "./place.ts";
+import type { Place, Subdivision } from "./place.ts";
 
-/** Who said what: ids of feeds. */
+/** Ids of the feeds that places and registered countries come from. */
 export interface GeoFeeds {
   /** By `PlaceSource.feedOf`. */
   readonly places: readonly string[];
   readonly registered?: string;
 }
 
-/** What can be filled in: the members, and how. A bit of the mask each, in this order. */
-const FILLED: readonly {
-  readonly member: string;
-  readonly how: keyof typeof HOW;
-  readonly isFilled: (before: Place, after: Place) => boolean;
-}[] = [
-  {
-    member: "continent.code",
-    how: "country",
-    isFilled: (before, after) => before.continentCode !== after.continentCode,
-  },
-  {
-    member: "continent.name",
-    how: "country",
-    isFilled: (before, after) => before.continentName !== after.continentName,
-  },
-  {
-    member: "country.name",
-    how: "country",
-    isFilled: (before, after) => before.countryName !== after.countryName,
-  },
-  {
-    member: "location.accuracy_radius",
-    how: "estimate",
-    isFilled: (before, after) => before.accuracyRadius !== after.accuracyRadius,
-  },
-  {
-    member: "location.time_zone",
-    how: "coordinates",
-    isFilled: (before, after) => before.timeZone !== after.timeZone,
-  },
-  {
-    member: "registered_country.iso_code",
-    how: "registry",
-    isFilled: (before, after) => before.registeredCountryCode !== after.registeredCountryCode,
-  },
-  {
-    member: "registered_country.name",
-    how: "country",
-    isFilled: (before, after) => before.registeredCountryName !== after.registeredCountryName,
-  },
-  {
-    member: "subdivisions.iso_code",
-    how: "subdivision",
-    isFilled: (before, after) =>
-      before.subdivisions.some((s, i) => s.isoCode !== after.subdivisions[i]?.isoCode),
-  },
-  {
-    member: "subdivisions.name",
-    how: "subdivision",
-    isFilled: (before, after) => before.subdivisions.some((s, i) => s.name !== after.subdivisions[i]?.name),
-  },
+/** What can be filled in: the members, how, and what of a place they are. A bit of the mask each, in this order. */
+const FILLED: readonly (readonly [
+  member: string,
+  how: keyof typeof HOW,
+  of: Exclude<keyof Place, "subdivisions"> | keyof Subdivision,
+])[] = [
+  ["continent.code", "country", "continentCode"],
+  ["continent.name", "country", "continentName"],
+  ["country.name", "country", "countryName"],
+  ["location.accuracy_radius", "estimate", "accuracyRadius"],
+  ["location.time_zone", "coordinates", "timeZone"],
+  ["registered_country.iso_code", "registry", "registeredCountryCode"],
+  ["registered_country.name", "country", "registeredCountryName"],
+  ["subdivisions.iso_code", "subdivision", "isoCode"],
+  ["subdivisions.name", "subdivision", "name"],
 ];
+
+function isFilled(of: (typeof FILLED)[number][2], before: Place, after: Place): boolean {
+  if (of !== "isoCode" && of !== "name") return before[of] !== after[of];
+  return before.subdivisions.some((subdivision, i) => subdivision[of] !== after.subdivisions[i]?.[of]);
+}
 
 /** How members are filled in: an entry each. */
 export const HOW = {
@@ -84,7 +52,7 @@ export const OURS = "inkling";
 /** Which members `after` has that `before` has not, as bits. */
 export function filledMask(before: Place, after: Place): number {
   let mask = 0;
-  for (let i = 0; i < FILLED.length; i++) if (FILLED[i]!.isFilled(before, after)) mask |= 1 << i;
+  for (let i = 0; i < FILLED.length; i++) if (isFilled(FILLED[i]![2], before, after)) mask |= 1 << i;
   return mask;
 }
 
@@ -96,8 +64,8 @@ export function geoEntries(mask: number, place: number | undefined, feeds: GeoFe
     entries.push({ feed: source, label: "location", effect: "sets", span: SPAN_OF_ANSWER });
   }
   for (const how of Object.keys(HOW) as (keyof typeof HOW)[]) {
-    const members = FILLED.filter((row, i) => row.how === how && (mask & (1 << i)) !== 0).map(
-      (row) => row.member,
+    const members = FILLED.flatMap(([member, by], i) =>
+      by === how && (mask & (1 << i)) !== 0 ? member : [],
     );
     if (members.length === 0) continue;
     const feed = how === "registry" ? (feeds.registered ?? OURS) : OURS;

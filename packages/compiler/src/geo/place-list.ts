@@ -1,7 +1,7 @@
 // place-list.ts: what a source of geolocation, or of registered countries, is to those who read it.
 
+import type { RangeColumns } from "@inkling/engine";
 import type { IdVisitor } from "../mmdb/records.ts";
-import type { RangeColumns } from "../ranges/range-columns.ts";
 import type { Place } from "./place.ts";
 
 /** Networks in address order, each with the number of what is known about it. */

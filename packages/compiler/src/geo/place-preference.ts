@@ -6,7 +6,7 @@
 //
 // A record that says no more than where a network is registered does not know where it is: the next source is asked.
 
-import { cover, type Networks, overlay, type RangeColumns } from "../ranges/range-columns.ts";
+import { cover, type Networks, overlay, type RangeColumns } from "@inkling/engine";
 import type { Place } from "./place.ts";
 import type { PlaceList, PlaceSource } from "./place-list.ts";
 

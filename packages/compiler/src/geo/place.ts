@@ -1,28 +1,28 @@
-// place.ts: one place as a source of geolocation describes it, whatever its shape: what is unknown is absent.
+// place.ts: one place as a source of geolocation describes it, whatever its shape: what is unknown is undefined.
 
 export interface Subdivision {
   /** The part after the hyphen of ISO 3166-2. */
-  readonly isoCode?: string;
-  readonly name?: string;
+  readonly isoCode?: string | undefined;
+  readonly name?: string | undefined;
 }
 
 export interface Place {
-  readonly cityName?: string;
-  readonly continentCode?: string;
-  readonly continentName?: string;
+  readonly cityName?: string | undefined;
+  readonly continentCode?: string | undefined;
+  readonly continentName?: string | undefined;
   /** ISO 3166-1 alpha-2, or XK; ZZ is read as unknown. */
-  readonly countryCode?: string;
-  readonly countryName?: string;
+  readonly countryCode?: string | undefined;
+  readonly countryName?: string | undefined;
   /** Whole kilometres, 67 % confidence. */
-  readonly accuracyRadius?: number;
+  readonly accuracyRadius?: number | undefined;
   /** Degrees, WGS 84. */
-  readonly latitude?: number;
-  readonly longitude?: number;
+  readonly latitude?: number | undefined;
+  readonly longitude?: number | undefined;
   /** IANA name. */
-  readonly timeZone?: string;
-  readonly postalCode?: string;
-  readonly registeredCountryCode?: string;
-  readonly registeredCountryName?: string;
+  readonly timeZone?: string | undefined;
+  readonly postalCode?: string | undefined;
+  readonly registeredCountryCode?: string | undefined;
+  readonly registeredCountryName?: string | undefined;
   /** From largest to smallest. */
   readonly subdivisions: readonly Subdivision[];
 }

@@ -8,7 +8,7 @@
 // cost the names of a country are indexed when it is first asked for, every answer is remembered
 
 import { iso31662 } from "iso-3166";
-import { dataTable } from "./data-table.ts";
+import { dataTable, once } from "./data-table.ts";
 import { nameKeys } from "./place-names.ts";
 
 interface Division {
@@ -29,22 +29,23 @@ class CountryDivisions {
   readonly byCode = new Map<string, Division>();
   /** Spellings written down by hand: they decide. No division: known to be ambiguous, or to have no code. */
   readonly aliases = new Map<string, Division | undefined>();
-  private readonly whole: Keys = new Map();
-  private readonly loose: Keys = new Map();
   private readonly found = new Map<string, Division | undefined>();
+  private readonly keys = once(() => this.index());
 
   constructor(country: string) {
     this.country = country;
   }
 
-  index(): void {
+  private index(): { readonly whole: Keys; readonly loose: Keys } {
+    const [whole, loose]: [Keys, Keys] = [new Map(), new Map()];
     for (const division of this.byCode.values()) {
       for (const name of division.names) {
         const keys = nameKeys(name);
-        addTo(this.whole, keys.whole, division);
-        for (const key of keys.loose) addTo(this.loose, key, division);
+        addTo(whole, keys.whole, division);
+        for (const key of keys.loose) addTo(loose, key, division);
       }
     }
+    return { whole, loose };
   }
 
   find(name: string, parent: string): Division | undefined {
@@ -60,7 +61,8 @@ class CountryDivisions {
     const keys = nameKeys(name);
     // Aliases are about the largest subdivisions; inside one, the names found there come first.
     if (parent === this.country && this.aliases.has(keys.whole)) return this.aliases.get(keys.whole);
-    const matches = [this.whole.get(keys.whole), ...keys.loose.map((key) => this.loose.get(key))];
+    const { whole, loose } = this.keys();
+    const matches = [whole.get(keys.whole), ...keys.loose.map((key) => loose.get(key))];
     // A larger division may share its name with one inside it (Madrid, Vilnius, Zlín): the level asked for comes first.
     for (const direct of [true, false]) {
       for (const match of matches) {
@@ -74,9 +76,7 @@ class CountryDivisions {
 }
 
 function addTo(keys: Keys, key: string, division: Division): void {
-  const set = keys.get(key);
-  if (set === undefined) keys.set(key, new Set([division]));
-  else set.add(division);
+  keys.set(key, (keys.get(key) ?? new Set()).add(division));
 }
 
 /**
@@ -86,61 +86,48 @@ function addTo(keys: Keys, key: string, division: Division): void {
  * @returns the part of the ISO 3166-2 code after the hyphen
  */
 export function findSubdivisionCode(country: string, name: string, parent?: string): string | undefined {
-  const divisions = divisionsOf(country);
+  const divisions = countries().get(country);
   const within = parent === undefined ? country : `${country}-${parent}`;
   return divisions?.find(name, within)?.code.slice(country.length + 1);
 }
 
 /** The English name of a subdivision; `code` is the part after the hyphen. */
 export function findSubdivisionName(country: string, code: string): string | undefined {
-  return divisionsOf(country)?.byCode.get(`${country}-${code}`)?.name;
+  return countries().get(country)?.byCode.get(`${country}-${code}`)?.name;
 }
 
 /** Is this a code of ISO 3166-2 today? `code` is the part after the hyphen. */
 export function isSubdivisionCode(country: string, code: string): boolean {
-  return divisionsOf(country)?.byCode.has(`${country}-${code}`) === true;
+  return countries().get(country)?.byCode.has(`${country}-${code}`) === true;
 }
 
-let countries: ReadonlyMap<string, CountryDivisions> | undefined;
-const indexed = new Set<CountryDivisions>();
-
-function divisionsOf(country: string): CountryDivisions | undefined {
-  countries ??= load();
-  const divisions = countries.get(country);
-  if (divisions !== undefined && !indexed.has(divisions)) {
-    indexed.add(divisions);
-    divisions.index();
-  }
-  return divisions;
-}
-
-function load(): Map<string, CountryDivisions> {
+const countries = once((): ReadonlyMap<string, CountryDivisions> => {
   const result = new Map<string, CountryDivisions>();
   const of = (code: string) => {
     const country = code.slice(0, 2);
-    let divisions = result.get(country);
-    if (divisions === undefined) {
-      divisions = new CountryDivisions(country);
-      result.set(country, divisions);
-    }
+    const divisions = result.get(country) ?? new CountryDivisions(country);
+    result.set(country, divisions);
     return divisions;
   };
   for (const { code, name, parent } of iso31662)
     of(code).byCode.set(code, { code, parent, name, names: [name] });
-  for (const [change, code, name] of dataTable("subdivision-changes.csv")) {
-    if (change === "withdrawn") of(code!).byCode.delete(code!);
-    else of(code!).byCode.set(code!, { code: code!, parent: code!.slice(0, 2), name: name!, names: [name!] });
+  for (const [change, code, name] of rows("subdivision-changes.csv")) {
+    if (change === "withdrawn") of(code).byCode.delete(code);
+    else of(code).byCode.set(code, { code, parent: code.slice(0, 2), name, names: [name] });
   }
-  for (const [code, name] of dataTable("subdivision-names.csv")) {
-    const division = of(code!).byCode.get(code!);
+  for (const [code, name] of rows("subdivision-names.csv")) {
+    const division = of(code).byCode.get(code);
     if (division === undefined) continue;
-    division.name = name!;
-    division.names.push(name!);
+    division.name = name;
+    division.names.push(name);
   }
-  for (const [code, name] of dataTable("subdivision-aliases.csv")) {
-    const division = of(code!).byCode.get(code!);
-    division?.names.push(name!);
-    of(code!).aliases.set(nameKeys(name!).whole, division);
+  for (const [code, name] of rows("subdivision-aliases.csv")) {
+    const division = of(code).byCode.get(code);
+    division?.names.push(name);
+    of(code).aliases.set(nameKeys(name).whole, division);
   }
   return result;
-}
+});
+
+/** As long as the table's header. */
+const rows = (file: string) => dataTable(file) as (readonly [string, string, string])[];

@@ -10,17 +10,18 @@
 
 import tzLookup from "@photostructure/tz-lookup";
 import type { Coordinates } from "./coordinates.ts";
-import { dataTable } from "./data-table.ts";
+import { dataTable, once } from "./data-table.ts";
 
-let zonesByCountry: ReadonlyMap<string, readonly string[]> | undefined;
+const zonesByCountry = once(
+  () => new Map(dataTable("time-zones.csv").map(([code, zones]) => [code!, zones!.split(" ")])),
+);
 
 /** @param coordinates undefined when they are unknown, or stand for the country as a whole */
 export function findTimeZone(
   country: string | undefined,
   coordinates: Coordinates | undefined,
 ): string | undefined {
-  zonesByCountry ??= new Map(dataTable("time-zones.csv").map(([code, zones]) => [code!, zones!.split(" ")]));
-  const zones = country === undefined ? undefined : zonesByCountry.get(country);
+  const zones = country === undefined ? undefined : zonesByCountry().get(country);
   if (zones?.length === 1) return zones[0];
   if (coordinates === undefined) return undefined;
   const zone = tzLookup(coordinates.latitude, coordinates.longitude);

@@ -4,10 +4,9 @@
 // dshield-block    DShield's: first TAB last TAB bits TAB attacks TAB name TAB country TAB e-mail
 
 import { formatPrefix, IpAddress, type Prefix, parseIp } from "@inkling/engine";
-import type { ParsedNetworks } from "../catalog/feed.ts";
 import { NetworkList } from "./network-list.ts";
-import { Tally } from "./tally.ts";
-import { findDate, forEachLine, readText } from "./text.ts";
+import { type EntryList, lineParser } from "./parser.ts";
+import { findDate } from "./text.ts";
 
 /** A range of a list of proxies has 2 networks at most in all that was seen; one of thousands is a slip. */
 const MOST_NETWORKS = 64;
@@ -18,51 +17,30 @@ const MAPPED = 0xffffn << 32n;
 /** Both are followed by something: a number that was cut short is another number. */
 const NUMBERS = /^"?([0-9]{1,39})"?,"?([0-9]{1,39})"?,/;
 
-/** @throws FeedError when the file cannot be believed */
-export function parseIpRangeCsv(body: Uint8Array): ParsedNetworks {
-  const text = readText(body);
-  const tally = new Tally();
-  const list = new NetworkList(tally);
-  forEachLine(text, (line, number) => {
-    const match = NUMBERS.exec(line);
-    const networks = match === null ? undefined : networksOfNumbers(BigInt(match[1]!), BigInt(match[2]!));
-    addAll(list, tally, number, line, networks);
-  });
-  tally.checkLines(text);
-  return { networks: list.sorted(), ...tally.report };
-}
+export const parseIpRangeCsv = lineParser(NetworkList, () => (line, number, list) => {
+  const match = NUMBERS.exec(line);
+  addAll(list, number, line, match && networksOfNumbers(BigInt(match[1]!), BigInt(match[2]!)));
+  return undefined;
+});
 
 const UPDATED = /^#\s*updated:\s*(.+?)\s*$/i;
 const HEADING = /^Start\tEnd\t/;
 
-/** @throws FeedError when the file cannot be believed */
-export function parseDshieldBlock(body: Uint8Array): ParsedNetworks {
-  const text = readText(body);
-  const tally = new Tally();
-  const list = new NetworkList(tally);
-  let publishedAt: Date | undefined;
-  forEachLine(text, (line, number) => {
-    if (line.startsWith("#")) {
-      publishedAt ??= findDate(UPDATED.exec(line)?.[1] ?? "");
-      return;
-    }
-    if (HEADING.test(line)) return;
-    const [first = "", last = "", bits] = line.split("\t", 3);
-    const networks = bits === undefined ? undefined : networksBetween(parseIp(first), parseIp(last));
-    addAll(list, tally, number, line, networks);
-  });
-  tally.checkLines(text);
-  return { networks: list.sorted(), ...tally.report, ...(publishedAt && { publishedAt }) };
-}
+export const parseDshieldBlock = lineParser(NetworkList, () => (line, number, list) => {
+  if (line.startsWith("#")) return findDate(UPDATED.exec(line)?.[1]);
+  if (HEADING.test(line)) return undefined;
+  const [first = "", last = "", bits] = line.split("\t", 3);
+  addAll(list, number, line, bits === undefined ? null : networksBetween(parseIp(first), parseIp(last)));
+  return undefined;
+});
 
 function addAll(
-  list: NetworkList,
-  tally: Tally,
+  list: EntryList,
   number: number,
   line: string,
-  networks: readonly Prefix[] | undefined,
+  networks: readonly Prefix[] | null | undefined,
 ): void {
-  if (networks === undefined) tally.fail(number, line, "is not a range of addresses");
+  if (!networks) list.tally.fail(number, line, "is not a range of addresses");
   else for (const network of networks) list.add(number, formatPrefix(network));
 }
 

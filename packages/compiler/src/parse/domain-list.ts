@@ -1,14 +1,14 @@
 // domain-list.ts: gathers the domains of one feed: A-labels in lower case, each once, sorted.
 //
-// What a domain is, the engine says: an entry that no look-up can ever ask for must not get into a table.
-// note no public suffixes here: whether "edu.pl" may stand on a list is policy
+// note what a domain is, the engine decides: an entry that no lookup can ask for must not get into a table.
+//      Whether a public suffix such as "edu.pl" may stand on a list is policy
 
 import { toAsciiDomain } from "@inkling/engine";
 import type { Tally } from "./tally.ts";
 
 export class DomainList {
   private readonly services = new Map<string, string>();
-  private readonly tally: Tally;
+  readonly tally: Tally;
 
   constructor(tally: Tally) {
     this.tally = tally;
@@ -28,7 +28,8 @@ export class DomainList {
     if (!this.services.get(domain)) this.services.set(domain, service);
   }
 
-  sorted(): Map<string, string> {
-    return new Map([...this.services].sort(([a], [b]) => (a < b ? -1 : 1)));
+  /** Domain (A-label, lower case) -> service, "" when unknown; sorted. */
+  result(): { readonly domains: ReadonlyMap<string, string> } {
+    return { domains: new Map([...this.services].sort(([a], [b]) => (a < b ? -1 : 1))) };
   }
 }

@@ -1,21 +1,31 @@
 // parse/index.ts: the parser of each format. Parsers take bytes and throw FeedError; nothing else is theirs.
 
-import { FeedError, type Format, type ParsedDomains, type ParsedNetworks } from "../catalog/feed.ts";
-import { parseAbuseipdb } from "./abuseipdb.ts";
+import { FeedError, type Format } from "../catalog/feed.ts";
 import { parseDshieldBlock, parseIpRangeCsv } from "./address-ranges.ts";
-import { parseDomainJson } from "./domain-json.ts";
-import { parseDomainLines } from "./domain-lines.ts";
-import { parseFakefilterJson, parseFakefilterText } from "./fakefilter.ts";
-import { parseGeofeed } from "./geofeed.ts";
-import { parseIpLines } from "./ip-lines.ts";
-import { parseMonosans } from "./monosans.ts";
-import { parseOnionoo } from "./onionoo.ts";
+import {
+  parseAbuseipdb,
+  parseDomainJson,
+  parseFakefilterJson,
+  parseFastlyJson,
+  parseMispJson,
+  parseMonosans,
+  parseOnionoo,
+  parsePrefixJson,
+} from "./json-formats.ts";
+import {
+  parseDomainLines,
+  parseFakefilterText,
+  parseGeofeed,
+  parseIpLines,
+  parseProxyLines,
+  parseSpamhaus,
+} from "./line-formats.ts";
 import { parseExitNetworks, parseRelayDomains } from "./own-lists.ts";
-import { parseProxyLines } from "./proxy-lines.ts";
-import { parseFastlyJson, parseMispJson, parsePrefixJson } from "./published-networks.ts";
-import { parseSpamhaus } from "./spamhaus.ts";
 
 export { type Delegation, parseNroDelegated } from "./nro-delegated.ts";
+
+export type ParsedNetworks = ReturnType<typeof parseIpLines>;
+export type ParsedDomains = ReturnType<typeof parseDomainLines>;
 
 const NETWORK_PARSERS: { readonly [F in Format]?: (body: Uint8Array) => ParsedNetworks } = {
   "ip-lines": parseIpLines,

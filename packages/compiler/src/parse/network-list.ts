@@ -11,7 +11,7 @@ const SHORTEST = { 4: 8, 6: 16 } as const;
 
 export class NetworkList {
   private readonly networks: Prefix[] = [];
-  private readonly tally: Tally;
+  readonly tally: Tally;
 
   constructor(tally: Tally) {
     this.tally = tally;
@@ -37,10 +37,12 @@ export class NetworkList {
     this.networks.push(prefix);
   }
 
-  /** All that was added, sorted, each network once. */
-  sorted(): Prefix[] {
+  /** All that was added, sorted (IPv4 first), each network once; not merged. */
+  result(): { readonly networks: readonly Prefix[] } {
     this.networks.sort(comparePrefixes);
-    return this.networks.filter((prefix, i, all) => i === 0 || comparePrefixes(all[i - 1]!, prefix) !== 0);
+    const isNew = (prefix: Prefix, i: number) =>
+      i === 0 || comparePrefixes(this.networks[i - 1]!, prefix) !== 0;
+    return { networks: this.networks.filter(isNew) };
   }
 }
 

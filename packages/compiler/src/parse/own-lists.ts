@@ -1,30 +1,27 @@
 // own-lists.ts: the lists that are part of this project; every row names its source.
 
-import { FeedError, type ParsedDomains, type ParsedNetworks, type Skipped } from "../catalog/feed.ts";
+import { FeedError } from "../catalog/feed.ts";
 import { forEachRow } from "./csv.ts";
 import { DomainList } from "./domain-list.ts";
 import { NetworkList } from "./network-list.ts";
-import { Tally } from "./tally.ts";
+import { parsed } from "./parser.ts";
+import { type Skips, Tally } from "./tally.ts";
 import { readText } from "./text.ts";
 
-/** data/tor-exit-networks.csv. @throws FeedError naming the first line at fault */
-export function parseExitNetworks(body: Uint8Array): ParsedNetworks {
-  const tally = new Tally();
-  const list = new NetworkList(tally);
+/** data/tor-exit-networks.csv and others. @throws FeedError naming the first line at fault */
+export function parseExitNetworks(body: Uint8Array) {
+  const list = new NetworkList(new Tally());
   forEachEntry(body, ["network", "operator", "source"], ([network], line) => list.add(line, network));
-  requireAll(tally.report.skipped);
-  return { networks: list.sorted(), ...tally.report };
+  return requireAll(parsed(list));
 }
 
-/** data/relay-domains.csv. @throws FeedError naming the first line at fault */
-export function parseRelayDomains(body: Uint8Array): ParsedDomains {
-  const tally = new Tally();
-  const list = new DomainList(tally);
+/** data/relay-domains.csv and others. @throws FeedError naming the first line at fault */
+export function parseRelayDomains(body: Uint8Array) {
+  const list = new DomainList(new Tally());
   forEachEntry(body, ["domain", "service", "source"], ([domain, service], line) =>
     list.add(line, domain, service),
   );
-  requireAll(tally.report.skipped);
-  return { domains: list.sorted(), ...tally.report };
+  return requireAll(parsed(list));
 }
 
 function forEachEntry(
@@ -40,7 +37,8 @@ function forEachEntry(
   forEachRow(readText(body), check, columns);
 }
 
-function requireAll(skipped: readonly Skipped[]): void {
-  const first = skipped[0];
+function requireAll<T extends Skips>(list: T): T {
+  const [first] = list.skipped;
   if (first !== undefined) throw new FeedError(`line ${first.line}: ${first.reason}`);
+  return list;
 }

@@ -6,9 +6,17 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { formatPrefix } from "@inkling/engine";
 import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
-import type { Format, ParsedDomains, ParsedNetworks } from "../catalog/feed.ts";
+import type { Format } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
-import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks, parseNroDelegated } from "./index.ts";
+import {
+  isDomainFormat,
+  isNetworkFormat,
+  type ParsedDomains,
+  type ParsedNetworks,
+  parseDomains,
+  parseNetworks,
+  parseNroDelegated,
+} from "./index.ts";
 
 const FIXTURES = join(import.meta.dir, "../../fixtures/feeds");
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -4,8 +4,21 @@
 // is another file, another form, or damaged.
 // cost at most MOST_NAMED entries are kept, and a hopeless file is given up early: 60 million commas took 35 s and 8 GB
 
-import { FeedError, type Skipped } from "../catalog/feed.ts";
+import { FeedError } from "../catalog/feed.ts";
 import { excerpt, MAX_LINE } from "./text.ts";
+
+/** A line or record that was passed over, for the report; the reason quotes at most 80 characters of it. */
+export interface Skipped {
+  /** Counted from 1; records of a JSON document are counted alike. */
+  readonly line: number;
+  readonly reason: string;
+}
+
+export interface Skips {
+  /** The first thousand, and how many there were. */
+  readonly skipped: readonly Skipped[];
+  readonly skippedCount: number;
+}
 
 const UNUSABLE_SHARE = 0.1;
 const MOST_NAMED = 1_000;
@@ -81,7 +94,7 @@ export class Tally {
   }
 
   /** What was passed over, for the report: all of it counted, the first of it named. */
-  get report(): { skipped: readonly Skipped[]; skippedCount: number } {
+  get report(): Skips {
     return { skipped: this.named, skippedCount: this.passed + this.unusable };
   }
 }

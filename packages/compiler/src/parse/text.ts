@@ -66,7 +66,7 @@ export function findStatedDate(comment: string): Date | undefined {
 }
 
 /** "2026-03-07 21:15:07[ UTC]", ISO 8601 or an HTTP date. A time without a zone is UTC. */
-export function findDate(text: string): Date | undefined {
+export function findDate(text = ""): Date | undefined {
   const plain = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?: ?UTC)?$/.exec(text);
   const date = new Date(plain === null ? text : `${plain[1]}T${plain[2]}Z`);
   return Number.isNaN(date.getTime()) ? undefined : date;

@@ -3,9 +3,8 @@
 // out  ranges like those of the flags; a value is the number of a list of entries, 0 where nothing is known
 // The flags of an address are those that its entries set, less those that its entries remove: nothing else.
 
-import type { Effect, Prefix } from "@inkling/engine";
+import type { Effect, Prefix, RangeColumns } from "@inkling/engine";
 import type { Flag, GuardKind, Label } from "../catalog/claims.ts";
-import type { RangeColumns } from "../ranges/range-columns.ts";
 
 export interface EvidenceEntry {
   /** A feed's id; "special-use" for the registries' special-purpose networks. */

@@ -7,29 +7,26 @@ import { ALL_FLAGS, IS_ABUSER, IS_PROXY } from "./flags.ts";
 
 interface GuardRule {
   /** Bits of flags that a network of this kind never has. */
-  readonly takes: number;
+  readonly takes?: number;
   /**
    * Bits of flags that it does not have on the word of lists that know less of the address: of those that saw traffic,
    * and of those that name a network around it.
    */
-  readonly outweighs: number;
+  readonly outweighs?: number;
   /** Bits of flags that it does not have on the word of one list alone, whatever that knows. */
-  readonly doubts: number;
+  readonly doubts?: number;
   readonly reason: string;
 }
 
 export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
   "public-resolver": {
     takes: ALL_FLAGS,
-    outweighs: 0,
-    doubts: 0,
     reason:
       "answers questions and sends no visitors; it is reported because its address is the easiest to forge",
   },
   // Anybody can open a resolver and have it listed. So it never speaks against two who agree, one of whom names this
   // very address, nor against who says that the machine commands a botnet.
   "listed-resolver": {
-    takes: 0,
     outweighs: IS_ABUSER | IS_PROXY,
     doubts: IS_PROXY,
     reason:
@@ -38,29 +35,21 @@ export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
   },
   crawler: {
     takes: ALL_FLAGS,
-    outweighs: 0,
-    doubts: 0,
     reason: "the operator publishes the network as its crawler's alone; crawling is reported as scanning",
   },
   // Not is_proxy: people browse from inside these networks too (Cloudflare WARP leaves from 104.28.0.0/16).
   cdn: {
     takes: IS_ABUSER,
-    outweighs: 0,
-    doubts: 0,
     reason: "millions of sites answer from it; a report is about one of them, or about someone behind it",
   },
   // The owner's decision: what a warning list names as a CDN's network is never flagged, though the operator may rent
   // machines in it. docs/policy.md counts what that hides.
   "cdn-operator": {
     takes: ALL_FLAGS,
-    outweighs: 0,
-    doubts: 0,
     reason: "all that a CDN's operator has, on the word of a warning list: millions of sites answer from it",
   },
   "mail-sender": {
     takes: IS_ABUSER | IS_PROXY,
-    outweighs: 0,
-    doubts: 0,
     reason: "relays the mail of a billion people, some of it spam; nobody browses through it",
   },
 };

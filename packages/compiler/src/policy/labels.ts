@@ -10,20 +10,20 @@ interface LabelRule {
   /** The flag that it speaks for; without one it is evidence and no verdict. */
   readonly flag?: Flag;
   /** Bits of flags that such a network never has. */
-  readonly takes: number;
+  readonly takes?: number;
   /** Does it speak of what came from the address, not of who runs it? */
   readonly traffic?: true;
 }
 
 export const LABELS: Readonly<Record<Label, LabelRule>> = {
-  tor_exit: { flag: "is_tor_exit", takes: 0 },
-  vpn: { flag: "is_proxy", takes: 0 },
-  public_proxy: { flag: "is_proxy", takes: 0 },
-  attacker: { flag: "is_abuser", takes: 0, traffic: true },
-  criminal_network: { flag: "is_abuser", takes: 0 },
-  botnet_c2: { flag: "is_abuser", takes: 0 },
+  tor_exit: { flag: "is_tor_exit" },
+  vpn: { flag: "is_proxy" },
+  public_proxy: { flag: "is_proxy" },
+  attacker: { flag: "is_abuser", traffic: true },
+  criminal_network: { flag: "is_abuser" },
+  botnet_c2: { flag: "is_abuser" },
   // Data centres rent to everybody: sites' own servers, crawlers and offices' gateways among them.
-  hosting: { takes: 0 },
+  hosting: {},
   // Ordinary people, many behind one address; the operator refuses abusers itself.
   relay: { takes: IS_PROXY | IS_ABUSER },
 };

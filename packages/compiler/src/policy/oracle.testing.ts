@@ -3,9 +3,8 @@
 // Addresses are one bigint and a family: nothing here is shared with the code under test but its types.
 
 import { expect } from "bun:test";
-import { formatIp, IpAddress, type Prefix, SPECIAL_USE } from "@inkling/engine";
+import { formatIp, IpAddress, type Prefix, type RangeColumns, SPECIAL_USE } from "@inkling/engine";
 import type { Flag, NetworkClaims } from "../catalog/claims.ts";
-import type { RangeColumns } from "../ranges/range-columns.ts";
 import type { EvidenceEntry, EvidenceRanges } from "./evidence.ts";
 import { FLAG_BITS, IS_ABUSER, IS_PROXY, IS_TOR_EXIT } from "./flags.ts";
 import { weightOfList } from "./labels.ts";

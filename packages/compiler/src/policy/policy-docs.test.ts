@@ -28,15 +28,18 @@ test("weight of the name, and its words", () => {
   for (const word of THROW_AWAY_WORDS) expect(DOCS).toContain(`\`${word}\``);
 });
 
-test.each(Object.entries(GUARD_KINDS))("guards of the kind %s", (kind, { takes, outweighs, doubts }) => {
-  const told = row(`\`${kind}\``)[2]!;
-  const flags = Object.entries(FLAG_BITS).filter(
-    ([flag]) => told === "all flags" || told.includes(`\`${flag}\``),
-  );
-  expect(flags.reduce((sum, [, bit]) => sum | bit, 0)).toBe(takes | outweighs);
-  expect(told.includes("of traffic or of a wider network")).toBe(outweighs !== 0);
-  expect(told.includes("`is_proxy` also if only one list names it")).toBe(doubts === FLAG_BITS.is_proxy);
-});
+test.each(Object.entries(GUARD_KINDS))(
+  "guards of the kind %s",
+  (kind, { takes = 0, outweighs = 0, doubts = 0 }) => {
+    const told = row(`\`${kind}\``)[2]!;
+    const flags = Object.entries(FLAG_BITS).filter(
+      ([flag]) => told === "all flags" || told.includes(`\`${flag}\``),
+    );
+    expect(flags.reduce((sum, [, bit]) => sum | bit, 0)).toBe(takes | outweighs);
+    expect(told.includes("of traffic or of a wider network")).toBe(outweighs !== 0);
+    expect(told.includes("`is_proxy` also if only one list names it")).toBe(doubts === FLAG_BITS.is_proxy);
+  },
+);
 
 test("guard feeds: each kind names its feeds, and how many networks our files have", () => {
   for (const { id, label } of GUARD_FEEDS)
@@ -50,7 +53,7 @@ test("guard feeds: each kind names its feeds, and how many networks our files ha
 const flagsIn = (text: string) =>
   Object.entries(FLAG_BITS).reduce((sum, [flag, bit]) => (text.includes(`\`${flag}\``) ? sum | bit : sum), 0);
 
-test.each(Object.entries(LABELS))("the label %s", (label, { flag, takes, traffic = false }) => {
+test.each(Object.entries(LABELS))("the label %s", (label, { flag, takes = 0, traffic = false }) => {
   const [, , speaks, never, knows] = row(`\`${label}\``);
   expect(speaks).toBe(flag === undefined ? "" : `\`${flag}\``);
   expect(flagsIn(never!)).toBe(takes);

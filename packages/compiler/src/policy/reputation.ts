@@ -6,9 +6,8 @@
 // cost 45,600 networks of the default feeds: 0.1 s, and no more with the 63,000 resolvers of the warning lists
 // The rules for one address are in verdict.ts; here is where each of them holds, from the first address to the last.
 
-import { IpAddress, type Prefix } from "@inkling/engine";
+import { IpAddress, type Prefix, RangeColumns } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
-import { RangeColumns } from "../ranges/range-columns.ts";
 import { type Interval, sweep } from "../ranges/sweep.ts";
 import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
 import {

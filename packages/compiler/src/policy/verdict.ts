@@ -48,39 +48,27 @@ export interface Verdict {
   readonly parts: readonly Part[];
 }
 
+const NO_EFFECT = { adds: 0, takes: 0, outweighs: 0, doubts: 0, traffic: false, weight: 0 } as const;
+
 export const SPECIAL_USE_SOURCE: Source = {
+  ...NO_EFFECT,
   feed: "special-use",
   label: "special_use",
-  adds: 0,
   takes: ALL_FLAGS,
-  outweighs: 0,
-  doubts: 0,
-  traffic: false,
   wide: true,
-  weight: 0,
 };
 export const SPECIAL_USE_NETWORKS = SPECIAL_USE.map((row) => row.prefix);
 
 /** @param wide for the networks of the claim, or for its single addresses? */
 export function sourceOf({ feed, subject, label, lineage }: NetworkClaims, wide: boolean): Source {
+  const source = { ...NO_EFFECT, feed, label, wide };
   if (subject === "guard") {
-    const { takes, outweighs, doubts } = GUARD_KINDS[label as GuardKind];
-    return { feed, label, adds: 0, takes, outweighs, doubts, traffic: false, wide, weight: 0 };
+    const { reason: _, ...guard } = GUARD_KINDS[label as GuardKind];
+    return { ...source, ...guard };
   }
-  const { flag, takes, traffic = false } = LABELS[label as Label];
+  const { flag, ...rule } = LABELS[label as Label];
   const adds = flag === undefined ? 0 : FLAG_BITS[flag];
-  return {
-    feed,
-    label,
-    adds,
-    takes,
-    outweighs: 0,
-    doubts: 0,
-    traffic,
-    wide,
-    weight: weightOfList(feed),
-    lineage,
-  };
+  return { ...source, ...rule, adds, weight: weightOfList(feed), lineage };
 }
 
 /**

@@ -1,7 +1,7 @@
 // The order of the geo segment's records: nothing known first, then what most addresses ask for.
 
 import { describe, expect, test } from "bun:test";
-import { IpSegment, type Prefix, parseIp, parsePrefix } from "@inkling/engine";
+import { IpSegment, type Prefix, parsePrefix, parseUnwrapped } from "@inkling/engine";
 import { geoTable } from "./geo-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 
@@ -48,7 +48,7 @@ describe("records of places", () => {
     ["1.0.0.9", 3, "small"],
     ["4.0.0.0", 4, "single"],
   ])("%s has number %d, by how many addresses share it", (text, number, city) => {
-    const address = parseIp(text)!;
+    const address = parseUnwrapped(text)!;
     expect(segment.record(address)).toBe(number);
     const answer = segment.lookup(address);
     expect(answer && new TextDecoder().decode(answer)).toBe(city);

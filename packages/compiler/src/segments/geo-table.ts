@@ -5,11 +5,10 @@
 //      and the ranges that point at them
 // cost one pass over the networks of each family; an answer is made once, however many networks share it
 
-import { KEPT_RECORDS } from "@inkling/engine";
+import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "@inkling/engine";
 import { filledMask, type GeoFeeds, geoEntries } from "../geo/evidence.ts";
 import type { Place } from "../geo/place.ts";
 import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
-import { cover, type Networks, overlay, type RangeColumns } from "../ranges/range-columns.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
 import { rangeSections } from "./range-table.ts";

@@ -2,17 +2,20 @@
 
 import { describe, expect, test } from "bun:test";
 import {
+  cover,
   formatIp,
   IpAddress,
+  type Networks,
   openSegment,
+  overlay,
   type Prefix,
   parseIp,
   parsePrefix,
   prefixContains,
+  type RangeColumns,
   RangeTable,
 } from "@inkling/engine";
 import fc from "fast-check";
-import { cover, type Networks, overlay, type RangeColumns } from "../ranges/range-columns.ts";
 import { rangeSections } from "./range-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 

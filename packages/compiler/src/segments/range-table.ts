@@ -11,9 +11,9 @@ import {
   MAX_LIST_RUNS,
   NODE_FLAG,
   RANGE_SECTIONS,
+  type RangeColumns,
   type RangeSections,
 } from "@inkling/engine";
-import type { RangeColumns } from "../ranges/range-columns.ts";
 import type { SectionData } from "./segment-writer.ts";
 
 /** @param names which of a segment's tables it is */

@@ -5,14 +5,14 @@ import {
   crc32,
   IpSegment,
   openSegment,
-  parseIp,
   parsePrefix,
+  parseUnwrapped,
+  RangeColumns,
   type SectionName,
   SegmentError,
 } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
 import { judgeNetworks } from "../policy/reputation.ts";
-import { RangeColumns } from "../ranges/range-columns.ts";
 import { reputationSections } from "./reputation-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 
@@ -36,7 +36,7 @@ const whole = bytesOf(CLAIMS);
 
 /** The feeds that speak, each with its effect and span. */
 function told(segment: IpSegment, text: string): string[] {
-  const record = segment.evidence(parseIp(text)!);
+  const record = segment.evidence(parseUnwrapped(text)!);
   if (record === undefined) return [];
   const out: string[] = [];
   for (let at = 4; at < record.length; ) {
@@ -128,8 +128,8 @@ describe("damage to evidence", () => {
     mend(bytes);
     const damaged = IpSegment.open(bytes, "reputation");
     for (const text of ["0.0.0.0", "104.28.28.1", "185.220.101.1", "2a0b:f4c2::1", "::2", "ffff::1"]) {
-      damaged.evidence(parseIp(text)!);
-      damaged.reasonBits(parseIp(text)!);
+      damaged.evidence(parseUnwrapped(text)!);
+      damaged.reasonBits(parseUnwrapped(text)!);
     }
     expect(() => damaged.verify()).toThrow(SegmentError);
     expect(() => damaged.verify()).toThrow(place);

@@ -1,10 +1,9 @@
 // reputation-table.ts: the flags of every address, and the evidence for them -> the sections of the reputation segment.
 
-import { IpAddress, prefixContains, RANGE_SECTIONS } from "@inkling/engine";
+import { IpAddress, prefixContains, RANGE_SECTIONS, RangeColumns } from "@inkling/engine";
 import type { EvidenceEntry, EvidenceRanges } from "../policy/evidence.ts";
 import { FLAG_BITS } from "../policy/flags.ts";
 import type { Judgement } from "../policy/reputation.ts";
-import { RangeColumns } from "../ranges/range-columns.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
 import { rangeSections } from "./range-table.ts";

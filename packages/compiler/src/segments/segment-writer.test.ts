@@ -1,16 +1,15 @@
 // Damage to a segment: what open refuses, what only verify sees, and what a look-up does all the same.
 
 import { describe, expect, test } from "bun:test";
-import { HEADER_BYTES, IpSegment, parseIp, parsePrefix, SegmentError } from "@inkling/engine";
+import { cover, HEADER_BYTES, IpSegment, parsePrefix, parseUnwrapped, SegmentError } from "@inkling/engine";
 import { randomBelow } from "../../../../test/random.ts";
-import { cover } from "../ranges/range-columns.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
 import { rangeSections } from "./range-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 
 const ADDRESSES = ["8.8.8.8", "8.8.4.255", "1.1.1.1", "2001:4860::1", "2001:4860:4860:0:ffff::1", "::2"].map(
-  (text) => parseIp(text)!,
+  (text) => parseUnwrapped(text)!,
 );
 
 function smallSegment(wrongNote?: number): Uint8Array {
@@ -64,7 +63,7 @@ describe("a segment", () => {
     const segment = IpSegment.open(good, "geo");
     const out = new Uint8Array(12).fill(0x2e);
     const copy = (text: string, at: number) => {
-      const length = segment.lookupInto(parseIp(text)!, out, at);
+      const length = segment.lookupInto(parseUnwrapped(text)!, out, at);
       return [length, new TextDecoder().decode(out)];
     };
     expect(copy("8.8.4.1", 6)).toEqual([-1, "............"]);

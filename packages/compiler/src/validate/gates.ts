@@ -8,8 +8,9 @@
 
 import { cutSuffix, formatPrefix, type Prefix, specialUse } from "@inkling/engine";
 import type { DomainClaims, Flag, NetworkClaims } from "../catalog/claims.ts";
-import { type Feed, FeedError, type Format, type Skipped } from "../catalog/feed.ts";
+import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import { comparePrefixes } from "../parse/network-list.ts";
+import type { Skipped } from "../parse/tally.ts";
 import { mayHaveMail } from "../policy/email.ts";
 import { FLAGS } from "../policy/flags.ts";
 

@@ -5,8 +5,8 @@
 // err  FeedError, MmdbError: it is not believed, and why
 
 import type { FeedReport, Release } from "@inkling/engine";
-import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
-import { type Feed, FeedError, type ParsedNetworks } from "../catalog/feed.ts";
+import type { DomainClaims, DomainSubject, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
+import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
 import type { PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
 import { CountrySource, GeoSource } from "../geo/place-source.ts";
@@ -19,6 +19,7 @@ import {
   parseNetworks,
   parseNroDelegated,
 } from "../parse/index.ts";
+import type { Skips } from "../parse/tally.ts";
 import { LABELS } from "../policy/labels.ts";
 import { requireEntries, requireNarrow, silentDomains, silentNetworks } from "./gates.ts";
 
@@ -60,7 +61,13 @@ export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefine
         ({ id, state, sha256 }) => id === feed.id && state === "loaded" && sha256 === copy.sha256,
       );
   let read: Read | undefined;
-  const readOnce = () => (read ??= readChecked(feed, copy));
+  const readOnce = () => {
+    if (read === undefined) {
+      read = readContent(feed, copy);
+      requireEntries(feed, read.entries);
+    }
+    return read;
+  };
   const content = () => readOnce().content;
   const forget = () => {
     read = undefined;
@@ -82,51 +89,48 @@ export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefine
   };
 }
 
-function readChecked(feed: Feed, copy: FeedCopy): Read {
-  const read = readContent(feed, copy);
-  requireEntries(feed, read.entries);
-  return read;
-}
-
 export function readContent(feed: Feed, copy: FeedCopy): Read {
   const { format } = copy;
-  if (isNetworkFormat(format)) {
-    const { networks, publishedAt, copyright, ...left } = parseNetworks(format, onlyFile(copy));
-    requireNarrow(feed, networks, left.skipped);
-    const skipped = leftOut(left, silentNetworks(feed, networks));
-    const { label, lineage = [] } = feed;
-    if (label === undefined) throw new Error(`${feed.id}: its row in the feed table says no label`);
-    const subject = feed.sets as NetworkSubject;
-    return {
-      content: { networks: [{ feed: feed.id, subject, label, networks, lineage }] },
-      entries: networks.length,
-      publishedAt,
-      attribution: copyright,
-      skipped,
-    };
-  }
-  if (isDomainFormat(format)) {
-    const { domains, publishedAt, ...left } = parseDomains(format, onlyFile(copy));
-    const skipped = leftOut(left, silentDomains(feed, domains.keys()));
-    const { lineage = [] } = feed;
-    const claims = { feed: feed.id, subject: feed.sets as DomainClaims["subject"], domains, lineage };
-    return { content: { domains: claims }, entries: domains.size, publishedAt, skipped };
-  }
+  if (isNetworkFormat(format)) return readNetworks(feed, format, onlyFile(copy));
+  if (isDomainFormat(format)) return readDomains(feed, format, onlyFile(copy));
   if (format === "nro-delegated") {
     const rows = parseNroDelegated(onlyFile(copy));
     return { content: { registered: registeredFromList(rows) }, entries: rows.length };
   }
   const files = copy.files.map((file) => file.bytes);
-  if (feed.sets === "registered_country") {
-    const registered = CountrySource.open(files);
-    return { content: { registered }, ...whatItIs(registered) };
-  }
-  if (feed.sets !== "geolocation") return readLabels(feed, files);
-  const places = GeoSource.open(files);
-  return { content: { places }, ...whatItIs(places) };
+  if (feed.sets !== "geolocation" && feed.sets !== "registered_country") return readLabels(feed, files);
+  const source = feed.sets === "geolocation" ? GeoSource.open(files) : CountrySource.open(files);
+  return {
+    content: source instanceof GeoSource ? { places: source } : { registered: source },
+    entries: source.networks[4] + source.networks[6],
+    publishedAt: source.publishedAt,
+  };
 }
 
-/** What a database says of networks by label, each under the flag that the label speaks for. */
+function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
+  const { networks, publishedAt, copyright, ...left } = parseNetworks(format, body);
+  requireNarrow(feed, networks, left.skipped);
+  const { label, lineage = [] } = feed;
+  if (label === undefined) throw new Error(`${feed.id}: its row in the feed table has no label`);
+  const claims = { feed: feed.id, subject: feed.sets as NetworkSubject, label, networks, lineage };
+  return {
+    content: { networks: [claims] },
+    entries: networks.length,
+    publishedAt,
+    attribution: copyright,
+    skipped: leftOut(left, silentNetworks(feed, networks)),
+  };
+}
+
+function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
+  const { domains, publishedAt, ...left } = parseDomains(format, body);
+  const { lineage = [] } = feed;
+  const claims = { feed: feed.id, subject: feed.sets as DomainSubject, domains, lineage };
+  const skipped = leftOut(left, silentDomains(feed, domains.keys()));
+  return { content: { domains: claims }, entries: domains.size, publishedAt, skipped };
+}
+
+/** The networks of a database by label, each under the flag that the label sets. */
 function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
   const { byLabel, entries, publishedAt } = readAnonymous(files);
   const { lineage = [] } = feed;
@@ -138,21 +142,11 @@ function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
 }
 
 /** Lines that the parser passed over, and entries that no flag can come of. */
-function leftOut(
-  { skipped, skippedCount }: Pick<ParsedNetworks, "skipped" | "skippedCount">,
-  silent: readonly string[],
-): FeedReport["skipped"] {
+function leftOut({ skipped, skippedCount }: Skips, silent: readonly string[]): FeedReport["skipped"] {
   const entries = skippedCount + silent.length;
   if (entries === 0) return undefined;
   const [line] = skipped;
   return { entries, first: line === undefined ? silent[0]! : `line ${line.line}: ${line.reason}` };
-}
-
-function whatItIs({
-  networks,
-  publishedAt,
-}: GeoSource | CountrySource): Pick<Read, "entries" | "publishedAt"> {
-  return { entries: networks[4] + networks[6], publishedAt };
 }
 
 function onlyFile(copy: FeedCopy): Uint8Array {

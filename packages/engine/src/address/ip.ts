@@ -18,6 +18,13 @@ export class IpAddress {
   readonly words = new Uint32Array(4);
 }
 
+declare const unwrapped: unique symbol;
+/**
+ * An address that {@link unwrapIpv4} has seen: none stands for an IPv4 address inside IPv6. What is
+ * known of a visitor is looked up with these alone. Parsing into the holder again makes it a plain {@link IpAddress}.
+ */
+export type UnwrappedAddress = IpAddress & { readonly [unwrapped]: true };
+
 const DOT = 0x2e;
 const COLON = 0x3a;
 const ZERO = 0x30;
@@ -244,10 +251,9 @@ function storeGroups(count: number, gap: number, into: IpAddress): boolean {
  * Turns an IPv6 address that stands for an IPv4 address into that IPv4 address, in place:
  * IPv4-mapped ::ffff:0:0/96 (RFC 4291), 6to4 2002::/16 (RFC 3056),
  * Teredo 2001::/32 (RFC 4380: the client, last 32 bits inverted), NAT64 64:ff9b::/96 (RFC 6052).
- * @returns true when it did
  */
-export function unwrapIpv4(address: IpAddress): boolean {
-  if (address.family === 4) return false;
+export function unwrapIpv4(address: IpAddress): asserts address is UnwrappedAddress {
+  if (address.family === 4) return;
   const w = address.words;
   const first = w[0]!;
   let ipv4: number;
@@ -255,10 +261,17 @@ export function unwrapIpv4(address: IpAddress): boolean {
   else if (first >>> 16 === 0x2002) ipv4 = (first << 16) | (w[1]! >>> 16);
   else if (first === 0x20010000) ipv4 = ~w[3]!;
   else if (first === 0x0064ff9b && w[1] === 0 && w[2] === 0) ipv4 = w[3]!;
-  else return false;
+  else return;
   address.family = 4;
   w[0] = ipv4;
-  return true;
+}
+
+/** Parses the address of a visitor: as {@link parseIp}, then {@link unwrapIpv4}. */
+export function parseUnwrapped(text: string): UnwrappedAddress | undefined {
+  const address = parseIp(text);
+  if (address === undefined) return undefined;
+  unwrapIpv4(address);
+  return address;
 }
 
 /** Prints an address: dotted quad, or RFC 5952 (lower case, longest run of zeros as "::"). */

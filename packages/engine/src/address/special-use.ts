@@ -68,8 +68,8 @@ function byFirstOctet(family: 4 | 6): readonly (readonly SpecialUse[])[] {
 }
 
 /**
- * What `address` is reserved for, or undefined when it is public.
- * Call {@link unwrapIpv4} first: this looks at the address as it stands.
+ * What `address` is reserved for, or undefined when it is public. An IPv4 address inside IPv6 is not looked into:
+ * that of a visitor has to be unwrapped first.
  */
 export function specialUse(address: IpAddress): SpecialUse | undefined {
   const octet = address.words[0]! >>> 24;

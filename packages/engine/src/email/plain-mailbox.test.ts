@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { hashDomain } from "../segment/domain-hash.ts";
 import { SPECIAL_USE_DOMAINS } from "./domain.ts";
+import { hashDomain } from "./domain-hash.ts";
 import { parseEmail, parseEmailInFull } from "./email.ts";
 import { PlainMailbox, readPlain } from "./plain-mailbox.ts";
 

@@ -7,8 +7,8 @@
 //      suffix that SuffixTable decides, not special-use. A test compares it with the general way.
 //      The host may have capitals: its hashes are of lower case, the text stays as it was written.
 
-import { basis, finish, LOWER_CASE, step } from "../segment/domain-hash.ts";
 import { MAX_LABEL_TEXT, SPECIAL_USE_DOMAINS } from "./domain.ts";
+import { basis, finish, LOWER_CASE, step } from "./domain-hash.ts";
 import { SuffixTable } from "./suffix-table.ts";
 
 export const MAX_LOCAL_OCTETS = 64;

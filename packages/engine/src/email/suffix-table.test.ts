@@ -8,8 +8,8 @@ import {
   labelText,
   rulesRoot,
 } from "tldts/dist/cjs/src/data/trie.js";
-import { hashDomain } from "../segment/domain-hash.ts";
 import { cutSuffix } from "./domain.ts";
+import { hashDomain } from "./domain-hash.ts";
 import { SuffixTable } from "./suffix-table.ts";
 
 /** Names of rules, and names above them, whole: "*" as it stands. */

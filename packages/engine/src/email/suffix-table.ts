@@ -1,12 +1,14 @@
 // suffix-table.ts: the Public Suffix List as a hash table of names, for a host that is read from its end.
 //
-// in   the list as tldts keeps it, and names that are left to others; then the hashes of a host and its parents
-// out  where the registrable domain begins, or that others must say
-// err  Error when tldts keeps its list in another way than this reads: its version is fixed in package.json
-// cost a host about 20 ns, where tldts takes 170; once 6 ms, and 512 KB
-// note tldts says what a suffix is: this holds its rules, and a test compares the two at every rule, above and
-//      below. Left to it: exceptions to rules, unknown endings, and hosts that are suffixes themselves.
+// in   the rules of tldts, and names to exclude; then the hashes of a host and its parents
+// out  where the registrable domain begins, or -1: tldts decides
+// err  Error when tldts stores its list in another way than expected
+// cost a host about 20 ns, where `parse` of tldts takes 130-200; once 6 ms, and 512 KB
+// note tldts defines what a suffix is: a test compares the two at every rule, above and below. Left to it: exceptions
+//      to rules, unknown endings, and hosts that are suffixes themselves.
 
+// A private path: the public API parses one host at a time, slower than the whole email verdict (128 ns), and cannot
+// list its rules. The version is pinned in package.json; suffix-table.test.ts fails when the module moves or changes.
 import {
   edgeChild,
   edgeLength,
@@ -16,7 +18,7 @@ import {
   nodeFlags,
   rulesRoot,
 } from "tldts/dist/cjs/src/data/trie.js";
-import { hashDomain, LOWER_CASE } from "../segment/domain-hash.ts";
+import { hashDomain, LOWER_CASE } from "./domain-hash.ts";
 
 /** What is known of a name; the numbers are bits, and each name has one at least. A rule ends here. */
 const RULE = 1;
@@ -24,16 +26,16 @@ const RULE = 1;
 const PARENT = 2;
 /** A rule with "*" covers each name right below this one that is not in the table. */
 const WILD = 4;
-/** Not for this table to decide. */
-const ASK = 8;
+/** tldts decides. */
+const EXCLUDED = 8;
 const FLAG_BITS = 4;
 
-/** The list has 11,200 names: two thirds of the slots are empty, for most names that are asked about are not there. */
+/** The list has 11,200 names: two thirds of the slots are empty, because most lookups are of names that it lacks. */
 const SLOTS = 1 << 15;
-/** They take 161,000 bytes. */
+/** 161,000 are in use. */
 const NAME_BYTES = 1 << 18;
 
-/** Rules stand in the list in Unicode, too: no host does. */
+/** Rules are in the list in Unicode, too; hosts are not. */
 const IN_A_LABELS = /^[a-z0-9-]+$/;
 
 export class SuffixTable {
@@ -44,12 +46,12 @@ export class SuffixTable {
   private namesEnd = 0;
   private count = 0;
 
-  /** @param leftAlone names that it is not to decide, nor what is below them */
-  constructor(leftAlone: Iterable<string>) {
+  /** @param excluded names that tldts decides, with all below them */
+  constructor(excluded: Iterable<string>) {
     const labels = readLabels();
     this.addBelow(rulesRoot, "", labels);
-    this.leaveExceptions(exceptionsRoot, "", labels);
-    for (const name of leftAlone) this.leave(name);
+    this.excludeExceptions(exceptionsRoot, "", labels);
+    for (const name of excluded) this.exclude(name);
   }
 
   /**
@@ -57,14 +59,14 @@ export class SuffixTable {
    * @param text ends with the host, which may have capitals
    * @param starts where each label begins, the last label first
    * @param hashes of the names that begin there
-   * @returns its number; -1 when tldts is to be asked
+   * @returns its number; -1 when tldts decides
    */
   registrableLabel(text: string, starts: Int32Array, hashes: Int32Array, count: number): number {
     let above = PARENT;
     let suffix = -1;
     for (let i = 0; i < count && (above & PARENT) !== 0; i++) {
       const flags = this.slots[this.slotOf(hashes[i]!, text, starts[i]!) + 1]!;
-      if ((flags & ASK) !== 0) return -1;
+      if ((flags & EXCLUDED) !== 0) return -1;
       if ((flags & RULE) !== 0 || (flags === 0 && (above & WILD) !== 0)) suffix = i;
       above = flags;
     }
@@ -104,22 +106,22 @@ export class SuffixTable {
     }
   }
 
-  /** The exceptions below a node of theirs. */
-  private leaveExceptions(node: number, above: string, labels: readonly string[]): void {
+  /** The exceptions to rules below a node of theirs. */
+  private excludeExceptions(node: number, above: string, labels: readonly string[]): void {
     for (let edge = edgeStart[node]!; edge < edgeStart[node + 1]!; edge++) {
       const name = above === "" ? labels[edge]! : `${labels[edge]}.${above}`;
-      if (nodeFlags[edgeChild[edge]!] !== 0) this.leave(name);
-      this.leaveExceptions(edgeChild[edge]!, name, labels);
+      if (nodeFlags[edgeChild[edge]!] !== 0) this.exclude(name);
+      this.excludeExceptions(edgeChild[edge]!, name, labels);
     }
   }
 
-  /** A name, and what is below it, is for others to decide. */
-  private leave(name: string): void {
-    this.put(name, ASK);
+  /** Leaves a name, and all below it, to tldts. */
+  private exclude(name: string): void {
+    this.put(name, EXCLUDED);
     for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1)) {
       const parent = name.slice(dot + 1);
-      const isThere = this.slots[this.slotOf(hashDomain(parent, 0) | 0, parent, 0) + 1] !== 0;
-      this.put(parent, isThere ? PARENT : ASK);
+      const isKnown = this.slots[this.slotOf(hashDomain(parent, 0) | 0, parent, 0) + 1] !== 0;
+      this.put(parent, isKnown ? PARENT : EXCLUDED);
     }
   }
 
@@ -138,7 +140,7 @@ export class SuffixTable {
   }
 }
 
-/** What the list says of the name of a node. */
+/** What is known of the name of a node. */
 function flagsOf(node: number, labels: readonly string[]): number {
   let flags = nodeFlags[node] === 0 ? 0 : RULE;
   for (let edge = edgeStart[node]!; edge < edgeStart[node + 1]!; edge++) {
@@ -146,7 +148,7 @@ function flagsOf(node: number, labels: readonly string[]): number {
     if (labels[edge] !== "*") continue;
     const child = edgeChild[edge]!;
     const isRule = nodeFlags[child] !== 0 && edgeStart[child] === edgeStart[child + 1];
-    flags |= isRule ? WILD : ASK;
+    flags |= isRule ? WILD : EXCLUDED;
   }
   return flags;
 }
@@ -158,6 +160,6 @@ function readLabels(): string[] {
     return labelText.slice(end - length, end);
   });
   if (end !== labelText.length || edgeChild.length !== labels.length)
-    throw new Error(`tldts keeps its list in another way: its labels take ${labelText.length}, want ${end}`);
+    throw new Error(`tldts stores its list in another way: its labels take ${labelText.length}, want ${end}`);
   return labels;
 }

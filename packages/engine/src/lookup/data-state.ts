@@ -1,17 +1,18 @@
-// data-state.ts: which look-ups a release can answer, and how a caller is told when it cannot in full.
+// data-state.ts: which lookups a release can answer, and how callers learn that it cannot in full.
 //
 // in   a release manifest's missing and partial answers
-// out  per look-up: what is missing, and the Inkling-Data-State header
+// out  per lookup: what is missing, and the Inkling-Data-State header
 // src  docs/errors.md (DATA_NOT_LOADED), RFC 9651 (the header is an item with parameters)
 
 import type { Answer, Release } from "../segment/release.ts";
+import { dataMissing, type LookupFailure } from "./failure.ts";
 
 /** The three lookups. */
 export const LOOKUPS = ["geolocate", "reputation", "email"] as const;
 export type Lookup = (typeof LOOKUPS)[number];
 export type IpLookup = Exclude<Lookup, "email">;
 
-/** The answers that each look-up is made of. */
+/** The answers that each lookup is made of. */
 export const ANSWERS_OF: Readonly<Record<Lookup, readonly Answer[]>> = {
   geolocate: ["geolocation"],
   reputation: ["is_abuser", "is_proxy", "is_tor_exit"],
@@ -21,6 +22,8 @@ export const ANSWERS_OF: Readonly<Record<Lookup, readonly Answer[]>> = {
 export interface DataState {
   /** Answers without any loaded feed. */
   readonly missing: readonly Answer[];
+  /** Names them, or the lookup where all are loaded. */
+  readonly failure: LookupFailure;
   /** `partial; missing="is_abuser is_proxy"; incomplete="is_tor_exit"`; undefined when everything is there. */
   readonly header: string | undefined;
 }
@@ -33,8 +36,9 @@ export function dataStates(
     const incomplete = ANSWERS_OF[lookup].filter(
       (answer) => !missing.includes(answer) && release.partial.some((row) => row.answer === answer),
     );
+    const failure = dataMissing(missing.length === 0 ? [lookup] : missing);
     const parameters = [parameter("missing", missing), parameter("incomplete", incomplete)].join("");
-    return [lookup, { missing, header: parameters === "" ? undefined : `partial${parameters}` }];
+    return [lookup, { missing, failure, header: parameters === "" ? undefined : `partial${parameters}` }];
   });
   return Object.fromEntries(entries) as Record<Lookup, DataState>;
 }

@@ -1,8 +1,7 @@
-// email-labels.ts: what an e-mail address says about itself, as entries of evidence.
+// email-labels.ts: what the text of an email address alone shows, as entries of evidence.
 //
-// in   the text that was asked about, its host, and what the release has on that
+// in   the text, its host, and the release's evidence about the host
 // out  complete entries, which set and remove nothing; none of them quotes the part before the "@"
-// err  none thrown
 // src  docs/email.md, "Labels"
 
 import { ascii, asciiText } from "../email/ascii.ts";
@@ -20,12 +19,14 @@ export function labelEntries(text: string, host: string, record?: Uint8Array): U
   const entries: Uint8Array[] = [];
   if (isRoleAccount(local)) entries.push(ROLE_ACCOUNT);
   if (hasTag(local)) entries.push(ALIAS);
-  const meant = suggestDomain(host);
-  if (meant !== undefined && !isInUse(record)) entries.push(entry("mistyped", { did_you_mean: meant }));
+  const suggestion = suggestDomain(host);
+  if (suggestion !== undefined && !isInUse(record)) {
+    entries.push(entry("mistyped", { did_you_mean: suggestion }));
+  }
   return entries;
 }
 
-/** A domain on an allow-list is somebody's mail, however much it looks like a slip. */
+/** A domain on an allow-list receives real mail, however much it looks like a typing error. */
 function isInUse(record: Uint8Array | undefined): boolean {
   return record !== undefined && /"label":"(?:free_mail|relay)"/.test(asciiText(record));
 }

@@ -1,15 +1,14 @@
-// evidence.ts: an answer and the evidence for it: which feed says what, of which network or domain, since when.
+// evidence.ts: appends the evidence to an answer: which feed claims what, of which network or domain, since when.
 //
-// in   an answer's bytes, what was asked, the release that answered
+// in   an answer's bytes, its subject, the release that answered
 // out  the answer with "evidence" as its last member, at most 32 entries and 8 KB
-// err  none thrown
 // src  docs/evidence.md
-// cost a quarter to a half more than the plain answer (bench/README.md); nothing for those who do not ask
+// cost a quarter to a half more than the plain answer (bench/README.md)
 
-import { formatIp, IpAddress } from "../address/ip.ts";
+import { formatIp, IpAddress, type UnwrappedAddress } from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";
 import { isSpecialUseDomain } from "../email/domain.ts";
-import { parseEmail } from "../email/email.ts";
+import type { EmailAddress } from "../email/email.ts";
 import { EvidenceBody, SPAN_NONE, SPAN_OF_ANSWER } from "../segment/evidence.ts";
 import type { FeedReport } from "../segment/release.ts";
 import type { IpLookup, Lookup } from "./data-state.ts";
@@ -35,85 +34,89 @@ export function evidenceTails(
   };
 }
 
-/** Overrides beyond these are left out, so that what lists say, which explains a flag, has room. */
+/** Further overrides are omitted, so that the feeds' entries, which explain a flag, have room. */
 const MOST_OVERRIDES = 8;
-/** A record of no entry that says that more did not fit: see EvidenceBody.addRecord. */
+/** A record without entries that is marked as truncated: see EvidenceBody.addRecord. */
 const TRUNCATED = Uint8Array.of(0, 0, 1, 0);
 
-/** Begins with the entries of overrides. */
-function begin(overrides: readonly Uint8Array[]): void {
-  body.clear();
-  for (const entry of overrides.slice(0, MOST_OVERRIDES)) body.add(entry);
-  if (overrides.length > MOST_OVERRIDES) body.addRecord(TRUNCATED, [], () => "");
-}
+/** One is enough for a thread: each call ends before the next, and no result shares memory with it. */
+export class EvidenceAppender {
+  private readonly body = new EvidenceBody();
+  private readonly masked = new IpAddress();
 
-// An answer is made without a pause, so one of each is enough.
-const body = new EvidenceBody();
-const masked = new IpAddress();
-
-/**
- * @param address IPv4 unwrapped
- * @param overrides entries that come before those of the release: the first eight of them
- */
-export function withAddressEvidence(
-  answer: Uint8Array,
-  lookup: IpLookup,
-  address: IpAddress,
-  release: LoadedRelease,
-  overrides: readonly Uint8Array[] = [],
-): Uint8Array {
-  const segment = lookup === "geolocate" ? release.geo : release.reputation;
-  begin(overrides);
-  const record = segment?.evidence(address);
-  if (record !== undefined) {
-    body.addRecord(record, release.evidence[lookup], (span) => {
-      if (span === SPAN_NONE) return "";
-      return networkMember(address, span === SPAN_OF_ANSWER ? segment!.networkBits(address) : span);
-    });
-  }
-  return body.appendTo(answer);
-}
-
-function networkMember(address: IpAddress, bits: number): string {
-  const width = address.family === 4 ? 32 : 128;
-  if (bits > width) return ""; // only in a damaged file
-  masked.family = address.family;
-  for (let k = 0; k < width / 32; k++) {
-    const kept = Math.min(32, Math.max(0, bits - 32 * k));
-    masked.words[k] = kept === 0 ? 0 : address.words[k]! & (0xffffffff << (32 - kept));
-  }
-  return `,"network":"${formatIp(masked)}/${bits}"`;
-}
-
-/** @param overrides as {@link withAddressEvidence} takes them */
-export function withEmailEvidence(
-  answer: Uint8Array,
-  text: string,
-  release: LoadedRelease,
-  overrides: readonly Uint8Array[] = [],
-): Uint8Array {
-  const { host, registrableStart } = parseEmail(text);
-  begin(overrides);
-  if (host !== undefined) {
-    const never = neverListed(host, registrableStart);
-    if (never !== undefined) body.add(never);
-    const record = release.email?.evidenceFrom(host, registrableStart);
-    if (record !== undefined) {
-      body.addRecord(record, release.evidence.email, (span) => domainMember(host, span));
+  /**
+   * @param first entries that come before those of the release: the first eight of them
+   */
+  toAddressAnswer(
+    answer: Uint8Array,
+    lookup: IpLookup,
+    address: UnwrappedAddress,
+    release: LoadedRelease,
+    first: readonly Uint8Array[] = [],
+  ): Uint8Array {
+    const segment = lookup === "geolocate" ? release.geo : release.reputation;
+    this.begin(first);
+    const record = segment?.evidence(address);
+    if (segment !== undefined && record !== undefined) {
+      this.body.addRecord(record, release.evidence[lookup], (span) => {
+        if (span === SPAN_NONE) return "";
+        return this.networkMember(address, span === SPAN_OF_ANSWER ? segment.networkBits(address) : span);
+      });
     }
-    for (const entry of labelEntries(text, host, record)) body.add(entry);
+    return this.body.appendTo(answer);
   }
-  return body.appendTo(answer);
+
+  /** @param first as {@link toAddressAnswer} takes them */
+  toEmailAnswer(
+    answer: Uint8Array,
+    text: string,
+    { host, registrableStart }: EmailAddress,
+    release: LoadedRelease,
+    first: readonly Uint8Array[] = [],
+  ): Uint8Array {
+    const { body } = this;
+    this.begin(first);
+    if (host !== undefined) {
+      const unlisted = neverListed(host, registrableStart);
+      if (unlisted !== undefined) body.add(unlisted);
+      const record = release.email?.evidenceFrom(host, registrableStart);
+      if (record !== undefined) {
+        body.addRecord(record, release.evidence.email, (span) => domainMember(host, span));
+      }
+      for (const entry of labelEntries(text, host, record)) body.add(entry);
+    }
+    return body.appendTo(answer);
+  }
+
+  private begin(first: readonly Uint8Array[]): void {
+    this.body.clear();
+    for (const entry of first.slice(0, MOST_OVERRIDES)) this.body.add(entry);
+    if (first.length > MOST_OVERRIDES) this.body.addRecord(TRUNCATED, [], () => "");
+  }
+
+  private networkMember(address: UnwrappedAddress, bits: number): string {
+    const { masked } = this;
+    const width = address.family === 4 ? 32 : 128;
+    if (bits > width) return ""; // only in a damaged file
+    masked.family = address.family;
+    for (let k = 0; k < width / 32; k++) {
+      const kept = Math.min(32, Math.max(0, bits - 32 * k));
+      masked.words[k] = kept === 0 ? 0 : address.words[k]! & (0xffffffff << (32 - kept));
+    }
+    return `,"network":"${formatIp(masked)}/${bits}"`;
+  }
 }
 
-/** Names that no list is asked about. */
+/** Names that are looked up in no feed. */
 function neverListed(host: string, registrableStart: number): Uint8Array | undefined {
-  const why = isSpecialUseDomain(host)
+  const source = isSpecialUseDomain(host)
     ? { feed: "special-use", label: "special_use" }
     : registrableStart < 0
       ? { feed: "public-suffix-list", label: "public_suffix" }
       : undefined;
-  return why && ascii(JSON.stringify({ ...why, effect: "removes", flags: ["disposable"], domain: host }));
+  return (
+    source && ascii(JSON.stringify({ ...source, effect: "removes", flags: ["disposable"], domain: host }))
+  );
 }
 
 /** The last `labels` labels of the host. */

@@ -1,37 +1,35 @@
-// overlay.ts: the answers of a release with the operator's overrides applied.
+// overlay.ts: applies the operator's overrides to an answer of the release.
 //
-// in   an answer's JSON bytes, what was asked, the release, the overrides, the time
-// out  an Overridden; undefined where no override speaks
-// err  none thrown
-// cost nothing when there are no overrides of the kind (overrides.ts); an address that matches a forced flag: one of
-//      eight prepared answers; a muted feed: the evidence is read and judged again, some microseconds
+// in   an answer's JSON bytes, its subject, the release, what overrides apply
+// out  an Overridden
+// src  docs/overrides.md
+// cost a forced flag of an address: one of eight prepared answers; a muted feed: the evidence is read and judged
+//      again, some microseconds
 //
-// A muted feed's entries are passed over, then a flag is true when an entry sets it and none removes it, as
-// docs/evidence.md says of every answer; for e-mail the weights of witnesses that voted are summed again. Rules that
-// were about the muted feed's company (a quorum, a copy that counts once) are not run again: docs/overrides.md.
+// Entries of a muted feed are skipped; a flag is then true when an entry sets it and none removes it, as docs/evidence.md
+// defines it; for email the weights of witnesses that voted are summed again. Rules about other feeds that depended on
+// the muted one (a quorum, a copy that counts once) are not run again.
 
-import { formatPrefix, type IpAddress, parsePrefix } from "../address/ip.ts";
+import { formatPrefix, parsePrefix, type UnwrappedAddress } from "../address/ip.ts";
 import { ascii, asciiText } from "../email/ascii.ts";
-import { parseEmail } from "../email/email.ts";
+import type { EmailAddress } from "../email/email.ts";
 import {
   bitsOf,
   bitsOfAnswer,
   forcedBits,
-  type Overrides,
   type OverrideVerdict,
   REPUTATION_ANSWERS,
 } from "../overrides/match.ts";
 import type { Override, OverrideFlag } from "../overrides/model.ts";
-import { withAddressEvidence, withEmailEvidence } from "./evidence.ts";
+import type { EvidenceAppender } from "./evidence.ts";
 import type { LoadedRelease } from "./loaded-release.ts";
 
 export interface Overridden {
   /** The plain answer's bytes where overrides change nothing. */
   readonly body: Uint8Array;
   readonly isChanged: boolean;
-  /** What overrides say. */
   readonly verdict: OverrideVerdict;
-  /** Tells answers to one question apart that come from one release: part of the ETag. */
+  /** Distinguishes the answers to one question that come from one release: part of the ETag. */
   readonly mark: string;
 }
 
@@ -50,75 +48,81 @@ interface Evidence {
   readonly evidence_truncated?: true;
 }
 
-/** @param address IPv4 unwrapped */
 export function overrideReputation(
   answer: Uint8Array,
-  address: IpAddress,
+  address: UnwrappedAddress,
   release: LoadedRelease,
-  overrides: Overrides,
-  now: number,
-): Overridden | undefined {
-  const verdict = overrides.matchAddress(address, now);
-  if (verdict === undefined) return undefined;
+  verdict: OverrideVerdict,
+  evidence: EvidenceAppender,
+): Overridden {
   const before = bitsOfAnswer(answer);
-  const heard = verdict.muted.size === 0 ? before : bitsWithout(verdict.muted, answer, address, release);
-  const bits = forcedBits(heard, verdict);
+  const unmuted =
+    verdict.muted.size === 0
+      ? before
+      : bitsWithout(
+          verdict.muted,
+          before,
+          readEvidence(evidence.toAddressAnswer(answer, "reputation", address, release)),
+        );
+  const bits = forcedBits(unmuted, verdict);
   const isChanged = bits !== before;
   return { body: isChanged ? REPUTATION_ANSWERS[bits]! : answer, isChanged, verdict, mark: `o${bits}` };
+}
+
+function readEvidence(answer: Uint8Array): Evidence {
+  return JSON.parse(asciiText(answer)) as Evidence;
 }
 
 /** The flags that feeds set without the muted ones. */
 function bitsWithout(
   muted: ReadonlySet<string>,
-  answer: Uint8Array,
-  address: IpAddress,
-  release: LoadedRelease,
+  before: number,
+  { evidence, evidence_truncated }: Evidence,
 ): number {
-  const told = withAddressEvidence(answer, "reputation", address, release);
-  const { evidence, evidence_truncated } = JSON.parse(asciiText(told)) as Evidence;
-  if (!evidence.some(({ feed }) => muted.has(feed))) return bitsOfAnswer(answer);
-  let bits = 0;
-  let gone = 0;
+  if (!evidence.some(({ feed }) => muted.has(feed))) return before;
+  let set = 0;
+  let removed = 0;
   for (const { feed, effect, flags = [] } of evidence) {
     if (muted.has(feed)) continue;
-    if (effect === "sets") bits |= bitsOf(flags);
-    if (effect === "removes") gone |= bitsOf(flags);
+    if (effect === "sets") set |= bitsOf(flags);
+    if (effect === "removes") removed |= bitsOf(flags);
   }
-  // What was cut off may set what the answer has.
-  if (evidence_truncated) bits |= bitsOfAnswer(answer);
-  return bits & ~gone;
+  // An entry that was cut off may set what the answer has.
+  if (evidence_truncated) set |= before;
+  return set & ~removed;
 }
 
-/** The members of an answer about e-mail that overrides may change; others are kept as they are. */
-interface EmailAnswer {
+/** The members of an answer about email that overrides and checks may change; others are kept as they are. */
+export interface EmailAnswer {
   readonly valid: boolean;
   readonly disposable: boolean;
   readonly providers: readonly string[];
 }
 
-/** @param text as it was asked */
+/** @param mailbox parsed from `text` */
 export function overrideEmail(
   answer: Uint8Array,
   text: string,
+  mailbox: EmailAddress,
   release: LoadedRelease,
-  overrides: Overrides,
-  now: number,
-): Overridden | undefined {
-  const { host } = parseEmail(text);
-  if (host === undefined) return undefined;
-  const verdict = overrides.matchEmail(text, host, now);
-  if (verdict === undefined) return undefined;
-  const plain = JSON.parse(asciiText(answer)) as EmailAnswer;
+  verdict: OverrideVerdict,
+  evidence: EvidenceAppender,
+): Overridden {
+  const {
+    valid,
+    disposable: before,
+    providers: listed,
+    ...others
+  } = JSON.parse(asciiText(answer)) as EmailAnswer;
   const forced = verdict.flags.get("disposable");
-  const providers =
-    forced === undefined
-      ? providersWithout(verdict.muted, plain, text, release)
-      : forced
-        ? forcedProviders(verdict)
-        : undefined;
+  let providers = before ? listed : undefined;
+  if (forced !== undefined) providers = forced ? forcedProviders(verdict) : undefined;
+  else if (verdict.muted.size > 0) {
+    const body = evidence.toEmailAnswer(ascii(JSON.stringify({ valid })), text, mailbox, release);
+    providers = providersWithout(verdict.muted, providers, readEvidence(body));
+  }
   const disposable = providers !== undefined;
-  const isChanged = disposable !== plain.disposable;
-  const { valid, disposable: _, providers: __, ...others } = plain;
+  const isChanged = disposable !== before;
   const changed = { valid, disposable, providers: providers ?? [], ...others };
   return {
     body: isChanged ? ascii(JSON.stringify(changed)) : answer,
@@ -128,39 +132,34 @@ export function overrideEmail(
   };
 }
 
-/** The domain that was forced; of a single e-mail address nobody knows a provider. */
+/** The domain that was forced; the provider of a single email address is unknown. */
 function forcedProviders({ applied }: OverrideVerdict): readonly string[] {
   const override = applied.find(({ effect }) => effect.type === "flag");
   return override?.kind === "domain" ? [override.value] : [];
 }
 
 /**
- * The providers as the lists have it without the muted ones, of which some may speak for ordinary mail.
- * @returns undefined when it is not disposable
+ * The providers without the muted feeds, of which some may claim ordinary mail.
+ * @param before undefined when it is not disposable, as the result
  */
 function providersWithout(
   muted: ReadonlySet<string>,
-  { disposable, providers, ...others }: EmailAnswer,
-  text: string,
-  release: LoadedRelease,
+  before: readonly string[] | undefined,
+  { evidence, evidence_truncated }: Evidence,
 ): readonly string[] | undefined {
-  const before = disposable ? providers : undefined;
-  if (muted.size === 0) return before;
-  const told = withEmailEvidence(ascii(JSON.stringify(others)), text, release);
-  const { evidence, evidence_truncated } = JSON.parse(asciiText(told)) as Evidence;
   if (evidence_truncated || !evidence.some(({ feed }) => muted.has(feed))) return before;
-  const heard = evidence.filter(({ feed }) => !muted.has(feed));
-  const sets = heard.filter(({ effect }) => effect === "sets");
-  // Ordinary mail speaks with a weight, for or against; whatever else removes the flag does so alone.
-  const against = heard.filter(({ label, effect }) => label === "free_mail" && effect !== "sets");
+  const counted = evidence.filter(({ feed }) => !muted.has(feed));
+  const sets = counted.filter(({ effect }) => effect === "sets");
+  // Claims of ordinary mail have a weight, for or against; any other entry that removes the flag does so alone.
+  const against = counted.filter(({ label, effect }) => label === "free_mail" && effect !== "sets");
   if (sets.length === 0) return undefined;
-  if (heard.some((entry) => entry.effect === "removes" && !against.includes(entry))) return undefined;
-  if (!sets.some(({ domain }) => isCarried(domain, sets, against))) return undefined;
+  if (counted.some((entry) => entry.effect === "removes" && !against.includes(entry))) return undefined;
+  if (!sets.some(({ domain }) => winsVote(domain, sets, against))) return undefined;
   return before ?? sets.flatMap(({ domain }) => domain ?? []).slice(0, 1);
 }
 
-/** Does the vote go for a domain, and so for all below it? Who names only a domain below it has no say. */
-function isCarried(domain = "", sets: readonly Entry[], against: readonly Entry[]): boolean {
+/** Does the vote go for a domain, and so for all below it? Feeds that name only a domain below it do not count. */
+function winsVote(domain = "", sets: readonly Entry[], against: readonly Entry[]): boolean {
   const isAtOrAbove = (entry: Entry) => (entry.domain ?? "").length <= domain.length; // all lie on one path
   const opposed = against.filter(isAtOrAbove);
   return opposed.length === 0 || weightOf(sets.filter(isAtOrAbove)) > weightOf(opposed);
@@ -176,12 +175,12 @@ export function overrideEntries({ applied }: OverrideVerdict): Uint8Array[] {
 }
 
 function entryOf({ id, kind, value, effect }: Override) {
-  const said =
+  const change =
     effect.type === "mute"
       ? { effect: "mutes", mutes: effect.feed }
       : { effect: effect.verdict ? "sets" : "removes", flags: [effect.flag] };
   const prefix = kind === "address" || kind === "network" ? parsePrefix(value) : undefined;
   const subject =
     prefix !== undefined ? { network: formatPrefix(prefix) } : kind === "domain" ? { domain: value } : {};
-  return { feed: "override", label: "override", ...said, id, ...subject };
+  return { feed: "override", label: "override", ...change, id, ...subject };
 }

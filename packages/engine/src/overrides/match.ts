@@ -11,7 +11,7 @@
 // For each flag the closest override wins: the longest prefix, the e-mail address before the domain, the domain
 // before its parent. One that has expired is passed over, so that the next closest speaks. All mutes hold together.
 
-import { type IpAddress, parsePrefix } from "../address/ip.ts";
+import { type IpAddress, parsePrefix, type UnwrappedAddress } from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";
 import { ADDRESS_FLAGS, normalMailbox, type Override, type OverrideFlag } from "./model.ts";
 
@@ -86,7 +86,7 @@ export class Overrides {
   }
 
   /** What holds for an address, IPv4 unwrapped. @param now epoch ms */
-  matchAddress(address: IpAddress, now: number): OverrideVerdict | undefined {
+  matchAddress(address: UnwrappedAddress, now: number): OverrideVerdict | undefined {
     let verdict: OverrideVerdict | undefined;
     if (address.family === 4) {
       for (const { bits, entries } of this.v4) {
@@ -184,10 +184,10 @@ export function bitsOf(flags: Iterable<OverrideFlag>): number {
 
 const T = 0x74;
 
-/** The bits of one of the eight answers, which may go on after its flags. */
-export function bitsOfAnswer(answer: Uint8Array): number {
+/** The bits of one of the eight answers, which begins at `start` and may go on after its flags. */
+export function bitsOfAnswer(answer: Uint8Array, start = 0): number {
   let bits = 0;
-  let at = 0;
+  let at = start;
   for (let i = 0; i < ADDRESS_FLAGS.length; i++) {
     at += ADDRESS_FLAGS[i]!.length + 4; // `{"flag":` or `,"flag":`
     const isSet = answer[at] === T;

@@ -8,8 +8,8 @@
 
 import { asciiText } from "../email/ascii.ts";
 import { toAsciiDomain } from "../email/domain.ts";
+import { basis, finish, hashDomain, LOWER_CASE, step } from "../email/domain-hash.ts";
 import type { PlainMailbox } from "../email/plain-mailbox.ts";
-import { basis, finish, hashDomain, LOWER_CASE, step } from "./domain-hash.ts";
 import { SegmentError, type SegmentFile } from "./segment.ts";
 
 /** Words of a slot section before the first slot: the seed of the hash, and a zero. */

@@ -4,7 +4,7 @@
 // out  the answer as JSON bytes, written at compile time; the evidence for it, apart
 // err  open and verify: SegmentError; a look-up never throws
 
-import type { IpAddress } from "../address/ip.ts";
+import type { IpAddress, UnwrappedAddress } from "../address/ip.ts";
 import { Answers } from "./answers.ts";
 import { EvidenceRecords } from "./evidence.ts";
 import { RANGE_SECTIONS, RangeTable } from "./ranges.ts";
@@ -47,22 +47,30 @@ export class IpSegment {
 
   /**
    * The answer for a public address, as JSON bytes; undefined when nothing is known about it.
-   * Call `unwrapIpv4` and `specialUse` first. The bytes are good until the next look-up: never write to them.
+   * Call `specialUse` first.
    */
-  lookup(address: IpAddress): Uint8Array | undefined {
+  lookup(address: UnwrappedAddress): Uint8Array | undefined {
     return this.answers.at(this.table.find(address));
   }
 
-  /** What identifies the answer of a public address within this segment; 0 when nothing is known about it. */
+  /**
+   * The number of an address's answer within this segment; 0 when nothing is known about it. Also for walks through
+   * the address space, which take addresses as they are.
+   */
   record(address: IpAddress): number {
     return this.table.find(address);
+  }
+
+  /** The answer of a number from {@link record}. */
+  answer(record: number): Uint8Array | undefined {
+    return this.answers.at(record);
   }
 
   /**
    * Copies the answer for a public address to `out` from `at` on; what is there stays when nothing is copied.
    * @returns its length: 0 when nothing is known, -1 when it does not fit
    */
-  lookupInto(address: IpAddress, out: Uint8Array, at: number): number {
+  lookupInto(address: UnwrappedAddress, out: Uint8Array, at: number): number {
     return this.answers.copyInto(this.table.find(address), out, at);
   }
 
@@ -75,7 +83,7 @@ export class IpSegment {
    * The evidence for the answer about a public address: a record whose spans are prefix bits; undefined for none.
    * A view of the segment: never write to it.
    */
-  evidence(address: IpAddress): Uint8Array | undefined {
+  evidence(address: UnwrappedAddress): Uint8Array | undefined {
     const value = (this.evidenceTable ?? this.table).find(address);
     return this.records.at(this.notes === undefined ? value : (this.notes[value] ?? 0));
   }

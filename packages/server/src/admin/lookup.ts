@@ -1,27 +1,13 @@
-// lookup.ts: what the API would answer about a value, with evidence, for the operator: no key, no limit, no usage.
+// lookup.ts: the API's answers about values, with evidence, for the operator: no key, no limit, no usage.
 //
-// in   up to a hundred values: addresses and e-mail addresses, told apart by the "@"
+// in   up to a hundred values: addresses, and email addresses, which have an "@"
 // out  for each its answers, or the problems in their place
-// note Values are in no log and no audit trail. Overrides count; sandbox answers do not exist here.
+// note Values are in no log and no audit trail. Overrides apply; there are no sandbox answers.
 
-import {
-  ANSWERS,
-  formatIp,
-  IpAddress,
-  type IpLookup,
-  type LoadedRelease,
-  type Overrides,
-  overrideEmail,
-  overrideEntries,
-  overrideReputation,
-  parseIpInto,
-  unwrapIpv4,
-  withAddressEvidence,
-  withEmailEvidence,
-} from "@inkling/engine";
+import { ANSWERS, Answerer, type AnswerSource, formatIp, type Outcome } from "@inkling/engine";
 import { z } from "zod";
-import { type Problem, problem, problemBody } from "../http/problems.ts";
-import { lookUpAddress, lookUpEmail } from "../lookup/answer.ts";
+import { problemBody } from "../http/problems.ts";
+import { problemOf } from "../lookup/failures.ts";
 import * as answers from "../openapi/answer-schemas.ts";
 import type { AdminContext } from "./context.ts";
 import { type Operation, operation } from "./operation.ts";
@@ -71,71 +57,41 @@ export const LOOKUP_OPERATIONS: readonly Operation[] = [
 ];
 
 const decoder = new TextDecoder();
-/** The console shows what there is, and says what is missing. */
-const MODE = "up";
 
 function lookUp({ releases, book, now }: AdminContext, values: readonly string[]) {
   const release = releases.current;
   if (release === undefined) throw new AdminProblem("NO_RELEASE");
-  const at = now();
+  // "up": the console shows what there is, and what is missing.
+  const source: AnswerSource = { release, overrides: book.current, now: now(), mode: "up" };
+  const answerer = new Answerer();
   const found = values.map((text) => {
     const value = text.trim();
     return value.includes("@")
-      ? { value, kind: "email", email: told(emailAnswer(value, release, book.current, at)) }
-      : ofAddress(value, release, book.current, at);
+      ? { value, kind: "email", email: documentOf(answerer.answerEmail(value, source, true)) }
+      : ofAddress(value, answerer, source);
   });
   const { missing, partial } = release.manifest;
   return { release: release.manifest.id, missing, partial, answers: found };
 }
 
-function ofAddress(value: string, release: LoadedRelease, overrides: Overrides, now: number) {
-  const address = new IpAddress();
-  if (!parseIpInto(value, address)) {
-    const refusal = told(problem("IP_ADDRESS_INVALID"));
+function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
+  const failure = answerer.readAddress(value);
+  if (failure !== undefined) {
+    const refusal = documentOf(failure);
     return { value, kind: "unknown", geolocation: refusal, reputation: refusal };
   }
-  unwrapIpv4(address);
-  const answer = (lookup: IpLookup) => told(addressAnswer(lookup, address, release, overrides, now));
+  const { address } = answerer;
   return {
     value,
     kind: "address",
     address: formatIp(address),
-    geolocation: answer("geolocate"),
-    reputation: answer("reputation"),
+    geolocation: documentOf(answerer.answerAddress("geolocate", address, source, true)),
+    reputation: documentOf(answerer.answerAddress("reputation", address, source, true)),
   };
 }
 
-function addressAnswer(
-  lookup: IpLookup,
-  address: IpAddress,
-  release: LoadedRelease,
-  overrides: Overrides,
-  now: number,
-): Uint8Array | Problem {
-  const outcome = lookUpAddress(lookup, { address, isCaller: false }, release, MODE);
-  if (!(outcome instanceof Uint8Array)) return outcome;
-  const plain = outcome.slice(); // a look-up's bytes are good until the next one
-  const overridden =
-    lookup === "reputation" && overrides.hasAddresses
-      ? overrideReputation(plain, address, release, overrides, now)
-      : undefined;
-  const entries = overridden && overrideEntries(overridden.verdict);
-  return withAddressEvidence(overridden?.body ?? plain, lookup, address, release, entries);
-}
-
-function emailAnswer(
-  text: string,
-  release: LoadedRelease,
-  overrides: Overrides,
-  now: number,
-): Uint8Array | Problem {
-  const outcome = lookUpEmail(text, release, MODE);
-  if (!(outcome instanceof Uint8Array)) return outcome;
-  const overridden = overrides.hasEmail ? overrideEmail(outcome, text, release, overrides, now) : undefined;
-  const entries = overridden && overrideEntries(overridden.verdict);
-  return withEmailEvidence(overridden?.body ?? outcome, text, release, entries);
-}
-
-function told(outcome: Uint8Array | Problem): unknown {
-  return JSON.parse(outcome instanceof Uint8Array ? decoder.decode(outcome) : problemBody(outcome));
+function documentOf(outcome: Outcome): unknown {
+  return JSON.parse(
+    outcome instanceof Uint8Array ? decoder.decode(outcome) : problemBody(problemOf(outcome)),
+  );
 }

@@ -1,14 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Parameter, readParameters } from "./parameters.ts";
+import { NO_PARAMETERS, Parameters } from "./parameters.ts";
 
-const TABLE: readonly Parameter[] = [
-  { name: "include", value: "evidence", wants: 1, routes: ["geolocate", "email"] },
-  { name: "include", value: "all", wants: 4, routes: ["geolocate"] },
-  { name: "checks", value: "mx", wants: 2, routes: ["email"] },
-];
+const EMAIL = new Parameters([
+  { name: "include", value: "evidence", wants: 1 },
+  { name: "checks", value: "mx", wants: 2 },
+]);
 
-describe("readParameters", () => {
+describe("Parameters", () => {
   test.each([
     ["nothing", "", 0],
     ["one", "include=evidence", 1],
@@ -43,27 +42,27 @@ describe("readParameters", () => {
     ["a semicolon", "include=evidence;checks=mx", undefined],
     ["a name of every object", "__proto__=evidence", undefined],
   ])("%s", (_, query, wants) => {
-    const read = readParameters(query, "email", TABLE);
+    const read = EMAIL.read(query);
     if (wants !== undefined) expect(read).toBe(wants);
     else expect(read).toMatchObject({ code: "PARAMETER_INVALID", status: 400 });
   });
 
-  test("a refusal names what is allowed on this route, not what was sent", () => {
-    expect(readParameters("secret=1", "email", TABLE)).toMatchObject({
+  test("a refusal names what is allowed, not what was sent", () => {
+    expect(EMAIL.read("secret=1")).toMatchObject({
       detail: "Allowed here, each parameter at most once: `include=evidence`, `checks=mx`.",
     });
-    expect(readParameters("secret=1", "status", TABLE)).toMatchObject({
+    expect(NO_PARAMETERS.read("secret=1")).toMatchObject({
       detail: "This request takes no query parameters.",
     });
   });
 
-  test("never throws, and says yes only to what the table has", () => {
+  test("never throws, and accepts only what the table has", () => {
     let accepted = 0;
     const word = fc.constantFrom("include", "checks", "evidence", "mx", "=", "&", "%65", "%", "x", "");
     fc.assert(
       fc.property(fc.array(word, { maxLength: 8 }), (words) => {
         const query = words.join("");
-        const read = readParameters(query, "email", TABLE);
+        const read = EMAIL.read(query);
         if (typeof read !== "number") return;
         accepted++;
         const want = new Set<string>();

@@ -1,74 +1,56 @@
-// parameters.ts: the query parameters of every route: one table, and its strict reader.
+// parameters.ts: the query parameters of a route, and their strict reader.
 //
 // in   the query of a request, as sent, without its "?"
-// out  a set of WANTS as bits, or a problem that names what is allowed
-// err  none thrown
+// out  bits of WANTS, or a problem that names what is allowed
 // src  RFC 3986 3.4 (percent-encoding; "+" is a plus, not a space)
-// cost asked only when there is a query: a request without one pays a comparison of two numbers
 
 import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment } from "../http/request-target.ts";
-import type { Route } from "./routes.ts";
+import { PLAIN, WANTS } from "../lookup/pipeline.ts";
 
-/** What a caller may ask for beyond the plain answer; bits of a set. */
-export const WANTS = { evidence: 1, mx: 2 } as const;
-/** The plain answer. */
-export const PLAIN = 0;
-
+/** One value of one parameter. */
 export interface Parameter {
   readonly name: string;
   readonly value: string;
+  /** Bits of WANTS. */
   readonly wants: number;
-  readonly routes: readonly Route["handler"][];
 }
 
-/** Each value of each parameter, and where it may be asked. */
-export const PARAMETERS: readonly Parameter[] = [
-  {
-    name: "include",
-    value: "evidence",
-    wants: WANTS.evidence,
-    routes: ["geolocate", "reputation", "email"],
-  },
-  { name: "checks", value: "mx", wants: WANTS.mx, routes: ["email"] },
-];
+export const INCLUDE_EVIDENCE: Parameter = { name: "include", value: "evidence", wants: WANTS.evidence };
+export const CHECKS_MX: Parameter = { name: "checks", value: "mx", wants: WANTS.mx };
 
-const REFUSALS = new Map<Route["handler"], Problem>();
+export class Parameters {
+  readonly rows: readonly Parameter[];
+  /** Made once: a flood of bad requests must not cost a text each. */
+  private readonly refusal: Problem;
 
-/**
- * What a query asks for. Names and values are case-sensitive; a parameter stands at most once; "a=b&&" is "a=b".
- * @param table for tests
- */
-export function readParameters(
-  query: string,
-  route: Route["handler"],
-  table: readonly Parameter[] = PARAMETERS,
-): number | Problem {
-  let wants = PLAIN;
-  const seen: string[] = [];
-  for (const piece of query.split("&")) {
-    if (piece === "") continue;
-    const equals = piece.indexOf("=");
-    const name = equals < 0 ? undefined : decodeSegment(piece.slice(0, equals));
-    const value = decodeSegment(piece.slice(equals + 1));
-    const row = table.find((row) => row.name === name && row.value === value && row.routes.includes(route));
-    if (row === undefined || seen.includes(row.name)) return refusal(route, table);
-    seen.push(row.name);
-    wants |= row.wants;
+  constructor(rows: readonly Parameter[]) {
+    this.rows = rows;
+    const allowed = rows.map(({ name, value }) => `\`${name}=${value}\``).join(", ");
+    this.refusal =
+      rows.length === 0
+        ? problem("PARAMETER_INVALID")
+        : problem("PARAMETER_INVALID", `Allowed here, each parameter at most once: ${allowed}.`);
   }
-  return wants;
+
+  /** Names and values are case-sensitive; a parameter occurs at most once; "a=b&&" is "a=b". */
+  read(query: string): number | Problem {
+    let wants = PLAIN;
+    const seen: string[] = [];
+    for (const piece of query.split("&")) {
+      if (piece === "") continue;
+      const equals = piece.indexOf("=");
+      const name = equals < 0 ? undefined : decodeSegment(piece.slice(0, equals));
+      const value = decodeSegment(piece.slice(equals + 1));
+      const row = this.rows.find((row) => row.name === name && row.value === value);
+      if (row === undefined || seen.includes(row.name)) return this.refusal;
+      seen.push(row.name);
+      wants |= row.wants;
+    }
+    return wants;
+  }
 }
 
-/** Made once for each route: a flood of bad requests must not cost a text each. */
-function refusal(route: Route["handler"], table: readonly Parameter[]): Problem {
-  const known = table === PARAMETERS ? REFUSALS.get(route) : undefined;
-  if (known !== undefined) return known;
-  const rows = table.filter((row) => row.routes.includes(route));
-  const detail =
-    rows.length === 0
-      ? undefined // the table of problems says that there are none
-      : `Allowed here, each parameter at most once: ${rows.map(({ name, value }) => `\`${name}=${value}\``).join(", ")}.`;
-  const made = problem("PARAMETER_INVALID", detail);
-  if (table === PARAMETERS) REFUSALS.set(route, made);
-  return made;
-}
+export const NO_PARAMETERS = new Parameters([]);
+export const ADDRESS_PARAMETERS = new Parameters([INCLUDE_EVIDENCE]);
+export const EMAIL_PARAMETERS = new Parameters([INCLUDE_EVIDENCE, CHECKS_MX]);

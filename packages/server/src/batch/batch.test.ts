@@ -159,6 +159,7 @@ function setUp(setting: Setting = {}) {
     },
     overrides: { current: overridesOf(setting.overrides ?? []) },
     checks: { mx: setting.mx ?? (() => ({ outcome: "found", known: [] })) },
+    documents: () => import("../openapi/documents.ts"),
     trustedProxies: [],
     counts,
     log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),

@@ -11,13 +11,13 @@
 // between two lines: as old as an answer may be that somebody cached (`max-age=300`), and a stream of hours does not
 // keep a release of hours ago, nor its files.
 
-import type { IpAddress, LoadedRelease, Overrides } from "@inkling/engine";
+import type { LoadedRelease, Overrides } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem } from "../http/problems.ts";
 import type { Counted, Key, Refusal, Scope } from "../keys/key.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
-import { type Mode, type Outcome, releaseProblem } from "../lookup/answer.ts";
+import { type Pipeline, type Question, refusalOf, WANTS } from "../lookup/pipeline.ts";
 import type { Counts } from "../telemetry/counts.ts";
-import { BatchAnswers, type BatchQuestion, type BatchSource } from "./answers.ts";
+import { BatchAnswers } from "./answers.ts";
 import {
   type Arriving,
   acceptsGzip,
@@ -59,7 +59,9 @@ const ONE_CHECK = problem(
 
 /** What batches need of the server. */
 export interface BatchServer {
-  readonly mode: Mode;
+  readonly pipeline: Pipeline;
+  /** Bodies of this process that are not all there. */
+  readonly arriving: Arriving;
   readonly releases: { readonly current: LoadedRelease | undefined };
   readonly overrides: { readonly current: Overrides };
   readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
@@ -78,21 +80,11 @@ export interface BatchServer {
 /** One request. */
 export interface BatchCall {
   readonly request: Request;
-  /** Bodies of this process that are not all there. */
-  readonly arriving: Arriving;
   readonly lookup: Scope;
   readonly key: Key;
   /** The bucket of the key, after the token of the first value was taken. */
   readonly rate: Decision;
-  /** Epoch ms. */
-  readonly now: number;
-  readonly release: LoadedRelease | undefined;
-  readonly overrides: Overrides;
-  readonly withEvidence: boolean;
-  /** Answers with what DNS says; only of one value, in JSON. */
-  readonly checked?: (text: string) => Promise<Outcome>;
-  /** Whom `me` means. */
-  readonly caller: IpAddress | undefined;
+  readonly question: Question;
   /** The key as it is now; a problem when it may no longer do this. */
   readonly readmit: () => Key | Problem;
   /** Sets the seconds in which the connection has to get on. */
@@ -108,19 +100,20 @@ export interface BatchAnswer {
   readonly values: number | Promise<number>;
 }
 
-/** Answers a batch, or says what is wrong with it as a whole. */
+const wantsMx = ({ question }: BatchCall) => (question.wants & WANTS.mx) !== 0;
+
+/** Answers a batch, or returns what is wrong with it as a whole. */
 export async function answerBatch(server: BatchServer, call: BatchCall): Promise<BatchAnswer | Problem> {
   const { headers, body } = call.request;
   const form = formOf(headers.get("content-type"));
   if (typeof form !== "string") return form;
   const isGzip = isGzipped(headers.get("content-encoding"));
   if (typeof isGzip !== "boolean") return isGzip;
-  const isSandbox = call.key.mode === "test";
-  const refusal = isSandbox ? undefined : releaseProblem(call.lookup, call.release, server.mode);
+  const refusal = refusalOf(call.lookup, call.question);
   if (refusal !== undefined) return refusal;
   const stream = decoded(body as ByteStream | null, isGzip);
   const mayZip = acceptsGzip(headers.get("accept-encoding"));
-  if (form === "ndjson" && call.checked !== undefined) return ONE_CHECK;
+  if (form === "ndjson" && wantsMx(call)) return ONE_CHECK;
   if (form === "ndjson") return answerLines(server, call, stream, mayZip);
   return declaresTooMuch(headers.get("content-length")) ?? answerValues(server, call, stream, mayZip);
 }
@@ -131,30 +124,32 @@ async function answerValues(
   stream: ByteStream,
   mayZip: boolean,
 ): Promise<BatchAnswer | Problem> {
-  const values = await readValues(stream, (bytes) => call.arriving.add(call.key.id, bytes));
+  const { now } = call.question;
+  const values = await readValues(stream, (bytes) => server.arriving.add(call.key.id, bytes));
   if ("code" in values) {
-    if (values.code === "RATE_LIMITED") server.usage.record(call.key.id, "rate_limited", call.now);
+    if (values.code === "RATE_LIMITED") server.usage.record(call.key.id, "rate_limited", now);
     return values;
   }
-  const { checked } = call;
-  if (checked !== undefined && values.length !== 1) return ONE_CHECK;
+  if (wantsMx(call) && values.length !== 1) return ONE_CHECK;
   const out = new Output(PIECE_BYTES);
   out.add(OPENING);
   // The release and the time are those of the start: what its headers say.
-  const answers = new BatchAnswers(questionOf(server, call), call, out, COMMA);
+  const answers = answersOf(server, call, out, COMMA);
   const meter = new KeyMeter(server, call.lookup, call.key, call.rate);
-  const covered = meter.takeUpTo(values.length, call.now);
-  const left = meter.left(covered, call.now);
+  const covered = meter.takeUpTo(values.length, now);
+  const left = meter.left(covered, now);
   for (const [i, value] of values.entries()) {
     if (i >= covered) answers.refuse(RATE_LIMITED);
     else if (answers.lookups >= left) {
       answers.refuse(QUOTA_EXCEEDED);
-      meter.refused("quota_exceeded", 1, call.now);
-    } else if (checked !== undefined) await answers.checked(value, checked);
-    else answers.value(value);
+      meter.refused("quota_exceeded", 1, now);
+    } else {
+      const pending = answers.value(value);
+      if (pending !== undefined) await pending; // an await for each value would cost as much as its answer
+    }
   }
-  meter.count(answers.lookups, call.now);
-  meter.refused("rate_limited", values.length - covered, call.now);
+  meter.count(answers.lookups, now);
+  meter.refused("rate_limited", values.length - covered, now);
   if (values.length > 0) out.length--; // the last comma
   out.add(CLOSING);
   const plain = out.take();
@@ -177,7 +172,7 @@ function answerLines(server: BatchServer, call: BatchCall, body: ByteStream, may
   const { stream } = new BatchStream({
     body,
     lines: new Lines(),
-    answers: new BatchAnswers(questionOf(server, call), call, out, NEWLINE),
+    answers: answersOf(server, call, out, NEWLINE),
     out,
     gzip: mayZip ? new GzipPieces() : undefined,
     meter,
@@ -191,22 +186,17 @@ function answerLines(server: BatchServer, call: BatchCall, body: ByteStream, may
   return { body: stream, type: "application/x-ndjson", isGzip: mayZip, values };
 }
 
-function questionOf(server: BatchServer, call: BatchCall): BatchQuestion {
-  const { lookup, withEvidence, caller, onCrash } = call;
-  return {
-    lookup,
-    mode: server.mode,
-    isSandbox: call.key.mode === "test",
-    withEvidence,
-    caller,
-    counts: server.counts,
-    onCrash,
-  };
+function answersOf(server: BatchServer, call: BatchCall, out: Output, separator: number): BatchAnswers {
+  const { pipeline, counts } = server;
+  const { lookup, onCrash, question } = call;
+  return new BatchAnswers({ lookup, pipeline, counts, out, separator, onCrash }, question);
 }
 
 /** What a stream answers from, as time goes by. */
-function sourceOf(server: BatchServer, call: BatchCall, meter: KeyMeter): () => BatchSource | Problem {
-  let { release } = call;
+function sourceOf(server: BatchServer, call: BatchCall, meter: KeyMeter): () => Question | Problem {
+  const { isSandbox, wants, mode } = call.question;
+  const findCaller = () => call.question.findCaller();
+  let { release } = call.question;
   let heldSince = server.elapsed();
   let keyChecked = heldSince;
   return () => {
@@ -221,7 +211,8 @@ function sourceOf(server: BatchServer, call: BatchCall, meter: KeyMeter): () => 
       heldSince = elapsed;
       release = server.releases.current;
     }
-    return { release, overrides: server.overrides.current, now: server.now() };
+    const overrides = server.overrides.current;
+    return { release, overrides, now: server.now(), mode, isSandbox, wants, findCaller };
   };
 }
 

@@ -11,8 +11,8 @@
 
 import { type Problem, problem } from "../http/problems.ts";
 import type { Refusal } from "../keys/key.ts";
-import type { BatchAnswers, BatchSource } from "./answers.ts";
-import { MOST_ANSWER_BYTES } from "./answers.ts";
+import type { Question } from "../lookup/pipeline.ts";
+import { type BatchAnswers, MOST_ANSWER_BYTES } from "./answers.ts";
 import type { ByteReader, ByteStream } from "./body.ts";
 import type { GzipPieces } from "./gzip.ts";
 import { type Lines, MAX_LINE_BYTES } from "./lines.ts";
@@ -26,7 +26,7 @@ export interface BatchStreamOptions {
   readonly gzip: GzipPieces | undefined;
   readonly meter: Meter;
   /** What to answer from now, asked before each piece; a problem ends the stream. */
-  readonly source: () => BatchSource | Problem;
+  readonly source: () => Question | Problem;
   /** The connection is alive, though it may be quiet for a while. */
   readonly onLife: () => void;
   /** Told once, of an error that nobody expected if there was one. */
@@ -135,7 +135,7 @@ export class BatchStream {
       this.isOver = true;
       return "over";
     }
-    answers.from(from);
+    answers.use(from);
     const left = meter.left(Math.ceil(this.options.out.room / LEAST_ANSWER_BYTES), from.now);
     const stop = this.answerLines(left, from.now);
     meter.count(answers.lookups, from.now);

@@ -3,10 +3,9 @@
 // Messages go as structured clones, which keep no classes: networks go as text. Each of keys, overrides and release is
 // sent whole whenever it changed, so a worker that starts later is told the same.
 
-import { formatPrefix, type Override, type Prefix, parsePrefix } from "@inkling/engine";
+import { formatPrefix, type Mode, type Override, type Prefix, parsePrefix } from "@inkling/engine";
 import type { Key } from "../keys/key.ts";
 import type { LoadedKeys } from "../keys/keyring.ts";
-import type { Mode } from "../lookup/answer.ts";
 import type { MxReport } from "../mx/counts.ts";
 import type { DnsServer } from "../mx/dns-servers.ts";
 import type { Refusal } from "../releases/follow.ts";

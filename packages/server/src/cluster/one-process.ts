@@ -40,6 +40,7 @@ export async function startOneProcess(options: ServerOptions, closers: Closers):
     buckets,
     usage,
     overrides,
+    documents: () => import("../openapi/documents.ts"),
     checks: new EmailChecks(mx, mxCounts),
     trustedProxies: options.trustedProxies,
     counts,

@@ -96,6 +96,7 @@ export class Worker {
       buckets: this.buckets,
       usage: new SharedUsage(this.cells),
       overrides: this.overrides,
+      documents: () => import("../openapi/documents.ts"),
       checks: new EmailChecks(this.mx, this.mxCounts),
       trustedProxies: prefixesFromWire(options.trustedProxies),
       counts: this.view.countsOf(options.worker),

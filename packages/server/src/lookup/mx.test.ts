@@ -2,20 +2,24 @@ import { describe, expect, test } from "bun:test";
 import { MxCounts } from "../mx/counts.ts";
 import { knownHosts } from "../mx/hosts.ts";
 import { MX_OUTCOMES, type MxFinding, type MxOutcome } from "../mx/outcome.ts";
-import { EmailChecks, isClearedBy, withMx } from "./mx.ts";
+import { EmailChecks, mxCheck } from "./mx.ts";
 
 const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 const read = (body: Uint8Array) => JSON.parse(new TextDecoder().decode(body));
 const GOOD = { valid: true, disposable: false, providers: [] };
 const DEDICATED = ["prd-smtp.10minutemail.com"];
-const never = () => false;
+/** The answer with evidence, as the check asks for it. */
+const explained =
+  (evidence: readonly object[] = []) =>
+  () =>
+    bytes({ ...GOOD, evidence });
 
 describe("what each outcome does to `valid`", () => {
   const refutes: readonly MxOutcome[] = ["null", "nxdomain"];
   for (const outcome of MX_OUTCOMES) {
     for (const valid of [true, false]) {
       test(`${outcome} of an address that is ${valid ? "" : "not "}valid`, () => {
-        const { body } = withMx(bytes({ ...GOOD, valid }), { outcome, known: [] }, never);
+        const { body } = mxCheck({ outcome, known: [] })(bytes({ ...GOOD, valid }), explained());
         expect(read(body)).toEqual({
           valid: valid && !refutes.includes(outcome),
           disposable: false,
@@ -41,24 +45,23 @@ describe("what the mail host does to `disposable`", () => {
     ["unknown", GOOD, ["mx.example.net"], false, { disposable: false, providers: [] }],
   ];
   test.each(rows)("%s", (_, answer, hosts, isCleared, want) => {
-    const { body, entry } = withMx(
-      bytes(answer),
-      { outcome: "found", known: knownHosts(hosts) },
-      () => isCleared,
-    );
+    const evidence = isCleared ? [{ feed: "f", label: "relay", effect: "label" }] : [];
+    const check = mxCheck({ outcome: "found", known: knownHosts(hosts) });
+    const { body, entry } = check(bytes(answer), explained(evidence));
     expect(read(body)).toMatchObject({ ...want, checks: { mx: "found" } });
     expect(entry !== undefined).toBe(read(body).disposable && !(answer as typeof GOOD).disposable);
   });
 
   test("other members stay, and checks come after them", () => {
-    const { body } = withMx(bytes({ ...GOOD, later: 1 }), { outcome: "found", known: [] }, never);
+    const { body } = mxCheck({ outcome: "found", known: [] })(bytes({ ...GOOD, later: 1 }), explained());
     expect(new TextDecoder().decode(body)).toBe(
       '{"valid":true,"disposable":false,"providers":[],"later":1,"checks":{"mx":"found"}}',
     );
   });
 });
 
-describe("isClearedBy", () => {
+describe("evidence that keeps an address from being disposable", () => {
+  const check = mxCheck({ outcome: "found", known: knownHosts(DEDICATED) });
   const entry = (effect: string, flags: readonly string[]) => ({ feed: "f", label: "l", effect, flags });
   test.each([
     ["nothing", [], false],
@@ -69,7 +72,9 @@ describe("isClearedBy", () => {
     ["ordinary mail, on no other list", [{ feed: "f", label: "free_mail", effect: "label" }], false],
     ["both", [entry("sets", ["disposable"]), entry("removes", ["disposable"])], true],
     ["a mute", [{ feed: "override", label: "override", effect: "mutes" }], false],
-  ])("%s", (_, evidence, want) => expect(isClearedBy(bytes({ ...GOOD, evidence }))).toBe(want));
+  ])("%s", (_, evidence, want) =>
+    expect(read(check(bytes(GOOD), explained(evidence)).body).disposable).toBe(!want),
+  );
 });
 
 describe("whom DNS is asked about", () => {

@@ -1,19 +1,23 @@
-// mx.ts: merges the DNS check of a domain into the answer about an email address.
+// mx.ts: the MX check: asks DNS about the domain of an email address, and applies the finding to the answer.
 //
-// in   the text that was looked up; the answer from the segment
-// out  the answer with `checks`, and with what they change
-// err  none thrown
 // src  docs/email.md
 //
-// Only NXDOMAIN and a null MX make an address invalid: a timeout says nothing about it. `disposable` from lists is never
-// taken back, and what lists or overrides keep from being disposable stays so.
+// Only "there is no such domain" and "this domain takes no mail" make an address invalid: a DNS server that does not
+// answer proves nothing about a person. What feeds claim is never reverted, and what feeds or overrides keep from being
+// disposable stays so.
 
-import { ascii, cutSuffix, isSpecialUseDomain, parseEmail } from "@inkling/engine";
+import {
+  ascii,
+  cutSuffix,
+  type EmailAnswer,
+  type EmailCheck,
+  isSpecialUseDomain,
+  parseEmail,
+} from "@inkling/engine";
 import type { MxCounts } from "../mx/counts.ts";
 import { disposableHost } from "../mx/hosts.ts";
 import type { MxFinding, MxOutcome } from "../mx/outcome.ts";
 
-/** Looks up mail domains in DNS. */
 export interface MxSource {
   find(host: string): MxFinding | Promise<MxFinding>;
 }
@@ -54,41 +58,29 @@ const RELAY = "relay";
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** The members of an answer that a check may change; others are kept as they are. */
-interface EmailAnswer {
-  readonly valid: boolean;
-  readonly disposable: boolean;
-  readonly providers: readonly string[];
-}
-
-export interface Checked {
-  readonly body: Uint8Array;
-  /** For the evidence, where the mail host made it disposable. */
-  readonly entry?: Uint8Array;
-}
-
 /**
- * Adds a finding to an answer.
- * @param answer JSON bytes, without evidence
- * @param isCleared does something keep it from being disposable? Called only when it matters.
+ * What a finding changes in an answer, as a stage of the pipeline. A mail host that only a disposable service uses makes
+ * the address disposable, unless its evidence says otherwise.
  */
-export function withMx(answer: Uint8Array, { outcome, known }: MxFinding, isCleared: () => boolean): Checked {
-  const { valid, disposable, providers, ...others } = JSON.parse(decoder.decode(answer)) as EmailAnswer;
-  const host = disposable ? undefined : disposableHost(known);
-  const row = host === undefined || isCleared() ? undefined : host;
-  const body = encoder.encode(
-    JSON.stringify({
-      valid: valid && !REFUTES.has(outcome),
-      disposable: disposable || row !== undefined,
-      providers: row === undefined ? providers : [row.service],
-      ...others,
-      checks: { mx: outcome },
-    }),
-  );
-  return row === undefined ? { body } : { body, entry: ascii(JSON.stringify(mailHostEntry(row.suffix))) };
+export function mxCheck({ outcome, known }: MxFinding): EmailCheck {
+  return (plain, explain) => {
+    const { valid, disposable, providers, ...others } = JSON.parse(decoder.decode(plain)) as EmailAnswer;
+    const host = disposable ? undefined : disposableHost(known);
+    const row = host === undefined || isCleared(explain()) ? undefined : host;
+    const body = encoder.encode(
+      JSON.stringify({
+        valid: valid && !REFUTES.has(outcome),
+        disposable: disposable || row !== undefined,
+        providers: row === undefined ? providers : [row.service],
+        ...others,
+        checks: { mx: outcome },
+      }),
+    );
+    return row === undefined ? { body } : { body, entry: ascii(JSON.stringify(mailHostEntry(row.suffix))) };
+  };
 }
 
-/** The evidence entry for a mail host of a disposable-email service. */
+/** The entry of evidence for a mail host that only a disposable service uses. */
 export function mailHostEntry(suffix: string): object {
   return {
     feed: "inkling",
@@ -99,9 +91,9 @@ export function mailHostEntry(suffix: string): object {
   };
 }
 
-/** Does an answer's evidence keep its address from being disposable? A relay's address is never disposable. */
-export function isClearedBy(reasoned: Uint8Array): boolean {
-  const { evidence } = JSON.parse(decoder.decode(reasoned)) as {
+/** Does an answer's evidence keep its address from being disposable? A relay's is not, whoever runs its mail host. */
+function isCleared(explained: Uint8Array): boolean {
+  const { evidence } = JSON.parse(decoder.decode(explained)) as {
     evidence: readonly { label: string; effect: string; flags?: readonly string[] }[];
   };
   return evidence.some(

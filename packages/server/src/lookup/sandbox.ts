@@ -7,13 +7,13 @@
 
 import {
   formatIp,
-  type IpAddress,
   labelEntries,
   parseEmail,
   parseIp,
   prefixContains,
   SPECIAL_USE,
   specialUse,
+  type UnwrappedAddress,
 } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
 import type { Scope } from "../keys/key.ts";
@@ -388,11 +388,10 @@ const DOCUMENTATION = SPECIAL_USE.filter(({ use }) => use === "documentation");
 /**
  * The fixed answer for an address. Documentation addresses that are in no table, and all public addresses, are
  * unknown; other special-use addresses are refused as always.
- * @param address after `unwrapIpv4`
  */
 export function sandboxAddress(
   lookup: "geolocate" | "reputation",
-  address: IpAddress,
+  address: UnwrappedAddress,
   withEvidence = false,
 ): Uint8Array | Problem {
   const listed = addresses.get(formatIp(address));

@@ -20,6 +20,7 @@ function app(): App {
     releases: { current: undefined },
     overrides: { current: Overrides.NONE },
     counts: makeCounts(),
+    documents: () => import("./documents.ts"),
     log: new Log({ level: "error", write: () => {}, now: () => 0 }),
     now: () => 0,
     elapsed: () => 0,

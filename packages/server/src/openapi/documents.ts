@@ -7,13 +7,8 @@
 // Imported with the first request for one of them, so that the start does not pay for it.
 
 import { readFileSync } from "node:fs";
+import type { OpenDocument } from "../api/context.ts";
 import { openApiJson } from "./public.ts";
-
-export interface OpenDocument {
-  readonly body: string;
-  readonly etag: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
 
 /** Nothing but our own files, and requests to this server: what somebody puts into a page has no effect. */
 const CONTENT_SECURITY_POLICY =

@@ -4,10 +4,10 @@
 // out  the document, as JSON
 // note A route without a row here does not compile; a test holds every answer of the tests to the document.
 
-import { parseIp } from "@inkling/engine";
+import { parseUnwrapped } from "@inkling/engine";
 import { z } from "zod";
-import { PARAMETERS } from "../api/parameters.ts";
-import { ROUTES, type Route } from "../api/routes.ts";
+import type { ApiRoute, Operation as OperationName } from "../api/route.ts";
+import { ROUTES } from "../api/routes.ts";
 import { PROBLEM_CODES, PROBLEMS, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import type { Scope } from "../keys/key.ts";
 import {
@@ -45,7 +45,9 @@ const RATE = ["RateLimit-Policy?", "RateLimit?"];
 export function openApiJson(version: string): string {
   const paths: Record<string, Record<string, Described>> = {};
   for (const route of ROUTES) {
-    paths[route.template] = { [route.handler === "batch" ? "post" : "get"]: DESCRIBED[route.handler](route) };
+    paths[route.template] = {
+      [route.operation === "batch" ? "post" : "get"]: DESCRIBED[route.operation](route),
+    };
   }
   const api: Api<ProblemCode> = {
     info: {
@@ -145,12 +147,10 @@ const PARAMETER_WORDS: Readonly<Record<string, string>> = {
   "checks=mx": "`mx` asks DNS whether the domain takes mail, and where that goes: `checks.mx`.",
 };
 
-function queryOf(handler: Route["handler"]): Parameter[] {
-  const names = [
-    ...new Set(PARAMETERS.filter((row) => row.routes.includes(handler)).map(({ name }) => name)),
-  ];
-  return names.map((name) => {
-    const values = PARAMETERS.filter((row) => row.name === name && row.routes.includes(handler));
+function queryOf(scope: Scope): Parameter[] {
+  const rows = ROUTES.find(({ operation }) => operation === scope)?.parameters?.rows ?? [];
+  return [...new Set(rows.map(({ name }) => name))].map((name) => {
+    const values = rows.filter((row) => row.name === name);
     const words = values.map(({ value }) => {
       const text = PARAMETER_WORDS[`${name}=${value}`];
       if (text === undefined) throw new Error(`openapi-api.ts: ${name}=${value} is not described`);
@@ -224,7 +224,7 @@ function sandboxExamples(
 function addressExamples(lookup: "geolocate" | "reputation"): Record<string, Example> {
   return sandboxExamples(
     SANDBOX_ADDRESSES.flatMap(({ v4, meaning, evidence, flags }) => {
-      const address = parseIp(v4)!;
+      const address = parseUnwrapped(v4)!;
       const plain = [v4, meaning, sandboxAddress(lookup, address)] as const;
       const isWorth = lookup === "reputation" ? evidence !== undefined : flags === undefined;
       const reasoned = [
@@ -277,7 +277,7 @@ const ONE_VALUE = "JSON with one value only.";
 
 /** The sandbox's answer to one value of a batch. */
 function exampleAnswer(scope: Scope, text: string): unknown {
-  const address = scope === "email" ? undefined : parseIp(text);
+  const address = scope === "email" ? undefined : parseUnwrapped(text);
   const answer =
     scope === "email"
       ? sandboxEmail(text)
@@ -287,7 +287,7 @@ function exampleAnswer(scope: Scope, text: string): unknown {
   return JSON.parse(answer instanceof Uint8Array ? decoder.decode(answer) : problemBody(answer));
 }
 
-function batch({ lookup: scope = "geolocate" }: Route): Described {
+function batch({ lookup: scope = "geolocate" }: ApiRoute): Described {
   const values = EXAMPLE_VALUES[scope];
   const found = values.map((text) => exampleAnswer(scope, text));
   const ofLines = (rows: readonly unknown[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
@@ -369,7 +369,7 @@ function open(id: string, summary: string, over: Partial<Described>): Described 
 
 const json = (schema: Content["schema"]): NonNullable<Success["content"]> => ({ [JSON_TYPE]: { schema } });
 
-const DESCRIBED: Readonly<Record<Route["handler"], (route: Route) => Described>> = {
+const DESCRIBED: Readonly<Record<OperationName, (route: ApiRoute) => Described>> = {
   geolocate: () =>
     lookUp("geolocate", {
       summary: `${SUMMARY.geolocate}?`,

@@ -74,7 +74,7 @@ class Flags {
     const record = this.segment.record(address);
     let bits = this.byRecord.get(record);
     if (bits === undefined) {
-      const bytes = this.segment.lookup(address);
+      const bytes = this.segment.answer(record);
       const answer =
         bytes === undefined ? {} : (JSON.parse(decoder.decode(bytes)) as Record<string, boolean>);
       bits = ADDRESS_FLAGS.reduce((sum, flag, i) => sum | (answer[flag] === true ? 1 << i : 0), 0);

@@ -1,12 +1,8 @@
-// answer-scan.ts: reads flags and the country from the bytes of an answer, without parsing its JSON.
+// answer-scan.ts: reads `disposable` and the country from the bytes of an answer, without parsing its JSON.
 //
 // in   a plain answer (no evidence) that lies in `body` from `start` to `end`
-// out  flags as bits, a country as an index
-// note It relies on the order of members that the compiler writes; metrics and traffic tests hold it against JSON.
+// note It relies on the order of members that the compiler writes; tests of traffic compare it with JSON.
 
-const NO_FLAGS_LENGTH = '{"is_abuser":false,"is_proxy":false,"is_tor_exit":false}'.length;
-/** Bytes before the value of each reputation flag, counted from the end of the value before it. */
-const FLAG_MEMBERS = ['{"is_abuser":', ',"is_proxy":', ',"is_tor_exit":'].map((text) => text.length);
 const VALID_AT = '{"valid":'.length;
 const DISPOSABLE_AT = '{"valid":true,"disposable":'.length;
 const COUNTRY = new TextEncoder().encode(',"country":{"iso_code":"');
@@ -17,20 +13,6 @@ const A = 0x41;
 export const COUNTRY_INDEXES = LETTERS * LETTERS;
 
 const isTrue = (body: Uint8Array, at: number) => body[at] === 0x74; // "t"
-
-/** Which of is_abuser, is_proxy and is_tor_exit a reputation answer sets: bits 0, 1 and 2. */
-export function reputationFlags(body: Uint8Array, start: number, end: number): number {
-  if (end - start === NO_FLAGS_LENGTH) return 0;
-  let flags = 0;
-  let at = start;
-  for (const [bit, length] of FLAG_MEMBERS.entries()) {
-    at += length;
-    const isSet = isTrue(body, at);
-    if (isSet) flags |= 1 << bit;
-    at += isSet ? 4 : 5;
-  }
-  return flags;
-}
 
 /** Does an email answer say `"disposable":true`? */
 export function isDisposable(body: Uint8Array, start: number): boolean {

@@ -6,7 +6,15 @@
 // note The block may be shared memory that outlives the process: a new worker continues its predecessor's counts.
 //      Array reads are `!`: an index is made of numbers that the layout bounds.
 
-import { COUNTRY_INDEXES, countryCode, countryIndex, isDisposable, reputationFlags } from "./answer-scan.ts";
+import {
+  bitsOfAnswer,
+  LOOKUPS,
+  type Lookup,
+  OVERRIDE_FLAGS,
+  type OverrideFlag,
+  REPUTATION_ANSWERS,
+} from "@inkling/engine";
+import { COUNTRY_INDEXES, countryCode, countryIndex, isDisposable } from "./answer-scan.ts";
 
 /** Upper bounds of the latency histogram, in seconds: from request parsed to response made, without the network. */
 export const LATENCY_BOUNDS = [
@@ -14,16 +22,13 @@ export const LATENCY_BOUNDS = [
 ] as const;
 const BUCKETS = LATENCY_BOUNDS.length + 1;
 
-export const LOOKUPS = ["geolocate", "reputation", "email"] as const;
-export type Lookup = (typeof LOOKUPS)[number];
 /** The mode of the request's key. */
 export const AUDIENCES = ["none", "live", "test"] as const;
 export type Audience = (typeof AUDIENCES)[number];
 const AUDIENCE_INDEX: Readonly<Record<Audience, number>> = { none: 0, live: 1, test: 2 };
-/** Reputation flags in the order of their bits, then the email flag. */
-export const COUNTED_FLAGS = ["is_abuser", "is_proxy", "is_tor_exit", "disposable"] as const;
-export type CountedFlag = (typeof COUNTED_FLAGS)[number];
-const DISPOSABLE = COUNTED_FLAGS.indexOf("disposable");
+/** Most answers are this one, whose length no other has. */
+const NO_FLAGS_LENGTH = REPUTATION_ANSWERS[0]!.length; // there are eight
+const DISPOSABLE = OVERRIDE_FLAGS.indexOf("disposable");
 
 const STATUSES = 600;
 /** Geolocation answers read exactly each second; beyond them one in SAMPLE is, and counts as SAMPLE. */
@@ -49,7 +54,7 @@ function sizesOf({ routes, problems }: CountsLayout) {
     latency: routes.length * BUCKETS,
     seconds: routes.length,
     problems: problems.length,
-    flags: COUNTED_FLAGS.length,
+    flags: OVERRIDE_FLAGS.length,
     countries: COUNTRY_INDEXES,
   };
 }
@@ -125,7 +130,8 @@ export class Counts<Code extends string = string> {
       const country = weight > 0 ? countryIndex(bytes, start, end) : -1;
       if (country >= 0) this.countries[country]! += weight;
     } else if (lookup === "reputation") {
-      for (let i = 0, flags = reputationFlags(bytes, start, end); flags !== 0; i++, flags >>= 1) {
+      if (end - start === NO_FLAGS_LENGTH) return;
+      for (let i = 0, flags = bitsOfAnswer(bytes, start); flags !== 0; i++, flags >>= 1) {
         if ((flags & 1) !== 0) this.flags[i]! += 1;
       }
     } else if (isDisposable(bytes, start)) this.flags[DISPOSABLE]! += 1;
@@ -177,8 +183,8 @@ export class Counts<Code extends string = string> {
   }
 
   /** Answers that set each flag. */
-  flagRows(): Iterable<[CountedFlag, number]> {
-    return COUNTED_FLAGS.map((flag, i) => [flag, this.flags[i]!]);
+  flagRows(): Iterable<[OverrideFlag, number]> {
+    return OVERRIDE_FLAGS.map((flag, i) => [flag, this.flags[i]!]);
   }
 
   /** Answers by ISO 3166-1 code; estimated from a sample under load. */

@@ -1,0 +1,483 @@
+// `inkling enrich` as users meet it, over a small release: 81.2.69.0/24 is a proxy in City 1, throw-away-1.com is listed.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Overrides } from "@inkling/engine";
+import { openServable } from "@inkling/release-store";
+import fc from "fast-check";
+import { smallRelease } from "../../../../test/release.ts";
+import { runHere } from "../../../cli/src/program.testing.ts";
+import { BLOCK_BYTES, blocks } from "./blocks.ts";
+import { enrich, untilStopped } from "./enrich.ts";
+import { planFor, type Wishes } from "./plan.ts";
+import { OwnThread, Threads } from "./pool.ts";
+import { lastRowEnd } from "./rows.ts";
+import type { Tally } from "./tally.ts";
+import { makeEnricher, type Start } from "./worker.ts";
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-enrich-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const dataDir = join(temp, "data");
+smallRelease(dataDir, 1);
+const release = openServable(dataDir).name;
+const encoder = new TextEncoder();
+
+const inkling = (...args: string[]) => runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp });
+
+function startFor(head: string, wishes: Wishes, withSummary = false): Start {
+  const plan = planFor(head, "-", wishes);
+  return { plan, dataDir, release, overrides: Overrides.NONE.all, now: 0, withSummary, unknown: [] };
+}
+
+/** A text enriched in one block. */
+function enriched(text: string, wishes: Wishes = {}): string {
+  const enricher = makeEnricher(startFor(text, wishes));
+  return new TextDecoder().decode(enricher.block(encoder.encode(text), true));
+}
+
+const FEW = { add: ["country_iso_code", "is_proxy"] };
+
+describe("formats", () => {
+  test.each<[what: string, wishes: Wishes, text: string, want: string]>([
+    ["one column", FEW, "81.2.69.142\n8.8.8.8\n", "81.2.69.142,GB,true\n8.8.8.8,,false\n"],
+    ["no line end at the end", FEW, "81.2.69.142\n8.8.8.8", "81.2.69.142,GB,true\n8.8.8.8,,false"],
+    [
+      "Windows line ends",
+      FEW,
+      "ip\r\n81.2.69.142\r\n",
+      "ip,country_iso_code,is_proxy\r\n81.2.69.142,GB,true\r\n",
+    ],
+    ["a header", FEW, "ip,n\n81.2.69.142,1\n", "ip,n,country_iso_code,is_proxy\n81.2.69.142,1,GB,true\n"],
+    [
+      "quotes",
+      FEW,
+      'ip,n\n"81.2.69.142","a ""b"", c"\n',
+      'ip,n,country_iso_code,is_proxy\n"81.2.69.142","a ""b"", c",GB,true\n',
+    ],
+    [
+      "a row over two lines",
+      FEW,
+      'n,ip\n"two\nlines",81.2.69.142\n',
+      'n,ip,country_iso_code,is_proxy\n"two\nlines",81.2.69.142,GB,true\n',
+    ],
+    [
+      "white space around a value",
+      FEW,
+      "n,ip\n1, 81.2.69.142 \n",
+      "n,ip,country_iso_code,is_proxy\n1, 81.2.69.142 ,GB,true\n",
+    ],
+    ["blank lines", FEW, "81.2.69.142\n\n81.2.69.142\n", "81.2.69.142,GB,true\n\n81.2.69.142,GB,true\n"],
+    ["a row that is too short", FEW, "n,ip\n1\n", "n,ip,country_iso_code,is_proxy\n1,,,\n"],
+    [
+      "addresses that nobody visits from, or are none",
+      FEW,
+      "ip\n10.0.0.1\n081.2.69.142\n::1\nx\n",
+      "ip,country_iso_code,is_proxy\n10.0.0.1,,\n081.2.69.142,,\n::1,,\nx,,\n",
+    ],
+    ["IPv4 inside IPv6", FEW, "::ffff:81.2.69.142\n", "::ffff:81.2.69.142,GB,true\n"],
+    ["tabs", FEW, "ip\tn\n81.2.69.142\t1\n", "ip\tn\tcountry_iso_code\tis_proxy\n81.2.69.142\t1\tGB\ttrue\n"],
+    [
+      "both columns",
+      { add: [...FEW.add, "disposable"] },
+      "mail,ip\na@throw-away-1.com,81.2.69.142\nb@gmail.com,\n",
+      "mail,ip,country_iso_code,is_proxy,disposable\na@throw-away-1.com,81.2.69.142,GB,true,true\nb@gmail.com,,,,false\n",
+    ],
+    [
+      "a column by number",
+      { ...FEW, ipColumn: "2" },
+      "8.8.8.8,81.2.69.142\n",
+      "8.8.8.8,81.2.69.142,GB,true\n",
+    ],
+    [
+      "ndjson",
+      FEW,
+      '{"ip":"81.2.69.142"}\n{"n":1,"ip":null}\n{}\n{"ip":"81.2.69.142" } \r\n',
+      '{"ip":"81.2.69.142","country_iso_code":"GB","is_proxy":true}\n{"n":1,"ip":null}\n{}\n{"ip":"81.2.69.142" ,"country_iso_code":"GB","is_proxy":true} \r\n',
+    ],
+    [
+      "ndjson with broken rows",
+      FEW,
+      '{"ip":"81.2.69.142"}\n{"ip":\n[1]\n"x"\n',
+      '{"ip":"81.2.69.142","country_iso_code":"GB","is_proxy":true}\n{"ip":\n[1]\n"x"\n',
+    ],
+    [
+      "a log",
+      { ...FEW, format: "log" },
+      '10.1.1.1 via 81.2.69.142:443 - "GET /"\nno address at 12:30:00\n',
+      '10.1.1.1 via 81.2.69.142:443 - "GET /" country_iso_code=GB is_proxy=true\nno address at 12:30:00\n',
+    ],
+    [
+      "a log with quotes where they are needed",
+      { add: ["city_name"], format: "log" },
+      "81.2.69.142.\n",
+      '81.2.69.142. city_name="City 1"\n',
+    ],
+  ])("%s", (_, wishes, text, want) => expect(enriched(text, wishes)).toBe(want));
+
+  test.each<[what: string, wishes: Wishes, text: string, want: string]>([
+    [
+      "csv",
+      FEW,
+      "ip,is_proxy\n81.2.69.142,own\n",
+      "ip,is_proxy,x_country_iso_code,x_is_proxy\n81.2.69.142,own,GB,true\n",
+    ],
+    [
+      "ndjson",
+      FEW,
+      '{"ip":"81.2.69.142"}\n',
+      '{"ip":"81.2.69.142","x_country_iso_code":"GB","x_is_proxy":true}\n',
+    ],
+    [
+      "a log",
+      { ...FEW, format: "log" },
+      "81.2.69.142 x\n",
+      "81.2.69.142 x x_country_iso_code=GB x_is_proxy=true\n",
+    ],
+  ])("--prefix: %s", (_, wishes, text, want) =>
+    expect(enriched(text, { ...wishes, prefix: "x_" })).toBe(want),
+  );
+
+  test("all members", () => {
+    const [header, row] = enriched("ip,mail\n81.2.69.142,a@throw-away-1.com\n", { add: ["all"] })
+      .trim()
+      .split("\n");
+    const named = Object.fromEntries(header!.split(",").map((name, i) => [name, row!.split(",")[i]]));
+    expect(named).toMatchObject({
+      continent_name: "Europe",
+      city_name: "City 1",
+      is_proxy: "true",
+      providers: "throw-away-1.com",
+    });
+  });
+});
+
+describe("what a file is", () => {
+  test.each<[what: string, head: string, name: string, want: object]>([
+    [
+      "one column of addresses",
+      "81.2.69.142\n",
+      "-",
+      { format: "csv", ip: 0, email: undefined, hasHeader: false },
+    ],
+    ["one column of e-mail addresses", "a@b.com\n", "-", { format: "csv", ip: undefined, email: 0 }],
+    ["columns by their names", "x,client_ip,e-mail\n1,,\n", "-", { ip: 1, email: 2, hasHeader: true }],
+    ["columns by what is in them", "a,b\nx,81.2.69.142\n", "-", { ip: 1, hasHeader: true }],
+    ["a name that misleads", "ip,real\n7,81.2.69.142\n", "-", { ip: 1 }],
+    ["JSON", '{"remote_addr":"::1"}\n', "-", { format: "ndjson", ip: "remote_addr" }],
+    ["an ending", "81.2.69.142 x, y\n", "access.log", { format: "log" }],
+    ["a log by its look", "81.2.69.142 - - GET\n", "-", { format: "log" }],
+    ["tabs", "ip\tn\n", "-", { format: "tsv", ip: 0 }],
+  ])("%s", (_, head, name, want) => expect(planFor(head, name, {})).toMatchObject(want));
+
+  test.each<[what: string, head: string, wishes: Wishes, message: string]>([
+    [
+      "nothing to look up",
+      "a,b\n1,2\n",
+      {},
+      "no column with IP addresses or e-mail addresses was found (columns: a, b)",
+    ],
+    ["an empty file", "", {}, "(the file is empty)"],
+    ["a column that is not there", "ip\n", { ipColumn: "addr" }, '--ip-column: there is no column "addr"'],
+    ["a number that is too large", "81.2.69.142\n", { ipColumn: "2" }, '--ip-column: there is no column "2"'],
+    ["a member that is not there", "81.2.69.142\n", { add: ["mood"] }, "--add: there is no member mood"],
+    [
+      "a member of another column",
+      "81.2.69.142\n",
+      { add: ["disposable"] },
+      "--add: there is no member disposable",
+    ],
+    ["a column of a log", "x\n", { format: "log", ipColumn: "1" }, "a log has no columns"],
+    ["a prefix with a comma", "ip\n8.8.8.8\n", { prefix: "a," }, "--prefix must be up to 40 letters"],
+    [
+      "its own csv",
+      enriched("ip,n\n81.2.69.142,1\n", FEW),
+      FEW,
+      "standard input has country_iso_code, is_proxy already",
+    ],
+    [
+      "its own csv, with the prefix",
+      enriched("ip,n\n8.8.8.8,1\n", { ...FEW, prefix: "x_" }),
+      { ...FEW, prefix: "x_" },
+      "has x_country_iso_code, x_is_proxy already",
+    ],
+    [
+      "its own ndjson",
+      enriched('{"ip":null}\n{"ip":"81.2.69.142"}\n', FEW),
+      FEW,
+      "has country_iso_code, is_proxy already",
+    ],
+    [
+      "its own log",
+      enriched("81.2.69.142 x\n", { ...FEW, format: "log" }),
+      { ...FEW, format: "log" },
+      "has country_iso_code, is_proxy already",
+    ],
+    ["a column of that name by chance", "ip,valid,mail\n8.8.8.8,yes,a@b.com\n", {}, "has valid already"],
+  ])("%s: refused", (_, head, wishes, message) => expect(() => planFor(head, "-", wishes)).toThrow(message));
+});
+
+/** Runs a text through blocks, cut into chunks at these places. */
+async function streamed(
+  text: string,
+  cuts: readonly number[],
+  threads = 0,
+): Promise<{ text: string; tally: Tally }> {
+  const bytes = encoder.encode(text);
+  const start = startFor(text.slice(0, 2000), FEW, true);
+  const out: Uint8Array[] = [];
+  const at = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+  const tally = await enrich(
+    (async function* () {
+      for (let i = 1; i < at.length; i++) yield bytes.subarray(at[i - 1], at[i]);
+    })(),
+    ",",
+    threads === 0 ? new OwnThread(start) : new Threads(threads, start),
+    {
+      signal: new AbortController().signal,
+      write: (more) => {
+        out.push(more);
+      },
+      onProgress: () => {},
+    },
+  );
+  return { text: Buffer.concat(out).toString(), tally };
+}
+
+describe("files that are not as they should be", () => {
+  const OF = "id,ip,note,country_iso_code\n";
+  test.each<[what: string, text: string, want: string, odd: Partial<Tally>]>([
+    [
+      "a quote that is never closed: each line is a row",
+      'id,ip,note\n1,81.2.69.1,a\n2,81.2.69.2,"x\n3,81.2.69.3,b\n4,8.8.8.8,c\n',
+      `${OF}1,81.2.69.1,a,GB\n2,81.2.69.2,"x,GB\n3,81.2.69.3,b,GB\n4,8.8.8.8,c,\n`,
+      { rows: 4, openQuotes: 1, ragged: 0 },
+    ],
+    [
+      "too few fields, and too many",
+      "id,ip,note\n1,81.2.69.1\n2,81.2.69.2,x,y\n3,81.2.69.3,z\n",
+      `${OF}1,81.2.69.1,,GB\n2,81.2.69.2,x,y,GB\n3,81.2.69.3,z,GB\n`,
+      { rows: 3, openQuotes: 0, ragged: 2 },
+    ],
+    [
+      "semicolons, as many spreadsheets write",
+      'id;ip;note\n1;81.2.69.1;"a;b"\n2;8.8.8.8;c,d\n',
+      'id;ip;note;country_iso_code\n1;81.2.69.1;"a;b";GB\n2;8.8.8.8;c,d;\n',
+      { rows: 2, openQuotes: 0, ragged: 0 },
+    ],
+    [
+      "tabs in a file that is called csv",
+      "id\tip\n1\t81.2.69.1\n",
+      "id\tip\tcountry_iso_code\n1\t81.2.69.1\tGB\n",
+      { rows: 1, openQuotes: 0, ragged: 0 },
+    ],
+  ])("%s", (_, text, want, odd) => {
+    const enricher = makeEnricher(startFor(text, { format: "csv", add: ["country_iso_code"] }));
+    expect(new TextDecoder().decode(enricher.block(encoder.encode(text), true))).toBe(want);
+    expect(enricher.tally()).toMatchObject(odd);
+  });
+
+  test("one such quote in the middle of a large file costs nothing but itself", async () => {
+    const rows = Array.from(
+      { length: 200_000 },
+      (_, i) => `${i},81.2.69.${i % 256},${i === 90_000 ? '"x' : "a"}`,
+    );
+    const text = `id,ip,note\n${rows.join("\n")}\n`;
+    for (const cuts of [[], [1_000_000, 1_500_000, 2_200_000]]) {
+      const { text: got, tally } = await streamed(text, cuts);
+      expect(tally).toMatchObject({ rows: 200_000, openQuotes: 1, withoutIp: 0, ragged: 0 });
+      expect(got.match(/,GB/g)!.length).toBe(200_000);
+    }
+  });
+
+  test("a flag that no list tells is empty, not false", async () => {
+    const start = {
+      ...startFor("81.2.69.1\n", { add: ["is_abuser", "is_proxy"] }, true),
+      unknown: ["is_abuser"],
+    };
+    const enricher = makeEnricher(start);
+    expect(new TextDecoder().decode(enricher.block(encoder.encode("81.2.69.1\n"), true))).toBe(
+      "81.2.69.1,,true\n",
+    );
+    expect(enricher.tally().flags).toEqual({ is_proxy: 1, is_tor_exit: 0 });
+  });
+});
+
+describe("streams", () => {
+  test("threads give the same rows in the same order, and the same counts", async () => {
+    let text = "n,ip\n";
+    for (let i = 0; text.length < 3 * BLOCK_BYTES; i++) text += `"${i}\n",81.2.${i % 256}.${(i * 7) % 256}\n`;
+    const one = await streamed(text, [12_345]);
+    const two = await streamed(text, [999, 2_000_001], 2);
+    expect(two.text === one.text).toBe(true);
+    expect(two.tally).toEqual(one.tally);
+    expect(one.text.split("\n")[2]).toBe('",81.2.0.0,,false');
+    expect(one.tally.flags.is_proxy).toBeGreaterThan(100);
+    expect(one.tally.countries).toEqual({ GB: one.tally.flags.is_proxy! });
+  });
+
+  test("a quote that never closes does not hold the file up", async () => {
+    const text = `n,ip\n${`5" pipe,81.2.69.142\n`.repeat(120_001)}`;
+    const { text: got, tally } = await streamed(text, []);
+    expect(tally).toMatchObject({ rows: 120_001, withoutIp: 0 });
+    expect(got).toEndWith('5" pipe,81.2.69.142,GB,true\n');
+  });
+
+  test("blocks are whole rows, whatever the chunks", async () => {
+    let count = 0;
+    const long = `${"long,".repeat(50_000)}\n`;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom("a,b\n", '"x\ny",2\n', '"q""",\n', long, long), {
+          minLength: 20,
+          maxLength: 30,
+        }),
+        fc.array(fc.nat(1 << 21), { maxLength: 5 }),
+        async (rows, cuts) => {
+          const bytes = encoder.encode(rows.join(""));
+          const at = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+          const got: Uint8Array[] = [];
+          const chunks = (async function* () {
+            for (let i = 1; i < at.length; i++) yield bytes.subarray(at[i - 1], at[i]);
+          })();
+          for await (const block of blocks(chunks, ",")) got.push(block);
+          expect(Buffer.concat(got).equals(bytes)).toBe(true);
+          for (const block of got.slice(0, -1)) expect(lastRowEnd(block, ",")).toBe(block.length);
+          count += got.length;
+        },
+      ),
+      { numRuns: 40 },
+    );
+    expect(count).toBeGreaterThan(42);
+  });
+});
+
+describe("the command", () => {
+  const file = (name: string, text: string) => {
+    const path = join(temp, name);
+    writeFileSync(path, text);
+    return path;
+  };
+
+  test("writes a file, and says what was in it", async () => {
+    const from = file("visits.csv", "ip\n81.2.69.142\n10.0.0.1\n");
+    const target = join(temp, "out.csv");
+    const { out, err, code } = await inkling("enrich", from, "--out", target, "--add", "country_iso_code");
+    expect([out, err, code]).toEqual(["2 rows, 1 without a public IP address\n", "", 0]);
+    expect(readFileSync(target, "utf8")).toBe("ip,country_iso_code\n81.2.69.142,GB\n10.0.0.1,\n");
+  });
+
+  test("overrides count", async () => {
+    const own = join(temp, "data-own");
+    smallRelease(own, 1);
+    await inkling(
+      "override",
+      "add",
+      "81.2.69.142",
+      "--flag",
+      "is_proxy=false",
+      "--note",
+      "us",
+      "--data-dir",
+      own,
+    );
+    const from = file("overridden.csv", "81.2.69.142\n81.2.69.143\n");
+    const target = join(temp, "overridden-out.csv");
+    await inkling("enrich", from, "--out", target, "--add", "is_proxy", "--data-dir", own);
+    expect(readFileSync(target, "utf8")).toBe("81.2.69.142,false\n81.2.69.143,true\n");
+  });
+
+  test("a summary", async () => {
+    const from = file(
+      "sum.csv",
+      "ip,email\n81.2.69.142,a@throw-away-1.com\n81.2.69.1,b@x.com\n8.8.8.8,\n::1,x\n",
+    );
+    const { out } = await inkling("enrich", from, "--summary");
+    expect(out).toContain("4 rows\n3 with a public IP address, 1 without\n");
+    expect(out).toMatch(/Countries\nGB +2 +66\.7 % +█+\nunknown +1 +33\.3 % +█+\n/);
+    expect(out).toMatch(/is_proxy +2 +66\.7 %/);
+    expect(out).toMatch(/disposable +1 +33\.3 %/);
+  });
+
+  test.each<[what: string, args: string[], message: string]>([
+    ["no such file", ["nowhere.csv"], "nowhere.csv does not exist\nhint: check the path"],
+    ["a folder", ["."], "is a folder"],
+    ["a target in no folder", ["FILE", "--out", "no/where.csv"], "does not exist"],
+    ["a format that is none", ["FILE", "--format", "xls"], "is invalid"],
+    ["no release", ["FILE", "--data-dir", "none"], "there is no release in"],
+  ])("%s: refused", async (_, args, message) => {
+    const from = file("in.csv", "81.2.69.142\n");
+    const { err, code } = await inkling("enrich", ...args.map((arg) => (arg === "FILE" ? from : arg)));
+    expect(err).toContain(message);
+    expect(err).toContain("hint: ");
+    expect(code).not.toBe(0);
+  });
+
+  test("a target that cannot be finished leaves what was there", async () => {
+    const folder = mkdtempSync(join(temp, "kept-"));
+    const target = join(folder, "out.csv");
+    writeFileSync(target, "before");
+    const from = file("stop.csv", "81.2.69.142\n");
+    const { err, code } = await runHere(["enrich", from, "--out", target], {
+      env: { INKLING_DATA_DIR: dataDir },
+      cwd: temp,
+      signal: AbortSignal.abort(),
+    });
+    expect([err, code]).toEqual([
+      `inkling: stopped: ${target} was not written, and is what it was before\n`,
+      130,
+    ]);
+    expect(readdirSync(folder)).toEqual(["out.csv"]);
+    expect(readFileSync(target, "utf8")).toBe("before");
+  });
+});
+
+describe("Ctrl-C", () => {
+  const BIN = join(import.meta.dir, "../../../cli/bin/inkling.mjs");
+  const stopped = (...args: string[]) =>
+    runHere(["enrich", ...args], {
+      env: { INKLING_DATA_DIR: dataDir },
+      cwd: temp,
+      signal: AbortSignal.abort(),
+    });
+  test.each([
+    ["to standard output", [], "rows are missing at the end of standard output"],
+    ["a summary", ["--summary"], "there is no summary"],
+  ])("%s: one line says what remains", async (_, args, remains) => {
+    const from = join(temp, "stopped.csv");
+    writeFileSync(from, "81.2.69.142\n");
+    expect(await stopped(from, ...args)).toEqual({
+      out: "",
+      err: `inkling: stopped: ${remains}\n`,
+      code: 130,
+    });
+  });
+  test("as a process that reads a pipe which stays open: no file, and nothing beside it", async () => {
+    const folder = mkdtempSync(join(temp, "ctrl-c-"));
+    const target = join(folder, "out.log");
+    const child = Bun.spawn(["node", BIN, "enrich", "-", "--format", "log", "--out", target], {
+      cwd: temp,
+      env: { ...process.env, INKLING_DATA_DIR: dataDir },
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    child.stdin.write("81.2.69.142 - -\n");
+    await child.stdin.flush();
+    while (readdirSync(folder).length === 0) await Bun.sleep(5);
+    child.kill("SIGINT");
+    const [err, code] = [await child.stderr.text(), await child.exited];
+    expect([err, code]).toEqual([`inkling: stopped: ${target} was not written\n`, 130]);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+  test("while nothing comes in at all", async () => {
+    const controller = new AbortController();
+    const silent = {
+      [Symbol.asyncIterator]: () => ({ next: () => new Promise<IteratorResult<Uint8Array>>(() => {}) }),
+    };
+    const first = untilStopped(silent, controller.signal).next();
+    controller.abort();
+    await expect(first).rejects.toThrow("not all rows were read");
+  });
+});

@@ -1,0 +1,71 @@
+// enrich.ts: a stream of rows in, the same rows in the same order with more in each, out.
+//
+// in   chunks of bytes, a plan, the release and overrides to answer from
+// out  chunks of bytes; the tally
+// err  whatever the streams throw; Stopped as soon as the signal comes, also while a stream gives nothing
+// cost constant memory: two blocks for each thread are under way, and none more is read until the first of them is written
+
+import { Interrupted, unlessAborted } from "../errors.ts";
+import { BLOCK_BYTES, blocks } from "./blocks.ts";
+import type { Pool } from "./pool.ts";
+import type { Tally } from "./tally.ts";
+
+export interface EnrichHooks {
+  readonly signal: AbortSignal;
+  write(bytes: Uint8Array): void | Promise<void>;
+  /** Told after each block how much was read, and how many rows are done. */
+  onProgress(bytes: number, rows: number): void;
+}
+
+/** Left alone, buffers of 1 MB pile up on a machine with much memory. */
+const BLOCKS_TO_COLLECT = 64;
+
+/** Blocks that wait for each thread while it works on one. */
+const AHEAD = 2;
+
+export async function enrich(
+  chunks: AsyncIterable<Uint8Array>,
+  delimiter: string | undefined,
+  pool: Pool,
+  hooks: EnrichHooks,
+): Promise<Tally> {
+  const underWay: Promise<{ bytes: Uint8Array }>[] = [];
+  let read = 0;
+  let isFirst = true;
+  let written = 0;
+  const unlessStopped = <T>(promise: Promise<T>) => unlessAborted(promise, hooks.signal, interrupted);
+  const writeOldest = async () => {
+    const { bytes } = await unlessStopped(underWay.shift()!);
+    await unlessStopped(Promise.resolve(hooks.write(bytes)));
+    if (++written % BLOCKS_TO_COLLECT === 0) Bun.gc(true);
+    hooks.onProgress(read, pool.rows);
+  };
+  try {
+    for await (const block of blocks(untilStopped(chunks, hooks.signal), delimiter)) {
+      read += block.length;
+      underWay.push(pool.block(block, isFirst));
+      isFirst = false;
+      if (underWay.length >= AHEAD * pool.size) await writeOldest();
+    }
+    while (underWay.length > 0) await writeOldest();
+    return await unlessStopped(pool.finish());
+  } finally {
+    for (const left of underWay) left.catch(() => {}); // the error that ends this was thrown already
+    pool.stop();
+  }
+}
+
+const interrupted = () => new Interrupted("not all rows were read");
+
+/** The same chunks; one that is waited for is given up. @throws Interrupted */
+export async function* untilStopped<T>(chunks: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await unlessAborted(iterator.next(), signal, interrupted);
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
+/** Threads cost more than they give below this many bytes. */
+export const SMALL_BYTES = 4 * BLOCK_BYTES;

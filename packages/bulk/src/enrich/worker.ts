@@ -1,0 +1,80 @@
+// worker.ts: one thread of `inkling enrich`: opens the release once, then answers block after block.
+//
+// in   a Task: "start" first, then "block" as often as wanted, "finish" last
+// out  a Reply to each; an error ends the thread, which its pool hears
+
+import { createHash } from "node:crypto";
+import { Overrides } from "@inkling/engine";
+import { openRelease } from "@inkling/release-store";
+import { Answerer } from "./answerer.ts";
+import { Enricher } from "./enricher.ts";
+import type { Plan } from "./plan.ts";
+import { tailsFor } from "./tails.ts";
+import type { Tally } from "./tally.ts";
+
+/** What a thread is told first; plain data. */
+export interface Start {
+  readonly plan: Plan;
+  readonly dataDir: string;
+  readonly release: string;
+  readonly overrides: Overrides["all"];
+  /** Epoch ms; decides which overrides have expired. */
+  readonly now: number;
+  readonly withSummary: boolean;
+  /** Flags that no list tells. */
+  readonly unknown: readonly string[];
+}
+
+export type Task =
+  | ({ readonly type: "start" } & Start)
+  | { readonly type: "block"; readonly bytes: Uint8Array; readonly isFirst: boolean }
+  | { readonly type: "finish" };
+
+export type Reply =
+  | { readonly type: "block"; readonly bytes: Uint8Array<ArrayBuffer>; readonly rows: number }
+  | { readonly type: "finish"; readonly tally: Tally };
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** What a thread does, also without one: small files are not worth it. */
+export function makeEnricher({
+  plan,
+  dataDir,
+  release,
+  overrides,
+  now,
+  withSummary,
+  unknown,
+}: Start): Enricher {
+  const opened = openRelease(dataDir, release);
+  const answerer = new Answerer(
+    opened,
+    new Overrides(overrides, sha256),
+    now,
+    tailsFor(plan, withSummary, unknown),
+  );
+  return new Enricher(plan, answerer);
+}
+
+declare const self: Worker;
+
+const BLOCKS_TO_COLLECT = 64;
+
+if (!Bun.isMainThread) {
+  let enricher: Enricher | undefined;
+  let blocks = 0;
+  self.onmessage = ({ data }: MessageEvent<Task>) => {
+    if (data.type === "start") {
+      enricher = makeEnricher(data);
+      return;
+    }
+    if (data.type === "finish") {
+      self.postMessage({ type: "finish", tally: enricher!.tally() } satisfies Reply);
+      return;
+    }
+    const bytes = enricher!.block(data.bytes, data.isFirst);
+    if (++blocks % BLOCKS_TO_COLLECT === 0) Bun.gc(true); // left alone, buffers of 1 MB pile up on a large machine
+    const { rows } = enricher!.counted;
+    self.postMessage({ type: "block", bytes, rows } satisfies Reply, [bytes.buffer]);
+  };
+}

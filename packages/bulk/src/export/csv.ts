@@ -1,0 +1,131 @@
+// csv.ts: a row for each network or domain; and the same with dictionaries for ClickHouse.
+//
+// src  RFC 4180; ClickHouse: CREATE DICTIONARY, layouts IP_TRIE and COMPLEX_KEY_HASHED
+
+import { MEMBERS, type Member, rowOf, type Value } from "../members.ts";
+import {
+  type ExportFormat,
+  heading,
+  inPieces,
+  networks,
+  networkText,
+  onceEach,
+  type Piece,
+  paused,
+  type Request,
+} from "./format.ts";
+import type { IpLookup } from "./source.ts";
+
+export const csv: ExportFormat = {
+  name: "csv",
+  what: "a row for each network, or for each disposable domain; beside it a file that names the sources",
+  lookups: ["geolocate", "reputation", "email"],
+  isFolder: false,
+  *pieces(request) {
+    yield* inPieces("", csvLines(request));
+    yield attributionFile(request);
+  },
+};
+
+export const clickhouse: ExportFormat = {
+  name: "clickhouse",
+  what: "a folder: the three tables as CSV, and SQL that makes dictionaries of them (IP_TRIE)",
+  lookups: ["geolocate", "reputation", "email"],
+  isFolder: true,
+  *pieces(request) {
+    yield { file: "inkling.sql", data: clickhouseSql(request) };
+    for (const lookup of ["reputation", "email", "geolocate"] as const) {
+      yield* inPieces(`inkling_${lookup}.csv`, csvLines({ ...request, lookup }, UNKNOWN_NUMBER));
+    }
+  },
+};
+
+/**
+ * IP_TRIE takes no Nullable columns, and reads an empty field as 0, which is a place in the sea: what is not known of a
+ * number is "not a number".
+ */
+const UNKNOWN_NUMBER = "nan";
+
+/** For forms that have no place for words. */
+export function attributionFile(request: Request): Piece {
+  return { file: ".attribution.txt", data: heading(request, "") };
+}
+
+/** Quoted only where it must be. */
+export function csvField(value: Value, delimiter = ","): string {
+  if (value === undefined) return "";
+  const text = String(value);
+  return /["\r\n]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+const csvLine = (values: readonly Value[]) => `${values.map((value) => csvField(value)).join(",")}\n`;
+
+/** @param unknown in place of a number that is not known */
+function csvLines(request: Request, unknown: Value = undefined): Iterable<string> {
+  return request.lookup === "email" ? domainLines(request) : networkLines(request, request.lookup, unknown);
+}
+
+function* domainLines({ source }: Request): Generator<string> {
+  yield csvLine(["domain", "providers"]);
+  for (const { domain, providers } of source.domains()) yield csvLine([domain, providers.join(" ")]);
+}
+
+function* networkLines({ source }: Request, lookup: IpLookup, unknown: Value): Generator<string> {
+  const members = MEMBERS[lookup];
+  const ranges = yield* paused(source.ranges(lookup), "");
+  const ifUnknown = members.map(({ type }) =>
+    type === "number" || type === "integer" ? unknown : undefined,
+  );
+  const rest = onceEach(ranges.answers, (answer) =>
+    csvLine(rowOf(answer, members).map((value, i) => value ?? ifUnknown[i])),
+  );
+  yield csvLine(["network", ...members.map(({ name }) => name)]);
+  for (const network of networks(ranges)) yield `${networkText(network)},${rest(network.value)}`;
+}
+
+const CLICKHOUSE_TYPES: Readonly<Record<Member["type"], string>> = {
+  text: "String DEFAULT ''",
+  number: "Float64 DEFAULT nan",
+  integer: "Float32 DEFAULT nan", // exact as far as a radius goes
+  boolean: "Bool DEFAULT false",
+};
+
+function clickhouseSql(request: Request): string {
+  const source = (name: string) =>
+    `SOURCE(FILE(PATH '/var/lib/clickhouse/user_files/${name}.csv' FORMAT 'CSVWithNames'))`;
+  const ipDictionary = (lookup: IpLookup) => `CREATE OR REPLACE DICTIONARY inkling_${lookup}
+(
+    network String,
+${MEMBERS[lookup].map(({ name, type }) => `    ${name} ${CLICKHOUSE_TYPES[type]}`).join(",\n")}
+)
+PRIMARY KEY network
+${source(`inkling_${lookup}`)}
+LAYOUT(IP_TRIE)
+LIFETIME(0);
+`;
+  return `${heading(request, "--")}--
+-- Put the CSV files into the server's folder for user files (three times below), then run this file.
+-- Every column is kept in memory: take those out here that you do not need. What is not known is '' or nan.
+-- IPv6StringToNum takes addresses of both families:
+--
+--   SELECT ip,
+--          dictGet('inkling_geolocate', 'country_iso_code', tuple(IPv6StringToNum(ip))) AS country,
+--          dictGet('inkling_reputation', 'is_tor_exit', tuple(IPv6StringToNum(ip))) AS is_tor_exit,
+--          dictHas('inkling_email', tuple(mail_domain)) AS disposable
+--   FROM visits;
+--
+-- After a new export: SYSTEM RELOAD DICTIONARIES;
+
+${ipDictionary("geolocate")}
+${ipDictionary("reputation")}
+CREATE OR REPLACE DICTIONARY inkling_email
+(
+    domain String,
+    providers String
+)
+PRIMARY KEY domain
+${source("inkling_email")}
+LAYOUT(COMPLEX_KEY_HASHED())
+LIFETIME(0);
+`;
+}

@@ -1,0 +1,310 @@
+// `inkling export …` as users meet it, over a small release: one network, one flag, one domain.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { formatPrefix, Overrides, parseIp, parsePrefix } from "@inkling/engine";
+import { openServable } from "@inkling/release-store";
+import { parquetReadObjects } from "hyparquet";
+import { smallCity, smallDomain, smallRelease } from "../../../../test/release.ts";
+import { runHere } from "../../../cli/src/program.testing.ts";
+import { Mmdb } from "../../../compiler/src/mmdb/mmdb.ts";
+import { csvField } from "./csv.ts";
+import { writeExport } from "./export.ts";
+import type { ExportFormat, Piece, Request } from "./format.ts";
+import { networks } from "./format.ts";
+import { FORMATS } from "./formats.ts";
+import { PrefixSet } from "./prefix-set.ts";
+import { ExportSource } from "./source.ts";
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-export-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const dataDir = join(temp, "data");
+const N = 1; // its flag is is_proxy
+smallRelease(dataDir, N);
+
+const inkling = (...args: string[]) => runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp });
+
+/** Runs one export. @returns the content of its files by name */
+async function exported(form: string, ...args: string[]): Promise<Record<string, Buffer>> {
+  const folder = mkdtempSync(join(temp, "out-"));
+  const isFolder = FORMATS.find(({ name }) => name === form)!.isFolder;
+  const { err, code } = await inkling(
+    "export",
+    form,
+    "--out",
+    isFolder ? folder : join(folder, "x"),
+    ...args,
+  );
+  expect([err.replace(/^warning: .*\n/gm, ""), code]).toEqual(["", 0]);
+  return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
+}
+
+const text = async (form: string, ...args: string[]) => String((await exported(form, ...args)).x);
+
+describe("forms", () => {
+  test("csv of places", async () => {
+    const files = await exported("csv");
+    const [header, ...rows] = String(files.x).trim().split("\n");
+    expect(header!.split(",").slice(0, 4)).toEqual([
+      "network",
+      "continent_code",
+      "continent_name",
+      "country_iso_code",
+    ]);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toStartWith("81.2.69.0/24,EU,Europe,GB,");
+    expect(rows[0]).toContain(`,${smallCity(N)},`);
+    expect(String(files["x.attribution.txt"])).toContain("Inkling, release 2026");
+  });
+
+  test("csv of flags and of domains", async () => {
+    expect(await text("csv", "--lookup", "reputation")).toBe(
+      "network,is_abuser,is_proxy,is_tor_exit\n81.2.69.0/24,false,true,false\n",
+    );
+    expect(await text("csv", "--lookup", "email")).toBe(
+      `domain,providers\n${smallDomain(N)},${smallDomain(N)}\n`,
+    );
+  });
+
+  test("nginx", async () => {
+    const flags = await text("nginx");
+    expect(flags).toContain("geo $inkling_is_proxy {\n    default 0;\n    81.2.69.0/24 1;\n}\n");
+    expect(flags).toContain("geo $inkling_is_tor_exit {\n    default 0;\n}\n");
+    expect(await text("nginx", "--lookup", "geolocate")).toContain(
+      'geo $inkling_country {\n    default "";\n    81.2.69.0/24 GB;\n}\n',
+    );
+  });
+
+  test("haproxy", async () => {
+    expect(await text("haproxy")).toEndWith("\n81.2.69.0/24 is_proxy\n");
+    expect(await text("haproxy", "--lookup", "geolocate")).toEndWith("\n81.2.69.0/24 GB\n");
+    expect(await text("haproxy", "--lookup", "email")).toEndWith(`\n${smallDomain(N)} ${smallDomain(N)}\n`);
+  });
+
+  test("ipset and nftables: a set for each flag and family, empty ones too", async () => {
+    const ipset = await text("ipset");
+    expect(ipset.match(/^create inkling_\w+_v[46] /gm)).toHaveLength(6);
+    expect(ipset).toContain(
+      "add inkling_is_proxy_v4_new 81.2.69.0/24\nswap inkling_is_proxy_v4_new inkling_is_proxy_v4\n",
+    );
+    const nft = await text("nftables");
+    expect(nft.match(/^flush set /gm)).toHaveLength(6);
+    expect(nft.match(/^add element .*$/gm)).toEqual(["add element inet inkling is_proxy_v4 {"]);
+  });
+
+  test("mmdb", async () => {
+    const city = Mmdb.open((await exported("mmdb")).x!);
+    expect(city.decode(city.find(parseIp("81.2.69.142")!)!.dataOffset)).toMatchObject({
+      city: { names: { en: smallCity(N) } },
+    });
+    const flags = Mmdb.open((await exported("mmdb", "--lookup", "reputation")).x!);
+    expect(flags.decode(flags.find(parseIp("81.2.69.142")!)!.dataOffset)).toEqual({
+      is_abuser: false,
+      is_proxy: true,
+      is_tor_exit: false,
+    });
+  });
+
+  test("parquet", async () => {
+    const rows = async (lookup: string) => {
+      const bytes = (await exported("parquet", "--lookup", lookup)).x!;
+      return parquetReadObjects({ file: new Uint8Array(bytes).buffer });
+    };
+    expect(await rows("reputation")).toEqual([
+      {
+        network: "81.2.69.0/24",
+        first: "00000000000000000000ffff51024500",
+        last: "00000000000000000000ffff510245ff",
+        is_abuser: false,
+        is_proxy: true,
+        is_tor_exit: false,
+      },
+    ]);
+    expect(await rows("email")).toEqual([{ domain: smallDomain(N), providers: smallDomain(N) }]);
+    expect(await rows("geolocate")).toMatchObject([{ city_name: smallCity(N), postal_code: null }]);
+  });
+
+  test("clickhouse: the columns of each file are those of its dictionary", async () => {
+    const files = await exported("clickhouse");
+    const sql = String(files["inkling.sql"]);
+    for (const lookup of ["geolocate", "reputation", "email"]) {
+      const header = String(files[`inkling_${lookup}.csv`]).split("\n", 1)[0]!;
+      const [, columns] = new RegExp(`DICTIONARY inkling_${lookup}\\n\\(\\n(.*?)\\n\\)`, "s").exec(sql)!;
+      expect(columns!.match(/^ {4}\w+/gm)!.map((name) => name.trim())).toEqual(header.split(","));
+    }
+    expect(sql.match(/LAYOUT\(IP_TRIE\)/g)).toHaveLength(2);
+    // IP_TRIE refuses Nullable, and an empty field would be 0° north, 0° east
+    expect(sql).not.toContain("Nullable");
+    expect(String(files["inkling_geolocate.csv"])).toEndWith(`,${smallCity(N)},,nan,nan,nan,Europe/London\n`);
+  });
+
+  test("every form is in the table above and has help", async () => {
+    const said = readFileSync(import.meta.path, "utf8");
+    for (const { name } of FORMATS) {
+      expect(said).toContain(`"${name}"`);
+      expect((await inkling("export", name, "--help")).out).toContain(`inkling export ${name} --out`);
+    }
+  });
+});
+
+test("overrides count, also inside a network and where nothing was known", async () => {
+  const note = ["--note", "ours"];
+  const add = async (...args: string[]) =>
+    expect((await inkling("override", "add", ...args, ...note)).err).toBe("");
+  const own = join(temp, "data-overridden");
+  smallRelease(own, N);
+  const here = ["--data-dir", own];
+  await add("81.2.69.128/26", "--flag", "is_proxy=false", ...here);
+  await add("8.8.4.4", "--flag", "is_abuser=true", ...here);
+  await add(smallDomain(N), "--flag", "disposable=false", ...here);
+  await add("ours-only.com", "--flag", "disposable=true", ...here);
+  expect(await text("haproxy", ...here)).toEndWith(
+    "\n8.8.4.4/32 is_abuser\n81.2.69.0/25 is_proxy\n81.2.69.192/26 is_proxy\n",
+  );
+  expect(await text("csv", "--lookup", "email", ...here)).toBe(
+    "domain,providers\nours-only.com,ours-only.com\n",
+  );
+});
+
+test("a flag that no list tells is left out, and the file says so", async () => {
+  const own = join(temp, "data-gaps");
+  smallRelease(own, N, ["is_abuser", "is_tor_exit"]);
+  const gaps = [
+    "Nobody knows of is_abuser: no list that tells it was loaded.",
+    "Nobody knows of is_tor_exit: no list that tells it was loaded.",
+  ];
+  const reputation = ["--lookup", "reputation", "--data-dir", own];
+  const csv = await exported("csv", ...reputation);
+  expect(String(csv.x)).toBe("network,is_abuser,is_proxy,is_tor_exit\n81.2.69.0/24,,true,\n");
+  for (const gap of gaps) {
+    expect(String(csv["x.attribution.txt"])).toContain(`${gap}\n`);
+    for (const form of ["nginx", "haproxy", "ipset", "nftables"])
+      expect(await text(form, "--data-dir", own)).toContain(`# ${gap}\n`);
+  }
+  const note = ["--note", "ours", "--data-dir", own];
+  await inkling("override", "add", "81.2.69.7", "--flag", "is_abuser=true", ...note);
+  expect(await text("csv", ...reputation)).toContain("\n81.2.69.7/32,true,true,\n");
+});
+
+describe("bad input gets", () => {
+  test.each<[what: string, args: string[], message: string]>([
+    ["no form", ["export", "xml", "--out", "x"], "unknown command 'xml'"],
+    ["a folder as target", ["export", "csv", "--out", "."], "is a folder"],
+    ["a target in no folder", ["export", "csv", "--out", "nowhere/x.csv"], "does not exist"],
+    ["a folder form to standard output", ["export", "clickhouse", "--out", "-"], "has several files"],
+    [
+      "a look-up that the form cannot hold",
+      ["export", "mmdb", "--lookup", "email", "--out", "x"],
+      "is invalid",
+    ],
+    ["no release", ["export", "csv", "--out", "x", "--data-dir", "none"], "there is no release in"],
+  ])("%s", async (_, args, message) => {
+    const { err, code } = await inkling(...args);
+    expect(err).toContain(message);
+    expect(err).toContain("hint: ");
+    expect(code).not.toBe(0);
+  });
+
+  test.each([
+    ["csv", "the file to write to\nhint: for example --out inkling.csv; --out - is standard output"],
+    ["nginx", "the file to write to\nhint: for example --out inkling.nginx.conf; --out - is standard output"],
+    ["clickhouse", "the folder to write to\nhint: for example --out inkling-clickhouse/"],
+  ])("no target, and the target to begin with: %s", async (form, said) => {
+    const err = `inkling: --out is missing: ${said}\n`;
+    expect(await inkling("export", form)).toEqual({ out: "", err, code: 2 });
+  });
+});
+
+describe("a file is there whole or not at all", () => {
+  const request = {} as Request;
+  const going = { signal: new AbortController().signal, onProgress: () => {} };
+  const form = (isFolder: boolean, pieces: () => Iterable<Piece>): ExportFormat => ({
+    name: "f",
+    what: "",
+    lookups: ["email"],
+    isFolder,
+    pieces,
+  });
+  function* broken() {
+    yield { file: "a", data: "half" };
+    throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+  }
+
+  test("a full disk keeps the file that was there", async () => {
+    const folder = mkdtempSync(join(temp, "full-"));
+    writeFileSync(join(folder, "xa"), "before");
+    await expect(writeExport(form(false, broken), request, join(folder, "x"), going)).rejects.toThrow(
+      "no space left",
+    );
+    expect(readdirSync(folder)).toEqual(["xa"]);
+    expect(readFileSync(join(folder, "xa"), "utf8")).toBe("before");
+  });
+
+  test("a folder that was made for it goes, too", async () => {
+    const folder = join(temp, "made", "for", "it");
+    await expect(writeExport(form(true, broken), request, folder, going)).rejects.toThrow("no space left");
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test("an interruption", async () => {
+    const stop = new AbortController();
+    function* endless() {
+      for (let i = 0; i < 1e9; i++) {
+        if (i === 3) stop.abort();
+        Bun.sleepSync(20);
+        yield { file: "", data: "row\n" };
+      }
+    }
+    const folder = mkdtempSync(join(temp, "stopped-"));
+    const writing = writeExport(form(false, endless), request, join(folder, "x"), {
+      signal: stop.signal,
+      onProgress: () => {},
+    });
+    await expect(writing).rejects.toThrow(`${join(folder, "x")} was not written`);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+test("networks are cut where something begins inside them", () => {
+  const set = new PrefixSet(["10.1.0.0/16", "10.1.2.0/24", "2001:db8::/32"].map((p) => parsePrefix(p)!));
+  const cuts = (network: string) => {
+    const { address, bits } = parsePrefix(network)!;
+    return set.cuts(address, bits);
+  };
+  expect(["0.0.0.0/0", "10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/23"].map(cuts)).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
+  expect(["10.1.2.0/24", "10.1.2.0/25", "10.2.0.0/16", "11.0.0.0/8"].map(cuts)).toEqual([
+    false,
+    false,
+    false,
+    false,
+  ]);
+  expect(["2001:db8::/31", "2001:db8::/32", "::/0"].map(cuts)).toEqual([true, false, true]);
+});
+
+test("special-use networks and IPv4 inside IPv6 have no rows", () => {
+  const source = new ExportSource(openServable(dataDir), Overrides.NONE, 0);
+  const walk = source.ranges("geolocate");
+  let step = walk.next();
+  while (!step.done) step = walk.next();
+  const told = Array.from(networks(step.value), ({ address, bits }) => formatPrefix({ address, bits }));
+  expect(told).toEqual(["81.2.69.0/24"]);
+});
+
+test("a field of CSV is quoted where it must be", () => {
+  expect(["a", 'say "hi"', "a,b", "a\nb", undefined, true, 1.5].map((value) => csvField(value))).toEqual([
+    "a",
+    '"say ""hi"""',
+    '"a,b"',
+    '"a\nb"',
+    "",
+    "true",
+    "1.5",
+  ]);
+});

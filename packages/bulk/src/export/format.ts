@@ -1,0 +1,158 @@
+// format.ts: what every form of export has in common.
+//
+// A form is a generator of pieces: it never sees a file, so that any of them can be written anywhere, stopped between
+// two pieces, and tested in memory. export.ts writes the pieces.
+
+import type { Lookup } from "@inkling/engine";
+import { formatIp, IpAddress, networksOf, RangeColumns } from "@inkling/engine";
+import type { AnswerRanges, ExportSource } from "./source.ts";
+
+/** A part of a file; `file` is one of the form's files. */
+export interface Piece {
+  readonly file: string;
+  readonly data: string | Uint8Array;
+  /** How much of the whole is done with this piece, from 0 to 1. */
+  readonly done?: number;
+}
+
+export interface Request {
+  readonly source: ExportSource;
+  readonly lookup: Lookup;
+  /** Flags and the like that no loaded list tells. */
+  readonly unknown: readonly string[];
+  /** What licences ask to be said where the data is shown. */
+  readonly attributions: readonly string[];
+  /** Names the release. */
+  readonly release: string;
+  /** Epoch seconds at which the release was made. */
+  readonly builtAt: number;
+}
+
+export interface ExportFormat {
+  readonly name: string;
+  readonly what: string;
+  /** Look-ups whose data it can hold; the first unless another is asked for. */
+  readonly lookups: readonly [Lookup, ...Lookup[]];
+  /** Does it make a folder? Its pieces then name files in it; otherwise what is added to the file's name, often "". */
+  readonly isFolder: boolean;
+  pieces(request: Request): Iterable<Piece>;
+}
+
+/** Text is handed on in pieces of about this many characters. */
+const PIECE = 1 << 18;
+
+/** Runs what takes long. @yields `breath` whenever it pauses @returns what it comes to */
+export function* paused<T, B>(work: Generator<undefined, T>, breath: B): Generator<B, T> {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+    yield breath;
+  }
+}
+
+/** Gathers lines into pieces; an empty line is a pause. */
+export function* inPieces(file: string, lines: Iterable<string>, done?: () => number): Generator<Piece> {
+  let data = "";
+  for (const line of lines) {
+    data += line;
+    if (data.length < PIECE && line !== "") continue;
+    yield done === undefined ? { file, data } : { file, data, done: done() };
+    data = "";
+  }
+  yield { file, data };
+}
+
+/** One network of a table: what it is, and the index of its answer. */
+export interface Network {
+  readonly address: IpAddress;
+  bits: number;
+  value: number;
+}
+
+/**
+ * All networks about which something is known, IPv4 first, in address order.
+ * @yields the same object each time, good until the next one: there are 15 million
+ */
+export function* networks(ranges: AnswerRanges, families: readonly (4 | 6)[] = [4, 6]): Generator<Network> {
+  const network: Network = { address: new IpAddress(), bits: 0, value: 0 };
+  const { address } = network;
+  for (const family of families) {
+    address.family = family;
+    for (const { words, bits, value } of networksOf(family === 4 ? ranges.v4 : ranges.v6)) {
+      address.words.set(words);
+      network.bits = bits;
+      network.value = value;
+      yield network;
+    }
+  }
+}
+
+/** What is made of an answer's text, made once for each answer. */
+export function onceEach<T>(answers: readonly string[], make: (answer: string) => T): (value: number) => T {
+  const made = new Map<number, T>();
+  return (value) => {
+    let found = made.get(value);
+    if (found === undefined) {
+      found = make(answers[value]!);
+      made.set(value, found);
+    }
+    return found;
+  };
+}
+
+/**
+ * The same ranges, of which only a text is left: neighbours whose answers differ elsewhere become one.
+ * @param textOf "" where there is nothing to say
+ */
+export function* reduced(
+  ranges: AnswerRanges,
+  textOf: (answer: string) => string,
+): Generator<undefined, AnswerRanges> {
+  const answers: string[] = [""];
+  const numbers = new Map([["", 0]]);
+  const numberOf = onceEach(ranges.answers, (answer) => {
+    const text = answer === "" ? "" : textOf(answer);
+    const known = numbers.get(text);
+    if (known !== undefined) return known;
+    numbers.set(text, answers.length);
+    return answers.push(text) - 1;
+  });
+  const v4 = yield* withValues(ranges.v4, numberOf);
+  const v6 = yield* withValues(ranges.v6, numberOf);
+  return { v4, v6, answers };
+}
+
+/** Ranges between two pauses. */
+const RENUMBERED = 1 << 18;
+
+function* withValues(
+  ranges: RangeColumns,
+  renumbered: (value: number) => number,
+): Generator<undefined, RangeColumns> {
+  const { family, width, starts, values, length } = ranges;
+  const out = new RangeColumns(family, 1 << 10);
+  for (let i = 0; i < length; i++) {
+    if (i % RENUMBERED === RENUMBERED - 1) yield;
+    const at = i * width;
+    const value = renumbered(values[i]!);
+    if (width === 1) out.append(starts[at]!, 0, 0, 0, value);
+    else out.append(starts[at]!, starts[at + 1]!, starts[at + 2]!, starts[at + 3]!, value);
+  }
+  return out;
+}
+
+/** As `203.0.113.0/24`. */
+export const networkText = ({ address, bits }: Network) => `${formatIp(address)}/${bits}`;
+
+/** What a file says of itself: its release, what it cannot tell, what licences ask to be said. */
+export function about({ attributions, release, unknown }: Request): string[] {
+  const gaps = unknown.map((name) => `Nobody knows of ${name}: no list that tells it was loaded.`);
+  return [`Inkling, release ${release}`, ...gaps, ...attributions];
+}
+
+/** Lines of a comment at the top of a file. */
+export function heading(request: Request, mark = "#"): string {
+  return about(request)
+    .map((line) => `${mark} ${line}\n`)
+    .join("");
+}

@@ -1,0 +1,215 @@
+// source.ts: a release's answers as tables that other programs can be given: networks, or domains, and what is said of them.
+//
+// in   an open release, the overrides in force, the time
+// out  AnswerRanges: ranges whose value is an index into the distinct answers; listed domains
+// err  BulkError when the release has no data for a look-up
+// note Left out is what the API has no answer for (special-use networks), and in IPv6 what it answers as the IPv4 address
+//      inside (mapped, 6to4, Teredo, NAT64): a table of networks can say neither.
+// cost geolocation: 8 bytes a range for IPv4, 20 for IPv6, and the text of each distinct answer
+
+import {
+  Answerer,
+  type AnswerSource,
+  addSize,
+  IpAddress,
+  type IpSegment,
+  type LoadedRelease,
+  type Overrides,
+  type Prefix,
+  parsePrefix,
+  prefixContains,
+  RangeColumns,
+  SPECIAL_USE,
+  specialUse,
+  type UnwrappedAddress,
+} from "@inkling/engine";
+import { BulkError } from "../errors.ts";
+import { PrefixSet } from "./prefix-set.ts";
+
+export type IpLookup = "geolocate" | "reputation";
+
+/** Both families; the value 0 says that nothing is known, others are indices of `answers`. */
+export interface AnswerRanges {
+  readonly v4: RangeColumns;
+  readonly v6: RangeColumns;
+  /** The distinct answers as JSON text; the first is empty and stands for "nothing known". */
+  readonly answers: readonly string[];
+}
+
+/** A disposable domain; so is everything under it that is not listed itself. */
+export interface ListedDomain {
+  readonly domain: string;
+  readonly providers: readonly string[];
+}
+
+const decoder = new TextDecoder();
+const NO_FLAGS = '{"is_abuser":false,"is_proxy":false,"is_tor_exit":false}';
+/** Unwrapped by the API; Teredo and ::ffff:0:0/96 lie in special-use networks. */
+const EMBEDDED_IPV4 = ["2002::/16", "64:ff9b::/96"].map((text) => parsePrefix(text)!);
+const NO_ANSWER: readonly Prefix[] = [...SPECIAL_USE.map(({ prefix }) => prefix), ...EMBEDDED_IPV4];
+
+export class ExportSource {
+  readonly release: LoadedRelease;
+  private readonly overrides: Overrides;
+  private readonly source: AnswerSource;
+  private readonly answerer = new Answerer();
+
+  /** @param now epoch ms; decides which overrides have expired */
+  constructor(release: LoadedRelease, overrides: Overrides, now: number) {
+    this.release = release;
+    this.overrides = overrides;
+    this.source = { release, overrides, now, mode: "up" };
+  }
+
+  /**
+   * Takes seconds, so it pauses often: whoever waits can be told and heard.
+   * @throws BulkError
+   */
+  *ranges(lookup: IpLookup): Generator<undefined, AnswerRanges> {
+    const segment = lookup === "geolocate" ? this.release.geo : this.release.reputation;
+    if (segment === undefined) throw noData(lookup);
+    const answers = new DistinctAnswers(segment, this.release.states[lookup].missing);
+    const spoken = lookup === "reputation" ? overriddenNetworks(this.overrides) : [];
+    const edges = new PrefixSet([...NO_ANSWER, ...spoken]);
+    const valueAt = (address: UnwrappedAddress) =>
+      hasNoAnswer(address) ? 0 : (this.overridden(lookup, address, answers) ?? answers.valueAt(address));
+    return {
+      v4: yield* familyRanges(4, segment, edges, valueAt),
+      v6: yield* familyRanges(6, segment, edges, valueAt),
+      answers: answers.texts,
+    };
+  }
+
+  /** Sorted by name. @throws BulkError */
+  domains(): ListedDomain[] {
+    const { email } = this.release;
+    if (email === undefined) throw noData("email");
+    const listed = new Map<string, readonly string[]>();
+    for (const { name, providers } of email.domains()) {
+      listed.set(name, JSON.parse(decoder.decode(providers)) as string[]);
+    }
+    for (const { kind, value } of this.overrides.all) {
+      if (kind === "domain" && !listed.has(value)) listed.set(value, []);
+    }
+    return Array.from(listed, ([domain, providers]) => ({
+      domain,
+      providers: this.overriddenProviders(domain) ?? providers,
+    }))
+      .filter(({ providers }) => providers.length > 0)
+      .sort((a, b) => (a.domain < b.domain ? -1 : 1));
+  }
+
+  /** The value for an address of which the operator has something to say. */
+  private overridden(
+    lookup: IpLookup,
+    address: UnwrappedAddress,
+    answers: DistinctAnswers,
+  ): number | undefined {
+    if (lookup === "geolocate" || !this.overrides.hasAddresses) return undefined;
+    const body = this.answerer.answerAddress(lookup, address, this.source);
+    const isChanged = body instanceof Uint8Array && this.answerer.overridden?.isChanged;
+    return isChanged ? answers.valueOf(decoder.decode(body)) : undefined;
+  }
+
+  private overriddenProviders(domain: string): readonly string[] | undefined {
+    if (!this.overrides.hasEmail) return undefined;
+    const body = this.answerer.answerEmail(`a@${domain}`, this.source);
+    if (!(body instanceof Uint8Array) || this.answerer.overridden === undefined) return undefined;
+    return (JSON.parse(decoder.decode(body)) as { providers: string[] }).providers;
+  }
+}
+
+/** Numbers the distinct answers of a segment as they are met; a flag that no list tells is not in them unless it is set. */
+class DistinctAnswers {
+  readonly texts: string[] = [""];
+  private readonly segment: IpSegment;
+  private readonly missing: readonly string[];
+  private readonly byRecord = new Map<number, number>([[0, 0]]);
+  private readonly byText = new Map<string, number>([
+    ["", 0],
+    [NO_FLAGS, 0],
+  ]);
+
+  constructor(segment: IpSegment, missing: readonly string[]) {
+    this.segment = segment;
+    this.missing = missing;
+  }
+
+  valueAt(address: UnwrappedAddress): number {
+    const record = this.segment.record(address);
+    let value = this.byRecord.get(record);
+    if (value === undefined) {
+      const bytes = this.segment.lookup(address);
+      value = bytes === undefined ? 0 : this.valueOf(decoder.decode(bytes));
+      this.byRecord.set(record, value);
+    }
+    return value;
+  }
+
+  valueOf(text: string): number {
+    let value = this.byText.get(text);
+    if (value === undefined) {
+      value = this.texts.length;
+      this.texts.push(this.known(text));
+      this.byText.set(text, value);
+    }
+    return value;
+  }
+
+  /** Without the "no" of a list that is not there. */
+  private known(text: string): string {
+    if (this.missing.length === 0) return text;
+    const isKnown = (name: string, value: unknown) => value !== false || !this.missing.includes(name);
+    return JSON.stringify(
+      Object.fromEntries(Object.entries(JSON.parse(text)).filter(([name, value]) => isKnown(name, value))),
+    );
+  }
+}
+
+/** Networks between two pauses: about 30 ms. */
+const WALK = 1 << 16;
+
+/** Walks one family, network by network, cut so small that each has one answer. */
+function* familyRanges(
+  family: 4 | 6,
+  segment: IpSegment,
+  edges: PrefixSet,
+  valueAt: (address: UnwrappedAddress) => number,
+): Generator<undefined, RangeColumns> {
+  const ranges = new RangeColumns(family, 1 << 16);
+  const address = new IpAddress() as UnwrappedAddress; // networks of embedded IPv4 are left out
+  address.family = family;
+  const { words } = address;
+  for (let isOpen = true, walked = 1; isOpen; walked++) {
+    if (walked % WALK === 0) yield;
+    let bits = Math.max(segment.reasonBits(address), alignedBits(address));
+    while (edges.cuts(address, bits)) bits++;
+    ranges.append(words[0]!, words[1]!, words[2]!, words[3]!, valueAt(address));
+    isOpen = addSize(words, bits);
+  }
+  return ranges;
+}
+
+/** The prefix length of the largest network that begins at an address. */
+function alignedBits({ family, words }: IpAddress): number {
+  for (let k = family === 4 ? 0 : 3; k >= 0; k--) {
+    const word = words[k]!;
+    if (word !== 0) return 32 * k + 1 + Math.clz32(word & -word);
+  }
+  return 0;
+}
+
+function hasNoAnswer(address: IpAddress): boolean {
+  return specialUse(address) !== undefined || EMBEDDED_IPV4.some((prefix) => prefixContains(prefix, address));
+}
+
+/** The networks that overrides are about. */
+function overriddenNetworks({ all }: Overrides): Prefix[] {
+  return all.flatMap(({ kind, value }) =>
+    kind === "address" || kind === "network" ? (parsePrefix(value) ?? []) : [],
+  );
+}
+
+function noData(lookup: string): BulkError {
+  return new BulkError(`the release in use has no data for ${lookup}`, "`npx inkling doctor` says why");
+}

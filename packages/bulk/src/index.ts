@@ -1,0 +1,15 @@
+// @inkling/bulk: files enriched with a release's answers, and releases exported for other programs.
+
+export { enrich, SMALL_BYTES, untilStopped } from "./enrich/enrich.ts";
+export { type Plan, planFor, ROW_FORMATS, type Wishes } from "./enrich/plan.ts";
+export { OwnThread, type Pool, Threads } from "./enrich/pool.ts";
+export { checkRemote, type Remote, RemotePool, remoteStatus } from "./enrich/remote.ts";
+export type { Tally } from "./enrich/tally.ts";
+export type { Start } from "./enrich/worker.ts";
+export { BulkError, Interrupted, unlessAborted } from "./errors.ts";
+export { textOf, writeExport } from "./export/export.ts";
+export type { ExportFormat, Request } from "./export/format.ts";
+export { FORMATS } from "./export/formats.ts";
+export { ExportSource } from "./export/source.ts";
+export { MEMBERS } from "./members.ts";
+export { notWritten, PartialFile } from "./partial-file.ts";

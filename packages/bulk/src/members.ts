@@ -1,0 +1,50 @@
+// members.ts: an answer as a row: what each column is called, and where in the answer it stands.
+//
+// A value that the answer leaves out is undefined, and empty in a file.
+
+import type { Lookup } from "@inkling/engine";
+
+export type Value = string | number | boolean | undefined;
+
+export interface Member {
+  /** As columns are called in files: `country_iso_code`. */
+  readonly name: string;
+  readonly type: "text" | "number" | "integer" | "boolean";
+  of(answer: Answer): Value;
+}
+
+/** A parsed answer; members that a look-up does not have are never asked for. */
+// biome-ignore lint/suspicious/noExplicitAny: the one place that reads answers by path
+export type Answer = any;
+
+const text = (name: string, of: (answer: Answer) => Value): Member => ({ name, type: "text", of });
+const flag = (name: string): Member => ({ name, type: "boolean", of: (answer) => answer[name] });
+
+export const MEMBERS: Readonly<Record<Lookup, readonly Member[]>> = {
+  geolocate: [
+    text("continent_code", ({ continent }) => continent.code),
+    text("continent_name", ({ continent }) => continent.name),
+    text("country_iso_code", ({ country }) => country.iso_code),
+    text("country_name", ({ country }) => country.name),
+    text("registered_country_iso_code", (answer) => answer.registered_country.iso_code),
+    text("registered_country_name", (answer) => answer.registered_country.name),
+    text("subdivision_1_iso_code", ({ subdivisions }) => subdivisions[0]?.iso_code),
+    text("subdivision_1_name", ({ subdivisions }) => subdivisions[0]?.name),
+    text("subdivision_2_iso_code", ({ subdivisions }) => subdivisions[1]?.iso_code),
+    text("subdivision_2_name", ({ subdivisions }) => subdivisions[1]?.name),
+    text("city_name", ({ city }) => city.name),
+    text("postal_code", ({ postal }) => postal.code),
+    { name: "latitude", type: "number", of: ({ location }) => location.latitude },
+    { name: "longitude", type: "number", of: ({ location }) => location.longitude },
+    { name: "accuracy_radius", type: "integer", of: ({ location }) => location.accuracy_radius },
+    text("time_zone", ({ location }) => location.time_zone),
+  ],
+  reputation: [flag("is_abuser"), flag("is_proxy"), flag("is_tor_exit")],
+  email: [flag("valid"), flag("disposable"), text("providers", ({ providers }) => providers.join(" "))],
+};
+
+/** The values of an answer, in the order of the members. */
+export function rowOf(answer: string, members: readonly Member[]): Value[] {
+  const parsed: Answer = JSON.parse(answer);
+  return members.map((member) => member.of(parsed));
+}

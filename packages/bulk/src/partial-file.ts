@@ -1,0 +1,47 @@
+// partial-file.ts: an output file that the user named: there whole or not at all, however the process ends.
+//
+// err  those of node:fs; what stood under the name before is still there then
+
+import { existsSync, statSync } from "node:fs";
+import { AtomicFile } from "@inkling/release-store";
+import { BulkError } from "./errors.ts";
+
+/** What remains where somebody stopped us. */
+export const notWritten = (path: string): string =>
+  `${path} was not written${existsSync(path) ? ", and is what it was before" : ""}`;
+
+export class PartialFile {
+  readonly path: string;
+  bytes = 0;
+  private readonly file: AtomicFile;
+  /** A process that is stopped at once takes the partial file along. */
+  private readonly onExit = () => this.discard();
+
+  /** @throws BulkError when the name is that of a folder */
+  constructor(path: string) {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+      throw new BulkError(`${path} is a folder`, "name the file that is to be written");
+    }
+    this.path = path;
+    this.file = new AtomicFile(path);
+    process.once("exit", this.onExit);
+  }
+
+  write(data: string | Uint8Array): void {
+    const bytes = typeof data === "string" ? Buffer.from(data) : data;
+    this.file.write(bytes);
+    this.bytes += bytes.length;
+  }
+
+  /** Puts it under its name. */
+  finish(): void {
+    this.file.commit();
+    process.off("exit", this.onExit);
+  }
+
+  /** Removes what was written; without effect after {@link finish}. */
+  discard(): void {
+    this.file.discard();
+    process.off("exit", this.onExit);
+  }
+}

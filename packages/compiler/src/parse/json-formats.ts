@@ -1,0 +1,132 @@
+// json-formats.ts: the formats of one JSON document, each by its schema and by how its records are taken.
+//
+// src  metrics.torproject.org/onionoo.html: or_addresses are "ip:port" and "[v6]:port"; exit_addresses are those seen by
+//      exit scanners in the last 24 hours, absent when there are none
+// note the dates in lists of crawlers and CDNs are not used: they tell when the list last changed, which may be years ago
+
+import { z } from "zod";
+import { DomainList } from "./domain-list.ts";
+import { toService } from "./line-formats.ts";
+import { NetworkList } from "./network-list.ts";
+import { type EntryList, jsonParser } from "./parser.ts";
+import { findDate } from "./text.ts";
+
+const texts = z.array(z.string());
+
+function addEach(list: EntryList, entries: readonly string[]): undefined {
+  for (const [index, text] of entries.entries()) list.add(index + 1, text);
+}
+
+export const parseDomainJson = jsonParser(DomainList, texts, (file, list) =>
+  addEach(
+    list,
+    file.map((domain) => domain.trim()),
+  ),
+);
+
+/** Google's and Microsoft's crawlers. */
+export const parsePrefixJson = jsonParser(
+  NetworkList,
+  z.object({
+    prefixes: z.array(z.union([z.object({ ipv4Prefix: z.string() }), z.object({ ipv6Prefix: z.string() })])),
+  }),
+  ({ prefixes }, list) =>
+    addEach(
+      list,
+      prefixes.map((row) => ("ipv4Prefix" in row ? row.ipv4Prefix : row.ipv6Prefix)),
+    ),
+);
+
+export const parseFastlyJson = jsonParser(
+  NetworkList,
+  z.object({ addresses: texts, ipv6_addresses: texts }),
+  (file, list) => addEach(list, [...file.addresses, ...file.ipv6_addresses]),
+);
+
+/** A warning list of MISP. */
+export const parseMispJson = jsonParser(NetworkList, z.object({ list: texts }), (file, list) =>
+  addEach(list, file.list),
+);
+
+/** Proxies that worked: where one connects to, and where the traffic leaves. */
+export const parseMonosans = jsonParser(
+  NetworkList,
+  z.array(z.object({ host: z.string(), exit_ip: z.string().nullish() })),
+  (proxies, list) => {
+    for (const [index, { host, exit_ip }] of proxies.entries()) {
+      list.add(index + 1, host);
+      if (exit_ip) list.add(index + 1, exit_ip);
+    }
+    return undefined;
+  },
+);
+
+/** What is asked for; a file that somebody made with less is cut down to it. */
+const LEAST_CONFIDENCE = 100;
+
+export const parseAbuseipdb = jsonParser(
+  NetworkList,
+  z.object({
+    meta: z.object({ generatedAt: z.string().optional() }).optional(),
+    data: z.array(z.object({ ipAddress: z.string(), abuseConfidenceScore: z.number() })),
+  }),
+  ({ meta, data }, list) => {
+    for (const [index, { ipAddress, abuseConfidenceScore: score }] of data.entries()) {
+      if (score >= LEAST_CONFIDENCE) list.add(index + 1, ipAddress);
+      else list.tally.pass(index + 1, `confidence is ${score}, ${LEAST_CONFIDENCE} is asked for`);
+    }
+    return findDate(meta?.generatedAt);
+  },
+);
+
+const WITH_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)):[0-9]{1,5}$/;
+
+export const parseOnionoo = jsonParser(
+  NetworkList,
+  z.object({
+    relays_published: z.string().optional(),
+    relays: z.array(
+      z.object({
+        or_addresses: texts,
+        exit_addresses: texts.optional(),
+        // Not asked for, but a copy made by hand may hold them, and all other relays with them.
+        flags: texts.optional(),
+        running: z.boolean().optional(),
+      }),
+    ),
+  }),
+  ({ relays, relays_published }, list) => {
+    for (const [index, relay] of relays.entries()) {
+      const number = index + 1;
+      if (relay.running === false || relay.flags?.includes("Exit") === false) {
+        list.tally.pass(number, "is not a running exit");
+        continue;
+      }
+      for (const text of relay.or_addresses) {
+        const parts = WITH_PORT.exec(text);
+        if (parts === null) list.tally.fail(number, text, "is not an address with a port");
+        else list.add(number, (parts[1] ?? parts[2])!); // one of the two has matched
+      }
+      for (const text of relay.exit_addresses ?? []) list.add(number, text);
+    }
+    return findDate(relays_published);
+  },
+);
+
+/** Hosts are grouped by registrable domain, and only they are listed: a dynamic-DNS domain has many owners. */
+export const parseFakefilterJson = jsonParser(
+  DomainList,
+  z.object({
+    version: z.literal(2),
+    /** Seconds since 1970. */
+    t: z.number().int().positive(),
+    domains: z.record(z.string(), z.object({ providers: texts, hosts: z.record(z.string(), z.unknown()) })),
+  }),
+  (file, list) => {
+    for (const [index, { providers, hosts }] of Object.values(file.domains).entries()) {
+      const service = providers.map(toService).find((name) => name !== "") ?? "";
+      for (const host of Object.keys(hosts)) list.add(index + 1, host, service);
+    }
+    return new Date(file.t * 1000);
+  },
+);

@@ -1,0 +1,79 @@
+// api.ts: requests to the admin API with the session's cookie.
+//
+// err  ApiError; an aborted request stays an AbortError
+// note a session that has ended is announced by the event LOGGED_OUT on `window`
+//
+// The header Inkling-Console proves that a page of this origin sent the request: other sites' pages cannot set it.
+
+import type { Problem } from "./types.ts";
+
+export const LOGGED_OUT = "inkling:logged-out";
+
+/** An error whose message is written for the user. */
+export class UserError extends Error {}
+
+/** An error answer of the server, in its words; status 0 when there was no answer. */
+export class ApiError extends UserError {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly requestId: string | undefined;
+  constructor(status: number, { title, detail, problems = [], code, request_id }: Problem) {
+    const text = [title, detail].filter(Boolean).join(". ") || `The server responded with status ${status}.`;
+    super([text, problems.join("; ")].join(" ").trim());
+    this.status = status;
+    this.code = code;
+    this.requestId = request_id;
+  }
+}
+
+export const isAbort = (error: unknown) => error instanceof Error && error.name === "AbortError";
+
+interface RequestOptions {
+  readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | null;
+}
+
+/**
+ * @param path below /admin/v1/
+ * @throws {ApiError}
+ */
+export async function api<T>(path: string, options: RequestOptions = {}): Promise<T> {
+  const { method = "GET", body, signal = null } = options;
+  const headers = new Headers({ "Inkling-Console": "1" });
+  if (body !== undefined) headers.set("Content-Type", "application/json");
+  if (method === "POST") headers.set("Idempotency-Key", crypto.randomUUID());
+  const request = { method, headers, signal, body: body === undefined ? null : JSON.stringify(body) };
+  const response = await fetch(`/admin/v1/${path}`, request).catch((error: unknown) => {
+    throw isAbort(error)
+      ? error
+      : new ApiError(0, { detail: "The server cannot be reached. Is it running?" });
+  });
+  const document = await response.json().catch((error: unknown) => {
+    if (isAbort(error)) throw error;
+    return {};
+  });
+  if (response.ok) return document;
+  if (response.status === 401 && path !== "session") dispatchEvent(new Event(LOGGED_OUT));
+  throw new ApiError(response.status, document);
+}
+
+/** All pages of a list, up to about `max` items. */
+export async function listAll<T>(
+  path: string,
+  member: string,
+  signal: AbortSignal,
+  max = 1000,
+): Promise<T[]> {
+  const items: T[] = [];
+  let cursor = "";
+  do {
+    const query = `limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`;
+    const page = await api<Record<string, T[]> & { next_cursor: string | null }>(`${path}?${query}`, {
+      signal,
+    });
+    items.push(...(page[member] ?? []));
+    cursor = page.next_cursor ?? "";
+  } while (cursor && items.length < max);
+  return items;
+}

@@ -1,0 +1,105 @@
+// basics.tsx: the small parts that every page is made of.
+
+import { type ComponentChildren, Fragment } from "preact";
+import { formatExact, formatRelative } from "../format.ts";
+import { notify } from "../hooks.ts";
+
+export type Kind = "good" | "warn" | "bad" | "faint";
+
+interface CardProps {
+  readonly title?: ComponentChildren;
+  /** As wide as the page, where cards stand side by side. */
+  readonly isWide?: boolean;
+  readonly children: ComponentChildren;
+}
+
+export const Card = ({ title, isWide, children }: CardProps) => (
+  <section class={isWide ? "card wide" : "card"}>
+    {title && <h2>{title}</h2>}
+    {children}
+  </section>
+);
+
+interface KindProps {
+  readonly kind: Kind;
+  readonly children: ComponentChildren;
+}
+
+export const Badge = ({ kind, children }: KindProps) => <span class={`badge ${kind}`}>{children}</span>;
+export const Notice = ({ kind, children }: KindProps) => <div class={`notice ${kind}`}>{children}</div>;
+
+/** Announced when it appears. */
+export const Problem = ({ text }: { text: string }) => (
+  <p class="problem" role="alert">
+    {text}
+  </p>
+);
+
+/** "3 hours ago", with the exact time on demand. */
+export const RelativeTime = ({ iso }: { iso: string }) => (
+  <time dateTime={iso} title={formatExact(iso)}>
+    {formatRelative(iso)}
+  </time>
+);
+
+export const Expiry = ({ iso }: { iso: string | null }) => (iso ? <RelativeTime iso={iso} /> : <>never</>);
+
+export const ExternalLink = ({ href, text = href }: { href: string; text?: string }) => (
+  <a href={href} rel="noreferrer noopener" target="_blank">
+    {text}
+  </a>
+);
+
+/** Text whose addresses are links, as some licences require. */
+export const Linked = ({ text }: { text: string }) => (
+  <span>
+    {text
+      .split(/(https:\/\/[^\s,;)]+)/)
+      .map((part, i) => (i % 2 === 1 ? <ExternalLink key={part} href={part} /> : part))}
+  </span>
+);
+
+type Definition = readonly [name: string, content: ComponentChildren];
+
+/** Names with what they mean; rows without content are omitted. */
+export const Definitions = ({ rows }: { rows: readonly Definition[] }) => (
+  <dl>
+    {rows
+      .filter(([, content]) => content)
+      .map(([name, content]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{content}</dd>
+        </Fragment>
+      ))}
+  </dl>
+);
+
+/** Preformatted text that can be scrolled by keyboard. */
+export const Code = ({ text }: { text: string }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region needs keyboard focus (axe)
+  <pre tabIndex={0}>{text}</pre>
+);
+
+interface QuietButtonProps {
+  readonly text: string;
+  /** Where the text does not tell two buttons apart. */
+  readonly label?: string;
+  readonly isBusy?: boolean;
+  readonly onClick: () => void;
+}
+
+export const QuietButton = ({ text, label, isBusy, onClick }: QuietButtonProps) => (
+  <button type="button" class="quiet" aria-label={label} aria-busy={isBusy} onClick={onClick}>
+    {text}
+  </button>
+);
+
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  const copy = () =>
+    navigator.clipboard.writeText(text).then(
+      () => notify("Copied."),
+      () => notify("The browser does not allow copying: select the text and copy it.", "bad"),
+    );
+  return <QuietButton text={label} onClick={copy} />;
+}

@@ -1,0 +1,202 @@
+// chart.tsx: bars, lines, meters and sparklines as SVG. A chart's label summarizes it in words.
+
+import { max, min, nice, sum, ticks } from "d3-array";
+import { line, stack } from "d3-shape";
+import type { ComponentChildren } from "preact";
+import { formatCompact, formatCount } from "../format.ts";
+
+const HEIGHT = 180;
+const LEFT = 54;
+const BOTTOM = 22;
+const TOP = 8;
+
+/** A number per point in time; each series has its colour by position, at most four. */
+export interface Series<P, V extends number | null = number> {
+  readonly name: string;
+  readonly of: (point: P) => V;
+}
+
+const seriesColor = (k: number) => `var(--series-${k})`;
+
+interface Point {
+  readonly at: string;
+}
+
+interface ChartProps<P extends Point, V extends number | null> {
+  readonly title: string;
+  readonly points: readonly P[];
+  readonly series: readonly Series<P, V>[];
+  readonly formatTime: (at: string) => string;
+}
+
+/** Where things are in a chart of so many points up to a greatest value. */
+function layoutOf(count: number, greatest: number) {
+  // as wide as it is displayed, more or less, so that its text is readable on a phone
+  const width = matchMedia("(max-width: 48rem)").matches ? 340 : 640;
+  const slot = (width - LEFT) / Math.max(1, count);
+  const [, top] = nice(0, greatest || 1, 4);
+  return {
+    width,
+    slot,
+    steps: greatest > 0 ? ticks(0, top, 4) : [0],
+    x: (i: number) => LEFT + i * slot,
+    y: (value: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top),
+  };
+}
+
+/** Stacked. */
+export function BarChart<P extends Point>(props: ChartProps<P, number>) {
+  const { points, series, formatTime } = props;
+  const totals = points.map((point) => sum(series, ({ of }) => of(point)));
+  const greatest = max(totals) ?? 0;
+  const layout = layoutOf(points.length, greatest);
+  const { x, y, slot } = layout;
+  const layers = stack<P, Series<P>>()
+    .keys(series)
+    .value((point, { of }) => of(point))(points);
+  const time = formatTime(points[totals.indexOf(greatest)]?.at ?? "");
+  const summary = `${formatCount(sum(totals))} in total, most at ${time}: ${formatCount(greatest)}.`;
+  const describe = (point: P) =>
+    `${formatTime(point.at)}: ${series.map(({ name, of }) => `${name} ${formatCount(of(point))}`).join(", ")}`;
+  return (
+    <Frame {...props} summary={greatest > 0 ? summary : "None in this period."} layout={layout}>
+      {points.map((point, i) => (
+        <g key={point.at}>
+          <title>{describe(point)}</title>
+          {layers.map((layer, k) => {
+            const [from = 0, to = 0] = layer[i] ?? [];
+            const place = { x: x(i) + slot * 0.1, y: y(to), width: slot * 0.8, height: y(from) - y(to) };
+            return <rect key={layer.key.name} fill={seriesColor(k)} {...place} />;
+          })}
+        </g>
+      ))}
+    </Frame>
+  );
+}
+
+interface LineChartProps<P extends Point> extends ChartProps<P, number | null> {
+  readonly formatValue: (value: number) => string;
+}
+
+/** A null is a gap. */
+export function LineChart<P extends Point>(props: LineChartProps<P>) {
+  const { points, series, formatTime, formatValue } = props;
+  const layout = layoutOf(points.length, max(series, ({ of }) => max(points, of)) ?? 0);
+  const x = (i: number) => layout.x(i + 0.5);
+  const path = line<number | null>(
+    (_, i) => x(i),
+    (value) => layout.y(value ?? 0),
+  ).defined((value) => value !== null);
+  const lines = series.map(({ name, of }) => ({ name, values: points.map(of) }));
+  const last = lines.map(
+    ({ name, values }) => `${name} ${formatValue(values.findLast((v) => v !== null) ?? 0)}`,
+  );
+  return (
+    <Frame {...props} summary={`At the end: ${last.join(", ")}.`} layout={layout}>
+      {lines.map(({ name, values }, k) => (
+        <g key={name}>
+          <path fill="none" stroke={seriesColor(k)} stroke-width={2} d={path(values) ?? ""} />
+          {values.map((value, i) => {
+            const { at = "" } = points[i] ?? {};
+            return value === null ? null : (
+              <circle
+                key={at}
+                fill={seriesColor(k)}
+                cx={x(i)}
+                cy={layout.y(value)}
+                r={values.length > 60 ? 1.5 : 2.5}
+              >
+                <title>{`${formatTime(at)}: ${name} ${formatValue(value)}`}</title>
+              </circle>
+            );
+          })}
+        </g>
+      ))}
+    </Frame>
+  );
+}
+
+interface FrameProps extends Omit<ChartProps<Point, never>, "series"> {
+  readonly series: readonly { readonly name: string }[];
+  readonly summary: string;
+  readonly layout: ReturnType<typeof layoutOf>;
+  readonly formatValue?: (value: number) => string;
+  readonly children: ComponentChildren;
+}
+
+/** Title, legend and axes. */
+function Frame({ title, points, series, formatTime, formatValue = formatCompact, ...props }: FrameProps) {
+  const { width, slot, steps, x, y } = props.layout;
+  const every = Math.max(1, Math.ceil(85 / slot)); // as many times as fit
+  return (
+    <figure class="chart">
+      <figcaption>
+        <strong>{title}</strong>
+        <Legend entries={series.map(({ name }, k) => [seriesColor(k), name])} />
+      </figcaption>
+      <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`${title}. ${props.summary}`}>
+        {steps.map((value) => (
+          <g key={value}>
+            <line stroke="var(--line)" x1={LEFT} x2={width} y1={y(value)} y2={y(value)} />
+            <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">
+              {formatValue(value)}
+            </text>
+          </g>
+        ))}
+        {props.children}
+        {points.map(({ at }, i) => (
+          <text key={at} x={x(i + 0.5)} y={HEIGHT - 6} text-anchor="middle">
+            {i % every === 0 && formatTime(at)}
+          </text>
+        ))}
+      </svg>
+    </figure>
+  );
+}
+
+/** @param entries each with its colour */
+export const Legend = ({ entries }: { entries: readonly (readonly [color: string, text: string])[] }) => (
+  <ul class="legend">
+    {entries.map(([color, text]) => (
+      <li key={color}>
+        <svg viewBox="0 0 10 10" aria-hidden="true">
+          <rect fill={color} width={10} height={10} rx={2} />
+        </svg>
+        {text}
+      </li>
+    ))}
+  </ul>
+);
+
+export type MeterColor = "good" | "warn" | "bad" | "series-0";
+interface MeterProps {
+  /** 0 to 1; more is drawn as 1. */
+  readonly part: number;
+  readonly text: string;
+  readonly color?: MeterColor;
+}
+
+/** A share of a whole as a bar. */
+export const Meter = ({ part, text, color = "good" }: MeterProps) => (
+  <span class="meter">
+    {text}
+    <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+      <rect fill="var(--line)" width={100} height={8} rx={2} />
+      <rect fill={`var(--${color})`} width={Math.min(100, Math.max(2, part * 100))} height={8} rx={2} />
+    </svg>
+  </span>
+);
+
+/** A few numbers as a line. @param label what it shows, for those who do not see it */
+export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
+  const [low = 0, high = 0] = [min(values), max(values)];
+  const path = line<number>(
+    (_, i) => 2 + (i * 76) / Math.max(1, values.length - 1),
+    (value) => (high === low ? 10 : 18 - (16 * (value - low)) / (high - low)),
+  );
+  return (
+    <svg class="sparkline" viewBox="0 0 80 20" role="img" aria-label={label}>
+      <path fill="none" stroke={seriesColor(0)} stroke-width={2} d={path(values) ?? ""} />
+    </svg>
+  );
+}

@@ -1,0 +1,108 @@
+// form.tsx: forms whose submission is one request, and their fields.
+
+import {
+  type ComponentChildren,
+  cloneElement,
+  type HTMLAttributes,
+  type InputHTMLAttributes,
+  type SelectHTMLAttributes,
+  type TargetedSubmitEvent,
+  type VNode,
+} from "preact";
+import { useId, useState } from "preact/hooks";
+import { useAction } from "../hooks.ts";
+import { Problem } from "./basics.tsx";
+
+/** What is entered in a field, without surrounding space. */
+export const textOf = (values: FormData, name: string) => String(values.get(name) ?? "").trim();
+
+interface FormProps {
+  readonly class?: string;
+  /** The text of the button. */
+  readonly action: string;
+  /** What it throws is shown above the button; the fields keep their values. */
+  readonly submit: (values: FormData, form: HTMLFormElement) => Promise<unknown>;
+  /** Beside the button. */
+  readonly aside?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+export function Form({ class: kind, action, submit, aside, children }: FormProps) {
+  const [problem, setProblem] = useState("");
+  const [start, isBusy] = useAction(setProblem);
+  const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    setProblem("");
+    start(() => submit(new FormData(form), form));
+  };
+  return (
+    <form class={kind} onSubmit={onSubmit}>
+      {children}
+      {problem && <Problem text={problem} />}
+      <p class="actions">
+        {aside}
+        <button type="submit" aria-busy={isBusy}>
+          {action}
+        </button>
+      </p>
+    </form>
+  );
+}
+
+interface FieldProps {
+  readonly label: string;
+  readonly note?: string | undefined;
+}
+
+/** A control with its label, and a note that describes it. */
+export function Field({ label, note, children }: FieldProps & { children: VNode<HTMLAttributes> }) {
+  const id = useId();
+  const noteId = `${id}-note`;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {cloneElement(children, { id, ...(note ? { "aria-describedby": noteId } : {}) })}
+      {note && <small id={noteId}>{note}</small>}
+    </div>
+  );
+}
+
+export const TextField = ({ label, note, ...attributes }: FieldProps & InputHTMLAttributes) => (
+  <Field label={label} note={note}>
+    <input type="text" autocomplete="off" spellcheck={false} {...attributes} />
+  </Field>
+);
+
+export type Options = readonly (readonly [value: string, text: string])[];
+
+export const Select = ({ options, ...attributes }: SelectHTMLAttributes & { options: Options }) => (
+  <select {...attributes}>
+    {options.map(([value, text]) => (
+      <option key={value} value={value}>
+        {text}
+      </option>
+    ))}
+  </select>
+);
+
+const EXPIRIES: Options = [
+  ["", "never"],
+  ["1", "in a day"],
+  ["7", "in a week"],
+  ["30", "in 30 days"],
+  ["365", "in a year"],
+];
+
+/** A field named "expires"; see {@link expiryOf}. */
+export const ExpiryField = () => (
+  <Field label="Expires">
+    <Select name="expires" options={EXPIRIES} />
+  </Field>
+);
+
+/** The member `expires_at` of a request, or none. */
+export function expiryOf(values: FormData): { expires_at?: string } {
+  const days = Number(values.get("expires"));
+  return days > 0 ? { expires_at: new Date(Date.now() + days * 86_400_000).toISOString() } : {};
+}

@@ -1,0 +1,114 @@
+// map.tsx: maps as SVG. Loaded when a page first shows one: outlines and projections are 50 KB compressed.
+//
+// src  world-atlas (Natural Earth, 1:110 million), in which countries have numbers of ISO 3166-1
+
+import { bisectRight } from "d3-array";
+import { geoAzimuthalEquidistant, geoCircle, geoGraticule10, geoNaturalEarth1, geoPath } from "d3-geo";
+import { iso31661Alpha2ToNumeric } from "iso-3166";
+import { feature } from "topojson-client";
+import topology from "world-atlas/countries-110m.json";
+import { formatCount } from "../format.ts";
+import type { CountryCount } from "../types.ts";
+import { Legend } from "./chart.tsx";
+
+const WIDTH = 640;
+const KM_PER_DEGREE = 111.2;
+const ANTARCTICA = "010";
+const COAST = { stroke: "var(--coast)", "stroke-width": 0.75 };
+const RADIUS = { fill: "var(--accent)", "fill-opacity": 0.18, stroke: "var(--accent)" };
+
+// The type of an imported JSON file is too wide for the package's: `type: string`, not `type: "Topology"`.
+type Topology = Parameters<typeof feature<{ name: string }>>[0] & { objects: { countries: Countries } };
+type Countries = Extract<Parameters<typeof feature<{ name: string }>>[1], { type: "GeometryCollection" }>;
+const atlas = topology as unknown as Topology;
+const world = feature<{ name: string }>(atlas, atlas.objects.countries);
+const countries = world.features.filter(({ id }) => id !== ANTARCTICA);
+
+interface LocationMapProps {
+  readonly latitude: number;
+  readonly longitude: number;
+  /** Kilometres. */
+  readonly radius: number | undefined;
+}
+
+/** The surroundings of a point, with the circle within which the location probably is. */
+export function LocationMap({ latitude, longitude, radius }: LocationMapProps) {
+  const height = WIDTH / 1.8;
+  const reach = (radius ?? 200) / KM_PER_DEGREE;
+  // room for the circle and for land around it, which the outlines are too coarse for closer up
+  const halfHeight = Math.min(90, Math.max(9, reach * 3));
+  const projection = geoAzimuthalEquidistant()
+    .rotate([-longitude, -latitude])
+    .translate([WIDTH / 2, height / 2])
+    .scale((height / 2 / halfHeight) * (180 / Math.PI))
+    .clipExtent([
+      [0, 0],
+      [WIDTH, height],
+    ]);
+  const path = geoPath(projection).digits(1);
+  const circle = geoCircle().center([longitude, latitude]).radius(reach)();
+  const text = `${latitude}, ${longitude}${radius === undefined ? "" : `, within ${radius} km with 67 % confidence`}`;
+  return (
+    <figure class="map">
+      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={`Map: ${text}`}>
+        <path fill="none" stroke="var(--line)" stroke-width={0.5} d={path(geoGraticule10()) ?? ""} />
+        <path fill={shadeOf(0)} {...COAST} d={path(world) ?? ""} />
+        {radius !== undefined && <path {...RADIUS} d={path(circle) ?? ""} />}
+        <circle
+          fill="var(--accent)"
+          stroke="var(--card)"
+          stroke-width={2}
+          cx={WIDTH / 2}
+          cy={height / 2}
+          r={6}
+        />
+      </svg>
+      <figcaption>{text}</figcaption>
+    </figure>
+  );
+}
+
+const SHADES = 5;
+const shadeOf = (i: number) => `color-mix(in srgb, var(--series-0) ${i * 20}%, var(--land))`;
+
+/** The world, with countries shaded by a number. */
+export function CountryMap({ title, counts }: { title: string; counts: readonly CountryCount[] }) {
+  const byNumber = new Map(counts.map(({ iso_code, count }) => [iso31661Alpha2ToNumeric[iso_code], count]));
+  const most = Math.max(1, ...byNumber.values());
+  // on a logarithmic scale
+  const step = (i: number) => Math.max(1, Math.ceil(Math.expm1((i * Math.log1p(most)) / SHADES)));
+  const steps = Array.from({ length: SHADES }, (_, i) => step(i));
+  const legend = steps.flatMap((from, i) =>
+    from === steps[i + 1] || from > most ? [] : [[shadeOf(i + 1), `from ${formatCount(from)}`] as const],
+  );
+  const height = WIDTH * 0.46;
+  const projection = geoNaturalEarth1()
+    .rotate([-10, 0]) // cuts the world between Asia and America
+    .fitExtent(
+      [
+        [4, 4],
+        [WIDTH - 4, height - 4],
+      ],
+      { ...world, features: countries },
+    );
+  const path = geoPath(projection).digits(1);
+  return (
+    <figure class="map">
+      <figcaption>
+        {title}
+        <Legend entries={legend} />
+      </figcaption>
+      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={title}>
+        {countries.map((country) => {
+          const n = byNumber.get(String(country.id)) ?? 0;
+          const { name } = country.properties;
+          return (
+            <path key={name} fill={shadeOf(bisectRight(steps, n))} {...COAST} d={path(country) ?? ""}>
+              <title>{`${name}: ${formatCount(n)}`}</title>
+            </path>
+          );
+        })}
+      </svg>
+    </figure>
+  );
+}

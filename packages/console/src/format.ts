@@ -1,0 +1,82 @@
+// format.ts: numbers, times and codes as text.
+
+import type { Flag } from "./types.ts";
+
+const regions = new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
+const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+const relative = new Intl.RelativeTimeFormat("en");
+
+export const formatCount = (n: number) => n.toLocaleString("en-US");
+
+/** "12k" */
+export const formatCompact = (n: number) => compact.format(n).toLowerCase();
+
+/** "12 %", and never "0 %" for something. */
+export const formatPercent = (part: number) =>
+  part > 0 && part < 0.005 ? "under 1 %" : `${Math.round(part * 100)} %`;
+
+/** @param code two letters of ISO 3166-1, or anything else, which is returned */
+export const countryName = (code: string) => (/^[A-Z]{2}$/.test(code) && regions.of(code)) || code;
+
+export function formatBytes(n: number): string {
+  if (n < 1000) return `${n} B`;
+  const power = Math.min(3, Math.floor(Math.log10(n + n / 2000) / 3));
+  return `${(n / 1000 ** power).toFixed(1)} ${["", "KB", "MB", "GB"][power]}`;
+}
+
+const UNITS = { day: 86_400, hour: 3_600, minute: 60, second: 1 } as const;
+type Unit = keyof typeof UNITS;
+
+/** The largest unit of which there is at least one. */
+function largestUnit(seconds: number): { n: number; unit: Unit } {
+  const units = Object.keys(UNITS) as Unit[];
+  const unit = units.find((name) => Math.abs(seconds) >= UNITS[name]) ?? "second";
+  return { n: Math.trunc(seconds / UNITS[unit]), unit };
+}
+
+/** "3 hours" */
+export function formatDuration(seconds: number): string {
+  const { n, unit } = largestUnit(seconds);
+  return n.toLocaleString("en", { style: "unit", unit, unitDisplay: "long" });
+}
+
+/** "3 hours ago", "in 2 days" or "just now" */
+export function formatRelative(iso: string): string {
+  const { n, unit } = largestUnit((Date.parse(iso) - Date.now()) / 1000);
+  return n === 0 ? "just now" : relative.format(n, unit);
+}
+
+/** "2026-01-31 23:59:59 UTC" */
+export const formatExact = (iso: string) =>
+  `${new Date(iso).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+
+export const formatMilliseconds = (seconds: number | null) =>
+  seconds === null ? "–" : `${(seconds * 1000).toFixed(seconds < 0.001 ? 2 : 1)} ms`;
+
+/** Replaces each URL by its host: paths and queries fill a table. */
+export const shortenUrls = (text: string) => text.replace(/https?:\/\/([^\s/]+)\/\S+/g, "$1/…");
+
+const LABELS: Readonly<Record<string, string>> = {
+  tor_exit: "Tor exit",
+  vpn: "VPN",
+  relay: "privacy relay",
+  attacker: "reported attacker",
+  botnet_c2: "botnet command server",
+  disposable: "disposable email service",
+  override: "your override",
+};
+
+/** A label of evidence as words. */
+export const formatLabel = (code: string) => LABELS[code] ?? code.replaceAll("_", " ");
+
+/** Name, the name in a sentence, meaning. */
+export const FLAGS: Readonly<Record<Flag, readonly [name: string, noun: string, meaning: string]>> = {
+  is_abuser: ["Abuser", "an abuser", "seen attacking, or in a network run by criminals"],
+  is_proxy: ["Proxy", "a proxy", "a VPN or public proxy: hides the address of its users"],
+  is_tor_exit: ["Tor exit", "a Tor exit", "traffic of the Tor network leaves here"],
+};
+export const FLAG_NAMES = Object.keys(FLAGS) as Flag[];
+
+/** A flag's name: "Abuser", "Disposable". */
+export const flagName = (flag: string) =>
+  flag in FLAGS ? FLAGS[flag as Flag][0] : flag === "disposable" ? "Disposable" : flag;

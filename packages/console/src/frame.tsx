@@ -1,0 +1,116 @@
+// frame.tsx: header, navigation, the current page, and the notices that licences require.
+
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { api } from "./api.ts";
+import { Linked, QuietButton, RelativeTime } from "./components/basics.tsx";
+import { type Loading, useLoad, useRoute } from "./hooks.ts";
+import { DataPage } from "./pages/data/data.tsx";
+import { KeysPage } from "./pages/keys/keys.tsx";
+import { LookupPage } from "./pages/lookup/lookup.tsx";
+import { OverridesPage } from "./pages/overrides/overrides.tsx";
+import { TrafficPage } from "./pages/traffic.tsx";
+import type { DataOverview, Feed } from "./types.ts";
+
+const LOOKUP = { id: "lookup", title: "Lookup", Page: LookupPage };
+const PAGES = [
+  LOOKUP,
+  { id: "data", title: "Data", Page: DataPage },
+  { id: "keys", title: "Keys", Page: KeysPage },
+  { id: "traffic", title: "Traffic", Page: TrafficPage },
+  { id: "overrides", title: "Overrides", Page: OverridesPage },
+];
+
+async function loadStatus(signal: AbortSignal) {
+  const [overview, { feeds }] = await Promise.all([
+    api<DataOverview>("data", { signal }),
+    api<{ feeds: Feed[] }>("data/feeds", { signal }),
+  ]);
+  const used = feeds.filter(({ state }) => state === "loaded");
+  return { overview, notices: [...new Set(used.flatMap(({ attribution }) => attribution ?? []))] };
+}
+type Status = Awaited<ReturnType<typeof loadStatus>>;
+
+export function Frame({ logOut }: { logOut: () => void }) {
+  const { page, rest } = useRoute();
+  const { id, title, Page } = PAGES.find((row) => row.id === page) ?? LOOKUP;
+  const status = useLoad(loadStatus, []);
+  const main = useRef<HTMLElement>(null);
+  useKeptFocus(main);
+  usePageChange(`${id}/${rest}`, title, main);
+  return (
+    <>
+      {/* a button, not a link to "#main": what follows "#" names the page */}
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to the page
+      </button>
+      <header>
+        <p class="brand">
+          Inkling <ReleaseStatus from={status} />
+        </p>
+        <nav aria-label="Pages">
+          {PAGES.map((row) => (
+            <a key={row.id} href={`#/${row.id}`} aria-current={row.id === id ? "page" : undefined}>
+              {row.title}
+            </a>
+          ))}
+        </nav>
+        <QuietButton text="Log out" onClick={logOut} />
+      </header>
+      <main ref={main} tabIndex={-1}>
+        <h1 tabIndex={-1}>{title}</h1>
+        <Page key={`${id}/${rest}`} rest={rest} onRelease={status.reload} />
+      </main>
+      <footer>
+        {status.data?.notices.map((text) => (
+          <Linked key={text} text={text} />
+        ))}
+      </footer>
+    </>
+  );
+}
+
+function ReleaseStatus({ from: { data, error } }: { from: Loading<Status> }) {
+  if (error !== undefined) return <span class="bad">status unknown</span>;
+  if (data === undefined) return null;
+  const { release, missing } = data.overview;
+  if (release === null) return <span class="bad">no data yet</span>;
+  return (
+    <>
+      <span class="faint">
+        data of <RelativeTime iso={release.created_at} />
+      </span>
+      {missing.length > 0 && <span class="bad"> without {missing.join(", ")}</span>}
+    </>
+  );
+}
+
+type Main = RefObject<HTMLElement | null>;
+const focusHeading = (main: Main) => main.current?.querySelector("h1")?.focus({ preventScroll: true });
+
+/** When the focused element is removed, the page's heading gets the focus, not the start of the document. */
+function useKeptFocus(main: Main): void {
+  useEffect(() => {
+    let focused: Element | null = null;
+    const observer = new MutationObserver(() => {
+      if (focused?.isConnected === false && document.activeElement === document.body) focusHeading(main);
+    });
+    main.current?.addEventListener("focusin", () => {
+      focused = document.activeElement;
+    });
+    if (main.current) observer.observe(main.current, { childList: true, subtree: true });
+    return () => observer.disconnect();
+  }, []);
+}
+
+/** Another page: its title, its top, and the focus at its heading, unless the page has taken it. */
+function usePageChange(key: string, title: string, main: Main): void {
+  const shown = useRef(key);
+  useEffect(() => {
+    document.title = `${title}: Inkling console`;
+    if (shown.current === key) return;
+    shown.current = key;
+    scrollTo(0, 0);
+    if (!main.current?.contains(document.activeElement)) focusHeading(main);
+  }, [key]);
+}

@@ -1,0 +1,99 @@
+// hooks.ts: the route, loaded data, actions and messages.
+
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { isAbort, UserError } from "./api.ts";
+
+/** Listens on `window` as long as the component exists. */
+export function useWindowEvent(name: string, listener: (event: Event) => void): void {
+  useEffect(() => {
+    addEventListener(name, listener);
+    return () => removeEventListener(name, listener);
+  }, []);
+}
+
+export interface Message {
+  readonly text: string;
+  readonly kind: "good" | "bad";
+}
+export const MESSAGE = "inkling:message";
+
+/** Shows a message at the bottom of the window, and announces it to screen readers. */
+export const notify = (text: string, kind: Message["kind"] = "good") =>
+  dispatchEvent(new CustomEvent<Message>(MESSAGE, { detail: { text, kind } }));
+
+/** The error's message; errors of our own code also go to the browser's console. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof UserError)) reportError(error);
+  return error instanceof Error ? error.message : String(error);
+}
+
+export interface PageProps {
+  /** What follows the page's name in the address, decoded. */
+  readonly rest: string;
+  /** Call it when another release is in use. */
+  readonly onRelease: () => void;
+}
+
+function currentRoute() {
+  const [, page = "lookup", rest = ""] = /^#\/(\w+)\/?(.*)$/.exec(location.hash) ?? [];
+  try {
+    return { page, rest: decodeURIComponent(rest) };
+  } catch {
+    return { page, rest }; // not percent-encoded
+  }
+}
+
+/** "#/lookup/8.8.8.8" as the page "lookup" and the rest "8.8.8.8", followed. */
+export function useRoute() {
+  const [route, setRoute] = useState(currentRoute);
+  useWindowEvent("hashchange", () => setRoute(currentRoute()));
+  return route;
+}
+
+export interface Loading<T> {
+  /** Kept while it is loaded again. */
+  readonly data: T | undefined;
+  /** Why the last load failed. */
+  readonly error: unknown;
+  readonly reload: () => void;
+}
+
+/** Loads when the component appears and when `inputs` change; aborts what is no longer needed. */
+export function useLoad<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  inputs: readonly unknown[],
+): Loading<T> {
+  const [state, setState] = useState<{ data?: T; error?: unknown }>({});
+  const [round, setRound] = useState(0);
+  const reload = useCallback(() => setRound((n) => n + 1), []);
+  useEffect(() => {
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    load(signal).then(
+      (data) => signal.aborted || setState({ data }),
+      (error: unknown) => signal.aborted || setState((old) => ({ ...old, error })),
+    );
+    return () => leaving.abort();
+  }, [round, ...inputs]);
+  return { data: state.data, error: state.error, reload };
+}
+
+const showError = (text: string) => notify(text, "bad");
+
+/**
+ * One action at a time: a second start while the first runs is ignored.
+ * @param onError gets the message of a failure
+ */
+export function useAction(onError: (text: string) => unknown = showError) {
+  const [isBusy, setBusy] = useState(false);
+  const running = useRef(false);
+  const run = async (action: () => Promise<unknown>) => {
+    if (running.current) return;
+    running.current = true;
+    setBusy(true);
+    await action().catch((error) => isAbort(error) || onError(messageOf(error)));
+    running.current = false;
+    setBusy(false);
+  };
+  return [run, isBusy] as const;
+}

@@ -1,0 +1,56 @@
+// main.tsx: the session: the login, or the console; and messages at the bottom of the window.
+
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, api, LOGGED_OUT } from "./api.ts";
+import { Frame } from "./frame.tsx";
+import { MESSAGE, type Message, messageOf, useWindowEvent } from "./hooks.ts";
+import { LoginPage } from "./pages/login.tsx";
+
+/** `note`: why the user has to log in. */
+type Session = { readonly state: "checking" | "in" } | { readonly state: "out"; readonly note: string };
+
+function App() {
+  const [session, setSession] = useState<Session>({ state: "checking" });
+  const enter = () => setSession({ state: "in" });
+  const leave = (note = "") => setSession({ state: "out", note });
+  useEffect(() => {
+    const isLoggedOut = (error: unknown) => error instanceof ApiError && error.status === 401;
+    api("session").then(enter, (error) => leave(isLoggedOut(error) ? "" : messageOf(error)));
+  }, []);
+  useWindowEvent(LOGGED_OUT, () => leave("Your session has ended: log in again."));
+  const logOut = () =>
+    api("session", { method: "DELETE" }).then(
+      () => leave(),
+      () => leave(),
+    );
+  return (
+    <>
+      {session.state === "in" && <Frame logOut={logOut} />}
+      {session.state === "out" && <LoginPage note={session.note} onLogin={enter} />}
+      <Messages />
+    </>
+  );
+}
+
+const SHOWN_MS = { good: 5_000, bad: 12_000 };
+
+function Messages() {
+  const [messages, setMessages] = useState<readonly Message[]>([]);
+  useWindowEvent(MESSAGE, (event) => {
+    const message = (event as CustomEvent<Message>).detail;
+    setMessages((shown) => [...shown, message]);
+    setTimeout(() => setMessages((shown) => shown.filter((one) => one !== message)), SHOWN_MS[message.kind]);
+  });
+  return (
+    <div id="messages" role="status" aria-live="polite">
+      {messages.map((message) => (
+        <p key={message} class={`message ${message.kind}`}>
+          {message.text}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+render(<App />, document.body);

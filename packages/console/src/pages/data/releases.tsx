@@ -1,0 +1,112 @@
+// releases.tsx: the releases that are kept, and what changed between them.
+
+import { useState } from "preact/hooks";
+import { api } from "../../api.ts";
+import { Badge, QuietButton, RelativeTime } from "../../components/basics.tsx";
+import { ConfirmButton } from "../../components/dialog.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { TableCard } from "../../components/table.tsx";
+import { flagName, formatBytes, formatCount } from "../../format.ts";
+import { useLoad } from "../../hooks.ts";
+import type { Release, ReleaseChanges } from "../../types.ts";
+
+/** Puts a release in use. */
+type Use = (name: string) => Promise<void>;
+
+/** @param use undefined while no release is in use */
+export const ReleasesCard = ({ releases, use }: { releases: readonly Release[]; use: Use | undefined }) => (
+  <TableCard
+    caption="Releases"
+    rows={releases}
+    rowKey={({ name }) => name}
+    columns={[
+      ["Release", (release) => <ReleaseName release={release} use={use} />],
+      ["Created", ({ created_at }) => <RelativeTime iso={created_at} />],
+      ["Size", ({ bytes }) => formatBytes(bytes), "number"],
+      ["Since the previous one", (release) => <Changes release={release} />],
+    ]}
+    empty="None yet: the first update creates one."
+  />
+);
+
+interface ReleaseNameProps {
+  readonly release: Release;
+  readonly use: Use | undefined;
+}
+
+function ReleaseName({ release: { name, current, pinned }, use }: ReleaseNameProps) {
+  const text = `The release ${name} is verified, then used and pinned. Lookups continue meanwhile.`;
+  const question = ["Use this release?", text, "Use it"] as const;
+  const run = async () => use?.(name);
+  return (
+    <>
+      <code>{name}</code>
+      {current && <Badge kind="good">in use</Badge>}
+      {pinned && <Badge kind="warn">pinned</Badge>}
+      {use && !current && (
+        <ConfirmButton text="Use" label={`Use release ${name}`} question={question} isDanger run={run} />
+      )}
+    </>
+  );
+}
+
+const MAX_FEEDS = 4;
+
+function Changes({ release: { name, feeds_changed } }: { release: Release }) {
+  const [isShown, setShown] = useState(false);
+  if (feeds_changed === null) return <small>the oldest that is kept</small>;
+  const changed = feeds_changed
+    .slice(0, MAX_FEEDS)
+    .map(({ feed, entries_before, entries }) => `${feed} ${formatSigned(entries - entries_before)}`);
+  const more = feeds_changed.length - changed.length;
+  const show = () => setShown(true);
+  return (
+    <>
+      <small>{`${changed.join(", ") || "no feed changed"}${more > 0 ? ` and ${more} more` : ""}`}</small>
+      {isShown && <Comparison name={name} />}
+      {!isShown && <QuietButton text="Show changes" label={`Show changes in ${name}`} onClick={show} />}
+    </>
+  );
+}
+
+const formatSigned = (n: number) => (n === 0 ? "±0" : n > 0 ? `+${formatCount(n)}` : `−${formatCount(-n)}`);
+
+/** What was flagged and unflagged since the release before. */
+function Comparison({ name }: { name: string }) {
+  const path = `data/releases/${name}/changes`;
+  const loading = useLoad((signal) => api<{ changes: ReleaseChanges | null }>(path, { signal }), [name]);
+  return (
+    <Loaded from={loading} waiting="Comparing …">
+      {({ changes }) => {
+        const lines = linesOf(changes ?? {});
+        if (lines.length === 0) return <small>Nothing to compare.</small>;
+        return (
+          <ul>
+            {lines.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function linesOf({ flags = {}, disposable }: ReleaseChanges): string[] {
+  const lines = Object.entries(flags).map(([flag, { added, removed }]) => {
+    const ipv4 = formatChange("IPv4 addresses", added.ipv4_addresses, removed.ipv4_addresses);
+    const ipv6 = formatChange("IPv6 networks", added.ipv6_networks, removed.ipv6_networks);
+    return `${flagName(flag)}: ${ipv4}; ${ipv6}`;
+  });
+  if (disposable) lines.push(`Disposable: ${formatChange("domains", disposable.added, disposable.removed)}`);
+  return lines;
+}
+
+function formatChange(what: string, added: number, removed: number): string {
+  if (added === 0 && removed === 0) return `${what} unchanged`;
+  const parts = [
+    added > 0 && `${formatCount(added)} added`,
+    removed > 0 && `${formatCount(removed)} removed`,
+  ];
+  return `${what} ${parts.filter(Boolean).join(", ")}`;
+}

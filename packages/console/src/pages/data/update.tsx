@@ -1,0 +1,65 @@
+// update.tsx: starts an update, and follows one to its end, whoever started it.
+
+import { useEffect, useState } from "preact/hooks";
+import { api, isAbort } from "../../api.ts";
+import { formatRelative } from "../../format.ts";
+import { notify, useAction } from "../../hooks.ts";
+import type { Update } from "../../types.ts";
+
+const POLL_MS = 2_000;
+
+/** `update` is null where the server does not build data; `isAway`: the last poll failed. */
+interface UpdateState {
+  readonly update: Update | null;
+  readonly isAway?: boolean;
+}
+
+const isUnfinished = (update: Update | null) => update !== null && (update.running || update.asked);
+
+/** @param onEnd called when an update has ended */
+export function useUpdate(loaded: Update | null, onEnd: () => void) {
+  const [state, setState] = useState<UpdateState>({ update: loaded });
+  const [run] = useAction();
+  const isPending = isUnfinished(state.update);
+  const poll = async (signal: AbortSignal) => {
+    try {
+      const update = await api<Update>("data/update", { signal });
+      setState({ update });
+      if (isUnfinished(update)) return;
+      notify(describeUpdate(update), update.last?.problem ? "bad" : "good");
+      onEnd();
+    } catch (error) {
+      if (!isAbort(error)) setState({ update: state.update, isAway: true });
+    }
+  };
+  useEffect(() => setState({ update: loaded }), [loaded]);
+  useEffect(() => {
+    if (!isPending) return;
+    const leaving = new AbortController();
+    const timer = setTimeout(poll, POLL_MS, leaving.signal);
+    return () => {
+      clearTimeout(timer);
+      leaving.abort();
+    };
+  }, [state]);
+  const start = () => run(async () => setState({ update: await api("data/update", { method: "POST" }) }));
+  return { ...state, isPending, start };
+}
+
+function describeUpdate(update: Update | null): string {
+  if (!update) return "This server does not build data itself.";
+  if (update.running) return "An update is running …";
+  if (update.asked) return "An update starts soon …";
+  if (!update.last) return "No update since the server started.";
+  const { at, seconds = 0, published, problem, hint } = update.last;
+  const time = formatRelative(at);
+  if (problem) return `The last update failed ${time}: ${problem}${hint ? ` (${hint})` : ""}`;
+  return `The last update ended ${time} after ${seconds.toFixed(1)} s: ${published ? "a new release" : "nothing new"}.`;
+}
+
+export const UpdateText = ({ update, isAway, isPending }: UpdateState & { isPending: boolean }) => (
+  <>
+    {isAway ? "The server cannot be reached; trying again …" : describeUpdate(update)}{" "}
+    {isPending && <progress aria-label="Update" />}
+  </>
+);

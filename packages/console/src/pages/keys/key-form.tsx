@@ -1,0 +1,87 @@
+// key-form.tsx: name, scopes and limits of a key, new or existing; and how its token is shown.
+
+import { CopyButton, Notice } from "../../components/basics.tsx";
+import { Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
+import type { Key, KeySettings } from "../../types.ts";
+import { SCOPES } from "./usage.tsx";
+
+const MODES = [
+  ["live", "live: answers from data"],
+  ["test", "sandbox: fixed answers"],
+] as const;
+
+/** With the mode, where the form has one. */
+function settingsOf(values: FormData): KeySettings {
+  const number = (name: string) => (textOf(values, name) === "" ? null : Number(values.get(name)));
+  const date = textOf(values, "expires");
+  return {
+    ...(values.has("mode") ? { mode: textOf(values, "mode") } : {}),
+    name: textOf(values, "name"),
+    scopes: values.getAll("scope").map(String),
+    networks: textOf(values, "networks").match(/[^\s,]+/g) ?? [],
+    rate: number("rate"),
+    burst: number("burst"),
+    quota: number("quota"),
+    expires_at: date ? `${date}T23:59:59Z` : null,
+  };
+}
+
+interface KeyFormProps {
+  /** The key to change; none for a new one. */
+  readonly of?: Key;
+  readonly submit: (settings: KeySettings, form: HTMLFormElement) => Promise<void>;
+}
+
+export function KeyForm({ of: key, submit }: KeyFormProps) {
+  const number = (name: "rate" | "burst" | "quota", placeholder = "default", min = 0) =>
+    ({ name, placeholder, min, type: "number", defaultValue: key?.[name] ?? "" }) as const;
+  const hasScope = (scope: string) => key?.scopes.includes(scope) ?? true;
+  const name = { name: "name", required: true, maxLength: 100, defaultValue: key?.name };
+  const expires = { name: "expires", type: "date", defaultValue: key?.expires_at?.slice(0, 10) } as const;
+  const networks = { placeholder: "10.0.0.0/8", defaultValue: key?.networks.join("\n") };
+  const save = (values: FormData, form: HTMLFormElement) => submit(settingsOf(values), form);
+  return (
+    <Form class="grid" action={key ? "Save" : "Create key"} submit={save}>
+      <TextField label="Name" note="The application that uses it." {...name} />
+      {!key && (
+        <Field label="Mode">
+          <Select name="mode" options={MODES} />
+        </Field>
+      )}
+      <fieldset>
+        <legend>Scopes</legend>
+        {SCOPES.map(([scope, title]) => (
+          <label key={scope} class="inline">
+            <input type="checkbox" name="scope" value={scope} defaultChecked={hasScope(scope)} />
+            {title}
+          </label>
+        ))}
+      </fieldset>
+      <TextField label="Rate" note="Lookups per second; 0 is no limit." step="any" {...number("rate")} />
+      <TextField label="Burst" note="Lookups at once." {...number("burst", "default", 1)} />
+      <TextField label="Quota" note="Lookups per day (UTC)." {...number("quota", "none")} />
+      <TextField label="Expires" note="At the end of that day (UTC)." {...expires} />
+      <Field label="Allowed networks" note="One per line; empty allows every address.">
+        <textarea name="networks" rows={2} spellcheck={false} {...networks} />
+      </Field>
+    </Form>
+  );
+}
+
+/** A token, which the server never shows again. */
+export const TokenOnce = ({ token, href }: { token: string; href?: string }) => (
+  <div aria-live="polite">
+    <Notice kind="good">
+      <p>
+        <strong>Copy the key now: it is shown only once.</strong>
+      </p>
+      <p>
+        <code class="token">{token}</code>
+      </p>
+      <p class="actions">
+        <CopyButton text={token} label="Copy key" />
+        {href && <a href={href}>Open this key</a>}
+      </p>
+    </Notice>
+  </div>
+);

@@ -1,0 +1,110 @@
+// key.tsx: one key: usage, limits, rotation, revocation.
+
+import { useState } from "preact/hooks";
+import { api } from "../../api.ts";
+import { Badge, Card, type Kind, RelativeTime } from "../../components/basics.tsx";
+import { ConfirmButton } from "../../components/dialog.tsx";
+import { Field, Select } from "../../components/form.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { notify, useLoad } from "../../hooks.ts";
+import type { Key, KeySettings } from "../../types.ts";
+import { KeyForm, TokenOnce } from "./key-form.tsx";
+import { KeyUsage } from "./usage.tsx";
+
+const KINDS: Readonly<Record<Key["state"], Kind>> = {
+  live: "good",
+  sandbox: "warn",
+  expired: "faint",
+  revoked: "faint",
+};
+export const KeyState = ({ state }: { state: Key["state"] }) => <Badge kind={KINDS[state]}>{state}</Badge>;
+
+export function KeyDetail({ id }: { id: string }) {
+  const path = `keys/${encodeURIComponent(id)}`;
+  const loading = useLoad((signal) => api<Key>(path, { signal }), [id]);
+  const save = async (body: KeySettings) => {
+    await api(path, { method: "PATCH", body });
+    notify("Saved. All servers apply it within a second.");
+    loading.reload();
+  };
+  return (
+    <>
+      <p>
+        <a href="#/keys">All keys</a>
+      </p>
+      <Loaded from={loading}>
+        {(key) => (
+          <>
+            <Summary of={key} />
+            {(key.state === "live" || key.state === "sandbox") && (
+              <>
+                <Card title="Limits">
+                  <KeyForm of={key} submit={save} />
+                </Card>
+                <div class="pair">
+                  <Rotate of={key} />
+                  <Revoke of={key} />
+                </div>
+              </>
+            )}
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+const Summary = ({ of: { id, name, state, hint, created_at, revoked_at } }: { of: Key }) => (
+  <Card title={[name, " ", <KeyState key="state" state={state} />]}>
+    <p>
+      <code>{hint}</code> created <RelativeTime iso={created_at} />
+      {revoked_at && [", revoked ", <RelativeTime key="revoked" iso={revoked_at} />]}
+    </p>
+    <KeyUsage id={id} />
+  </Card>
+);
+
+const OVERLAPS = [
+  ["86400", "for a day"],
+  ["3600", "for an hour"],
+  ["604800", "for a week"],
+  ["0", "not at all"],
+] as const;
+
+function Rotate({ of: { id, name } }: { of: Key }) {
+  const [overlap, setOverlap] = useState("86400");
+  const [token, setToken] = useState("");
+  const rotate = async () => {
+    const body = { overlap_seconds: Number(overlap) };
+    setToken((await api<{ token: string }>(`keys/${id}/rotate`, { method: "POST", body })).token);
+  };
+  const text = "The key gets a new token. The old one stays valid for the time you chose.";
+  return (
+    <Card title="Rotate">
+      <Field label="The old token stays valid" note="Time to replace it in the applications that use it.">
+        <Select
+          options={OVERLAPS}
+          value={overlap}
+          onChange={(event) => setOverlap(event.currentTarget.value)}
+        />
+      </Field>
+      <ConfirmButton class="" text="Rotate" question={[`Rotate ${name}?`, text, "Rotate"]} run={rotate} />
+      {token && <TokenOnce token={token} />}
+    </Card>
+  );
+}
+
+function Revoke({ of: { id, name } }: { of: Key }) {
+  const revoke = async () => {
+    await api(`keys/${id}`, { method: "DELETE" });
+    notify("Revoked.");
+    location.hash = "#/keys";
+  };
+  const question = [`Revoke ${name}?`, "This cannot be undone.", "Revoke"] as const;
+  return (
+    <Card title="Revoke">
+      <p>Applications that use the key get 401 within a second. Its usage is kept.</p>
+      <ConfirmButton class="danger" text="Revoke this key" question={question} isDanger run={revoke} />
+    </Card>
+  );
+}

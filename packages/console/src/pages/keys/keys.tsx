@@ -1,0 +1,77 @@
+// keys.tsx: all API keys, and a form for a new one; a key by its id.
+
+import { useState } from "preact/hooks";
+import { api, listAll } from "../../api.ts";
+import { Card, Expiry } from "../../components/basics.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { TableCard, TwoLines } from "../../components/table.tsx";
+import { formatCount } from "../../format.ts";
+import { type PageProps, useLoad } from "../../hooks.ts";
+import type { KeySettings, ListedKey } from "../../types.ts";
+import { KeyDetail, KeyState } from "./key.tsx";
+import { KeyForm, TokenOnce } from "./key-form.tsx";
+import { countRefused, SCOPES } from "./usage.tsx";
+
+export const KeysPage = ({ rest }: PageProps) => (rest === "" ? <Overview /> : <KeyDetail id={rest} />);
+
+function Overview() {
+  const keys = useLoad((signal) => listAll<ListedKey>("keys", "keys", signal), []);
+  const [created, setCreated] = useState<{ id: string; token: string }>();
+  const create = async (settings: KeySettings, form: HTMLFormElement) => {
+    setCreated(await api("keys", { method: "POST", body: settings }));
+    form.reset();
+    keys.reload();
+  };
+  return (
+    <Loaded from={keys}>
+      {(rows) => (
+        <>
+          <TableCard
+            caption="API keys"
+            rows={rows}
+            rowKey={({ id }) => id}
+            columns={COLUMNS}
+            empty="No keys yet: create the first one below."
+          />
+          <Card title="New key">
+            <KeyForm submit={create} />
+            {created && <TokenOnce token={created.token} href={`#/keys/${created.id}`} />}
+          </Card>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+const COLUMNS = [
+  ["Name", nameOf],
+  ["State", ({ state }: ListedKey) => <KeyState state={state} />],
+  ["Scopes", ({ scopes }: ListedKey) => (scopes.length === SCOPES.length ? "all" : scopes.join(", "))],
+  ["Limits", limitsOf],
+  ["Lookups today", lookupsOf, "number"],
+  ["Expires", ({ expires_at }: ListedKey) => <Expiry iso={expires_at} />],
+] as const;
+
+function nameOf({ id, name, hint }: ListedKey) {
+  return (
+    <TwoLines below={<code>{hint}</code>}>
+      <a href={`#/keys/${id}`}>{name}</a>
+    </TwoLines>
+  );
+}
+
+function limitsOf({ rate, burst, quota, networks }: ListedKey): string {
+  const parts = [
+    rate === null ? "default rate" : rate === 0 ? "no rate limit" : `${formatCount(rate)}/s`,
+    burst !== null && `burst ${formatCount(burst)}`,
+    quota !== null && `${formatCount(quota)} per day`,
+    networks.length > 0 && `from ${networks.length} network${networks.length === 1 ? "" : "s"}`,
+  ];
+  return parts.filter(Boolean).join(", ");
+}
+
+function lookupsOf({ lookups_today: { geolocate, reputation, email }, refused_today }: ListedKey) {
+  const refused = countRefused(refused_today);
+  const text = refused > 0 && <span class="bad">{formatCount(refused)} refused</span>;
+  return <TwoLines below={text}>{formatCount(geolocate + reputation + email)}</TwoLines>;
+}

@@ -1,0 +1,106 @@
+// usage.tsx: a key's lookups and refusals, by day or by hour.
+
+import { sum } from "d3-array";
+import { useState } from "preact/hooks";
+import { api } from "../../api.ts";
+import { Definitions } from "../../components/basics.tsx";
+import { BarChart, Meter, type MeterColor } from "../../components/chart.tsx";
+import { Select } from "../../components/form.tsx";
+import { Loaded } from "../../components/loaded.tsx";
+import { formatCount, formatPercent } from "../../format.ts";
+import { useLoad } from "../../hooks.ts";
+import type { Refusals, Usage, UsagePoint } from "../../types.ts";
+
+export const SCOPES = [
+  ["geolocate", "Geolocate"],
+  ["reputation", "Reputation"],
+  ["email", "Email"],
+] as const;
+
+const REFUSALS = [
+  ["not_allowed", "Not allowed"],
+  ["rate_limited", "Rate limit"],
+  ["quota_exceeded", "Quota"],
+] as const;
+
+export const countRefused = (refused: Refusals) => sum(REFUSALS, ([reason]) => refused[reason]);
+
+const SERIES = [
+  ...SCOPES.map(([scope, name]) => ({ name, of: (point: UsagePoint) => point[scope] })),
+  { name: "Refused", of: (point: UsagePoint) => countRefused(point.refused) },
+];
+
+/** What each period is called, and how the times of its points are written. */
+const formatDay = (at: string) => at.slice(5);
+const formatHour = (at: string) => `${at.slice(11)}:00`;
+const PERIODS = {
+  day: { last: "30 days", stepMs: 86_400_000, suffix: "T00:00:00Z", format: formatDay },
+  hour: { last: "24 hours", stepMs: 3_600_000, suffix: ":00:00Z", format: formatHour },
+};
+type Period = keyof typeof PERIODS;
+const OPTIONS = [
+  ["day", PERIODS.day.last],
+  ["hour", PERIODS.hour.last],
+] as const;
+
+export function KeyUsage({ id }: { id: string }) {
+  const [by, setBy] = useState<Period>("day");
+  const load = (signal: AbortSignal) => api<Usage>(`keys/${id}/usage?by=${by}`, { signal });
+  const loading = useLoad(async (signal) => ({ by, usage: await load(signal) }), [id, by]);
+  const choose = (event: { currentTarget: HTMLSelectElement }) => setBy(event.currentTarget.value as Period);
+  return (
+    <>
+      <p class="actions">
+        <Select aria-label="Usage of the last" options={OPTIONS} value={by} onChange={choose} />
+      </p>
+      <Loaded from={loading}>{(loaded) => <UsageCharts {...loaded} />}</Loaded>
+    </>
+  );
+}
+
+/** A row for a share of a whole, none for 0. */
+function shareOf(name: string, n: number, whole: number, color: MeterColor) {
+  const text = `${formatCount(n)}, ${formatPercent(n / whole)}`;
+  return [name, n > 0 && <Meter part={n / whole} text={text} color={color} />] as const;
+}
+
+function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
+  const { last, format } = PERIODS[by];
+  const points = fillGaps(by, usage);
+  const total = (of: (point: UsagePoint) => number) => sum(points, of);
+  const served = total((point) => point.total);
+  const all = served + total(({ refused }) => countRefused(refused));
+  if (all === 0) return <p class="empty">No lookups in the last {last}.</p>;
+  const refusals = REFUSALS.map(([id, name]) => [name, total(({ refused }) => refused[id])] as const);
+  const lookups = SCOPES.map(([scope, name]) => [name, total((point) => point[scope])] as const);
+  return (
+    <div class="usage">
+      <BarChart title={`Lookups per ${by} (UTC)`} points={points} series={SERIES} formatTime={format} />
+      <div>
+        <h3>Served and refused</h3>
+        <Definitions
+          rows={[
+            shareOf("Served", served, all, "good"),
+            ...refusals.map(([name, n]) => shareOf(name, n, all, "bad")),
+          ]}
+        />
+        <h3>Lookups</h3>
+        <Definitions rows={lookups.map(([name, n]) => shareOf(name, n, served, "series-0"))} />
+      </div>
+    </div>
+  );
+}
+
+const NONE = { refused: { not_allowed: 0, rate_limited: 0, quota_exceeded: 0 }, total: 0 };
+
+/** A point for each day or hour, also for those without lookups. */
+function fillGaps(by: Period, { from, to, usage }: Usage): UsagePoint[] {
+  const { stepMs, suffix } = PERIODS[by];
+  const known = new Map(usage.map((point) => [point.at, point]));
+  const points: UsagePoint[] = [];
+  for (let time = Date.parse(from + suffix); time <= Date.parse(to + suffix); time += stepMs) {
+    const at = new Date(time).toISOString().slice(0, from.length);
+    points.push(known.get(at) ?? { at, geolocate: 0, reputation: 0, email: 0, ...NONE });
+  }
+  return points;
+}

@@ -1,0 +1,54 @@
+// login.tsx: exchanges the admin token for a session cookie.
+
+import { useEffect, useRef } from "preact/hooks";
+import { ApiError, api, UserError } from "../api.ts";
+import { Problem } from "../components/basics.tsx";
+import { Field, Form, TextField, textOf } from "../components/form.tsx";
+
+async function logIn(values: FormData): Promise<void> {
+  const author = textOf(values, "author");
+  const body = { token: textOf(values, "token"), ...(author ? { author } : {}) };
+  await api("session", { method: "POST", body }).catch((error: unknown) => {
+    const isWrong = error instanceof ApiError && error.code === "TOKEN_INVALID";
+    throw isWrong ? new UserError("This is not the admin token.") : error;
+  });
+}
+
+/** @param note why the user has to log in */
+export function LoginPage({ note, onLogin }: { note: string; onLogin: () => void }) {
+  const token = useRef<HTMLInputElement>(null);
+  const focus = () => token.current?.focus();
+  useEffect(() => {
+    document.title = "Log in: Inkling console";
+    focus();
+  }, []);
+  const submit = (values: FormData) =>
+    logIn(values).then(onLogin, (error) => {
+      focus();
+      throw error;
+    });
+  const password = { name: "token", type: "password", autocomplete: "current-password" } as const;
+  return (
+    <main>
+      <section class="card login">
+        <h1>Log in</h1>
+        <p>
+          Use the admin token that the first start printed. To create a new one, run{" "}
+          <code>inkling admin token rotate</code>.
+        </p>
+        {note && <Problem text={note} />}
+        <Form action="Log in" submit={submit}>
+          <Field label="Admin token">
+            <input ref={token} required placeholder="ink_admin_…" {...password} />
+          </Field>
+          <TextField
+            label="Your name"
+            note="Optional; recorded in the audit trail."
+            name="author"
+            maxLength={80}
+          />
+        </Form>
+      </section>
+    </main>
+  );
+}

@@ -1,0 +1,109 @@
+// address.tsx: everything about one IP address: location, reputation, evidence.
+
+import { Badge, Card, Definitions } from "../../components/basics.tsx";
+import { LazyMap } from "../../components/loaded.tsx";
+import { TwoLines } from "../../components/table.tsx";
+import { countryName, FLAG_NAMES, FLAGS, formatLabel } from "../../format.ts";
+import type { Evidence, Flag, Geolocation, IpAnswer, Reputation, ValueProblem } from "../../types.ts";
+import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
+import { OverrideButton } from "./override-button.tsx";
+import { isProblem, isUnknown } from "./results.tsx";
+
+interface AddressResultProps {
+  readonly answer: IpAnswer;
+  readonly missing: readonly string[];
+  readonly reload: () => void;
+}
+
+export function AddressResult({ answer, missing, reload }: AddressResultProps) {
+  const { value, address = value, geolocation, reputation } = answer;
+  if (isProblem(reputation)) return <ValueProblemCard value={value} problem={reputation} />;
+  const unknown = FLAG_NAMES.filter((flag) => isUnknown(reputation, flag, missing));
+  return (
+    <div class="pair">
+      <LocationCard address={address} answer={geolocation} />
+      <div>
+        <ReputationCard address={address} reputation={reputation} unknown={unknown} reload={reload} />
+        <ApiRequest value={address} answer={{ geolocation, reputation }} />
+      </div>
+      <EvidenceCard from={reputation} />
+    </div>
+  );
+}
+
+function LocationCard({ address, answer }: { address: string; answer: Geolocation | ValueProblem }) {
+  if (isProblem(answer)) return <Card title="Location">No feed has a location for this address.</Card>;
+  const { city, country, location } = answer;
+  const { latitude, longitude, accuracy_radius: radius } = location;
+  const names = [city.name, country.name ?? (country.iso_code && countryName(country.iso_code))];
+  return (
+    <Card title={`${address} is in ${names.filter(Boolean).join(", ") || "an unknown location"}`}>
+      {latitude !== undefined && longitude !== undefined && (
+        <LazyMap>
+          {({ LocationMap }) => <LocationMap latitude={latitude} longitude={longitude} radius={radius} />}
+        </LazyMap>
+      )}
+      <Definitions rows={factsOf(answer)} />
+      <details>
+        <summary>Sources</summary>
+        <Definitions rows={(answer.evidence ?? []).map(sourceOf)} />
+      </details>
+    </Card>
+  );
+}
+
+function factsOf(answer: Geolocation) {
+  const { city, country, continent, location, postal, registered_country, subdivisions } = answer;
+  const zone = location.time_zone;
+  const isElsewhere = registered_country.name && registered_country.iso_code !== country.iso_code;
+  const format = { timeZone: zone, weekday: "short", hour: "2-digit", minute: "2-digit" } as const;
+  return [
+    ["City", [postal.code, city.name].filter(Boolean).join(" ") || "unknown"],
+    ["Region", subdivisions.map(({ name, iso_code }) => name ?? iso_code).join(", ")],
+    ["Country", [country.name, continent.name].filter(Boolean).join(", ") || "unknown"],
+    ["Registered in", isElsewhere && `${registered_country.name} (the address block)`],
+    ["Local time", zone && `${new Date().toLocaleString("en-GB", format)} (${zone})`],
+  ] as const;
+}
+
+/** Which feed a part of a location comes from. */
+const sourceOf = ({ feed, label, network, members, why }: Evidence) =>
+  [
+    feed,
+    <TwoLines key={feed} below={why}>
+      {formatLabel(label)} {network && <code>{network}</code>} {members?.join(", ")}
+    </TwoLines>,
+  ] as const;
+
+interface ReputationCardProps {
+  readonly address: string;
+  readonly reputation: Reputation;
+  readonly unknown: readonly Flag[];
+  readonly reload: () => void;
+}
+
+function ReputationCard({ address, reputation, unknown, reload }: ReputationCardProps) {
+  const set = FLAG_NAMES.filter((flag) => reputation[flag]);
+  const nouns = new Intl.ListFormat("en").format(set.map((flag) => FLAGS[flag][1]));
+  const none = unknown.length === 0 ? "No flags" : "No known flags";
+  const badgeOf = (flag: Flag) => {
+    if (unknown.includes(flag)) return <Badge kind="faint">unknown</Badge>;
+    return reputation[flag] ? <Badge kind="bad">yes</Badge> : <Badge kind="good">no</Badge>;
+  };
+  return (
+    <Card title={set.length > 0 ? `Flagged as ${nouns}` : none}>
+      <ul class="flags">
+        {FLAG_NAMES.map((flag) => (
+          <li key={flag}>
+            {badgeOf(flag)}
+            <span>
+              <strong>{FLAGS[flag][0]}</strong>
+              <small>{FLAGS[flag][2]}</small>
+            </span>
+            <OverrideButton value={address} flag={flag} verdict={!reputation[flag]} onDone={reload} />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}

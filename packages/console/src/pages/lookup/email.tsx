@@ -1,0 +1,42 @@
+// email.tsx: everything about one email address.
+
+import { Card, Definitions, Notice } from "../../components/basics.tsx";
+import type { EmailAnswer, EmailVerdict } from "../../types.ts";
+import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
+import { OverrideButton } from "./override-button.tsx";
+import { isProblem } from "./results.tsx";
+
+function titleOf({ disposable, valid }: EmailVerdict): string {
+  if (disposable) return "Disposable email address";
+  return valid ? "Valid, not disposable" : "Not a valid email address";
+}
+
+export function EmailResult({ answer, reload }: { answer: EmailAnswer; reload: () => void }) {
+  const { value, email } = answer;
+  if (isProblem(email)) return <ValueProblemCard value={value} problem={email} />;
+  const { valid, disposable, providers, evidence = [] } = email;
+  const domain = value.slice(value.lastIndexOf("@") + 1);
+  const suggestion = evidence.find(({ did_you_mean }) => did_you_mean)?.did_you_mean;
+  return (
+    <div class="pair">
+      <Card title={titleOf(email)}>
+        {suggestion && <Notice kind="warn">Possible typing error: did they mean {suggestion}?</Notice>}
+        <Definitions
+          rows={[
+            ["Valid", valid ? "yes: it can receive email" : "no: it cannot receive email"],
+            ["Disposable", disposable ? `yes, from ${providers.join(", ")}` : "no"],
+          ]}
+        />
+        <OverrideButton
+          value={domain}
+          flag="disposable"
+          verdict={!disposable}
+          text={`Mark ${domain} as ${disposable ? "not " : ""}disposable`}
+          onDone={reload}
+        />
+      </Card>
+      <ApiRequest value={value} answer={{ email }} />
+      <EvidenceCard from={email} />
+    </div>
+  );
+}

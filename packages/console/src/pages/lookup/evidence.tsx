@@ -1,0 +1,77 @@
+// evidence.tsx: what stands beside every verdict: the evidence, the same lookup by the public API, or a problem.
+
+import { Card, Code, CopyButton, RelativeTime } from "../../components/basics.tsx";
+import { Table, TwoLines } from "../../components/table.tsx";
+import { flagName, formatLabel } from "../../format.ts";
+import type { EmailVerdict, Evidence, Reputation, ValueProblem } from "../../types.ts";
+
+export const ValueProblemCard = ({ value, problem }: { value: string; problem: ValueProblem }) => (
+  <Card title={value}>
+    <p class="problem">{problem.title}</p>
+    <p>{problem.detail}</p>
+  </Card>
+);
+
+const EFFECTS: Readonly<Record<string, string>> = { fills: "fills in", label: "label only" };
+
+function effectOf({ effect, flags = [], members = [], mutes, did_you_mean, why }: Evidence) {
+  const text = [EFFECTS[effect] ?? effect, [...flags.map(flagName), ...members].join(", "), mutes];
+  return (
+    <TwoLines below={did_you_mean ? `did they mean ${did_you_mean}?` : why?.replaceAll("_", " ")}>
+      {text.filter(Boolean).join(" ")}
+    </TwoLines>
+  );
+}
+
+function matchOf({ network, domain, id }: Evidence) {
+  const match = network ?? domain ?? id;
+  return match && <code>{match}</code>;
+}
+
+/** Which feeds list a value, and what that did to the answer. */
+export const EvidenceCard = ({ from }: { from: Reputation | EmailVerdict }) => (
+  <Card isWide title="Evidence">
+    <Table
+      caption="Evidence"
+      rows={from.evidence ?? []}
+      rowKey={(_, i) => i}
+      columns={[
+        ["Feed", ({ feed }) => <strong>{feed}</strong>],
+        ["Label", ({ label }) => formatLabel(label)],
+        ["Match", matchOf],
+        ["Effect", effectOf],
+        ["Fetched", ({ fetched_at }) => fetched_at && <RelativeTime iso={fetched_at} />],
+      ]}
+      empty="No feed lists it."
+    />
+    {from.evidence_truncated && (
+      <p class="faint">There is more evidence than is shown; this part decides the answer.</p>
+    )}
+  </Card>
+);
+
+/** $URL stays a variable: this listener does not know under which name applications reach the public one. */
+function curlOf(value: string): string {
+  const curl = 'curl -H "Authorization: Bearer $KEY"';
+  if (!value.includes("@")) return `${curl} "$URL/v1/ip-intel/reputation/${value}?include=evidence"`;
+  const body = JSON.stringify({ values: [value] }).replaceAll("'", "'\\''");
+  return `${curl} -H "Content-Type: application/json" \\\n  -d '${body}' $URL/v1/user-intel/email`;
+}
+
+export function ApiRequest({ value, answer }: { value: string; answer: unknown }) {
+  const curl = curlOf(value);
+  const json = JSON.stringify(answer, null, 2);
+  return (
+    <Card title="API request">
+      <Code text={curl} />
+      <p class="actions">
+        <CopyButton text={curl.replaceAll("\\\n", "")} label="Copy curl" />
+        <CopyButton text={json} label="Copy JSON" />
+      </p>
+      <details>
+        <summary>JSON answer with evidence</summary>
+        <Code text={json} />
+      </details>
+    </Card>
+  );
+}

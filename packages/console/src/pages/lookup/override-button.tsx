@@ -1,0 +1,47 @@
+// override-button.tsx: an override with one click, and a reason.
+
+import { useState } from "preact/hooks";
+import { api } from "../../api.ts";
+import { QuietButton } from "../../components/basics.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { ExpiryField, expiryOf, Form, TextField, textOf } from "../../components/form.tsx";
+import { flagName } from "../../format.ts";
+import { notify } from "../../hooks.ts";
+
+interface OverrideButtonProps {
+  readonly value: string;
+  readonly flag: string;
+  readonly verdict: boolean;
+  /** "Set" or "Clear" by default. */
+  readonly text?: string;
+  readonly onDone: () => void;
+}
+
+export function OverrideButton({ value, flag, verdict, text, onDone }: OverrideButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  const close = () => setOpen(false);
+  const submit = async (values: FormData) => {
+    const body = { value, flag, verdict, note: textOf(values, "note"), ...expiryOf(values) };
+    await api("overrides", { method: "POST", body });
+    close();
+    notify("Override added. All servers apply it within a second.");
+    onDone();
+  };
+  const name = flagName(flag);
+  const action = verdict ? "Set" : "Clear";
+  const label = text ?? `${action} ${name} for ${value}`;
+  return (
+    <>
+      <QuietButton text={text ?? action} label={label} onClick={() => setOpen(true)} />
+      {isOpen && (
+        <Dialog title={`${value}: ${name} ${verdict ? "yes" : "no"}`} onClose={close}>
+          <p>An override takes precedence over every feed.</p>
+          <Form action="Add override" submit={submit} aside={<QuietButton text="Cancel" onClick={close} />}>
+            <TextField label="Reason" note="Also in the audit trail." name="note" required maxLength={500} />
+            <ExpiryField />
+          </Form>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+// add.tsx: a form that adds an override.
+
+import { useState } from "preact/hooks";
+import { api } from "../../api.ts";
+import { Card } from "../../components/basics.tsx";
+import { ExpiryField, expiryOf, Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
+import { FLAG_NAMES, flagName } from "../../format.ts";
+import { notify } from "../../hooks.ts";
+
+const MUTE = "mute";
+const FIRST = "is_abuser=false";
+const VERDICTS = [
+  ...[...FLAG_NAMES, "disposable"].flatMap((flag) => [
+    [`${flag}=false`, `${flagName(flag)}: no`] as const,
+    [`${flag}=true`, `${flagName(flag)}: yes`] as const,
+  ]),
+  [MUTE, "ignore one feed"] as const,
+];
+
+function bodyOf(values: FormData) {
+  const [flag, verdict] = textOf(values, "verdict").split("=");
+  return {
+    value: textOf(values, "value"),
+    ...(flag === MUTE ? { mute: textOf(values, "feed") } : { flag, verdict: verdict === "true" }),
+    note: textOf(values, "note"),
+    ...expiryOf(values),
+    ...(values.has("force") ? { force: true } : {}),
+  };
+}
+
+export function AddCard({ reload }: { reload: () => void }) {
+  const [verdict, setVerdict] = useState(FIRST);
+  const submit = async (values: FormData, form: HTMLFormElement) => {
+    const { outcome } = await api<{ outcome: string }>("overrides", { method: "POST", body: bodyOf(values) });
+    const isNew = outcome !== "unchanged";
+    notify(isNew ? "Override added. All servers apply it within a second." : "This override exists already.");
+    form.reset();
+    setVerdict(FIRST);
+    reload();
+  };
+  const choose = (event: { currentTarget: HTMLSelectElement }) => setVerdict(event.currentTarget.value);
+  const value = { name: "value", placeholder: "203.0.113.9, 203.0.113.0/24, example.com", required: true };
+  return (
+    <Card title="Add an override">
+      <Form action="Add" submit={submit}>
+        <TextField
+          label="Address, network, domain or email address"
+          note="An email address is stored only as a hash."
+          {...value}
+        />
+        <Field label="Verdict">
+          <Select name="verdict" options={VERDICTS} value={verdict} onChange={choose} />
+        </Field>
+        {verdict === MUTE && <TextField label="Feed" name="feed" required placeholder="id of the feed" />}
+        <TextField label="Reason" name="note" required maxLength={500} />
+        <ExpiryField />
+        <label class="inline">
+          <input type="checkbox" name="force" />
+          Allow a very wide network
+        </label>
+      </Form>
+    </Card>
+  );
+}

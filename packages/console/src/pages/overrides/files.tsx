@@ -1,0 +1,54 @@
+// files.tsx: all overrides as a file: export and import.
+
+import { api, UserError } from "../../api.ts";
+import { Card, QuietButton } from "../../components/basics.tsx";
+import { Field, Form } from "../../components/form.tsx";
+import { messageOf, notify, useAction } from "../../hooks.ts";
+
+type Imported = Readonly<Record<"added" | "changed" | "unchanged" | "expired", number>> & {
+  readonly warnings: readonly string[];
+};
+
+async function importFile(file: File): Promise<Imported> {
+  try {
+    return await api("overrides/import", { method: "POST", body: JSON.parse(await file.text()) });
+  } catch (error) {
+    const text = error instanceof SyntaxError ? "This file is not JSON." : messageOf(error);
+    throw new UserError(`${text} Nothing was changed.`);
+  }
+}
+
+async function download(): Promise<void> {
+  const text = JSON.stringify(await api("overrides/export"), null, 2);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  link.download = "inkling-overrides.json";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+export function FilesCard({ reload }: { reload: () => void }) {
+  const [start, isBusy] = useAction();
+  const submit = async (values: FormData, form: HTMLFormElement) => {
+    const imported = await importFile(values.get("file") as File);
+    const { added, changed, unchanged, expired, warnings } = imported;
+    notify(
+      `${added} added, ${changed} changed, ${unchanged} unchanged${expired ? `, ${expired} expired` : ""}.`,
+    );
+    for (const warning of warnings) notify(warning, "bad");
+    form.reset();
+    reload();
+  };
+  return (
+    <Card title="Export and import">
+      <p>
+        <QuietButton text="Export all" isBusy={isBusy} onClick={() => start(download)} />
+      </p>
+      <Form action="Import" submit={submit}>
+        <Field label="Import" note="The whole file is imported, or nothing.">
+          <input type="file" name="file" accept="application/json,.json" required />
+        </Field>
+      </Form>
+    </Card>
+  );
+}

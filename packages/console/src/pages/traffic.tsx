@@ -1,0 +1,139 @@
+// traffic.tsx: requests of the last hours: counts only.
+
+import { useEffect, useState } from "preact/hooks";
+import { api } from "../api.ts";
+import { Card } from "../components/basics.tsx";
+import { BarChart, LineChart, Meter } from "../components/chart.tsx";
+import { Select } from "../components/form.tsx";
+import { LazyMap, Loaded } from "../components/loaded.tsx";
+import { TableCard } from "../components/table.tsx";
+import { countryName, FLAG_NAMES, flagName, formatCount, formatMilliseconds } from "../format.ts";
+import { useLoad } from "../hooks.ts";
+import type { CountryCount, Traffic, TrafficPoint } from "../types.ts";
+import { SCOPES } from "./keys/usage.tsx";
+
+const REFRESH_MS = 60_000;
+
+type CountsOf = "statuses" | "lookups" | "flags_raised";
+const seriesOf = (member: CountsOf, id: string, name = id) => ({
+  name,
+  of: (point: TrafficPoint) => point[member][id] ?? 0,
+});
+const STATUSES = ["2xx", "3xx", "4xx", "5xx"].map((status) => seriesOf("statuses", status));
+const LOOKUPS = SCOPES.map(([scope, name]) => seriesOf("lookups", scope, name));
+const FLAGS_SET = [...FLAG_NAMES, "disposable"].map((flag) => seriesOf("flags_raised", flag, flagName(flag)));
+const LATENCIES = (["p50", "p95", "p99"] as const).map((name) => ({
+  name,
+  of: ({ latency_seconds }: TrafficPoint) => latency_seconds[name],
+}));
+
+const PERIODS = [
+  ["1", "last hour"],
+  ["3", "last 3 hours"],
+  ["6", "last 6 hours"],
+  ["24", "last 24 hours"],
+] as const;
+
+const timeOfDay = (at: string) =>
+  new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+export function TrafficPage() {
+  const [hours, setHours] = useState("3");
+  const traffic = useLoad((signal) => api<Traffic>(`traffic?hours=${hours}`, { signal }), [hours]);
+  useEffect(() => {
+    const timer = setInterval(traffic.reload, REFRESH_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const choose = (event: { currentTarget: HTMLSelectElement }) => setHours(event.currentTarget.value);
+  return (
+    <>
+      <p class="actions">
+        <Select aria-label="Period" options={PERIODS} value={hours} onChange={choose} />
+        <span class="faint">
+          Counted per minute, kept in memory for a day. No address or email address is stored.
+        </span>
+      </p>
+      <Loaded from={traffic}>{(loaded) => <Charts traffic={loaded} />}</Loaded>
+    </>
+  );
+}
+
+function Charts({ traffic: { series: points, total } }: { traffic: Traffic }) {
+  if (points.length === 0) return <Card>No data yet: the first minute since the start is not over.</Card>;
+  const chart = { points, formatTime: timeOfDay };
+  const numbers = [
+    ["Requests", formatCount(total.requests)],
+    ["Errors (5xx)", formatCount(total.statuses["5xx"] ?? 0)],
+    ["Median latency", formatMilliseconds(total.latency_seconds.p50)],
+    ["99th percentile", formatMilliseconds(total.latency_seconds.p99)],
+  ];
+  return (
+    <>
+      <dl class="numbers">
+        {numbers.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <div class="pair">
+        <Card>
+          <BarChart title="Requests by status" series={STATUSES} {...chart} />
+        </Card>
+        <Card>
+          <LineChart title="Latency" series={LATENCIES} formatValue={formatMilliseconds} {...chart} />
+        </Card>
+        <Card>
+          <BarChart title="Lookups" series={LOOKUPS} {...chart} />
+        </Card>
+        <Card>
+          <BarChart title="Flags set" series={FLAGS_SET} {...chart} />
+        </Card>
+        <Countries counts={total.countries} />
+        <Problems counts={total.problems} />
+      </div>
+    </>
+  );
+}
+
+function Countries({ counts }: { counts: readonly CountryCount[] }) {
+  const most = Math.max(1, ...counts.map(({ count }) => count));
+  const meterOf = ({ count }: CountryCount) => (
+    <Meter part={count / most} text={formatCount(count)} color="series-0" />
+  );
+  return (
+    <>
+      {counts.length > 0 && (
+        <Card isWide title="Countries looked up">
+          <LazyMap>
+            {({ CountryMap }) => <CountryMap title="Single lookups by country" counts={counts} />}
+          </LazyMap>
+        </Card>
+      )}
+      <TableCard
+        caption="Top countries"
+        rows={counts.slice(0, 10)}
+        rowKey={({ iso_code }) => iso_code}
+        columns={[
+          ["Country", ({ iso_code }) => countryName(iso_code)],
+          ["Single lookups", meterOf],
+        ]}
+        empty="None yet."
+      />
+    </>
+  );
+}
+
+const Problems = ({ counts }: { counts: Readonly<Record<string, number>> }) => (
+  <TableCard
+    caption="Refused requests"
+    rows={Object.entries(counts).sort(([, a], [, b]) => b - a)}
+    rowKey={([code]) => code}
+    columns={[
+      ["Code", ([code]) => <code>{code}</code>],
+      ["Requests", ([, n]) => formatCount(n), "number"],
+    ]}
+    empty="None."
+  />
+);

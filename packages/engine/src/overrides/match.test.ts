@@ -1,0 +1,241 @@
+// Which overrides hold: a table, and random overrides against a reader that tries each of them in turn.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import {
+  formatPrefix,
+  IpAddress,
+  parsePrefix,
+  parseUnwrapped,
+  prefixContains,
+  type UnwrappedAddress,
+} from "../address/ip.ts";
+import {
+  bitsOf,
+  bitsOfAnswer,
+  forcedBits,
+  Overrides,
+  type OverrideVerdict,
+  REPUTATION_ANSWERS,
+} from "./match.ts";
+import { ADDRESS_FLAGS, type Override, type OverrideEffect, type OverrideKind } from "./model.ts";
+
+const NOW = 1_000;
+/** The local part stands for its hash. */
+const overridesWith = (all: readonly Override[]) => new Overrides(all, (mailbox) => mailbox.split("@")[0]!);
+let count = 0;
+
+function override(kind: OverrideKind, value: string, effect: OverrideEffect, expiresAt?: number): Override {
+  const id = `ovr_${++count}`;
+  return { id, kind, value, effect, note: "x", author: "x", createdAt: 0, expiresAt, removedAt: undefined };
+}
+const flag = (name: (typeof ADDRESS_FLAGS)[number] | "disposable", verdict: boolean): OverrideEffect => ({
+  type: "flag",
+  flag: name,
+  verdict,
+});
+const mute = (feed: string): OverrideEffect => ({ type: "mute", feed });
+
+/** A verdict, for comparing. */
+const plain = (verdict: OverrideVerdict | undefined) =>
+  verdict && { flags: Object.fromEntries(verdict.flags), muted: [...verdict.muted].sort() };
+const address = (text: string) => parseUnwrapped(text)!;
+
+describe("addresses", () => {
+  const overrides = overridesWith([
+    override("network", "81.2.0.0/16", flag("is_proxy", true)),
+    override("network", "81.2.69.0/24", flag("is_proxy", false)),
+    override("network", "81.2.69.0/24", mute("a")),
+    override("address", "81.2.69.142", flag("is_proxy", true), NOW),
+    override("address", "81.2.69.142", flag("is_abuser", true)),
+    override("network", "81.2.69.128/25", mute("b")),
+    override("network", "2a00:1450::/32", flag("is_abuser", false)),
+    override("address", "2a00:1450::9", flag("is_abuser", true)),
+  ]);
+  const rows: [text: string, expected: object | undefined][] = [
+    ["81.2.68.1", { flags: { is_proxy: true }, muted: [] }],
+    ["81.2.69.1", { flags: { is_proxy: false }, muted: ["a"] }],
+    ["81.2.69.142", { flags: { is_proxy: false, is_abuser: true }, muted: ["a", "b"] }],
+    ["81.3.0.0", undefined],
+    ["2a00:1450::1", { flags: { is_abuser: false }, muted: [] }],
+    ["2a00:1450::9", { flags: { is_abuser: true }, muted: [] }],
+    ["2a00:1451::1", undefined],
+  ];
+  for (const [text, expected] of rows) {
+    test(text, () => assert.deepEqual(plain(overrides.matchAddress(address(text), NOW)), expected));
+  }
+
+  test("an override holds until it expires", () => {
+    const at = (now: number) => plain(overrides.matchAddress(address("81.2.69.142"), now))?.flags.is_proxy;
+    assert.deepEqual([at(NOW - 1), at(NOW)], [true, false]);
+  });
+
+  test("`applied` has those that have an effect, closest first", () => {
+    const applied = overrides.matchAddress(address("81.2.69.142"), NOW)!.applied;
+    assert.deepEqual(
+      applied.map(({ value, effect }) => `${value} ${effect.type}`),
+      ["81.2.69.142 flag", "81.2.69.128/25 mute", "81.2.69.0/24 flag", "81.2.69.0/24 mute"],
+    );
+  });
+});
+
+describe("email", () => {
+  const overrides = overridesWith([
+    override("domain", "shop.co.uk", flag("disposable", true)),
+    override("domain", "mail.shop.co.uk", flag("disposable", false)),
+    override("domain", "xyz", mute("a")),
+    override("email_hash", "ff", flag("disposable", true)),
+  ]);
+  const rows: [host: string, hash: string | undefined, expected: object | undefined][] = [
+    ["shop.co.uk", undefined, { flags: { disposable: true }, muted: [] }],
+    ["a.shop.co.uk", undefined, { flags: { disposable: true }, muted: [] }],
+    ["mail.shop.co.uk", undefined, { flags: { disposable: false }, muted: [] }],
+    ["x.mail.shop.co.uk", "ff", { flags: { disposable: true }, muted: [] }],
+    ["ashop.co.uk", undefined, undefined],
+    ["co.uk", undefined, undefined],
+    ["a.xyz", "fe", { flags: {}, muted: ["a"] }],
+    ["a.com", "ff", { flags: { disposable: true }, muted: [] }],
+  ];
+  for (const [host, hash, expected] of rows) {
+    test(`${host} ${hash}`, () =>
+      assert.deepEqual(plain(overrides.matchEmail(`${hash}@${host}`, host, NOW)), expected));
+  }
+});
+
+test("without overrides of a kind nothing is matched or hashed", () => {
+  const { hasAddresses, hasEmail } = Overrides.NONE;
+  assert.deepEqual([hasAddresses, hasEmail], [false, false]);
+  const ofMail = new Overrides([override("domain", "a.com", flag("disposable", true))], () => {
+    throw new Error("hashed");
+  });
+  assert.deepEqual([ofMail.hasAddresses, ofMail.hasEmail], [false, true]);
+  assert.equal(ofMail.matchEmail("x@b.com", "b.com", NOW), undefined);
+  assert.equal(ofMail.matchAddress(address("1.1.1.1"), NOW), undefined);
+});
+
+describe("random overrides, against each tried in turn", () => {
+  // Few bits differ, so that networks nest and addresses are inside.
+  const word = fc.constantFrom(0x51020000, 0x5102458e, 0x5102458f, 0x51024500, 0xd1024500, 0);
+  const prefix = fc
+    .tuple(
+      fc.constantFrom(4 as const, 6 as const),
+      fc.array(word, { minLength: 4, maxLength: 4 }),
+      fc.nat(128),
+    )
+    .map(([family, words, length]) => {
+      const made = new IpAddress();
+      made.family = family;
+      const bits = family === 4 ? length % 33 : length;
+      for (let k = 0; k < (family === 4 ? 1 : 4); k++) {
+        const kept = Math.min(32, Math.max(0, bits - 32 * k));
+        made.words[k] = kept === 0 ? 0 : words[k]! & (kept === 32 ? -1 : ~(0xffffffff >>> kept));
+      }
+      return formatPrefix({ address: made, bits });
+    })
+    .filter((text) => parsePrefix(text) !== undefined);
+  const effect = fc.oneof(
+    fc.tuple(fc.constantFrom(...ADDRESS_FLAGS), fc.boolean()).map(([name, verdict]) => flag(name, verdict)),
+    fc.constantFrom("a", "b").map(mute),
+  );
+  const expiry = fc.constantFrom(undefined, NOW + 9, NOW + 1, NOW, NOW - 1);
+  const one = fc.tuple(prefix, effect, expiry);
+
+  /** One subject, one verdict, as the store sees to it. */
+  const unique = (all: readonly Override[]) => {
+    const seen = new Map(all.map((given) => [JSON.stringify([given.value, subject(given.effect)]), given]));
+    return [...seen.values()];
+  };
+  const subject = (given: OverrideEffect) => (given.type === "flag" ? given.flag : given.feed);
+
+  function oracle(all: readonly Override[], asked: UnwrappedAddress) {
+    const holding = all
+      .filter(({ value }) => prefixContains(parsePrefix(value)!, asked))
+      .filter(({ expiresAt }) => expiresAt === undefined || NOW < expiresAt)
+      .sort((a, b) => parsePrefix(a.value)!.bits - parsePrefix(b.value)!.bits);
+    if (holding.length === 0) return undefined;
+    const flags: Record<string, boolean> = {};
+    const muted = new Set<string>();
+    for (const { effect } of holding) {
+      if (effect.type === "mute") muted.add(effect.feed);
+      else flags[effect.flag] = effect.verdict;
+    }
+    return { flags, muted: [...muted].sort() };
+  }
+
+  test("say the same", () => {
+    let matched = 0;
+    let nested = 0;
+    fc.assert(
+      fc.property(fc.array(one, { minLength: 4, maxLength: 16 }), prefix, (rows, asked) => {
+        const all = unique(rows.map(([value, given, until]) => override("network", value, given, until)));
+        const where = parsePrefix(asked)!.address as UnwrappedAddress; // networks as they are written
+        const verdict = overridesWith(all).matchAddress(where, NOW);
+        assert.deepEqual(plain(verdict), oracle(all, where));
+        if (verdict !== undefined) matched++;
+        if (verdict !== undefined && verdict.applied.length > 1) nested++;
+      }),
+      { numRuns: 3_000 },
+    );
+    assert.ok(matched > 600);
+    assert.ok(nested > 200);
+  });
+
+  test("of domains, too", () => {
+    const label = fc.constantFrom("a", "b", "com");
+    const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join("."));
+    let matched = 0;
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(host, fc.boolean(), expiry), { minLength: 2, maxLength: 8 }),
+        host,
+        (rows, asked) => {
+          const all = unique(
+            rows.map(([value, verdict, until]) =>
+              override("domain", value, flag("disposable", verdict), until),
+            ),
+          );
+          const holding = all
+            .filter(({ value }) => asked === value || asked.endsWith(`.${value}`))
+            .filter(({ expiresAt }) => expiresAt === undefined || NOW < expiresAt)
+            .sort((x, y) => y.value.length - x.value.length);
+          const closest = holding[0]?.effect;
+          const expected = closest?.type === "flag" ? closest.verdict : undefined;
+          const verdict = overridesWith(all).matchEmail(`someone@${asked}`, asked, NOW);
+          assert.equal(verdict?.flags.get("disposable"), expected);
+          if (expected !== undefined) matched++;
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+    assert.ok(matched > 300);
+  });
+});
+
+describe("the eight answers", () => {
+  for (const [bits, answer] of REPUTATION_ANSWERS.entries()) {
+    test(`${bits}`, () => {
+      const text = new TextDecoder().decode(answer);
+      assert.deepEqual(JSON.parse(text), {
+        is_abuser: (bits & 1) !== 0,
+        is_proxy: (bits & 2) !== 0,
+        is_tor_exit: (bits & 4) !== 0,
+      });
+      assert.equal(bitsOfAnswer(answer), bits);
+      assert.equal(bitsOfAnswer(new TextEncoder().encode(text.replace("}", ',"evidence":[]}'))), bits);
+      assert.equal(bitsOf(ADDRESS_FLAGS.filter((_, i) => (bits & (1 << i)) !== 0)), bits);
+    });
+  }
+
+  test("forced flags take the place of the data's", () => {
+    const all = [
+      override("address", "1.1.1.1", flag("is_tor_exit", false)),
+      override("address", "1.1.1.1", flag("is_abuser", true)),
+    ];
+    const verdict = overridesWith(all).matchAddress(address("1.1.1.1"), NOW)!;
+    assert.deepEqual(
+      [0, 2, 4, 6, 7].map((bits) => forcedBits(bits, verdict)),
+      [1, 3, 1, 3, 3],
+    );
+  });
+});

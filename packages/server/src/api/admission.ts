@@ -1,0 +1,119 @@
+// admission.ts: may this request be answered? Its key, the key's networks and scope, rate, quota, in this order.
+//
+// in   the Authorization header, the caller's address, the scope of the route
+// out  the exchange's key and rate; or a problem, which usage counts as refused
+
+import type { IpAddress, Lookup } from "@inkling/engine";
+import { bearerToken } from "../http/bearer-token.ts";
+import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
+import { type Counted, isSourceAllowed, type Key, type Refusal } from "../keys/key.ts";
+import type { Keyring } from "../keys/keyring.ts";
+import { secondsToMidnight } from "../limits/rate-headers.ts";
+import type { Buckets } from "../limits/token-bucket.ts";
+import type { Counts } from "../telemetry/counts.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** What requests need of the usage recorder. */
+export interface UsageCounter {
+  record(keyId: string, counted: Counted, now: number, count?: number): void;
+  countToday(keyId: string, now: number): number;
+  /** Takes from the quota, so that no other request gets the same. @returns how many; all where the key has none */
+  takeQuota(key: Key, now: number, most: number): number;
+  /** Returns what was taken and is not recorded. */
+  giveQuotaBack(key: Key, now: number, count: number): void;
+}
+
+export interface AdmissionOptions {
+  readonly keyring: Pick<Keyring, "authenticate">;
+  readonly buckets: Pick<Buckets, "take">;
+  readonly usage: UsageCounter;
+  readonly counts: Pick<Counts<ProblemCode>, "countLookup">;
+  readonly now: () => number;
+}
+
+/** How usage counts refusals; all others are "not_allowed". */
+const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
+  ["RATE_LIMITED", "rate_limited"],
+  ["QUOTA_EXCEEDED", "quota_exceeded"],
+]);
+
+const KEY_MISSING = problem("KEY_MISSING");
+const SOURCE_NOT_ALLOWED = problem("SOURCE_NOT_ALLOWED");
+
+export class Admission {
+  private readonly options: AdmissionOptions;
+
+  constructor(options: AdmissionOptions) {
+    this.options = options;
+  }
+
+  /** @param scope of the lookup; undefined for routes that any key may use */
+  admit(exchange: Exchange, scope: Lookup | undefined): Problem | undefined {
+    const refusal = this.check(exchange, scope);
+    if (refusal === undefined || exchange.key === undefined) return refusal;
+    this.options.usage.record(exchange.key.id, REFUSED_AS.get(refusal.code) ?? "not_allowed", exchange.now);
+    return refusal;
+  }
+
+  private check(exchange: Exchange, scope: Lookup | undefined): Problem | undefined {
+    const { keyring, buckets, usage } = this.options;
+    const { request, now } = exchange;
+    const token = bearerToken(request.headers.get("authorization"));
+    if (token === undefined) return KEY_MISSING;
+    const result = keyring.authenticate(token, now);
+    if (!result.ok) {
+      if (result.code === "KEY_EXPIRED") usage.record(result.key.id, "not_allowed", now);
+      return problem(result.code);
+    }
+    const { key } = result;
+    exchange.key = key;
+    if (key.networks.length > 0 && !isFrom(key, exchange.findCaller())) {
+      exchange.rate = buckets.take(key, now, 0); // a stolen key must not use up its owner's rate
+      return SOURCE_NOT_ALLOWED;
+    }
+    exchange.rate = buckets.take(key, now);
+    if (scope === undefined || key.scopes.includes(scope)) {
+      return this.checkLimits(exchange, key, scope !== undefined);
+    }
+    return scopeProblem(scope);
+  }
+
+  private checkLimits({ rate, now }: Exchange, key: Key, isLookup: boolean): Problem | undefined {
+    if (rate?.allowed === false) {
+      return problem("RATE_LIMITED", undefined, { "Retry-After": String(rate.retryAfterSeconds) });
+    }
+    const isSpent =
+      isLookup && key.quota !== undefined && this.options.usage.countToday(key.id, now) >= key.quota;
+    return isSpent ? quotaProblem(now) : undefined;
+  }
+
+  /** The key of a stream that goes on, as it is now; a problem when it may no longer be used. */
+  readmit(request: Request, scope: Lookup, caller: IpAddress | undefined): Key | Problem {
+    const token = bearerToken(request.headers.get("authorization"));
+    const result = this.options.keyring.authenticate(token ?? "", this.options.now());
+    if (!result.ok) return problem(result.code);
+    const { key } = result;
+    if (key.networks.length > 0 && !isFrom(key, caller)) return SOURCE_NOT_ALLOWED;
+    return key.scopes.includes(scope) ? key : scopeProblem(scope);
+  }
+
+  /** Takes one lookup from the key's quota. @returns a problem where another request has taken the last one */
+  chargeQuota({ now, admittedKey: key }: Exchange, lookup: Lookup): Problem | undefined {
+    const { usage, counts } = this.options;
+    if (usage.takeQuota(key, now, 1) === 0) {
+      usage.record(key.id, "quota_exceeded", now);
+      return quotaProblem(now);
+    }
+    usage.record(key.id, lookup, now);
+    counts.countLookup(lookup, key.mode);
+    return undefined;
+  }
+}
+
+function isFrom(key: Key, caller: IpAddress | undefined): boolean {
+  return caller !== undefined && isSourceAllowed(key, caller);
+}
+
+function quotaProblem(now: number): Problem {
+  return problem("QUOTA_EXCEEDED", undefined, { "Retry-After": String(secondsToMidnight(now)) });
+}

@@ -1,0 +1,90 @@
+// exchange.ts: one request: what is fixed when it arrives, and what becomes known while it is answered.
+
+import type { IpAddress, LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
+import { callerAddress } from "../http/client-address.ts";
+import type { Key } from "../keys/key.ts";
+import type { Decision } from "../limits/token-bucket.ts";
+import { PLAIN, type Question } from "../lookup/pipeline.ts";
+import type { Audience } from "../telemetry/counts.ts";
+
+/** Knows the address at the other end of a connection; a Bun server does. */
+export interface Peers {
+  requestIP(request: Request): { readonly address: string } | null;
+  /** Sets after how many seconds an idle connection is closed. */
+  timeout?(request: Request, seconds: number): void;
+}
+
+export interface ExchangeOptions {
+  readonly mode: Mode;
+  readonly releases: { readonly current: LoadedRelease | undefined };
+  readonly overrides: { readonly current: Overrides };
+  readonly trustedProxies: readonly Prefix[];
+  /** Epoch ms. */
+  readonly now: () => number;
+  readonly newRequestId: () => string;
+}
+
+/** Takes release and overrides once: no answer mixes two. */
+export class Exchange implements Question {
+  readonly request: Request;
+  readonly peers: Peers;
+  /** Path and query, as sent. */
+  readonly target: string;
+  /** Index of the query's "?" in the target, or its length. */
+  readonly pathEnd: number;
+  readonly id: string;
+  readonly now: number;
+  readonly release: LoadedRelease | undefined;
+  readonly overrides: Overrides;
+  readonly mode: Mode;
+  private readonly trustedProxies: readonly Prefix[];
+  /** The key that the request came with, admitted or not. */
+  key: Key | undefined;
+  rate: Decision | undefined;
+  /** Was it answered as one lookup, which the key's quota pays? */
+  isLookup = false;
+  wants: number = PLAIN;
+  /** Values of a batch; of a stream when it has ended. */
+  values: number | Promise<number> | undefined;
+
+  constructor(request: Request, peers: Peers, target: string, pathEnd: number, options: ExchangeOptions) {
+    this.request = request;
+    this.peers = peers;
+    this.target = target;
+    this.pathEnd = pathEnd;
+    this.id = options.newRequestId();
+    this.now = options.now();
+    this.release = options.releases.current;
+    this.overrides = options.overrides.current;
+    this.mode = options.mode;
+    this.trustedProxies = options.trustedProxies;
+  }
+
+  get isSandbox(): boolean {
+    return this.key?.mode === "test";
+  }
+
+  get audience(): Audience {
+    return this.key === undefined ? "none" : this.key.mode;
+  }
+
+  /** On routes that need a key. */
+  get admittedKey(): Key {
+    return admitted(this.key);
+  }
+
+  get admittedRate(): Decision {
+    return admitted(this.rate);
+  }
+
+  findCaller(): IpAddress | undefined {
+    const { request, peers, trustedProxies } = this;
+    const forwardedFor = trustedProxies.length === 0 ? null : request.headers.get("x-forwarded-for");
+    return callerAddress(peers.requestIP(request)?.address, forwardedFor, trustedProxies);
+  }
+}
+
+function admitted<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("this request was not admitted");
+  return value;
+}

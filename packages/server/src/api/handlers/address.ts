@@ -1,0 +1,75 @@
+// address.ts: the location or reputation of one IP address.
+//
+// src  docs/api.md; RFC 9110 8.8.3 (ETag): a URL's answer changes with the release, the caller and overrides
+
+import type { IpLookup, LoadedRelease, Overridden } from "@inkling/engine";
+import { callerEtag, overriddenEtag } from "../../http/etag.ts";
+import { problem } from "../../http/problems.ts";
+import { decodeSegment } from "../../http/request-target.ts";
+import { isLookup, type Subject, WANTS } from "../../lookup/pipeline.ts";
+import { SANDBOX_VERSION } from "../../lookup/sandbox.ts";
+import { IP_CACHE, JSON_TYPE } from "../answer-headers.ts";
+import type { ApiContext } from "../context.ts";
+import type { Exchange } from "../exchange.ts";
+import { ADDRESS_PARAMETERS } from "../parameters.ts";
+import { type ApiRoute, pathValue, READ } from "../route.ts";
+
+const PATH_INVALID = problem("PATH_INVALID");
+const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
+
+function addressRoute(lookup: IpLookup): ApiRoute {
+  const prefix = `/v1/ip-intel/${lookup}/`;
+  return {
+    template: `${prefix}{ip}`,
+    operation: lookup,
+    prefix,
+    methods: READ,
+    parameters: ADDRESS_PARAMETERS,
+    lookup,
+    handle: (exchange, api, route) => answerAddress(exchange, api, lookup, pathValue(exchange, route)),
+  };
+}
+
+export const ADDRESS_ROUTES = [addressRoute("geolocate"), addressRoute("reputation")];
+
+function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, segment: string): Response {
+  const { pipeline, responses } = api;
+  const text = decodeSegment(segment);
+  if (text === undefined) return responses.problem(exchange, PATH_INVALID);
+  const subject = pipeline.readSubject(text, exchange);
+  if ("code" in subject) return responses.problem(exchange, subject);
+  const body = pipeline.answerAddress(lookup, subject, exchange);
+  exchange.isLookup = isLookup(body);
+  if (!(body instanceof Uint8Array)) return responses.problem(exchange, body);
+  const release = exchange.isSandbox ? undefined : exchange.release;
+  const overridden = shownOverride(exchange, pipeline.overridden);
+  const isCommon = overridden === undefined && !subject.isCaller;
+  if (release !== undefined && isCommon && !exchange.request.headers.has("if-none-match")) {
+    return responses.answer(exchange, release, lookup, body);
+  }
+  const headers = responses.headers(exchange, JSON_TYPE, IP_CACHE);
+  headers.ETag = etagOf(exchange, release, subject, overridden);
+  headers.Vary = "Authorization";
+  responses.setDataState(exchange, lookup, headers);
+  return responses.conditional(exchange, body, headers);
+}
+
+/** Undefined where the answer is the one that everybody gets from this release. */
+function shownOverride(
+  { isSandbox, wants }: Exchange,
+  overridden: Overridden | undefined,
+): Overridden | undefined {
+  if (isSandbox || overridden === undefined) return undefined;
+  return overridden.isChanged || (wants & WANTS.evidence) !== 0 ? overridden : undefined;
+}
+
+function etagOf(
+  { wants }: Exchange,
+  release: LoadedRelease | undefined,
+  { isCaller, address }: Subject,
+  overridden: Overridden | undefined,
+): string {
+  if (release === undefined) return SANDBOX_ETAG;
+  const etag = isCaller ? callerEtag(release, address) : release.etag;
+  return overridden === undefined ? etag : overriddenEtag(etag, overridden, (wants & WANTS.evidence) !== 0);
+}

@@ -1,0 +1,70 @@
+// documents.ts: /openapi.json, the pages under /docs, and "/", which leads browsers there.
+
+import { problem } from "../../http/problems.ts";
+import { JSON_TYPE, NO_STORE } from "../answer-headers.ts";
+import type { ApiContext, OpenDocument, OpenDocuments } from "../context.ts";
+import type { Exchange } from "../exchange.ts";
+import { type ApiRoute, type Handler, pathValue, READ } from "../route.ts";
+
+const PATH_NOT_FOUND = problem("PATH_NOT_FOUND");
+const START_PAGE = "/docs";
+
+const page: Handler = (exchange, api, route) =>
+  respond(exchange, api, ({ docsPage }) => docsPage(pathValue(exchange, route)));
+
+export const DOCUMENT_ROUTES: readonly ApiRoute[] = [
+  {
+    template: "/openapi.json",
+    operation: "openapi",
+    methods: READ,
+    parameters: undefined,
+    handle: (exchange, api) => respond(exchange, api, ({ openApiDocument }) => openApiDocument(api.version)),
+  },
+  {
+    template: "/docs",
+    operation: "docs",
+    alias: "/docs/",
+    methods: READ,
+    parameters: undefined,
+    handle: page,
+  },
+  {
+    template: "/docs/{file}",
+    operation: "docs",
+    prefix: "/docs/",
+    methods: READ,
+    parameters: undefined,
+    handle: page,
+  },
+  { template: "/", operation: "root", methods: undefined, parameters: undefined, handle: root },
+];
+
+async function respond(
+  exchange: Exchange,
+  { documents, responses }: ApiContext,
+  find: (documents: OpenDocuments) => OpenDocument | undefined,
+): Promise<Response> {
+  const document = find(await documents());
+  if (document === undefined) return responses.problem(exchange, PATH_NOT_FOUND);
+  const headers = {
+    ...responses.headers(exchange, JSON_TYPE, "no-cache"),
+    ...document.headers,
+    ETag: document.etag,
+  };
+  return responses.conditional(exchange, document.body, headers);
+}
+
+/** For programs there is nothing at "/". */
+function root(exchange: Exchange, { responses }: ApiContext): Response {
+  const { method, headers } = exchange.request;
+  if (!READ.includes(method) || !acceptsHtml(headers.get("accept"))) {
+    return responses.problem(exchange, PATH_NOT_FOUND);
+  }
+  const { "Content-Type": _, ...kept } = responses.headers(exchange, JSON_TYPE, NO_STORE);
+  return new Response(null, { status: 302, headers: { ...kept, Location: START_PAGE } });
+}
+
+/** A browser names HTML itself; programs send any type, JSON or nothing. */
+function acceptsHtml(accept: string | null): boolean {
+  return accept !== null && /(?:^|,)\s*text\/html\s*(?:[;,]|$)/i.test(accept);
+}

@@ -1,0 +1,109 @@
+// responses.ts: what all responses have: headers, answers of a release, problem documents.
+//
+// src  RFC 9457 (problems), RFC 9110 13.1.2 (If-None-Match); the RateLimit headers: limits/rate-headers.ts
+
+import type { LoadedRelease, Lookup } from "@inkling/engine";
+import { matchesEtag } from "../http/etag.ts";
+import { type Problem, type ProblemCode, problemBody } from "../http/problems.ts";
+import { rateLeft, ratePolicy } from "../limits/rate-headers.ts";
+import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
+import type { Counts } from "../telemetry/counts.ts";
+import { type AnswerHeaders, answerTemplates, DATA_STATE, JSON_TYPE, NO_STORE } from "./answer-headers.ts";
+import type { Exchange } from "./exchange.ts";
+
+const PROBLEM_TYPE = "application/problem+json";
+const NO_RELEASE_VERSION = "none";
+/** An unread body is let pass up to this; after that the connection is closed. */
+const MAX_UNREAD_BYTES = 64 * 1024;
+
+export type HeaderFields = Record<string, string>;
+
+export class Responses {
+  private readonly counts: Pick<Counts<ProblemCode>, "countProblem">;
+  private readonly usage: { countToday(keyId: string, now: number): number };
+  private templatesOf: LoadedRelease | undefined;
+  private templates: Readonly<Record<Lookup, AnswerHeaders>> | undefined;
+
+  constructor(
+    counts: Pick<Counts<ProblemCode>, "countProblem">,
+    usage: { countToday(keyId: string, now: number): number },
+  ) {
+    this.counts = counts;
+    this.usage = usage;
+  }
+
+  problem(exchange: Exchange, problem: Problem): Response {
+    this.counts.countProblem(problem.code);
+    const headers = Object.assign(this.headers(exchange, PROBLEM_TYPE, NO_STORE), problem.headers);
+    if (hasLongBody(exchange.request)) headers.Connection = "close";
+    return new Response(problemBody(problem, exchange.id), { status: problem.status, headers });
+  }
+
+  json(exchange: Exchange, status: number, document: unknown): Response {
+    const headers = this.headers(exchange, JSON_TYPE, NO_STORE);
+    return new Response(JSON.stringify(document), { status, headers });
+  }
+
+  /** The answer of nearly every request, from data: its headers are kept from one to the next. */
+  answer(exchange: Exchange, release: LoadedRelease, lookup: Lookup, body: Uint8Array): Response {
+    if (release !== this.templatesOf || this.templates === undefined) {
+      this.templatesOf = release;
+      this.templates = answerTemplates(release);
+    }
+    const policy = this.policy(exchange);
+    const left = policy === undefined ? "" : this.left(exchange);
+    const headers = this.templates[lookup].fill(exchange.id, policy, left);
+    return new Response(body as Uint8Array<ArrayBuffer>, { headers });
+  }
+
+  /** 304 where the request has this answer already. @param headers with its ETag */
+  conditional(exchange: Exchange, body: Uint8Array | string, headers: HeaderFields): Response {
+    const condition = exchange.request.headers.get("if-none-match");
+    if (condition === null || !matchesEtag(condition, headers.ETag ?? "")) {
+      return new Response(body as Uint8Array<ArrayBuffer> | string, { headers });
+    }
+    delete headers["Content-Type"];
+    return new Response(null, { status: 304, headers });
+  }
+
+  /** The headers that every response has. */
+  headers(exchange: Exchange, type: string, cache: string): HeaderFields {
+    const headers: HeaderFields = {
+      "Content-Type": type,
+      "Cache-Control": cache,
+      "Inkling-Data-Version": exchange.isSandbox
+        ? SANDBOX_VERSION
+        : (exchange.release?.manifest.id ?? NO_RELEASE_VERSION),
+      "X-Request-Id": exchange.id,
+    };
+    const policy = this.policy(exchange);
+    if (policy !== undefined) {
+      headers["RateLimit-Policy"] = policy;
+      headers.RateLimit = this.left(exchange);
+    }
+    return headers;
+  }
+
+  /** Adds what the release has no data for; sandbox answers lack nothing. */
+  setDataState({ release, isSandbox }: Exchange, lookup: Lookup, headers: HeaderFields): void {
+    const state = isSandbox ? undefined : release?.states[lookup].header;
+    if (state !== undefined) headers[DATA_STATE] = state;
+  }
+
+  private policy({ key, rate }: Exchange): string | undefined {
+    return key === undefined || rate === undefined ? undefined : ratePolicy(key, rate);
+  }
+
+  /** What is left of the key's rate and quota, this lookup already counted. */
+  private left(exchange: Exchange): string {
+    const { admittedKey: key, admittedRate: rate, now, isLookup } = exchange;
+    const counted = key.quota === undefined ? 0 : this.usage.countToday(key.id, now);
+    return rateLeft(key, rate, counted + (isLookup ? 1 : 0), now);
+  }
+}
+
+/** Is there an unread body, long or of unknown length? GET and HEAD have none that counts. */
+function hasLongBody({ method, headers }: Request): boolean {
+  if (method === "GET" || method === "HEAD") return false;
+  return headers.has("transfer-encoding") || Number(headers.get("content-length") ?? 0) > MAX_UNREAD_BYTES;
+}

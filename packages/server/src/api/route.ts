@@ -1,0 +1,41 @@
+// route.ts: one path of the API: how it is found, who may request it, and what answers.
+
+import type { Lookup } from "@inkling/engine";
+import type { ApiContext } from "./context.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Parameters } from "./parameters.ts";
+
+/** Answers an admitted request. */
+export type Handler = (exchange: Exchange, api: ApiContext, route: Route) => Response | Promise<Response>;
+
+export interface Route {
+  /** Its name in logs and metrics. */
+  readonly template: string;
+  /** All before the value, for routes that end in one. */
+  readonly prefix?: string;
+  /** Another path that it has. */
+  readonly alias?: string;
+  /** Undefined: the handler takes all. */
+  readonly methods: readonly string[] | undefined;
+  /** Undefined: the route is open. Otherwise it needs a key, and takes these. */
+  readonly parameters: Parameters | undefined;
+  /** What is looked up: the scope that the key needs. */
+  readonly lookup?: Lookup;
+  readonly handle: Handler;
+}
+
+/** A row of the API's table. */
+export interface ApiRoute extends Route {
+  /** Its name in the OpenAPI document's tables. */
+  readonly operation: Operation;
+}
+
+export type Operation = Lookup | "batch" | "status" | "healthz" | "readyz" | "openapi" | "docs" | "root";
+
+/** Methods of most routes. */
+export const READ: readonly string[] = ["GET", "HEAD"];
+
+/** The value at the end of a path, as sent; "" where the route has none. */
+export function pathValue({ target, pathEnd }: Exchange, { prefix }: Route): string {
+  return prefix === undefined ? "" : target.slice(prefix.length, pathEnd);
+}

@@ -1,0 +1,149 @@
+// pipeline.ts: one value -> its answer or a problem, for single requests and batches alike.
+//
+// in   a value as text, and a Question: from the sandbox or from which data, with which opt-ins
+// out  the answer's JSON bytes, which may be shared: never write to them; or a problem
+// err  none thrown
+//
+// The engine's Answerer does the work; here are the caller (`me`), the sandbox, the MX check and what is counted.
+
+import {
+  Answerer,
+  type AnswerSource,
+  findFailure,
+  type IpAddress,
+  type IpLookup,
+  type IpSegment,
+  type Lookup,
+  type Overridden,
+  plainSegment,
+  specialUse,
+  type UnwrappedAddress,
+  unwrapIpv4,
+} from "@inkling/engine";
+import type { Problem } from "../http/problems.ts";
+import type { MxFinding } from "../mx/outcome.ts";
+import type { Counts } from "../telemetry/counts.ts";
+import { CALLER_UNKNOWN, problemOf } from "./failures.ts";
+import { type EmailChecks, mxCheck } from "./mx.ts";
+import { SANDBOX_ME, sandboxAddress, sandboxEmail } from "./sandbox.ts";
+
+/** Opt-ins beyond the plain answer: bits of a set. */
+export const WANTS = { evidence: 1, mx: 2 } as const;
+/** The plain answer. */
+export const PLAIN = 0;
+
+const ME = "me";
+
+export type Answer = Uint8Array | Problem;
+
+/** What is the same for all values of a request. */
+export interface Question extends AnswerSource {
+  readonly isSandbox: boolean;
+  /** Bits of WANTS. */
+  readonly wants: number;
+  /** The address that `me` names. */
+  findCaller(): IpAddress | undefined;
+}
+
+/** The address that a lookup is about, IPv4 unwrapped. */
+export interface Subject {
+  readonly address: UnwrappedAddress;
+  readonly isCaller: boolean;
+}
+
+/** "There is no data about this address" is a lookup too; other problems are not charged. */
+export function isLookup(answer: Answer): boolean {
+  return answer instanceof Uint8Array || answer.code === "IP_ADDRESS_NOT_FOUND";
+}
+
+export class Pipeline {
+  private readonly answerer = new Answerer();
+  /** What was read last and is not the caller. */
+  readonly named: Subject = { address: this.answerer.address, isCaller: false };
+  private readonly checks: Pick<EmailChecks, "mx">;
+  private readonly counts: Pick<Counts, "countFlags">;
+
+  constructor(checks: Pick<EmailChecks, "mx">, counts: Pick<Counts, "countFlags">) {
+    this.checks = checks;
+    this.counts = counts;
+  }
+
+  /** What overrides made of the last answer from data; undefined where none applies. */
+  get overridden(): Overridden | undefined {
+    return this.answerer.overridden;
+  }
+
+  /** @returns a subject that is valid until the next one is read */
+  readSubject(text: string, question: Question): Subject | Problem {
+    if (text === ME && !question.isSandbox) {
+      const address = question.findCaller();
+      if (address === undefined) return CALLER_UNKNOWN;
+      unwrapIpv4(address);
+      return { address, isCaller: true };
+    }
+    const failure = this.answerer.readAddress(text === ME ? SANDBOX_ME : text);
+    return failure === undefined ? this.named : problemOf(failure);
+  }
+
+  /** Reads an address in ASCII as `named`. @returns false for any other text */
+  readAddressBytes(bytes: Uint8Array, start: number, end: number): boolean {
+    return this.answerer.readAddressBytes(bytes, start, end);
+  }
+
+  answerAddress(lookup: IpLookup, { address, isCaller }: Subject, question: Question): Answer {
+    const withEvidence = (question.wants & WANTS.evidence) !== 0;
+    if (question.isSandbox) return sandboxAddress(lookup, address, withEvidence);
+    const outcome = this.answerer.answerAddress(lookup, address, question, withEvidence);
+    if (!(outcome instanceof Uint8Array)) return problemOf(outcome, isCaller);
+    this.counts.countFlags(lookup, this.answerer.plain, question.now);
+    return outcome;
+  }
+
+  /**
+   * Copies the plain answer about `named` to `out` from `at` on.
+   * @param segment from {@link copySource}
+   * @returns its length; 0 or less when {@link answerAddress} has to answer: nothing was copied then
+   */
+  copyAnswer(lookup: IpLookup, segment: IpSegment, now: number, out: Uint8Array, at: number): number {
+    const { address } = this.named;
+    if (specialUse(address) !== undefined) return 0;
+    const length = segment.lookupInto(address, out, at);
+    if (length > 0) this.counts.countFlags(lookup, out, now, at, at + length);
+    return length;
+  }
+
+  /** A promise only while DNS is asked. */
+  answerEmail(text: string, question: Question): Answer | Promise<Answer> {
+    const wantsMx = (question.wants & WANTS.mx) !== 0;
+    if (question.isSandbox) return sandboxEmail(text, (question.wants & WANTS.evidence) !== 0, wantsMx);
+    if (!wantsMx) return this.listedEmail(text, question);
+    const refusal = refusalOf("email", question);
+    if (refusal !== undefined) return refusal;
+    const finding = this.checks.mx(text);
+    return finding instanceof Promise
+      ? finding.then((found) => this.listedEmail(text, question, found))
+      : this.listedEmail(text, question, finding);
+  }
+
+  /** @param question without `checks=mx` */
+  listedEmail(text: string, question: Question, finding?: MxFinding): Answer {
+    const withEvidence = (question.wants & WANTS.evidence) !== 0;
+    const check = finding && mxCheck(finding);
+    const outcome = this.answerer.answerEmail(text, question, withEvidence, check);
+    if (!(outcome instanceof Uint8Array)) return problemOf(outcome);
+    this.counts.countFlags("email", this.answerer.plain, question.now);
+    return outcome;
+  }
+}
+
+/** The segment whose bytes are the answers to a question as they stand; undefined where there is more to do. */
+export function copySource(lookup: Lookup, question: Question): IpSegment | undefined {
+  const isPlain = lookup !== "email" && !question.isSandbox && question.wants === PLAIN;
+  return isPlain ? plainSegment(lookup, question) : undefined;
+}
+
+/** Why no value of a lookup can be answered from data; undefined when it can. */
+export function refusalOf(lookup: Lookup, question: Question): Problem | undefined {
+  const failure = question.isSandbox ? undefined : findFailure(lookup, question);
+  return failure && problemOf(failure);
+}

@@ -1,0 +1,162 @@
+// answers.ts: answers of the admin API that a test cannot wait for or bring about.
+
+import type { Release } from "@inkling/engine";
+import { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";
+
+const HOSTILE = '<img src=x onerror="fetch(`https://evil.example/`)">';
+
+/** Every feed that exists, as a release reports it: all names, licences and notices. */
+export const ALL_FEEDS: Release["feeds"] = FEEDS.map((feed, i) => ({
+  id: feed.id,
+  sets: String(feed.sets),
+  source: "fetched",
+  state: "loaded",
+  entries: 1_000 * (i + 1),
+  fetched_at: "2026-01-01T00:00:00.000Z",
+  licence: feed.licence,
+  ...(feed.attribution === undefined ? {} : { attribution: feed.attribution }),
+}));
+
+function moment(i: number) {
+  const n = Math.round(400 + 300 * Math.sin(i / 9));
+  return {
+    at: new Date(Date.UTC(2026, 0, 1, 12, i)).toISOString(),
+    requests: n,
+    statuses: { "2xx": n - 20, "4xx": 18, "5xx": i === 40 ? 12 : 0 },
+    lookups: { geolocate: n >> 1, reputation: n >> 2, email: n >> 3 },
+    problems: { RATE_LIMITED: 4, IP_ADDRESS_RESERVED: 12 },
+    flags_raised: { is_abuser: 5, is_proxy: i % 9, is_tor_exit: 1, disposable: 3 },
+    latency_seconds: { p50: 0.0005, p95: 0.001, p99: i === 40 ? null : 0.0025 },
+  };
+}
+
+/** Traffic of an hour. */
+export const HOUR = {
+  hours: 3,
+  step_minutes: 1,
+  series: Array.from({ length: 60 }, (_, i) => moment(i)),
+  total: {
+    ...moment(30),
+    countries: [
+      { iso_code: "US", count: 5100 },
+      { iso_code: "DE", count: 900 },
+      { iso_code: "BR", count: 410 },
+    ],
+  },
+};
+export const NO_TRAFFIC = { ...HOUR, series: [] };
+
+/** Everything that can be wrong with a release. */
+export const TROUBLE = {
+  pinned: "20260101T000003000Z-c0d874cdfc1c",
+  missing: ["is_proxy"],
+  partial: [{ answer: "is_abuser", why: "without spamhaus-drop-v6" }],
+  refused_release: {
+    name: "20260102T000003000Z-0123456789ab",
+    at: "2026-01-02T00:00:09.000Z",
+    reason: "segments/0123.seg: byte 1182: got 0x1, want 0x3",
+  },
+  update: { running: true, asked: false, last: null },
+};
+
+/** One feed in each state. */
+export const TROUBLED_FEEDS = [
+  { id: "healthy", state: "loaded", entries: 4_200, history: [4_000, 4_100, 3_900, 4_200] },
+  { id: "getting-old", state: "loaded", entries: 310, age_seconds: 20 * 3_600 },
+  { id: "too-old", state: "loaded", stale: true, entries: 12, age_seconds: 90 * 3_600, error: "HTTP 503" },
+  { id: "changed", state: "loaded", entries: 900, pending: { sha256: "00", why: "9,000 entries, not 900" } },
+  { id: "expired", state: "expired", entries: 0, age_seconds: 900 * 3_600, error: "older than 30 days" },
+  { id: "refused", state: "refused", entries: 0, error: `${HOSTILE} would flag a public resolver` },
+  { id: "missing", state: "missing", entries: 0, age_seconds: null },
+  {
+    id: "away",
+    state: "loaded",
+    entries: 31,
+    error: `publisher: https://lists.with-a-very-long-name.example/a/path/of/${"many/".repeat(9)}parts?and=a,query could not be reached: host not found; last-good: ${"x".repeat(80)}`,
+  },
+].map((feed) => ({
+  title: `Published by ${feed.id}`,
+  homepage: null,
+  sets: "is_abuser",
+  stale: false,
+  age_seconds: 3_600,
+  cadence_hours: 6,
+  stale_hours: 24,
+  error: null,
+  pending: null,
+  licence: "CC0-1.0",
+  attribution: null,
+  ...feed,
+  history: (feed.history ?? []).map((entries) => ({ entries })),
+}));
+
+/** A month of a key. */
+export const MONTH = {
+  from: "2026-01-01",
+  to: "2026-01-30",
+  usage: Array.from({ length: 30 }, (_, i) => {
+    const n = Math.round(4000 + 3000 * Math.sin(i / 3));
+    const row = { geolocate: n, reputation: n >> 1, email: n >> 2 };
+    const refused = { not_allowed: 0, rate_limited: i > 20 ? n >> 3 : 0, quota_exceeded: i === 29 ? 900 : 0 };
+    return {
+      at: `2026-01-${String(i + 1).padStart(2, "0")}`,
+      ...row,
+      total: n + (n >> 1) + (n >> 2),
+      refused,
+    };
+  }),
+};
+
+const fetched_at = new Date(Date.now() - 90_000).toISOString();
+
+/** An address about which much is known: every effect, long names, more evidence than fits. */
+export const TOR_EXIT = {
+  release: "0123456789ab",
+  missing: [],
+  partial: [],
+  answers: [
+    {
+      value: "185.220.101.1",
+      kind: "address",
+      address: "185.220.101.1",
+      geolocation: {
+        city: { name: "Berlin" },
+        continent: { code: "EU", name: "Europe" },
+        country: { iso_code: "DE", name: "Germany" },
+        location: { latitude: 52.52, longitude: 13.405, accuracy_radius: 50, time_zone: "Europe/Berlin" },
+        postal: { code: "10117" },
+        registered_country: { iso_code: "NL", name: "Netherlands" },
+        subdivisions: [{ iso_code: "BE", name: "State of Berlin" }],
+        evidence: [
+          { feed: "dbip-city-lite", label: "geolocation", effect: "sets", members: ["city", "country"] },
+          {
+            feed: "geonames",
+            label: "time_zone",
+            effect: "fills",
+            members: ["location"],
+            why: "nearest city",
+          },
+        ],
+      },
+      reputation: {
+        is_abuser: false,
+        is_proxy: true,
+        is_tor_exit: true,
+        evidence: [
+          { feed: "tor-bulk-exits", label: "tor_exit", effect: "sets", flags: ["is_tor_exit", "is_proxy"] },
+          { feed: "x4bnet-vpn-v4", label: "vpn", effect: "sets", network: "185.220.101.0/24", fetched_at },
+          { feed: "ipsum-3", label: "attacker", effect: "label", why: "traffic of a Tor exit's users" },
+          {
+            feed: "override",
+            label: "override",
+            effect: "mutes",
+            id: "ovr_0123456789abcdef",
+            mutes: "ipsum-4",
+          },
+          { feed: "spamhaus-drop-v4", label: "criminal_network", effect: "removes", flags: ["is_abuser"] },
+        ],
+        evidence_truncated: true,
+      },
+    },
+  ],
+};

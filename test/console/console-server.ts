@@ -1,0 +1,115 @@
+// console-server.ts: a real server with a console, a real Chromium, and how tests use both.
+
+import { expect } from "bun:test";
+import { join } from "node:path";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { dataActions, Updates } from "../../packages/cli/src/runtime/data-actions.ts";
+import { openConsole } from "../../packages/console/src/files.ts";
+import { startServer } from "../../packages/server/src/server.ts";
+import { openStore } from "../../packages/server/src/store/store.ts";
+import { DESK, faultsOf, openPage, PHONE, picture } from "../browser.ts";
+
+export interface ConsoleServer {
+  /** Of the admin listener. */
+  readonly origin: string;
+  /** Of the public API. */
+  readonly api: string;
+  readonly token: string;
+  readonly paths: readonly string[];
+  stop(): Promise<unknown>;
+}
+
+export async function startConsole(dataDir: string): Promise<ConsoleServer> {
+  const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
+  const store = await openStore(databaseUrl);
+  const token = (await store.adminToken.create("test"))!; // a new database has no token
+  await store.close();
+  const files = await openConsole();
+  const server = await startServer({
+    host: "127.0.0.1",
+    port: 0,
+    adminHost: "127.0.0.1",
+    adminPort: 0,
+    dataDir,
+    mode: "serve",
+    databaseUrl,
+    rate: 0,
+    burst: 1,
+    trustedProxies: [],
+    maxConnections: 100,
+    logLevel: "error",
+    version: "0.0.0",
+    actions: async () => dataActions(new Updates()),
+    console: async (request, path) => files.serve(request, path),
+  });
+  return {
+    origin: `http://127.0.0.1:${server.adminPort}`,
+    api: `http://127.0.0.1:${server.port}`,
+    token,
+    paths: files.paths,
+    stop: () => server.stop(),
+  };
+}
+
+/** One browser's pages on one server. */
+export class ConsoleBrowser {
+  readonly browser: Browser;
+  readonly server: ConsoleServer;
+  /** What went wrong in any page: errors of scripts, what the policy blocked, requests to other hosts. */
+  readonly faults: string[] = [];
+
+  constructor(browser: Browser, server: ConsoleServer) {
+    this.browser = browser;
+    this.server = server;
+  }
+
+  async open(options: BrowserContextOptions = {}): Promise<Page> {
+    const { origin } = this.server;
+    const still = { reducedMotion: "reduce", ...options } as const;
+    const page = await openPage(this.browser, still, this.faults, (asked) => asked === origin);
+    await page.goto(origin);
+    return page;
+  }
+
+  async logIn(page: Page): Promise<Page> {
+    await page.getByLabel("Admin token").fill(this.server.token);
+    await page.getByLabel("Your name").fill("ada");
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByRole("navigation").waitFor();
+    return page;
+  }
+
+  /** @param hash "keys" */
+  async go(page: Page, hash: string): Promise<void> {
+    await page.goto(`${this.server.origin}/#/${hash}`);
+    await page.locator("main h1").waitFor();
+    await page.locator("main .loading").waitFor({ state: "detached" });
+  }
+}
+
+export const textOf = (page: Page) => page.locator("main").innerText();
+export const waitForMessage = (page: Page, text: string) =>
+  page.locator("#messages").getByText(text).first().waitFor();
+export const focusedText = (page: Page) => page.evaluate("document.activeElement.textContent");
+
+/** Clicks a button, and confirms in the dialog that it opens. */
+export async function confirm(page: Page, button: string | RegExp, action: string): Promise<void> {
+  await page.getByRole("button", { name: button, exact: typeof button === "string" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: action, exact: true }).click();
+}
+
+export const DEVICES = [
+  { device: "desk", viewport: DESK },
+  { device: "phone", viewport: PHONE },
+] as const;
+
+/** Keeps pictures of a page in both color schemes, and expects nothing from axe and nothing wider than the window. */
+export async function expectGoodLooks(page: Page, name: string, device: string): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await picture(page, `${name}-${colorScheme}-${device}`, "page");
+    // of all rules only this one depends on the color scheme
+    const rules = colorScheme === "dark" ? ["color-contrast"] : undefined;
+    expect(await faultsOf(page, `${name}, ${colorScheme}`, rules)).toEqual([]);
+  }
+}

@@ -1,0 +1,197 @@
+// looks.test.ts: every page of the console in every state, in light and dark, on a desk and on a phone.
+//
+// out  screenshots/: a picture of each
+// A page is walked through once per device; what axe finds, or what is wider than the window, is a failure.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { launchBrowser } from "../browser.ts";
+import { fetch } from "../checked-fetch.ts";
+import { smallRelease, temporaryFolder } from "../release.ts";
+import { ALL_FEEDS, HOUR, MONTH, NO_TRAFFIC, TOR_EXIT, TROUBLE, TROUBLED_FEEDS } from "./answers.ts";
+import {
+  ConsoleBrowser,
+  type ConsoleServer,
+  confirm,
+  DEVICES,
+  expectGoodLooks,
+  startConsole,
+} from "./console-server.ts";
+
+setDefaultTimeout(120_000);
+
+let server: ConsoleServer;
+let tabs: ConsoleBrowser;
+
+beforeAll(async () => {
+  const dataDir = temporaryFolder();
+  for (const n of [1, 2]) smallRelease(dataDir, n);
+  smallRelease(dataDir, 3, [], ALL_FEEDS);
+  server = await startConsole(dataDir);
+  tabs = new ConsoleBrowser(await launchBrowser(), server);
+});
+afterAll(async () => {
+  await tabs?.browser.close();
+  await server?.stop();
+});
+
+/** Boxes with something in them that has to be scrolled to; runs in the page. */
+const widerInside = (boxes: unknown[]) =>
+  (boxes as { scrollWidth: number; clientWidth: number; textContent: string }[])
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+    .map(({ scrollWidth, clientWidth, textContent }) => [scrollWidth, clientWidth, textContent.slice(0, 60)]);
+
+const answer = (page: Page, path: string, json: unknown) =>
+  page.route(`**/admin/v1/${path}`, (route) => route.fulfill({ json }));
+
+describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
+  let page: Page;
+  const look = (name: string) => expectGoodLooks(page, name, device);
+  const go = (hash: string) => tabs.go(page, hash);
+  const click = (name: string | RegExp) => page.getByRole("button", { name }).first().click();
+
+  beforeAll(async () => {
+    // axe is put into the page, which the page's own policy does not allow
+    page = await tabs.open({ viewport, bypassCSP: true });
+  });
+  afterAll(() => page.context().close());
+
+  test("login, examples", async () => {
+    await page.getByLabel("Admin token").waitFor();
+    await look("login");
+    await tabs.logIn(page);
+    await page.getByText("Examples").waitFor();
+    await look("examples");
+  });
+
+  test("lookups", async () => {
+    await go("lookup/jane@gmial.com");
+    await page.getByText("did they mean").first().waitFor();
+    await look("email");
+    await go("lookup/81.2.69.142%208.8.8.8%20someone@throw-away-3.com%2010.0.0.1");
+    await page.getByRole("table").waitFor();
+    await look("list");
+    await answer(page, "lookup", TOR_EXIT);
+    await go("lookup/185.220.101.1");
+    await page.locator(".map > svg").waitFor();
+    await look("address");
+    await click("Set Abuser for 185.220.101.1");
+    await page.getByLabel("Reason").waitFor();
+    await look("override-dialog");
+    await click("Cancel");
+    await page.unroute("**/admin/v1/lookup");
+  });
+
+  test("data", async () => {
+    await go("data");
+    await click(/^Show changes in/);
+    await page.getByText(/Abuser: IPv4 addresses 256 added/).waitFor();
+    expect(await page.locator("table").first().locator("tbody tr").count()).toBe(ALL_FEEDS.length);
+    await look("data");
+    await click("Roll back");
+    await page.getByRole("dialog").waitFor();
+    await look("dialog");
+    await click("Cancel");
+  });
+
+  test("data, with everything wrong that can be", async () => {
+    await page.route("**/admin/v1/data", async (route) => {
+      await route.fulfill({ json: { ...(await (await route.fetch()).json()), ...TROUBLE } });
+    });
+    await answer(page, "data/feeds", { feeds: TROUBLED_FEEDS });
+    await answer(page, "data/update", TROUBLE.update);
+    await go("keys");
+    await go("data");
+    await page.getByText("An update is running").waitFor();
+    await page.getByRole("progressbar", { name: "Update" }).waitFor();
+    expect(await page.getByRole("button", { name: "Update now" }).isDisabled()).toBe(true);
+    const away = page.locator("small.bad", { hasText: "could not be reached" });
+    expect(await away.innerText()).toStartWith(
+      "publisher: lists.with-a-very-long-name.example/… could not be reached: host not found;",
+    );
+    expect(await away.getAttribute("title")).toContain("parts?and=a,query");
+    expect(await page.getByText("<img src=x").count()).toBe(1); // text, not an element
+    expect(await page.locator(".scroll").evaluateAll(widerInside)).toEqual([]);
+    await look("data-troubled");
+    await page.unrouteAll();
+  });
+
+  test("keys", async () => {
+    await go("keys");
+    await page.getByLabel("Name").fill(`checkout, ${device}`);
+    await click("Create key");
+    const token = await page.locator("code.token").innerText();
+    const url = `${server.api}/v1/ip-intel/geolocate/81.2.69.142`;
+    await (await fetch(url, { headers: { Authorization: `Bearer ${token}` } })).text();
+    await page.getByRole("table").waitFor();
+    await look("keys");
+    await answer(page, "**/usage?by=day", MONTH);
+    await page.getByRole("link", { name: "Open this key" }).click();
+    await page.locator(".chart").waitFor();
+    await look("key");
+    await page.unrouteAll();
+  });
+
+  test("traffic", async () => {
+    await answer(page, "traffic**", HOUR);
+    await go("traffic");
+    await page.locator(".map > svg").waitFor();
+    await look("traffic");
+    await page.unrouteAll();
+  });
+
+  test("overrides", async () => {
+    await go("overrides");
+    await page.getByLabel(/^Address/).fill("192.88.10.0/24");
+    await page.getByLabel("Reason").fill("a partner's network, until the end of the year");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByRole("button", { name: /^Remove the override/ }).waitFor();
+    await page.getByText("before, after").first().click();
+    await look("overrides");
+    await confirm(page, /^Remove the override/, "Remove");
+    await page.getByText("No overrides").waitFor();
+  });
+
+  test("loading, and a server that does not answer", async () => {
+    await page.route("**/admin/v1/data/feeds", () => {}); // no answer yet
+    await page.goto(`${server.origin}/#/data`);
+    await page.locator("main .loading").waitFor();
+    await look("loading");
+    await page.route("**/admin/v1/keys**", (route) => route.abort());
+    await page.goto(`${server.origin}/#/keys`);
+    await page.getByRole("alert").waitFor();
+    await look("error");
+    await page.unrouteAll();
+  });
+});
+
+describe("before there is any data", () => {
+  let empty: ConsoleServer;
+  beforeAll(async () => {
+    empty = await startConsole(temporaryFolder());
+  });
+  afterAll(() => empty?.stop());
+
+  const EMPTY: readonly [name: string, hash: string, text: string][] = [
+    ["data", "data", "No release yet"],
+    ["keys", "keys", "No keys yet"],
+    ["traffic", "traffic", "No data yet: the first minute since the start is not over."],
+    ["overrides", "overrides", "No overrides: feeds alone decide."],
+    ["address", "lookup/81.2.69.142", "The server has no release of data yet."],
+    ["list", "lookup/81.2.69.142%20someone@mailinator.com", "no release of data"],
+  ];
+  test.each(DEVICES)("every page shows what is missing on a $device", async ({ device, viewport }) => {
+    const own = new ConsoleBrowser(tabs.browser, empty);
+    const page = await own.logIn(await own.open({ viewport, bypassCSP: true }));
+    await answer(page, "traffic**", NO_TRAFFIC);
+    for (const [name, hash, text] of EMPTY) {
+      await own.go(page, hash);
+      await page.locator("main").getByText(text).first().waitFor();
+      await expectGoodLooks(page, `${name}-empty`, device);
+    }
+    await page.context().close();
+    expect(own.faults).toEqual([]);
+  });
+});
+
+test("no script failed, and no other host was requested", () => expect(tabs.faults).toEqual([]));

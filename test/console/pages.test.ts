@@ -1,0 +1,475 @@
+// pages.test.ts: every action of the console in a real Chromium, against a real server.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { launchBrowser } from "../browser.ts";
+import { fetch } from "../checked-fetch.ts";
+import { smallCity, smallDomain, smallRelease, temporaryFolder } from "../release.ts";
+import { HOUR, NO_TRAFFIC } from "./answers.ts";
+import {
+  ConsoleBrowser,
+  type ConsoleServer,
+  confirm,
+  focusedText,
+  startConsole,
+  textOf,
+  waitForMessage,
+} from "./console-server.ts";
+
+setDefaultTimeout(120_000);
+
+const ALL_FILES_BYTES = 100_000;
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+let server: ConsoleServer;
+let tabs: ConsoleBrowser;
+/** Logged in; for all tests that need no page of their own. */
+let page: Page;
+const go = (hash: string) => tabs.go(page, hash);
+const button = (name: string | RegExp) =>
+  page.getByRole("button", { name, ...(typeof name === "string" ? { exact: true } : {}) });
+
+beforeAll(async () => {
+  const dataDir = temporaryFolder();
+  for (const n of [1, 2, 3]) smallRelease(dataDir, n);
+  server = await startConsole(dataDir);
+  tabs = new ConsoleBrowser(await launchBrowser(), server);
+  page = await tabs.logIn(await tabs.open());
+});
+afterAll(async () => {
+  await tabs?.browser.close();
+  await server?.stop();
+});
+
+describe("files", () => {
+  test("all are served and small; only the page itself is revalidated", async () => {
+    let bytes = 0;
+    for (const path of server.paths) {
+      const response = await fetch(`${server.origin}${path}`, {
+        headers: { "Accept-Encoding": "gzip" },
+        decompress: false,
+      });
+      expect([path, response.status]).toEqual([path, 200]);
+      expect([path, response.headers.get("content-encoding")]).toEqual([path, "gzip"]);
+      expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+      expect(response.headers.get("cache-control")).toBe(
+        path === "/" ? "no-cache" : "public, max-age=31536000, immutable",
+      );
+      if (path !== "/") expect(path).toMatch(/^\/console\/\w+-[0-9a-z]{8}\.(js|css)$/);
+      bytes += (await response.arrayBuffer()).byteLength;
+    }
+    expect(server.paths.length).toBeGreaterThan(3);
+    expect(bytes).toBeLessThan(ALL_FILES_BYTES);
+  });
+
+  test("the page has a policy without exceptions, and no inline script or style", async () => {
+    const response = await fetch(server.origin);
+    expect(response.headers.get("content-security-policy")).toBe(POLICY);
+    const html = await response.text();
+    expect(html).toContain("<script");
+    expect(html.match(/<script(?![^>]* src=)|<style|\son\w+=|\sstyle=/g)).toBeNull();
+  });
+
+  test("304 for a known file, 404 for an unknown one, 405 for another method", async () => {
+    for (const path of server.paths) {
+      const first = await fetch(`${server.origin}${path}`);
+      await first.arrayBuffer();
+      const headers = { "If-None-Match": first.headers.get("etag")! };
+      expect((await fetch(`${server.origin}${path}`, { headers })).status).toBe(304);
+    }
+    expect((await fetch(`${server.origin}/console/nothing.js`)).status).toBe(404);
+    expect((await fetch(server.origin, { method: "POST" })).status).toBe(405);
+  });
+
+  test("an inline script does not run", async () => {
+    const own = await tabs.open();
+    const before = tabs.faults.length;
+    await own.evaluate(`{
+      const script = document.createElement("script");
+      script.textContent = "globalThis.ran = true";
+      document.body.append(script);
+    }`);
+    expect(await own.evaluate("globalThis.ran")).toBeUndefined();
+    await own.context().close();
+    expect(tabs.faults.splice(before)).toEqual([expect.stringContaining("Content Security Policy")]);
+  });
+});
+
+describe("logging in", () => {
+  test("a wrong token is refused, the right one accepted; logging out ends the session", async () => {
+    const own = await tabs.open();
+    const { token } = server;
+    await own.getByLabel("Admin token").fill(`${token.slice(0, -1)}${token.endsWith("x") ? "y" : "x"}`);
+    await own.getByRole("button", { name: "Log in" }).click();
+    await own.getByRole("alert").filter({ hasText: "This is not the admin token." }).waitFor();
+    await tabs.logIn(own);
+    const cookies = await own.context().cookies(`${server.origin}/admin/`);
+    expect(cookies.map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite }))).toEqual([
+      { httpOnly: true, sameSite: "Strict" },
+    ]);
+    await own.getByRole("button", { name: "Log out" }).click();
+    await own.getByLabel("Admin token").waitFor();
+    await own.goto(`${server.origin}/#/keys`);
+    await own.reload();
+    await own.getByLabel("Admin token").waitFor();
+    // the address is kept through the login
+    await tabs.logIn(own);
+    await own.getByRole("heading", { name: "Keys", exact: true }).waitFor();
+    await own.context().clearCookies();
+    await own.goto(`${server.origin}/#/data`);
+    await own.getByRole("alert").filter({ hasText: "Your session has ended" }).waitFor();
+    await own.context().close();
+  });
+});
+
+describe("lookup", () => {
+  test("an address, an override with one click, and its removal", async () => {
+    await go("lookup");
+    await page.getByLabel(/IP address/).fill("81.2.69.142");
+    await page.keyboard.press("Enter");
+    await page.getByText(`81.2.69.142 is in ${smallCity(3)}`).waitFor();
+    expect(await textOf(page)).toContain("Flagged as an abuser");
+    await button("Clear Abuser for 81.2.69.142").click();
+    await page.getByLabel("Reason").fill("our own office");
+    await button("Add override").click();
+    await waitForMessage(page, "Override added. All servers apply it within a second.");
+    await page.getByText("No flags", { exact: true }).waitFor();
+    expect(await focusedText(page)).toBe("Set"); // the same button: the focus is where it was
+    expect(await textOf(page)).toContain("your override");
+    await go("overrides");
+    expect(await textOf(page)).toContain("our own office");
+    await confirm(page, "Remove the override of 81.2.69.142", "Remove");
+    await waitForMessage(page, "Override removed.");
+    await page.getByText("No overrides: feeds alone decide.").waitFor();
+    expect(await textOf(page)).toContain("override removed");
+    expect(await focusedText(page)).toBe("Overrides"); // the button is gone
+  });
+
+  test("a flag without data is unknown, not no", async () => {
+    await page.route("**/admin/v1/lookup", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({
+        response,
+        json: { ...(await response.json()), missing: ["is_proxy", "is_tor_exit"] },
+      });
+    });
+    await go("lookup/8.8.8.8");
+    await page.getByText("No known flags").waitFor();
+    expect(await page.locator("ul.flags .badge").allInnerTexts()).toEqual(["no", "unknown", "unknown"]);
+    await page.getByText("No data at the moment for is_proxy, is_tor_exit.").waitFor();
+    await go("lookup/someone@gmail.com");
+    await page.getByText("Valid, not disposable").waitFor();
+    expect(await textOf(page)).not.toContain("No data at the moment");
+    await page.unroute("**/admin/v1/lookup");
+  });
+
+  test("email addresses, a list, invalid values, too many values", async () => {
+    await go("lookup");
+    const box = page.getByLabel(/IP address/);
+    await box.fill(`someone@${smallDomain(3)}`);
+    await page.keyboard.press("Enter");
+    await page.getByText("Disposable email address").waitFor();
+    await box.fill(`81.2.69.1, someone@${smallDomain(3)} 10.0.0.1 nonsense`);
+    await button("Look up").click();
+    await page.getByRole("table").waitFor();
+    const rows = await page.getByRole("row").allInnerTexts();
+    expect(rows.map((row) => row.replace(/\s+/g, " ").trim()).slice(1)).toEqual([
+      expect.stringContaining("81.2.69.1 City 3"),
+      expect.stringContaining(`someone@${smallDomain(3)} disposable`),
+      expect.stringContaining("10.0.0.1"),
+      expect.stringContaining("nonsense"),
+    ]);
+    await box.fill(Array.from({ length: 101 }, (_, i) => `8.8.8.${i}`).join(" "));
+    await button("Look up").click();
+    await page.getByRole("alert").filter({ hasText: "at most 100 at once" }).waitFor();
+  });
+
+  test("copying, and an override of a domain", async () => {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await go(`lookup/someone@${smallDomain(3)}`);
+    await button("Copy curl").click();
+    await waitForMessage(page, "Copied.");
+    const copied = await page.evaluate("navigator.clipboard.readText()");
+    expect(copied).toContain(`{"values":["someone@${smallDomain(3)}"]}`);
+    expect(copied).not.toContain("\n");
+    await button(`Mark ${smallDomain(3)} as not disposable`).click();
+    await page.getByLabel("Reason").fill("a partner");
+    await page.getByLabel("Expires").selectOption("7");
+    await button("Add override").click();
+    await page.getByText("Valid, not disposable").waitFor();
+    await go("overrides");
+    expect(await textOf(page)).toContain("in 6 days");
+    await confirm(page, `Remove the override of ${smallDomain(3)}`, "Remove");
+    await page.getByText("No overrides: feeds alone decide.").waitFor();
+  });
+});
+
+describe("data", () => {
+  test("changes, roll back, unpin, pin, another release, with the focus kept", async () => {
+    const pinned = page.getByText("Pinned: newer releases");
+    await go("data");
+    await button(/^Show changes in/)
+      .first()
+      .click();
+    await page.getByText(/Abuser: IPv4 addresses 256 added/).waitFor();
+    await confirm(page, "Roll back", "Roll back");
+    await waitForMessage(page, "In use: ");
+    await pinned.waitFor();
+    expect(await focusedText(page)).toBe("Roll back");
+    await confirm(page, "Unpin", "Unpin");
+    await pinned.waitFor({ state: "detached" });
+    expect(await focusedText(page)).toBe("Data"); // the button is gone
+    await button("Pin").click();
+    await button("Cancel").click();
+    expect(await focusedText(page)).toBe("Pin");
+    expect(await pinned.count()).toBe(0);
+    await confirm(page, "Pin", "Pin");
+    await pinned.waitFor();
+    const use = button(/^Use release /);
+    const oldest = (await use.last().getAttribute("aria-label"))!.slice("Use release ".length);
+    await use.last().click();
+    await page.getByRole("dialog").getByText(`The release ${oldest} is verified`).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Use it" }).click();
+    await waitForMessage(page, `In use: ${oldest}`);
+    await button(`Use release ${oldest}`).waitFor({ state: "detached" });
+    expect(await focusedText(page)).toBe("Data");
+    await confirm(page, "Unpin", "Unpin");
+    await pinned.waitFor({ state: "detached" });
+  });
+
+  test("an update is followed to its end, through a time without answers", async () => {
+    const last = { at: "2026-01-01T00:00:00.000Z", seconds: 12.3, published: true };
+    const steps = [
+      { running: false, asked: true, last: null },
+      { running: true, asked: false, last: null },
+      undefined,
+      { running: false, asked: false, last },
+    ];
+    await page.route("**/admin/v1/data/update", (route) => {
+      const json = steps.shift();
+      return json === undefined ? route.abort() : route.fulfill({ json });
+    });
+    await page.clock.install();
+    await go("data");
+    await button("Update now").click();
+    await page.getByText("An update starts soon").waitFor();
+    expect(await button("Update now").isDisabled()).toBe(true);
+    await page.clock.fastForward(2_000);
+    await page.getByText("An update is running").waitFor();
+    await page.clock.fastForward(2_000);
+    await page.getByText("The server cannot be reached; trying again").waitFor();
+    await page.clock.fastForward(2_000);
+    await waitForMessage(page, "after 12.3 s: a new release.");
+    await page.unroute("**/admin/v1/data/update");
+  });
+
+  test("a page that is out of date changes nothing", async () => {
+    await go("data");
+    await page.route("**/admin/v1/data/rollback", async (route) =>
+      route.continue({ postData: JSON.stringify({ current: "20250101T000000000Z-000000000000" }) }),
+    );
+    await confirm(page, "Roll back", "Roll back");
+    await page.locator("#messages .bad").waitFor();
+    expect(await page.getByText("Pinned: newer releases").count()).toBe(0);
+    await page.unroute("**/admin/v1/data/rollback");
+  });
+});
+
+describe("keys", () => {
+  test("create, shown once, change, use, rotate, revoke", async () => {
+    const request = (path: string, token: string) =>
+      fetch(`${server.api}${path}`, { headers: { Authorization: `Bearer ${token}` } });
+    await go("keys");
+    await page.getByLabel("Name").fill("checkout");
+    await page.getByLabel("Quota").fill("1000");
+    await button("Create key").click();
+    const key = await page.locator("code.token").innerText();
+    expect(key).toMatch(/^ink_live_/);
+    expect((await request("/v1/ip-intel/reputation/81.2.69.142", key)).status).toBe(200);
+    await page.getByRole("table").getByText("checkout").waitFor();
+    expect(await page.getByLabel("Name").inputValue()).toBe("");
+    await page.getByRole("link", { name: "Open this key" }).click();
+    await page.getByRole("heading", { name: "checkout" }).waitFor();
+    expect(await textOf(page)).not.toContain(key);
+    expect(await page.getByLabel("Quota").inputValue()).toBe("1000");
+    await page.getByLabel("Rate").fill("7");
+    await button("Save").click();
+    await waitForMessage(page, "Saved.");
+    await page.getByLabel("Email").uncheck();
+    await button("Save").click();
+    // in force within a second, counted within another
+    while ((await request("/v1/user-intel/email/x@y.org", key)).status !== 403) await Bun.sleep(20);
+    while ((await page.getByText("Not allowed").count()) === 0) {
+      await page.getByLabel("Usage of the last").selectOption("hour");
+      await page.getByLabel("Usage of the last").selectOption("day");
+      await page.locator(".chart, p.empty").first().waitFor();
+    }
+    await confirm(page, "Rotate", "Rotate");
+    const next = await page.locator("code.token").innerText();
+    expect(next).not.toBe(key);
+    for (const token of [key, next]) {
+      expect((await request("/v1/ip-intel/reputation/81.2.69.142", token)).status).toBe(200);
+    }
+    await page.getByLabel("Usage of the last").selectOption("hour");
+    await page.getByText(/Lookups per hour|No lookups in the last 24 hours/).waitFor();
+    await confirm(page, "Revoke this key", "Revoke");
+    await waitForMessage(page, "Revoked.");
+    await page.getByRole("table").waitFor();
+    expect((await page.getByRole("row").nth(1).innerText()).replace(/\s+/g, " ")).toMatch(
+      /checkout .*revoked/,
+    );
+  });
+
+  test("a refused form keeps what was entered", async () => {
+    await go("keys");
+    await page.getByLabel("Name").fill("broken");
+    await page.getByLabel("Allowed networks").fill("10.0.0.1/8");
+    await button("Create key").click();
+    await page.getByRole("alert").filter({ hasText: "networks" }).waitFor();
+    expect(await page.getByLabel("Name").inputValue()).toBe("broken");
+    expect(await page.getByLabel("Allowed networks").inputValue()).toBe("10.0.0.1/8");
+  });
+
+  test("a key that does not exist", async () => {
+    await go("keys/key_none");
+    await page.getByRole("alert").waitFor();
+    expect(await textOf(page)).toContain("search the server's log");
+  });
+});
+
+describe("overrides", () => {
+  const removals = () => button(/^Remove the override of/);
+  const add = async (value: string, reason: string) => {
+    await page.getByLabel(/^Address/).fill(value);
+    await page.getByLabel("Reason").fill(reason);
+    await button("Add").click();
+  };
+  const importFile = async (name: string, text: string) => {
+    const file = { name, mimeType: "application/json", buffer: Buffer.from(text) };
+    await page.getByLabel("Import").setInputFiles(file);
+    await page.locator("button", { hasText: "Import" }).click();
+  };
+
+  test("add, search, remove, refuse a wide one, mute", async () => {
+    await go("overrides");
+    for (const n of [1, 2, 3, 4, 5, 6]) {
+      await add(`192.88.10.${n}`, `number ${n}`);
+      await button(`Remove the override of 192.88.10.${n}`).waitFor();
+    }
+    await page.getByLabel("Search").fill("number 4");
+    expect(await removals().count()).toBe(1);
+    await page.getByLabel("Search").fill("number 9");
+    await page.getByText("No override matches.").waitFor();
+    await page.getByLabel("Search").fill("");
+    await add("0.0.0.0/0", "everybody");
+    await page.getByRole("alert").filter({ hasText: /wide/ }).waitFor();
+    await page.getByLabel("Verdict").selectOption("mute");
+    await page.getByLabel("Feed").fill("no-such-feed");
+    await add("192.88.10.7", "it is wrong about us");
+    await page.getByRole("alert").filter({ hasText: "feed" }).waitFor();
+    expect(await removals().count()).toBe(6);
+  });
+
+  test("export and import", async () => {
+    await go("overrides");
+    await importFile("x.json", "no");
+    await page.getByText("This file is not JSON. Nothing was changed.").waitFor();
+    await importFile("x.json", "{}");
+    await page
+      .getByRole("alert")
+      .filter({ hasText: /\w+.* Nothing was changed\.$/ })
+      .waitFor();
+    const download = page.waitForEvent("download");
+    await button("Export all").click();
+    const text = readFileSync(await (await download).path(), "utf8");
+    expect(JSON.parse(text).overrides).toHaveLength(6);
+    await confirm(page, "Remove the override of 192.88.10.4", "Remove");
+    await button("Remove the override of 192.88.10.4").waitFor({ state: "detached" });
+    await importFile("overrides.json", text);
+    await waitForMessage(page, "1 added, 0 changed, 5 unchanged");
+    await button("Remove the override of 192.88.10.4").waitFor();
+  });
+});
+
+describe("frame", () => {
+  test("traffic: before and after the first minute", async () => {
+    await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json: NO_TRAFFIC }));
+    await go("traffic");
+    await page.getByText("No data yet: the first minute since the start is not over.").waitFor();
+    await page.unroute("**/admin/v1/traffic**");
+    await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json: HOUR }));
+    await page.getByLabel("Period").selectOption("1");
+    await page.getByText("Countries looked up").waitFor();
+    await page.getByRole("img", { name: "Single lookups by country" }).waitFor();
+    await page.unroute("**/admin/v1/traffic**");
+  });
+
+  test("an unknown page, a bad address, and a server that does not answer", async () => {
+    await go("nowhere");
+    expect(await page.locator("main h1").innerText()).toBe("Lookup");
+    await go("lookup/%zz");
+    expect(await page.getByLabel(/IP address/).inputValue()).toBe("%zz");
+    await page.route("**/admin/v1/keys**", (route) => route.abort());
+    await page.goto(`${server.origin}/#/keys`);
+    await page.getByRole("alert").filter({ hasText: "The server cannot be reached" }).waitFor();
+    await page.unroute("**/admin/v1/keys**");
+    await button("Try again").click();
+    await page.getByRole("table").waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+  });
+
+  test("an open dialog is closed with its page", async () => {
+    await go("data");
+    await button("Roll back").click();
+    await page.getByRole("dialog").waitFor();
+    await go("keys");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+  });
+
+  test("text is never read as HTML", async () => {
+    const hostile = '<img src=x onerror="globalThis.ran = true"><b>x</b>';
+    await go("lookup");
+    await page.getByLabel(/IP address/).fill(`"<img/src=x>"@x.com ${hostile}`);
+    await button("Look up").click();
+    await page.getByRole("table").waitFor();
+    expect(await page.locator("main img, main b").count()).toBe(0);
+    await go("keys");
+    await page.getByLabel("Name").fill(hostile);
+    await button("Create key").click();
+    await page.getByRole("link", { name: "Open this key" }).click();
+    await page.getByRole("heading", { name: hostile }).waitFor();
+    await go("overrides");
+    await page.getByRole("table").getByText(hostile).first().waitFor();
+    expect(await page.locator("main img, main b").count()).toBe(0);
+    expect(await page.evaluate("globalThis.ran")).toBeUndefined();
+  });
+
+  test("the keyboard alone: skip link, pages, a lookup", async () => {
+    await go("data");
+    await page.reload();
+    await page.getByRole("table").first().waitFor();
+    await page.keyboard.press("Tab");
+    expect(await focusedText(page)).toBe("Skip to the page");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate("document.activeElement.tagName")).toBe("MAIN");
+    expect(await page.locator("main h1").innerText()).toBe("Data");
+    await page.reload();
+    await page.getByRole("table").first().waitFor();
+    for (const name of ["Skip to the page", "Lookup", "Data", "Keys"]) {
+      await page.keyboard.press("Tab");
+      expect(await focusedText(page)).toBe(name);
+    }
+    await page.keyboard.press("Enter");
+    await page.locator("main h1:focus", { hasText: "Keys" }).waitFor();
+    expect(await page.title()).toBe("Keys: Inkling console");
+    await go("lookup");
+    await page.locator("textarea:focus").waitFor();
+    await page.keyboard.type("81.2.69.142");
+    await page.keyboard.press("Enter");
+    await page.getByText("81.2.69.142 is in ").waitFor();
+  });
+});
+
+test("no script failed, and no other host was requested", () => expect(tabs.faults).toEqual([]));
