@@ -7,8 +7,7 @@
 // Tests import `fetch` from here in place of the global one; doors.test.ts sees to that.
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { adminOpenApi } from "../packages/server/src/admin/document.ts";
-import { OPERATIONS } from "../packages/server/src/admin/operations.ts";
+import { adminOpenApi } from "../packages/server/src/openapi/admin.ts";
 import { openApiJson } from "../packages/server/src/openapi/public.ts";
 
 /** What was answered, with its body as text. */
@@ -128,7 +127,7 @@ export class Contract {
 export const apiContract = new Contract(JSON.parse(openApiJson("0.0.0")));
 
 /** The admin API's. */
-export const adminContract = new Contract(adminOpenApi("0.0.0", OPERATIONS));
+export const adminContract = new Contract(adminOpenApi("0.0.0"));
 
 const OF_ADMIN_API = /^\/admin\/v1\//;
 const OF_API = /^\/(v1\/|healthz$|readyz$|openapi\.json$|docs$|docs\/)/;

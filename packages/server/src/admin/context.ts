@@ -57,6 +57,8 @@ export interface AdminAppOptions {
   readonly traffic: Pick<Traffic, "minutes">;
   /** Ids of the feeds of the release in use; undefined without one. */
   readonly feeds: () => OverrideContext["feeds"];
+  /** Loads the maker of the OpenAPI document, which reads the rows of `admin/`. */
+  readonly documents: () => Promise<{ readonly adminOpenApi: (version: string) => unknown }>;
   readonly log: Log;
   /** Epoch ms. */
   readonly now: () => number;

@@ -7,8 +7,8 @@
 import { ANSWERS, type Release } from "@inkling/engine";
 import { findManifest, pinnedName, releaseNames } from "@inkling/release-store";
 import { z } from "zod";
+import * as answers from "../lookup/answer-schemas.ts";
 import { statusDocument } from "../lookup/status.ts";
-import * as answers from "../openapi/answer-schemas.ts";
 import type { AdminContext } from "./context.ts";
 import { updateState } from "./data-actions.ts";
 import { type Operation, operation } from "./operation.ts";

@@ -7,8 +7,8 @@
 import { ANSWERS, Answerer, type AnswerSource, formatIp, type Outcome } from "@inkling/engine";
 import { z } from "zod";
 import { problemBody } from "../http/problems.ts";
+import * as answers from "../lookup/answer-schemas.ts";
 import { problemOf } from "../lookup/failures.ts";
-import * as answers from "../openapi/answer-schemas.ts";
 import type { AdminContext } from "./context.ts";
 import { type Operation, operation } from "./operation.ts";
 import { AdminProblem } from "./problems.ts";

@@ -1,6 +1,6 @@
 // operation.ts: one operation of the admin API as one row: path, parameters, body, answer, problems, and what it does.
 //
-// The router (app.ts) and the OpenAPI document (document.ts) both read these rows: a path is added in one place.
+// The router (app.ts) and the OpenAPI document (openapi/admin.ts) both read these rows: a path is added in one place.
 // @hono/zod-openapi was tried instead: its generator renders 9 of the public API's 13 schemas differently, it brings
 // five more packages, and a row would still need its problems and headers spelled out as responses.
 

@@ -4,7 +4,6 @@ import { z } from "zod";
 import { AUDIT_OPERATIONS } from "./audit.ts";
 import { DATA_OPERATIONS } from "./data.ts";
 import { DATA_ACTION_OPERATIONS } from "./data-actions.ts";
-import { adminOpenApi } from "./document.ts";
 import { KEY_OPERATIONS } from "./keys.ts";
 import { LOOKUP_OPERATIONS } from "./lookup.ts";
 import { type Operation, operation } from "./operation.ts";
@@ -29,6 +28,9 @@ export const OPERATIONS: readonly Operation[] = [
     summary: "This document",
     isOpen: true,
     answer: z.looseObject({ openapi: z.string() }),
-    run: ({ status }) => ({ document: adminOpenApi(status.version, OPERATIONS) }),
+    run: async ({ status, documents }) => {
+      const { adminOpenApi } = await documents();
+      return { document: adminOpenApi(status.version) };
+    },
   }),
 ];

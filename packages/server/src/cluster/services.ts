@@ -121,6 +121,7 @@ export function startAdmin(
     dataDir: options.dataDir,
     traffic,
     feeds: () => releases.current?.manifest.feeds,
+    documents: () => import("../openapi/admin.ts"),
     log,
     now: Date.now,
     newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),

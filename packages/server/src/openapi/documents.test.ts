@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { Overrides } from "@inkling/engine";
 import { App, type AppOptions } from "../api/app.ts";
 import { makeCounts } from "../api/counts.ts";
+import type { Status } from "../lookup/answer-schemas.ts";
 import { type StatusSource, statusDocument } from "../lookup/status.ts";
 import { Log } from "../telemetry/log.ts";
-import type { Status } from "./answer-schemas.ts";
 
 // Compiled only when /v1/status is what its schema promises.
 (source: StatusSource) => statusDocument(source, 0) satisfies Status;

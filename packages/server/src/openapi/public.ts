@@ -10,6 +10,7 @@ import type { ApiRoute, Operation as OperationName } from "../api/route.ts";
 import { ROUTES } from "../api/routes.ts";
 import { PROBLEM_CODES, PROBLEMS, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import type { Scope } from "../keys/key.ts";
+import * as answers from "../lookup/answer-schemas.ts";
 import {
   SANDBOX_ADDRESSES,
   SANDBOX_CHECKS,
@@ -18,7 +19,6 @@ import {
   sandboxAddress,
   sandboxEmail,
 } from "../lookup/sandbox.ts";
-import * as answers from "./answer-schemas.ts";
 import {
   type Api,
   type Content,

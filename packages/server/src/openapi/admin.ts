@@ -1,19 +1,25 @@
-// document.ts: /admin/v1/openapi.json, from the operations' rows.
+// admin.ts: /admin/v1/openapi.json, from the rows of the admin API's operations.
 
 import { z } from "zod";
-import { problemDocument } from "../openapi/answer-schemas.ts";
+import { ADMIN_PATH } from "../admin/call.ts";
+import { type Operation, TAGS } from "../admin/operation.ts";
+import { OPERATIONS } from "../admin/operations.ts";
+import {
+  ADMIN_PROBLEM_CODES,
+  ADMIN_PROBLEMS,
+  AdminProblem,
+  type AdminProblemCode,
+} from "../admin/problems.ts";
+import { text } from "../admin/schemas.ts";
+import { SESSION_COOKIE } from "../admin/sessions.ts";
+import { problemDocument } from "../lookup/answer-schemas.ts";
 import {
   type Api,
   type Operation as Described,
   type Header,
   openApiDocument,
   type Parameter,
-} from "../openapi/document.ts";
-import { ADMIN_PATH } from "./call.ts";
-import { type Operation, TAGS } from "./operation.ts";
-import { ADMIN_PROBLEM_CODES, ADMIN_PROBLEMS, AdminProblem, type AdminProblemCode } from "./problems.ts";
-import { text } from "./schemas.ts";
-import { SESSION_COOKIE } from "./sessions.ts";
+} from "./document.ts";
 
 const JSON_TYPE = "application/json";
 const COMMON = ["X-Request-Id", "Cache-Control"];
@@ -39,9 +45,10 @@ const problemSchema = z
   })
   .meta({ id: "Problem", description: "RFC 9457" });
 
-export function adminOpenApi(version: string, operations: readonly Operation[]): unknown {
+/** @param version of the server */
+export function adminOpenApi(version: string): unknown {
   const paths: Record<string, Record<string, Described<AdminProblemCode>>> = {};
-  for (const operation of operations) {
+  for (const operation of OPERATIONS) {
     const path = ADMIN_PATH + operation.path;
     paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(operation) };
   }
