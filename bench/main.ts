@@ -1,230 +1,199 @@
-// main.ts: `npm run bench`: every part of the suite, one after the other, and the report made of all of them.
+// main.ts: `npm run bench`: every part of the suite, one after the other, and the report of all of them.
 //
-// in   names of parts (all by default), --quick, --minutes N, --report, --help
-// out  bench/RESULTS.md and bench/plots/*.svg; with --quick both go beside the cached data, and RESULTS.md stays
-// exit 1 when a part failed; what it said until then is kept and told as not whole
+// in   --help explains
+// out  bench/RESULTS.md and bench/plots/*.svg; with --quick beside the cached data, with --against on standard output
+// exit 1 when a part failed; its figures until then are kept, marked as incomplete; 2 for a wrong command line
 //
-// Results of each part are kept as JSON with their commit and time until the part is run again, so a run that was
-// stopped goes on where it was, and one part can be run anew.
+// Results of each part are kept as JSON with their commit and time until the part runs again.
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { linesOf } from "./lib/asked.ts";
-import { CACHE, cacheFolder, ROOT, releaseFolder } from "./lib/data.ts";
-import { commitLine, machineLine } from "./lib/machine.ts";
-import { numberAfter } from "./lib/options.ts";
-import { PARTS, type Part } from "./lib/parts.ts";
-import { bringNpmPeers } from "./lib/peers.ts";
-import { PLOTS } from "./lib/plots.ts";
-import { type Line, line, type PartResult, partResult, tell } from "./lib/record.ts";
-import { openCurrent, sourcesLine } from "./lib/release.ts";
-import { renderReport } from "./lib/report.ts";
+import { cpus, release, totalmem } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import * as data from "./lib/data.ts";
+import { APT, BENCH, installPackages } from "./lib/peers.ts";
+import { drawPlots, type Plot } from "./lib/plots.ts";
+import { log, type Options, type Part, type PartResult, Run } from "./lib/record.ts";
+import { comparison, renderReport } from "./lib/report.ts";
 import { figure } from "./lib/stats.ts";
 import { TARGETS } from "./lib/targets.ts";
-import { LIMITS } from "./limits.ts";
+import { COMPARABLE, PARTS } from "./parts/index.ts";
 
-/** Of the whole command with --quick, what it installs and builds included; the rest of the minute is for estimates. */
+/** Of the whole command with --quick, installing and building included. */
 const QUICK_SECONDS = 56;
 /** When the command began: scripts/bench.mjs may have installed packages first. */
 const STARTED = Number(process.env.BENCH_STARTED ?? Date.now());
-/** A part that was asked to end has this long before it is killed. */
-const GRACE_MS = 5_000;
+const OTHER = " (other)";
+const { ROOT } = data;
 
 function help(): string {
-  const width = Math.max(...PARTS.map(({ name }) => name.length)) + 2;
-  const parts = PARTS.map(({ name, title }) => `  ${name.padEnd(width)}${title}`);
-  return `npm run bench                  all parts, about 20 minutes, then bench/RESULTS.md and bench/plots
-npm run bench -- PART ...      these parts alone; the report has the newest results of all
-npm run bench -- --quick       smaller rounds, a minute; the report goes beside the cached data
-npm run bench -- --minutes N   length of the swap storm (5)
-npm run bench -- --report      no measuring: the report from the results that are kept
-npm run bench -- --help        this
+  const line = (part: Part) =>
+    `  ${part.name.padEnd(11)}${part.title}${COMPARABLE.includes(part) ? " *" : ""}`;
+  return `npm run bench                          all parts, about 20 minutes, then bench/RESULTS.md and bench/plots
+npm run bench -- PART ...              these parts alone; the report has the newest results of all
+npm run bench -- --quick               smaller rounds, a minute; the report goes beside the cached data
+npm run bench -- --against DIR [PART]  parts marked * in turn with the checkout in DIR: ratios, no report
+npm run bench -- --minutes N           length of the swap part (5)
+npm run bench -- --report              no measuring: the report from the results that are kept
+npm run bench -- --help                this
 
 parts:
-${parts.join("\n")}
+${PARTS.map(line).join("\n")}
 
-Peers from Debian: apt-get install nginx libnginx-mod-http-geoip2 libmaxminddb-dev mmdb-bin wrk gcc
+Peers from Debian: ${APT}
 Peers from npm are installed into bench/node_modules when they are missing.
-Data and results are kept in ${CACHE.startsWith(ROOT) ? CACHE.slice(ROOT.length + 1) : CACHE}; INKLING_BENCH_CACHE names another folder.
+Data and results are kept in ${data.CACHE.replace(`${ROOT}/`, "")}; INKLING_BENCH_CACHE names another folder.
 `;
 }
 
-interface Options {
+interface Command extends Options {
   readonly parts: readonly Part[];
-  readonly isQuick: boolean;
+  /** Parts were named, so that --quick leaves none of them out. */
+  readonly areNamed: boolean;
   readonly isReportOnly: boolean;
 }
 
-/** @throws Error naming what is no option and no part */
-function readOptions(args: readonly string[]): Options {
-  const minutesAt = args.indexOf("--minutes");
-  if (minutesAt >= 0) numberAfter("--minutes", 5);
-  const rest = args.filter((_, i) => minutesAt < 0 || (i !== minutesAt && i !== minutesAt + 1));
-  const names = rest.filter((arg) => !arg.startsWith("--"));
-  const unknown = [
-    ...rest.filter((arg) => arg.startsWith("--") && !["--quick", "--report"].includes(arg)),
-    ...names.filter((name) => !PARTS.some((part) => part.name === name)),
-  ];
-  if (unknown.length > 0) throw new Error(`${unknown.join(", ")}: no such part or option`);
-  const parts = names.length === 0 ? PARTS : PARTS.filter(({ name }) => names.includes(name));
-  return { parts, isQuick: rest.includes("--quick"), isReportOnly: rest.includes("--report") };
+const OPTIONS = {
+  quick: { type: "boolean", default: false },
+  report: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+  minutes: { type: "string" },
+  against: { type: "string" },
+} as const;
+
+/** @returns undefined for --help @throws Error naming what is wrong */
+function readCommand(args: string[]): Command | undefined {
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
+  if (values.help) return undefined;
+  const minutes = Number(values.minutes ?? (values.quick ? 0.2 : 5));
+  if (!(minutes > 0)) throw new Error("--minutes must be followed by a number above 0");
+  const other = values.against === undefined ? undefined : { root: resolve(values.against), suffix: OTHER };
+  if (other && !existsSync(data.inkling(other.root)[1]!))
+    throw new Error(`${other.root} is not a checkout of Inkling`);
+  const possible = other ? COMPARABLE : PARTS;
+  const unknown = positionals.filter((name) => !possible.some((part) => part.name === name));
+  if (unknown.length > 0) throw new Error(`${unknown.join(", ")}: no such part`);
+  const parts = possible.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+  const areNamed = positionals.length > 0;
+  return { isQuick: values.quick, minutes, other, parts, areNamed, isReportOnly: values.report };
 }
 
-const resultsFolder = (isQuick: boolean) => cacheFolder(isQuick ? "results-quick" : "results");
-
-function keep(result: PartResult): void {
-  writeFileSync(
-    join(resultsFolder(result.isQuick), `${result.part}.json`),
-    `${JSON.stringify(result, null, 1)}\n`,
+/** Measures one part, to its end or its limit. */
+async function runPart(part: Part, run: Run): Promise<PartResult> {
+  log(`\n== ${part.name}: ${part.title}`);
+  const started = Date.now();
+  const limit = part.limitSeconds * run.checkouts.length;
+  const late = Bun.sleep(limit * 1000).then(() => `longer than ${limit} s`);
+  const measured = part.measure(run).then(
+    () => undefined,
+    (error: Error) => error.message,
   );
-}
-
-function keptResults(isQuick: boolean): PartResult[] {
-  return PARTS.flatMap(({ name }) => {
-    const path = join(resultsFolder(isQuick), `${name}.json`);
-    return existsSync(path) ? [partResult.parse(JSON.parse(readFileSync(path, "utf8")))] : [];
-  });
-}
-
-let stopPart: (() => void) | undefined;
-
-/** Runs one part's script to its end, or to its limit. */
-async function run(part: Part, isQuick: boolean, args: readonly string[]): Promise<PartResult> {
-  const started = performance.now();
-  const at = new Date().toISOString();
-  const script = join(ROOT, "bench", part.script);
-  const child = Bun.spawn([process.execPath, "--no-install", script, ...args], {
-    cwd: ROOT,
-    env: { ...process.env, INKLING_BENCH_READY: "1" },
-    stdout: "pipe",
-    stderr: "inherit",
-    detached: true, // a group of its own: what it started ends with it
-  });
-  const end = (signal: "SIGTERM" | "SIGKILL") => {
-    try {
-      process.kill(-child.pid, signal);
-    } catch {
-      // it ended by itself
-    }
-  };
-  let isLate = false;
-  stopPart = () => {
-    end("SIGTERM");
-    setTimeout(() => end("SIGKILL"), GRACE_MS).unref();
-  };
-  const timer = setTimeout(() => {
-    isLate = true;
-    stopPart?.();
-  }, part.limitSeconds * 1000);
-  const lines: Line[] = [];
-  const stray: string[] = [];
-  for await (const text of linesOf(child.stdout)) {
-    const said = readLine(text);
-    if (said === undefined) stray.push(text);
-    else lines.push(said);
-  }
-  const status = await child.exited;
-  clearTimeout(timer);
-  end("SIGKILL");
-  stopPart = undefined;
-  const failed = isLate
-    ? `it took longer than ${part.limitSeconds} s`
-    : status !== 0
-      ? `it ended with ${child.signalCode ?? status}`
-      : stray.length > 0
-        ? `it said what is no result: ${stray[0]!.slice(0, 100)}`
-        : undefined;
+  const failed = await Promise.race([measured, late]);
+  await run.end();
+  const seconds = (Date.now() - started) / 1000;
+  log(`== ${part.name}: ${figure(seconds)} s${failed === undefined ? "" : `, FAILED: ${failed}`}`);
   return {
     part: part.name,
     commit: commitLine(),
-    at,
-    seconds: (performance.now() - started) / 1000,
-    isQuick,
-    command: `npm run bench -- ${[part.name, ...args].join(" ")}`,
+    at: `${new Date(started).toISOString().slice(0, 19)}Z`,
+    seconds,
+    command: `npm run bench -- ${part.name}`,
     machine: machineLine(),
-    data: sourcesLine(openCurrent(cacheFolder("release")).manifest),
+    data: data.sourcesLine(data.openCurrent(data.releaseFolder(run.checkout)).manifest),
     ...(failed !== undefined && { failed }),
-    lines,
+    lines: run.lines,
   };
 }
 
-function readLine(text: string): Line | undefined {
-  try {
-    return line.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+function machineLine(): string {
+  const system =
+    /^PRETTY_NAME="(.*)"$/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1] ?? "unknown system";
+  const memory = `${Math.round(totalmem() / 1e9)} GB`;
+  return `${cpus().length} cores (${cpus()[0]?.model}), ${memory}, Linux ${release()}, ${system}; Bun ${Bun.version}`;
 }
 
-function writeReport(isQuick: boolean): string {
-  const folder = isQuick ? cacheFolder("report-quick") : join(ROOT, "bench");
-  const results = keptResults(isQuick);
-  const { markdown, plots } = renderReport({
-    parts: PARTS,
-    results,
-    targets: TARGETS,
-    plots: PLOTS,
-    limits: LIMITS,
-  });
+/** The commit, and whether there are changes on top of it. */
+function commitLine(): string {
+  const git = (...args: string[]) =>
+    Bun.spawnSync(["git", "-C", ROOT, "-c", "safe.directory=*", ...args])
+      .stdout.toString()
+      .trim();
+  const changes = git("status", "--porcelain", "--", "packages", "bench", ":!*.md", ":!bench/plots");
+  return `${git("rev-parse", "--short", "HEAD") || "no commit"}${changes === "" ? "" : " with changes"}`;
+}
+
+const resultFile = ({ name }: Part, isQuick: boolean) =>
+  join(data.cacheFolder(isQuick ? "results-quick" : "results"), `${name}.json`);
+
+/** @returns its file */
+async function writeReport(isQuick: boolean): Promise<string> {
+  const folder = isQuick ? data.cacheFolder("report-quick") : BENCH;
+  const files = PARTS.map((part) => resultFile(part, isQuick)).filter(existsSync);
+  const results: PartResult[] = files.map((file) => JSON.parse(readFileSync(file, "utf8")));
+  const plots = (await installPackages()) ? await drawPlots(results) : new Map<Plot, string>();
   rmSync(join(folder, "plots"), { recursive: true, force: true });
   mkdirSync(join(folder, "plots"), { recursive: true });
-  for (const [name, svg] of plots) writeFileSync(join(folder, "plots", `${name}.svg`), svg);
-  writeFileSync(join(folder, "RESULTS.md"), markdown);
-  return join(folder, "RESULTS.md");
+  for (const [{ name }, svg] of plots) writeFileSync(join(folder, "plots", `${name}.svg`), svg);
+  const file = join(folder, "RESULTS.md");
+  writeFileSync(file, renderReport({ parts: PARTS, results, targets: TARGETS, plots: [...plots.keys()] }));
+  return file;
 }
 
-/** Runs what was asked for. @returns parts that failed, and with --quick those that there was no time for */
-async function runParts({ parts, isQuick }: Options): Promise<{ failed: string[]; left: string[] }> {
-  const failed: string[] = [];
-  const left: string[] = [];
-  const args = process.argv.slice(2).filter((arg) => !PARTS.some(({ name }) => name === arg));
+/** Runs the parts. @returns names of those that failed, and with --quick of those that there was no time for */
+async function runParts({
+  parts,
+  areNamed,
+  ...options
+}: Command): Promise<{ failed: string[]; left: string[] }> {
+  const [failed, left]: [string[], string[]] = [[], []];
+  const runs = [new Run(ROOT, options)];
+  const stop = async () => {
+    await runs.at(-1)!.end();
+    process.exit(130);
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void stop());
+  await installPackages();
+  for (const checkout of runs[0]!.checkouts) await data.updateRelease(checkout);
   for (const part of parts) {
-    const seconds = (Date.now() - STARTED) / 1000;
-    if (isQuick && (part.quickSeconds === undefined || seconds + part.quickSeconds > QUICK_SECONDS)) {
+    const until = (Date.now() - STARTED) / 1000 + (part.quickSeconds ?? QUICK_SECONDS);
+    if (options.isQuick && !areNamed && until > QUICK_SECONDS) {
       left.push(part.name);
       continue;
     }
-    tell(`\n== ${part.name}: ${part.title}`);
-    const result = await run(part, isQuick, args);
-    keep(result);
-    tell(
-      `== ${part.name}: ${figure(result.seconds)} s${result.failed === undefined ? "" : `, FAILED: ${result.failed}`}`,
-    );
+    const run = new Run(ROOT, options);
+    runs.push(run);
+    const result = await runPart(part, run);
     if (result.failed !== undefined) failed.push(part.name);
+    if (options.other) process.stdout.write(comparison(run.lines, OTHER));
+    else writeFileSync(resultFile(part, options.isQuick), `${JSON.stringify(result, null, 1)}\n`);
   }
   return { failed, left };
 }
 
-async function main(): Promise<number> {
-  const args = process.argv.slice(2);
-  if (args.includes("--help")) {
-    process.stdout.write(help());
-    return 0;
-  }
-  let options: Options;
-  try {
-    options = readOptions(args);
-  } catch (error) {
-    tell(`npm run bench: ${(error as Error).message}\nhint: npm run bench -- --help`);
-    return 2;
-  }
-  let outcome = { failed: [] as string[], left: [] as string[] };
-  if (!options.isReportOnly) {
-    const bringing = options.parts.some(({ hasNpmPeers }) => hasNpmPeers) ? bringNpmPeers() : undefined;
-    await Promise.all([releaseFolder(), bringing]);
-    outcome = await runParts(options);
-  }
-  tell(`\nthe report: ${writeReport(options.isQuick)}`);
-  if (options.isQuick) tell("smaller rounds, fewer variants; such figures are a first look");
-  if (outcome.left.length > 0) tell(`left out for want of time: ${outcome.left.join(", ")}`);
-  if (outcome.failed.length > 0) tell(`failed: ${outcome.failed.join(", ")}`);
-  return outcome.failed.length > 0 ? 1 : 0;
+async function main(command: Command): Promise<number> {
+  const { failed, left } = command.isReportOnly ? { failed: [], left: [] } : await runParts(command);
+  if (!command.other) log(`\nthe report: ${await writeReport(command.isQuick)}`);
+  if (command.isQuick) log("smaller rounds, fewer variants: a first look");
+  if (left.length > 0) log(`left out for lack of time: ${left.join(", ")}`);
+  if (failed.length > 0) log(`failed: ${failed.join(", ")}`);
+  return failed.length > 0 ? 1 : 0;
 }
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    stopPart?.();
-    setTimeout(() => process.exit(130), GRACE_MS + 500);
-  });
+function commandLine(): Command | undefined {
+  try {
+    return readCommand(process.argv.slice(2));
+  } catch (error) {
+    log(`npm run bench: ${(error as Error).message}\nhint: npm run bench -- --help`);
+    return process.exit(2);
+  }
 }
-process.exitCode = await main();
+
+const command = commandLine();
+if (command === undefined) process.stdout.write(help());
+else {
+  const failed = (error: Error) => {
+    log(`npm run bench: ${error.message}`);
+    return 1;
+  };
+  process.exit(await main(command).catch(failed));
+}

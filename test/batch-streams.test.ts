@@ -9,6 +9,7 @@ import { currentName, openRelease } from "@inkling/release-store";
 import { App, type AppOptions } from "../packages/server/src/api/app.ts";
 import { makeCounts } from "../packages/server/src/api/counts.ts";
 import type { Key } from "../packages/server/src/keys/key.ts";
+import { cellsOnDemand } from "../packages/server/src/limits/key-cells.testing.ts";
 import { Buckets } from "../packages/server/src/limits/token-bucket.ts";
 import { Log } from "../packages/server/src/telemetry/log.ts";
 import { randomBelow } from "./random.ts";
@@ -55,7 +56,7 @@ function listen(): Bun.Server<undefined> {
         return token === "good" ? { ok: true, key: KEY } : { ok: false, code: "KEY_INVALID" };
       },
     },
-    buckets: new Buckets({ rate: 0, burst: 1 }),
+    buckets: new Buckets({ rate: 0, burst: 1 }, cellsOnDemand()),
     usage: {
       record: (_, __, ___, count = 1) => {
         counted.lookups += count;

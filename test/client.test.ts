@@ -157,9 +157,9 @@ describe.each([
 
   test.each(SANDBOX_ADDRESSES.flatMap((row) => [row.v4, row.v6].map((ip) => [ip, row] as const)))(
     "the sandbox's %s",
-    (ip, { place, flags = [], evidence = [] }) => {
+    (ip, { geolocation, flags = [], evidence = [] }) => {
       const { geolocate, reputation, evidence: reasoned } = said.singles[ip];
-      expect(geolocate).toEqual({ answer: place ?? null });
+      expect(geolocate).toEqual({ answer: geolocation ?? null });
       const plain = Object.fromEntries(
         ["is_abuser", "is_proxy", "is_tor_exit"].map((flag) => [flag, (flags as string[]).includes(flag)]),
       );

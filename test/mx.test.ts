@@ -68,10 +68,18 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-const ask = (address: string, query = "?checks=mx") =>
+const askOnce = (address: string, query: string) =>
   fetch(`http://127.0.0.1:${server.port}/v1/user-intel/email/${encodeURIComponent(address)}${query}`, {
     headers: { Authorization: `Bearer ${token}` },
   });
+/** On a busy machine DNS may take longer than a request waits (500 ms): the lookup goes on behind it. */
+async function ask(address: string, query = "?checks=mx"): Promise<Response> {
+  for (;;) {
+    const response = await askOnce(address, query);
+    const { checks } = (await response.clone().json()) as { checks?: { mx: string } };
+    if (checks?.mx !== "timeout" || /silent|slow/.test(address)) return response;
+  }
+}
 const said = async (address: string, query?: string): Promise<unknown> => (await ask(address, query)).json();
 
 const ordinary = { valid: true, disposable: false, providers: [] };

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { parseNewKey } from "../packages/server/src/keys/key.ts";
+import { KeyLoader } from "../packages/server/src/keys/key-loader.ts";
 import { Keyring } from "../packages/server/src/keys/keyring.ts";
 import { newKeyToken } from "../packages/server/src/keys/token.ts";
 import { UsageRecorder } from "../packages/server/src/limits/usage-recorder.ts";
@@ -50,9 +51,10 @@ async function stored(store: Store, keyId: string): Promise<number> {
 
 /** Everything a server does with the store, as traffic with one key. */
 async function traffic(store: Store, token: string, intervalMs = 10) {
-  const keyring = new Keyring({ store, refreshMs: intervalMs });
+  const keyring = new Keyring();
+  const loader = new KeyLoader({ store, keyring, refreshMs: intervalMs });
   const recorder = new UsageRecorder({ store, flushMs: intervalMs });
-  await Promise.all([keyring.start(), recorder.start()]);
+  await Promise.all([loader.start(), recorder.start()]);
   const counts = { recorded: 0, refused: 0 };
   const timer = setInterval(() => {
     const result = keyring.authenticate(token, Date.now());
@@ -63,7 +65,7 @@ async function traffic(store: Store, token: string, intervalMs = 10) {
   }, 1);
   const stop = async () => {
     clearInterval(timer);
-    const [{ lost }] = await Promise.all([recorder.stop(), keyring.stop()]);
+    const [{ lost }] = await Promise.all([recorder.stop(), loader.stop()]);
     return lost;
   };
   cleanUps.push(stop);
@@ -133,15 +135,17 @@ describe("PostgreSQL in the middle of traffic", () => {
     expect(await openStore(address).catch((error) => error)).toMatchObject({ code: "AWAY" });
     const store = await open(address, { mayBeAway: true });
     const token = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
-    const keyring = new Keyring({
+    const keyring = new Keyring();
+    const loader = new KeyLoader({
       store,
+      keyring,
       refreshMs: 10,
       beforeFirstLoad: async () => {
         await store.createKey(parseNewKey({ name: "chosen" }, 0), token);
       },
     });
-    cleanUps.push(() => keyring.stop());
-    await keyring.start();
+    cleanUps.push(() => loader.stop());
+    await loader.start();
     expect(keyring.state).toMatchObject({ loaded: false, failures: 1 });
     expect(keyring.authenticate(token, 0)).toMatchObject({ code: "KEYS_NOT_LOADED" });
     await postgres.start();

@@ -1,9 +1,10 @@
 // store-process.ts: a process that does with keys and usage what a server does, for tests with several processes.
 //
 // in   address of the database, a token, milliseconds between flushes and checks
-// out  one JSON line for each change: the answer to the token, look-ups recorded, look-ups confirmed by the store
+// out  one JSON line for each change: the answer to the token, lookups recorded, lookups confirmed by the store
 // end  SIGTERM: the last flush, then 0
 
+import { KeyLoader } from "../packages/server/src/keys/key-loader.ts";
 import { Keyring } from "../packages/server/src/keys/keyring.ts";
 import { UsageRecorder } from "../packages/server/src/limits/usage-recorder.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
@@ -19,9 +20,10 @@ export interface Report {
 if (import.meta.main) {
   const [address = "", token = "", intervalMs = "1000"] = process.argv.slice(2);
   const store = await openStore(address, { mayBeAway: true });
-  const keyring = new Keyring({ store, refreshMs: Number(intervalMs) });
+  const keyring = new Keyring();
+  const loader = new KeyLoader({ store, keyring, refreshMs: Number(intervalMs) });
   const recorder = new UsageRecorder({ store, flushMs: Number(intervalMs) });
-  await Promise.all([keyring.start(), recorder.start()]);
+  await Promise.all([loader.start(), recorder.start()]);
 
   let recorded = 0;
   let last = "";
@@ -43,7 +45,7 @@ if (import.meta.main) {
 
   process.on("SIGTERM", async () => {
     clearInterval(timer);
-    await Promise.all([recorder.stop(), keyring.stop()]);
+    await Promise.all([recorder.stop(), loader.stop()]);
     await store.close();
     process.exit(0);
   });

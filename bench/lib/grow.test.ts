@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { RangeColumns } from "../../packages/engine/src/segment/range-columns.ts";
+import { RangeColumns } from "@inkling/engine";
 import { growRanges, newPlaceShare } from "./grow.ts";
 import { generator } from "./random.ts";
 

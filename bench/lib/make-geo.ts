@@ -1,66 +1,55 @@
-// make-geo.ts: a geo segment of more ranges than today's, or with a mark in every answer; a process of its own, so that its
-// memory can be measured.
+// make-geo.ts: writes a geo segment of more ranges than today's; a process of its own, whose memory can be measured.
 //
-// run  bun make-geo.ts DATA_DIR FACTOR [MARK]
-// out  JSON of MadeGeo; the segment stands in DATA_DIR/segments
-// What is timed is what the compiler does from ranges to the file; making up the ranges is not.
+// run  bun make-geo.ts FILE FACTOR
+// out  JSON of MadeGeo. What is timed is the compiler's work from ranges to the file, not the making up of ranges.
 
-import { prepareDataFolder, writeSegmentFile } from "@inkling/release-store";
-import { completePlace } from "../../packages/compiler/src/geo/complete-place.ts";
-import { encodePlace } from "../../packages/compiler/src/geo/encode-place.ts";
-import type { Place } from "../../packages/compiler/src/geo/place.ts";
-import type { PlaceSource } from "../../packages/compiler/src/geo/place-list.ts";
-import { CountrySource, GeoSource } from "../../packages/compiler/src/geo/place-source.ts";
-import { geoTable } from "../../packages/compiler/src/segments/geo-table.ts";
-import { segmentChunks } from "../../packages/compiler/src/segments/segment-writer.ts";
-import { cover, type RangeColumns } from "../../packages/engine/src/segment/range-columns.ts";
+import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
+import { cover, type RangeColumns } from "@inkling/engine";
+import {
+  CountrySource,
+  completePlace,
+  encodePlace,
+  GeoSource,
+  geoTable,
+  type Place,
+  type PlaceSource,
+  segmentChunks,
+} from "./compiler.ts";
 import { databaseFiles, registryFiles } from "./data.ts";
 import { growRanges, newPlaceShare } from "./grow.ts";
 import { peakOf } from "./proc.ts";
 import { generator, SEED } from "./random.ts";
 
 export interface MadeGeo {
-  readonly sha256: string;
   readonly bytes: number;
   readonly ranges: { readonly v4: number; readonly v6: number };
   readonly answers: number;
   readonly seconds: number;
-  readonly peakBytes: number;
+  readonly peakMegabytes: number;
 }
 
-/** @param mark stands before the name of every city and is every postal code: both ends of every answer differ from those of another mark */
-function make(dataDir: string, factor: number, mark: string | undefined): MadeGeo {
-  const map = (path: string) => Bun.mmap(path, { shared: false });
-  const database = databaseFiles();
-  const today = GeoSource.open([map(database.v4), map(database.v6)]);
-  const source = grow(today, factor);
-  const registered = CountrySource.open(registryFiles().map(map));
+function make(path: string, factor: number): MadeGeo {
+  const open = ({ v4, v6 }: { v4: string; v6: string }) =>
+    [v4, v6].map((file) => Bun.mmap(file, { shared: false }));
+  const source = grow(GeoSource.open(open(databaseFiles())), factor);
+  const registered = CountrySource.open(open(registryFiles()));
   Bun.gc(true);
   const from = performance.now();
-  const complete = (place: Place): Place =>
-    mark === undefined
-      ? completePlace(place)
-      : { ...completePlace(place), cityName: `${mark} ${place.cityName ?? ""}`, postalCode: mark };
-  const table = geoTable(source, registered, {
+  const { sections, ranges, answers } = geoTable(source, registered, {
     feeds: { places: ["generated"], registered: "nro-delegated-stats" },
-    complete,
+    complete: completePlace,
     encode: encodePlace,
     progress: () => {},
     settle: () => Bun.gc(true),
   });
-  prepareDataFolder(dataDir);
-  const written = writeSegmentFile(dataDir, segmentChunks("geo", table.sections, {}));
+  const file = openSync(path, "w");
+  for (const chunk of segmentChunks("geo", sections, {})) writeFileSync(file, chunk);
+  closeSync(file);
   const seconds = (performance.now() - from) / 1000;
-  return {
-    ...written,
-    ranges: table.ranges,
-    answers: table.answers,
-    seconds,
-    peakBytes: peakOf(process.pid) ?? 0,
-  };
+  return { bytes: statSync(path).size, ranges, answers, seconds, peakMegabytes: peakOf(process.pid) };
 }
 
-/** Today's places and new ones beside them; the ranges of each family are made at once and given away when asked for. */
+/** Today's places and new ones beside them; the ranges of each family are given away when they are requested. */
 function grow(today: GeoSource, factor: number): PlaceSource {
   const next = generator(SEED);
   const first = today.places.length;
@@ -79,13 +68,13 @@ function grow(today: GeoSource, factor: number): PlaceSource {
   }
   const at = (id: number): Place | undefined => {
     if (id < first) return today.places.at(id);
-    const beside = besides[id - first];
-    return beside === undefined ? undefined : moved(today.places.at(beside - 1)!, id);
+    const beside = today.places.at((besides[id - first] ?? 0) - 1);
+    return beside && { ...beside, cityName: `${beside.cityName ?? ""} ${id}` };
   };
   return {
     places: { length: first + besides.length, at },
     walk: () => {
-      throw new Error("a source that was grown is covered, not walked");
+      throw new Error("a grown source is covered, not walked");
     },
     cover: (family) => {
       const columns = grown.get(family)!;
@@ -95,21 +84,7 @@ function grow(today: GeoSource, factor: number): PlaceSource {
   };
 }
 
-/** A place up to 10 km away: another part of the same town. */
-function moved(place: Place, id: number): Place {
-  if (place.latitude === undefined || place.longitude === undefined)
-    return { ...place, cityName: `${place.cityName} ${id}` };
-  const random = generator(id);
-  const shift = () => (random() / 2 ** 32 - 0.5) * 0.2;
-  const clamp = (value: number, most: number) => Number(Math.max(-most, Math.min(most, value)).toFixed(5));
-  return {
-    ...place,
-    latitude: clamp(place.latitude + shift(), 89.9),
-    longitude: clamp(place.longitude + shift(), 179.9),
-  };
-}
-
 if (import.meta.main) {
-  const [dataDir, factor, mark] = process.argv.slice(2);
-  process.stdout.write(JSON.stringify(make(dataDir!, Number(factor), mark)));
+  const [path, factor] = process.argv.slice(2);
+  process.stdout.write(JSON.stringify(make(path!, Number(factor))));
 }

@@ -1,13 +1,13 @@
-// The client at a fixed rate, against servers that answer, stall, dribble and refuse.
+// The client at a fixed rate, against servers that answer, stall, send in pieces and refuse.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ask, type Measured } from "./paced.ts";
-import { pacedClient } from "./peers.ts";
+import { type Paced, pacedLoad } from "./load.ts";
+import { compiled } from "./peers.ts";
 
-const program = Bun.which("gcc") === null ? undefined : pacedClient();
+const program = Bun.which("gcc") === null ? undefined : compiled("paced");
 const folder = mkdtempSync(join(tmpdir(), "inkling-paced-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const paths = join(folder, "paths.txt");
@@ -17,8 +17,8 @@ const RATE = 1_000;
 const SECONDS = 0.3;
 const COUNT = RATE * SECONDS;
 
-const run = (port: number, connections = 4): Promise<Measured> =>
-  ask(program!, { port, rate: RATE, seconds: SECONDS, connections, paths, token: "secret" });
+const run = (port: number, connections = 4): Promise<Paced> =>
+  pacedLoad(program!, { port, rate: RATE, seconds: SECONDS, connections, paths, token: "secret" });
 
 /** A server that writes these pieces for each request, one a turn. */
 function raw(pieces: readonly string[], isClosing = false) {
@@ -40,18 +40,18 @@ function raw(pieces: readonly string[], isClosing = false) {
 
 describe.skipIf(program === undefined)("requests at a fixed rate", () => {
   test("are all sent, in turn, with the key, and answered", async () => {
-    const asked: string[] = [];
+    const received: string[] = [];
     const server = Bun.serve({
       port: 0,
       fetch(request) {
-        asked.push(`${new URL(request.url).pathname} ${request.headers.get("authorization")}`);
+        received.push(`${new URL(request.url).pathname} ${request.headers.get("authorization")}`);
         return new Response("x".repeat(100_000));
       },
     });
     const { requests, ms } = await run(server.port!);
     await server.stop(true);
     expect(requests).toBe(COUNT);
-    expect(asked.toSorted()).toEqual([
+    expect(received.toSorted()).toEqual([
       ...new Array(COUNT / 2).fill("/one Bearer secret"),
       ...new Array(COUNT / 2).fill("/two Bearer secret"),
     ]);
@@ -61,7 +61,7 @@ describe.skipIf(program === undefined)("requests at a fixed rate", () => {
     expect(ms.p50).toBeGreaterThan(0);
   });
 
-  test("a stall of the server counts for all that were due in it, not for those under way alone", async () => {
+  test("a stall of the server counts for all that were due in it, not only for those in flight", async () => {
     let count = 0;
     const server = Bun.serve({
       port: 0,
@@ -104,7 +104,7 @@ describe.skipIf(program === undefined)("requests at a fixed rate", () => {
     server.stop(true);
   });
 
-  test("nobody there", async () => {
+  test("nothing listens", async () => {
     await expect(run(1)).rejects.toThrow("cannot connect");
   });
 });

@@ -1,12 +1,56 @@
-// proc.ts: what the operating system knows of a process: CPU time and memory, and where it may run. Linux only.
+// proc.ts: processes: run them, on which core, and what the operating system accounts for them. Linux only.
 //
-// err  a process that is gone counts nothing
+// err  a process that has ended counts nothing
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, setPriority } from "node:os";
+import { sum } from "./stats.ts";
 
-/** USER_HZ: what /proc/<pid>/stat counts in; 100 on every Linux that Bun and Node run on. */
+/** USER_HZ, the unit of /proc/<pid>/stat: 100 on every Linux that Bun and Node run on. */
 const TICK_US = 10_000;
+export const SERVER_CORE = 0;
+export const CLIENT_CORE = 1;
+/** Niceness of processes that others on the machine have to wait for. */
+export const AHEAD = -15;
+
+/** A command pinned to one core, counted from 0; with fewer cores it gets the last. */
+export function pinned(core: number, command: readonly string[]): string[] {
+  if (Bun.which("taskset") === null) return [...command];
+  return ["taskset", "-c", String(Math.min(core, cpus().length - 1)), ...command];
+}
+
+interface Surroundings {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The environment of everything that is measured: no setting of the caller's shell. */
+export const BARE_ENV = { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "" };
+
+/** Runs a command to its end. @returns its standard output @throws Error when it fails, with its last words */
+export async function output(command: readonly string[], { cwd, env }: Surroundings = {}): Promise<string> {
+  const child = Bun.spawn([...command], {
+    ...(cwd !== undefined && { cwd }),
+    env: { ...BARE_ENV, ...env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, errors] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  if ((await child.exited) === 0) return out;
+  throw new Error(
+    `${command.join(" ")} ended with ${child.exitCode ?? child.signalCode}: ${errors.slice(-2000)}`,
+  );
+}
+
+export async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop()!;
+    yield* lines;
+  }
+}
 
 interface Stat {
   readonly parent: number;
@@ -18,100 +62,80 @@ function stat(pid: number): Stat | undefined {
   if (text === undefined) return undefined;
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" "); // the name before may hold spaces
   // user, system, and both of children that ended and were waited for
-  const ticks = [11, 12, 13, 14].reduce((sum, i) => sum + Number(fields[i]), 0);
-  return { parent: Number(fields[1]), ticks };
+  return { parent: Number(fields[1]), ticks: sum([11, 12, 13, 14].map((i) => Number(fields[i]))) };
 }
 
 /** A process and all that it started, as they are now. */
 export function processTree(pid: number): number[] {
-  const children = new Map<number, number[]>();
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    const parent = stat(Number(name))?.parent;
-    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
-  }
+  const parents = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => [Number(name), stat(Number(name))?.parent] as const);
   const found = [pid];
-  for (let i = 0; i < found.length; i++) found.push(...(children.get(found[i]!) ?? []));
+  for (const one of found)
+    found.push(...parents.filter(([, parent]) => parent === one).map(([child]) => child));
   return found;
 }
 
 /** User and system time of a process with all that it started, threads included, in µs. */
 export function cpuMicroseconds(pid: number): number {
-  return processTree(pid).reduce((sum, one) => sum + (stat(one)?.ticks ?? 0), 0) * TICK_US;
+  return sum(processTree(pid).map((one) => stat(one)?.ticks ?? 0)) * TICK_US;
 }
 
+/** Memory in MB. */
 export interface Memory {
-  /** Resident, shared pages included; bytes. */
   readonly resident: number;
-  /** Resident and no one else's: what one process more costs; bytes. */
+  /** Resident and of no other process: what one process more costs. */
   readonly private: number;
-  /** Resident, each shared page divided by those who share it; bytes. */
+  /** Resident, each shared page divided by the processes that share it. */
   readonly proportional: number;
-  /** Resident and of no file: what the process allocated; bytes. */
+  /** Resident and of no file: what the process allocated. */
   readonly anonymous: number;
 }
 
-/** Memory of one process alone; undefined when it is gone. */
-export function memoryOf(pid: number): Memory | undefined {
-  const text = read(`/proc/${pid}/smaps_rollup`);
-  if (text === undefined || text === "") return undefined;
-  const kB = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(text)?.[1] ?? 0) * 1024;
+/** Memory of a process alone; zeros when it has ended. */
+export function memoryOf(pid: number): Memory {
+  const text = read(`/proc/${pid}/smaps_rollup`) ?? "";
+  const megabytes = (name: string) =>
+    (Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(text)?.[1] ?? 0) * 1024) / 1e6;
   return {
-    resident: kB("Rss"),
-    private: kB("Private_Clean") + kB("Private_Dirty"),
-    proportional: kB("Pss"),
-    anonymous: kB("Anonymous"),
+    resident: megabytes("Rss"),
+    private: megabytes("Private_Clean") + megabytes("Private_Dirty"),
+    proportional: megabytes("Pss"),
+    anonymous: megabytes("Anonymous"),
   };
 }
 
-/** The most memory that a process ever had resident, in bytes; undefined when it is gone. */
-export function peakOf(pid: number): number | undefined {
-  const found = /^VmHWM:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? "");
-  return found === null ? undefined : Number(found[1]) * 1024;
-}
+/** Memory that a process and all that it started share with no other, in MB. */
+export const privateMemory = (pid: number): number =>
+  sum(processTree(pid).map((one) => memoryOf(one).private));
+
+/** The most memory that a process ever had resident, in MB; 0 when it has ended. */
+export const peakOf = (pid: number): number =>
+  (Number(/^VmHWM:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? "")?.[1] ?? 0) * 1024) / 1e6;
 
 /**
- * A command that runs on one core alone. With fewer cores than asked for, they share the last.
- * @param core counted from 0: the server's is 0, the client's 1
+ * Sets the niceness of processes with all their threads, and of their sessions, which count where sessions are scheduled
+ * as groups (sched_autogroup_enabled). Only root may go ahead of others: nothing changes otherwise.
  */
-export function pinned(core: number, command: readonly string[]): string[] {
-  if (Bun.which("taskset") === null) return [...command];
-  return ["taskset", "-c", String(Math.min(core, cpus().length - 1)), ...command];
-}
-
-export const SERVER_CORE = 0;
-export const CLIENT_CORE = 1;
-
-/** What a process has that others on the machine have to wait for, as nice(1) counts. */
-export const AHEAD = -15;
-
-/**
- * Sets how nice processes are, with all their threads. Linux counts a thread's niceness within its session alone where
- * sessions are scheduled as groups (sched_autogroup_enabled), so the session's is set too.
- * @returns false, with nothing changed, when that is not allowed
- */
-export function setNiceness(pids: readonly number[], niceness: number): boolean {
+export function setNiceness(pids: readonly number[], niceness: number): void {
   try {
     for (const pid of pids) {
       for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), niceness);
       if (existsSync(`/proc/${pid}/autogroup`)) writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
     }
-    return true;
   } catch {
-    return false; // only root may go ahead of others
+    // not allowed
   }
 }
 
-/** Time that the main threads of processes were ready to run, and had no core. */
-export function readyMs(pids: readonly number[]): number {
-  const waited = (pid: number) => Number(read(`/proc/${pid}/task/${pid}/schedstat`)?.split(" ")[1] ?? 0);
-  return pids.reduce((sum, pid) => sum + waited(pid), 0) / 1e6;
-}
+/** How long the main threads of processes were ready to run and had no core, in ms. */
+export const waitedMs = (pids: readonly number[]): number =>
+  sum(pids.map((pid) => Number(read(`/proc/${pid}/task/${pid}/schedstat`)?.split(" ")[1] ?? 0))) / 1e6;
 
 function read(path: string): string | undefined {
   try {
-    return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+    return readFileSync(path, "utf8");
   } catch {
-    return undefined; // it ended between two questions
+    return undefined; // the process has ended
   }
 }

@@ -1,12 +1,12 @@
-// random.ts: the same "random" values in every run: a seeded generator, and addresses made with it.
+// random.ts: a seeded generator, and addresses made with it: the same in every run.
 //
-// src  splitmix32: passes the usual tests of randomness for what is asked here: values spread evenly
+// src  splitmix32
 
 import { formatIp, IpAddress, specialUse, unwrapIpv4 } from "@inkling/engine";
 
 export const SEED = 20_261_121;
 
-/** Returns a function that gives the next uint32. */
+/** @returns a function that returns the next uint32 */
 export function generator(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -31,7 +31,7 @@ export function publicIpv4(count: number, seed = SEED): string[] {
   return made;
 }
 
-/** Tells of every network of a source: its first address, as four words, and its prefix length. */
+/** Visits every network of a source: its first address, as four words, and its prefix length. */
 export type WalkNetworks = (
   visit: (w0: number, w1: number, w2: number, w3: number, bits: number) => void,
 ) => void;
@@ -42,8 +42,8 @@ function standsForIpv4(address: IpAddress): boolean {
 }
 
 /**
- * IPv6 addresses in networks of a source, every network as likely as any other. (Of a uniform choice of the whole
- * space hardly one would lie in any network.) The bits after the prefix are random.
+ * IPv6 addresses in networks of a source, every network as likely as any other, random after the prefix. (Hardly one of
+ * a uniform choice would lie in any network.)
  * @throws RangeError when the source has no public IPv6 network
  */
 export function networkIpv6(count: number, walk: WalkNetworks, seed = SEED): string[] {

@@ -1,97 +1,169 @@
-// record.ts: what a measuring script says: one JSON object a line on standard output; words for people go to standard
-// error.
-//
-// Every figure is a row: what was asked, who answered, what was measured, one value for each round. Rows with the same
-// `what` and `measure` are compared, round by round: the rounds of all who take part alternate.
+// record.ts: what a part records. A figure is a row: question, contestant, measure, one value for each round. Rows of one
+// question and measure are compared round by round, so contestants are measured in alternating rounds.
 
-import { z } from "zod";
+import { spread } from "./stats.ts";
 
-const row = z.object({
-  type: z.literal("row"),
-  /** The question, alike for everybody compared: "geolocate, random IPv4". */
-  what: z.string(),
-  /** "inkling", or the name of a peer, or of a variant. */
-  who: z.string(),
-  /** What the values are: "time per look-up". */
-  measure: z.string(),
-  unit: z.string(),
+export interface Row {
+  readonly type: "row";
+  /** The question, the same for all who are compared: "geolocate, random IPv4". */
+  readonly what: string;
+  /** "inkling", a variant of it, or a peer. */
+  readonly who: string;
+  readonly measure: string;
+  readonly unit: string;
   /** One for each round, in order. */
-  values: z.array(z.number()).min(1),
-  note: z.string().optional(),
-});
-/** A peer that is not there. */
-const missing = z.object({
-  type: z.literal("missing"),
-  who: z.string(),
-  why: z.string(),
-  /** The command that brings it. */
-  install: z.string(),
-});
-/** For a plot: curves of one figure. */
-const series = z.object({
-  type: z.literal("series"),
-  /** Which plot it belongs to: plots.ts knows them. */
-  plot: z.string(),
-  who: z.string(),
-  points: z.array(z.tuple([z.number(), z.number()])),
-});
-/** Something to be read with the figures: a limit, a version, how something was made. */
-const note = z.object({ type: z.literal("note"), text: z.string() });
-/** What was compared with what: versions of peers, sizes of data. */
-const fact = z.object({ type: z.literal("fact"), name: z.string(), value: z.string() });
-/** A rule that must hold whatever the speed: no failed request, no mixed answer. */
-const check = z.object({
-  type: z.literal("check"),
-  what: z.string(),
-  isKept: z.boolean(),
-  figure: z.string(),
-});
-
-export const line = z.discriminatedUnion("type", [row, missing, series, note, fact, check]);
-export type Line = z.infer<typeof line>;
-export type Row = z.infer<typeof row>;
-export type Series = z.infer<typeof series>;
-
-/** Says it on standard output. */
-export function emit(said: Line): void {
-  process.stdout.write(`${JSON.stringify(said)}\n`);
+  readonly values: readonly number[];
 }
+/** A curve of a plot. */
+type Series = {
+  type: "series";
+  plot: string;
+  who: string;
+  points: readonly (readonly [x: number, y: number])[];
+};
+export type Line =
+  | Row
+  | Series
+  /** A peer that is not installed, and the command that installs it. */
+  | { type: "missing"; who: string; why: string; install: string }
+  /** Conditions of the measurement: versions, sizes, what was left out. */
+  | { type: "note"; text: string }
+  /** A rule that must hold at any speed: no failed request, no mixed answer. */
+  | { type: "check"; what: string; isKept: boolean; figure: string };
 
-/** For people: what is happening now. */
-export function tell(text: string): void {
-  process.stderr.write(`${text}\n`);
-}
-
-/** Rounds of several, one value of each in turn, so that a machine that is slow for a while is slow for all. */
-export async function alternate(
-  rounds: number,
-  who: Readonly<Record<string, () => number | Promise<number>>>,
-): Promise<Record<string, number[]>> {
-  const values: Record<string, number[]> = {};
-  for (const name of Object.keys(who)) values[name] = [];
-  for (let round = -1; round < rounds; round++) {
-    for (const [name, measure] of Object.entries(who)) {
-      const value = await measure();
-      if (round >= 0) values[name]!.push(value); // the first warms up
-    }
-  }
-  return values;
-}
-
-/** One part's results, as they are kept until it is run again. */
-export const partResult = z.object({
-  part: z.string(),
-  commit: z.string(),
+/** Results of a part, kept as JSON until it runs again. */
+export interface PartResult {
+  readonly part: string;
+  readonly commit: string;
   /** ISO 8601. */
-  at: z.string(),
-  seconds: z.number(),
-  isQuick: z.boolean(),
-  command: z.string(),
-  machine: z.string(),
-  /** Where the data came from; absent in results of before this was told. */
-  data: z.string().optional(),
-  /** Why it is not complete; absent when it is. */
-  failed: z.string().optional(),
-  lines: z.array(line),
-});
-export type PartResult = z.infer<typeof partResult>;
+  readonly at: string;
+  readonly seconds: number;
+  readonly command: string;
+  readonly machine: string;
+  /** Where the data came from. */
+  readonly data: string;
+  /** Why it is incomplete; absent when it is complete. */
+  readonly failed?: string;
+  readonly lines: readonly Line[];
+}
+
+/** A checkout that is measured; `suffix` ends the names of its contestants: "" for this one. */
+export interface Checkout {
+  readonly root: string;
+  readonly suffix: string;
+}
+
+export interface Options {
+  readonly isQuick: boolean;
+  /** Length of the swap part. */
+  readonly minutes: number;
+  /** With --against: the checkout to compare with; peers are left out then. */
+  readonly other?: Checkout | undefined;
+}
+
+export interface Contestant {
+  readonly what: string;
+  readonly who: string;
+  /** @returns measure and unit ("requests, /s") -> value */
+  readonly measure: () => Promise<Readonly<Record<string, number>>>;
+}
+
+export interface Part {
+  readonly name: string;
+  readonly title: string;
+  /** It is stopped after this, and reported as incomplete. */
+  readonly limitSeconds: number;
+  /** How long it takes with --quick; absent: left out then unless named. */
+  readonly quickSeconds?: number;
+  readonly measure: (run: Run) => Promise<void>;
+}
+
+/** Progress, for people. */
+export const log = (text: string): void => void process.stderr.write(`${text}\n`);
+
+/** One run of a part: records its lines, and undoes what it started. */
+export class Run {
+  readonly isQuick: boolean;
+  readonly minutes: number;
+  readonly checkout: Checkout;
+  /** This checkout, and the one to compare with. */
+  readonly checkouts: readonly Checkout[];
+  readonly lines: Line[] = [];
+  /** Data folders that are locked against builds until the part ends. */
+  readonly locked = new Set<string>();
+  private readonly undo: (() => unknown)[] = [];
+  private isOver = false;
+
+  constructor(root: string, { isQuick, minutes, other }: Options) {
+    this.isQuick = isQuick;
+    this.minutes = minutes;
+    this.checkout = { root, suffix: "" };
+    this.checkouts = other === undefined ? [this.checkout] : [this.checkout, other];
+  }
+
+  get hasPeers(): boolean {
+    return this.checkouts.length === 1;
+  }
+
+  /** `quick` in a quick run, otherwise `full`. */
+  size(full: number, quick: number): number {
+    return this.isQuick ? quick : full;
+  }
+
+  add(line: Line): void {
+    this.lines.push(line);
+    if (line.type === "row")
+      log(`${line.what}: ${line.who}: ${line.measure} ${spread(line.values)} ${line.unit}`);
+    else if (line.type === "check") log(`${line.what}: ${line.isKept ? "yes" : "NO"}; ${line.figure}`);
+    else if (line.type === "missing") log(`${line.who} is left out: ${line.why}`);
+  }
+
+  /** @param key measure and unit: "requests, /s" */
+  row(what: string, who: string, key: string, values: readonly number[]): void {
+    const at = key.lastIndexOf(", ");
+    this.add({ type: "row", what, who, measure: key.slice(0, at), unit: key.slice(at + 2), values });
+  }
+
+  check(what: string, isKept: boolean, figure: string): void {
+    this.add({ type: "check", what, isKept, figure });
+  }
+
+  note(text: string): void {
+    this.add({ type: "note", text });
+  }
+
+  values(what: string, who: string, measure: string): readonly number[] {
+    const rows = this.lines.filter((line) => line.type === "row");
+    return rows.find((row) => row.what === what && row.who === who && row.measure === measure)?.values ?? [];
+  }
+
+  /**
+   * Measures all contestants in each round, the first round unrecorded unless `isWarm`; every other round backwards, so
+   * that none always runs after the same one.
+   */
+  async alternate(contestants: readonly Contestant[], rounds: number, isWarm = false): Promise<void> {
+    const found = contestants.map(() => new Map<string, number[]>());
+    for (let round = isWarm ? 0 : -1; round < rounds; round++) {
+      const order = [...contestants.entries()];
+      for (const [i, { measure }] of round % 2 === 0 ? order : order.reverse())
+        for (const [key, value] of Object.entries(await measure()))
+          if (round >= 0) found[i]!.set(key, [...(found[i]!.get(key) ?? []), value]);
+    }
+    for (const [i, { what, who }] of contestants.entries())
+      for (const [key, values] of found[i]!) this.row(what, who, key, values);
+  }
+
+  /** Runs `undo` when the part ends, however it ends. */
+  defer(undo: () => unknown): void {
+    this.undo.push(undo);
+    if (!this.isOver) return;
+    void this.end();
+    throw new Error("the part is over");
+  }
+
+  /** Undoes what was deferred, the last first. */
+  async end(): Promise<void> {
+    this.isOver = true;
+    for (let undo = this.undo.pop(); undo !== undefined; undo = this.undo.pop()) await undo();
+  }
+}

@@ -1,58 +1,66 @@
-// server.ts: starts what is measured over HTTP, each pinned to the server's core, and waits until it answers.
+// server.ts: starts the servers that are measured over HTTP and waits until they answer.
 //
-// err  Error when it ends, or has not answered within the limit; with its last words
+// err  Error when one ends, or has not answered within the limit; with its last log lines
 
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { lockDataFolder } from "@inkling/release-store";
 import { newKeyToken } from "@inkling/server";
-import { ROOT } from "./data.ts";
-import { pinned, SERVER_CORE } from "./proc.ts";
+import { inkling, releaseFolder } from "./data.ts";
+import { BARE_ENV, pinned, processTree } from "./proc.ts";
+import type { Checkout, Run } from "./record.ts";
 
 export interface Running {
+  /** Of the process that owns the port or its workers, not of a launcher. */
   readonly pid: number;
   readonly port: number;
-  readonly adminPort?: number;
-  stop(): Promise<void>;
+  /** Waits until it has ended. */
+  readonly stop: () => Promise<void>;
 }
 
-/** A key that every server under measurement takes. */
+/** A key that every server under measurement accepts. */
 export const TOKEN = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
-const START_LIMIT_MS = 30_000;
-const LAST_WORDS = 2_000;
+export const AUTHORIZED = { Authorization: `Bearer ${TOKEN}` };
 
 /** A port that nothing listens on now. */
 export function freePort(): number {
   const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  const { port } = probe;
   probe.stop(true);
-  return port;
+  return probe.port;
 }
 
-/** A folder that goes away with this process. */
-export function temporaryFolder(): string {
+/** A folder that is removed when the part ends. */
+export function temporaryFolder(run: Run): string {
   const folder = mkdtempSync(join(tmpdir(), "inkling-bench-"));
-  process.on("exit", () => Bun.spawnSync(["rm", "-r", folder]));
+  run.defer(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/**
- * Starts a command and waits until a path of its port answers with 200.
- * @param core absent: wherever the system puts it
- */
+interface StartOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Absent: wherever the system puts it. */
+  readonly core?: number | undefined;
+  readonly limitSeconds?: number;
+  /** Pause between two probes. */
+  readonly probeMs?: number;
+}
+
+/** Starts a command and waits until a path of its port answers with 200. */
 export async function startServer(
+  run: Run,
   command: readonly string[],
   port: number,
-  probe: { readonly path: string; readonly headers?: Record<string, string> },
-  options: { readonly env?: Record<string, string>; readonly core?: number; readonly cwd?: string } = {},
+  path: string,
+  { env, cwd, core, limitSeconds = 30, probeMs = 20 }: StartOptions = {},
 ): Promise<Running> {
-  const log = join(temporaryFolder(), "stderr.txt");
-  const child = Bun.spawn(options.core === undefined ? [...command] : pinned(options.core, command), {
-    cwd: options.cwd ?? ROOT,
-    env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", ...options.env },
+  const errors = join(temporaryFolder(run), "stderr.txt");
+  const child = Bun.spawn(core === undefined ? [...command] : pinned(core, command), {
+    ...(cwd !== undefined && { cwd }),
+    env: { ...BARE_ENV, ...env },
     stdout: "ignore",
-    stderr: Bun.file(log), // a file, as in production: a pipe would make this process part of the measurement
+    stderr: Bun.file(errors), // a file, as in production: a pipe would make this process part of the measurement
   });
   const stop = async () => {
     child.kill("SIGTERM");
@@ -60,47 +68,34 @@ export async function startServer(
     await child.exited;
     clearTimeout(timer);
   };
-  const from = performance.now();
-  for (;;) {
-    const late = performance.now() - from > START_LIMIT_MS;
-    if (late || child.exitCode !== null || child.signalCode !== null) {
-      await stop();
-      throw new Error(`${command.join(" ")} ${late ? "does not answer" : "ended"}: ${lastWords(log)}`);
+  run.defer(stop);
+  for (const from = performance.now(); ; await Bun.sleep(probeMs)) {
+    const isLate = performance.now() - from > limitSeconds * 1000;
+    if (isLate || child.exitCode !== null || child.signalCode !== null) {
+      const last = readFileSync(errors, "utf8").slice(-2000);
+      throw new Error(`${command.join(" ")} ${isLate ? "does not answer" : "ended"}: ${last}`);
     }
-    const answer = await fetch(`http://127.0.0.1:${port}${probe.path}`, {
-      ...(probe.headers && { headers: probe.headers }),
-      keepalive: false,
-    }).catch(() => undefined); // not listening yet
-    await answer?.bytes();
-    if (answer?.status === 200) return { pid: child.pid, port, stop };
-    await Bun.sleep(20);
+    const request = fetch(`http://127.0.0.1:${port}${path}`, { headers: AUTHORIZED, keepalive: false });
+    const response = await request.catch(() => undefined); // not listening yet
+    await response?.bytes();
+    if (response?.status === 200) return { pid: child.pid, port, stop };
   }
 }
 
-const lastWords = (path: string) => readFileSync(path, "utf8").slice(-LAST_WORDS);
-
-export interface InklingOptions {
-  readonly dataDir: string;
+interface InklingOptions {
+  /** That of the checkout's release by default. */
+  readonly dataDir?: string;
   readonly workers?: number;
-  readonly core?: number | undefined;
-  readonly env?: Record<string, string>;
+  readonly core?: number;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
-const held = new Set<string>();
-
-/**
- * Takes a data folder for this program, as a build does: a server that finds its data old builds it anew a minute after
- * its start, which would take the core, the memory and the processor time that are being measured.
- */
-function holdDataFolder(dataDir: string): void {
-  if (held.has(dataDir)) return;
-  process.on("exit", lockDataFolder(dataDir));
-  held.add(dataDir);
-}
-
-/** `inkling serve` as in production: keys, limits, usage, metrics and the access log are on; the limit is just high. */
-export async function startInkling({ dataDir, workers = 1, core, env }: InklingOptions): Promise<Running> {
-  holdDataFolder(dataDir);
+/** `inkling serve` as in production: keys, limits, usage, metrics and access log on; the limit is just high. */
+export async function startInkling(run: Run, checkout: Checkout, options: InklingOptions = {}) {
+  const { dataDir = releaseFolder(checkout), workers = 1, core, env } = options;
+  // As a build does: a server rebuilds old data a minute after its start, which would take what is being measured.
+  if (!run.locked.has(dataDir)) run.defer(lockDataFolder(dataDir));
+  run.locked.add(dataDir);
   const [port, adminPort] = [freePort(), freePort()];
   const settings = {
     INKLING_DATA_DIR: dataDir,
@@ -111,18 +106,11 @@ export async function startInkling({ dataDir, workers = 1, core, env }: InklingO
     INKLING_RATE: "100000000",
     INKLING_BURST: "100000000",
     INKLING_WORKERS: String(workers),
-    INKLING_DATABASE_URL: `sqlite://${join(temporaryFolder(), "inkling.db")}`,
+    INKLING_DATABASE_URL: `sqlite://${join(temporaryFolder(run), "inkling.db")}`,
     ...env,
   };
-  const command = [process.execPath, "--no-install", join(ROOT, "packages/cli/src/main.ts"), "serve"];
-  const running = await startServer(
-    command,
-    port,
-    { path: "/readyz" },
-    { env: settings, ...(core !== undefined && { core }) },
-  );
-  return { ...running, adminPort };
+  const command = inkling(checkout.root, "serve");
+  const running = await startServer(run, command, port, "/readyz", { env: settings, core });
+  const [launcher, server] = processTree(running.pid); // Node only hands on signals
+  return { ...running, adminPort, pid: server ?? launcher! };
 }
-
-export const AUTHORIZED = { Authorization: `Bearer ${TOKEN}` };
-export { SERVER_CORE };

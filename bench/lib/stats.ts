@@ -1,24 +1,7 @@
-// stats.ts: what is told of the rounds of a measurement: the middle, and how far they lie apart.
-
-export interface Spread {
-  readonly median: number;
-  readonly least: number;
-  readonly most: number;
-  readonly rounds: number;
-}
-
-/** @throws RangeError without values */
-export function spread(values: readonly number[]): Spread {
-  return {
-    median: quantile(values, 0.5),
-    least: Math.min(...values),
-    most: Math.max(...values),
-    rounds: values.length,
-  };
-}
+// stats.ts: summaries of the rounds of a measurement.
 
 /**
- * The value below which a share of the values lie, between two neighbours in proportion.
+ * The value below which a share of the values lie, interpolated between neighbours.
  * @param share from 0 to 1
  * @throws RangeError without values
  */
@@ -31,7 +14,9 @@ export function quantile(values: readonly number[], share: number): number {
   return low + (high - low) * (at - Math.floor(at));
 }
 
-/** Three figures that matter: 0.123, 1.23, 12.3, 123, 1,234. */
+export const median = (values: readonly number[]): number => quantile(values, 0.5);
+
+/** Three significant digits: 0.123, 1.23, 12.3, 123, 1,234. */
 export function figure(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return "0";
@@ -39,16 +24,17 @@ export function figure(value: number): string {
   return value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : 3);
 }
 
-/** "12.3 (11.9 to 14.0)"; of one round, the figure alone. */
-export function told(values: readonly number[]): string {
-  const { median, least, most, rounds } = spread(values);
-  return rounds === 1 ? figure(median) : `${figure(median)} (${figure(least)} to ${figure(most)})`;
+/** "12.3 (11.9 to 14.0)": median, least and greatest; of one round, the figure alone; "" of none. */
+export function spread(values: readonly number[]): string {
+  if (values.length === 0) return "";
+  const middle = figure(median(values));
+  if (values.length === 1) return middle;
+  return `${middle} (${figure(Math.min(...values))} to ${figure(Math.max(...values))})`;
 }
 
-/**
- * Ratios within each round, so that a machine that was slow for a while is slow for both.
- * @returns one for each round that both have
- */
+/** Ratios within each round, one for each round that both have: a slow minute of the machine slows both. */
 export function ratios(values: readonly number[], to: readonly number[]): number[] {
   return values.slice(0, to.length).map((value, i) => value / to[i]!);
 }
+
+export const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);

@@ -1,28 +1,152 @@
-// storm.ts: starts the load of storm-client.ts and follows it, second by second.
+// storm.ts: full load that checks every answer: which release it names, and whether it has the texts of that release.
+//
+// The client is a process of its own (this file, run with an order), on a core of its own: keep-alive connections over
+// plain TCP, each always with a request in flight. A lost connection is opened again after RECONNECT_MS: at once, the
+// system may give it to the queue of the process that is ending.
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { linesOf } from "./asked.ts";
-import { ROOT } from "./data.ts";
-import { CLIENT_CORE, pinned } from "./proc.ts";
+import { CLIENT_CORE, linesOf, pinned } from "./proc.ts";
+import type { Run } from "./record.ts";
 import { temporaryFolder } from "./server.ts";
-import type { StormOrder, StormSecond } from "./storm-client.ts";
+import { quantile } from "./stats.ts";
 
-/** @param each told of every second while it goes on. @returns all of them */
-export async function storm(order: StormOrder, each: (second: StormSecond) => void): Promise<StormSecond[]> {
-  const file = join(temporaryFolder(), "order.json");
+const RECONNECT_MS = 50;
+
+export interface StormOrder {
+  readonly port: number;
+  readonly seconds: number;
+  readonly connections: number;
+  readonly paths: readonly string[];
+  readonly token: string;
+  /** Release id -> texts that an answer must have, for each request by its number modulo their number; absent: any. */
+  readonly expected?: Readonly<Record<string, readonly (readonly string[])[]>>;
+}
+
+/** What happened within a second. */
+export interface StormSecond {
+  /** Counted from 0. */
+  readonly second: number;
+  readonly answers: number;
+  /** Connections that ended during a request, and answers that were not 200. */
+  readonly failed: number;
+  /** Answers without the texts of the release that they name. */
+  readonly mixed: number;
+  /** ms */
+  readonly p50: number;
+  readonly p99: number;
+  readonly most: number;
+  /** Ids of the releases in answers. */
+  readonly releases: readonly string[];
+}
+
+/** @param each called for every second while the load goes on. @returns all of them */
+export async function storm(
+  run: Run,
+  order: StormOrder,
+  each: (second: StormSecond) => void = () => {},
+): Promise<StormSecond[]> {
+  const file = join(temporaryFolder(run), "order.json");
   writeFileSync(file, JSON.stringify(order));
-  const command = [process.execPath, join(ROOT, "bench/lib/storm-client.ts"), file];
-  const client = Bun.spawn(pinned(CLIENT_CORE, command), { stdout: "pipe", stderr: "inherit" });
+  const command = pinned(CLIENT_CORE, [process.execPath, "--no-install", import.meta.path, file]);
+  const child = Bun.spawn(command, { stdout: "pipe", stderr: "inherit" });
+  run.defer(() => child.kill());
   const seconds: StormSecond[] = [];
-  for await (const line of linesOf(client.stdout)) {
-    const second: StormSecond = JSON.parse(line);
-    seconds.push(second);
-    each(second);
+  for await (const line of linesOf(child.stdout)) {
+    seconds.push(JSON.parse(line));
+    each(seconds.at(-1)!);
   }
-  if ((await client.exited) !== 0)
-    throw new Error(`the client ended with ${client.exitCode ?? client.signalCode}`);
+  if ((await child.exited) !== 0)
+    throw new Error(`the client ended with ${child.exitCode ?? child.signalCode}`);
   return seconds;
 }
 
-export const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
+const LENGTH = /\r\ncontent-length: *(\d+)/i;
+const VERSION = /\r\ninkling-data-version: *([0-9a-f]+)/i;
+
+/** Bytes of a whole answer; NaN before its head is complete. */
+function answerLength(text: string): number {
+  const head = text.indexOf("\r\n\r\n");
+  return head < 0 ? Number.NaN : head + 4 + Number(LENGTH.exec(text.slice(0, head))?.[1]);
+}
+
+/** The client's process. */
+async function main(order: StormOrder): Promise<void> {
+  const { port, seconds, connections, paths, token, expected } = order;
+  const requests = paths.map(
+    (path) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  );
+  const start = performance.now();
+  const isOver = () => performance.now() - start >= seconds * 1000;
+  let times: number[] = [];
+  let [failed, mixed, second, next] = [0, 0, 0, 0];
+  let releases = new Set<string>();
+
+  const judge = (answer: string | undefined, number: number) => {
+    if (answer?.startsWith("HTTP/1.1 200 ") !== true) {
+      failed++;
+      return;
+    }
+    const id = VERSION.exec(answer)?.[1] ?? "";
+    releases.add(id);
+    const texts = expected?.[id];
+    if (expected && !texts?.[number % texts.length]?.every((text) => answer.includes(text))) mixed++;
+  };
+
+  /** Sends one request after the other on one connection, until it ends. */
+  const converse = () =>
+    new Promise<void>((resolve) => {
+      let part = "";
+      let [number, from] = [0, 0];
+      const send = (socket: Bun.Socket) => {
+        number = next++;
+        from = performance.now();
+        socket.write(requests[number % requests.length]!);
+      };
+      const finish = (answer?: string) => {
+        times.push(performance.now() - from);
+        judge(answer, number);
+      };
+      const ended = () => {
+        if (from > 0) finish();
+        from = 0;
+        resolve();
+      };
+      const data = (socket: Bun.Socket, chunk: Buffer) => {
+        part += chunk.toString("latin1");
+        if (!(part.length >= answerLength(part))) return;
+        finish(part);
+        part = "";
+        from = 0;
+        if (isOver()) socket.end();
+        else send(socket);
+      };
+      Bun.connect({
+        hostname: "127.0.0.1",
+        port,
+        socket: { open: send, data, close: ended, error: ended },
+      }).catch(() => {
+        failed++; // nothing listens
+        resolve();
+      });
+    });
+  const report = () => {
+    const [p50 = 0, p99 = 0, most = 0] =
+      times.length === 0 ? [] : [0.5, 0.99, 1].map((q) => quantile(times, q));
+    const counts = { second: second++, answers: times.length, failed, mixed, p50, p99, most };
+    process.stdout.write(`${JSON.stringify({ ...counts, releases: [...releases] })}\n`);
+    [times, failed, mixed, releases] = [[], 0, 0, new Set()];
+  };
+  const conversations = Array.from({ length: connections }, async () => {
+    for (; !isOver(); await Bun.sleep(RECONNECT_MS)) await converse();
+  });
+  while (second + 1 < seconds) {
+    await Bun.sleep(Math.max(0, start + (second + 1) * 1000 - performance.now()));
+    report();
+  }
+  await Promise.all(conversations);
+  report();
+  process.exit(0);
+}
+
+if (import.meta.main) await main(JSON.parse(readFileSync(process.argv[2]!, "utf8")));

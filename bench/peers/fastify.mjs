@@ -1,5 +1,5 @@
-// fastify.mjs: the service that a user would write in an afternoon: Fastify, the maxmind reader, a key check and the
-// rate-limit plugin; an answer with a schema, so that Fastify prints it the quick way.
+// fastify.mjs: the service that a user would write in an afternoon: Fastify, the maxmind reader, a key check, the
+// rate-limit plugin, and an answer with a schema, which Fastify prints faster.
 //
 // run  node fastify.mjs PORT KEY IPV4_DATABASE IPV6_DATABASE
 
@@ -22,21 +22,18 @@ await app.register(rateLimit, {
 });
 app.addHook("onRequest", async (request, reply) => {
   if (request.url === "/healthz") return;
-  if (!timingSafeEqual(digest(request.headers.authorization ?? ""), known)) {
-    return reply.code(401).send({ error: "unknown key" });
-  }
+  const isKnown = timingSafeEqual(digest(request.headers.authorization ?? ""), known);
+  if (!isKnown) return reply.code(401).send({ error: "unknown key" });
 });
 const text = { type: "string" };
-const named = { type: "object", properties: { name: text } };
-const answer = {
-  type: "object",
-  properties: {
-    city: named,
-    country: { type: "object", properties: { iso_code: text } },
-    location: { type: "object", properties: { latitude: { type: "number" }, longitude: { type: "number" } } },
-    subdivisions: { type: "array", items: named },
-  },
-};
+const number = { type: "number" };
+const object = (properties) => ({ type: "object", properties });
+const answer = object({
+  city: object({ name: text }),
+  country: object({ iso_code: text }),
+  location: object({ latitude: number, longitude: number }),
+  subdivisions: { type: "array", items: object({ name: text }) },
+});
 app.get("/v1/ip-intel/geolocate/:ip", { schema: { response: { 200: answer } } }, async (request, reply) => {
   const { ip } = request.params;
   const family = isIP(ip);

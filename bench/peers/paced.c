@@ -1,15 +1,12 @@
-// paced.c: HTTP requests at a fixed rate, whether or not the server keeps up. Each has its own time in a timetable (start +
-// i / rate), and its latency counts from then, not from when it could be sent: a server that stalls cannot hide behind a
-// client that waits for it.
+// paced.c: HTTP requests at a fixed rate, whether or not the server keeps up. Each has its own due time (start + i / rate),
+// and its latency counts from then, not from when it could be sent: a stall of the server delays all that are due in it.
 //
-// run  paced PORT RATE SECONDS CONNECTIONS PATHS TOKEN   (PATHS: a file, one path a line, asked in turn; TOKEN: bearer)
-// out  one line of JSON, times in ms; figures of the client itself beside those of the server, so that whoever reads them
-//      can tell whose a tail is
-// err  anything but 2xx, a connection that ends, an answer without Content-Length, a server 30 s behind: a line, exit 1
+// run  paced PORT RATE SECONDS CONNECTIONS PATHS TOKEN   (PATHS: a file, one path a line, in turn; TOKEN: bearer)
+// out  one line of JSON, times in ms; the client's own pauses beside the server's latencies
+// err  anything but 2xx, a connection that ends, no Content-Length, a server 30 s behind: a line, exit 1
 // cost a core: it never sleeps; no allocation after the start
 //
-// One request is under way on a connection; those that are due meanwhile wait for the next that is free, in order. Nothing
-// is sent twice. Answers are read by Content-Length.
+// A connection has one request in flight; requests that are due wait for the next free one, in order. None is sent twice.
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -22,22 +19,21 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 
-enum { HEAD_ROOM = 1 << 14, MOST_CONNECTIONS = 4096 };
+enum { HEAD_SIZE = 1 << 14, MOST_CONNECTIONS = 4096, MOST_REQUESTS = 1 << 20 };
 static const uint64_t SECOND = 1000000000, PATIENCE = 30 * SECOND;
-static const uint64_t PAUSE = SECOND / 1000; // a client that was away for longer than this makes answers late itself
-static const uint64_t SLOW = SECOND / 200;   // 5 ms: the bound that the suite asks about
+static const uint64_t PAUSE = SECOND / 1000; // longer pauses of the client make answers late
+static const uint64_t SLOW = SECOND / 200;   // 5 ms: the target of the suite
 
 struct request { const char *text; size_t size; };
 struct connection {
   int socket;
-  uint64_t due;      // of the request under way
-  size_t head_size;  // bytes of the head that came until now; 0 while the body comes
+  uint64_t due;      // of the request in flight
+  size_t head_size;  // bytes of the head received; 0 while the body is received
   size_t body_left;
-  char head[HEAD_ROOM + 1];
+  char head[HEAD_SIZE + 1];
 };
 
 static void die(const char *format, ...) {
@@ -49,10 +45,10 @@ static void die(const char *format, ...) {
   exit(1);
 }
 
-static void *room_for(size_t count, size_t size) {
-  void *room = calloc(count ? count : 1, size);
-  if (!room) die("no memory");
-  return room;
+static void *allocate(size_t count, size_t size) {
+  void *memory = calloc(count ? count : 1, size);
+  if (!memory) die("no memory");
+  return memory;
 }
 
 static uint64_t now(void) {
@@ -64,12 +60,10 @@ static uint64_t now(void) {
 static struct request *read_requests(const char *path, const char *token, size_t *count) {
   FILE *file = fopen(path, "r");
   if (!file) die("cannot read %s: %s", path, strerror(errno));
-  size_t room = 1 << 16;
-  struct request *requests = room_for(room, sizeof *requests);
-  char asked[4096], *text;
-  for (*count = 0; fscanf(file, "%4095s", asked) == 1; ++*count) {
-    if (*count == room && !(requests = realloc(requests, (room *= 2) * sizeof *requests))) die("no memory");
-    int size = asprintf(&text, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n", asked, token);
+  struct request *requests = allocate(MOST_REQUESTS, sizeof *requests);
+  char path_text[4096], *text;
+  for (*count = 0; *count < MOST_REQUESTS && fscanf(file, "%4095s", path_text) == 1; ++*count) {
+    int size = asprintf(&text, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n", path_text, token);
     if (size < 0) die("no memory");
     requests[*count] = (struct request){text, size};
   }
@@ -87,7 +81,7 @@ static int connect_to(int port) {
   return s;
 }
 
-/** Reads a head that is whole. @returns bytes of the body */
+/** Reads a complete head. @returns bytes of the body */
 static size_t body_size(char *head) {
   int status;
   if (sscanf(head, "HTTP/1.%*d %d", &status) != 1) die("not an answer: %.80s", head);
@@ -97,11 +91,11 @@ static size_t body_size(char *head) {
   return strtoul(length + strlen("\r\ncontent-length:"), NULL, 10);
 }
 
-/** Takes what there is of an answer. @returns whether it is whole */
-static int is_answered(struct connection *c) {
+/** Reads what has arrived of an answer. @returns whether it is complete */
+static int receive(struct connection *c) {
   static char scrap[1 << 16];
   int in_head = c->body_left == 0;
-  ssize_t got = in_head ? recv(c->socket, c->head + c->head_size, HEAD_ROOM - c->head_size, MSG_DONTWAIT)
+  ssize_t got = in_head ? recv(c->socket, c->head + c->head_size, HEAD_SIZE - c->head_size, MSG_DONTWAIT)
                         : recv(c->socket, scrap, sizeof scrap, MSG_DONTWAIT);
   if (got < 0 && errno == EAGAIN) return 0;
   if (got <= 0) die("a connection ended: %s", got == 0 ? "closed by the server" : strerror(errno));
@@ -109,10 +103,10 @@ static int is_answered(struct connection *c) {
     c->head[c->head_size += got] = 0;
     char *end = strstr(c->head, "\r\n\r\n");
     if (!end) {
-      if (c->head_size == HEAD_ROOM) die("a head of more than %d bytes", HEAD_ROOM);
-      return 0; // the rest of the head is still to come
+      if (c->head_size == HEAD_SIZE) die("a head of more than %d bytes", HEAD_SIZE);
+      return 0;
     }
-    got = c->head_size - (end + 4 - c->head); // bytes of the body that came with it
+    got = c->head_size - (end + 4 - c->head); // bytes of the body after it
     end[2] = 0;
     c->body_left = body_size(c->head);
     c->head_size = 0;
@@ -135,18 +129,18 @@ int main(int count, char **arguments) {
   struct request *requests = read_requests(arguments[5], arguments[6], &paths);
 
   int epoll = epoll_create1(0);
-  struct connection *all = room_for(connections, sizeof *all);
-  struct epoll_event *events = room_for(connections, sizeof *events);
-  int *idle = room_for(connections, sizeof *idle); // a ring: each connection has its turn
+  struct connection *all = allocate(connections, sizeof *all);
+  struct epoll_event *events = allocate(connections, sizeof *events);
+  int *idle = allocate(connections, sizeof *idle); // a ring: connections take turns
   for (int i = 0; i < connections; i++) {
     all[i].socket = connect_to(port);
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, all[i].socket, &event) != 0) die("epoll: %s", strerror(errno));
     idle[i] = i;
   }
-  uint64_t *times = room_for(total, sizeof *times);
+  uint64_t *times = allocate(total, sizeof *times);
   memset(times, 1, total * sizeof *times); // so that no page is missing later
-  mlockall(MCL_CURRENT);                   // where it may
+  mlockall(MCL_CURRENT);                   // where that is allowed
 
   size_t sent = 0, answered = 0, sent_late = 0, slow = 0, slow_by_client = 0, pauses = 0;
   uint64_t start = now() + SECOND / 100, turned = now(), longest = 0, paused_until = 0;
@@ -171,23 +165,21 @@ int main(int count, char **arguments) {
     int ready = epoll_wait(epoll, events, connections, 0);
     for (int i = 0; i < ready; i++) {
       struct connection *c = &all[events[i].data.u32];
-      if (!is_answered(c)) continue;
+      if (!receive(c)) continue;
       uint64_t at = now(), took = at - c->due;
       times[answered] = took;
       idle[answered++ % connections] = events[i].data.u32;
       if (took < SLOW) continue;
       slow++;
-      slow_by_client += c->due < paused_until || at - turn >= PAUSE; // it was away while this was under way
+      slow_by_client += c->due < paused_until || at - turn >= PAUSE; // it paused while this was in flight
     }
   }
 
-  struct rusage used;
-  getrusage(RUSAGE_SELF, &used);
   qsort(times, total, sizeof *times, by_size);
 #define AT(share) (times[(size_t)((total - 1) * (share))] / 1e6)
   printf("{\"requests\":%zu,\"ms\":{\"p50\":%.4f,\"p90\":%.4f,\"p99\":%.4f,\"p999\":%.4f,\"p9999\":%.4f,\"most\":%.4f},"
-         "\"slow\":%zu,\"sentLate\":%zu,\"client\":{\"longestPauseMs\":%.4f,\"pauses\":%zu,\"slowByClient\":%zu,\"preempted\":%ld}}\n",
+         "\"slow\":%zu,\"sentLate\":%zu,\"client\":{\"longestPauseMs\":%.4f,\"pauses\":%zu,\"slowByClient\":%zu}}\n",
          total, AT(0.5), AT(0.9), AT(0.99), AT(0.999), AT(0.9999), AT(1.0), slow, sent_late, longest / 1e6, pauses,
-         slow_by_client, used.ru_nivcsw);
+         slow_by_client);
   return 0;
 }

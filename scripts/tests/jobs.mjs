@@ -14,7 +14,7 @@ import { binary, runProcess } from "./process.mjs";
 const NEUTRAL = ["engine", "client"];
 /** For one test: only a test that hangs takes as long, however slow the machine. */
 const TEST_MINUTES = 5;
-const FILE_MINUTES = 10;
+const FILE_MINUTES = 15;
 /** In full size a file may take as many times as long. */
 const FULL_FACTOR = 6;
 
@@ -52,6 +52,7 @@ export function bunJob(files, { root = ROOT, temp, full = false, minutes = FILE_
       }),
     );
     const results = { ...readJunit(readOr(report, "")), output };
+    for (const failed of results.failures) failed.message ||= printedBefore(output, `(fail) ${failed.name}`);
     for (const file of group.filter((file) => !results.files.has(file)))
       results.failures.push(failure(file, "(the whole file)", `no test of it ran: ${problem ?? "no test"}`));
     if (problem && results.failures.length === 0)
@@ -135,6 +136,14 @@ function merge(into, { passed, failures, skipped, output }) {
   into.failures.push(...failures);
   into.skipped.push(...skipped);
   into.output += output;
+}
+
+/** What was printed between the test before and the line of this one. */
+function printedBefore(output, line) {
+  const lines = output.split("\n");
+  const end = lines.findIndex((text) => text.startsWith(line));
+  const start = lines.slice(0, Math.max(0, end)).findLastIndex((text) => /^\((pass|fail|skip)\)/.test(text));
+  return lines.slice(start + 1, Math.max(0, end)).join("\n");
 }
 
 const lastLines = (output) => output.trim().split("\n").slice(-20).join("\n");

@@ -1,28 +1,24 @@
-// main.ts: the process of the `inkling` command, on Bun. Started by bin/inkling.mjs.
-//
-// note imports nothing that takes time to load: where there will be workers, the first one is started before that, and
-// loads its code beside this process. The first answer of `inkling serve` comes 40 ms sooner for it, on 2 cores.
+// main.ts: the process of the `inkling` command, on Bun: one command line, from its arguments to the exit code. Started by
+// bin/inkling.mjs.
 
-import { availableParallelism } from "node:os";
-import { StandbyWorker } from "@inkling/server/standby";
-import { processEnvironment } from "./config/environment.ts";
+import packageJson from "../package.json" with { type: "json" };
+import { processEnvironment, surroundings } from "./config/environment.ts";
+import { run } from "./program.ts";
+import { EXIT } from "./terminal/errors.ts";
+import { listenForStop } from "./terminal/stop.ts";
+import { processTerminal } from "./terminal/terminal.ts";
 
-const args = Bun.argv.slice(2);
-const standby = hasWorkers() ? startStandby() : undefined;
-const { runCommandLine } = await import("./command-line.ts");
-await runCommandLine(args, standby);
-
-/** As far as can be told without reading the settings: when they say otherwise, the worker is dismissed. */
-function hasWorkers(): boolean {
-  if (args[0] !== "serve" || args.includes("--help") || process.platform !== "linux") return false;
-  const { INKLING_WORKERS: workers } = processEnvironment;
-  return workers === undefined || workers === "" ? availableParallelism() > 1 : workers !== "1";
-}
-
-function startStandby(): StandbyWorker | undefined {
-  try {
-    return new StandbyWorker();
-  } catch {
-    return undefined; // the server tries again, and tells why it cannot
-  }
-}
+const { noColor, launcherPid } = surroundings(processEnvironment);
+const stopper = listenForStop(launcherPid);
+const exitCode = await run(Bun.argv.slice(2), {
+  terminal: processTerminal(noColor),
+  env: processEnvironment,
+  cwd: process.cwd(),
+  version: packageJson.version,
+  stopper,
+  ending: { exitCode: EXIT.ok },
+});
+stopper.release();
+process.exitCode = exitCode;
+// What was given up may never end: a read from a terminal, a server that does not answer.
+if (exitCode === EXIT.stopped) process.exit();

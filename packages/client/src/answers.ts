@@ -1,10 +1,10 @@
-// answers.ts: what the API answers, as types: docs/api.md and docs/evidence.md of the server.
+// answers.ts: types of the API's answers: docs/api.md and docs/evidence.md of the server.
 //
-// An unknown leaf is left out, so each is optional: never null, "" or 0. Members, labels and effects may be added by
-// later servers; programs ignore what they do not know.
-// A test holds these to the server's own description (test/client-types.test.ts).
+// Unknown leaves are omitted, so each is optional: never null, "" or 0. Later servers may add members, labels and
+// effects; programs should ignore those that they do not know. test/client-types.test.ts compares these types with the
+// server's schemas.
 
-/** Where an address is. Every member is there; what is not known of it is left out. */
+/** Where an address is. Every member is present; its unknown leaves are omitted. */
 export interface Place {
   readonly city: { readonly name?: string };
   readonly continent: { readonly code?: string; readonly name?: string };
@@ -32,17 +32,17 @@ export interface Reputation {
   readonly is_tor_exit: boolean;
 }
 
-/** What the text of an e-mail address tells. */
+/** The verdict on an email address. */
 export interface EmailVerdict {
-  /** Could mail from the internet reach it, as far as its text tells? */
+  /** Could mail from the internet reach it, judged by its text? */
   readonly valid: boolean;
-  /** Does it belong to a throw-away provider? Told whether it is valid or not. */
+  /** Does it belong to a disposable-email provider? Set for invalid addresses, too. */
   readonly disposable: boolean;
   /** The provider that matched, then the service that runs it; empty when not disposable. */
   readonly providers: readonly string[];
 }
 
-/** The three look-ups, and what each answers. */
+/** The answer of each lookup. */
 export interface Answers {
   readonly geolocate: Place;
   readonly reputation: Reputation;
@@ -50,7 +50,7 @@ export interface Answers {
 }
 export type Lookup = keyof Answers;
 
-/** Does a look-up answer so? Somebody else's JSON has no flags either, and that must not read as "no flag". */
+/** Is this an answer of the lookup? Other JSON has no flags either, which must not be read as "no flag set". */
 export function isAnswer(lookup: Lookup, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const { country, is_tor_exit, valid } = value as Record<string, unknown>;
@@ -73,7 +73,7 @@ export type Effect = Open<"sets" | "removes" | "fills" | "label" | "mutes">;
 interface Entry {
   /** The feed's id; `override`, `inkling`, `special-use` and `public-suffix-list` are no feeds. */
   readonly feed: string;
-  /** What the feed knows: "vpn", "tor_exit", "disposable", … */
+  /** What the feed states: "vpn", "tor_exit", "disposable", … */
   readonly label: string;
   readonly effect: Effect;
   /** The rule that kept it from having an effect, or how a member was filled in. */
@@ -108,11 +108,11 @@ export interface EmailEvidence extends Entry, OverrideEntry {
   readonly flags?: readonly Open<"disposable">[];
   /** The domain that the list has. */
   readonly domain?: string;
-  /** The throw-away mail host that the domain's mail goes to. */
+  /** The mail host of a disposable-email service that receives the domain's mail. */
   readonly mail_host?: string;
   /** The popular domain that was probably meant. */
   readonly did_you_mean?: string;
-  /** What its word is worth, where witnesses voted. */
+  /** Its weight, where feeds voted. */
   readonly weight?: number;
 }
 
@@ -125,29 +125,29 @@ export interface EvidenceEntries {
 /** What `evidence: true` adds to an answer. */
 export interface WithEvidence<L extends Lookup> {
   readonly evidence: readonly EvidenceEntries[L][];
-  /** There is more than fits. */
+  /** Entries were left out: there are too many. */
   readonly evidence_truncated?: true;
 }
 
-/** What DNS says of a domain's mail: docs/email.md of the server. */
+/** The result of the DNS check of a domain: docs/email.md of the server. */
 export type MxOutcome = Open<
   "found" | "implicit" | "none" | "null" | "nxdomain" | "timeout" | "failed" | "skipped"
 >;
 
-/** What `checks: ["mx"]` adds to an answer about an e-mail address. */
+/** What `checks: ["mx"]` adds to an answer about an email address. */
 export interface WithChecks {
   readonly checks: { readonly mx: MxOutcome };
 }
 
-/** What is asked for beyond the plain answer. */
+/** Options that add to the plain answer. */
 export interface Extras {
-  /** Adds what the answer rests on. */
+  /** Adds the entries of feeds behind the answer. */
   readonly evidence?: boolean;
-  /** E-mail only: `["mx"]` asks DNS whether the domain takes mail. */
+  /** Email only: `["mx"]` checks in DNS whether the domain receives mail. */
   readonly checks?: readonly "mx"[];
 }
 
-/** The answer of a look-up with these extras. */
+/** The answer of a lookup with these extras. */
 export type Answer<L extends Lookup, E extends Extras = Record<never, never>> = Answers[L] &
   (E extends { readonly evidence: true } ? WithEvidence<L> : unknown) &
   (E extends { readonly checks: readonly ["mx", ...(readonly "mx"[])] } ? WithChecks : unknown);

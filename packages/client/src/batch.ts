@@ -1,23 +1,22 @@
 // batch.ts: any number of values through requests of bounded size, answers in order.
 //
-// in   values from any iterable, slow or fast; at most `concurrency` requests of `size` values are under way, and no
-//      more than that is read from the source
+// in   values from any iterable; at most `concurrency` requests of `size` values are under way, and no more than that
+//      is read from the source
 // out  one result for each value; a problem of one value is its result
 // err  InklingError when a request fails for good; what the source throws; the caller's reason when its signal aborts.
-//      Answers that came before are given first
+//      Results that arrived before are given first
 //
-// Requests are NDJSON with a body of known length, and answers are read as they come. One endless request would
-// need a stream both ways at once: browsers answer only when the request has ended, proxies keep a body until it is
-// complete, and after a cut everything would be asked again. Here a cut costs the answers that were under way: what
-// was answered is kept, and the rest is sent again.
+// Requests are NDJSON with a body of known length; answers are read as they arrive. One endless request would need
+// full-duplex streams: browsers give no response before the request has ended, proxies buffer bodies, and after a
+// broken connection everything would be sent again. Here only the values without an answer are sent again.
 
 import { isAnswer, type Lookup } from "./answers.ts";
 import { InklingError, isProblem, problemError } from "./errors.ts";
 import { wrong } from "./options.ts";
 import { pauseMs } from "./retry.ts";
-import { type Alive, type Ask, parseJson, type Transport, withTimeLimit } from "./transport.ts";
+import { type Alive, type ApiRequest, parseJson, type Transport, withTimeLimit } from "./transport.ts";
 
-/** What became of one value. */
+/** The answer to one value, or its error. */
 export type BatchResult<T> =
   | { readonly value: string; readonly ok: true; readonly answer: T }
   | { readonly value: string; readonly ok: false; readonly error: InklingError };
@@ -25,7 +24,7 @@ export type BatchResult<T> =
 export interface BatchLimits {
   readonly signal: AbortSignal | undefined;
   readonly retries: number;
-  /** Without a line of the answer. */
+  /** The longest time without a line of the answer. */
   readonly timeoutMs: number;
   readonly size: number;
   readonly concurrency: number;
@@ -88,12 +87,12 @@ export async function* batchResults<T>(
   } finally {
     limits.signal?.removeEventListener("abort", onAbort);
     stop.abort();
-    // a source that is waiting for its next value ends when that has come; nobody waits for it here
+    // a source that is waiting for its next value ends when that has come; this does not wait for it
     void source.return(undefined).catch(() => {});
   }
 }
 
-/** One group of values on its way. */
+/** One group of values, sent until each has a result. */
 class GroupRequest<T> {
   isDone = false;
   failure: { readonly error: unknown } | undefined;
@@ -144,12 +143,13 @@ class GroupRequest<T> {
       const before = results.length;
       try {
         await withTimeLimit(limits.timeoutMs, signal, async (ours, alive) => {
-          const response = await transport.once(askFor(path, values.slice(results.length)), ours);
+          const response = await transport.once(requestFor(path, values.slice(results.length)), ours);
           const { requestId } = transport.details(response);
           for await (const lines of linesOf(response, transport, alive)) {
             for (const line of lines) {
               const value = values[results.length];
-              if (value === undefined) throw misfit("The server gave more answers than there were values");
+              if (value === undefined)
+                throw unreadable("The server gave more answers than there were values");
               results.push(resultOf(lookup, value, line, requestId));
             }
             this.wake?.();
@@ -168,12 +168,12 @@ class GroupRequest<T> {
   }
 }
 
-function askFor(path: string, values: readonly string[]): Ask {
+function requestFor(path: string, values: readonly string[]): ApiRequest {
   const body = values.map((value) => `${JSON.stringify(value)}\n`).join("");
   return { path, body, contentType: NDJSON, accept: NDJSON };
 }
 
-const misfit = (message: string) => new InklingError("ANSWER_UNREADABLE", message);
+const unreadable = (message: string) => new InklingError("ANSWER_UNREADABLE", message);
 
 function resultOf<T>(
   lookup: Lookup,
@@ -186,13 +186,13 @@ function resultOf<T>(
     if (parsed.code === "IP_ADDRESS_NOT_FOUND") return { value, ok: true, answer: undefined as T };
     return { value, ok: false, error: problemError(parsed, { requestId }) };
   }
-  if (!isAnswer(lookup, parsed)) throw misfit("A line of the answer is neither an answer nor a problem");
+  if (!isAnswer(lookup, parsed)) throw unreadable("A line of the answer is neither an answer nor a problem");
   return { value, ok: true, answer: parsed as T };
 }
 
 /**
- * The lines of a body, as many at once as came together: a step of an async iterator for each line would be half the work.
- * A last line without its end is given only if it is complete JSON: the rest was cut off.
+ * The lines of a body, in the groups in which they arrive: an iterator step for each line would be half the work.
+ * A last line without a newline counts only if it is complete JSON.
  */
 async function* linesOf(
   response: Response,
@@ -200,7 +200,7 @@ async function* linesOf(
   alive: Alive,
 ): AsyncGenerator<string[], void, undefined> {
   const type = response.headers.get("content-type") ?? "";
-  if (response.body === null || !type.startsWith(NDJSON)) throw misfit("The answer is not NDJSON");
+  if (response.body === null || !type.startsWith(NDJSON)) throw unreadable("The answer is not NDJSON");
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   let rest = "";

@@ -1,7 +1,7 @@
-// cache.ts: answers that may be given again, at most so many of them, the longest unused leaving first.
+// cache.ts: a least-recently-used cache of answers.
 //
 // in   a path with its query, an answer's text and headers, the time
-// out  the text while it is fresh; its ETag after that, to ask whether it still holds
+// out  the text while it is fresh; its ETag after that, for validation
 // src  RFC 9111 4.2 (freshness), 4.3 (validation), 5.2.2 (max-age, no-store, no-cache)
 // note belongs to one client, so to one key and one server: `Vary: Authorization` cannot be missed
 // cost one entry of a Map; the text is parsed anew each time, so that no caller can change another's answer
@@ -23,7 +23,7 @@ export class AnswerCache {
   private readonly entries = new Map<string, Entry>();
   private readonly most: number;
 
-  /** @param most entries; 0 keeps nothing */
+  /** @param most entries; 0 disables it */
   constructor(most: number) {
     this.most = most;
   }
@@ -35,13 +35,13 @@ export class AnswerCache {
   find(path: string, nowMs: number): Stored | undefined {
     const entry = this.entries.get(path);
     if (entry === undefined) return undefined;
-    this.entries.delete(path); // a Map keeps the order of insertion: now it is the youngest
+    this.entries.delete(path); // a Map keeps the order of insertion: now it is the newest
     this.entries.set(path, entry);
     return { text: entry.text, etag: entry.etag, isFresh: nowMs < entry.freshUntilMs };
   }
 
-  /** Keeps an answer if its headers allow it. Those of a 304 are of the answer that it confirms. */
-  keep(path: string, text: string, headers: Headers, nowMs: number): void {
+  /** Stores an answer if its headers allow it. The headers of a 304 apply to the answer that it validates. */
+  store(path: string, text: string, headers: Headers, nowMs: number): void {
     this.entries.delete(path);
     const directives = readCacheControl(headers.get("cache-control"));
     if (directives.isForbidden || this.most === 0) return;
@@ -51,10 +51,6 @@ export class AnswerCache {
     if (freshMs === 0 && etag === null) return;
     this.entries.set(path, { text, etag, freshUntilMs: nowMs + freshMs });
     if (this.entries.size > this.most) this.entries.delete(this.entries.keys().next().value as string);
-  }
-
-  forget(path: string): void {
-    this.entries.delete(path);
   }
 }
 

@@ -1,17 +1,16 @@
-// caller-address.ts: whose request is this? The visitor's address, behind any number of proxies.
+// caller-address.ts: the visitor's address, behind any number of proxies.
 //
 // in   the address of the connection, X-Forwarded-For, which proxies are trusted
-// out  the visitor's address; undefined when it cannot be told
-// note X-Forwarded-For is read from the right: each entry was written by the machine before it. What a visitor sends
-//      himself stands further left than what trusted proxies wrote, and is never reached. Without trusted proxies the
-//      header is not read at all: anybody can send one.
+// out  the visitor's address; undefined when it is not known
+// note X-Forwarded-For is read from the right, where trusted proxies append: entries that a visitor sends are further
+//      left and never reached. Without trusted proxies the header is not read at all.
 
 import { formatIp, type Ip, isIn, type Network, parseIp, parseNetwork } from "./ip.ts";
 import { wrong } from "./options.ts";
 
 /**
- * How many proxies stand in front of the application, or which: networks ("10.0.0.0/8"), "loopback", or "private" (the networks
- * of RFC 1918 and RFC 4193).
+ * The proxies in front of the application: their number, or networks ("10.0.0.0/8"), "loopback" or "private" (RFC 1918
+ * and RFC 4193).
  */
 export type TrustProxy = number | readonly string[];
 
@@ -41,7 +40,7 @@ export function readTrust(trust: TrustProxy): ReadTrust {
 }
 
 /**
- * @param peer address of the connection; undefined where a runtime does not tell it
+ * @param peer address of the connection; undefined when the runtime does not provide it
  * @param forwardedFor the header, or its lines joined by ","
  * @returns in normal form
  */

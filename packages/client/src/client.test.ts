@@ -121,7 +121,7 @@ test("without a key, for a proxy that adds it, no Authorization header is sent",
 });
 
 describe("answers", () => {
-  test("are what the server says", async () => {
+  test("are those of the server", async () => {
     const { client } = await pair([json({ answers: [EMAIL] })]);
     assert.deepEqual(await client.email("a@x.org"), EMAIL);
   });
@@ -187,13 +187,13 @@ describe("failures", () => {
       assert.match(error.message, new RegExp(`\\(${code}\\)$`));
       assert.ok(error.hint.length > 10);
       if (status !== undefined) assert.equal(error.requestId, "req1");
-      const told = inspect(error, { depth: 10, showHidden: true }) + JSON.stringify(error) + error.stack;
+      const printed = inspect(error, { depth: 10, showHidden: true }) + JSON.stringify(error) + error.stack;
       for (const secret of [KEY, "jane", "secret.example", "It works"])
-        assert.ok(!told.includes(secret), told);
+        assert.ok(!printed.includes(secret), printed);
     });
   }
 
-  test("JSON of something else is no answer of any look-up", async () => {
+  test("other JSON is no answer of any lookup", async () => {
     const { client } = await pair([json({ ok: true })]);
     for (const work of [client.geolocate("203.0.113.9"), client.reputation("203.0.113.9")])
       assert.equal((await failure(work)).code, "ANSWER_UNREADABLE");
@@ -219,7 +219,7 @@ describe("failures", () => {
     assert.equal(server.asked.length, 1);
   });
 
-  test("waits as long as Retry-After says", async () => {
+  test("waits for Retry-After", async () => {
     const { client, pauses } = await pair([
       problem(429, "RATE_LIMITED", { "Retry-After": "2" }),
       json(CLEAN),
@@ -269,7 +269,7 @@ describe("a signal", () => {
     assert.equal(server.asked.length, 0);
   });
 
-  test("ends what is under way with its own reason, whatever onUnavailable says", async () => {
+  test("ends what is under way with its own reason, whatever onUnavailable is", async () => {
     const controller = new AbortController();
     const reason = new Error("enough");
     const { server, client } = await pair([() => controller.abort(reason)], { onUnavailable: "allow" });
@@ -364,7 +364,7 @@ describe("the cache", () => {
   const kept: [name: string, headers: Record<string, string>, asked: number][] = [
     ["no-store", { "Cache-Control": "no-store", ETag: '"one"' }, 2],
     ["no-store among others", { "Cache-Control": "max-age=300, No-Store" }, 2],
-    ["nothing said", {}, 2],
+    ["no headers", {}, 2],
     ["an age", { "Cache-Control": "max-age=300", Age: "300" }, 2],
     ["max-age alone", { "Cache-Control": "max-age=300" }, 1],
   ];
@@ -376,7 +376,7 @@ describe("the cache", () => {
     });
   }
 
-  test("knows questions apart, and look-ups", async () => {
+  test("keeps paths and lookups apart", async () => {
     const { server, client } = await withClock([json({ ...CLEAN, country: {} }, cached)]);
     for (let i = 0; i < 2; i++) {
       await client.reputation("203.0.113.9");
@@ -402,7 +402,7 @@ describe("the cache", () => {
     assert.equal(server.asked.length, 2);
   });
 
-  test("never keeps e-mail addresses", async () => {
+  test("never caches email addresses", async () => {
     const { server, client } = await withClock([json({ answers: [EMAIL] }, cached)]);
     for (let i = 0; i < 2; i++) await client.email("a@x.org");
     assert.equal(server.asked.length, 2);

@@ -1,9 +1,9 @@
-// client.ts: the client: three look-ups, one by one or any number of them.
+// client.ts: the client: three lookups, of one value or of any number.
 //
-// in   an address, an e-mail address, or an iterable of them
-// out  typed answers; undefined for a public address that no data has a place for
-// err  InklingError (errors.ts); the caller's own reason when its signal aborts; TypeError for a value that is no text
-// note e-mail addresses travel in the body of a POST, never in a URL: what stands between keeps URLs in its logs
+// in   an address, an email address, or an iterable of them
+// out  typed answers; undefined for a public address whose place is unknown
+// err  InklingError (errors.ts); the caller's own reason when its signal aborts; TypeError for a value that is no string
+// note Email addresses are sent in the body of a POST, never in a URL: proxies log URLs.
 
 import { type Answer, type Extras, isAnswer, type Lookup } from "./answers.ts";
 import { type BatchResult, batchResults } from "./batch.ts";
@@ -13,10 +13,10 @@ import { type InklingOptions, type ReadOptions, readNumber, readOptions, wrong }
 import { type Effects, sleep, Transport } from "./transport.ts";
 import { type IfUnavailable, type OnUnavailable, Unavailable } from "./unavailable.ts";
 
-/** Of one look-up. */
+/** Options of one lookup. */
 export interface LookupOptions extends Pick<Extras, "evidence"> {
   readonly signal?: AbortSignal;
-  /** In place of the client's. */
+  /** Instead of the client's. */
   readonly timeoutMs?: number;
 }
 
@@ -24,35 +24,35 @@ export interface EmailOptions extends LookupOptions, Extras {}
 
 export interface BatchOptions extends Extras {
   readonly signal?: AbortSignal;
-  /** The longest silence of the server that is waited for, in milliseconds; 30,000. */
+  /** The longest silence of the server, in milliseconds; 30,000. */
   readonly timeoutMs?: number;
   /** Values in one request, 1 to 1,000; 1,000. */
   readonly size?: number;
   /** Requests under way at once; 4. */
   readonly concurrency?: number;
-  /** How long a value of a slow source waits for others to travel with, in milliseconds; 20. */
+  /** How long a value of a slow source waits for more to share its request, in milliseconds; 20. */
   readonly lingerMs?: number;
 }
 
-/** Where each look-up is. */
+/** Path of each lookup. */
 const PATHS: Readonly<Record<Lookup, string>> = {
   geolocate: "/v1/ip-intel/geolocate",
   reputation: "/v1/ip-intel/reputation",
   email: "/v1/user-intel/email",
 };
 
-/** No data has a place for this public address: no error, but nothing to tell. */
+/** The place of a public address is unknown: no error, but no answer either. */
 const isPlaceless = (error: unknown) =>
   error instanceof InklingError && error.code === "IP_ADDRESS_NOT_FOUND";
 
-/** Asks one server with one key. One for a process is enough: it may be used from everywhere at once. */
+/** A client of one server, with one key. One instance is enough for a process; calls may overlap. */
 export class Inkling<P extends OnUnavailable = "throw"> {
   readonly #options: ReadOptions<P>;
   readonly #transport: Transport;
   readonly #cache: AnswerCache;
 
   /**
-   * @param effects clock and chance, for tests
+   * @param effects clock and random numbers, for tests
    * @throws TypeError that names the option that is wrong
    */
   constructor(options: InklingOptions<P>, effects: Partial<Effects> = {}) {
@@ -77,7 +77,7 @@ export class Inkling<P extends OnUnavailable = "throw"> {
   /**
    * Where an address is.
    * @param ip one IPv4 or IPv6 address, or "me" for this machine's own
-   * @returns undefined for a public address that no data has a place for
+   * @returns undefined for a public address whose place is unknown
    */
   geolocate<const O extends LookupOptions>(
     ip: string,
@@ -101,7 +101,7 @@ export class Inkling<P extends OnUnavailable = "throw"> {
     return this.#settled(this.#address("reputation", ip, options) as Promise<Answer<"reputation", O>>);
   }
 
-  /** Whether an e-mail address is valid, and whether it is a throw-away. Broken syntax is an answer, too. */
+  /** Whether an email address is valid, and whether it is disposable. Invalid syntax is an answer, not an error. */
   email<const O extends EmailOptions>(
     address: string,
     options?: O,
@@ -110,10 +110,10 @@ export class Inkling<P extends OnUnavailable = "throw"> {
   }
 
   /**
-   * Looks up any number of values, in order, and reads no more of them than are under way.
-   * @param values any iterable or async iterable of texts: an array, a generator, the lines of a file
+   * Looks up any number of values, in order, and reads no more of them than it sends.
+   * @param values any iterable or async iterable of strings: an array, a generator, the lines of a file
    * @returns one result for each value: its answer, or the error of that value alone
-   * @throws while iterating, when nothing can be answered any more, whatever `onUnavailable` says
+   * @throws while iterating, when a request fails for good, whatever `onUnavailable` is
    */
   batch<L extends Lookup, const O extends BatchOptions>(
     lookup: L,
@@ -140,39 +140,39 @@ export class Inkling<P extends OnUnavailable = "throw"> {
     const path = `${PATHS[lookup]}/${encodeURIComponent(ip)}${queryOf(options)}`;
     const stored = this.#cache.find(path, this.#transport.effects.now());
     if (stored?.isFresh) return JSON.parse(stored.text);
-    const ask = { path, accept: "application/json", etag: stored?.etag ?? null };
-    return this.#transport.send(ask, this.#limits(options), async (response) => {
+    const request = { path, accept: "application/json", etag: stored?.etag ?? null };
+    return this.#transport.send(request, this.#limits(options), async (response) => {
       const now = this.#transport.effects.now();
       if (response.status === 304 && stored !== undefined) {
-        this.#cache.keep(path, stored.text, response.headers, now);
+        this.#cache.store(path, stored.text, response.headers, now);
         return JSON.parse(stored.text);
       }
       const { text, value } = await this.#transport.json(response);
-      if (!isAnswer(lookup, value)) throw this.#strange(response);
-      this.#cache.keep(path, text, response.headers, now);
+      if (!isAnswer(lookup, value)) throw this.#unreadable(response);
+      this.#cache.store(path, text, response.headers, now);
       return value;
     });
   }
 
   async #email(address: string, options: EmailOptions | undefined): Promise<unknown> {
     requireText(address);
-    const ask = {
+    const request = {
       path: PATHS.email + queryOf(options),
       body: JSON.stringify({ values: [address] }),
       contentType: "application/json",
       accept: "application/json",
     };
-    return this.#transport.send(ask, this.#limits(options), async (response) => {
+    return this.#transport.send(request, this.#limits(options), async (response) => {
       const { value } = await this.#transport.json(response);
       const answer = (value as { answers?: readonly unknown[] } | null)?.answers?.[0];
       if (isProblem(answer))
         throw problemError(answer, { requestId: this.#transport.details(response).requestId });
-      if (!isAnswer("email", answer)) throw this.#strange(response);
+      if (!isAnswer("email", answer)) throw this.#unreadable(response);
       return answer;
     });
   }
 
-  #strange(response: Response): InklingError {
+  #unreadable(response: Response): InklingError {
     return new InklingError(
       "ANSWER_UNREADABLE",
       "The answer is JSON of something else",

@@ -1,10 +1,10 @@
-// errors.ts: everything that can go wrong with a look-up, as one class of error.
+// errors.ts: the one error class of lookups.
 //
-// in   a problem document of the server, or what this client found out by itself
+// in   a problem document of the server, or a failure that the client detects
 // out  InklingError: a stable `code`, the status, the request's id, and a hint: what to do
-// note no text in here ever quotes a key, an e-mail address or an address: errors end up in logs
+// note Messages never quote a key, an address or an email address: errors end up in logs.
 
-/** The codes of the server: docs/errors.md there. A test compares them. */
+/** The codes of the server (docs/errors.md). A test compares them. */
 const SERVER_HINTS = {
   PATH_INVALID: "send the value as it is: this client escapes it",
   PARAMETER_INVALID: "this server does not offer what was asked for: look at its version",
@@ -32,7 +32,7 @@ const SERVER_HINTS = {
   KEYS_NOT_LOADED: "the server has not reached its database since it started: run `inkling doctor` there",
 } as const;
 
-/** What only this client can find out. */
+/** Failures that only the client can detect. */
 const CLIENT_HINTS = {
   CONNECTION_FAILED:
     "is the server running, and is `url` its address (in a browser: of the page's own origin)? `cause` holds the runtime's own error",
@@ -50,15 +50,15 @@ export type ErrorCode = ServerCode | ClientCode | (string & {});
 export const SERVER_CODES = Object.keys(SERVER_HINTS) as ServerCode[];
 const HINTS: Readonly<Record<string, string>> = { ...SERVER_HINTS, ...CLIENT_HINTS };
 
-/** Worth another try; the others end the same way however often they are sent. */
+/** Worth a retry; others fail again. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 const PASSING_CODES: ReadonlySet<string> = new Set<ClientCode>(["CONNECTION_FAILED", "TIMED_OUT"]);
-/** No answer, though nothing is wrong with what was asked, nor with how this client was set up. */
+/** No answer, although the request and the options are right. */
 const UNAVAILABLE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "CONNECTION_FAILED",
   "TIMED_OUT",
   "ANSWER_UNREADABLE",
-  "KEY_EXPIRED", // it worked until now, and a form should not go down with it
+  "KEY_EXPIRED", // it worked until now, and a form should keep working
 ]);
 
 export interface ErrorDetails {
@@ -70,18 +70,18 @@ export interface ErrorDetails {
   readonly hint?: string;
 }
 
-/** A look-up that has no answer. Decide by `code`; `message` and `hint` are for people. */
+/** A lookup failed. Decide by `code`; `message` and `hint` are for people. */
 export class InklingError extends Error {
   override readonly name = "InklingError";
   readonly code: ErrorCode;
   /**
-   * Of the HTTP answer, where there was one. Not `status`: Express and Fastify answer their own visitors with an error's
-   * status, and a key that we refuse is not the visitor's to mend.
+   * Of the HTTP response, if there was one. Not `status`: Express and Fastify respond to their visitors with an error's
+   * `status`, and a refused key is not the visitor's fault.
    */
   readonly answerStatus: number | undefined;
-  /** The server's log has the same one. */
+  /** As in the server's log. */
   readonly requestId: string | undefined;
-  /** What the server asks to wait, where it says so. */
+  /** From the server's Retry-After. */
   readonly retryAfterSeconds: number | undefined;
   /** What to do about it. */
   readonly hint: string;
@@ -95,12 +95,12 @@ export class InklingError extends Error {
     this.hint = details.hint ?? HINTS[code] ?? "look this code up in the server's docs/errors.md";
   }
 
-  /** May the same request have an answer a little later? */
+  /** May the same request succeed a little later? */
   get isPassing(): boolean {
     return PASSING_CODES.has(this.code) || PASSING_STATUSES.has(this.answerStatus ?? 0);
   }
 
-  /** Is it the service that is not there, rather than the question that is wrong? What `onUnavailable` is about. */
+  /** Is the service unavailable, rather than the request wrong? `onUnavailable` applies to these. */
   get isUnavailable(): boolean {
     return UNAVAILABLE_CODES.has(this.code) || this.isPassing;
   }

@@ -5,20 +5,20 @@ import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from
 declare global {
   namespace Express {
     interface Request {
-      /** Who sent this request: of `visitor()` from @inkling/client/express. */
+      /** The sender of this request: from `visitor()` from @inkling/client/express. */
       visitor: Visitor;
     }
   }
 }
 
-/** Of node:http's request, what is read. */
+/** What is read of node:http's request. */
 export interface NodeRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
 /**
- * `app.use(visitor(inkling, { trustProxy: 1 }))`. Express' own `trust proxy` setting is not asked.
+ * `app.use(visitor(inkling, { trustProxy: 1 }))`. Express' own `trust proxy` setting is not used.
  * @throws TypeError for options that are wrong
  */
 export function visitor<R extends NodeRequest>(client: VisitorLookups, options: VisitorOptions<R> = {}) {

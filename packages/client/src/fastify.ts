@@ -7,17 +7,17 @@ import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Who sent this request: of `visitor()` from @inkling/client/fastify. */
+    /** The sender of this request: from `visitor()` from @inkling/client/fastify. */
     visitor: Visitor;
   }
 }
 
-/** Of Fastify's request, what is read. */
+/** What is read of Fastify's request. */
 export interface FastifyLikeRequest {
   readonly raw: NodeRequest;
 }
 
-/** Of Fastify, what is called; its own types of both are too many for one that stands in for them. */
+/** What is called of Fastify; its own types of both have too many overloads to match. */
 interface Hooks {
   decorateRequest(name: "visitor"): unknown;
   addHook(
@@ -33,7 +33,7 @@ export interface Pluggable {
 }
 
 /**
- * `app.register(visitor(inkling, { trustProxy: 1 }))`. Fastify's own `trustProxy` setting is not asked.
+ * `app.register(visitor(inkling, { trustProxy: 1 }))`. Fastify's own `trustProxy` setting is not used.
  * @throws TypeError for options that are wrong
  */
 export function visitor(client: VisitorLookups, options: VisitorOptions<FastifyLikeRequest> = {}) {
@@ -47,6 +47,6 @@ export function visitor(client: VisitorLookups, options: VisitorOptions<FastifyL
     });
     done();
   };
-  // Fastify keeps what a plugin adds to itself unless told otherwise: this one is for the whole application.
+  // Fastify scopes what a plugin adds to the plugin unless this is set.
   return Object.assign(plugin, { [Symbol.for("skip-override")]: true });
 }

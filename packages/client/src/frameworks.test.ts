@@ -39,7 +39,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const told = async (url: string, headers: Record<string, string> = {}) =>
+const visitorSeen = async (url: string, headers: Record<string, string> = {}) =>
   (await fetch(url, { headers })).json();
 
 describe("Express", () => {
@@ -56,7 +56,7 @@ describe("Express", () => {
         assert.ok("is_tor_exit" in reputation);
         response.json({ address: visitor.address, is_tor_exit: reputation.is_tor_exit });
       });
-      assert.deepEqual(await told(await listen(createServer(app)), TOR), seen);
+      assert.deepEqual(await visitorSeen(await listen(createServer(app)), TOR), seen);
     });
   }
 });
@@ -93,7 +93,7 @@ describe("Fastify", () => {
         assert.ok("is_tor_exit" in reputation);
         return { address: visitor.address, is_tor_exit: reputation.is_tor_exit };
       });
-      assert.deepEqual(await told(await app.listen({ port: 0, host: "127.0.0.1" }), TOR), seen);
+      assert.deepEqual(await visitorSeen(await app.listen({ port: 0, host: "127.0.0.1" }), TOR), seen);
     });
   }
 });

@@ -1,7 +1,7 @@
 // hono.ts: `c.var.visitor` for Hono, on Node, Bun, Deno and edge runtimes.
 //
-// note Hono itself does not know the address of a connection, but what its server hands on as `c.env` does: Node's
-//      server { incoming }, Bun's server, Deno's { remoteAddr }. Where none does, as on Cloudflare, `address` tells:
+// note The address of a connection comes from what the server passes as `c.env`: Node's server { incoming }, Bun's server,
+//      Deno's { remoteAddr }. Where there is none, as on Cloudflare, set `address`:
 //      visitor(inkling, { address: (c) => c.req.header("cf-connecting-ip") })
 
 /// <reference types="hono" preserve="true" />
@@ -10,19 +10,19 @@ import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from
 
 declare module "hono" {
   interface ContextVariableMap {
-    /** Who sent this request: of `visitor()` from @inkling/client/hono. */
+    /** The sender of this request: from `visitor()` from @inkling/client/hono. */
     visitor: Visitor;
   }
 }
 
-/** Of Hono's context, what is read and written. */
+/** What is read and written of Hono's context. */
 export interface HonoLikeContext {
   readonly req: { readonly raw: Request; header(name: string): string | undefined };
   readonly env: unknown;
   set(name: "visitor", value: Visitor): void;
 }
 
-/** What the servers below Hono hand on. */
+/** What servers pass to Hono. */
 interface Connection {
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } };
   readonly requestIP?: (request: Request) => { readonly address: string } | null;

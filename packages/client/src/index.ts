@@ -1,4 +1,4 @@
-// @inkling/client: asks an Inkling server.
+// @inkling/client: the client of an Inkling server.
 
 export type * from "./answers.ts";
 export type { BatchResult } from "./batch.ts";

@@ -1,7 +1,7 @@
-// ip.ts: addresses and networks, as far as telling proxies from visitors needs them.
+// ip.ts: addresses and networks, to tell proxies from visitors.
 //
 // in   "203.0.113.9", "2001:db8::1"; "10.0.0.0/8"
-// out  a family and a number; IPv4-mapped IPv6 addresses (::ffff:0:0/96) are the IPv4 address that they hold
+// out  a family and a number; IPv4-mapped IPv6 addresses (::ffff:0:0/96) become the IPv4 address that they contain
 // err  none thrown: undefined means "not an address"
 // src  RFC 4291 2.2; no leading zeros, no short forms. The server's parser is the same: a test compares them
 
@@ -66,7 +66,7 @@ function parseHalf(text: string, mayEndInQuad: boolean): number[] | undefined {
   return groups;
 }
 
-/** "10.0.0.0/8", or a single address. Undefined when bits are set behind the prefix: a slip. */
+/** "10.0.0.0/8", or a single address. Undefined also when bits are set after the prefix. */
 export function parseNetwork(text: string): Network | undefined {
   const [address = "", length, ...more] = text.split("/");
   const ip = parseIp(address);

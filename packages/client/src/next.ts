@@ -1,8 +1,8 @@
 // next.ts: the visitor for Next.js: route handlers, middleware, server components and actions.
 //
-// note Next.js does not tell the address of a connection, so that the visitor's is known only through a proxy in front of it
-//      (a number, as networks could not be compared with anything), or through a header of the platform. `next start`
-//      without a proxy cannot know it: its X-Forwarded-For is whatever the visitor sends.
+// note Next.js does not provide the address of a connection: the visitor's is known only from a proxy in front of it (a
+//      number, because there is nothing to compare networks with), or from a header of the platform. With `next start`
+//      alone it is not known: X-Forwarded-For is whatever the visitor sends.
 
 import { wrong } from "./options.ts";
 import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";

@@ -1,4 +1,4 @@
-// options.ts: how a client is set up, checked once, so that a slip is told where it was made.
+// options.ts: options of a client, checked when it is made.
 //
 // err  TypeError that names the option; it never quotes the key
 
@@ -7,20 +7,20 @@ import { ON_UNAVAILABLE, type OnUnavailable } from "./unavailable.ts";
 export interface InklingOptions<P extends OnUnavailable = OnUnavailable> {
   /** The server: "http://127.0.0.1:8080". A path in it is kept. */
   readonly url: string | URL;
-  /** `ink_live_…`, or `ink_test_…` for the sandbox; null where what answers at `url` adds the key itself. */
+  /** `ink_live_…`, or `ink_test_…` for the sandbox; null when a proxy at `url` adds the key. */
   readonly key: string | null;
   /**
-   * What a look-up does when the service is not there. "throw" (the default): it throws. "allow" and "deny": it
-   * gives an `Unavailable`, for which `denies()` is false or true.
+   * What a lookup does when the service is unavailable. "throw" (the default): it throws. "allow" and "deny": it
+   * returns an `Unavailable`, for which `denies()` is false or true.
    */
   readonly onUnavailable?: P;
-  /** How long a look-up may take with all its tries, in milliseconds; 3,000. */
+  /** The longest time of a lookup with its retries, in milliseconds; 3,000. */
   readonly timeoutMs?: number;
-  /** Tries after the first; 2. */
+  /** Retries after the first try; 2. */
   readonly retries?: number;
-  /** Answers about addresses that are kept; 1,000. 0 keeps none. E-mail addresses are never kept. */
+  /** Cached answers about addresses; 1,000. 0 disables the cache. Answers about email addresses are never cached. */
   readonly cacheEntries?: number;
-  /** In place of the runtime's own. */
+  /** Instead of the runtime's own. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
@@ -40,7 +40,7 @@ export function readOptions<P extends OnUnavailable>(options: InklingOptions<P>)
   const { onUnavailable = "throw" as P } = options;
   if (!ON_UNAVAILABLE.includes(onUnavailable))
     throw wrong("onUnavailable", 'must be "throw", "allow" or "deny"');
-  // null has to be said: a variable that is not set is undefined
+  // null must be explicit: a variable that is not set is undefined
   if (options.key !== null && (typeof options.key !== "string" || !KEY.test(options.key)))
     throw wrong(
       "key",

@@ -4,7 +4,7 @@
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** Clients that were refused together must not come back together. */
+/** Clients that were refused together should not retry together. */
 const SPREAD = 0.25;
 
 /** Seconds, at least 0; undefined without the header or when it cannot be read. */
@@ -17,7 +17,7 @@ export function parseRetryAfter(header: string | null, nowMs: number): number | 
 }
 
 /**
- * Milliseconds to wait: what the server asks for and up to a quarter more; otherwise a random part of a pause that
+ * Milliseconds to wait: Retry-After and up to a quarter more; otherwise a random part of a pause that
  * doubles from one failure to the next.
  * @param failures before this pause, from 1
  * @param random from 0 to 1

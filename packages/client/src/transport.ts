@@ -1,15 +1,15 @@
-// transport.ts: one request to the server, tried again while that can help.
+// transport.ts: one request to the server, with retries.
 //
-// in   a request, the caller's signal, how long it may take
+// in   a request, the caller's signal, a time limit
 // out  what `read` makes of the response, whose status is 200 or 304
-// err  InklingError; the signal's own reason when the caller gave up
-// note every request is a look-up, so that sending it twice changes nothing (it counts twice)
-// note redirects are not followed: the API has none, and an e-mail address must not go elsewhere
+// err  InklingError; the signal's own reason when the caller aborts
+// note Requests are lookups, so a repeated one changes nothing (it counts twice). Redirects are not followed: the API
+//      has none, and an email address must not be sent elsewhere.
 
 import { type ErrorDetails, InklingError, isProblem, problemError } from "./errors.ts";
 import { parseRetryAfter, pauseMs } from "./retry.ts";
 
-/** What a client needs of the world; tests bring their own. */
+/** Side effects, replaced in tests. */
 export interface Effects {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Epoch milliseconds. */
@@ -20,7 +20,7 @@ export interface Effects {
   readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-export interface Ask {
+export interface ApiRequest {
   /** With its query, from the server's root: "/v1/…". */
   readonly path: string;
   /** Makes it a POST. */
@@ -31,11 +31,11 @@ export interface Ask {
   readonly etag?: string | null;
 }
 
-/** Says that an answer, or a piece of one, has arrived. */
+/** Called when a response, or a piece of one, has arrived. */
 export type Alive = () => void;
 
 /**
- * Runs `work` with a signal that is the caller's, and aborts by itself after `limitMs` without a sign of life.
+ * Runs `work` with a signal that is the caller's, and aborts after `limitMs` without a call of `alive`.
  * @throws TIMED_OUT, the caller's reason, or what `work` threw
  */
 export async function withTimeLimit<T>(
@@ -66,11 +66,11 @@ export async function withTimeLimit<T>(
   } finally {
     clearTimeout(timer);
     caller?.removeEventListener("abort", onAbort);
-    controller.abort(); // frees the connection of an answer that nobody read to its end
+    controller.abort(); // frees the connection of a response that was not read to its end
   }
 }
 
-/** As {@link Effects} has it, with the runtime's timers. */
+/** {@link Effects.sleep} with the runtime's timers. */
 export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
@@ -89,12 +89,12 @@ export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void
 export class Transport {
   readonly effects: Effects;
   private readonly base: string;
-  /** Hidden from whoever prints a client. */
+  /** Private: not shown when a client is printed. */
   readonly #authorization: { readonly Authorization?: string };
 
   /**
    * @param base the server's URL, without a slash at its end
-   * @param key null where something in front of the server adds it
+   * @param key null when a proxy in front of the server adds it
    */
   constructor(base: string, key: string | null, effects: Effects) {
     this.base = base;
@@ -103,11 +103,11 @@ export class Transport {
   }
 
   /**
-   * Sends a request, and again after failures that pass, all within `timeoutMs`. Until the last try a try has half
-   * of that, so that one connection that hangs does not use up everything.
+   * Sends a request, and again after transient failures, all within `timeoutMs`. Each try but the last has half of it,
+   * so that one hanging connection does not use it up.
    */
   async send<T>(
-    ask: Ask,
+    request: ApiRequest,
     { timeoutMs, retries, signal }: { timeoutMs: number; retries: number; signal: AbortSignal | undefined },
     read: (response: Response) => Promise<T>,
   ): Promise<T> {
@@ -117,11 +117,11 @@ export class Transport {
       const leftMs = deadline - now();
       const limitMs = failures < retries ? Math.min(leftMs, timeoutMs / 2) : leftMs;
       try {
-        return await withTimeLimit(limitMs, signal, async (ours) => read(await this.once(ask, ours)));
+        return await withTimeLimit(limitMs, signal, async (ours) => read(await this.once(request, ours)));
       } catch (error) {
         if (!(error instanceof InklingError) || !error.isPassing || ++failures > retries) throw error;
         const pause = pauseMs(failures, error.retryAfterSeconds, random());
-        if (now() + pause >= deadline) throw error; // it would be too late: say now what was the matter
+        if (now() + pause >= deadline) throw error; // too late for another try
         await sleep(pause, signal);
       }
     }
@@ -131,19 +131,19 @@ export class Transport {
    * One try.
    * @throws InklingError for every status but 200 and 304
    */
-  async once(ask: Ask, signal: AbortSignal): Promise<Response> {
-    const headers: Record<string, string> = { ...this.#authorization, Accept: ask.accept };
-    if (ask.contentType !== undefined) headers["Content-Type"] = ask.contentType;
-    if (ask.etag) headers["If-None-Match"] = ask.etag;
+  async once(request: ApiRequest, signal: AbortSignal): Promise<Response> {
+    const headers: Record<string, string> = { ...this.#authorization, Accept: request.accept };
+    if (request.contentType !== undefined) headers["Content-Type"] = request.contentType;
+    if (request.etag) headers["If-None-Match"] = request.etag;
     const init = {
-      method: ask.body === undefined ? "GET" : "POST",
+      method: request.body === undefined ? "GET" : "POST",
       headers,
-      ...(ask.body !== undefined && { body: ask.body }),
+      ...(request.body !== undefined && { body: request.body }),
       redirect: "manual",
       signal,
-      next: { revalidate: 0 }, // Next.js 14 keeps what its fetch gets for ever; elsewhere nobody reads it
+      next: { revalidate: 0 }, // Next.js 14 caches its fetches for ever; others ignore it
     } satisfies RequestInit & { next: object };
-    const response = await this.unlessBroken(() => this.effects.fetch(this.base + ask.path, init));
+    const response = await this.unlessBroken(() => this.effects.fetch(this.base + request.path, init));
     if (response.status === 200 || response.status === 304) return response;
     throw await this.refusal(response);
   }
@@ -161,7 +161,7 @@ export class Transport {
     return { text, value };
   }
 
-  /** Whatever a runtime throws when a connection fails, as one code. */
+  /** Turns what a runtime throws when a connection fails into one code. */
   async unlessBroken<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -198,7 +198,7 @@ function unreadable(response: Response, message: string, details: ErrorDetails):
   return new InklingError("ANSWER_UNREADABLE", `${message}: ${type}`, details);
 }
 
-/** Undefined when it is no JSON. The parser's own words are dropped: they quote the text. */
+/** Undefined when it is not JSON. The parser's message is dropped: it quotes the text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

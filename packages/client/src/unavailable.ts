@@ -1,12 +1,11 @@
-// unavailable.ts: what stands in place of an answer when the service is not there, and what a form makes of it.
+// unavailable.ts: the result of a lookup when the service is unavailable, and how a form should decide then.
 //
-// It cannot be mistaken for an answer: it has no flag of one. TypeScript asks for `instanceof Unavailable` before any
-// flag can be read. JavaScript does not ask, so that reading a flag follows the choice: with "deny" it throws
-// the error behind it, with "allow" it is undefined.
+// It has no member of an answer. TypeScript requires `instanceof Unavailable` before one is read; in JavaScript reading
+// one throws the error behind it with "deny", and is undefined with "allow".
 
 import type { InklingError } from "./errors.ts";
 
-/** What a look-up does when the service is not there. */
+/** What a lookup does when the service is unavailable. */
 export const ON_UNAVAILABLE = ["throw", "allow", "deny"] as const;
 export type OnUnavailable = (typeof ON_UNAVAILABLE)[number];
 
@@ -28,10 +27,10 @@ const MEMBERS = [
   "checks",
 ] as const;
 
-/** No answer: the service could not be asked. */
+/** No answer: the service is unavailable. */
 export class Unavailable {
   readonly available = false;
-  /** What `onUnavailable` of the client says. */
+  /** The client's `onUnavailable`. */
   readonly verdict: "allow" | "deny";
   /** Why there is no answer. */
   readonly error: InklingError;
@@ -51,12 +50,12 @@ for (const member of MEMBERS) {
   });
 }
 
-/** What a client with this choice may answer instead. */
+/** What a client with this option may return instead of an answer. */
 export type IfUnavailable<P extends OnUnavailable> = P extends "throw" ? never : Unavailable;
 
 /**
- * Should the visitor be refused? Asks `refuses` about an answer; without one the client's `onUnavailable` decides.
- * @param answer of any look-up; an address without a place is refused by no test
+ * Should the visitor be refused? `refuses` decides on an answer, and the client's `onUnavailable` without one.
+ * @param answer of any lookup; undefined, for an address without a place, is never refused
  */
 export function denies<T>(
   answer: T,

@@ -53,7 +53,7 @@ describe("a visitor", () => {
     await assert.rejects(visitor.reputation(), { code: "TIMED_OUT" });
   });
 
-  test("whose address cannot be told is an error when asked for", async () => {
+  test("whose address is not known: an error when a lookup is used", async () => {
     const { asked, client } = recorder();
     const visitor = make(client, { eager: true })(facts(undefined));
     assert.equal(visitor.address, undefined);

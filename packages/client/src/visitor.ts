@@ -1,8 +1,8 @@
-// visitor.ts: who sent a request, for the middleware of every framework.
+// visitor.ts: the sender of a request, for the middleware of every framework.
 //
 // in   a client, how the visitor's address is found, a request
-// out  Visitor: the address, and its look-ups, each made once for a request, and only when asked for
-// err  TypeError for options that are wrong; look-ups throw what the client's throw, and ADDRESS_UNKNOWN
+// out  Visitor: the address, and its lookups, each made at most once for a request
+// err  TypeError for wrong options; lookups throw what the client's throw, and ADDRESS_UNKNOWN
 
 import type { Answer } from "./answers.ts";
 import { callerAddress, isLoopback, type ReadTrust, readTrust, type TrustProxy } from "./caller-address.ts";
@@ -11,11 +11,11 @@ import { parseIp } from "./ip.ts";
 import { wrong } from "./options.ts";
 import type { Unavailable } from "./unavailable.ts";
 
-/** Who sent a request. Of a client whose `onUnavailable` is "throw" no look-up gives `Unavailable`. */
+/** The sender of a request. With `onUnavailable: "throw"` no lookup returns `Unavailable`. */
 export interface Visitor {
-  /** In normal form; undefined when it cannot be told. */
+  /** In normal form; undefined when it is not known. */
   readonly address: string | undefined;
-  /** Where the visitor is; undefined when no data has a place for the address. */
+  /** Where the visitor is; undefined when the place is unknown. */
   geolocate(): Promise<Answer<"geolocate"> | undefined | Unavailable>;
   /** Whether the visitor's address can be trusted. */
   reputation(): Promise<Answer<"reputation"> | Unavailable>;
@@ -38,11 +38,11 @@ export interface VisitorOptions<R> {
   readonly address?: (request: R) => string | undefined;
   /** On a developer's machine: the address that visitors from this machine itself count as. */
   readonly loopback?: string;
-  /** Begins both look-ups as soon as the request is there, instead of when they are asked for. */
+  /** Starts both lookups when the request arrives, instead of when they are used. */
   readonly eager?: boolean;
 }
 
-/** What a framework tells of a request. */
+/** What a framework provides about a request. */
 export interface RequestFacts {
   readonly peer: string | undefined;
   readonly forwardedFor: string | readonly string[] | null | undefined;
@@ -58,10 +58,10 @@ export function visitors<R>(
   const { loopback } = options;
   if (loopback !== undefined && parseIp(loopback) === undefined)
     throw wrong("loopback", "must be an IP address");
-  const { address: told } = options;
+  const { address: readAddress } = options;
   const found =
-    told !== undefined
-      ? (request: R) => callerAddress(told(request), undefined, 0)
+    readAddress !== undefined
+      ? (request: R) => callerAddress(readAddress(request), undefined, 0)
       : (request: R) => fromFacts(factsOf(request), trust);
   return (request) => {
     const address = found(request);
@@ -92,24 +92,24 @@ class RequestVisitor implements Visitor {
   }
 
   geolocate(): ReturnType<Visitor["geolocate"]> {
-    this.#place ??= this.#ask((address) => this.#client.geolocate(address));
+    this.#place ??= this.#lookUp((address) => this.#client.geolocate(address));
     return this.#place;
   }
 
   reputation(): ReturnType<Visitor["reputation"]> {
-    this.#reputation ??= this.#ask((address) => this.#client.reputation(address));
+    this.#reputation ??= this.#lookUp((address) => this.#client.reputation(address));
     return this.#reputation;
   }
 
-  /** A failure is told to who asks; if nobody does, to nobody. */
+  /** A failure is thrown when the lookup is used. */
   begin(): void {
     this.geolocate().catch(() => {});
     this.reputation().catch(() => {});
   }
 
-  async #ask<T>(lookUp: (address: string) => Promise<T>): Promise<T> {
+  async #lookUp<T>(lookUp: (address: string) => Promise<T>): Promise<T> {
     if (this.address === undefined)
-      throw new InklingError("ADDRESS_UNKNOWN", "The visitor's address cannot be told");
+      throw new InklingError("ADDRESS_UNKNOWN", "The visitor's address is not known");
     return lookUp(this.address);
   }
 }

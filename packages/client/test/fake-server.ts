@@ -1,4 +1,4 @@
-// fake-server.ts: a server for tests that answers as it is told, well or badly.
+// fake-server.ts: a server for tests whose responses are scripted.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

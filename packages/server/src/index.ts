@@ -1,28 +1,27 @@
 // @inkling/server: the HTTP API, keys, limits and usage.
 
 export type { DataActions, FeedFacts, UpdateState } from "./admin/context.ts";
-export { isAdminToken } from "./admin/token.ts";
 export { type Problem, problem, problemBody } from "./http/problems.ts";
 export * from "./keys/key.ts";
 export * from "./keys/keyring.ts";
 export * from "./keys/token.ts";
-export * from "./limits/token-bucket.ts";
-export * from "./limits/usage-recorder.ts";
 export { problemOf } from "./lookup/failures.ts";
-export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox.ts";
+export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox-tables.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";
 export { formatDnsServer, parseDnsServer } from "./mx/dns-servers.ts";
 export { type OverrideEvent, SNAPSHOT_FILE } from "./overrides/cache.ts";
 export { exportFile, type OverrideFile, readFile, readSnapshot } from "./overrides/file.ts";
 export * from "./overrides/override.ts";
+export * from "./overrides/record.ts";
+export { emailHash, sha256, WIDEST } from "./overrides/target.ts";
 export { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
+export { isAdminToken } from "./store/admin-token.ts";
 export * from "./store/adopt-key.ts";
 export * from "./store/error.ts";
 export {
   type AuditEntry,
   auditJson,
   isAuditCursor,
-  MAX_OVERRIDES,
   MAX_PAGE,
   OverrideConflictError,
   type OverrideWrite,

@@ -1,7 +1,7 @@
 // enricher.ts: a block of whole rows in, the same rows with what is known of them out.
 //
 // err  none: a row that cannot be read is passed on as it is, and counted
-// cost one address a row, two look-ups: bench/enrich.ts
+// cost one address a row, two look-ups: bench/parts/enrich.ts
 
 import type { Answers } from "./answerer.ts";
 import { Output } from "./output.ts";

@@ -9,7 +9,7 @@ import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
 import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
 import { ensureWritable } from "../runtime/writable.ts";
 
-/** A server that has just started has other things to do first; chance doubles it, for servers that start together. */
+/** Shortest wait before the first update; chance doubles it, so that servers started together do not fetch together. */
 const FIRST_UPDATE_MS = 60_000;
 
 export const SERVER_SETTINGS: readonly SettingName[] = [
@@ -32,12 +32,12 @@ export const SERVER_SETTINGS: readonly SettingName[] = [
 export function addServe(program: Command, context: Context): void {
   const command = program
     .command("serve")
-    .description("serve the API in production: needs a release, answers 503 for data that is not there")
+    .description("serve the API in production: needs a release, answers 503 for missing data")
     .addHelpText(
       "after",
       `
-Feeds are asked for in the background, each at its own pace; INKLING_OFFLINE=1 never asks, INKLING_MIRROR names a folder instead.
-SIGTERM and SIGINT let requests that are under way finish, then the exit code is 0.
+Feeds are fetched in the background, each at its own pace; INKLING_OFFLINE=1 turns that off, INKLING_MIRROR names a folder instead.
+SIGTERM and SIGINT let requests under way finish, then the exit code is 0.
 
 Examples:
   inkling data update && inkling serve
@@ -48,8 +48,8 @@ Examples:
   withSettings(command, SERVER_SETTINGS);
 }
 
-/** What the first answer does not need is loaded after it, or when it is asked for. */
-async function serve(settings: Settings, { stopper, version, standby }: Context): Promise<void> {
+/** What the first answer does not need is loaded after the start, or with its first use. */
+async function serve(settings: Settings, { stopper, version }: Context): Promise<void> {
   const { dataDir } = settings;
   const requireRelease = async () => (await import("@inkling/release-store")).requireRelease(dataDir);
   if (!existsSync(join(dataDir, DATA_FOLDER.current))) await requireRelease(); // before anything is made there
@@ -64,7 +64,6 @@ async function serve(settings: Settings, { stopper, version, standby }: Context)
     ...serverOptions(settings, "serve", version),
     actions: async () => (await upkeep()).actions,
     onNoRelease: requireRelease,
-    ...(standby && { standby }),
   });
   const { updates } = await upkeep();
   const { keepSettingsFresh } = await import("../runtime/keep-fresh.ts");

@@ -1,6 +1,4 @@
 // environment.ts: the environment of the process. The only file that reads it.
-//
-// note imports nothing: it is loaded before anything else (main.ts)
 
 /** The environment as the project uses it; read nowhere else. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -15,6 +15,7 @@ import {
   pinnedName,
   verifySegments,
 } from "@inkling/release-store";
+import { type Listener, probePort } from "@inkling/server/serve";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
 import { isUrl, type Settings, shown } from "../config/settings.ts";
@@ -23,7 +24,6 @@ import { formatAge, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
 import { countKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
-import { probe } from "./run-server.ts";
 
 export interface Checkup {
   readonly settings: Settings;
@@ -111,13 +111,13 @@ function clock({ settings, now }: Checkup): Finding {
   );
 }
 
-async function listener(what: string, host: string, port: number): Promise<Finding> {
-  const error = probe(what, host, port);
-  if (error === undefined) return ok(`${port} on ${host} is free`);
-  if (error.code === "EADDRINUSE" && (await isInkling(host, port))) {
+async function listener(what: Listener, host: string, port: number): Promise<Finding> {
+  const found = probePort(what, host, port);
+  if (typeof found === "number") return ok(`${port} on ${host} is free`);
+  if (found.code === "EADDRINUSE" && (await isInkling(host, port))) {
     return ok(`${port} on ${host}: Inkling is running`);
   }
-  return problem(error.message, error.hint ?? "choose another");
+  return problem(found.message, found.hint);
 }
 
 /** What only ours says, on either listener. */

@@ -1,6 +1,5 @@
-// context.ts: what a command gets: settings in force, the terminal, and how it hears that it should stop.
+// context.ts: what a command gets: the settings in force, the terminal, and the signal to stop.
 
-import type { StandbyWorker } from "@inkling/server/standby";
 import { type Command, Option } from "commander";
 import type { Environment } from "../config/environment.ts";
 import {
@@ -22,8 +21,6 @@ export interface Context {
   readonly stopper: Stopper;
   /** What the process ends with, unless an error says otherwise. */
   readonly ending: { exitCode: ExitCode };
-  /** For a command that serves. */
-  readonly standby?: StandbyWorker | undefined;
 }
 
 /** A command's action that may return an exit code. */

@@ -1,14 +1,13 @@
-// run-server.ts: starts the server and keeps it until it is asked to stop.
+// run-server.ts: starts the server, and stops it with a signal.
 
 import type { ConsoleFiles } from "@inkling/console/files";
-import { type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
+import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
 import type { Settings } from "../config/settings.ts";
-import { CliError } from "../terminal/errors.ts";
 
-/** What is logged unless a setting says otherwise. At a terminal a person reads along, with a banner for what is well. */
+/** The log level by default. At a terminal only errors: the banner shows what is well. */
 const LOG_LEVEL = { serve: "access", up: "info", watched: "error" } as const;
 
-/** @param watched does somebody at a terminal see the log? */
+/** @param watched is the log shown at a terminal? */
 export function serverOptions(
   settings: Settings,
   mode: "up" | "serve",
@@ -41,7 +40,11 @@ function serveConsole(): NonNullable<ServerOptions["console"]> {
   let files: Promise<ConsoleFiles> | undefined;
   return async (request, path) => {
     files ??= import("@inkling/console/files").then(({ openConsole }) => openConsole());
-    return (await files).serve(request, path);
+    const opened = await files.catch((error) => {
+      files = undefined; // the next request tries again
+      throw error;
+    });
+    return opened.serve(request, path);
   };
 }
 
@@ -72,44 +75,10 @@ export async function runServer(options: ServerOptions): Promise<Serving> {
 
 /**
  * Tries both listeners before anything that takes long.
- * @throws CliError naming the one that cannot be had
+ * @throws StartError for one that cannot be had
  */
-export function probeListeners(settings: Settings): void {
-  const { host, port, adminHost, adminPort } = settings;
-  const error = probe("port", host, port) ?? probe("admin port", adminHost, adminPort);
-  if (error !== undefined) throw error;
-}
-
-/** What the system says in codes about listening. */
-const LISTEN_ERRORS: Readonly<Record<string, readonly [problem: string, hint: string]>> = {
-  EADDRINUSE: [
-    "is in use by another program",
-    "if it is Inkling, it runs already; other ports: `--port 9000 --admin-port 9001` (`npm start -- --port …`)",
-  ],
-  EADDRNOTAVAIL: ["is not on this machine", "use 127.0.0.1 for this machine only, 0.0.0.0 for every network"],
-  EACCES: ["is not for this user", "choose a port above 1023: --port 8080"],
-};
-
-/** What listens there already, or keeps anything from listening, as an error; undefined when nothing does. */
-export function probe(what: string, hostname: string, port: number): ListenError | undefined {
-  try {
-    Bun.listen({ hostname, port, socket: { data() {} } }).stop(true);
-    return undefined;
-  } catch (error) {
-    const { code, message } = error as Error & { code?: string };
-    const [problem, hint] = LISTEN_ERRORS[code ?? ""] ?? [
-      `cannot be listened on: ${message}`,
-      "`npx inkling config` shows the settings in force",
-    ];
-    return new ListenError(code ?? "", `${what} ${port} on ${hostname} ${problem}`, hint);
-  }
-}
-
-/** A listener that cannot be had. */
-export class ListenError extends CliError {
-  readonly code: string;
-  constructor(code: string, message: string, hint: string) {
-    super(message, hint);
-    this.code = code;
+export function probeListeners({ host, port, adminHost, adminPort }: Settings): void {
+  for (const found of [probePort("port", host, port), probePort("admin port", adminHost, adminPort)]) {
+    if (typeof found !== "number") throw found;
   }
 }

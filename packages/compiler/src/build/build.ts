@@ -1,6 +1,6 @@
 // build.ts: one build, from feeds to a published release.
 //
-// in   a BuildRequest, the clock, and where to tell what happens
+// in   a BuildRequest, the clock, and where events go
 // out  "done": published, or found equal to what is there; refused feeds are in the release
 // err  throws when nothing was published: the folder cannot be written, another build is at work, a broken invariant
 //
@@ -165,7 +165,7 @@ async function loadFeeds(
   const loaded: LoadedFeed[] = [];
   const waiting = [...chosen.entries()];
   let done = 0;
-  const tell = () => emit({ type: "progress", step: "reading feeds", done, total: chosen.length });
+  const report = () => emit({ type: "progress", step: "reading feeds", done, total: chosen.length });
   const work = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, feed] = next;
@@ -174,10 +174,10 @@ async function loadFeeds(
       loaded[index] = await loadFeed(feed, options, trusted);
       emit({ type: "feed", feed: loaded[index].report });
       done++;
-      tell();
+      report();
     }
   };
-  tell();
+  report();
   await Promise.all(Array.from({ length: AT_A_TIME }, work));
   return loaded;
 }
@@ -186,7 +186,7 @@ function isLoaded({ report }: LoadedFeed): boolean {
   return report.state === "loaded";
 }
 
-/** `relay` is said of networks and of domains: the format tells which segment it belongs to. */
+/** `relay` is claimed of networks and of domains: the format decides which segment it belongs to. */
 function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
   const { deciding, other } = PARTS[kind];
   if (feed.sets === "relay") return kind === (feed.format === "geofeed-csv" ? "reputation" : "email");

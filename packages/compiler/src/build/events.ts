@@ -1,4 +1,4 @@
-// events.ts: what the compiler's process is asked, and what it says while it works: one JSON object a line.
+// events.ts: input and output of the compiler's process.
 //
 // in   a BuildRequest on standard input, one JSON document: it holds secrets, which argv would show to everybody
 // out  BuildEvents on standard output; "done" or "failed" is the last one

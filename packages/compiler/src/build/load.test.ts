@@ -83,6 +83,20 @@ describe("what a load remembers", () => {
     expect(state(feed).copy).toBeUndefined();
     expect(filesOf(feed)).toEqual(["state.json"]);
   });
+  test("a feed whose credentials are missing is not asked, so nothing is spent or remembered", async () => {
+    const optIn = { why: "key", terms: "", credentials: ["abuseipdbKey"] } as const;
+    let asked = 0;
+    const { report } = await loadFrom({ ...TOR, budgetPerDay: 1, optIn }, () => {
+      asked++;
+      return 200;
+    });
+    expect([report.state, report.error, asked]).toEqual([
+      "missing",
+      "publisher: needs INKLING_ABUSEIPDB_KEY",
+      0,
+    ]);
+    expect(() => filesOf(TOR)).toThrow("ENOENT");
+  });
   test("what is not due leaves no trace", async () => {
     await loadFrom(TOR, () => 200);
     const files = () => filesOf(TOR).map((name) => statSync(join(root, "data/feeds", TOR.id, name)).ino);

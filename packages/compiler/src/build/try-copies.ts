@@ -1,7 +1,7 @@
 // try-copies.ts: the copies of one feed, tried in their order until one passes the gates.
 //
 // in   Load: the feed, its state, whether its source may be asked now
-// out  Tried: the copy that passed, and the ones before it with what speaks against them
+// out  Tried: the copy that passed, and the ones before it with the reasons against them
 // err  what node:fs throws when the data folder cannot be written
 
 import type { Release } from "@inkling/engine";
@@ -12,7 +12,7 @@ import type { KeptCopies } from "../fetch/kept-copies.ts";
 import { mirrorName } from "../fetch/mirror.ts";
 import { attemptsAt, type Source, spendRequest } from "../fetch/next-state.ts";
 import { findHold, type Hold } from "../fetch/schedule.ts";
-import { candidates, isRemote, type SourceOptions } from "../fetch/source.ts";
+import { candidates, isRemote, lackingCredentials, type SourceOptions } from "../fetch/source.ts";
 import { MmdbError } from "../mmdb/mmdb.ts";
 import { type Age, ageOf } from "../policy/age.ts";
 import { requireLikeLast } from "../validate/compare-copies.ts";
@@ -79,7 +79,8 @@ function prepare(load: Omit<Load, "source" | "hold">): Load {
   const isAccepted = accept === true && state.pending !== undefined;
   const mayAsk = isRemote(feed, options) && !isAccepted;
   const hold = mayAsk && attempts !== undefined ? findHold(feed, attempts, now, onlyDue) : undefined;
-  const spent = mayAsk && hold === undefined ? spendRequest(state, source) : state;
+  const isAsking = mayAsk && hold === undefined && lackingCredentials(feed, options).length === 0;
+  const spent = isAsking ? spendRequest(state, source) : state;
   if (spent !== state) writeFeedState(feed, dataDir, spent);
   return { ...load, source, state: spent, hold };
 }

@@ -11,9 +11,9 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** Of a list that is new each time, or is ours. */
 export const ANY_CHANGE = Number.POSITIVE_INFINITY;
 
-/** How long a copy is fresh, and how long it speaks; docs/policy.md gives the reasons, policy/age.ts asks. */
+/** How long a copy is fresh, and how long it is used; docs/policy.md gives the reasons, policy/age.ts applies them. */
 export const AGE = {
-  // An open proxy is gone within days, and its address somebody else's.
+  // An open proxy is gone within days, and its address has another holder.
   openProxies: { staleHours: 12, dropHours: 4 * DAY },
   // After four months a quarter of Tor's exits is gone: after two weeks one in thirty-four.
   exits: { staleHours: 12, dropHours: 14 * DAY },
@@ -23,7 +23,7 @@ export const AGE = {
   networks: { staleHours: 7 * DAY, dropHours: 180 * DAY },
   // An allow-list takes verdicts away: without it more people would be flagged wrongly, not fewer.
   allowList: { staleHours: 30 * DAY, dropHours: NEVER },
-  // A domain that was thrown away once hardly ever becomes an ordinary one.
+  // A disposable domain hardly ever becomes an ordinary one.
   domains: { staleHours: 14 * DAY, dropHours: 3 * 365 * DAY },
   // Places move slowly, and an old place is better than none.
   places: { staleHours: 60 * DAY, dropHours: NEVER },

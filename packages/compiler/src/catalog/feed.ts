@@ -38,15 +38,15 @@ export interface Seed {
   readonly format: Format;
   /** The licence of this copy, where it differs from the feed's. */
   readonly licence?: string;
-  /** When the data was made, ISO date, as far as the package's version tells. */
+  /** When the data was made, ISO date, as far as the package's version states it. */
   readonly published?: string;
 }
 
-/** Counted as policy/age.ts says: from when the publisher made the copy or last confirmed it, whichever is longer ago. */
+/** Counted as in policy/age.ts: from when the publisher made the copy or last confirmed it, whichever is longer ago. */
 export interface AgeLimits {
-  /** Older is told: in status, metrics and log. */
+  /** Older is reported: in status, metrics and log. */
   readonly staleHours: number;
-  /** Older no longer speaks: its claims are dropped. Infinity where an old copy is better than none. */
+  /** Older is ignored: its claims are dropped. Infinity where an old copy is better than none. */
   readonly dropHours: number;
 }
 
@@ -95,7 +95,7 @@ export interface Feed {
   /** The text that the licence asks to be shown. */
   readonly attribution?: string;
   readonly cadenceHours: number;
-  /** What it says of a network, for evidence: feeds of networks have one, others do not. */
+  /** Its claim about a network, for evidence: feeds of networks have one, others do not. */
   readonly label?: Label | GuardKind;
   readonly age: AgeLimits;
   /**
@@ -107,7 +107,7 @@ export interface Feed {
   readonly widest?: { readonly v4: number; readonly v6: number };
   /** Downloads that the publisher allows a day and account; asking whether there is a newer copy counts. */
   readonly budgetPerDay?: number;
-  /** Feeds that it takes entries from: what both say was said once. */
+  /** Feeds that it takes entries from: an entry of both counts once. */
   readonly lineage?: readonly string[];
   /** Why it is off until the operator turns it on; absent for feeds that are on by default. */
   readonly optIn?: OptIn;
@@ -131,7 +131,7 @@ export interface Feed {
   readonly ownFormat?: Format;
 }
 
-/** A feed file that cannot be used; the message says why, for the operator. */
+/** A feed file that cannot be used; the message has the reason, for the operator. */
 export class FeedError extends Error {
   override readonly name = "FeedError";
 }

@@ -1,7 +1,7 @@
 // guard-feeds.ts: the rows of the feed table that keep flags off networks that stand on lists by mistake.
 //
 // What each kind of guard takes away is policy (policy/guards.ts). Those that an operator publishes have a file of ours
-// to fall back on; those that nobody publishes in a form that a program can read are ours altogether.
+// to fall back on; those that are not published in a form that a program can read are ours.
 // src  each row of data/guards names the page it was read on, in August 2026
 
 import type { Feed } from "./feed.ts";
@@ -9,7 +9,7 @@ import { ADDRESSES, AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";
 
 const own = (name: string) => `data/guards/${name}.csv`;
 
-/** What an operator says of its own networks, with our copy to fall back on. */
+/** An operator's list of its own networks, with our copy to fall back on. */
 const PUBLISHED = {
   sets: "guard",
   licence: "none stated; facts that the operator publishes for this use",
@@ -29,7 +29,7 @@ const CLOUDFLARE = {
   cadenceHours: DAY,
 } as const;
 
-/** Lists of what is reported by mistake: resolvers that answer everybody, whoever runs them, and a CDN's networks. */
+/** Lists of what is reported by mistake: open resolvers, and a CDN's networks. */
 const WARNING_LIST = {
   sets: "guard",
   format: "misp-json",

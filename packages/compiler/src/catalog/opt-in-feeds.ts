@@ -1,7 +1,7 @@
 // opt-in-feeds.ts: the rows of the feed table that are off until the operator turns them on, with `inkling feeds enable`.
 //
 // Off because the publisher asks for a key, states no licence or a non-commercial one, or because the list flags too many.
-// src  docs/feeds.md says where each fact was read; `entries` as in feeds.ts, of what the samples at hand held
+// src  docs/feeds.md has the source of each fact; `entries` as in feeds.ts, of what the samples at hand held
 
 import type { Credentials, Feed, PublisherRequest } from "./feed.ts";
 import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB } from "./feed-limits.ts";
@@ -72,7 +72,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     urls: maxmindUrls("GeoIP2-City"),
     licence: "MaxMind's commercial licence",
     attribution: "Geolocation by MaxMind GeoIP2, https://www.maxmind.com",
-    // Networks that it does not know are DB-IP's: a small file does no harm, and the checksum tells a cut one.
+    // Networks that it does not know are DB-IP's: a small file does no harm, and the checksum reveals a cut one.
     entries: { least: 100, most: 100_000_000 },
     optIn: { why: "key", terms: GEOIP_TERMS, credentials: MAXMIND_KEYS },
   },

@@ -27,7 +27,7 @@ export interface FeedCopy {
   readonly licence: string;
   /** When it was fetched (or last confirmed by the publisher); of a file in a mirror, when that was written. */
   readonly fetchedAt?: Date;
-  /** As a header or the seed's version says; the data itself may know better. */
+  /** As a header or the seed's version states it; a date in the data counts before it. */
   readonly publishedAt?: Date;
   /** Where it was asked for, and how to ask for a newer one. */
   readonly origin?: { readonly url: string } & Validators;
@@ -70,7 +70,7 @@ export function loadStable(path: string): CopyFile {
   return { path, bytes: readFileSync(path) };
 }
 
-/** What a copy says of its own bytes. */
+/** Size and checksum. */
 export function measure(files: readonly CopyFile[]): Pick<FeedCopy, "files" | "sha256" | "bytes"> {
   const hash = new Bun.CryptoHasher("sha256");
   let bytes = 0;

@@ -3,8 +3,8 @@
 // in   a URL of the feed table or of the operator's mirror; validators of the copy that is at hand
 // out  the unpacked body in `into`, or "not modified"
 // err  FeedError: the status, the time or size limit, a redirect that is not followed, a body cut short;
-//      what node:fs throws when `into` cannot be written: that is no fault of the publisher's
-// note when to ask, and when again, is schedule.ts's: this asks once
+//      what node:fs throws when `into` cannot be written
+// note schedule.ts decides when to ask; this asks once
 
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
@@ -25,7 +25,7 @@ export interface FetchTimes {
 /** The largest file (DB-IP's) has 60 MB packed: ten minutes are enough at 1 Mbit/s. */
 export const FETCH_TIMES: FetchTimes = { responseMs: 20_000, totalMs: 600_000 };
 
-/** What a publisher said of a copy, sent back to ask whether there is a newer one. */
+/** What a publisher sent with a copy, sent back to ask whether there is a newer one. */
 export interface Validators {
   readonly etag?: string | undefined;
   readonly lastModified?: string | undefined;
@@ -43,7 +43,7 @@ export class AnswerError extends FeedError {
   }
 }
 
-/** Nobody answered: that says nothing of the file. */
+/** There was no answer: no fault of the file. */
 export class UnreachedError extends FeedError {
   constructor(why: string) {
     super(unreachedWords(why));
@@ -54,7 +54,7 @@ export interface Download {
   readonly url: string;
   /** Where the SHA-256 of the file stands, as it is sent: the first word of that text. */
   readonly checksumUrl?: string | undefined;
-  /** What the publisher knows its readers by; sent to this URL's origin alone, wherever it redirects to. */
+  /** Credentials; sent to this URL's origin alone, wherever it redirects to. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly into: string;
   readonly maxBytes: number;
@@ -84,14 +84,14 @@ export async function download(request: Download): Promise<Validators | undefine
       throw new AnswerError(response);
     }
     const sha256 = await save(response, request, abort.signal);
-    if (request.checksumUrl !== undefined && sha256 !== (await askChecksum(request, abort.signal)))
+    if (request.checksumUrl !== undefined && sha256 !== (await fetchChecksum(request, abort.signal)))
       throw new FeedError("does not have the checksum that its publisher states");
     return {
       etag: response.headers.get("etag") ?? undefined,
       lastModified: response.headers.get("last-modified") ?? undefined,
     };
   } catch (error) {
-    if (error instanceof FeedError || isOurs(error)) throw error;
+    if (error instanceof FeedError || isDiskError(error)) throw error;
     if (abort.signal.reason instanceof FeedError) throw abort.signal.reason;
     throw networkProblem(error);
   } finally {
@@ -153,38 +153,27 @@ async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: Bun.CryptoHasher
 
 const MAX_CHECKSUM_BYTES = 4_096;
 
-async function askChecksum(request: Download, signal: AbortSignal): Promise<string> {
+async function fetchChecksum(request: Download, signal: AbortSignal): Promise<string> {
   const response = await follow({ ...request, url: request.checksumUrl!, validators: undefined }, signal);
-  if (response.status !== 200) {
+  if (response.status !== 200 || response.body === null) {
     await response.body?.cancel();
     throw new FeedError(`has no checksum: its publisher answered ${response.status}`);
   }
-  const text: Buffer[] = [];
-  if (response.body === null) throw new FeedError("has no checksum: its publisher sent nothing");
-  for await (const chunk of unpacked(response.body, MAX_CHECKSUM_BYTES)) text.push(Buffer.from(chunk));
-  return Buffer.concat(text).toString().trim().split(/\s/, 1)[0]!.toLowerCase();
+  const text = await Array.fromAsync(unpacked(response.body, MAX_CHECKSUM_BYTES));
+  return Buffer.concat(text).toString().trim().split(/\s/, 1)[0]!.toLowerCase(); // a split has one part at least
 }
 
-/** Errors of our own disk. */
-const DISK_ERRORS = new Set([
-  "ENOSPC",
-  "EDQUOT",
-  "EROFS",
-  "EACCES",
-  "EPERM",
-  "EIO",
-  "EMFILE",
-  "ENFILE",
-  "EISDIR",
-]);
-const isOurs = (error: unknown): boolean => DISK_ERRORS.has((error as { code?: string }).code ?? "");
+const isDiskError = (error: unknown): boolean =>
+  /^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|EIO|EMFILE|ENFILE|EISDIR)$/.test(
+    (error as { code?: string }).code ?? "",
+  );
 
 /** Tests run a publisher here; no publisher of the feed table does. */
 function isLoopback(url: URL): boolean {
   return url.hostname === "127.0.0.1" || url.hostname === "[::1]" || url.hostname === "localhost";
 }
 
-/** What the system says in codes when no connection comes about, in words. */
+/** Error codes of connections that were not made, in words. */
 const UNREACHED: Readonly<Record<string, string>> = {
   ENOTFOUND: "host not found",
   EAI_AGAIN: "host not found: the name server does not answer",

@@ -63,7 +63,7 @@ export async function readFromFolder(
   const path = join(folder, name);
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) throw new FeedError(`${path} is a link to nothing`);
-  // A pipe would never end, a device never say anything.
+  // A pipe may never end, a device never answer.
   if (!stats.isFile()) throw new FeedError(`${path} is not a file`);
   const { ino, size, mtime, mtimeMs, ctimeMs } = stats;
   const etag = `${ino}-${size}-${mtimeMs}-${ctimeMs}`;

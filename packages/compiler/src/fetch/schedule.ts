@@ -13,7 +13,7 @@ import type { Attempts } from "./feed-state.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** A monthly file is asked for daily: it appears on no fixed day, and "not modified" costs nobody anything. */
+/** A monthly file is asked for daily: it appears on no fixed day, and "not modified" costs nothing. */
 const LONGEST_INTERVAL = DAY;
 const FIRST_RETRY = 5 * MINUTE;
 /** A publisher's slip of ten years in Retry-After must not end a feed. */

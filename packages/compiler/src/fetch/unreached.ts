@@ -1,10 +1,6 @@
-// unreached.ts: what is said of a publisher, or a mirror, that did not answer at all, and how that is known again.
+// unreached.ts: the error text of a source that could not be reached, written and recognized.
 //
-// in   why; or what a FeedReport says is wrong
-// out  words; or why again, apart from what else is wrong
-// err  none
-//
-// Without internet this is every feed: who shows reports says it once, not thirty times.
+// Without internet this is every feed: reports show it once, not thirty times.
 
 const WORDS = "could not be reached";
 

@@ -10,7 +10,7 @@ const place = (said: Partial<Place>): Place => ({ subdivisions: [], ...said });
 const table = new Map(
   dataTable("accuracy-radius.csv").map(([area, level, radius]) => [`${area} ${level}`, radius]),
 );
-/** What the table says of an area, as a look-up gives it. */
+/** What the table says of an area, as a lookup gives it. */
 const stated = (key: string) => (table.get(key) === "" ? undefined : Number(table.get(key)));
 
 describe("the table", () => {

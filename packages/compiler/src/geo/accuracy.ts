@@ -35,7 +35,7 @@ export function levelOf(place: Place): Level | undefined {
 }
 
 /**
- * The areas that may speak for a place, closest first: its country, its continent, the world.
+ * The areas whose figures may stand for a place, closest first: its country, its continent, the world.
  * @param country ISO 3166-1 alpha-2
  */
 export function areasOf(country: string | undefined, continent?: string): string[] {

@@ -2,7 +2,7 @@
 //
 // in   a place as a source describes it
 // out  the same with continent, country names, subdivision codes and names, time zone and accuracy radius where they follow
-// err  none thrown; what does not follow stays absent, what the source says is never changed
+// err  what does not follow stays absent, what the source states is never changed
 // cost 0.6 µs a place of DB-IP City, time zone included
 
 import { estimateRadius, levelOf } from "./accuracy.ts";
@@ -29,7 +29,7 @@ export function completePlace(place: Place): Place {
   };
 }
 
-/** A source that names a continent without its code means what it says. */
+/** None where the source names a continent without its code. */
 function impliedContinent(place: Place, country: string | undefined): string | undefined {
   if (place.continentName !== undefined || country === undefined) return undefined;
   return findCountry(country)?.continentCode;

@@ -3,7 +3,7 @@
 // src  countries-list (npm): common English names ("South Korea", "Türkiye"), continents as GeoNames has them;
 //      corrected below where its name drops letters or parts, or its continent is not the one that the
 //      country's people and capital are on
-// err  none thrown: undefined where the code is not a country's
+// err  undefined where the code is not a country's
 
 import { continents, countries } from "countries-list";
 import { cleanName } from "./place-names.ts";

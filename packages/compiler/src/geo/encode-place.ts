@@ -3,7 +3,7 @@
 // in   a place, usually completed (complete-place.ts)
 // out  JSON text: the seven members of the contract, always all of them and in this order; unknown leaves omitted;
 //      "" when every leaf is unknown
-// err  none thrown; values that mean nothing ("", "-", 0/0, ZZ, NaN) are unknown leaves
+// err  values that mean nothing ("", "-", 0/0, ZZ, NaN) are unknown leaves
 // src  DESIGN.md section 4
 // cost 1.4 µs a place of DB-IP City
 

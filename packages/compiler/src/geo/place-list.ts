@@ -19,7 +19,7 @@ export interface PlaceList {
 
 export interface PlaceSource extends NetworkWalk {
   readonly places: PlaceList;
-  /** Of a source that is made of several: which of them says it, counted from 0. */
+  /** Of a source that is made of several: which of them a place is from, counted from 0. */
   readonly feedOf?: (id: number) => number;
   /** Of a source that is made of several, instead of walk: ids from 1, 0 where no place is known. */
   readonly cover?: (family: 4 | 6) => RangeColumns;

@@ -3,7 +3,6 @@
 // in   any text a source holds for a name
 // out  cleanName: the same name, printable, in NFC; undefined when nothing readable is left
 //      nameKeys: what two spellings of one name have in common
-// err  none thrown
 
 /** Letters that Unicode does not take apart into a base letter and a mark. */
 const LETTERS: Readonly<Record<string, string>> = {
@@ -23,7 +22,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const LETTER = new RegExp(`[${Object.keys(LETTERS).join("")}]`, "gu");
 
-/** Words that say what kind of division it is, not which one. Only taken off the ends of a name. */
+/** Words for the kind of a division, not for which one it is. Only taken off the ends of a name. */
 const KIND_WORDS = new Set(
   // English
   (
@@ -77,7 +76,7 @@ function words(name: string): string[] {
 export interface NameKeys {
   /** All words. */
   readonly whole: string;
-  /** Also without what stands in brackets or after a comma, and without words that only say the kind. */
+  /** Also without what stands in brackets or after a comma, and without words for the kind. */
   readonly loose: readonly string[];
 }
 

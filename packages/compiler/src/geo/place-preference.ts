@@ -4,7 +4,7 @@
 // out  a PlaceSource whose ids go through the places of all; feedOf names the source of each
 // cost a covering of the address space for each family (8 bytes a range for IPv4, 20 for IPv6) beyond the sources
 //
-// A record that says no more than where a network is registered does not know where it is: the next source is asked.
+// A record with no more than where a network is registered does not know where it is: the next source decides.
 
 import { cover, type Networks, overlay, type RangeColumns } from "@inkling/engine";
 import type { Place } from "./place.ts";

@@ -120,7 +120,7 @@ class Members {
     return Members.read(this.values[name], this.path + name, this.ignored);
   }
 
-  /** Text that is not empty; empty text is how flat records say "unknown". */
+  /** Text that is not empty; empty text means "unknown" in flat records. */
   text(name: string, isValid: (text: string) => boolean = () => true): string | undefined {
     const value = this.values[name];
     if (value === undefined || value === "") return undefined;

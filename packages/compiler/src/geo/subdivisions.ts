@@ -2,7 +2,7 @@
 //
 // in   a country code and a name in any common spelling, or a code
 // out  the part of the code after the hyphen, or the English name
-// err  none thrown: undefined where a name is unknown, or fits more than one code
+// err  undefined where a name is unknown, or fits more than one code
 // src  iso-3166 (npm: codes, ISO's names), data/subdivision-names.csv (English names of Unicode CLDR),
 //      data/subdivision-changes.csv (ISO's changes since), data/subdivision-aliases.csv (spellings of feeds)
 // cost the names of a country are indexed when it is first asked for, every answer is remembered

@@ -3,7 +3,7 @@
 // in   a country (may be unknown), coordinates, and whether they mean a place inside the country
 // out  an IANA name such as Europe/Vienna; undefined when not known
 // src  tz-lookup (npm, coarse polygons), data/time-zones.csv (the zones of each country)
-// cost one map look-up, or one tz-lookup (36 ns)
+// cost one map lookup, or one tz-lookup (36 ns)
 //
 // tz-lookup is coarse near borders: of DB-IP's ranges it puts 0.43 % into another country's zone. So a country
 // with a single zone has that one, and elsewhere a zone must be one of the country's.

@@ -29,7 +29,7 @@ export interface MmdbMetadata {
   /** Language code -> text. */
   readonly description: Readonly<Record<string, string>>;
   readonly minorVersion: number;
-  /** When the file was made, in seconds since 1970; 0 when its maker did not say. */
+  /** When the file was made, in seconds since 1970; 0 when not stated. */
   readonly buildEpoch: number;
 }
 
@@ -114,57 +114,44 @@ function findMarker(bytes: Uint8Array): number {
 
 function readMetadata(value: unknown): MmdbMetadata {
   if (!isMap(value)) throw new MmdbError("metadata: is not a map");
-  whole(value, "binary_format_major_version", 2, 2);
-  const ipVersion = whole(value, "ip_version", 4, 6);
-  if (ipVersion !== 4 && ipVersion !== 6) throw wrong("ip_version", ipVersion, "4 or 6");
-  const recordSize = whole(value, "record_size", 24, 32);
-  if (recordSize !== 24 && recordSize !== 28 && recordSize !== 32) {
-    throw wrong("record_size", recordSize, "24, 28 or 32");
-  }
-  const databaseType = value.database_type;
-  if (typeof databaseType !== "string") throw wrong("database_type", databaseType, "a string");
+  const read = <T>(key: string, want: string, convert: (value: unknown) => T | undefined): T => {
+    const converted = convert(value[key]);
+    if (converted === undefined)
+      throw new MmdbError(`metadata, ${key}: got ${nameOf(value[key])}, want ${want}`);
+    return converted;
+  };
+  const whole = (key: string, least: number, most: number) =>
+    read(key, least === most ? `${least}` : `a whole number from ${least} to ${most}`, (number) =>
+      typeof number === "number" && Number.isInteger(number) && number >= least && number <= most
+        ? number
+        : undefined,
+    );
+  const oneOf = <T extends number>(key: string, want: string, values: readonly T[]) =>
+    read(key, want, (number) => values.find((known) => known === number));
+  whole("binary_format_major_version", 2, 2);
+  whole("ip_version", 4, 6);
+  whole("record_size", 24, 32);
   return {
-    nodeCount: whole(value, "node_count", 1, 0xffffffff),
-    recordSize,
-    ipVersion,
-    databaseType,
-    languages: texts(value.languages, "languages"),
-    description: descriptions(value.description),
-    minorVersion: whole(value, "binary_format_minor_version", 0, 0xffff),
-    buildEpoch: epoch(value.build_epoch),
+    ipVersion: oneOf("ip_version", "4 or 6", [4, 6]),
+    recordSize: oneOf("record_size", "24, 28 or 32", [24, 28, 32]),
+    databaseType: read("database_type", "a string", (text) => (typeof text === "string" ? text : undefined)),
+    nodeCount: whole("node_count", 1, 0xffffffff),
+    languages: read("languages", "an array of strings", (list = []) =>
+      Array.isArray(list) && areTexts(list) ? list : undefined,
+    ),
+    description: read("description", "a map of strings", (map = {}) =>
+      isMap(map) && areTexts(Object.values(map)) ? (map as Record<string, string>) : undefined,
+    ),
+    minorVersion: whole("binary_format_minor_version", 0, 0xffff),
+    buildEpoch: read("build_epoch", "seconds from 1970 to the year 9999", (seconds) => {
+      const whole =
+        typeof seconds === "bigint" || Number.isInteger(seconds) ? BigInt(seconds as number) : -1n;
+      return whole < 0n || whole > LAST_EPOCH ? undefined : Number(whole);
+    }),
   };
 }
 
-function whole(map: Record<string, unknown>, key: string, least: number, most: number): number {
-  const value = map[key];
-  if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw wrong(key, value, least === most ? `${least}` : `a whole number from ${least} to ${most}`);
-}
-
-function epoch(value: unknown): number {
-  const seconds = typeof value === "number" && Number.isInteger(value) ? BigInt(value) : value;
-  if (typeof seconds !== "bigint" || seconds < 0n || seconds > LAST_EPOCH) {
-    throw wrong("build_epoch", value, "seconds from 1970 to the year 9999");
-  }
-  return Number(seconds);
-}
-
-/** An optional list of strings. */
-function texts(value: unknown, key: string): readonly string[] {
-  if (value === undefined) return [];
-  if (!Array.isArray(value) || !value.every((item) => typeof item === "string")) {
-    throw wrong(key, value, "an array of strings");
-  }
-  return value;
-}
-
-function descriptions(value: unknown): Readonly<Record<string, string>> {
-  if (value === undefined) return {};
-  if (!isMap(value) || !Object.values(value).every((item) => typeof item === "string")) {
-    throw wrong("description", value, "a map of strings");
-  }
-  return value as Record<string, string>;
-}
+const areTexts = (list: readonly unknown[]) => list.every((item) => typeof item === "string");
 
 function isMap(value: unknown): value is Record<string, unknown> {
   return (
@@ -172,12 +159,7 @@ function isMap(value: unknown): value is Record<string, unknown> {
   );
 }
 
-function wrong(key: string, got: unknown, want: string): MmdbError {
-  const seen =
-    typeof got === "object" && got !== null
-      ? "another type"
-      : typeof got === "string"
-        ? "a string"
-        : `${got}`;
-  return new MmdbError(`metadata, ${key}: got ${seen}, want ${want}`);
+function nameOf(value: unknown): string {
+  if (typeof value === "object" && value !== null) return "another type";
+  return typeof value === "string" ? "a string" : `${value}`;
 }

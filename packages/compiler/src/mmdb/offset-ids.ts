@@ -1,4 +1,4 @@
-// offset-ids.ts: which id the record at an offset has: a map of whole numbers for millions of look-ups.
+// offset-ids.ts: which id the record at an offset has: a map of whole numbers for millions of lookups.
 //
 // in   offsets below 2^32, ids from -1 to 2^31 - 2
 // cost open addressing, 16 to 32 bytes a record outside of the heap; a Map of 703,356 takes 45 MB of the heap, which

@@ -9,7 +9,7 @@
 import { Mmdb, MmdbError, type NetworkVisitor } from "./mmdb.ts";
 import { OffsetIds } from "./offset-ids.ts";
 
-/** Told of one network (IPv4 in `w0` alone) and the number of its record. */
+/** Called with one network (IPv4 in `w0` alone) and the number of its record. */
 export type IdVisitor = (w0: number, w1: number, w2: number, w3: number, bits: number, id: number) => void;
 
 /** Text and values of all records together, as a multiple of the file: GeoLite2 City comes to 8. */
@@ -18,7 +18,7 @@ const MAX_EXPANSION = 64;
 const FREE_EXPANSION = 16 * 1024 * 1024;
 
 /**
- * Told of one distinct record.
+ * Called with one distinct record.
  * @param at where it is, for {@link MmdbRecords.decode}
  * @returns the id to visit its networks with, -1 to leave them out
  */
@@ -29,14 +29,14 @@ interface Part {
   /** Data offset -> id, -1 when left out. */
   readonly ids: OffsetIds;
   readonly networks: { 4: number; 6: number };
-  /** What is added to its offsets to tell them from those of other files. */
+  /** Added to its offsets, so that they differ from those of other files. */
   readonly base: number;
 }
 
 export class MmdbRecords {
   /** How many networks have a record that was not left out. */
   readonly networks: { readonly 4: number; readonly 6: number };
-  /** When the newest file was made, as far as the files say. */
+  /** When the newest file was made, as far as the files state it. */
   readonly publishedAt: Date | undefined;
   private readonly parts: readonly Part[];
   private readonly byFamily: { readonly 4: Part | undefined; readonly 6: Part | undefined };
@@ -79,7 +79,7 @@ export class MmdbRecords {
     });
   }
 
-  /** The record at a place that {@link AddRecord} was told, decoded anew. */
+  /** The record at a place that {@link AddRecord} was called with, decoded anew. */
   decode(at: number): unknown {
     const { db, base } = this.parts.findLast((part) => at >= part.base)!;
     return db.decode(at - base);

@@ -1,7 +1,7 @@
 // address-ranges.ts: lists of ranges from a first to a last address, which become networks.
 //
 // ip-range-csv     IP2Location's: "first","last" as whole numbers, then more fields; IPv6 and mapped IPv4 as well
-// dshield-block    DShield's: first TAB last TAB bits TAB attacks TAB name TAB country TAB e-mail
+// dshield-block    DShield's: first TAB last TAB bits TAB attacks TAB name TAB country TAB email
 
 import { formatPrefix, IpAddress, type Prefix, parseIp } from "@inkling/engine";
 import { NetworkList } from "./network-list.ts";

@@ -1,7 +1,7 @@
 // anonymous-ip.ts: GeoIP2 Anonymous IP -> networks by label.
 //
 // in   the MMDB: records with is_anonymous_vpn, is_public_proxy, is_residential_proxy, is_tor_exit_node,
-//      is_hosting_provider; `is_anonymous` only sums them up, and says nothing of its own
+//      is_hosting_provider; `is_anonymous` only sums them up
 // out  networks with each label, in address order; one network may have several
 // err  MmdbError when the file is corrupt
 
@@ -9,7 +9,7 @@ import { IpAddress, type Prefix } from "@inkling/engine";
 import type { Label } from "../catalog/claims.ts";
 import { MmdbRecords } from "../mmdb/records.ts";
 
-/** A residential proxy is a public one for whoever pays: the address is somebody's home all the same. */
+/** A residential proxy is a public one to all who pay; the address is a home. */
 const LABEL_OF: Readonly<Record<string, Label>> = {
   is_anonymous_vpn: "vpn",
   is_public_proxy: "public_proxy",

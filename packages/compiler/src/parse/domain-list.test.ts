@@ -1,4 +1,4 @@
-// Whatever stands in a list: what is taken from it is what a look-up asks for, so that no entry can stop a build.
+// Whatever stands in a list: what is taken from it is what a lookup asks for, so that no entry can stop a build.
 
 import { expect, test } from "bun:test";
 import { toAsciiDomain } from "@inkling/engine";
@@ -36,7 +36,7 @@ test("every domain that is taken from a list is one that the engine asks for, as
   expect(taken).toBeGreaterThan(200);
 });
 
-test("a zero-width character is dropped, as a look-up drops it", () => {
+test("a zero-width character is dropped, as a lookup drops it", () => {
   const { domains } = parseDomains("domain-lines", Buffer.from("exa\u200bmple.test.example\n"));
   expect([...domains.keys()]).toEqual(["example.test.example"]);
 });

@@ -2,7 +2,7 @@
 //
 // src  metrics.torproject.org/onionoo.html: or_addresses are "ip:port" and "[v6]:port"; exit_addresses are those seen by
 //      exit scanners in the last 24 hours, absent when there are none
-// note the dates in lists of crawlers and CDNs are not used: they tell when the list last changed, which may be years ago
+// note the dates in lists of crawlers and CDNs are not used: they state when the list last changed, which may be years ago
 
 import { z } from "zod";
 import { DomainList } from "./domain-list.ts";
@@ -61,7 +61,7 @@ export const parseMonosans = jsonParser(
   },
 );
 
-/** What is asked for; a file that somebody made with less is cut down to it. */
+/** What is asked for; a file made with less is cut down to it. */
 const LEAST_CONFIDENCE = 100;
 
 export const parseAbuseipdb = jsonParser(

@@ -27,7 +27,7 @@ interface Stated {
 /** Takes what one line holds. @returns the date that it states */
 export type ReadLine = (line: string, number: number, list: EntryList) => Date | undefined;
 
-/** @param reader called for each file: readers may keep what earlier lines said */
+/** @param reader called for each file: readers may keep what earlier lines stated */
 export function lineParser<Result>(make: MakeList<Result>, reader: () => ReadLine): Parser<Result> {
   return (body) => {
     const text = readText(body);

@@ -1,21 +1,19 @@
-// age.ts: how long the copy of a feed speaks.
+// age.ts: how long the copy of a feed is used.
 //
 // in   the feed's limits (feed.ts, AgeLimits), the dates of the copy, and the time now
-// out  "fresh"; "stale", which is told and still speaks; "dropped", which no longer does
-// err  none thrown. A copy without any date is ours, or a seed that tells none: fresh, as far as anybody knows
-//
-// The limits are rows of the feed table; docs/policy.md gives the reason of each kind.
+// out  "fresh"; "stale", which is reported and still used; "dropped", which is ignored. A copy without a date is ours,
+//      or a seed that states none: fresh
 
 import type { AgeLimits } from "../catalog/feed.ts";
 
 export type Age = "fresh" | "stale" | "dropped";
 
 export interface CopyDates {
-  /** When its source last said that this is its newest copy; of a file in a mirror: when it was put there. */
+  /** When its source last confirmed it as its newest copy; of a file in a mirror: when it was put there. */
   readonly confirmedAt?: Date | undefined;
-  /** When the publisher made it, as far as the copy or its source tells. */
+  /** When the publisher made it, as far as the copy or its source states that. */
   readonly publishedAt?: Date | undefined;
-  /** Did the operator put it there, in a mirror? Who does so today means it, however old the file. */
+  /** Did the operator put it there, in a mirror? Then its age counts from that day, however old the file. */
   readonly vouched?: boolean;
 }
 

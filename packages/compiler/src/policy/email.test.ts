@@ -1,4 +1,4 @@
-// The e-mail policy on small claims, on random ones, and on the real lists: the mirror's, and the seeds of a
+// The email policy on small claims, on random ones, and on the real lists: the mirror's, and the seeds of a
 // machine without internet.
 
 import { describe, expect, test } from "bun:test";
@@ -10,8 +10,8 @@ import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
 import type { DomainClaims, DomainSubject } from "../catalog/claims.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import { isDomainFormat, parseDomains } from "../parse/index.ts";
+import { DISPOSABLE_WORDS, hasDisposableName, WEIGHTS } from "./domain-weights.ts";
 import { type DomainVerdicts, judgeDomains } from "./email.ts";
-import { nameSaysDisposable, THROW_AWAY_WORDS, WEIGHTS } from "./witnesses.ts";
 
 function claim(
   feed: string,
@@ -117,7 +117,7 @@ describe("judgeDomains", () => {
       expected: {},
     },
     {
-      name: "a free name below a disposable domain stays disposable: a look-up walks up to it",
+      name: "a free name below a disposable domain stays disposable: a lookup walks up to it",
       claims: [listed("a", "box.com", "x.box.com"), freeMail("x.box.com")],
       expected: { "box.com": ["box.com"], "x.box.com": ["x.box.com", "box.com"] },
     },
@@ -223,9 +223,9 @@ describe("where lists disagree", () => {
 
   test("a name never decides alone", () => {
     expect(judgeDomains([freeMail("tempmail.com")]).disposable.size).toBe(0);
-    for (const word of THROW_AWAY_WORDS) expect(nameSaysDisposable([`my-${word}.com`])).toBe(true);
-    expect(nameSaysDisposable(["trash-mail.co.uk", "co.uk"])).toBe(true);
-    expect(nameSaysDisposable([])).toBe(false);
+    for (const word of DISPOSABLE_WORDS) expect(hasDisposableName([`my-${word}.com`])).toBe(true);
+    expect(hasDisposableName(["trash-mail.co.uk", "co.uk"])).toBe(true);
+    expect(hasDisposableName([])).toBe(false);
   });
 });
 
@@ -406,10 +406,10 @@ for (const [from, paths] of [
       expect(rawlyFlagged(all).length).toBeGreaterThan(5);
     });
 
-    test("no public suffix; the name is no witness against a university", () => {
+    test("no public suffix; no university has a disposable name", () => {
       const { universities } = readVectors();
       for (const domain of verdicts.disposable.keys()) expect(walkUp(domain)[0]).toBe(domain);
-      expect(universities.filter((domain) => nameSaysDisposable([domain]))).toEqual([]);
+      expect(universities.filter((domain) => hasDisposableName([domain]))).toEqual([]);
     });
 
     test("nearly all that is listed is disposable", () => {

@@ -1,8 +1,7 @@
-// email.ts: what the lists say of mail domains -> the disposable ones, with their providers.
+// email.ts: claims about mail domains -> the disposable ones, with their providers.
 //
 // in   claims of each loaded feed: disposable lists, and two kinds of allow-list, free and relay
 // out  disposable domain -> providers; and every domain that lists disagreed on
-// err  none thrown
 // cost 27,700 domains of the default lists: 0.1 s; 131,000 of their seeds: 0.3 s
 //
 // A claim about a domain is a claim about every name below it, for and against. The rules, in their order
@@ -11,18 +10,18 @@
 //   2 a relay, what is below it, and what is above it (flagging the parent would flag the relay): never
 //   3 below a disposable domain: disposable
 //   4 on no list of free mail: disposable, one list is enough
-//   5 on one: the witnesses vote with their weights (witnesses.ts), a list and its copies once (lineage.ts);
+//   5 on one: the lists vote with their weights (domain-weights.ts), a list and its copies once (lineage.ts);
 //     as many against as for: not disposable
 
 import { cutSuffix, isSpecialUseDomain, type SuffixCut, toAsciiDomain, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
-import { independentWeight, type Witness } from "./lineage.ts";
-import { NAME_WEIGHT, nameSaysDisposable, weightOf } from "./witnesses.ts";
+import { hasDisposableName, NAME_WEIGHT, weightOf } from "./domain-weights.ts";
+import { independentWeight, type WeightedList } from "./lineage.ts";
 
 export interface Conflict {
   readonly domain: string;
   readonly verdict: "disposable" | "not disposable";
-  /** Who said what, with the weight of each. */
+  /** The lists for and against, with the weight of each. */
   readonly reason: string;
 }
 
@@ -38,7 +37,7 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   const lists = claims.filter((claim) => claim.subject === "disposable");
   const free = claims.filter((claim) => claim.subject === "free");
   const relays = relayNames(claims.filter((claim) => claim.subject === "relay"));
-  const telling = lists.filter(namesServices).toSorted(heaviestFirst);
+  const naming = lists.filter(namesServices).toSorted(heaviestFirst);
   const listed = new Set(lists.flatMap(({ domains }) => [...domains.keys()]));
 
   const disposable = new Map<string, readonly string[]>();
@@ -55,7 +54,7 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
       conflicts.push(conflict);
       if (conflict.verdict === "not disposable") continue;
     }
-    const service = serviceOf(path, telling) ?? parent;
+    const service = serviceOf(path, naming) ?? parent;
     disposable.set(domain, service === undefined || service === domain ? [domain] : [domain, service]);
   }
   conflicts.sort((a, b) => (a.domain < b.domain ? -1 : 1));
@@ -100,31 +99,31 @@ function vote(
   lists: readonly DomainClaims[],
   free: readonly DomainClaims[],
 ): Conflict {
-  const against = free.filter((claim) => names(claim, path)).map(witness);
-  const voices = lists.filter((claim) => names(claim, path)).map(witness);
-  if (nameSaysDisposable(path)) voices.push({ feed: "its name", weight: NAME_WEIGHT });
-  const sumFor = independentWeight(voices);
+  const against = free.filter((claim) => names(claim, path)).map(weighted);
+  const votes = lists.filter((claim) => names(claim, path)).map(weighted);
+  if (hasDisposableName(path)) votes.push({ feed: "its name", weight: NAME_WEIGHT });
+  const sumFor = independentWeight(votes);
   const sumAgainst = independentWeight(against);
   return {
     domain,
     verdict: sumFor > sumAgainst ? "disposable" : "not disposable",
-    reason: `${sumFor} for disposable (${told(voices)}), ${sumAgainst} against (${told(against)})`,
+    reason: `${sumFor} for disposable (${describeVotes(votes)}), ${sumAgainst} against (${describeVotes(against)})`,
   };
 }
 
-/** No look-up could tell the two apart: it walks up from the domain to its parent. */
+/** A lookup cannot distinguish the two: it walks up from the domain to its parent. */
 function below(domain: string, parent: string): Conflict {
   return { domain, verdict: "disposable", reason: `below ${parent}, which is disposable` };
 }
 
-function witness({ feed, lineage }: DomainClaims): Witness {
+function weighted({ feed, lineage }: DomainClaims): WeightedList {
   return { feed, lineage, weight: weightOf(feed) };
 }
 
-function told(voices: readonly Witness[]): string {
-  const each = voices.map(({ feed, weight }) => `${feed} ${weight}`).join(", ");
-  const added = voices.reduce((sum, { weight }) => sum + weight, 0);
-  return independentWeight(voices) < added ? `${each}; copies count once` : each;
+function describeVotes(votes: readonly WeightedList[]): string {
+  const each = votes.map(({ feed, weight }) => `${feed} ${weight}`).join(", ");
+  const added = votes.reduce((sum, { weight }) => sum + weight, 0);
+  return independentWeight(votes) < added ? `${each}; copies count once` : each;
 }
 
 function namesServices({ domains }: DomainClaims): boolean {
@@ -137,8 +136,8 @@ function heaviestFirst(a: DomainClaims, b: DomainClaims): number {
 }
 
 /** Who runs a domain, or the nearest parent that a list knows; a service that is no domain name is no provider. */
-function serviceOf(path: readonly string[], telling: readonly DomainClaims[]): string | undefined {
-  for (const { domains } of telling) {
+function serviceOf(path: readonly string[], naming: readonly DomainClaims[]): string | undefined {
+  for (const { domains } of naming) {
     for (const name of path) {
       const service = domains.get(name);
       if (service && toAsciiDomain(service) === service) return service;

@@ -12,7 +12,7 @@ export interface EvidenceEntry {
   readonly label: Label | GuardKind | "special_use";
   /** As the list has it; of several that hold the address the smallest. The /64 where a rule widened it. */
   readonly network: Prefix;
-  /** "label": says something of the address and changes no flag. */
+  /** "label": describes the address and changes no flag. */
   readonly effect: "sets" | "removes" | "label";
   /** Empty for the effect "label". */
   readonly flags: readonly Flag[];

@@ -9,11 +9,11 @@ interface GuardRule {
   /** Bits of flags that a network of this kind never has. */
   readonly takes?: number;
   /**
-   * Bits of flags that it does not have on the word of lists that know less of the address: of those that saw traffic,
+   * Bits of flags that it does not have from lists that know less of the address: those that saw traffic,
    * and of those that name a network around it.
    */
   readonly outweighs?: number;
-  /** Bits of flags that it does not have on the word of one list alone, whatever that knows. */
+  /** Bits of flags that it does not have from one list alone. */
   readonly doubts?: number;
   readonly reason: string;
 }
@@ -24,8 +24,8 @@ export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
     reason:
       "answers questions and sends no visitors; it is reported because its address is the easiest to forge",
   },
-  // Anybody can open a resolver and have it listed. So it never speaks against two who agree, one of whom names this
-  // very address, nor against who says that the machine commands a botnet.
+  // Anybody can open a resolver and have it listed. So it never outweighs two lists of which one names this very
+  // address, nor a list of machines that command botnets.
   "listed-resolver": {
     outweighs: IS_ABUSER | IS_PROXY,
     doubts: IS_PROXY,

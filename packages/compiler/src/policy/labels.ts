@@ -1,4 +1,4 @@
-// labels.ts: what each label means for the answer, and what the word of each list is worth: the policy's one table.
+// labels.ts: what each label means for the answer, and the weight of each list: the policy's one table.
 //
 // A flag is set when the lists that name an address for it weigh QUORUM together (reputation.ts has the exceptions).
 // docs/policy.md gives the reasons, and a test keeps it and these tables alike.
@@ -7,11 +7,11 @@ import type { Flag, Label } from "../catalog/claims.ts";
 import { IS_ABUSER, IS_PROXY } from "./flags.ts";
 
 interface LabelRule {
-  /** The flag that it speaks for; without one it is evidence and no verdict. */
+  /** The flag that it sets; without one it is evidence and no verdict. */
   readonly flag?: Flag;
   /** Bits of flags that such a network never has. */
   readonly takes?: number;
-  /** Does it speak of what came from the address, not of who runs it? */
+  /** Is it about traffic that came from the address, not about who runs it? */
   readonly traffic?: true;
 }
 
@@ -31,13 +31,13 @@ export const LABELS: Readonly<Record<Label, LabelRule>> = {
 /** The weight that sets a flag. */
 export const QUORUM = 2;
 
-/** 2: its word is enough. 1: needs the word of another list that does not copy it. */
+/** 2: sets a flag alone. 1: needs another list that does not copy it. */
 export type ListWeight = 1 | 2;
 
-/** Of a list that is not in the table: whoever adds one means it. A test asks for a row for each feed. */
+/** Of a list that is not in the table. A test asks for a row for each feed. */
 export const UNKNOWN_LIST: ListWeight = 2;
 
-/** Feed -> weight of its word, for each flag that it speaks for. */
+/** Feed -> its weight, for each flag that it sets. */
 export const LIST_WEIGHTS: Readonly<Record<string, ListWeight>> = {
   // On by default: each of these is about exactly one thing, and states what it saw.
   "tor-bulk-exits": 2,
@@ -50,7 +50,7 @@ export const LIST_WEIGHTS: Readonly<Record<string, ListWeight>> = {
   "spamhaus-drop-v4": 2,
   "spamhaus-drop-v6": 2,
   "feodo-recommended": 2,
-  // Off by default: whoever turns one on takes its word.
+  // Off by default: who turns one on trusts it.
   "geoip2-anonymous-ip": 2,
   "ip2proxy-lite": 2,
   abuseipdb: 2, // asked for confidence 100 only
@@ -62,7 +62,7 @@ export const LIST_WEIGHTS: Readonly<Record<string, ListWeight>> = {
   "firehol-level1": 2,
   "firehol-level2": 2,
   "stopforumspam-1d": 2,
-  // Noisy: gathered wherever somebody wrote an address down, and not tried.
+  // Noisy: collected from anywhere, and not tried.
   "thespeedx-proxies": 1,
   "socks-proxy-1d": 1,
 };

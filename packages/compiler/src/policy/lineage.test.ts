@@ -1,12 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { FEEDS } from "../catalog/feeds.ts";
-import { independentWeight, type Witness } from "./lineage.ts";
+import { independentWeight, type WeightedList } from "./lineage.ts";
 
-const list = (feed: string, weight: number, ...lineage: string[]): Witness => ({ feed, weight, lineage });
+const list = (feed: string, weight: number, ...lineage: string[]): WeightedList => ({
+  feed,
+  weight,
+  lineage,
+});
 
 describe("independentWeight", () => {
-  test.each<[string, Witness[], number]>([
+  test.each<[string, WeightedList[], number]>([
     ["nobody", [], 0],
     ["one", [list("a", 2)], 2],
     ["two that know nothing of each other", [list("a", 1), list("b", 1)], 2],
@@ -24,25 +28,25 @@ describe("independentWeight", () => {
       [list("a", 1), list("b", 1), list("all", 3, "a", "b")],
       3,
     ],
-  ])("%s", (_, witnesses, weight) => {
-    expect(independentWeight(witnesses)).toBe(weight);
-    expect(independentWeight(witnesses.toReversed())).toBe(weight);
+  ])("%s", (_, lists, weight) => {
+    expect(independentWeight(lists)).toBe(weight);
+    expect(independentWeight(lists.toReversed())).toBe(weight);
   });
 
-  test("against trying every set; one more witness never makes it less", () => {
+  test("against trying every set; one more list never makes it less", () => {
     const names = ["a", "b", "c", "d", "e", "f"];
-    const witness = fc.record({
+    const weighted = fc.record({
       feed: fc.constantFrom(...names),
       weight: fc.integer({ min: 1, max: 6 }),
       lineage: fc.subarray(names, { maxLength: 2 }),
     });
     let dependent = 0;
     fc.assert(
-      fc.property(fc.uniqueArray(witness, { selector: (w) => w.feed, maxLength: 6 }), (witnesses) => {
-        const got = independentWeight(witnesses);
-        expect(got).toBe(bySets(witnesses));
-        expect(independentWeight(witnesses.slice(1))).toBeLessThanOrEqual(got);
-        if (got < witnesses.reduce((sum, { weight }) => sum + weight, 0)) dependent++;
+      fc.property(fc.uniqueArray(weighted, { selector: (w) => w.feed, maxLength: 6 }), (lists) => {
+        const got = independentWeight(lists);
+        expect(got).toBe(bySets(lists));
+        expect(independentWeight(lists.slice(1))).toBeLessThanOrEqual(got);
+        if (got < lists.reduce((sum, { weight }) => sum + weight, 0)) dependent++;
       }),
       { numRuns: 300 },
     );
@@ -51,10 +55,10 @@ describe("independentWeight", () => {
 });
 
 /** All 2^n sets, and all pairs in each. */
-function bySets(witnesses: readonly Witness[]): number {
+function bySets(lists: readonly WeightedList[]): number {
   let best = 0;
-  for (let set = 0; set < 2 ** witnesses.length; set++) {
-    const chosen = witnesses.filter((_, i) => (set >> i) & 1);
+  for (let set = 0; set < 2 ** lists.length; set++) {
+    const chosen = lists.filter((_, i) => (set >> i) & 1);
     const origins = chosen.flatMap(({ feed, lineage = [] }) => [...new Set([feed, ...lineage])]);
     if (new Set(origins).size < origins.length) continue;
     best = Math.max(

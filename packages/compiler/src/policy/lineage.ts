@@ -1,11 +1,11 @@
-// lineage.ts: how much independent witnesses weigh together: a list that copies another is no second witness.
+// lineage.ts: how much independent lists weigh together: a list that copies another does not count again.
 //
-// in   what speaks, with its weight and the feeds that it takes entries from (feed.ts, `lineage`)
+// in   lists with their weights and the feeds that they take entries from (feed.ts, `lineage`)
 // out  the greatest weight of those that have no origin in common
-// cost exponential in the witnesses that depend on each other, of which there are ten at most; asked once for each
+// cost exponential in the lists that depend on each other, of which there are ten at most; asked once for each
 //      set of lists that meet anywhere
 
-export interface Witness {
+export interface WeightedList {
   readonly feed: string;
   readonly weight: number;
   /** Directly or not: a test holds the feed table to naming all. */
@@ -13,17 +13,17 @@ export interface Witness {
 }
 
 /**
- * One more witness never makes it less. Two copies of one list count once even where that list itself is not asked.
+ * One more list never makes it less. Two copies of one list count once even where that list itself is absent.
  */
-export function independentWeight(witnesses: readonly Witness[]): number {
-  const [first, ...others] = witnesses;
+export function independentWeight(lists: readonly WeightedList[]): number {
+  const [first, ...others] = lists;
   if (first === undefined) return 0;
   const independent = others.filter((other) => !haveCommonOrigin(first, other));
   const withFirst = first.weight + independentWeight(independent);
   return independent.length === others.length ? withFirst : Math.max(withFirst, independentWeight(others));
 }
 
-function haveCommonOrigin(a: Witness, b: Witness): boolean {
+function haveCommonOrigin(a: WeightedList, b: WeightedList): boolean {
   const origins = new Set([a.feed, ...(a.lineage ?? [])]);
   return origins.has(b.feed) || (b.lineage ?? []).some((feed) => origins.has(feed));
 }

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import type { Label } from "../catalog/claims.ts";
 import { AGE, FEEDS } from "../catalog/feeds.ts";
 import { GUARD_FEEDS } from "../catalog/guard-feeds.ts";
+import { DISPOSABLE_WORDS, NAME_WEIGHT, WEIGHTS } from "./domain-weights.ts";
 import { FLAG_BITS } from "./flags.ts";
 import { GUARD_KINDS } from "./guards.ts";
 import { LABELS, LIST_WEIGHTS, QUORUM, UNKNOWN_LIST, weightOfList } from "./labels.ts";
-import { NAME_WEIGHT, THROW_AWAY_WORDS, WEIGHTS } from "./witnesses.ts";
 
 const DOCS = readFileSync(join(import.meta.dir, "../../../../docs/policy.md"), "utf8");
 /** Cells of the table row that starts with this cell. */
@@ -25,7 +25,7 @@ test.each(Object.entries(WEIGHTS))("weight of %s", (feed, weight) => {
 
 test("weight of the name, and its words", () => {
   expect(row("the name itself")[3]).toBe(String(NAME_WEIGHT));
-  for (const word of THROW_AWAY_WORDS) expect(DOCS).toContain(`\`${word}\``);
+  for (const word of DISPOSABLE_WORDS) expect(DOCS).toContain(`\`${word}\``);
 });
 
 test.each(Object.entries(GUARD_KINDS))(
@@ -57,7 +57,7 @@ test.each(Object.entries(LABELS))("the label %s", (label, { flag, takes = 0, tra
   const [, , speaks, never, knows] = row(`\`${label}\``);
   expect(speaks).toBe(flag === undefined ? "" : `\`${flag}\``);
   expect(flagsIn(never!)).toBe(takes);
-  expect(knows === "traffic from the address").toBe(traffic);
+  expect(knows === "what came from the address").toBe(traffic);
 });
 
 test("what the word of each list is worth", () => {

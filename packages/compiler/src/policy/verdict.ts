@@ -1,15 +1,14 @@
 // verdict.ts: the lists, labels and guards that meet at one address -> its flags, and what each of them does there.
 //
 // in   those that name the address
-// out  flag bits, and one part for each that has something to say
-// err  none thrown
+// out  flag bits, and one part for each that is evidence
 //
 // The rules (docs/policy.md gives their reasons):
-//   1 a flag is set when the lists that speak for it weigh QUORUM together (labels.ts); copies count once (lineage.ts)
+//   1 a flag is set when the lists for it weigh QUORUM together (labels.ts); copies count once (lineage.ts)
 //   2 of a Tor exit, lists that saw traffic do not count
 //   3 relay: never is_proxy or is_abuser
-//   4 guard: never the flags that its kind takes away, or not on the word of lists that know less of the address, or of
-//     one list alone
+//   4 guard: never the flags that its kind takes away, or not those that are set by lists that know less of the
+//     address, or by one list alone
 //   5 special-use: no flag at all
 
 import { SPECIAL_USE } from "@inkling/engine";
@@ -18,20 +17,20 @@ import type { EvidenceEntry } from "./evidence.ts";
 import { ALL_FLAGS, FLAG_BITS, FLAGS, flagsOf, IS_TOR_EXIT } from "./flags.ts";
 import { GUARD_KINDS } from "./guards.ts";
 import { LABELS, QUORUM, weightOfList } from "./labels.ts";
-import { independentWeight, type Witness } from "./lineage.ts";
+import { independentWeight, type WeightedList } from "./lineage.ts";
 
 /** One set of networks of the same effect: a feed under one label, or special use. */
-export interface Source extends Pick<EvidenceEntry, "feed" | "label">, Witness {
-  /** Bits of the flag that it speaks for, 0 for none. */
+export interface Source extends Pick<EvidenceEntry, "feed" | "label">, WeightedList {
+  /** Bits of the flag that it sets, 0 for none. */
   readonly adds: number;
-  /** Bits of the flags that it takes away, whoever set them. */
+  /** Bits of the flags that it takes away. */
   readonly takes: number;
-  /** Bits of the flags that it takes away where all that set them is traffic, or is said of a wider network. */
+  /** Bits of the flags that it takes away where all that set them saw traffic, or list a wider network. */
   readonly outweighs: number;
   /** Those of them that it takes away unless what set them weighs twice {@link QUORUM}. */
   readonly doubts: number;
   readonly traffic: boolean;
-  /** Is it said of a network, not of the very address? */
+  /** Does it list a network, not the very address? */
   readonly wide: boolean;
 }
 
@@ -72,23 +71,23 @@ export function sourceOf({ feed, subject, label, lineage }: NetworkClaims, wide:
 }
 
 /**
- * @param sources all that name the address; of what a feed says of the address and of a network around it under one
- *   label, the former counts
+ * @param sources all that name the address; of a feed that lists the address and a network around it under one label,
+ *   the former counts
  */
 export function judge(sources: readonly Source[]): Verdict {
-  const said = sources.filter((source) => !isShadowed(source, sources));
-  const isTorExit = weigh(said, IS_TOR_EXIT) >= QUORUM;
-  const counting = isTorExit ? said.filter((source) => !source.traffic) : said;
+  const counted = sources.filter((source) => !isShadowed(source, sources));
+  const isTorExit = weigh(counted, IS_TOR_EXIT) >= QUORUM;
+  const counting = isTorExit ? counted.filter((source) => !source.traffic) : counted;
   const set = reached(counting, QUORUM);
-  const outweighed = said.reduce((bits, { outweighs }) => bits | outweighs, 0);
-  const doubted = said.reduce((bits, { doubts }) => bits | doubts, 0);
+  const outweighed = counted.reduce((bits, { outweighs }) => bits | outweighs, 0);
+  const doubted = counted.reduce((bits, { doubts }) => bits | doubts, 0);
   const close = counting.filter(
     ({ adds, wide, traffic }) => !((adds & outweighed) !== 0 && (wide || traffic)),
   );
   const lost = set & ~(reached(close, QUORUM) & (~doubted | reached(counting, 2 * QUORUM)));
-  const taken = said.reduce((bits, { takes }) => bits | takes, lost);
+  const taken = counted.reduce((bits, { takes }) => bits | takes, lost);
   const parts = sources.flatMap((source, index): Part[] => {
-    if (!said.includes(source)) return [];
+    if (!counted.includes(source)) return [];
     const removed = (source.takes & set) | (source.outweighs & lost);
     if (removed !== 0) return [{ index, effect: "removes", flags: flagsOf(removed) }];
     if (source.label === "special_use" || source.outweighs !== 0) return []; // of interest where it matters
@@ -104,7 +103,7 @@ export function judge(sources: readonly Source[]): Verdict {
   };
 }
 
-/** Does the same feed say the same of the very address? */
+/** Does the same feed list the very address under the same label? */
 function isShadowed({ feed, label, wide }: Source, sources: readonly Source[]): boolean {
   return wide && sources.some((other) => !other.wide && other.feed === feed && other.label === label);
 }
@@ -120,7 +119,7 @@ const EFFECTS = ["sets", "removes", "label"] as const;
 /** 240 of the 14,217 addresses of ipsum-3 are exits, and there is a flag for that. */
 const TOR_EXIT = "what comes from a Tor exit is its users' traffic";
 
-/** The weight of those that speak for this flag. */
+/** The weight of those that set this flag. */
 function weigh(sources: readonly Source[], bit: number): number {
   return independentWeight(sources.filter((source) => (source.adds & bit) !== 0));
 }

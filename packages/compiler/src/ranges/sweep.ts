@@ -14,7 +14,7 @@ export interface Interval<Key extends number | bigint> {
 /**
  * Walks the space from boundary to boundary.
  * @param sources how many there are; every `Interval.source` is below it
- * @param visit told where a piece starts, and for each source its intervals that cover the piece, the one that
+ * @param visit gets where a piece starts, and for each source its intervals that cover the piece, the one that
  *   starts last at the end (of those that start together the shortest); must not keep the arrays
  */
 export function sweep<Key extends number | bigint, Of extends Interval<Key>>(

@@ -1,4 +1,4 @@
-// The e-mail table against an oracle that shares nothing with it: a Map, asked for each parent in turn.
+// The email table against an oracle that shares nothing with it: a Map, asked for each parent in turn.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -175,7 +175,7 @@ test("evidence is found from each host as its closest name has it", () => {
   expect(providers(segment, "gmail.com")).toBeUndefined();
 });
 
-describe("entries that no look-up may ever match are refused", () => {
+describe("entries that no lookup may ever match are refused", () => {
   const rows: readonly [name: string, entry: string, providers: readonly string[], problem: string][] = [
     ["public suffix", "co.uk", ["co.uk"], "is a public suffix"],
     ["public suffix of the private section", "github.io", ["github.io"], "is a public suffix"],
@@ -223,7 +223,7 @@ test("names of the same hash are told apart", () => {
   expect([providers(both, one), providers(both, other)]).toEqual([[one], [other]]);
 });
 
-test("names made to fall into one slot do not lengthen look-ups: another seed is taken", () => {
+test("names made to fall into one slot do not lengthen lookups: another seed is taken", () => {
   const count = 128; // slots for 39 to 76 names
   const domains = new Map<string, readonly string[]>();
   for (let i = 0; domains.size < MAX_DOMAIN_PROBES + 1; i++) {
@@ -287,7 +287,7 @@ describe("damage", () => {
     }
   });
 
-  test("every flipped bit is refused at open or by verify, and no look-up throws meanwhile", () => {
+  test("every flipped bit is refused at open or by verify, and no lookup throws meanwhile", () => {
     let opened = 0;
     for (let bit = 0; bit < whole.length * 8; bit++) {
       const bytes = whole.slice();

@@ -1,13 +1,12 @@
-// email-table.ts: disposable domains, their providers, and evidence in; the sections of an e-mail segment out.
+// email-table.ts: disposable domains, their providers, and evidence in; the sections of an email segment out.
 //
 // in   domain -> providers, and domain -> evidence, as policy decided them, in any order
 // out  answers, evidence, evidenceFeeds, domainSlots, domainNames
 // err  Error for an entry that policy must not let through: no A-label, a public suffix, no or repeated providers
 // src  docs/segment-format.md; the reader is packages/engine/src/segment/email-segment.ts
-// note anybody may get a name into a public list. Names made to fall into the same slots would lengthen every
-//      look-up: the reader stops after MAX_DOMAIN_PROBES, so a table that needs more is built with another seed.
-//      Names that have evidence alone, most of them from allow-lists, lie in the same table: a plain look-up of one of
-//      them reads a value of 0 and goes on. Two tables held nearly every name twice, and took 1.7 times the space.
+// note names in public lists may be made to fall into the same slots: the reader stops after MAX_DOMAIN_PROBES, so a
+//      table that needs more is built with another seed. Names with evidence alone are in the same table with an
+//      answer of 0: two tables held nearly every name twice, and took 1.7 times the space.
 
 import {
   cutSuffix,
@@ -31,10 +30,10 @@ const MAX_SEEDS = 12;
 const MOST_FULL = 0.6;
 
 /**
- * The sections of an e-mail segment.
+ * The sections of an email segment.
  * @param domains lower-case A-labels, none a public suffix -> the providers of each: itself, then who runs it
- * @param evidence what the lists say of each name that any of them has; equal lists may be one array
- * @throws Error naming the first entry (in order of names) that no look-up may ever match
+ * @param evidence of each name that any list has; equal lists may be one array
+ * @throws Error naming the first entry (in order of names) that no lookup may ever match
  */
 export function emailSections(
   domains: ReadonlyMap<string, readonly string[]>,
@@ -79,7 +78,7 @@ function checkProviders(name: string, providers: readonly string[]): void {
 }
 
 function entryError(name: string, problem: string): Error {
-  return new Error(`e-mail table: ${JSON.stringify(name)} ${problem}`);
+  return new Error(`email table: ${JSON.stringify(name)} ${problem}`);
 }
 
 /** Four zeros, so that no pointer is 0; then for each name its values, its length, itself, zeros up to four. */
@@ -112,7 +111,7 @@ function slotSection(names: readonly string[], pointers: Uint32Array): Uint32Arr
     const slots = fillSlots(names, pointers, count, seed);
     if (slots !== undefined) return slots;
   }
-  throw new Error(`e-mail table: ${names.length} names fit no table, tried ${MAX_SEEDS} seeds`);
+  throw new Error(`email table: ${names.length} names fit no table, tried ${MAX_SEEDS} seeds`);
 }
 
 /** Open addressing, linear; `undefined` when a name would be too far from its home. */

@@ -4,8 +4,7 @@
 // out  a value for each list; equal lists share one record
 // err  RangeError for what no reader would take: too many feeds, an entry that is too long
 // src  docs/segment-format.md; the reader is packages/engine/src/segment/evidence.ts
-// note the same lists in the same order give the same bytes; no time is in them, so a list that was fetched again
-//      and is the same gives the same segment
+// note the same lists in the same order give the same bytes: no time is in them
 
 import {
   EFFECTS,
@@ -85,9 +84,9 @@ function mostTelling(entries: readonly EvidenceText[]): readonly EvidenceText[] 
   if (sorted.length <= MAX_EVIDENCE_ENTRIES) return sorted;
   const seen = new Set<string>();
   const first = (entry: EvidenceText) => {
-    const said = (entry.flags ?? []).map((flag) => `${entry.effect} ${flag}`);
-    const isNew = said.some((word) => !seen.has(word));
-    for (const word of said) seen.add(word);
+    const effects = (entry.flags ?? []).map((flag) => `${entry.effect} ${flag}`);
+    const isNew = effects.some((effect) => !seen.has(effect));
+    for (const effect of effects) seen.add(effect);
     return isNew;
   };
   const certain = sorted.filter(first);

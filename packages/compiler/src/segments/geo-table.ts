@@ -79,7 +79,7 @@ export function geoTable(
 /** Of IPv6 a range counts as much as this many addresses of IPv4: both families count about the same then. */
 const ADDRESSES_OF_A_V6_RANGE = 1024;
 
-/** The records that most addresses have, in order, after record 0: a look-up is quicker where they lie together. */
+/** The records that most addresses have, in order, after record 0: a lookup is quicker where they lie together. */
 function mostAsked(v4: RangeColumns, v6: RangeColumns, count: number): Uint32Array {
   const weights = new Float64Array(count);
   for (let i = 0; i < v4.length; i++) {

@@ -104,7 +104,7 @@ class TrieWriter {
       const key = this.byteAt(row, byte);
       let end = row + 1;
       while (end < to && this.byteAt(end, byte) === key) end++;
-      if (key > covered) this.setRun(count++, covered, row, row); // what the range before says
+      if (key > covered) this.setRun(count++, covered, row, row); // the value of the range before
       this.setRun(count++, key, row, end);
       covered = this.isWhole(row, end, byte + 1) ? KEYS : key + 1; // one that starts here goes on to the next
       row = end;

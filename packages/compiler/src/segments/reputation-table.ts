@@ -2,7 +2,7 @@
 
 import { IpAddress, prefixContains, RANGE_SECTIONS, RangeColumns } from "@inkling/engine";
 import type { EvidenceEntry, EvidenceRanges } from "../policy/evidence.ts";
-import { FLAG_BITS } from "../policy/flags.ts";
+import { FLAG_BITS, FLAGS } from "../policy/flags.ts";
 import type { Judgement } from "../policy/reputation.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
@@ -59,10 +59,5 @@ function withValues(
 
 /** The answer as it goes out (DESIGN.md section 4): exactly these members, in this order. */
 export function reputationAnswer(bits: number): string {
-  const is = (flag: keyof typeof FLAG_BITS) => (bits & FLAG_BITS[flag]) !== 0;
-  return JSON.stringify({
-    is_abuser: is("is_abuser"),
-    is_proxy: is("is_proxy"),
-    is_tor_exit: is("is_tor_exit"),
-  });
+  return JSON.stringify(Object.fromEntries(FLAGS.map((flag) => [flag, (bits & FLAG_BITS[flag]) !== 0])));
 }

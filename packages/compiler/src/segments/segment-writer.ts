@@ -1,6 +1,6 @@
 // segment-writer.ts: sections in memory -> the bytes of a segment file.
 //
-// in   sections in any order, and a JSON value that says what the segment was made of
+// in   sections in any order, and a JSON value: what the segment was made of
 // out  chunks to be written one after the other; the same input gives the same bytes
 // src  docs/segment-format.md; the reader is packages/engine/src/segment/segment.ts
 

@@ -13,8 +13,8 @@ import {
   requireNewer,
   requirePast,
   requireWholeLines,
-  silentDomains,
-  silentNetworks,
+  unflaggableDomains,
+  unflaggableNetworks,
 } from "./gates.ts";
 
 const HOUR = 3_600_000;
@@ -135,21 +135,21 @@ describe("the last line", () => {
 describe("entries that say nothing", () => {
   test("special-use networks, where flags come of a list", () => {
     const list = prefixes("10.0.0.0/8", "45.66.100.1", "192.0.2.7", "fe80::/64");
-    expect(silentNetworks(feed({ sets: "is_abuser" }), list)).toEqual([
+    expect(unflaggableNetworks(feed({ sets: "is_abuser" }), list)).toEqual([
       "10.0.0.0/8 is private: never flagged",
       "192.0.2.7/32 is documentation: never flagged",
       "fe80::/64 is link-local: never flagged",
     ]);
-    expect(silentNetworks(feed({ sets: "relay" }), list)).toEqual([]);
-    expect(silentNetworks(feed({ sets: "guard" }), list)).toEqual([]);
+    expect(unflaggableNetworks(feed({ sets: "relay" }), list)).toEqual([]);
+    expect(unflaggableNetworks(feed({ sets: "guard" }), list)).toEqual([]);
   });
   test("suffixes and special-use names, where disposable domains come of a list", () => {
     const list = ["edu.pl", "throw-away.com", "a.test", "b.nosuchtld"];
-    expect(silentDomains(feed({ sets: "disposable" }), list).map((line) => line.split(" ")[0])).toEqual([
+    expect(unflaggableDomains(feed({ sets: "disposable" }), list).map((line) => line.split(" ")[0])).toEqual([
       "edu.pl",
       "a.test",
       "b.nosuchtld",
     ]);
-    expect(silentDomains(feed({ sets: "free" }), list)).toEqual([]);
+    expect(unflaggableDomains(feed({ sets: "free" }), list)).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
-// gates.ts: which copies of a feed are believed. Pure: time and the last good copy come in.
+// gates.ts: which copies of a feed are used. Pure: time and the last good copy come in.
 //
 // in   a feed's row, what a new copy holds, what the last good one held, the time
-// out  nothing when it passes; what it says in vain
-// err  FeedError with the reason; HeldBack where only the comparison with the last good copy speaks against it, so
-//      that the operator may accept it all the same
+// out  nothing when it passes; entries that no flag can come of
+// err  FeedError with the reason; HeldBack where only the comparison with the last good copy fails, so that the
+//      operator may accept it
 // cost a comparison walks both lists once
 
 import { cutSuffix, formatPrefix, type Prefix, specialUse } from "@inkling/engine";
@@ -36,14 +36,14 @@ export function requireNewer(
   now: Date,
 ): void {
   if (publishedAt === undefined || lastPublishedAt === undefined) return;
-  // The clock was wrong when that one was taken: it says nothing.
+  // The clock was wrong when that one was taken.
   if (isAhead(lastPublishedAt, now) || publishedAt >= lastPublishedAt) return;
   throw new HeldBack(
     `was made on ${publishedAt.toISOString()}, before the last good copy of ${lastPublishedAt.toISOString()}`,
   );
 }
 
-/** Formats of one entry a line, that say nowhere how many there are. */
+/** Formats of one entry a line that do not state how many there are. */
 const LINES: ReadonlySet<Format> = new Set([
   "ip-lines",
   "domain-lines",
@@ -98,7 +98,7 @@ export interface Comparable {
   readonly domains?: DomainClaims;
 }
 
-/** @throws HeldBack when more was added to the last good copy, or taken from it, than is believed of the feed */
+/** @throws HeldBack when more was added to the last good copy, or taken from it, than the feed's row expects */
 export function requireLikeness(feed: Feed, next: Comparable, last: Comparable): void {
   if (feed.change === Number.POSITIVE_INFINITY || last.entries === 0) return;
   const { added, removed } = changes(next, last);
@@ -139,8 +139,8 @@ function common(a: readonly Prefix[], b: readonly Prefix[]): number {
   return count;
 }
 
-/** Networks that no visitor comes from: policy never flags them, whoever lists them. */
-export function silentNetworks({ sets }: Feed, networks: readonly Prefix[]): string[] {
+/** Networks that no visitor comes from: policy never flags them. */
+export function unflaggableNetworks({ sets }: Feed, networks: readonly Prefix[]): string[] {
   if (!FLAGS.includes(sets as Flag)) return [];
   return networks.flatMap((network) => {
     const special = specialUse(network.address);
@@ -148,13 +148,13 @@ export function silentNetworks({ sets }: Feed, networks: readonly Prefix[]): str
   });
 }
 
-/** Names that nobody has mail at, or everybody: policy never flags them, whoever lists them. */
-export function silentDomains({ sets }: Feed, domains: Iterable<string>): string[] {
+/** Public and special-use suffixes: policy never flags them. */
+export function unflaggableDomains({ sets }: Feed, domains: Iterable<string>): string[] {
   if (sets !== "disposable") return [];
-  const silent: string[] = [];
+  const unflaggable: string[] = [];
   for (const domain of domains) {
     if (!mayHaveMail(domain, cutSuffix(domain)))
-      silent.push(`${domain} is a public or special-use suffix: never flagged`);
+      unflaggable.push(`${domain} is a public or special-use suffix: never flagged`);
   }
-  return silent;
+  return unflaggable;
 }

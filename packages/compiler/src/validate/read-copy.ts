@@ -1,4 +1,4 @@
-// read-copy.ts: the bytes of one copy of a feed -> what it says, checked by the gates that need no other copy.
+// read-copy.ts: the bytes of one copy of a feed -> its content, checked by the gates that need no other copy.
 //
 // in   a row of the feed table, a copy
 // out  Content: claims, places or registered countries; how many entries, when it was made, what it left out
@@ -21,7 +21,7 @@ import {
 } from "../parse/index.ts";
 import type { Skips } from "../parse/tally.ts";
 import { LABELS } from "../policy/labels.ts";
-import { requireEntries, requireNarrow, silentDomains, silentNetworks } from "./gates.ts";
+import { requireEntries, requireNarrow, unflaggableDomains, unflaggableNetworks } from "./gates.ts";
 
 /** What a copy holds, by what it is for. */
 export interface Content {
@@ -50,7 +50,7 @@ export interface Readable extends Omit<Read, "content"> {
 
 /**
  * @param trusted the release before, when this same program made it: a copy that it was made from is read only when
- *   somebody asks for its content
+ *   its content is needed
  */
 export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefined): Readable {
   // What was just fetched is read, also when its bytes are known: its date may be another one.
@@ -118,7 +118,7 @@ function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
     entries: networks.length,
     publishedAt,
     attribution: copyright,
-    skipped: leftOut(left, silentNetworks(feed, networks)),
+    skipped: leftOut(left, unflaggableNetworks(feed, networks)),
   };
 }
 
@@ -126,7 +126,7 @@ function readDomains(feed: Feed, format: Format, body: Uint8Array): Read {
   const { domains, publishedAt, ...left } = parseDomains(format, body);
   const { lineage = [] } = feed;
   const claims = { feed: feed.id, subject: feed.sets as DomainSubject, domains, lineage };
-  const skipped = leftOut(left, silentDomains(feed, domains.keys()));
+  const skipped = leftOut(left, unflaggableDomains(feed, domains.keys()));
   return { content: { domains: claims }, entries: domains.size, publishedAt, skipped };
 }
 
@@ -142,11 +142,11 @@ function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
 }
 
 /** Lines that the parser passed over, and entries that no flag can come of. */
-function leftOut({ skipped, skippedCount }: Skips, silent: readonly string[]): FeedReport["skipped"] {
-  const entries = skippedCount + silent.length;
+function leftOut({ skipped, skippedCount }: Skips, unflaggable: readonly string[]): FeedReport["skipped"] {
+  const entries = skippedCount + unflaggable.length;
   if (entries === 0) return undefined;
   const [line] = skipped;
-  return { entries, first: line === undefined ? silent[0]! : `line ${line.line}: ${line.reason}` };
+  return { entries, first: line === undefined ? unflaggable[0]! : `line ${line.line}: ${line.reason}` };
 }
 
 function onlyFile(copy: FeedCopy): Uint8Array {

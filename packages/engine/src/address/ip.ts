@@ -5,12 +5,13 @@
 // err  none thrown: undefined or false means "not an IP address"
 // src  RFC 4291 2.2 (text forms), RFC 6943 3.1.1 (no octal, no short forms), RFC 5952 (printing)
 // cost parsing into a holder allocates nothing; IPv4 about 30 ns, IPv6 about 60 (bench/README.md)
+// note Array reads are `!`: indexes are masked, or bounded by the loop around them.
 
 /** 45 characters: `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`. */
 export const MAX_IP_TEXT = 45;
 
 /**
- * One address. A mutable holder, so that a look-up can reuse one and allocate nothing.
+ * One address. A mutable holder, so that a lookup can reuse one and allocate nothing.
  * `words[0]` alone carries an IPv4 address; IPv6 uses all four, most significant first.
  */
 export class IpAddress {
@@ -20,8 +21,8 @@ export class IpAddress {
 
 declare const unwrapped: unique symbol;
 /**
- * An address that {@link unwrapIpv4} has seen: none stands for an IPv4 address inside IPv6. What is
- * known of a visitor is looked up with these alone. Parsing into the holder again makes it a plain {@link IpAddress}.
+ * An address without IPv4 inside IPv6: what {@link unwrapIpv4} leaves. Visitors are looked up with these alone.
+ * A holder that is parsed into again is a plain {@link IpAddress}.
  */
 export type UnwrappedAddress = IpAddress & { readonly [unwrapped]: true };
 
@@ -127,7 +128,7 @@ for (let value = 0; value < 16; value++) {
   HEX[digit.toUpperCase().charCodeAt(0)] = value;
 }
 
-// A look-up is synchronous, so one of each is enough.
+// Parsing is synchronous, so one of each is enough.
 const scratch = new Uint8Array(MAX_IP_TEXT);
 const groups = new Uint16Array(8);
 
@@ -248,7 +249,7 @@ function storeGroups(count: number, gap: number, into: IpAddress): boolean {
 }
 
 /**
- * Turns an IPv6 address that stands for an IPv4 address into that IPv4 address, in place:
+ * Replaces an IPv6 address that contains an IPv4 address by the latter, in place:
  * IPv4-mapped ::ffff:0:0/96 (RFC 4291), 6to4 2002::/16 (RFC 3056),
  * Teredo 2001::/32 (RFC 4380: the client, last 32 bits inverted), NAT64 64:ff9b::/96 (RFC 6052).
  */

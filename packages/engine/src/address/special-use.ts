@@ -1,7 +1,7 @@
 // special-use.ts: networks that never belong to a visitor on the public internet.
 //
 // src  IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890), IPv4 and IPv6 multicast,
-//      RFC 4291 2.4 (::/8 is reserved by the IETF; what it embeds is unwrapped before this is asked)
+//      RFC 4291 2.4 (::/8 is reserved by the IETF; IPv4 inside it is unwrapped before)
 // note networks inside these registries that are globally reachable by design of a protocol
 //      (AS112, AMT) stay public; 192.0.0.0/24 and 2001::/23 are refused whole: no visitor has them
 

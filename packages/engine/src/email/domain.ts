@@ -6,12 +6,11 @@
 // src  RFC 1035 2.3.1 and RFC 1123 2.1 (letters, digits, hyphens), RFC 3696 2 (top-level domains), UTS #46
 //      through the WHATWG `URL` of the runtime, the Public Suffix List through tldts
 // cost plain ASCII: one pass, about 30 ns; others about 1 µs in `URL`; a suffix about 100 ns in tldts
-// note `URL` is asked only about what is not plain ASCII, and never sees a character that means something
-//      in a URL: ASCII other than letters, digits, hyphens and dots is refused before it, and its answer
-//      goes through the same rules again, so that no IPv4 number, port or path comes back as a name.
-//      Emoji and underscores follow from that: UTS #46 lets the former through, RFC 1123 keeps the latter out.
-//      Runtimes differ in one thing seen: Node 20 takes some right-to-left labels that break RFC 5893's
-//      rule (a digit first, or neighbours of the other direction), which Bun refuses as UTS #46 says.
+// note `URL` converts only what is not plain ASCII, and never gets a character with a meaning in URLs: ASCII other than
+//      letters, digits, hyphens and dots is refused before, and its result is checked by the same rules again, so that
+//      no IPv4 number, port or path becomes a name. So emoji are accepted (UTS #46), underscores refused (RFC 1123).
+//      Runtimes differ in one known case: Node 20 accepts some right-to-left labels that break RFC 5893's rule (a digit
+//      first, or neighbours of the other direction); Bun refuses them, as UTS #46 requires.
 
 import { parse } from "tldts";
 import { decodeALabel } from "./punycode.ts";
@@ -26,7 +25,7 @@ export const MAX_LABEL_TEXT = 63;
 const DOT = 0x2e;
 const HYPHEN = 0x2d;
 
-/** What one pass over a name finds; the numbers are bits. */
+/** Bits: what one pass over a name finds. */
 const PLAIN = 0;
 const HAS_UPPER = 1;
 const HAS_ACE = 2;
@@ -104,7 +103,7 @@ function fromUnicode(text: string): string | undefined {
   return found === HAS_ACE && decodesWell(host) ? host : undefined;
 }
 
-/** The hyphen rule holds for what A-labels stand for, too (RFC 5891 4.2.3.1); `URL` does not ask. */
+/** The hyphen rule holds for the Unicode form of A-labels, too (RFC 5891 4.2.3.1); `URL` does not check it. */
 function decodesWell(host: string): boolean {
   return host.split(".").every((label) => {
     if (!label.startsWith("xn--")) return true;
@@ -155,7 +154,7 @@ export interface SuffixCut {
   readonly known: boolean;
 }
 
-/** Both facts that a look-up needs, from one walk down the list. */
+/** Both facts that a lookup needs, from one call of tldts. */
 export function cutSuffix(host: string): SuffixCut {
   const found = parse(host, WITH_PRIVATE);
   if (found.domain === null) return { registrableStart: -1, known: isUnderKnownSuffix(host) };
@@ -203,7 +202,7 @@ export const SPECIAL_USE_DOMAINS: readonly (readonly [name: string, source: stri
   ["internal", "ICANN Board resolution 2024.07.29.06"],
 ];
 
-// By last label: nearly every host ends at one look-up that finds nothing.
+// By last label: for nearly every host one access finds nothing.
 const specialByLastLabel = new Map<string, string[]>();
 for (const [name] of SPECIAL_USE_DOMAINS) {
   const names = specialByLastLabel.get(lastLabel(name));

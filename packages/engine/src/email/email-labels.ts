@@ -1,15 +1,15 @@
-// email-labels.ts: what an e-mail address says about itself: a role, a tag, a slip of the keyboard.
+// email-labels.ts: labels of an email address by its text: role account, tag, mistyped domain.
 //
 // in   the local part and the host of an address
-// out  labels; they are for people to look at and never change a verdict
+// out  labels, for information only: they never change a verdict
 // err  none thrown
 // src  RFC 2142 (role accounts), RFC 5233 (sub-addresses)
 // cost a suggestion 0.1 to 1 µs for a domain that needs none, 8 µs for one that does
 //
-// A wrong suggestion tells a customer that his own domain is a typing error, so: only names that mean nothing but the
-// provider are guessed at; they begin with the right letter, or with the first two swapped ("cloud.com", "qmail.com" and
-// "email.com" are real); a second slip needs eight letters; what is near two is near none; and no domain on a list of
-// free mail is corrected (a test asks all of one).
+// A wrong suggestion calls a customer's own domain a typing error, so: only names that mean nothing but the provider are
+// suggested; the first letter is right, or the first two are swapped ("cloud.com", "qmail.com" and "email.com" are real);
+// a second error needs eight letters; a domain near two is near none; and no domain on a list of free mail is corrected
+// (a test tries all of one).
 
 import { isUnderKnownSuffix } from "./domain.ts";
 import { editDistance } from "./nearest.ts";
@@ -32,12 +32,12 @@ const ROLES: ReadonlySet<string> = new Set(
 `),
 );
 
-/** RFC 2142 6: whoever keeps a mailing list. */
+/** RFC 2142 6: administrators of a mailing list. */
 const LIST_REQUEST = "-request";
 const SEPARATOR = /[._-]/;
 const SEPARATORS = /[._-]/g;
 
-/** The local part without the quotes that it may stand in. */
+/** The local part without its quotes, if any. */
 function bare(local: string): string {
   return local.length > 2 && local.startsWith('"') && local.endsWith('"') ? local.slice(1, -1) : local;
 }
@@ -65,7 +65,7 @@ export function hasTag(local: string): boolean {
   return plus > 0 && plus < name.length - 1;
 }
 
-/** Domains that most people's mail is at; the names of GUESSED are guessed at, the others only matched exactly. */
+/** The most used domains; names of GUESSED are suggested, the others only matched exactly. */
 const POPULAR: readonly string[] = words(`
   gmail.com googlemail.com yahoo.com hotmail.com outlook.com icloud.com live.com msn.com aol.com
   protonmail.com rocketmail.com ymail.com mail.com gmx.com zoho.com yahoo.co.uk hotmail.co.uk
@@ -86,19 +86,19 @@ const GUESSED: ReadonlySet<string> = new Set(
 `),
 );
 
-/** Near a popular one, and on lists of free mail; some may be somebody's slip there, but that is for the list to say. */
+/** Near a popular one, but on lists of free mail. */
 const REAL: ReadonlySet<string> = new Set(
   words(`
   hitmail.com prontomail.com hotmail.co yahoo.co yaho.com sbcglbal.net
 `),
 );
 
-/** Endings that are countries, and yet a slip of the keyboard behind a name of GUESSED. */
-const SLIPS: Readonly<Record<string, readonly string[]>> = { com: ["co", "cm", "om"], net: ["ne"] };
+/** Endings that are countries, and still typing errors after a name of GUESSED. */
+const TYPOS: Readonly<Record<string, readonly string[]>> = { com: ["co", "cm", "om"], net: ["ne"] };
 
 const LONG_NAME = 8;
 const SHORT_ENDING = 2;
-const MAX_SLIPS = 2;
+const MAX_ERRORS = 2;
 
 interface Popular {
   readonly domain: string;
@@ -125,52 +125,54 @@ function split(host: string) {
 }
 
 /**
- * The popular domain that was probably meant.
+ * The popular domain of which this is probably a mistyped form.
  * @param host from `toAsciiDomain`
- * @returns undefined for one that is right, or real, or too far from any, or near two
+ * @returns undefined for a popular or otherwise real domain, and when none, or more than one, is near
  */
 export function suggestDomain(host: string): string | undefined {
   if (popularDomains.has(host) || REAL.has(host)) return undefined;
   const { name, ending } = split(host);
-  const near = byLetter.get(name[0]!)?.filter((candidate) => slipsOfName(name, candidate.name) <= MAX_SLIPS);
+  const near = byLetter
+    .get(name[0]!)
+    ?.filter((candidate) => errorsOfName(name, candidate.name) <= MAX_ERRORS);
   if (near === undefined || near.length === 0) return undefined;
   const known = isUnderKnownSuffix(host);
   let best: string | undefined;
-  let least = MAX_SLIPS + 1;
+  let least = MAX_ERRORS + 1;
   for (const candidate of near) {
-    const slips = slipsOfName(name, candidate.name) + slipsOfEnding(ending, candidate, known, name);
-    if (slips > least) continue;
-    best = slips < least ? candidate.domain : undefined;
-    least = slips;
+    const errors = errorsOfName(name, candidate.name) + errorsOfEnding(ending, candidate, known, name);
+    if (errors > least) continue;
+    best = errors < least ? candidate.domain : undefined;
+    least = errors;
   }
   return best;
 }
 
-/** Slips between two names; Infinity for too many. */
-function slipsOfName(name: string, meant: string): number {
+/** Typing errors between two names; Infinity for too many. */
+function errorsOfName(name: string, meant: string): number {
   if (name === meant) return 0;
   if (!GUESSED.has(meant) || !beginsAlike(name, meant)) return Infinity;
-  const slips = distance(name, meant);
-  return slips <= (meant.length >= LONG_NAME ? 2 : 1) ? slips : Infinity;
+  const errors = distance(name, meant);
+  return errors <= (meant.length >= LONG_NAME ? 2 : 1) ? errors : Infinity;
 }
 
 function beginsAlike(a: string, b: string): boolean {
   return a[0] === b[0] || (a[0] === b[1] && a[1] === b[0]);
 }
 
-function slipsOfEnding(
+function errorsOfEnding(
   ending: string,
   { name: meant, ending: right }: Popular,
   known: boolean,
   name: string,
 ): number {
   if (ending === right) return 0;
-  if (known) return name === meant && GUESSED.has(meant) && SLIPS[right]?.includes(ending) ? 1 : Infinity;
-  const slips = distance(ending, right);
-  return slips <= (right.length <= SHORT_ENDING ? 1 : 2) ? slips : Infinity;
+  if (known) return name === meant && GUESSED.has(meant) && TYPOS[right]?.includes(ending) ? 1 : Infinity;
+  const errors = distance(ending, right);
+  return errors <= (right.length <= SHORT_ENDING ? 1 : 2) ? errors : Infinity;
 }
 
 /** Edits from one to the other; what is too many by length alone is not counted. */
 function distance(a: string, b: string): number {
-  return Math.abs(a.length - b.length) > MAX_SLIPS ? Infinity : editDistance(a, b);
+  return Math.abs(a.length - b.length) > MAX_ERRORS ? Infinity : editDistance(a, b);
 }

@@ -1,4 +1,4 @@
-// email.ts: text of one e-mail address -> is it well formed, and at which host.
+// email.ts: text of one email address -> is it valid, and its host.
 //
 // in   "Jane.Doe+news@Example.co.uk", "\"jane doe\"@example.org", "用户@例子.广告"
 // out  valid, and the host as lower-case A-labels wherever a domain can be read
@@ -17,15 +17,15 @@
 //   lone surrogates and U+FFFD. Unassigned characters pass, or a verdict would depend on the runtime's Unicode version.
 // - The domain lies at least one label below a suffix of the ICANN section: "user@co.uk" is not valid.
 //   The private section does not matter here: "user@github.io" is valid, for github.io has an owner, who may
-//   run mail. It is never disposable: a look-up does not go into a public suffix of either section.
+//   run mail. It is never disposable: a lookup does not go into a public suffix of either section.
 // - Special-use domains and unknown top-level domains are not valid, but their host is read.
-// - A host is read whatever the local part is like. White space around the domain and one trailing dot make an
-//   address not valid, but are passed over to read it. Without "@" there is no domain to be read.
+// - The host is read whatever the local part is. White space around the domain and one trailing dot make an address
+//   not valid, but the host is read without them. Without "@" there is no domain.
 
 import { cutSuffix, isSpecialUseDomain, toAsciiDomain } from "./domain.ts";
 import { ATEXT, MAX_EMAIL_OCTETS, MAX_LOCAL_OCTETS, PlainMailbox, readPlain } from "./plain-mailbox.ts";
 
-/** What can be said of an e-mail address without asking anybody. */
+/** What the text of an email address determines. */
 export interface EmailAddress {
   /** A mailbox of RFC 5321 or 6531 whose domain may exist in the public DNS. */
   readonly valid: boolean;
@@ -40,7 +40,7 @@ const plain = new PlainMailbox();
 const UNREADABLE: EmailAddress = { valid: false, registrableStart: -1 };
 
 /**
- * Reads one e-mail address: a bare mailbox, without display name or angle brackets.
+ * Reads one email address: a bare mailbox, without display name or angle brackets.
  * @param text anything
  */
 export function parseEmail(text: string): EmailAddress {

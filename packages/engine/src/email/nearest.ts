@@ -1,6 +1,6 @@
 // nearest.ts: "did you mean …?"
 
-/** Edits that still count as a slip of the finger, by length of the word. */
+/** Edits that still count as a typing error, by length of the word. */
 const allowedEdits = (word: string) => (word.length < 5 ? 1 : word.length < 10 ? 2 : 3);
 
 /** The candidate closest to `word`, or undefined when none is near. */

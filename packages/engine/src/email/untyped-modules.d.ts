@@ -13,7 +13,7 @@ declare module "tldts/dist/cjs/src/data/trie.js" {
   export const nodeFlags: Uint8Array;
   /** For each node its first edge; one entry more than nodes. */
   export const edgeStart: Uint16Array;
-  /** For each edge the length of its label; the labels stand in `labelText`, one after the other. */
+  /** For each edge the length of its label; the labels follow each other in `labelText`. */
   export const edgeLength: Uint8Array;
   /** For each edge the node that it leads to. */
   export const edgeChild: Uint16Array;

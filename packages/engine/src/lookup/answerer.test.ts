@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parseUnwrapped } from "../address/ip.ts";
-import { bitsOf, Overrides, REPUTATION_ANSWERS } from "../overrides/match.ts";
+import { Overrides } from "../overrides/match.ts";
 import type { Override, OverrideEffect, OverrideKind } from "../overrides/model.ts";
+import { bitsOf, REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import type { EmailSegment } from "../segment/email-segment.ts";
 import type { IpSegment } from "../segment/ip-segment.ts";
 import {

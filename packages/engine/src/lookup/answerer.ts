@@ -16,7 +16,8 @@ import {
 } from "../address/ip.ts";
 import { specialUse } from "../address/special-use.ts";
 import { parseEmail } from "../email/email.ts";
-import { type Overrides, REPUTATION_ANSWERS } from "../overrides/match.ts";
+import type { Overrides } from "../overrides/match.ts";
+import { REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import { answerEmail } from "../segment/email-segment.ts";
 import type { IpSegment } from "../segment/ip-segment.ts";
 import type { IpLookup, Lookup } from "./data-state.ts";

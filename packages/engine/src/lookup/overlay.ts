@@ -13,14 +13,9 @@
 import { formatPrefix, parsePrefix, type UnwrappedAddress } from "../address/ip.ts";
 import { ascii, asciiText } from "../email/ascii.ts";
 import type { EmailAddress } from "../email/email.ts";
-import {
-  bitsOf,
-  bitsOfAnswer,
-  forcedBits,
-  type OverrideVerdict,
-  REPUTATION_ANSWERS,
-} from "../overrides/match.ts";
+import type { OverrideVerdict } from "../overrides/match.ts";
 import type { Override, OverrideFlag } from "../overrides/model.ts";
+import { bitsOf, bitsOfAnswer, forcedBits, REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
 import type { EvidenceAppender } from "./evidence.ts";
 import type { LoadedRelease } from "./loaded-release.ts";
 

@@ -11,15 +11,9 @@ import {
   prefixContains,
   type UnwrappedAddress,
 } from "../address/ip.ts";
-import {
-  bitsOf,
-  bitsOfAnswer,
-  forcedBits,
-  Overrides,
-  type OverrideVerdict,
-  REPUTATION_ANSWERS,
-} from "./match.ts";
+import { Overrides, type OverrideVerdict } from "./match.ts";
 import { ADDRESS_FLAGS, type Override, type OverrideEffect, type OverrideKind } from "./model.ts";
+import { bitsOf, bitsOfAnswer, forcedBits, REPUTATION_ANSWERS } from "./reputation-flags.ts";
 
 const NOW = 1_000;
 /** The local part stands for its hash. */

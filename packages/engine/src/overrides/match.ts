@@ -1,30 +1,26 @@
-// match.ts: which overrides hold for an address, a host or an e-mail address.
+// match.ts: which overrides apply to an address, a host or an email address.
 //
-// in   all overrides in force; then one address, or host and hash, and the time
-// out  a verdict: the flags that are forced, the feeds that are muted, and the overrides that say so; undefined
-//      when nothing was said
-// err  none
-// cost nothing for an address when no override is about addresses, nothing for e-mail when none is about e-mail:
-//      whoever asks looks at `hasAddresses` and `hasEmail` first. Otherwise one Map look-up for each prefix length,
-//      and for each label of a host, that occurs (bench/overrides.ts)
+// in   all overrides in force; then one address, or one email address and its host, and the time
+// out  a verdict: forced flags, muted feeds, and the overrides behind them; undefined when none applies
+// cost nothing where `hasAddresses` or `hasEmail` is false: callers check them first. Otherwise one Map lookup for each
+//      prefix length, and for each label of a host, that occurs (docs/overrides.md)
 //
-// For each flag the closest override wins: the longest prefix, the e-mail address before the domain, the domain
-// before its parent. One that has expired is passed over, so that the next closest speaks. All mutes hold together.
+// For each flag the closest override wins: the longest prefix, the email address before the domain, the domain before
+// its parent. Expired ones are skipped, so that the next closest applies. All mutes apply together.
 
 import { type IpAddress, parsePrefix, type UnwrappedAddress } from "../address/ip.ts";
-import { ascii } from "../email/ascii.ts";
-import { ADDRESS_FLAGS, normalMailbox, type Override, type OverrideFlag } from "./model.ts";
+import { normalMailbox, type Override, type OverrideFlag } from "./model.ts";
 
-/** What overrides say about one address or e-mail address. */
+/** What overrides decide about one address or email address. */
 export class OverrideVerdict {
-  /** The flags that are forced, and how. */
+  /** The flags that are forced, and to which value. */
   readonly flags = new Map<OverrideFlag, boolean>();
-  /** Ids of feeds that are not heard. */
+  /** Ids of feeds that are ignored. */
   readonly muted = new Set<string>();
   /** The overrides that have an effect, closest first. */
   readonly applied: Override[] = [];
 
-  /** Counts one override, unless a closer one has spoken. */
+  /** Applies one override, unless a closer one decides the same. */
   add(override: Override): void {
     const { effect } = override;
     if (effect.type === "mute") {
@@ -38,71 +34,65 @@ export class OverrideVerdict {
   }
 }
 
-/** The overrides of networks of one family and length, by their first bits. */
-interface Level<Key> {
+/** The overrides of networks of one family and prefix length, by their first bits. */
+interface Level {
   readonly bits: number;
-  readonly entries: Map<Key, Override[]>;
+  readonly entries: Map<number | string, Override[]>;
 }
 
 export class Overrides {
-  /** All of them, as they were given. */
   readonly all: readonly Override[];
   /** Is any of them about addresses or networks? */
   readonly hasAddresses: boolean;
-  /** Is any of them about domains or e-mail addresses? */
+  /** Is any of them about domains or email addresses? */
   readonly hasEmail: boolean;
-  /** Hashes an email address in its normal form; called only when an override is about one. */
   private readonly sha256: (text: string) => string;
-  private readonly v4: readonly Level<number>[];
-  private readonly v6: readonly Level<string>[];
+  /** Longest prefix first. */
+  private readonly levels: Readonly<Record<4 | 6, Level[]>> = { 4: [], 6: [] };
   private readonly domains = new Map<string, Override[]>();
   private readonly hashes = new Map<string, Override[]>();
 
-  /** Nothing to hash, so nothing hashes. */
   static readonly NONE = new Overrides([], () => "");
 
-  /** @param sha256 of a text, in lower-case hex */
+  /** @param sha256 of a text, in lower-case hex; called only when an override is about an email address */
   constructor(all: readonly Override[], sha256: (text: string) => string) {
     this.all = all;
     this.sha256 = sha256;
-    const v4 = new Map<number, Map<number, Override[]>>();
-    const v6 = new Map<number, Map<string, Override[]>>();
     for (const override of all) {
       const { kind, value } = override;
       if (kind === "domain") append(this.domains, value, override);
       else if (kind === "email_hash") append(this.hashes, value, override);
-      else {
-        const prefix = parsePrefix(value);
-        if (prefix === undefined) continue; // a row changed by hand: it matches nothing
-        const { address, bits } = prefix;
-        if (address.family === 4) append(levelOf(v4, bits), key4(address, bits), override);
-        else append(levelOf(v6, bits), key6(address, bits), override);
-      }
+      else this.addNetwork(override);
     }
-    this.v4 = longestFirst(v4);
-    this.v6 = longestFirst(v6);
-    this.hasAddresses = v4.size + v6.size > 0;
+    for (const levels of [this.levels[4], this.levels[6]]) levels.sort((a, b) => b.bits - a.bits);
+    this.hasAddresses = this.levels[4].length + this.levels[6].length > 0;
     this.hasEmail = this.hashes.size + this.domains.size > 0;
   }
 
-  /** What holds for an address, IPv4 unwrapped. @param now epoch ms */
+  private addNetwork(override: Override): void {
+    const prefix = parsePrefix(override.value);
+    if (prefix === undefined) return; // a row changed by hand: it matches nothing
+    const { address, bits } = prefix;
+    const levels = this.levels[address.family];
+    let level = levels.find((one) => one.bits === bits);
+    if (level === undefined) {
+      level = { bits, entries: new Map() };
+      levels.push(level);
+    }
+    append(level.entries, keyOf(address, bits), override);
+  }
+
+  /** @param now epoch ms */
   matchAddress(address: UnwrappedAddress, now: number): OverrideVerdict | undefined {
     let verdict: OverrideVerdict | undefined;
-    if (address.family === 4) {
-      for (const { bits, entries } of this.v4) {
-        verdict = collect(entries.get(key4(address, bits)), verdict, now);
-      }
-    } else {
-      for (const { bits, entries } of this.v6) {
-        verdict = collect(entries.get(key6(address, bits)), verdict, now);
-      }
+    for (const { bits, entries } of this.levels[address.family]) {
+      verdict = collect(entries.get(keyOf(address, bits)), verdict, now);
     }
     return verdict;
   }
 
   /**
-   * What holds for an email address.
-   * @param host of the address, as lower-case A-labels
+   * @param host of the email address, as lower-case A-labels
    * @param now epoch ms
    */
   matchEmail(text: string, host: string, now: number): OverrideVerdict | undefined {
@@ -141,68 +131,12 @@ function append<Key>(map: Map<Key, Override[]>, key: Key, override: Override): v
   else list.push(override);
 }
 
-function levelOf<Key>(levels: Map<number, Map<Key, Override[]>>, bits: number): Map<Key, Override[]> {
-  let level = levels.get(bits);
-  if (level === undefined) {
-    level = new Map();
-    levels.set(bits, level);
-  }
-  return level;
-}
-
-function longestFirst<Key>(levels: Map<number, Map<Key, Override[]>>): Level<Key>[] {
-  return Array.from(levels, ([bits, entries]) => ({ bits, entries })).sort((a, b) => b.bits - a.bits);
-}
-
-/** The first `bits` bits, as a number. */
-function key4(address: IpAddress, bits: number): number {
-  return bits === 0 ? 0 : address.words[0]! >>> (32 - bits);
-}
-
-/** The first `bits` bits, as text. */
-function key6(address: IpAddress, bits: number): string {
+/** The first `bits` bits: of IPv4 as a number, of IPv6 as text. */
+function keyOf({ family, words }: IpAddress, bits: number): number | string {
+  if (family === 4) return bits === 0 ? 0 : words[0]! >>> (32 - bits);
   let key = "";
   for (let word = 0, left = bits; left > 0; word++, left -= 32) {
-    key += `${left >= 32 ? address.words[word]! : address.words[word]! >>> (32 - left)} `;
+    key += `${left >= 32 ? words[word]! : words[word]! >>> (32 - left)} `;
   }
   return key;
-}
-
-/** The eight answers about an address, by the bits of its flags: the first flag is 1, the next 2. */
-export const REPUTATION_ANSWERS: readonly Uint8Array[] = Array.from({ length: 8 }, (_, bits) =>
-  ascii(JSON.stringify(Object.fromEntries(ADDRESS_FLAGS.map((flag, i) => [flag, (bits & (1 << i)) !== 0])))),
-);
-
-const FLAG_BITS = new Map<OverrideFlag, number>(ADDRESS_FLAGS.map((flag, i) => [flag, 1 << i]));
-
-/** The bits of flags, as {@link REPUTATION_ANSWERS} counts them. */
-export function bitsOf(flags: Iterable<OverrideFlag>): number {
-  let bits = 0;
-  for (const flag of flags) bits |= FLAG_BITS.get(flag) ?? 0;
-  return bits;
-}
-
-const T = 0x74;
-
-/** The bits of one of the eight answers, which begins at `start` and may go on after its flags. */
-export function bitsOfAnswer(answer: Uint8Array, start = 0): number {
-  let bits = 0;
-  let at = start;
-  for (let i = 0; i < ADDRESS_FLAGS.length; i++) {
-    at += ADDRESS_FLAGS[i]!.length + 4; // `{"flag":` or `,"flag":`
-    const isSet = answer[at] === T;
-    if (isSet) bits |= 1 << i;
-    at += isSet ? 4 : 5;
-  }
-  return bits;
-}
-
-/** Flags with a verdict's forced ones in their place. */
-export function forcedBits(bits: number, verdict: OverrideVerdict): number {
-  let result = bits;
-  for (const [flag, value] of verdict.flags) {
-    const bit = FLAG_BITS.get(flag) ?? 0;
-    result = value ? result | bit : result & ~bit;
-  }
-  return result;
 }

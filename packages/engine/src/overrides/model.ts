@@ -20,19 +20,19 @@ export const FLAGS_OF: Readonly<Record<OverrideKind, readonly OverrideFlag[]>> =
   email_hash: ["disposable"],
 };
 
-/** What an override does: one flag on or off, or one feed unheard. */
+/** One flag forced on or off, or one feed ignored. */
 export type OverrideEffect =
   | { readonly type: "flag"; readonly flag: OverrideFlag; readonly verdict: boolean }
   | { readonly type: "mute"; readonly feed: string };
 
-/** Whom an override is about, in normal form. */
+/** The subject of an override, in normal form. */
 export interface OverrideTarget {
   readonly kind: OverrideKind;
   /** "203.0.114.9", "203.0.114.0/24", "example.co.uk", 64 hex digits. */
   readonly value: string;
 }
 
-/** What is asked for when an override is made. */
+/** An override before it is stored. */
 export interface NewOverride extends OverrideTarget {
   readonly effect: OverrideEffect;
   readonly note: string;
@@ -57,7 +57,7 @@ export function isInForce({ removedAt, expiresAt }: Override, now: number): bool
 }
 
 /**
- * The normal form of an email address, whose SHA-256 stands for it: the local part in Unicode's NFC and lower case,
+ * The normal form of an email address, of which only the SHA-256 is stored: the local part in Unicode's NFC and lower case,
  * cut at its first "+" unless it is quoted or begins with one, "@", the host.
  * @param host of the address, as lower-case A-labels
  */

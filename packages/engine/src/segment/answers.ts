@@ -1,10 +1,10 @@
-// answers.ts: the records of a segment: answers, bytes that go out as they stand, and evidence.
+// answers.ts: the records of a segment: answers, in the bytes that are sent, and evidence.
 //
-// Records lie one after the other in one section; another says where each starts, and at its end where the last ends.
-// A value in a range table is the record's number. The compiler gives low numbers to those that most addresses ask for.
-//
-// cost a view of bytes takes 50 to 100 ns to make, more than finding the record: those of the first KEPT_RECORDS are kept
-//      as soon as they were asked for (bench/README.md, Layouts)
+// in   a record's number, which is a value of a range table; the most frequent records have the lowest numbers
+// out  a view of its bytes
+// src  docs/segment-format.md: one section has the records, another where each starts and the last ends
+// cost a view takes 50 to 100 ns to make, more than finding the record: those of the first KEPT_RECORDS are kept when
+//      first used (bench/README.md, Layouts)
 
 import { type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
 
@@ -15,7 +15,7 @@ export const RECORD_SECTIONS = {
 } as const satisfies Record<string, Record<string, SectionName>>;
 export type RecordSections = (typeof RECORD_SECTIONS)[keyof typeof RECORD_SECTIONS];
 
-/** Records whose views are kept: about 100 bytes each. Of DB-IP's places they are those of 89 % of IPv4. */
+/** Records whose views are kept: about 100 bytes each; the places of 89 % of IPv4 in DB-IP. */
 export const KEPT_RECORDS = 32768;
 
 const NO_BYTES = new Uint8Array(0);
@@ -77,7 +77,8 @@ export class Answers {
   }
 
   /**
-   * Reads where all records start; the result tells whether a number is one's.
+   * Checks where all records start.
+   * @returns whether a number names a record
    * @throws SegmentError when one starts before the one before it
    */
   verify(): (number: number) => boolean {

@@ -1,8 +1,8 @@
-// domain-table.ts: which answer and which evidence a host has, in a hash table of domain names.
+// domain-table.ts: the answer and the evidence of a host, in a hash table of domain names.
 //
 // in   two sections of a segment: slots and names (docs/segment-format.md)
 // out  the value of the closest name that has one: the host itself, then each parent, never a public suffix
-// err  open and verify: SegmentError; a look-up never throws and always ends, whatever the bytes
+// err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
 // cost one pass over the host from its end: the hash of each parent falls out on the way to the next.
 //      A host that is not listed costs one cache line for each level that may be registered.
 
@@ -14,7 +14,7 @@ import { SegmentError, type SegmentFile } from "./segment.ts";
 
 /** Words of a slot section before the first slot: the seed of the hash, and a zero. */
 export const DOMAIN_SLOTS_HEADER = 2;
-/** A name is at most this many slots from its home: what bounds a look-up in any bytes at all. */
+/** A name is at most this many slots from its home: bounds a lookup in any bytes. */
 export const MAX_DOMAIN_PROBES = 64;
 /** Names start at multiples of this many bytes; a pointer counts in these. */
 export const DOMAIN_NAME_ALIGN = 4;
@@ -23,15 +23,15 @@ export const DOMAIN_NAME_ALIGN = 4;
 export const DOMAIN_NAME_HEADER = 9;
 const LENGTH_AT = 8;
 
-/** What a name has values of, by where they stand before it; 0 is none. */
+/** The values of a name, by their word before it; 0 is none. */
 export const VALUE_OF = { answer: 0, evidence: 1 } as const;
 type ValueOf = (typeof VALUE_OF)[keyof typeof VALUE_OF];
 
-/** How verify looks at the values of one kind. */
+/** Checks values of one kind. */
 export interface ValueCheck {
   /** Does a value name a record? */
   readonly isRecord: (value: number) => boolean;
-  /** Asked once for each value that names have. */
+  /** Called once for each distinct value. */
   readonly check: (value: number, place: string) => void;
 }
 

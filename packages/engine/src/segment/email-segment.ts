@@ -1,11 +1,11 @@
-// email-segment.ts: the segment that knows disposable domains, and the answer about one e-mail address.
+// email-segment.ts: the segment of disposable domains, and the answer about one email address.
 //
-// in   the bytes of a segment, then one host or e-mail address at a time
+// in   the bytes of a segment, then one host or email address at a time
 // out  the answer as JSON bytes
-// err  open and verify: SegmentError; a look-up never throws and always ends, whatever the bytes
+// err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
 // src  docs/segment-format.md; the writer is packages/compiler/src/segments/email-table.ts
-// cost a plain mailbox about 120 ns, others about 400 (bench/README.md, E-mail); answers about plain mailboxes at
-//      listed domains are kept, up to 4 MB: to make one again takes 85 ns
+// cost a plain mailbox about 120 ns, others about 400 (bench/README.md); answers about plain mailboxes at
+//      listed domains are cached, up to 4 MB: making one takes 85 ns
 
 import { ascii, asciiText } from "../email/ascii.ts";
 import { cutSuffix, toAsciiDomain } from "../email/domain.ts";
@@ -44,7 +44,7 @@ export class EmailSegment {
 
   /**
    * Opens a segment without reading its contents.
-   * @throws SegmentError when the bytes are no e-mail segment
+   * @throws SegmentError when the bytes are no email segment
    */
   static open(bytes: Uint8Array): EmailSegment {
     return new EmailSegment(openSegment(bytes, "email"));
@@ -66,7 +66,7 @@ export class EmailSegment {
     return value === 0 ? undefined : this.answers.at(value);
   }
 
-  /** The whole answer about a mailbox that `readPlain` read, which is valid, then: never write to it. */
+  /** The whole answer about a (valid) mailbox from `readPlain`: never write to it. */
   answerPlain(text: string, mailbox: PlainMailbox): Uint8Array {
     const value = this.table.closestAnswer(text, mailbox);
     return this.kept[value] ?? this.wholeAnswer(value);
@@ -92,7 +92,7 @@ export class EmailSegment {
     return this.records.feeds;
   }
 
-  /** What the lists say of a host: an evidence record whose spans are labels; a view, never to be written to. */
+  /** The evidence for a host: a record whose spans are labels; a view: never write to it. */
   evidenceFrom(host: string, registrableStart: number): Uint8Array | undefined {
     const value = this.table.closest(host, registrableStart, VALUE_OF.evidence);
     return value === 0 ? undefined : this.records.at(value);
@@ -100,7 +100,7 @@ export class EmailSegment {
 
   /**
    * Reads everything: checksum, every name, every slot, every pointer, and whether each name is found.
-   * @param isIntact a stronger hash of the file was checked: its checksum would say no more
+   * @param isIntact a stronger hash of the file was checked already
    * @throws SegmentError naming the first place at fault
    */
   verify(isIntact = false): void {
@@ -133,7 +133,7 @@ function isProviderList(bytes: Uint8Array | undefined): boolean {
 }
 
 /**
- * The whole answer about one e-mail address, as JSON bytes; with no domain to be read, neither valid nor disposable.
+ * The whole answer about one email address, as JSON bytes; without a readable domain neither valid nor disposable.
  * @param text anything
  * @returns bytes that may be shared with other answers: never write to them
  */

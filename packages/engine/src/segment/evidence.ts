@@ -1,20 +1,20 @@
-// evidence.ts: why an answer is what it is: records of a segment, and the answer with them at its end.
+// evidence.ts: evidence records of a segment, and answers with evidence appended.
 //
-// in   a record of the section `evidence`, the tail of each feed, and what the record's spans are spans of
-// out  {…the plain answer…,"evidence":[…]}, and "evidence_truncated":true where entries did not fit
+// in   a record of the section `evidence`, the tail of each feed, and the members for the record's spans
+// out  {…the plain answer…,"evidence":[…]}, and "evidence_truncated":true when entries did not fit
 // err  EvidenceRecords.verify: SegmentError; nothing else throws, whatever the bytes
-// src  docs/segment-format.md (records), docs/evidence.md (what goes out)
+// src  docs/segment-format.md (records), docs/evidence.md (responses)
 // cost copies; about 0.3 µs an answer with three entries
 //
-// An entry's text stands in the record but for two parts. Its network or domain contains the address or host that
-// was asked about, so how long it is says which: a handful of records serve a hundred thousand networks. When its
-// feed was fetched changes from release to release while the segment stays: the reader adds it.
+// A record has an entry's text but for two parts. Its network or domain contains the address or host, so a span, its
+// length, is enough: a handful of records serve a hundred thousand networks. The time when its feed was fetched changes
+// while the segment stays the same.
 
 import { ascii, asciiText } from "../email/ascii.ts";
 import { Answers, RECORD_SECTIONS } from "./answers.ts";
 import { SegmentError, type SegmentFile } from "./segment.ts";
 
-/** What goes out is at most this long: entries, and bytes from "[" to "]". */
+/** Limits of an answer's evidence: entries, and bytes from "[" to "]". */
 export const MAX_EVIDENCE_ENTRIES = 32;
 export const MAX_EVIDENCE_BYTES = 8192;
 
@@ -79,7 +79,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // the only way to ask whether it is JSON
+    return undefined; // not JSON
   }
 }
 
@@ -133,7 +133,7 @@ const FOOT_TRUNCATED = ascii('],"evidence_truncated":true}');
 const NO_TAIL = ascii("}");
 
 /**
- * Collects the entries of one answer after the other, within the bounds of what goes out.
+ * Collects the entries of one answer after the other, within the limits.
  * One is enough for a process: an answer is made without a pause, and no result shares memory with it.
  */
 export class EvidenceBody {
@@ -157,7 +157,7 @@ export class EvidenceBody {
   /**
    * Adds the entries of a record.
    * @param tails by feed, what closes an entry: `,"fetched_at":"…"}` or `}`
-   * @param subjectOf the member that a span stands for, with its comma: `,"network":"192.0.2.0/24"`; "" for none
+   * @param subjectOf the member for a span, with its comma: `,"network":"192.0.2.0/24"`; "" for none
    */
   addRecord(record: Uint8Array, tails: readonly Uint8Array[], subjectOf: (span: number) => string): void {
     const { count, truncated } = headOf(record);

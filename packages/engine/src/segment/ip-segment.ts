@@ -1,8 +1,8 @@
 // ip-segment.ts: segments that answer for an IP address: geo and reputation.
 //
 // in   the bytes of a segment, then one address at a time
-// out  the answer as JSON bytes, written at compile time; the evidence for it, apart
-// err  open and verify: SegmentError; a look-up never throws
+// out  the answer as the JSON bytes that the compiler wrote; separately, its evidence
+// err  open and verify: SegmentError; a lookup never throws
 
 import type { IpAddress, UnwrappedAddress } from "../address/ip.ts";
 import { Answers } from "./answers.ts";
@@ -101,7 +101,7 @@ export class IpSegment {
 
   /**
    * Reads everything: checksum, order, every pointer.
-   * @param isIntact a stronger hash of the file was checked: its checksum would say no more
+   * @param isIntact a stronger hash of the file was checked already
    * @throws SegmentError naming the first place at fault
    */
   verify(isIntact = false): void {

@@ -1,9 +1,9 @@
-// prefix-index.ts: from the first 32 bits of an IPv6 address straight to the node for its next ones.
+// prefix-index.ts: a hash table from the first 32 bits of an IPv6 address to the node for the next ones.
 //
 // in   first bits that have such a node, each with the cell that names it
-// out  that cell, or 0: then the way leads through the directory
-// cost one read, seldom two, in place of five that wait for each other; 16 to 32 bytes for each node, at least half of it empty:
-//      1 MB for the 35,000 of DB-IP, made by each process at its first IPv6 look-up in 6 to 9 ms (bench/README.md, Layouts)
+// out  that cell, or 0: the lookup starts at the directory
+// cost one read, seldom two, in place of five dependent ones; 16 to 32 bytes a node: 1 MB for the 35,000 of DB-IP, made
+//      by each process at its first IPv6 lookup in 6 to 9 ms (bench/README.md, Layouts)
 
 /** 2^32 divided by the golden ratio: spreads neighbours far apart (Knuth, The Art of Computer Programming 3, 6.4). */
 const SPREAD = 0x9e3779b1;

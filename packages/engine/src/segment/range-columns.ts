@@ -1,10 +1,10 @@
 // range-columns.ts: ranges of one family that cover its whole address space, as columns.
 //
-// Row i says: from start i up to the next start, the value is values[i]; 0 = nothing known.
+// Row i: from start i up to the next start, the value is values[i]; 0 = nothing known.
 // A start is one uint32 word for IPv4 and four for IPv6, most significant first.
 // cost 8 bytes a range for IPv4, 20 for IPv6; no object per range or network (there are 15 million networks).
-//      What grows leaves two thirds of its size behind as garbage, so whoever knows how many networks will come says so:
-//      room that is never written to takes no memory
+//      Growing leaves two thirds of the size behind as garbage, so callers state how many networks to expect: room that
+//      is never written to takes no memory
 
 export class RangeColumns {
   readonly family: 4 | 6;
@@ -119,7 +119,7 @@ export type AddNetwork = (
 export type Networks = (add: AddNetwork) => void;
 
 /**
- * The covering that says what these networks say, and 0 between them.
+ * The covering with the values of these networks, and 0 between them.
  * @param expected how many networks there are, as far as known
  * @throws RangeError when networks overlap or are out of order
  */
@@ -158,7 +158,7 @@ export function overlay(
     for (let k = 0; k < width; k++) if (starts[i * width + k] !== w[k]) return false;
     return true;
   };
-  /** From `start` up to `end` (or the end of the space), the networks say `value`. */
+  /** From `start` up to `end` (or the end of the space), the networks have `value`. */
   const span = (value: number, toEnd: boolean) => {
     if (row + 1 < length && isAt(row + 1, start)) row++;
     out.append(start[0]!, start[1]!, start[2]!, start[3]!, combine(value, values[row]!));
@@ -193,7 +193,7 @@ export function overlay(
   return out;
 }
 
-/** A covering of one range that says nothing. */
+/** A covering of one range of value 0. */
 class EmptySpace extends RangeColumns {
   constructor(family: 4 | 6) {
     super(family, 1);

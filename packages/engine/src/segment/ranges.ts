@@ -1,31 +1,28 @@
 // ranges.ts: which value an address has, in a table of ranges that cover the whole address space.
 //
 // in   sections v4* and v6* of a segment, or those of its evidence (docs/segment-format.md)
-// out  find4, find6: a number below 2^30; 0 means "nothing known"
-//      networkBits: the largest network around an address, all of which has the same value
-// err  open: SegmentError when sections do not fit together; find never throws and always ends
-// cost one read for the top 16 bits, then a node for each 8 bits that one of its networks is longer than. Of DB-IP's networks
-//      a random IPv4 address needs one in 66 of 100, none in 31. IPv6 begins after 32 bits (prefix-index.ts): one node in 8 of
-//      100, two in 71, more in 18 (bench/README.md, Layouts)
+// out  a number below 2^30, where 0 means "nothing known"; the largest network around an address that has one value
+// err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
+// cost one read for the top 16 bits, then a node for each 8 more bits. Of DB-IP's networks a random IPv4 address needs
+//      one node in 66 of 100 cases, none in 31; IPv6 begins after 32 bits (prefix-index.ts) and needs one in 8, two in
+//      71, more in 18 (bench/README.md, Layouts)
+// note Array reads are `!`: those past the end, in a damaged file, are undefined, which no comparison accepts.
 
 import type { IpAddress } from "../address/ip.ts";
 import { PrefixIndex } from "./prefix-index.ts";
+import {
+  blockBits,
+  cellOf,
+  childNodes,
+  NODE_BITS,
+  nodeOffset,
+  VALUE_LIMIT,
+  verifyRuns,
+} from "./range-nodes.ts";
 import { type SectionName, SegmentError, type SegmentFile } from "./segment.ts";
 
 /** Cells of a directory: one for each value of the top 16 bits. */
 export const DIRECTORY_CELLS = 65536;
-/** A cell is a value below this, or has NODE_FLAG set and names a node. */
-export const VALUE_LIMIT = 0x40000000;
-export const NODE_FLAG = 0x80000000;
-/** Set in a cell whose node is a list of runs; other nodes are bitmaps of them. */
-export const LIST_FLAG = 0x40000000;
-/** Most runs of a list. */
-export const MAX_LIST_RUNS = 8;
-/** Words of a bitmap before its cells: where runs start, a bit for each key, and how many start before each 32 keys. */
-export const BITMAP_WORDS = 10;
-const COUNTS_AT = 8;
-/** Bits of an address that a node looks at. */
-const NODE_BITS = 8;
 
 /** Which sections hold a table, by their role. */
 export const RANGE_SECTIONS = {
@@ -44,14 +41,17 @@ export const RANGE_SECTIONS = {
 } as const satisfies Record<string, Record<string, SectionName>>;
 export type RangeSections = (typeof RANGE_SECTIONS)[keyof typeof RANGE_SECTIONS];
 
-/** No network that anybody has is wider: what bounds the search for one. */
+/** Prefix lengths of the widest networks that exist: they bound the search for one. */
 const WIDEST_V4 = 8;
 const WIDEST_V6 = 16;
+
+/** False also for a node below the last bits, and for undefined: only in a damaged file. */
+const isValue = (cell: number) => cell >= 0;
 
 export class RangeTable {
   private readonly v4: Trie;
   private readonly v6: Trie;
-  /** Made by the first look-up: who only opens a segment, as a supervisor of workers does, need not wait for it. */
+  /** Made by the first lookup: a process that only opens segments, as the primary does, does not pay for it. */
   private v6Prefixes: PrefixIndex | undefined;
 
   /** @throws SegmentError when a section is missing or a directory has another length */
@@ -69,8 +69,8 @@ export class RangeTable {
     const { directory, nodes, bytes } = this.v4;
     let cell = directory[address >>> 16]!;
     if (cell < 0) {
-      cell = cellAt(nodes, bytes, cell, (address >>> 8) & 255);
-      if (cell < 0) cell = cellAt(nodes, bytes, cell, address & 255);
+      cell = cellOf(nodes, bytes, cell, (address >>> 8) & 255);
+      if (cell < 0) cell = cellOf(nodes, bytes, cell, address & 255);
     }
     return isValue(cell) ? cell : 0;
   }
@@ -88,7 +88,7 @@ export class RangeTable {
     }
     for (; cell < 0 && k < 16; k++) {
       if ((k & 3) === 0) word = words[k >>> 2]!;
-      cell = cellAt(nodes, bytes, cell, (word >>> (24 - 8 * (k & 3))) & 255);
+      cell = cellOf(nodes, bytes, cell, (word >>> (24 - 8 * (k & 3))) & 255);
     }
     return isValue(cell) ? cell : 0;
   }
@@ -104,7 +104,8 @@ export class RangeTable {
   }
 
   /**
-   * Checks every cell: nodes in their order, each named once and not too deep, runs in order, values that `isRecord` accepts.
+   * Checks every cell: nodes in their order, each named once and not too deep, runs in order, values that `isRecord`
+   * accepts.
    * @throws SegmentError naming the first cell at fault
    */
   verify(isRecord: (value: number) => boolean): void {
@@ -146,7 +147,7 @@ class Trie {
     if (cell >= 0) return widestBlock(directory, top, widest);
     for (let k = 2; k < this.addressBytes; k++) {
       const key = (words[k >>> 2]! >>> (24 - 8 * (k & 3))) & 255;
-      const next = cellAt(nodes, bytes, cell, key);
+      const next = cellOf(nodes, bytes, cell, key);
       if (!(next < 0)) return NODE_BITS * k + blockBits(nodes, bytes, cell, key);
       cell = next;
     }
@@ -154,8 +155,8 @@ class Trie {
   }
 
   /**
-   * First bits and cell, in turn, of the nodes for what comes after the first 32 bits. Those of a damaged file may be left
-   * out: nobody waits for a file in which nodes are named more than once.
+   * First 32 bits and cell, in turn, of the nodes for the bits after them. In a damaged file that names nodes more
+   * than once it stops early.
    */
   nodesBelow32(): number[] {
     const { directory, nodes, bytes } = this;
@@ -163,9 +164,9 @@ class Trie {
     let left = nodes.length;
     for (let first16 = 0; first16 < DIRECTORY_CELLS; first16++) {
       if (directory[first16]! >= 0) continue;
-      const middle = namedBy(nodes, bytes, directory[first16]!);
+      const middle = childNodes(nodes, bytes, directory[first16]!);
       for (let i = 0; i < middle.length; i += 2) {
-        const inner = namedBy(nodes, bytes, middle[i + 1]!);
+        const inner = childNodes(nodes, bytes, middle[i + 1]!);
         left -= inner.length + 1;
         if (left < 0) return below;
         const first24 = (first16 << 16) | (middle[i]! << 8);
@@ -176,61 +177,33 @@ class Trie {
   }
 
   verify(isRecord: (value: number) => boolean): void {
-    const { directory, nodes, directoryName, nodesName } = this;
-    /** Cells of nodes whose turn has not come, in order: those of one depth, then those of the next. */
-    let named: number[] = [];
+    const { directory, nodes, bytes, directoryName, nodesName } = this;
+    /** Cells that name the nodes of one depth, in order. */
+    let level: number[] = [];
     for (let top = 0; top < DIRECTORY_CELLS; top++) {
       verifyCell(directoryName, top, directory[top]!, isRecord);
-      if (directory[top]! < 0) named.push(directory[top]!);
+      if (directory[top]! < 0) level.push(directory[top]!);
     }
     let end = 0;
-    for (let k = 2; named.length > 0; k++) {
-      const level = named;
-      named = [];
+    for (let k = 2; level.length > 0; k++) {
+      const below: number[] = [];
       for (const cell of level) {
-        const at = placeOf(cell);
+        const at = nodeOffset(cell);
         if (at !== end) throw new SegmentError(`${nodesName}[${end}]`, `is named as ${at}, out of its order`);
-        const { cells, count } = this.verifyRuns(cell);
+        const { cells, count } = verifyRuns(nodes, bytes, cell, `${nodesName}[${at}]`);
         end = cells + count;
         if (end > nodes.length)
           throw new SegmentError(`${nodesName}[${at}]`, `has ${count} runs and runs past the end`);
         for (let i = cells; i < end; i++) {
           verifyCell(nodesName, i, nodes[i]!, isRecord);
-          if (nodes[i]! < 0) named.push(nodes[i]!);
+          if (nodes[i]! < 0) below.push(nodes[i]!);
         }
       }
-      if (k + 1 === this.addressBytes && named.length > 0)
+      if (k + 1 === this.addressBytes && below.length > 0)
         throw new SegmentError(`${nodesName}[${end}]`, "is named by a node that the last bits are for");
+      level = below;
     }
     if (end !== nodes.length) throw new SegmentError(`${nodesName}[${end}]`, "is part of no node");
-  }
-
-  /** @returns where the cells of a node begin, and how many there are */
-  private verifyRuns(cell: number): { cells: number; count: number } {
-    const { bytes, nodes, nodesName } = this;
-    const at = placeOf(cell);
-    const place = `${nodesName}[${at}]`;
-    if (isList(cell)) {
-      const count = (bytes[at * 4] ?? 0) + 1;
-      if (count > MAX_LIST_RUNS) throw new SegmentError(place, `has ${count} runs, at most ${MAX_LIST_RUNS}`);
-      const words = Math.ceil(count / 4);
-      for (let i = 2; i < count; i++) {
-        if (bytes[at * 4 + i]! <= bytes[at * 4 + i - 1]!)
-          throw new SegmentError(place, `run ${i} does not start after the one before it`);
-      }
-      if (count > 1 && bytes[at * 4 + 1] === 0)
-        throw new SegmentError(place, "its second run starts at key 0");
-      return { cells: at + words, count };
-    }
-    let count = 0;
-    for (let group = 0; group < COUNTS_AT; group++) {
-      const counted = bytes[(at + COUNTS_AT) * 4 + group];
-      if (counted !== count)
-        throw new SegmentError(place, `counts ${counted} runs before key ${group * 32}, not ${count}`);
-      count += ones(nodes[at + group]!);
-    }
-    if ((nodes[at]! & 1) === 0) throw new SegmentError(place, "begins without a run");
-    return { cells: at + BITMAP_WORDS, count };
   }
 }
 
@@ -244,66 +217,6 @@ function verifyCell(
     throw new SegmentError(`${section}[${index}]`, `points at no record: ${cell}`);
 }
 
-/** The cell of the run that `key` lies in, in the node that `cell` names. */
-function cellAt(nodes: Int32Array, bytes: Uint8Array, cell: number, key: number): number {
-  const at = cell & (LIST_FLAG - 1);
-  if ((cell & LIST_FLAG) === 0) {
-    const group = key >>> 5;
-    const before = bytes[((at + COUNTS_AT) << 2) + group]!;
-    return nodes[at + BITMAP_WORDS - 1 + before + ones(nodes[at + group]! << (31 - (key & 31)))]!;
-  }
-  const first = at << 2;
-  const last = bytes[first]!;
-  let run = 1;
-  while (run <= last && bytes[first + run]! <= key) run++;
-  return nodes[at + (last >>> 2) + run]!;
-}
-
-/** Key and cell, in turn, of the nodes that the one of `cell` names. */
-function namedBy(nodes: Int32Array, bytes: Uint8Array, cell: number): number[] {
-  const named: number[] = [];
-  const at = placeOf(cell);
-  if (isList(cell)) {
-    const last = bytes[at << 2]!;
-    let place = at + (last >>> 2) + 1;
-    for (let run = 0; run <= last; run++, place++) {
-      if (nodes[place]! < 0) named.push(run === 0 ? 0 : bytes[(at << 2) + run]!, nodes[place]!);
-    }
-    return named;
-  }
-  let place = at + BITMAP_WORDS;
-  for (let group = 0; group < COUNTS_AT; group++) {
-    for (let starts = nodes[at + group]!; starts !== 0; starts &= starts - 1, place++) {
-      if (nodes[place]! < 0) named.push(32 * group + 31 - Math.clz32(starts & -starts), nodes[place]!);
-    }
-  }
-  return named;
-}
-
-/** How many bits are set, by adding up ever wider fields. */
-function ones(word: number): number {
-  let sum = word - ((word >>> 1) & 0x55555555);
-  sum = (sum & 0x33333333) + ((sum >>> 2) & 0x33333333);
-  return Math.imul((sum + (sum >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
-}
-
-/** False also for a node below the last bits, and for nothing: only in a damaged file. */
-const isValue = (cell: number) => cell >= 0;
-const isList = (cell: number) => (cell & LIST_FLAG) !== 0;
-const placeOf = (cell: number) => cell & (LIST_FLAG - 1);
-
-/** Bits of the largest block of 2^k keys around `key` that lies within its run. */
-function blockBits(nodes: Int32Array, bytes: Uint8Array, cell: number, key: number): number {
-  const value = cellAt(nodes, bytes, cell, key);
-  let bits = NODE_BITS;
-  for (let size = 2; bits > 0; size *= 2) {
-    const start = key - (key % size);
-    for (let k = start; k < start + size; k++) if (cellAt(nodes, bytes, cell, k) !== value) return bits;
-    bits--;
-  }
-  return bits;
-}
-
 /** The prefix length, `widest` at least, of the largest block of equal cells around one of a directory. */
 function widestBlock(directory: Int32Array, top: number, widest: number): number {
   let bits = 16;
@@ -315,7 +228,7 @@ function widestBlock(directory: Int32Array, top: number, widest: number): number
   return bits;
 }
 
-/** Nodes are negative then: a sign is quicker to look at than a bit. */
+/** Names of nodes are negative then: a sign is quicker to test than a bit. */
 function signed(words: Uint32Array): Int32Array {
   return new Int32Array(words.buffer, words.byteOffset, words.length);
 }

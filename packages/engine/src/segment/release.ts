@@ -19,7 +19,7 @@ export const feedReport = z.object({
   id: z.string(),
   /** What it contributes to, in the feed table's words. */
   sets: z.string(),
-  /** What a list names; absent for places, and in releases of before this was told. */
+  /** What a list names; absent for places, and in older releases. */
   names: z.enum(["networks", "domains"]).optional(),
   /** Where this copy came from; "none" when there was no copy at all. */
   source: z.enum(["mirror", "fetched", "last-good", "seed", "own", "none"]),
@@ -38,14 +38,14 @@ export const feedReport = z.object({
   error: z.string().optional(),
   /** Older than the feed should be; used all the same. */
   stale: z.boolean().optional(),
-  /** When its source was last asked, and when it is to be asked next. */
+  /** When its source was last checked, and when it is checked next. */
   checked_at: time.optional(),
   next_check_at: time.optional(),
   /** Attempts in a row that gave no copy that passed. */
   failures: z.number().int().nonnegative().optional(),
   /** A copy that waits for the operator, because it differs too much from the last good one. */
   pending: z.object({ sha256, why: z.string() }).optional(),
-  /** Entries of the copy in use that say nothing: unreadable, or of what can never be flagged. */
+  /** Entries of the copy in use that were ignored: unreadable, or of what can never be flagged. */
   skipped: z.object({ entries: z.number().int().positive(), first: z.string() }).optional(),
 });
 export type FeedReport = z.infer<typeof feedReport>;
@@ -73,14 +73,14 @@ export const release = z.object({
   feeds: z.array(feedReport),
   /** Answers without any loaded feed: never to be taken for "no". */
   missing: z.array(z.enum(ANSWERS)),
-  /** Answers that stand on fallbacks alone, and why, in words for the operator. */
+  /** Answers made from fallbacks alone, and why, for the operator. */
   partial: z.array(z.object({ answer: z.enum(ANSWERS), why: z.string() })),
 });
 export type Release = z.infer<typeof release>;
 
 /**
- * How feeds stand after the last build, whether or not it made a release: releases never change, and "the publisher
- * was asked a minute ago and has nothing new" is news all the same.
+ * The state of feeds after the last build, whether or not it made a release: a release never changes, but when its
+ * feeds were last checked does.
  */
 export const feedsReport = z.object({
   format: z.literal(1),
@@ -91,7 +91,7 @@ export const feedsReport = z.object({
 });
 export type FeedsReport = z.infer<typeof feedsReport>;
 
-/** Feeds of a release as they stand now: what it was made of, and what is known of each since. */
+/** The feeds of a release with their present state: what it was made from, and what is known of each since. */
 export function feedsNow(manifest: Release, report: FeedsReport | undefined): readonly FeedReport[] {
   if (report === undefined || report.at < manifest.created_at) return manifest.feeds;
   const latest = new Map(report.feeds.map((feed) => [feed.id, feed]));
@@ -124,8 +124,8 @@ const SEGMENT_OF: Readonly<Record<Answer, keyof Release["segments"]>> = {
 
 /**
  * What a release's id is made of, as text: the id is the first {@link RELEASE_ID_DIGITS} hex digits of its SHA-256.
- * It is all that decides answers, and not times or where a copy came from: a publisher who cannot be reached for an
- * hour makes no new release.
+ * It is all that decides answers, and not times or where a copy came from: an hour without a publisher makes
+ * no new release.
  */
 export function releaseContent({
   format,

@@ -20,11 +20,11 @@ const CHECKED_AT_ONCE = 1 << 16;
 /** Header bytes from here on are zeros. */
 const RESERVED_FROM = 36;
 
-/** What a segment answers; the number stands in the header. */
+/** By kind, its number in the header. */
 export const SEGMENT_KINDS = { geo: 1, reputation: 2, email: 3 } as const;
 export type SegmentKind = keyof typeof SEGMENT_KINDS;
 
-/** Sections by number; a segment kind has those that its opener asks for, and no other. */
+/** Numbers of sections; each kind of segment has those that its opener reads, and no other. */
 export const SECTION = {
   meta: 1, // JSON: what the segment was made of
   answers: 2, // answer records, see answers.ts

@@ -5,10 +5,10 @@
 import { timingSafeEqual } from "node:crypto";
 import { bearerToken } from "../http/bearer-token.ts";
 import { hashToken, isWellFormedToken } from "../keys/token.ts";
+import { isAdminToken } from "../store/admin-token.ts";
 import type { AdminContext } from "./context.ts";
 import { AdminProblem } from "./problems.ts";
 import { isFromConsole, type Session, sessionCookie } from "./sessions.ts";
-import { isAdminToken } from "./token.ts";
 
 /** @returns the session, or undefined where the request carries the token itself */
 export async function admit(request: Request, context: AdminContext): Promise<Session | undefined> {

@@ -1,16 +1,16 @@
 // context.ts: what the operations of the admin API work with.
 
-import type { Keyring } from "../keys/keyring.ts";
+import type { KeyLoader } from "../keys/key-loader.ts";
 import type { StatusSource } from "../lookup/status.ts";
-import type { OverrideBook } from "../overrides/cache.ts";
+import type { OverrideCache } from "../overrides/cache.ts";
 import type { OverrideContext } from "../overrides/override.ts";
 import type { Releases } from "../releases/follow.ts";
+import type { AdminTokenStore } from "../store/admin-token.ts";
 import type { OverrideStore } from "../store/overrides.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Traffic } from "../telemetry/traffic.ts";
 import type { AdminSessions } from "./sessions.ts";
-import type { AdminTokenStore } from "./token.ts";
 
 /** What is known of a feed beyond its state. */
 export interface FeedFacts {
@@ -47,8 +47,8 @@ export interface AdminAppOptions {
   readonly overrides: OverrideStore;
   readonly adminToken: Pick<AdminTokenStore, "hash">;
   readonly store: Store;
-  readonly book: Pick<OverrideBook, "refresh" | "current">;
-  readonly keyring: Pick<Keyring, "refresh">;
+  readonly book: Pick<OverrideCache, "refresh" | "current">;
+  readonly keyring: Pick<KeyLoader, "refresh">;
   readonly releases: Pick<Releases, "current" | "check">;
   readonly status: StatusSource;
   readonly dataDir: string;

@@ -6,12 +6,8 @@
 import { OVERRIDE_FLAGS, OVERRIDE_KINDS } from "@inkling/engine";
 import { z } from "zod";
 import { exportFile, readFile } from "../overrides/file.ts";
-import {
-  newOverrideSchema,
-  type OverrideContext,
-  overrideJson,
-  parseNewOverride,
-} from "../overrides/override.ts";
+import { newOverrideSchema, type OverrideContext, parseNewOverride } from "../overrides/override.ts";
+import { overrideJson } from "../overrides/record.ts";
 import { isOverrideCursor } from "../store/overrides.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "./call.ts";
 import type { AdminContext } from "./context.ts";

@@ -3,7 +3,8 @@
 // err  AdminProblem
 
 import { z } from "zod";
-import { MAX_AUTHOR, oneLine } from "../overrides/override.ts";
+import { oneLine } from "../keys/fields.ts";
+import { MAX_AUTHOR } from "../overrides/override.ts";
 import type { BodyFormat } from "./operation.ts";
 import { AdminProblem, bodyProblem } from "./problems.ts";
 import type { Session } from "./sessions.ts";

@@ -5,7 +5,8 @@
 // src  docs/admin-api.md
 
 import { z } from "zod";
-import { MAX_AUTHOR, oneLine } from "../overrides/override.ts";
+import { oneLine } from "../keys/fields.ts";
+import { MAX_AUTHOR } from "../overrides/override.ts";
 import { requireToken } from "./admission.ts";
 import { type Operation, operation } from "./operation.ts";
 import { AdminProblem } from "./problems.ts";

@@ -17,10 +17,12 @@ import { checkResponse } from "../../../../test/checked-fetch.ts";
 import { makeCounts } from "../api/counts.ts";
 import { requestIds } from "../http/request-id.ts";
 import { isScope, type Key } from "../keys/key.ts";
+import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { knownHosts } from "../mx/hosts.ts";
 import type { MxFinding } from "../mx/outcome.ts";
-import { emailHash, overridesOf } from "../overrides/override.ts";
+import { overridesOf } from "../overrides/record.ts";
+import { emailHash } from "../overrides/target.ts";
 import { Log } from "../telemetry/log.ts";
 import { App, type AppOptions } from "./app.ts";
 
@@ -147,7 +149,7 @@ function setUp(setting: Setting = {}) {
             ? { ok: false, code: "KEY_EXPIRED", key }
             : { ok: false, code: token === "early" ? "KEYS_NOT_LOADED" : "KEY_INVALID" },
     },
-    buckets: new Buckets({ rate: setting.rate ?? 1000, burst: setting.burst ?? 2000 }),
+    buckets: new Buckets({ rate: setting.rate ?? 1000, burst: setting.burst ?? 2000 }, cellsOnDemand(NOON)),
     usage: {
       record: (keyId, counted) => (isScope(counted) ? recorded : refused).push(`${keyId} ${counted}`),
       countToday: () => (setting.used ?? 0) + recorded.length,

@@ -5,7 +5,7 @@
 import type { LoadedRelease, Lookup } from "@inkling/engine";
 import { matchesEtag } from "../http/etag.ts";
 import { type Problem, type ProblemCode, problemBody } from "../http/problems.ts";
-import { rateLeft, ratePolicy } from "../limits/rate-headers.ts";
+import { RateHeaders } from "../limits/rate-headers.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import { type AnswerHeaders, answerTemplates, DATA_STATE, JSON_TYPE, NO_STORE } from "./answer-headers.ts";
@@ -21,6 +21,7 @@ export type HeaderFields = Record<string, string>;
 export class Responses {
   private readonly counts: Pick<Counts<ProblemCode>, "countProblem">;
   private readonly usage: { countToday(keyId: string, now: number): number };
+  private readonly rateHeaders = new RateHeaders();
   private templatesOf: LoadedRelease | undefined;
   private templates: Readonly<Record<Lookup, AnswerHeaders>> | undefined;
 
@@ -91,14 +92,14 @@ export class Responses {
   }
 
   private policy({ key, rate }: Exchange): string | undefined {
-    return key === undefined || rate === undefined ? undefined : ratePolicy(key, rate);
+    return key === undefined || rate === undefined ? undefined : this.rateHeaders.policy(key, rate);
   }
 
   /** What is left of the key's rate and quota, this lookup already counted. */
   private left(exchange: Exchange): string {
     const { admittedKey: key, admittedRate: rate, now, isLookup } = exchange;
     const counted = key.quota === undefined ? 0 : this.usage.countToday(key.id, now);
-    return rateLeft(key, rate, counted + (isLookup ? 1 : 0), now);
+    return this.rateHeaders.left(key, rate, counted + (isLookup ? 1 : 0), now);
   }
 }
 

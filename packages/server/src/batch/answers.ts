@@ -18,7 +18,7 @@ import {
 import type { Counts } from "../telemetry/counts.ts";
 import type { Output } from "./output.ts";
 
-/** Answers with evidence have at most 8 KB of it (docs/evidence.md), locations well below 1 KB. */
+/** Evidence has at most 8 KB (docs/evidence.md), a location well below 1 KB. */
 export const MOST_ANSWER_BYTES = 12 * 1024;
 
 export interface BatchAnswersOptions {
@@ -78,7 +78,7 @@ export class BatchAnswers {
     );
   }
 
-  /** Answers one line: nothing but a JSON string, with white space around it. */
+  /** Answers one line: one JSON string, with white space around it. */
   line(bytes: Buffer, start: number, end: number): void {
     const { pipeline, lookup } = this.options;
     const isQuoted = end - start >= 2 && bytes[start] === QUOTE && bytes[end - 1] === QUOTE;

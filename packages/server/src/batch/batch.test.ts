@@ -18,9 +18,11 @@ import fc from "fast-check";
 import { App, type AppOptions } from "../api/app.ts";
 import { makeCounts } from "../api/counts.ts";
 import { isScope, type Key } from "../keys/key.ts";
+import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
-import { SANDBOX_ADDRESSES, SANDBOX_PROBLEMS, SANDBOX_VERSION } from "../lookup/sandbox.ts";
-import { overridesOf } from "../overrides/override.ts";
+import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
+import { SANDBOX_ADDRESSES, SANDBOX_PROBLEMS } from "../lookup/sandbox-tables.ts";
+import { overridesOf } from "../overrides/record.ts";
 import { Log } from "../telemetry/log.ts";
 import { HOLD_MS } from "./batch.ts";
 import { MAX_ARRIVING_BYTES, MAX_JSON_BYTES } from "./body.ts";
@@ -141,7 +143,7 @@ function setUp(setting: Setting = {}) {
           ? { ok: true, key: state.key }
           : { ok: false, code: "KEY_INVALID" },
     },
-    buckets: new Buckets({ rate: setting.rate ?? 0, burst: setting.burst ?? 1 }),
+    buckets: new Buckets({ rate: setting.rate ?? 0, burst: setting.burst ?? 1 }, cellsOnDemand(NOON)),
     usage: {
       record: (_, counted, __, count = 1) => (isScope(counted) ? recorded : refused).push([counted, count]),
       countToday: () => (setting.used ?? 0) + recorded.reduce((sum, [, count]) => sum + count, 0),

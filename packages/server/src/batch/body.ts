@@ -1,10 +1,10 @@
 // body.ts: the body of a batch request: its form, its coding, and for JSON its values.
 //
-// in   a request whose body nobody has read yet
+// in   a request with an unread body
 // out  "json" or "ndjson", the body as a stream of decoded bytes; the values of a JSON body
-// err  problems as values; a stream whose gzip is damaged fails while it is read
+// err  problems as values; a stream of damaged gzip fails while it is read
 // src  RFC 9110 8.3 (Content-Type), 8.4 (Content-Encoding), 12.5.3 (Accept-Encoding), RFC 1952 (gzip, members in a row)
-// note A gzip bomb is inflated piece by piece, as far as somebody reads: 1 GB from 1 MB took 20 MB of memory.
+// note gzip is inflated piece by piece, as far as it is read: 1 GB from 1 MB took 20 MB of memory
 
 import { z } from "zod";
 import { type Problem, problem } from "../http/problems.ts";
@@ -14,19 +14,19 @@ export const MAX_JSON_BYTES = 1024 * 1024;
 /** Most values in a JSON body. */
 export const MAX_JSON_VALUES = 1_000;
 
-/** What JSON bodies of one key that are still arriving may take together, in one process: sent slowly, each is held for 12 s. */
+/** Memory for unfinished JSON bodies of one key in one process: sent slowly, each is held for 12 s. */
 export const MAX_ARRIVING_BYTES = 32 * MAX_JSON_BYTES;
 
 export type BatchForm = "json" | "ndjson";
 export type ByteStream = ReadableStream<Uint8Array<ArrayBuffer>>;
-/** The one of its readers that is meant: types of Bun and of the web differ about it. */
+/** Its default reader: the types of Bun and of the web differ. */
 export interface ByteReader {
   /** @returns without a value at the end */
   read(): Promise<{ readonly value?: Uint8Array | undefined }>;
   cancel(): Promise<void>;
 }
 
-/** A Map: of an object a caller could also name what all objects have, such as `constructor`. */
+/** A Map: an object also has `constructor`. */
 const FORMS: ReadonlyMap<string, BatchForm> = new Map([
   ["application/json", "json"],
   ["application/x-ndjson", "ndjson"],
@@ -55,7 +55,6 @@ const UNREADABLE = problem("BATCH_INVALID", "The body is not JSON in UTF-8.");
 const CUT_SHORT = problem("BATCH_INVALID", "The body ends early, or its gzip is damaged.");
 const NO_BATCH = problem("BATCH_INVALID");
 
-/** The form that `Content-Type` names. */
 export function formOf(contentType: string | null): BatchForm | Problem {
   const [type = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
   const form = FORMS.get(type.trim());
@@ -64,14 +63,13 @@ export function formOf(contentType: string | null): BatchForm | Problem {
   return form !== undefined && isUtf8 ? form : problem("CONTENT_TYPE_INVALID");
 }
 
-/** Is the body sent as gzip? */
 export function isGzipped(contentEncoding: string | null): boolean | Problem {
   const coding = (contentEncoding ?? "").trim().toLowerCase();
   if (coding === "" || coding === "identity") return false;
   return coding === "gzip" || coding === "x-gzip" ? true : UNKNOWN_CODING;
 }
 
-/** May the answer be sent as gzip? Only where that is asked for by name. */
+/** May the answer be gzip? Only where the request names it. */
 export function acceptsGzip(acceptEncoding: string | null): boolean {
   if (acceptEncoding === null) return false;
   return acceptEncoding
@@ -84,13 +82,12 @@ export function acceptsGzip(acceptEncoding: string | null): boolean {
     });
 }
 
-/** The body, decoded. */
 export function decoded(body: ByteStream | null, isGzip: boolean): ByteStream {
   const source = body ?? new Blob([]).stream();
   return isGzip ? source.pipeThrough(new DecompressionStream("gzip")) : source;
 }
 
-/** Does the request say that its body is larger than JSON may be? */
+/** Is the declared length more than JSON may have? */
 export function declaresTooMuch(contentLength: string | null): Problem | undefined {
   return Number(contentLength ?? 0) > MAX_JSON_BYTES ? TOO_LARGE : undefined;
 }
@@ -98,11 +95,11 @@ export function declaresTooMuch(contentLength: string | null): Problem | undefin
 const batchSchema = z.strictObject({ values: z.array(z.unknown()) });
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Bytes of bodies that are still arriving, by key. */
+/** Bytes of unfinished bodies, by key. */
 export class Arriving {
   private readonly bytes = new Map<string, number>();
 
-  /** Adds to what a key's bodies take, or takes away. @returns all that they take */
+  /** Adds bytes, or removes them. @returns the sum of the key's bodies */
   add(keyId: string, bytes: number): number {
     const sum = (this.bytes.get(keyId) ?? 0) + bytes;
     if (sum === 0) this.bytes.delete(keyId);
@@ -113,7 +110,7 @@ export class Arriving {
 
 /**
  * Reads a JSON body, at most MAX_JSON_BYTES of it.
- * @param hold told of bytes that are kept from now on, negative where no longer; says how many are kept in all
+ * @param hold gets bytes that are kept from now on, negative when they are released; returns the sum of all bodies
  */
 export async function readValues(
   stream: ByteStream,
@@ -143,13 +140,13 @@ async function readAll(stream: ByteStream, hold: (bytes: number) => number): Pro
       length += value.length;
       const isTooMuch = hold(value.length) > MAX_ARRIVING_BYTES;
       if (isTooMuch || length > MAX_JSON_BYTES) {
-        void reader.cancel().catch(() => {}); // what the rest is like does not matter
+        void reader.cancel().catch(() => {}); // the rest does not matter
         return isTooMuch ? TOO_MUCH_AT_ONCE : TOO_LARGE;
       }
       pieces.push(value);
     }
   } catch {
-    return CUT_SHORT; // also a client that left: nobody reads this then
+    return CUT_SHORT; // also after the client left, who gets no answer then
   } finally {
     hold(-length);
   }

@@ -1,18 +1,17 @@
-// gzip.ts: answers on their way, as gzip.
+// gzip.ts: answers as gzip.
 //
-// in   pieces of an answer
-// out  for each piece the bytes with which the other side can read it: nothing waits for the next piece
-// err  none expected: zlib's own faults reject
+// out  for each piece all bytes that decode to it: none waits for the next piece
+// err  an error of zlib rejects
 // cost level 3: 1 GB of answers takes a second, on a thread of zlib's, and becomes 65 MB; level 1 is no faster here,
 //      level 6 takes twice as long for 5 % less
 
 import { constants, createGzip, gzipSync } from "node:zlib";
 
 const LEVEL = 3;
-/** What fits into one packet anyway is not worth it. */
+/** Less fits into one packet uncompressed. */
 const LEAST_BYTES = 1_400;
 
-/** A whole answer, where that makes it smaller. */
+/** Undefined for a short body. */
 export function gzipped(body: Uint8Array): Uint8Array | undefined {
   return body.length < LEAST_BYTES ? undefined : gzipSync(body, { level: LEVEL });
 }
@@ -38,7 +37,7 @@ export class GzipPieces {
     return this.made((done) => this.gzip.once("end", done).end());
   }
 
-  /** Frees what zlib holds, also in the middle. */
+  /** Frees zlib's memory, at any time. */
   close(): void {
     this.gzip.destroy();
   }

@@ -1,11 +1,10 @@
 // lines.ts: chunks of bytes, cut anywhere -> lines.
 //
 // in   chunks, as they arrive
-// out  one line at a time, as a place in bytes; white space in front of a line and empty lines are passed over, the last
-//      line needs no newline
-// cost a line inside a chunk is not copied; one that spans chunks is, once. At most MAX_LINE_BYTES are kept, whatever
-//      comes: of a longer line only that it was one. A byte of white space takes 0.4 ns: newlines that were looked for one by
-//      one took 14, and a megabyte of gzip holds a thousand million of them
+// out  one line at a time, as a range of bytes, without leading white space; empty lines are skipped, the last line needs
+//      no newline
+// cost a line inside a chunk is not copied; one that spans chunks is, once. At most MAX_LINE_BYTES are kept. A byte of
+//      white space takes 0.4 ns: finding newlines one by one took 14, and a megabyte of gzip holds 1,000 million of them
 
 /** Longest line, without its newline. */
 export const MAX_LINE_BYTES = 64 * 1024;
@@ -17,11 +16,11 @@ const TAB = 0x09;
 const NOTHING = Buffer.alloc(0);
 
 export class Lines {
-  /** The line that `next` found: bytes from `start` to before `end`, good until the next call. */
+  /** The line that `next` found, from `start` to before `end`; valid until the next call. */
   bytes: Buffer = NOTHING;
   start = 0;
   end = 0;
-  /** Was it longer than MAX_LINE_BYTES? Then its bytes are not all there. */
+  /** Longer than MAX_LINE_BYTES: its bytes are not all there. */
   isTooLong = false;
 
   private chunk: Buffer = NOTHING;
@@ -31,18 +30,18 @@ export class Lines {
   private isKeptTooLong = false;
   private isComplete = false;
 
-  /** Takes the next chunk, after `next` said that there is no line. It is read, not copied: leave it as it is. */
+  /** Takes the next chunk, after `next` returned false. It is not copied: do not change it. */
   feed(chunk: Uint8Array): void {
     this.chunk = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
     this.at = 0;
   }
 
-  /** Nothing more will come: what is left is a line. */
+  /** After the last chunk: the rest is a line. */
   finish(): void {
     this.isComplete = true;
   }
 
-  /** Was everything read to its end? */
+  /** Is there no line left, nor any to come? */
   get isAtEnd(): boolean {
     return this.isComplete && this.at >= this.chunk.length && this.keptLength === 0;
   }
@@ -55,7 +54,7 @@ export class Lines {
   }
 
   private find(): boolean {
-    if (this.keptLength === 0) this.passBlank();
+    if (this.keptLength === 0) this.skipBlank();
     const { chunk, at } = this;
     const newline = at < chunk.length ? chunk.indexOf(NEWLINE, at) : -1;
     if (newline < 0) {
@@ -78,13 +77,13 @@ export class Lines {
     return true;
   }
 
-  /** Keeps a part of a line that goes on in the next chunk. */
+  /** Keeps the part of a line that the next chunk continues. */
   private keep(start: number, end: number): void {
     const length = end - start;
     if (length === 0) return;
     this.isKeptTooLong ||= this.keptLength + length > MAX_LINE_BYTES;
     if (this.isKeptTooLong) {
-      this.keptLength = 1; // no longer what was kept, only that there is something
+      this.keptLength = 1; // not zero: there is a line
       return;
     }
     this.makeRoom(this.keptLength + length);
@@ -109,8 +108,8 @@ export class Lines {
     this.isKeptTooLong = false;
   }
 
-  /** Goes to where a line begins. */
-  private passBlank(): void {
+  /** Skips white space before a line. */
+  private skipBlank(): void {
     const { chunk } = this;
     let { at } = this;
     for (; at < chunk.length; at++) {

@@ -1,18 +1,16 @@
-// output.ts: the bytes that a batch writes one after another, and hands on in pieces.
+// output.ts: the bytes that a batch writes, in pieces.
 //
-// in   pieces of bytes
-// out  what was written so far, as one piece
-// cost two buffers that take turns: with a new one for each piece, a stream of 400 MB a second left so much garbage
-//      that the process grew by 600 MB between two collections
+// cost two buffers in turn: a new one for each piece of a stream of 400 MB a second left so much garbage that the process
+//      grew by 600 MB between two collections
 
 export class Output {
-  /** Write from `length` on yourself where that saves a copy, after a look at `room`. */
+  /** May be written directly from `length` on, up to `room` bytes. */
   bytes: Uint8Array<ArrayBuffer>;
   length = 0;
   private readonly size: number;
   private other: Uint8Array<ArrayBuffer> | undefined;
 
-  /** @param size of a piece; larger only where one addition does not fit */
+  /** @param size of a piece; it grows only for an addition that does not fit */
   constructor(size: number) {
     this.size = size;
     this.bytes = new Uint8Array(size);
@@ -34,7 +32,7 @@ export class Output {
     this.bytes[this.length++] = byte;
   }
 
-  /** What was written since the last call; it is overwritten after the next call. */
+  /** What was written since the last call; overwritten after the next one. */
   take(): Uint8Array<ArrayBuffer> {
     const { bytes, length } = this;
     this.length = 0;

@@ -2,19 +2,19 @@
 //
 // in   the decoded body, BatchAnswers, what the key may do now
 // out  a stream of answers; how many values it had, when it ended, however it ended
-// err  a body that breaks off ends in one problem line more; a key that was revoked, too
+// err  a body that breaks off ends in one more line, a problem; a revoked key too
 // cost memory: a chunk of the body (64 KiB as Bun reads it), one piece of answers, a line that spans chunks
 //
-// Nothing is read before what was read is answered, and nothing is answered before what was answered is sent: so a
-// client that does not read stops its own upload. After each piece other connections have their turn. A piece is
-// overwritten after the next one was asked for (batch-output.ts): Bun's sockets have sent or copied it by then.
+// Nothing is read before what was read is answered, and nothing is answered before earlier answers are sent: a client
+// that does not read stops its own upload. Other connections are served after each piece. A piece is overwritten after
+// the next one was requested (output.ts): Bun's sockets have sent or copied it by then.
 
 import { type Problem, problem } from "../http/problems.ts";
-import type { Refusal } from "../keys/key.ts";
 import type { Question } from "../lookup/pipeline.ts";
 import { type BatchAnswers, MOST_ANSWER_BYTES } from "./answers.ts";
 import type { ByteReader, ByteStream } from "./body.ts";
 import type { GzipPieces } from "./gzip.ts";
+import type { KeyMeter } from "./key-meter.ts";
 import { type Lines, MAX_LINE_BYTES } from "./lines.ts";
 import type { Output } from "./output.ts";
 
@@ -24,43 +24,26 @@ export interface BatchStreamOptions {
   readonly answers: BatchAnswers;
   readonly out: Output;
   readonly gzip: GzipPieces | undefined;
-  readonly meter: Meter;
-  /** What to answer from now, asked before each piece; a problem ends the stream. */
-  readonly source: () => Question | Problem;
-  /** The connection is alive, though it may be quiet for a while. */
-  readonly onLife: () => void;
-  /** Told once, of an error that nobody expected if there was one. */
+  readonly meter: KeyMeter;
+  /** Called before each piece; a problem ends the stream. */
+  readonly question: () => Question | Problem;
+  /** The connection is in use, though it may be quiet for a while. */
+  readonly onActivity: () => void;
+  /** Called once, with an unexpected error if there was one. */
   readonly onEnd: (values: number, error?: unknown) => void;
 }
 
-/** What the key may still do. */
-export interface Meter {
-  /** May one value more be answered now? Takes it. */
-  take(now: number): boolean;
-  /** Takes what is left of the quota, `most` look-ups at most. */
-  left(most: number, now: number): number;
-  /** Counts look-ups that were made, and gives back what was taken for others; after each `left`. */
-  count(lookups: number, now: number): void;
-  /** Counts values that were refused. */
-  refused(reason: Refusal, values: number, now: number): void;
-  /** Milliseconds until `take` is worth another try. */
-  readonly waitMs: number;
-}
-
-/** Why a piece is not longer. */
+/** Why a piece ends: it is full, needs more of the body, waits for the key's rate, or the stream is over. */
 type Stop = "full" | "hungry" | "waiting" | "over";
 
 const BROKEN_OFF = problem(
   "BATCH_INVALID",
   "The gzip is damaged, or ends early: nothing after this was read.",
 );
+const QUOTA_EXCEEDED = problem("QUOTA_EXCEEDED");
 /** The shortest answer, `{"valid":true,"disposable":true,"providers":[]}`, has 47 bytes. */
 const LEAST_ANSWER_BYTES = 40;
-const SPENT = problem("QUOTA_EXCEEDED");
-/**
- * So much of a body is gone through for one token of the rate. Bodies of lines are paid for by their values; of blank ones,
- * or one without end, a small gzip holds gigabytes.
- */
+/** One token of the rate pays for this much of a body beyond its values: a small gzip holds gigabytes of blank lines. */
 const BYTES_PER_TOKEN = 2 * MAX_LINE_BYTES;
 
 export class BatchStream {
@@ -71,7 +54,7 @@ export class BatchStream {
   private bytes = 0;
   /** Tokens that were taken for no value. */
   private surcharge = 0;
-  /** The line that `lines` shows was not answered yet. */
+  /** The current line of `lines` is not answered yet. */
   private isHeld = false;
   private isOver = false;
   private hasEnded = false;
@@ -86,7 +69,7 @@ export class BatchStream {
         pull: (controller) => this.pull(controller),
         cancel: () => this.end(),
       },
-      { highWaterMark: 0 }, // nothing is made before somebody asks
+      { highWaterMark: 0 }, // nothing is made before it is requested
     );
   }
 
@@ -105,10 +88,10 @@ export class BatchStream {
 
   /** The next answers; undefined when there are no more. */
   private async piece(): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    const { out, gzip, onLife } = this.options;
+    const { out, gzip, onActivity } = this.options;
     for (let isFirst = !this.isBusy; !this.hasEnded; isFirst = false) {
-      if (!isFirst) await othersTurn(); // what can be read may have been here before: gzip of megabytes, for one
-      onLife();
+      if (!isFirst) await yieldToEventLoop(); // a read may not wait: inflating megabytes, for one
+      onActivity();
       const stop = this.isOver ? "over" : this.fill();
       this.isBusy = stop === "full";
       if (out.length > 0) return gzip === undefined ? out.take() : gzip.add(out.take());
@@ -128,17 +111,18 @@ export class BatchStream {
 
   /** Answers lines until the piece is full or there is a reason to wait. */
   private fill(): Stop {
-    const { answers, meter, source } = this.options;
-    const from = source();
-    if ("code" in from) {
-      answers.refuse(from);
+    const { answers, meter, out } = this.options;
+    const question = this.options.question();
+    if ("code" in question) {
+      answers.refuse(question);
       this.isOver = true;
       return "over";
     }
-    answers.use(from);
-    const left = meter.left(Math.ceil(this.options.out.room / LEAST_ANSWER_BYTES), from.now);
-    const stop = this.answerLines(left, from.now);
-    meter.count(answers.lookups, from.now);
+    answers.use(question);
+    const { now } = question;
+    const left = meter.takeQuota(Math.ceil(out.room / LEAST_ANSWER_BYTES), now);
+    const stop = this.answerLines(left, now);
+    meter.recordLookups(answers.lookups, now);
     answers.lookups = 0;
     return stop;
   }
@@ -155,15 +139,15 @@ export class BatchStream {
       if (this.isHeld) return "waiting";
       this.values++;
       if (answers.lookups >= left) {
-        answers.refuse(SPENT);
-        meter.refused("quota_exceeded", 1, now);
+        answers.refuse(QUOTA_EXCEEDED);
+        meter.recordRefusals("quota_exceeded", 1, now);
       } else if (lines.isTooLong) answers.tooLong();
       else answers.line(lines.bytes, lines.start, lines.end);
     }
     return "full";
   }
 
-  /** May more be read? Takes what a body costs beyond its values. */
+  /** Takes the tokens that a body costs beyond its values. @returns whether more of it may be read */
   private isPaid(now: number): boolean {
     while (this.bytes > BYTES_PER_TOKEN * (1 + this.values + this.surcharge)) {
       if (!this.options.meter.take(now)) return false;
@@ -195,5 +179,4 @@ export class BatchStream {
   }
 }
 
-/** Lets the event loop look at all connections once. */
-const othersTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+const yieldToEventLoop = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,117 +1,105 @@
-// messages.ts: what the supervisor and a worker say to each other.
+// messages.ts: the messages between the primary and a worker.
 //
-// Messages go as structured clones, which keep no classes: networks go as text. Each of keys, overrides and release is
-// sent whole whenever it changed, so a worker that starts later is told the same.
+// Messages are structured clones, which keep no classes: networks go as text. Each of keys, overrides and release is sent
+// whole whenever it changes, so a worker that starts later gets the same.
 
-import { formatPrefix, type Mode, type Override, type Prefix, parsePrefix } from "@inkling/engine";
-import type { Key } from "../keys/key.ts";
-import type { LoadedKeys } from "../keys/keyring.ts";
+import { formatPrefix, type Override, type Prefix, parsePrefix } from "@inkling/engine";
+import type { EpochMs, Key, KeyId } from "../keys/key.ts";
+import type { KeySnapshot, TokenRecord } from "../keys/keyring.ts";
+import type { CellIndex } from "../limits/cells.ts";
 import type { MxReport } from "../mx/counts.ts";
-import type { DnsServer } from "../mx/dns-servers.ts";
 import type { Refusal } from "../releases/follow.ts";
 import type { LogLevel } from "../telemetry/log.ts";
+import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { AnsweringOptions } from "./answering.ts";
 
-export interface WorkerOptions {
-  /** From 0; a worker that takes the place of another has its number. */
-  readonly worker: number;
+/** Number of a worker, from 0; one that replaces another has its number. */
+export type WorkerSlot = number & { readonly of?: "worker" };
+
+export interface WorkerOptions extends AnsweringOptions {
+  readonly slot: WorkerSlot;
   readonly workers: number;
-  /** LAYOUT of the supervisor's code. */
+  /** LAYOUT of the primary's code. */
   readonly layout: string;
-  /** Of the shared memory: epoch ms. */
-  readonly base: number;
-  readonly host: string;
-  readonly port: number;
+  /** Of the shared memory. */
+  readonly base: EpochMs;
   readonly dataDir: string;
-  readonly mode: Mode;
-  readonly version: string;
-  readonly rate: number;
-  readonly burst: number;
   readonly trustedProxies: readonly string[];
-  readonly maxConnections: number;
-  readonly dnsServers: readonly DnsServer[];
   readonly logLevel: LogLevel;
 }
 
+/** A snapshot of keys as it is sent. */
 export interface WireKeys {
   readonly stamp: string;
-  readonly tokens: readonly {
-    readonly hash: string;
-    readonly validUntil: number | undefined;
+  readonly tokens: readonly (Omit<TokenRecord, "key"> & {
     readonly key: Omit<Key, "networks"> & { readonly networks: readonly string[] };
-  }[];
+  })[];
 }
 
-/** Which release answers, as the supervisor has found. */
-export interface ReleaseNews {
+/** Which release to answer from, as the primary follows it. */
+export interface ReleaseMessage {
+  readonly type: "release";
   readonly name: string | undefined;
   readonly isVerified: boolean;
   readonly refused: Refusal | undefined;
-  readonly since: number | undefined;
+  readonly since: EpochMs | undefined;
 }
 
-export interface KeysNews {
+export interface KeysMessage {
   readonly type: "keys";
   readonly change: number;
-  /** Undefined when none were ever read. */
+  /** Undefined while keys were never read. */
   readonly keys: WireKeys | undefined;
-  /** Cells by key id. */
-  readonly cells: readonly (readonly [string, number])[];
+  readonly cells: ReadonlyMap<KeyId, CellIndex>;
   /** Why the database is away. */
   readonly away: string | undefined;
 }
 
 export type ToWorker =
   | { readonly type: "options"; readonly options: WorkerOptions }
-  | ({ readonly type: "release" } & ReleaseNews)
+  | ReleaseMessage
   | { readonly type: "overrides"; readonly overrides: readonly Override[] }
-  | KeysNews
-  /** Everything has been told: listen. */
+  | KeysMessage
+  /** Comes after one of each of the above. */
   | { readonly type: "listen" }
   | { readonly type: "report" }
   | { readonly type: "stop" };
 
 export interface WorkerReport {
   readonly mx: MxReport;
-  readonly connections: {
-    readonly open: number | undefined;
-    readonly refused: number;
-    readonly most: number;
-  };
+  readonly connections: MetricsSource["connections"];
   readonly cpuSeconds: number;
   readonly residentBytes: number;
-  /** The release that answers. */
-  readonly release: string | undefined;
 }
 
 export type FromWorker =
   | { readonly type: "listening" }
   /** It cannot start, and another try would not help. */
   | { readonly type: "failed"; readonly code: string; readonly message: string; readonly hint: string }
+  /** The keys of this change, and their cells, are in use. */
   | { readonly type: "keys"; readonly change: number }
   | { readonly type: "report"; readonly report: WorkerReport };
 
-export function keysToWire({ stamp, tokens }: LoadedKeys): WireKeys {
+export function keysToWire({ stamp, tokens }: KeySnapshot): WireKeys {
   return {
     stamp,
-    tokens: tokens.map(({ hash, key, validUntil }) => ({
-      hash,
-      validUntil,
+    tokens: tokens.map(({ key, ...token }) => ({
+      ...token,
       key: { ...key, networks: key.networks.map(formatPrefix) },
     })),
   };
 }
 
-export function keysFromWire({ stamp, tokens }: WireKeys): LoadedKeys {
+export function keysFromWire({ stamp, tokens }: WireKeys): KeySnapshot {
   return {
     stamp,
-    tokens: tokens.map(({ hash, key, validUntil }) => ({
-      hash,
-      validUntil,
+    tokens: tokens.map(({ key, ...token }) => ({
+      ...token,
       key: { ...key, networks: prefixesFromWire(key.networks) },
     })),
   };
 }
 
 export function prefixesFromWire(texts: readonly string[]): Prefix[] {
-  return texts.map((text) => parsePrefix(text)!); // what formatPrefix wrote
+  return texts.map((text) => parsePrefix(text)!); // formatPrefix wrote them
 }

@@ -1,27 +1,26 @@
-// release-follower.ts: in a worker: the release that the supervisor has found, verified where it was to be, and named.
+// release-follower.ts: in a worker: the release that the primary names, which it has verified where it had to.
 //
-// in   ReleaseNews
 // out  `current`, as Releases has it
-// err  a release that cannot be opened here is told once and tried again each second; the one before goes on
+// err  a release that cannot be opened here is reported once and tried again each second; the one before stays in use
 
 import { type FeedReport, feedsNow, type LoadedRelease } from "@inkling/engine";
-import { currentName, FeedsReportFile, openRelease } from "@inkling/release-store";
+import { FeedsReportFile, openRelease } from "@inkling/release-store";
+import type { EpochMs } from "../keys/key.ts";
 import type { Refusal } from "../releases/follow.ts";
-import type { ReleaseNews } from "./messages.ts";
+import type { ReleaseMessage } from "./messages.ts";
 
 const RETRY_MS = 1_000;
 
-export class FollowedRelease {
-  /** The release that answers now. Read it once for each request. */
+export class ReleaseFollower {
+  /** The release in use. Read it once for each request. */
   current: LoadedRelease | undefined;
   private readonly dataDir: string;
   private readonly onFailed: (name: string, reason: string) => void;
   private readonly report: FeedsReportFile;
-  private news: ReleaseNews = { name: undefined, isVerified: false, refused: undefined, since: undefined };
+  private message: Omit<ReleaseMessage, "type"> | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private told: string | undefined;
-  /** Opened, and not yet named by the supervisor. */
-  private likely: LoadedRelease | undefined;
+  /** The release whose failure was reported. */
+  private failed: string | undefined;
 
   constructor(dataDir: string, onFailed: (name: string, reason: string) => void) {
     this.dataDir = dataDir;
@@ -29,22 +28,8 @@ export class FollowedRelease {
     this.report = new FeedsReportFile(dataDir);
   }
 
-  /**
-   * Opens what `current` names, for the supervisor will most likely name it: opening takes as long here as there, and
-   * the two can do it at once. Says nothing about one that does not open.
-   */
-  expect(): void {
-    try {
-      const name = currentName(this.dataDir);
-      if (name !== undefined) this.likely = openRelease(this.dataDir, name);
-    } catch {
-      // the supervisor finds that, too, tells of it, and names another
-    }
-  }
-
-  /** Takes over what the supervisor says. */
-  follow(news: ReleaseNews): void {
-    this.news = news;
+  follow(message: ReleaseMessage): void {
+    this.message = message;
     this.open();
   }
 
@@ -57,34 +42,32 @@ export class FollowedRelease {
   }
 
   get refused(): Refusal | undefined {
-    return this.news.refused;
+    return this.message?.refused;
   }
 
   get isVerified(): boolean {
-    return this.news.isVerified && this.current?.name === this.news.name;
+    return this.message?.isVerified === true && this.current?.name === this.message.name;
   }
 
-  get since(): number | undefined {
-    return this.news.since;
+  get since(): EpochMs | undefined {
+    return this.message?.since;
   }
 
   private open(): void {
     clearTimeout(this.timer);
-    const { name } = this.news;
+    const name = this.message?.name;
     if (name === this.current?.name) return;
     if (name === undefined) {
       this.current = undefined;
       return;
     }
-    const { likely } = this;
-    this.likely = undefined;
     try {
-      this.current = likely?.name === name ? likely : openRelease(this.dataDir, name);
-      this.told = undefined;
+      this.current = openRelease(this.dataDir, name);
+      this.failed = undefined;
     } catch (error) {
       this.timer = setTimeout(() => this.open(), RETRY_MS);
-      if (this.told === name) return;
-      this.told = name;
+      if (this.failed === name) return;
+      this.failed = name;
       this.onFailed(name, error instanceof Error ? error.message : String(error));
     }
   }

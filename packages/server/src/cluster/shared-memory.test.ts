@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { HammerOrder, HammerReport } from "../../../../test/limit-hammer.ts";
 import { temporaryFolder } from "../../../../test/release.ts";
 import { COUNTED } from "../keys/key.ts";
-import { CellAllotment } from "../limits/cell-allocator.ts";
+import { CellAllocator } from "../limits/cell-allocator.ts";
 import { CELL_BYTES, CELL_COUNTS, countedAt, DAY_MS, LimitCells } from "../limits/cells.ts";
-import { UsageCollector } from "../limits/shared-usage.ts";
+import { UsageCollector } from "../limits/usage-collector.ts";
 import { SharedMemory, SharedView } from "./shared-memory.ts";
 
 const NOON = Date.parse("2026-06-01T12:00:00Z");
@@ -104,32 +104,32 @@ test.each(COUNTED)("a cell counts %s apart from all else, even and odd days apar
 });
 
 describe("cells of keys", () => {
-  test("go to another key only when every worker has let go", () => {
-    const allotment = new CellAllotment();
-    expect(allotment.assign(["a", "b"], 1)).toEqual(["a", "b"]);
-    const cell = allotment.cells.get("a");
-    expect(allotment.assign(["b", "c"], 2)).toEqual(["c"]);
-    expect(allotment.cells.get("c")).not.toBe(cell);
+  test("go to another key only when no worker uses them any more", () => {
+    const allocator = new CellAllocator();
+    expect(allocator.assign(["a", "b"], 1)).toEqual(["a", "b"]);
+    const cell = allocator.cells.get("a");
+    expect(allocator.assign(["b", "c"], 2)).toEqual(["c"]);
+    expect(allocator.cells.get("c")).not.toBe(cell);
     const released: string[] = [];
-    allotment.settled(1, (keyId) => released.push(keyId));
+    allocator.settle(1, (keyId) => released.push(keyId));
     expect(released).toEqual([]);
-    allotment.settled(2, (keyId) => released.push(keyId));
+    allocator.settle(2, (keyId) => released.push(keyId));
     expect(released).toEqual(["a"]);
-    expect(allotment.assign(["b", "c", "d"], 3)).toEqual(["d"]);
-    expect(allotment.cells.get("d")).toBe(cell);
-    expect(allotment.size).toBe(3);
+    expect(allocator.assign(["b", "c", "d"], 3)).toEqual(["d"]);
+    expect(allocator.cells.get("d")).toBe(cell);
+    expect(allocator.size).toBe(3);
   });
 
   test("a key that comes back has its cell again, with what it used", () => {
-    const allotment = new CellAllotment();
-    allotment.assign(["a"], 1);
-    allotment.assign([], 2);
-    expect(allotment.assign(["a", "b"], 3)).toEqual(["b"]);
-    expect([...allotment.cells]).toEqual([
+    const allocator = new CellAllocator();
+    allocator.assign(["a"], 1);
+    allocator.assign([], 2);
+    expect(allocator.assign(["a", "b"], 3)).toEqual(["b"]);
+    expect([...allocator.cells]).toEqual([
       ["a", 0],
       ["b", 1],
     ]);
-    allotment.settled(3, () => expect.unreachable());
+    allocator.settle(3, () => expect.unreachable());
   });
 });
 
@@ -140,7 +140,7 @@ describe("usage in shared memory", () => {
     return made.view.cells;
   };
 
-  test("is collected once, on the day of the look-up", () => {
+  test("is collected once, on the day of the lookup", () => {
     const cells = memory();
     const collector = new UsageCollector();
     const recorded: unknown[] = [];
@@ -163,14 +163,14 @@ describe("usage in shared memory", () => {
     const cells = memory();
     const collector = new UsageCollector();
     collector.add("a", 0);
-    const tell = (stored: number, foreign: number) =>
-      collector.tell("a", { now: NOON, stored, foreign }, cells);
+    const use = (stored: number, foreign: number) =>
+      collector.takeForeign("a", { now: NOON, stored, foreign }, cells);
     expect(cells.takeQuota(0, NOON, 100, 10)).toBe(10);
-    tell(30, 30); // ours are not in the store yet
+    use(30, 30); // ours are not in the store yet
     expect(cells.usedOfQuota(0, NOON)).toBe(40);
-    tell(40, 30);
+    use(40, 30);
     expect(cells.usedOfQuota(0, NOON)).toBe(40);
-    tell(45, 35);
+    use(45, 35);
     expect(cells.usedOfQuota(0, NOON)).toBe(45);
     expect(cells.takeQuota(0, NOON, 100, 100)).toBe(55);
     expect(cells.takeQuota(0, NOON + DAY_MS, 100, 100)).toBe(100);
@@ -180,7 +180,7 @@ describe("usage in shared memory", () => {
     const cells = memory();
     const collector = new UsageCollector();
     collector.add("a", 0);
-    collector.tell("a", { now: NOON, stored: 70, foreign: 0 }, cells);
+    collector.takeForeign("a", { now: NOON, stored: 70, foreign: 0 }, cells);
     expect(cells.takeQuota(0, NOON, 100, 100)).toBe(30);
   });
 });

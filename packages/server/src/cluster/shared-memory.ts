@@ -1,25 +1,29 @@
-// shared-memory.ts: memory that the supervisor and its workers share: limits, counts, open connections.
+// shared-memory.ts: memory that the primary and its workers share: limits, counts, open connections.
 //
-// in   the supervisor: the number of workers; a worker: the descriptor that it inherited
+// in   the primary: the number of workers; a worker: the descriptor that it inherited
 // out  views of the same pages in every process
 // err  StartError where no file of that size can be made
 //
-// The file has no name: it is unlinked as soon as it is open, and workers inherit the descriptor. So none is left
-// behind by any kind of crash, and none of an earlier run can count. It lies in memory (/dev/shm) where there is such
-// a folder: on a disk each page that is written would be brought there every few seconds, and the next write to it would
-// wait. It is written full with zeroes, because a page that the file system has no room for would kill whoever touches it.
+// The file has no name: it is unlinked as soon as it is open, and workers inherit the descriptor, so no crash leaves one
+// behind. It lies in /dev/shm where there is one: pages of a disk's file would be written back every few seconds, and the
+// next write to them would wait. It is filled with zeroes, because touching a page that has no room kills the process.
 //
 //   bytes      for each worker: its counts (Counts), then one line for its open connections; then a cell for each key
 
-import { closeSync, writeSync } from "node:fs";
+import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { API_COUNTS, type ApiCounts, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
+import type { EpochMs } from "../keys/key.ts";
+import type { CellMemory } from "../limits/cell-memory.ts";
 import { CELL_BYTES, LimitCells } from "../limits/cells.ts";
 import { countsBytes } from "../telemetry/counts.ts";
-import { openNamelessFile, SHARED_FOLDERS } from "./anonymous-file.ts";
+import type { WorkerSlot } from "./messages.ts";
 
 /** The descriptor of the shared memory in a worker. */
 export const WORKER_DESCRIPTOR = 3;
+const FOLDERS: readonly string[] = ["/dev/shm", tmpdir()];
 const LINE_BYTES = 64;
 const COUNTS_BYTES = Math.ceil(countsBytes(API_COUNTS) / LINE_BYTES) * LINE_BYTES;
 const WORKER_BYTES = COUNTS_BYTES + LINE_BYTES;
@@ -28,79 +32,76 @@ const CHUNK_BYTES = 1 << 20;
 /** What both sides have to agree on; another version of the code may lay it out in another way. */
 export const LAYOUT = `2 ${WORKER_BYTES} ${CELL_BYTES}`;
 
-export const bytesFor = (workers: number, cells: number) => workers * WORKER_BYTES + cells * CELL_BYTES;
+const bytesFor = (workers: number, cells: number) => workers * WORKER_BYTES + cells * CELL_BYTES;
 
 /** The shared memory as one process sees it. */
 export class SharedView {
-  readonly bytes: number;
   readonly cells: LimitCells;
   private readonly memory: Uint8Array<ArrayBuffer>;
   private readonly workers: number;
 
-  /** @param base epoch ms, the same in every process */
-  constructor(descriptor: number, workers: number, base: number) {
-    this.memory = map(descriptor);
-    this.bytes = this.memory.byteLength;
+  /** @param base the same in every process */
+  constructor(descriptor: number, workers: number, base: EpochMs) {
+    const folder = process.platform === "linux" ? "/proc/self/fd" : "/dev/fd";
+    this.memory = Bun.mmap(`${folder}/${descriptor}`, { shared: true }) as Uint8Array<ArrayBuffer>;
     this.workers = workers;
     this.cells = new LimitCells(this.memory.subarray(workers * WORKER_BYTES), base);
   }
 
-  /** What a worker counts: what its predecessor in the same place counted is in there. */
-  countsOf(worker: number): ApiCounts {
-    return makeCounts(this.memory.subarray(worker * WORKER_BYTES, worker * WORKER_BYTES + COUNTS_BYTES));
+  /** What a worker counts; what its predecessors in the slot counted is in there. */
+  countsOf(slot: WorkerSlot): ApiCounts {
+    return makeCounts(this.memory.subarray(slot * WORKER_BYTES, slot * WORKER_BYTES + COUNTS_BYTES));
   }
 
-  /** Says how many connections a worker has open. @returns how many all workers have */
-  putConnections(worker: number, open: number): number {
-    Atomics.store(this.connectionsOf(worker), 0, open);
+  /** Stores how many connections a worker has open. @returns how many all workers have */
+  putConnections(slot: WorkerSlot, open: number): number {
+    Atomics.store(this.connectionsOf(slot), 0, open);
     let sum = 0;
     for (let i = 0; i < this.workers; i++) sum += Atomics.load(this.connectionsOf(i), 0);
     return sum;
   }
 
-  private connectionsOf(worker: number): Int32Array {
+  private connectionsOf(slot: WorkerSlot): Int32Array {
     const { buffer, byteOffset } = this.memory;
-    return new Int32Array(buffer, byteOffset + worker * WORKER_BYTES + COUNTS_BYTES, 1);
+    return new Int32Array(buffer, byteOffset + slot * WORKER_BYTES + COUNTS_BYTES, 1);
   }
 }
 
-/** In the supervisor: the file itself. */
-export class SharedMemory {
+/** In the primary: the file itself. */
+export class SharedMemory implements CellMemory {
   readonly descriptor: number;
-  readonly workers: number;
-  readonly base: number;
-  private size = 0;
-  private seen: SharedView | undefined;
+  readonly base: EpochMs;
+  private readonly workers: number;
+  private size: number;
+  private current: SharedView;
 
   /**
-   * @param folder where else it may lie when there is no room in the system's
-   * @param now epoch ms
-   * @param made the descriptor of an empty file without a name, where there is one already; it may be of no use
+   * @param folder where else it may lie when the system's folders have no room
    * @throws StartError
    */
-  constructor(workers: number, folder: string, now: number, made?: number) {
+  constructor(workers: number, folder: string, base: EpochMs) {
     this.workers = workers;
-    this.base = now;
-    this.descriptor = openFilled(folder, bytesFor(workers, 0), made);
+    this.base = base;
     this.size = bytesFor(workers, 0);
+    this.descriptor = openFilled([...FOLDERS, folder], this.size);
+    this.current = new SharedView(this.descriptor, workers, base);
   }
 
-  /** The memory as it is now. */
   get view(): SharedView {
-    this.seen ??= new SharedView(this.descriptor, this.workers, this.base);
-    return this.seen;
+    return this.current;
   }
 
-  /**
-   * Sees to it that there are so many cells. Those that there are stay as they are.
-   * @throws when the file system has no room for them
-   */
-  reserve(cells: number): void {
-    const wanted = bytesFor(this.workers, cells);
+  get cells(): LimitCells {
+    return this.current.cells;
+  }
+
+  /** @throws when the file system has no room for them */
+  reserve(count: number): void {
+    const wanted = bytesFor(this.workers, count);
     if (wanted <= this.size) return;
     fill(this.descriptor, this.size, wanted);
     this.size = wanted;
-    this.seen = undefined;
+    this.current = new SharedView(this.descriptor, this.workers, this.base);
   }
 
   close(): void {
@@ -108,18 +109,16 @@ export class SharedMemory {
   }
 }
 
-function openFilled(folder: string, bytes: number, made: number | undefined): number {
+function openFilled(folders: readonly string[], bytes: number): number {
   const reasons: string[] = [];
-  const ways = [...SHARED_FOLDERS, folder].map((place) => () => openNamelessFile(place));
-  if (made !== undefined) ways.unshift(() => made);
-  for (const open of ways) {
+  for (const folder of folders) {
     let descriptor: number | undefined;
     try {
-      descriptor = open();
+      descriptor = openNameless(folder);
       fill(descriptor, 0, bytes);
       return descriptor;
     } catch (error) {
-      if (descriptor !== undefined && descriptor !== made) closeSync(descriptor);
+      if (descriptor !== undefined) closeSync(descriptor);
       reasons.push(error instanceof Error ? error.message : String(error));
     }
   }
@@ -130,12 +129,14 @@ function openFilled(folder: string, bytes: number, made: number | undefined): nu
   );
 }
 
+function openNameless(folder: string): number {
+  const path = join(folder, `inkling-${process.pid}-${crypto.randomUUID()}`);
+  const descriptor = openSync(path, "wx+", 0o600);
+  unlinkSync(path);
+  return descriptor;
+}
+
 function fill(descriptor: number, from: number, to: number): void {
   const zeroes = new Uint8Array(Math.min(CHUNK_BYTES, to - from));
   for (let at = from; at < to; ) at += writeSync(descriptor, zeroes, 0, Math.min(zeroes.length, to - at), at);
-}
-
-function map(descriptor: number): Uint8Array<ArrayBuffer> {
-  const folder = process.platform === "linux" ? "/proc/self/fd" : "/dev/fd";
-  return Bun.mmap(`${folder}/${descriptor}`, { shared: true }) as Uint8Array<ArrayBuffer>;
 }

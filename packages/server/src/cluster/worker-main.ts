@@ -1,18 +1,18 @@
-// worker-main.ts: the process of one worker. Started by the supervisor (crew.ts), which talks to it.
+// worker-main.ts: the process of one worker. Started by the primary (worker-pool.ts), which talks to it.
 //
-// SIGTERM asks for a graceful end (the supervisor starts another one in its place). SIGINT and SIGHUP go to every process
-// of a terminal's job: what to do then is for the supervisor to say.
+// SIGTERM asks for a graceful end; the primary replaces the worker. SIGINT and SIGHUP go to every process of a terminal's
+// job: the primary acts on them.
 
 import { StartError } from "../http/start-error.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
 import { Worker, type WorkerHost } from "./worker.ts";
 
-/** Pipes take so many bytes of one process in a row, without those of others in between. */
+/** A write to a pipe of at most so many bytes is not mixed with those of other processes. */
 const ATOMIC_BYTES = 4096;
 
 const host: WorkerHost = {
   send: (message: FromWorker) => {
-    if (process.connected) process.send!(message);
+    if (process.connected) process.send!(message); // there is one where there is a channel
   },
   write: (lines) => {
     for (const piece of pieces(lines)) process.stderr.write(piece);
@@ -20,7 +20,7 @@ const host: WorkerHost = {
   exit: (code) => process.exit(code),
 };
 
-/** Whole lines together, as many as are written in one go. */
+/** Whole lines, as many at once as are written in one go. */
 function* pieces(lines: string): Generator<string> {
   if (lines.length * 3 <= ATOMIC_BYTES) return yield lines;
   let piece = "";
@@ -39,9 +39,8 @@ function* pieces(lines: string): Generator<string> {
 }
 
 let worker: Worker | undefined;
-let queue: Promise<void> = Promise.resolve();
 
-async function take(message: ToWorker): Promise<void> {
+process.on("message", async (message: ToWorker) => {
   try {
     if (message.type === "options") worker = new Worker(message.options, host);
     else await worker?.take(message);
@@ -49,12 +48,6 @@ async function take(message: ToWorker): Promise<void> {
     if (!(error instanceof StartError)) throw error;
     host.send({ type: "failed", code: error.code, message: error.message, hint: error.hint });
   }
-}
-
-process.on("message", (message: ToWorker) => {
-  // One after the other: an answer to keys that are being taken over does not overtake the next ones.
-  if (message.type === "stop" || message.type === "report") void take(message);
-  else queue = queue.then(() => take(message));
 });
 process.on("disconnect", () => {
   if (worker === undefined) process.exit(1);

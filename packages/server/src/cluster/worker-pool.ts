@@ -1,298 +1,321 @@
-// worker-pool.ts: the workers: started, told what they need to know, and replaced when they end.
+// worker-pool.ts: a server of several processes: workers answer requests; they are started, kept up to date, and replaced
+// when they end.
 //
-// in   how many, what they are told; the program that runs them
-// out  how they are; what they counted, together with what those before them counted
-// err  onFailed where a worker says that another try would not help; all other ends are logged, with exit code or signal
+// err  listen throws StartError where a worker cannot start and another try would not help; all other ends are logged,
+//      with exit code or signal, and the worker is replaced
 
+import { join } from "node:path";
+import { formatPrefix } from "@inkling/engine";
+import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
-import { MxCounts } from "../mx/counts.ts";
+import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { FromWorker, ToWorker, WorkerOptions, WorkerReport } from "./messages.ts";
-import type { StandbyWorker } from "./standby.ts";
-import { startWorkerProcess, type WorkerEvents, type WorkerProcess } from "./worker-process.ts";
+import { type FromWorker, keysToWire, type ToWorker, type WorkerSlot } from "./messages.ts";
+import type { ServerOptions } from "./options.ts";
+import type { ClaimedPort } from "./port-claim.ts";
+import { CHANGES, type Change, type Services } from "./services.ts";
+import type { Serving } from "./serving.ts";
+import { LAYOUT, type SharedMemory } from "./shared-memory.ts";
+import { WorkerTotals } from "./worker-totals.ts";
 
-export interface CrewOptions {
-  readonly workers: number;
-  /** Inherited as WORKER_DESCRIPTOR. */
-  readonly descriptor: number;
-  /** A process that shares that memory, and has begun to load: the first worker. */
-  readonly standby: StandbyWorker | undefined;
-  readonly optionsOf: (worker: number) => WorkerOptions;
-  /** What a worker has to know before it listens, and whenever it changed: as it is now. */
-  readonly news: Readonly<Record<News, () => ToWorker>>;
-  /** Every worker has taken over this change of keys. */
-  readonly onKeysTaken: (change: number) => void;
-  readonly log: Pick<Log, "info" | "error">;
-}
-
-export const NEWS = ["release", "overrides", "keys"] as const;
-export type News = (typeof NEWS)[number];
+const MAIN = join(import.meta.dir, "worker-main.ts");
+/** As the launcher of the command line starts Bun. */
+const BUN_FLAGS = ["--no-install", "--no-env-file"];
 
 export const WORKER_STATES = ["starting", "serving", "waiting"] as const;
 export type WorkerState = (typeof WORKER_STATES)[number];
 
-/** A worker that lived so long was not a failure of starting. */
+/** A worker that lived so long did not fail at its start. */
 const SETTLED_MS = 10_000;
 const FIRST_WAIT_MS = 200;
-const MOST_WAIT_MS = 10_000;
-/** A worker reports each second; one that is silent for so many is stuck. */
-const MOST_SILENT_SECONDS = 30;
+const MAX_WAIT_MS = 10_000;
+/** A worker reports each second; one that has not for so many is stuck. */
+const MAX_SILENT_SECONDS = 30;
 const REPORT_WAIT_MS = 500;
 /** Workers drain for 10 s at most. */
 const STOP_MS = 12_000;
 
-interface Place {
-  readonly worker: number;
+type WorkerProcess = Bun.Subprocess<"ignore", "inherit", "inherit">;
+
+/** One worker, and those that replace it. */
+interface Member {
+  readonly slot: WorkerSlot;
   state: WorkerState;
   child: WorkerProcess | undefined;
-  startedAt: number;
+  startedAt: number | undefined;
   /** Ends in a row that came soon after the start. */
   failures: number;
   timer: ReturnType<typeof setTimeout> | undefined;
-  report: WorkerReport | undefined;
   silentSeconds: number;
-  keysTaken: number;
+  /** The change of keys that it has taken over. */
+  keysChange: number;
 }
 
-export class Crew {
-  /** Workers that were started in place of another. */
-  restarts = 0;
-  private readonly options: CrewOptions;
-  private readonly places: Place[];
-  private readonly goneMx = new MxCounts();
-  private gone = { cpuSeconds: 0, refused: 0 };
-  private isToldAll = false;
+export interface WorkerPoolParts {
+  readonly memory: SharedMemory;
+  readonly port: ClaimedPort;
+  readonly log: Log;
+}
+
+export class WorkerPool implements Serving {
+  counts = makeCounts();
+  private restarts = 0;
+  private readonly options: ServerOptions;
+  private readonly parts: WorkerPoolParts;
+  private readonly members: readonly Member[];
+  private readonly totals: WorkerTotals;
+  /** Known once the workers may listen. */
+  private services: Services | undefined;
   private isStopping = false;
-  private waiting: { onReport: Set<(place: Place) => void> } = { onReport: new Set() };
+  private readonly onReport = new Set<(member: Member) => void>();
   private readonly ticker: ReturnType<typeof setInterval>;
   private readonly started = Promise.withResolvers<void>();
 
-  /** Starts the workers; they listen once they are told all. */
-  constructor(options: CrewOptions) {
+  /** Starts the first worker: it loads its code beside this process. The others follow when it listens. */
+  constructor(options: ServerOptions, workers: number, parts: WorkerPoolParts) {
     this.options = options;
-    this.places = Array.from({ length: options.workers }, (_, worker) => ({
-      worker,
+    this.parts = parts;
+    this.totals = new WorkerTotals(options.maxConnections);
+    this.members = Array.from({ length: workers }, (_, slot) => ({
+      slot,
       state: "starting",
       child: undefined,
-      startedAt: 0,
+      startedAt: undefined,
       failures: 0,
       timer: undefined,
-      report: undefined,
       silentSeconds: 0,
-      keysTaken: 0,
+      keysChange: 0,
     }));
-    this.started.promise.catch(() => {}); // whoever waits hears of it
-    this.start(this.places[0]!); // the first answer comes sooner when the others wait for it: after 152 ms, not 237, on 2 cores
+    this.started.promise.catch(() => {}); // `listen` rejects with it
+    this.start(this.members[0]!); // the first answer comes after 152 ms, not 237 as with all at once, on 2 cores
     this.ticker = setInterval(() => this.tick(), 1_000);
     this.ticker.unref();
   }
 
-  /**
-   * Tells the workers all there is, and lets them listen.
-   * @throws StartError when one of them cannot
-   */
-  async listen(): Promise<void> {
-    this.isToldAll = true;
-    for (const place of this.places) this.tellAll(place);
+  async listen(services: Services): Promise<number> {
+    this.services = services;
+    for (const member of this.members) this.sendAll(member, services);
     await this.started.promise;
+    return this.parts.port.port;
   }
 
-  /** Tells every worker what has changed, also those that have not begun to listen. */
-  tell(news: News): void {
-    if (!this.isToldAll) return; // they will be told all
-    const message = this.options.news[news]();
-    for (const place of this.places) this.send(place, message);
+  publish(change: Change): void {
+    if (this.services === undefined) return;
+    const message = messageOf(change, this.services);
+    for (const member of this.members) this.send(member, message);
   }
 
-  /** Asks all for their numbers; those that do not answer soon keep the last ones. */
+  /** Workers that do not report soon keep their last numbers. */
   async refresh(): Promise<void> {
-    const asked = new Set(this.places.filter((place) => place.state === "serving"));
-    if (asked.size === 0) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const onReport = (place: Place) => {
-      asked.delete(place);
-      if (asked.size === 0) resolve();
-    };
-    this.waiting.onReport.add(onReport);
-    for (const place of asked) this.send(place, { type: "report" });
-    const timer = setTimeout(resolve, REPORT_WAIT_MS);
-    await promise;
-    clearTimeout(timer);
-    this.waiting.onReport.delete(onReport);
-  }
-
-  /** How many workers are in which state. */
-  get states(): ReadonlyMap<WorkerState, number> {
-    return new Map(
-      WORKER_STATES.map((state) => [state, this.places.filter((place) => place.state === state).length]),
+    await this.requestReports();
+    const { view } = this.parts.memory;
+    this.counts = Counts.sum(
+      API_COUNTS,
+      this.members.map(({ slot }) => view.countsOf(slot)),
     );
   }
 
-  /** Numbers of all workers, those that have ended included where they only grow. */
-  get totals() {
-    const reports = this.places.flatMap(({ report }) => (report === undefined ? [] : [report]));
-    const sum = (of: (report: WorkerReport) => number) =>
-      reports.reduce((total, report) => total + of(report), 0);
-    const mx = new MxCounts();
-    mx.add(this.goneMx.report);
-    for (const report of reports) mx.add(report.mx);
-    mx.readStateFrom(() => ({
-      underWay: sum((report) => report.mx.state.underWay),
-      waiting: sum((report) => report.mx.state.waiting),
-      cached: sum((report) => report.mx.state.cached),
-    }));
-    const isTold = reports.some(({ connections }) => connections.open !== undefined);
-    return {
-      mx,
-      cpuSeconds: this.gone.cpuSeconds + sum((report) => report.cpuSeconds),
-      residentBytes: sum((report) => report.residentBytes),
-      connections: {
-        open: isTold ? sum((report) => report.connections.open ?? 0) : undefined,
-        refused: this.gone.refused + sum((report) => report.connections.refused),
-        most: reports[0]?.connections.most,
-      },
-    };
+  get mx() {
+    return this.totals.mx;
   }
 
-  /** Lets the workers finish, and ends those that do not. */
+  get connections() {
+    return this.totals.connections;
+  }
+
+  get processes() {
+    return this.totals.processes;
+  }
+
+  get workers() {
+    const count = (wanted: WorkerState) => this.members.filter(({ state }) => state === wanted).length;
+    return { states: new Map(WORKER_STATES.map((state) => [state, count(state)])), restarts: this.restarts };
+  }
+
   async stop(): Promise<void> {
     this.isStopping = true;
     clearInterval(this.ticker);
     const ended: Promise<unknown>[] = [];
-    for (const place of this.places) {
-      clearTimeout(place.timer);
-      if (place.child === undefined) continue;
-      ended.push(place.child.exited);
-      this.send(place, { type: "stop" });
+    for (const member of this.members) {
+      clearTimeout(member.timer);
+      if (member.child !== undefined) ended.push(member.child.exited);
+      this.send(member, { type: "stop" });
     }
     const late = setTimeout(() => this.kill(), STOP_MS);
     await Promise.all(ended);
     clearTimeout(late);
+    this.parts.port.release();
   }
 
-  /** Ends all workers at once. */
   kill(): void {
     this.isStopping = true;
     clearInterval(this.ticker);
-    for (const { child, timer } of this.places) {
+    for (const { child, timer } of this.members) {
       clearTimeout(timer);
       child?.kill("SIGKILL");
     }
+    this.parts.port.release();
   }
 
-  private start(place: Place): void {
-    const { worker } = place;
-    place.state = "starting";
-    place.startedAt = performance.now();
-    place.silentSeconds = 0;
-    place.keysTaken = 0;
-    const { descriptor, standby } = this.options;
-    const events: WorkerEvents = {
-      message: (message) => {
-        if (place.child === child) this.hear(place, message);
+  private start(member: Member): void {
+    member.state = "starting";
+    member.startedAt = performance.now();
+    member.silentSeconds = 0;
+    member.keysChange = 0;
+    const child = Bun.spawn([process.execPath, ...BUN_FLAGS, MAIN], {
+      stdio: ["ignore", "inherit", "inherit", this.parts.memory.descriptor], // the last is WORKER_DESCRIPTOR
+      serialization: "advanced",
+      ipc: (message: FromWorker) => {
+        if (member.child === child) this.take(member, message);
       },
-      ended: (code, signal) => this.ended(place, child, code, signal),
+      onExit: (_, code, signal) => {
+        if (member.child === child) this.replace(member, child, code, signal);
+      },
+    }) as WorkerProcess;
+    child.unref();
+    member.child = child;
+    this.send(member, { type: "options", options: this.optionsOf(member.slot) });
+    if (this.services !== undefined) this.sendAll(member, this.services);
+  }
+
+  private optionsOf(slot: WorkerSlot) {
+    const { host, dataDir, mode, version, rate, burst, maxConnections, logLevel } = this.options;
+    const { memory, port } = this.parts;
+    return {
+      slot,
+      workers: this.members.length,
+      layout: LAYOUT,
+      base: memory.base,
+      port: port.port,
+      trustedProxies: this.options.trustedProxies.map(formatPrefix),
+      dnsServers: this.options.dnsServers ?? [],
+      ...{ host, dataDir, mode, version, rate, burst, maxConnections, logLevel },
     };
-    const child = standby?.take(events) ?? startWorkerProcess(descriptor, events);
-    place.child = child;
-    this.send(place, { type: "options", options: this.options.optionsOf(worker) });
-    if (this.isToldAll) this.tellAll(place);
   }
 
   private startOthers(): void {
-    for (const place of this.places) if (place.startedAt === 0 && !this.isStopping) this.start(place);
+    if (this.isStopping) return;
+    for (const member of this.members) if (member.startedAt === undefined) this.start(member);
   }
 
-  private tellAll(place: Place): void {
-    for (const news of NEWS) this.send(place, this.options.news[news]());
-    this.send(place, { type: "listen" });
+  private sendAll(member: Member, services: Services): void {
+    for (const change of CHANGES) this.send(member, messageOf(change, services));
+    this.send(member, { type: "listen" });
   }
 
-  private send({ child }: Place, message: ToWorker): void {
+  private send({ child }: Member, message: ToWorker): void {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     try {
       child.send(message);
     } catch {
-      // it has just ended: `ended` is about to be called, and the next one will be told all
+      // it has just ended: `replace` is about to be called, and the next one gets everything
     }
   }
 
-  private hear(place: Place, message: FromWorker): void {
+  private take(member: Member, message: FromWorker): void {
+    const { log } = this.parts;
+    const { slot, child } = member;
     switch (message.type) {
       case "listening":
-        place.state = "serving";
+        member.state = "serving";
         this.startOthers();
-        this.options.log.info("worker-listening", { worker: place.worker, pid: place.child?.pid });
-        if (this.places.every(({ state }) => state === "serving")) this.started.resolve();
+        log.info("worker-listening", { worker: slot, pid: child?.pid });
+        if (this.members.every(({ state }) => state === "serving")) this.started.resolve();
         return;
       case "keys":
-        place.keysTaken = message.change;
+        member.keysChange = message.change;
         this.settleKeys();
         return;
       case "report":
-        place.report = message.report;
-        place.silentSeconds = 0;
-        for (const onReport of this.waiting.onReport) onReport(place);
+        this.totals.take(slot, message.report);
+        member.silentSeconds = 0;
+        for (const onReport of this.onReport) onReport(member);
         return;
       case "failed":
-        this.options.log.error("worker-failed", { worker: place.worker, reason: message.message });
+        log.error("worker-failed", { worker: slot, reason: message.message });
         this.started.reject(new StartError(message.code, message.message, message.hint));
-        place.child?.kill("SIGKILL");
+        child?.kill("SIGKILL");
     }
   }
 
   private settleKeys(): void {
-    const live = this.places.filter(({ child }) => child !== undefined);
-    this.options.onKeysTaken(Math.min(...live.map(({ keysTaken }) => keysTaken)));
+    const changes = this.members.filter(({ child }) => child).map(({ keysChange }) => keysChange);
+    this.services?.keys.settle(Math.min(...changes), this.services.usage, Date.now());
   }
 
-  private ended(
-    place: Place,
+  /** The process of a member has ended: another one takes its place, at once or after a wait. */
+  private replace(
+    member: Member,
     child: WorkerProcess,
     code: number | null,
     signal: number | string | null,
   ): void {
-    if (place.child !== child) return;
     this.startOthers();
-    place.child = undefined;
-    place.state = "waiting";
-    const { worker, report } = place;
-    if (report !== undefined) {
-      this.goneMx.add(report.mx);
-      this.gone.cpuSeconds += report.cpuSeconds;
-      this.gone.refused += report.connections.refused;
-      place.report = undefined;
-    }
-    for (const onReport of this.waiting.onReport) onReport(place);
+    member.child = undefined;
+    member.state = "waiting";
+    this.totals.end(member.slot);
+    for (const onReport of this.onReport) onReport(member);
     if (this.isStopping) return;
-    const livedMs = performance.now() - place.startedAt;
-    place.failures = livedMs < SETTLED_MS ? place.failures + 1 : 1;
+    const livedMs = performance.now() - (member.startedAt ?? 0);
+    member.failures = livedMs < SETTLED_MS ? member.failures + 1 : 1;
     const waitMs =
-      place.failures <= 1 ? 0 : Math.min(MOST_WAIT_MS, FIRST_WAIT_MS * 2 ** (place.failures - 2));
+      member.failures <= 1 ? 0 : Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (member.failures - 2));
     const fields = {
-      worker,
+      worker: member.slot,
       pid: child.pid,
       ...(signal === null ? { exit_code: code } : { signal: child.signalCode ?? signal }),
       lived_seconds: Math.round(livedMs / 100) / 10,
       next_in_ms: waitMs,
     };
-    if (code === 0) this.options.log.info("worker-ended", fields);
-    else this.options.log.error("worker-died", fields);
-    place.timer = setTimeout(() => {
+    if (code === 0) this.parts.log.info("worker-ended", fields);
+    else this.parts.log.error("worker-died", fields);
+    member.timer = setTimeout(() => {
       this.restarts++;
-      this.start(place);
+      this.start(member);
     }, waitMs);
   }
 
-  /** Once a second: a worker that says nothing for long is stuck, and nobody can tell why; it is replaced. */
+  private async requestReports(): Promise<void> {
+    const missing = new Set(this.members.filter(({ state }) => state === "serving"));
+    if (missing.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const onReport = (member: Member) => {
+      missing.delete(member);
+      if (missing.size === 0) resolve();
+    };
+    this.onReport.add(onReport);
+    for (const member of missing) this.send(member, { type: "report" });
+    const timer = setTimeout(resolve, REPORT_WAIT_MS);
+    await promise;
+    clearTimeout(timer);
+    this.onReport.delete(onReport);
+  }
+
+  /** Once a second: a worker that has not reported for long is stuck; it is replaced. */
   private tick(): void {
-    for (const place of this.places) {
-      if (place.child === undefined) continue;
-      place.silentSeconds++; // counted, not measured: when this machine slept, nobody was silent
-      if (place.silentSeconds <= MOST_SILENT_SECONDS) continue;
-      this.options.log.error("worker-stuck", { worker: place.worker, pid: place.child.pid });
-      place.child.kill("SIGKILL");
-      place.silentSeconds = 0;
+    for (const member of this.members) {
+      if (member.child === undefined) continue;
+      member.silentSeconds++; // counted, not measured: while this machine sleeps, no worker can report
+      if (member.silentSeconds <= MAX_SILENT_SECONDS) continue;
+      this.parts.log.error("worker-stuck", { worker: member.slot, pid: member.child.pid });
+      member.child.kill("SIGKILL");
+      member.silentSeconds = 0;
+    }
+  }
+}
+
+function messageOf(change: Change, { releases, overrides, keys, keyring }: Services): ToWorker {
+  switch (change) {
+    case "release": {
+      const { current, isVerified, refused, since } = releases;
+      return { type: "release", name: current?.name, isVerified, refused, since };
+    }
+    case "overrides":
+      return { type: "overrides", overrides: overrides.current.all };
+    case "keys": {
+      const { change, snapshot, cells } = keys.current;
+      const wire = snapshot && keysToWire(snapshot);
+      return { type: "keys", change, keys: wire, cells, away: keyring.state.lastError };
     }
   }
 }

@@ -4,7 +4,7 @@
 
 const SCHEME = "bearer";
 
-/** The token, of whatever form; undefined when the header is absent or speaks of another scheme. */
+/** The token, in any form; undefined without the header or with another scheme. */
 export function bearerToken(header: string | null): string | undefined {
   if (header === null || header.charCodeAt(SCHEME.length) !== 0x20) return undefined;
   if (header.startsWith("Bearer ")) return trimmed(header);
@@ -12,6 +12,6 @@ export function bearerToken(header: string | null): string | undefined {
 }
 
 function trimmed(header: string): string | undefined {
-  const token = header.slice(SCHEME.length + 1).trimStart(); // what follows it was taken off with the header's end
+  const token = header.slice(SCHEME.length + 1).trimStart(); // the end of the header is trimmed already
   return token === "" ? undefined : token;
 }

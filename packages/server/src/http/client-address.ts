@@ -1,16 +1,15 @@
-// client-address.ts: who is calling: what `me` means, and what a key's allowed networks are compared with.
+// client-address.ts: the caller's address: what `me` means, and what a key's allowed networks are compared with.
 //
 // in   the address of the connection, X-Forwarded-For, the proxies that the operator trusts
-// out  the caller's address; undefined when a trusted proxy passed on something that is no address
-// note X-Forwarded-For is read from the right: each entry was written by the machine before it, so an entry
-//      counts only as long as everything to its right is a trusted proxy. What a visitor sends himself stands
-//      further left and is never reached. An unreadable entry ends in "unknown", not in the proxy's own
-//      address: that might lie in a key's allowed networks.
+// out  the caller's address; undefined when a trusted proxy sent something that is no address
+// note X-Forwarded-For is read from the right: each entry was written by the machine to its right, so it counts only as
+//      long as that is a trusted proxy. Entries that a visitor forges are further left and never reached. An unreadable
+//      entry gives undefined, not the proxy's own address: that might lie in a key's allowed networks.
 
 import { IpAddress, type Prefix, parseIpInto, prefixContains } from "@inkling/engine";
 
 /**
- * @param peer address of the connection, as the socket tells it
+ * @param peer address of the connection, from the socket
  * @param forwardedFor the header's lines joined by ",", or null
  */
 export function callerAddress(

@@ -10,7 +10,7 @@ export function callerEtag(release: LoadedRelease, address: IpAddress): string {
 
 /**
  * The ETag of an overridden answer, made from that of the plain one.
- * @param withEvidence does the answer name the overrides?
+ * @param withEvidence the answer names the overrides
  */
 export function overriddenEtag(etag: string, { mark, verdict }: Overridden, withEvidence: boolean): string {
   const ids = withEvidence

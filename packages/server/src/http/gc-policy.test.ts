@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
-import { collecting, REQUESTS_PER_COLLECTION } from "./gc-policy.ts";
-import type { Handler } from "./listener.ts";
+import { collecting, type Handler, REQUESTS_PER_COLLECTION } from "./gc-policy.ts";
 
 const REQUEST = new Request("http://localhost/");
 const SERVER = {} as Bun.Server<undefined>;

@@ -1,6 +1,6 @@
-// request-id.ts: short random names for requests, for logs and for callers who ask why.
+// request-id.ts: short random names for requests, in logs and responses.
 //
-// out  10 characters of Crockford's base 32: 50 bits, so that two alike among a million are one chance in 2,000
+// out  10 characters of Crockford's base 32: 50 bits, so that a million ids have a duplicate with a probability of 1/2,000
 // cost random bytes are drawn 4 KiB at a time, and written two characters at a time: 20 ns for each id
 
 const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -1,13 +1,13 @@
-// request-target.ts: the path, query and value of a request, from text that anybody may have written.
+// request-target.ts: the path, query and value of a request, from untrusted text.
 //
-// in   Request.url: "http://host/path?query", or only "/path?query" (HTTP/1.0, or a Host that is none)
+// in   Request.url: "http://host/path?query", or only "/path?query" (HTTP/1.0, or an invalid Host)
 // out  the parts as they were sent, and one segment decoded
-// err  none thrown: undefined means that it cannot be read
+// err  none thrown: undefined means unreadable
 // src  RFC 3986 2.1 and 3.3; never `new URL`, which throws on the second form
 // note In the first form the runtime has already resolved "." and "..", turned "\" into "/" and
-//      percent-encoded what is not ASCII; in the second nothing is done.
+//      percent-encoded what is not ASCII; the second is as sent.
 
-/** Where the path begins in a URL with scheme and authority: after "http://" and at least one character. */
+/** The path begins after "http://" and at least one character. */
 const AFTER_SCHEME = 8;
 
 /** Path and query as sent, "" when there is none (as in `CONNECT host:80`). */
@@ -37,6 +37,6 @@ export function decodeSegment(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment);
   } catch {
-    return undefined; // the only way to ask whether escapes and UTF-8 are right
+    return undefined; // the only way to validate escapes and UTF-8
   }
 }

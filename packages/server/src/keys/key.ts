@@ -7,12 +7,14 @@
 import {
   formatPrefix,
   type IpAddress,
+  issueLines,
   LOOKUPS,
   type Prefix,
   parsePrefix,
   prefixContains,
 } from "@inkling/engine";
 import { z } from "zod";
+import { isoTime } from "./fields.ts";
 import { KEY_MODES, type KeyMode } from "./token.ts";
 
 /** The look-ups that a key may be allowed, and that usage is counted by. */
@@ -31,10 +33,14 @@ export function isScope(counted: string): counted is Scope {
   return (SCOPES as readonly string[]).includes(counted);
 }
 
-/** One key, frozen. All times are epoch milliseconds. A changed key is a new object; an unchanged one the same. */
+/** Milliseconds since 1970, UTC. */
+export type EpochMs = number & { readonly unit?: "epoch ms" };
+/** `key_` and 16 characters: names a key in lists, logs and usage. Not secret; survives rotation. */
+export type KeyId = string & { readonly of?: "key" };
+
+/** One key, frozen. A changed key is a new object; an unchanged one the same. */
 export interface Key {
-  /** `key_` and 16 characters: names the key in lists, logs and usage. Not secret; survives rotation. */
-  readonly id: string;
+  readonly id: KeyId;
   readonly name: string;
   readonly mode: KeyMode;
   /** First characters of the newest token, for display: `ink_live_3fK9…`. */
@@ -48,9 +54,9 @@ export interface Key {
   readonly burst: number | undefined;
   /** Look-ups per UTC day; undefined is none. */
   readonly quota: number | undefined;
-  readonly createdAt: number;
-  readonly expiresAt: number | undefined;
-  readonly revokedAt: number | undefined;
+  readonly createdAt: EpochMs;
+  readonly expiresAt: EpochMs | undefined;
+  readonly revokedAt: EpochMs | undefined;
 }
 
 /** What is asked for when a key is made. */
@@ -73,13 +79,6 @@ const prefix = z.string().transform((text, ctx): Prefix => {
   });
   return z.NEVER;
 });
-
-const expiry = z
-  .union(
-    [z.iso.datetime({ offset: true }), z.iso.date()],
-    "must be a time such as 2027-01-31T12:00:00Z or a date",
-  )
-  .transform((text) => Date.parse(text));
 
 /** A number; whatever is wrong with it is said in one way. */
 function within(number: z.ZodNumber, least: number, most: number, kind: string) {
@@ -114,7 +113,7 @@ export const newKeySchema = z.strictObject({
   rate: rate.optional(),
   burst: burst.optional(),
   quota: quota.optional(),
-  expiresAt: expiry.optional(),
+  expiresAt: isoTime.optional(),
 });
 
 /** The same as the admin API takes it: null is "not set". */
@@ -124,7 +123,7 @@ export const newKeyBody = z
     rate: rate.nullish(),
     burst: burst.nullish(),
     quota: quota.nullish(),
-    expires_at: expiry.nullish(),
+    expires_at: isoTime.nullish(),
   })
   .meta({ id: "NewKey" });
 
@@ -137,7 +136,7 @@ export const keyChangeBody = z
     rate: rate.nullish(),
     burst: burst.nullish(),
     quota: quota.nullish(),
-    expires_at: expiry.nullish(),
+    expires_at: isoTime.nullish(),
   })
   .meta({ id: "KeyChange" });
 
@@ -189,8 +188,7 @@ function refusePast(expiresAt: number | null | undefined, now: number): void {
 function read<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
-  const lines = result.error.issues.map(({ path, message }) => `${path[0]?.toString() ?? "key"}: ${message}`);
-  throw new KeyInputError([...new Set(lines)]); // which of several was wrong does not matter where each is told the same
+  throw new KeyInputError(issueLines(result.error, "key", 1));
 }
 
 export type KeyState = "live" | "sandbox" | "expired" | "revoked";

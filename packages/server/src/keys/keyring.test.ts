@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type Key, parseNewKey } from "./key.ts";
-import { Keyring, type KeyringOptions, type KeySource, type LoadedKeys } from "./keyring.ts";
+import { KeyLoader, type KeyLoaderOptions, type KeySource } from "./key-loader.ts";
+import { Keyring, type KeySnapshot } from "./keyring.ts";
 import { hashToken, newKeyToken } from "./token.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -42,7 +43,7 @@ class FakeStore implements KeySource {
     return this.stamp;
   }
 
-  async loadKeys(): Promise<LoadedKeys> {
+  async loadKeys(): Promise<KeySnapshot> {
     this.loads++;
     await Promise.resolve();
     if (this.isAway) throw new Error("database is away");
@@ -55,20 +56,21 @@ class FakeStore implements KeySource {
   }
 }
 
-async function setUp(store: FakeStore, options: Partial<KeyringOptions> = {}) {
+async function setUp(store: FakeStore, options: Partial<KeyLoaderOptions> = {}) {
   const clock = { now: NOW };
-  const keyring = new Keyring({ store, now: () => clock.now, ...options });
-  await keyring.refresh();
-  return { keyring, clock };
+  const keyring = new Keyring();
+  const loader = new KeyLoader({ store, keyring, now: () => clock.now, ...options });
+  await loader.refresh();
+  return { keyring, loader, clock };
 }
 
-/** What a token is answered, in one word. */
+/** The id of the key that a token stands for, or the error code. */
 function answer(keyring: Keyring, token: string, now = NOW): string {
   const result = keyring.authenticate(token, now);
   return result.ok ? result.key.id : result.code;
 }
 
-describe("keyring", () => {
+describe("keyring and its loader", () => {
   test("knows keys in force, and nothing else", async () => {
     const store = new FakeStore();
     const token = store.add("key_a");
@@ -112,25 +114,23 @@ describe("keyring", () => {
   test("a revoked key is unknown after the next check, although it was in use", async () => {
     const store = new FakeStore();
     const token = store.add("key_a");
-    const removed: string[] = [];
-    const { keyring } = await setUp(store, { onRemoved: (id) => removed.push(id) });
+    const { keyring, loader } = await setUp(store);
     expect(answer(keyring, token)).toBe("key_a");
     store.tokens.delete(token);
     store.stamp = "2";
-    await keyring.refresh();
+    await loader.refresh();
     expect(answer(keyring, token)).toBe("KEY_INVALID");
     expect(keyring.find("key_a")).toBeUndefined();
-    expect(removed).toEqual(["key_a"]);
   });
 
   test("a changed key is a new object, an unchanged one stays the same", async () => {
     const store = new FakeStore();
     const tokens = [store.add("key_a"), store.add("key_b")];
-    const { keyring } = await setUp(store);
+    const { keyring, loader } = await setUp(store);
     const before = [keyring.find("key_a"), keyring.find("key_b")];
     store.tokens.set(tokens[0]!, { key: key("key_a", { rate: 5 }) });
     store.stamp = "2";
-    await keyring.refresh();
+    await loader.refresh();
     expect(keyring.find("key_a")).not.toBe(before[0]!);
     expect(keyring.find("key_b")).toBe(before[1]!);
     const result = keyring.authenticate(tokens[0]!, NOW);
@@ -149,18 +149,18 @@ describe("keyring", () => {
   test("a check without changes reads one row; after a minute everything is read, for rows changed by hand", async () => {
     const store = new FakeStore();
     store.add("key_a");
-    const { keyring, clock } = await setUp(store);
-    for (let i = 0; i < 5; i++) await keyring.refresh();
+    const { loader, clock } = await setUp(store);
+    for (let i = 0; i < 5; i++) await loader.refresh();
     expect([store.stampReads, store.loads]).toEqual([5, 1]);
     clock.now += 60_000;
-    await keyring.refresh();
+    await loader.refresh();
     expect(store.loads).toBe(2);
   });
 
   test("checks never overlap", async () => {
     const store = new FakeStore();
-    const { keyring } = await setUp(store);
-    await Promise.all([keyring.refresh(), keyring.refresh(), keyring.refresh()]);
+    const { loader } = await setUp(store);
+    await Promise.all([loader.refresh(), loader.refresh(), loader.refresh()]);
     expect(store.stampReads).toBe(1);
   });
 
@@ -170,15 +170,17 @@ describe("keyring", () => {
       const used = store.add("key_a");
       const unused = store.add("key_b");
       const changes: (string | undefined)[] = [];
-      const { keyring } = await setUp(store, { onStoreChange: (error) => changes.push(error?.message) });
+      const { keyring, loader } = await setUp(store, {
+        onStoreChange: (error) => changes.push(error?.message),
+      });
       answer(keyring, used);
       store.isAway = true;
-      await keyring.refresh();
-      await keyring.refresh();
+      await loader.refresh();
+      await loader.refresh();
       expect([answer(keyring, used), answer(keyring, unused)]).toEqual(["key_a", "key_b"]);
       expect(keyring.state).toMatchObject({ loaded: true, failures: 2, lastError: "database is away" });
       store.isAway = false;
-      await keyring.refresh();
+      await loader.refresh();
       expect(keyring.state).toMatchObject({ failures: 0, lastError: undefined });
       expect(changes).toEqual(["database is away", undefined]);
     });
@@ -187,11 +189,11 @@ describe("keyring", () => {
       const store = new FakeStore();
       const token = store.add("key_a");
       store.isAway = true;
-      const { keyring } = await setUp(store);
+      const { keyring, loader } = await setUp(store);
       expect(keyring.state.loaded).toBe(false);
       expect([answer(keyring, token), answer(keyring, "x")]).toEqual(["KEYS_NOT_LOADED", "KEY_INVALID"]);
       store.isAway = false;
-      await keyring.refresh();
+      await loader.refresh();
       expect(answer(keyring, token)).toBe("key_a");
     });
 
@@ -201,17 +203,18 @@ describe("keyring", () => {
       const beforeFirstLoad = async () => {
         if (++tries < 3) throw new Error("not yet");
       };
-      const { keyring } = await setUp(store, { beforeFirstLoad });
+      const { keyring, loader } = await setUp(store, { beforeFirstLoad });
       expect(keyring.state).toMatchObject({ loaded: false, lastError: "not yet" });
-      for (let i = 0; i < 4; i++) await keyring.refresh();
+      for (let i = 0; i < 4; i++) await loader.refresh();
       expect([tries, keyring.state.loaded]).toEqual([3, true]);
     });
   });
 
   test("checks in the background until it is stopped", async () => {
     const store = new FakeStore();
-    const keyring = new Keyring({ store, refreshMs: 2 });
-    await keyring.start();
+    const keyring = new Keyring();
+    const loader = new KeyLoader({ store, keyring, refreshMs: 2 });
+    await loader.start();
     const token = store.add("key_a");
     store.stamp = "2";
     while (!keyring.authenticate(token, NOW).ok) await Bun.sleep(1);
@@ -219,7 +222,7 @@ describe("keyring", () => {
     while (keyring.state.failures < 2) await Bun.sleep(1);
     store.isAway = false;
     while (keyring.state.failures > 0) await Bun.sleep(1);
-    await keyring.stop();
+    await loader.stop();
     const reads = store.stampReads;
     await Bun.sleep(10);
     expect(store.stampReads).toBe(reads);
@@ -229,17 +232,39 @@ describe("keyring", () => {
   test("stopped while a check is under way: waits for it, and begins no other", async () => {
     const store = new FakeStore();
     store.add("key_a");
-    const keyring = new Keyring({ store, refreshMs: 1 });
-    await keyring.start();
+    const loader = new KeyLoader({ store, keyring: new Keyring(), refreshMs: 1 });
+    await loader.start();
     const gate = Promise.withResolvers<void>();
     store.gate = gate.promise;
     while (!store.isWaiting) await Bun.sleep(1);
-    const stopped = keyring.stop();
+    const stopped = loader.stop();
     gate.resolve();
     await stopped;
     const reads = store.stampReads;
     await Bun.sleep(10);
     expect(store.stampReads).toBe(reads);
+  });
+
+  test("a snapshot that is refused leaves the one before in force, and is tried again", async () => {
+    const store = new FakeStore();
+    const token = store.add("key_a");
+    let refusals = 0;
+    const seen: string[] = [];
+    const onSnapshot = (snapshot: KeySnapshot) => {
+      seen.push(snapshot.stamp);
+      if (snapshot.stamp === "2" && refusals++ < 2) throw new Error("no memory");
+    };
+    const { keyring, loader } = await setUp(store, { onSnapshot });
+    store.tokens.clear();
+    store.stamp = "2";
+    await loader.refresh();
+    await loader.refresh();
+    expect(answer(keyring, token)).toBe("key_a");
+    expect(keyring.state).toMatchObject({ failures: 2, lastError: "no memory" });
+    await loader.refresh();
+    expect(answer(keyring, token)).toBe("KEY_INVALID");
+    expect(seen).toEqual(["1", "2", "2", "2"]);
+    expect(keyring.state.failures).toBe(0);
   });
 
   test("more tokens than are remembered are still known", async () => {

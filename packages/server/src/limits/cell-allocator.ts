@@ -1,14 +1,22 @@
-// cell-allocator.ts: in the supervisor: which key has which cell of the shared memory.
+// cell-allocator.ts: which key has which cell.
 //
-// in   the keys in force, each time they change; what the workers say they have taken over
-// out  a cell for each; the cells of keys that are gone go to others once no worker uses them any more
-// err  none
+// in   the keys in force, each time they change; which change every process that answers has taken over
+// out  a cell for each; the cell of a key that is gone goes to another one once no process uses it any more
 
-export class CellAllotment {
-  private readonly places = new Map<string, number>();
-  /** Cells of keys that are gone, with the number of the change that took them away. */
-  private leaving: { keyId: string; cell: number; change: number }[] = [];
-  private readonly free: number[] = [];
+import type { KeyId } from "../keys/key.ts";
+import type { CellIndex } from "./cells.ts";
+
+interface Leaving {
+  readonly keyId: KeyId;
+  readonly cell: CellIndex;
+  /** Number of the change that removed the key. */
+  readonly change: number;
+}
+
+export class CellAllocator {
+  private readonly byKey = new Map<KeyId, CellIndex>();
+  private leaving: Leaving[] = [];
+  private readonly free: CellIndex[] = [];
   private next = 0;
 
   /** Cells that there have to be. */
@@ -16,9 +24,8 @@ export class CellAllotment {
     return this.next;
   }
 
-  /** Cells by key id. */
-  get cells(): ReadonlyMap<string, number> {
-    return this.places;
+  get cells(): ReadonlyMap<KeyId, CellIndex> {
+    return this.byKey;
   }
 
   /**
@@ -26,29 +33,29 @@ export class CellAllotment {
    * @param change a number that grows with each call
    * @returns keys that are new
    */
-  assign(keyIds: Iterable<string>, change: number): string[] {
+  assign(keyIds: Iterable<KeyId>, change: number): KeyId[] {
     const wanted = new Set(keyIds);
-    for (const [keyId, cell] of this.places) {
+    for (const [keyId, cell] of this.byKey) {
       if (wanted.has(keyId)) continue;
-      this.places.delete(keyId);
+      this.byKey.delete(keyId);
       this.leaving.push({ keyId, cell, change });
     }
-    const added: string[] = [];
+    const added: KeyId[] = [];
     for (const keyId of wanted) {
-      if (this.places.has(keyId)) continue;
+      if (this.byKey.has(keyId)) continue;
       const before = this.leaving.find((entry) => entry.keyId === keyId);
       if (before === undefined) added.push(keyId);
       else this.leaving.splice(this.leaving.indexOf(before), 1); // it is back, and what it used still counts
-      this.places.set(keyId, before?.cell ?? this.free.pop() ?? this.next++);
+      this.byKey.set(keyId, before?.cell ?? this.free.pop() ?? this.next++);
     }
     return added;
   }
 
   /**
-   * Every worker has taken over the keys of `change`, or ended.
-   * @param release told of each key whose cell nobody uses any more, before another key may get it
+   * Every process has taken over the keys of `change`, or ended.
+   * @param release called with each key whose cell nobody uses any more, before another key may get it
    */
-  settled(change: number, release: (keyId: string, cell: number) => void): void {
+  settle(change: number, release: (keyId: KeyId, cell: CellIndex) => void): void {
     const gone = this.leaving.filter((entry) => entry.change <= change);
     if (gone.length === 0) return;
     this.leaving = this.leaving.filter((entry) => entry.change > change);

@@ -1,20 +1,22 @@
-// cells.ts: what is counted for each key, in memory that several processes may share: rate, quota, usage.
+// cells.ts: rate, quota and usage of each key, in memory that several processes may share.
 //
-// in   a key's cell, by its number; the time; how much is asked for
-// out  whether there is that much, taken in the same step: no two processes are given the same token
+// in   a key's cell; the time; how much is requested
+// out  whether there is that much, taken in the same step: no two processes get the same token
 // err  none; a clock that is set back grants nothing, and blocks nobody for longer than an empty bucket takes to fill
-// cost 43 ns for a token (a compare-exchange of 64 bits), 5 ns to count a look-up
+// cost 43 ns for a token (a compare-exchange of 64 bits), 5 ns to count a lookup
 //
-// The bucket is kept as one number, the time at which it will be full again (the generic cell rate algorithm's
-// theoretical arrival time): taking moves it on, and as much as it lies ahead of now is what is missing. In a row of
-// any length that ends t seconds after it began at most burst + rate * t are given out, whoever asks.
-// Times are nanoseconds since `base`: whole numbers of a double for the first 104 days, even ones for the next.
+// A bucket is one number, the time at which it will be full again (the generic cell rate algorithm's theoretical arrival
+// time): taking moves it on, and its distance from now is what is missing. Within t seconds at most burst + rate * t are
+// given out, to all processes together. Times are nanoseconds since `base`: exact in a double for the first 104 days.
 //
 //   bytes of a cell  0 full at (int64, 0 = never used)   8 day and count of the quota (int64)
-//                    16 look-ups on even days, by scope (3 x uint32)   28 on odd days
+//                    16 lookups on even days, by scope (3 x uint32)   28 on odd days
 //                    40 refused on even days, by reason (3 x uint32)   52 on odd days
 
-import { COUNTED, type Counted, SCOPES } from "../keys/key.ts";
+import { COUNTED, type Counted, type EpochMs, SCOPES } from "../keys/key.ts";
+
+/** Number of a cell in the memory. */
+export type CellIndex = number & { readonly of?: "cell" };
 
 export const CELL_BYTES = 64;
 
@@ -24,7 +26,7 @@ const FULL_AT = 0;
 const QUOTA = 1;
 const LOOKUPS = 4;
 const NS = 1e6;
-/** Further ahead than an empty bucket can be by this much: the clock was set back, or the key's limits were changed. */
+/** Further ahead than an empty bucket by this much: the clock was set back, or the key's limits were changed. */
 const SLACK_NS = 5e9;
 export const DAY_MS = 86_400_000;
 /** More than any quota (a million millions), and leaves room for 8,000 days. */
@@ -33,28 +35,28 @@ const DAY_UNIT = 2 ** 40;
 /** Counts of one key since the cells were made, modulo 2^32; even and odd days apart. */
 export type CellCounts = Uint32Array;
 export const CELL_COUNTS = 2 * COUNTED.length;
-/** Look-ups and refusals are as many: they stand in groups of this size, of even and odd days in turn. */
+/** There are as many scopes as refusals: groups of this size, of even and odd days in turn. */
 const GROUP = SCOPES.length;
 
-/** Which count stands at a place of {@link CellCounts}. */
-export function countedAt(place: number): { readonly counted: Counted; readonly isOdd: boolean } {
-  const group = Math.floor(place / GROUP);
-  return { counted: COUNTED[(group >> 1) * GROUP + (place % GROUP)]!, isOdd: (group & 1) === 1 };
+/** What {@link CellCounts} holds at an index. */
+export function countedAt(index: number): { readonly counted: Counted; readonly isOdd: boolean } {
+  const group = Math.floor(index / GROUP);
+  return { counted: COUNTED[(group >> 1) * GROUP + (index % GROUP)]!, isOdd: (group & 1) === 1 };
 }
 
 export class LimitCells {
-  /** What is missing until the bucket asked last is full, in ns. */
+  /** What the bucket of the last call lacks, in ns. */
   missing = 0;
   private readonly words: BigInt64Array;
   private readonly slots: Int32Array;
-  private readonly base: number;
+  private readonly base: EpochMs;
   private readonly baseDay: number;
 
   /**
    * @param memory as many cells as fit; zeroes at first
-   * @param base epoch ms, the same for all who share the memory
+   * @param base the same for all who share the memory
    */
-  constructor(memory: Uint8Array<ArrayBuffer>, base: number) {
+  constructor(memory: Uint8Array<ArrayBuffer>, base: EpochMs) {
     this.words = new BigInt64Array(memory.buffer, memory.byteOffset, memory.byteLength >> 3);
     this.slots = new Int32Array(memory.buffer, memory.byteOffset, memory.byteLength >> 2);
     this.base = base;
@@ -68,11 +70,10 @@ export class LimitCells {
 
   /**
    * Takes from a bucket, or nothing at all.
-   * @param now epoch ms
-   * @param wanted ns that the rate takes to give what is asked for
+   * @param wanted ns that the rate takes to give what is requested
    * @param whole ns that an empty bucket takes to fill
    */
-  take(cell: number, now: number, wanted: number, whole: number): boolean {
+  take(cell: CellIndex, now: EpochMs, wanted: number, whole: number): boolean {
     const at = cell * WORDS + FULL_AT;
     const time = Math.floor((now - this.base) * NS);
     for (;;) {
@@ -82,7 +83,8 @@ export class LimitCells {
       const missing = isOdd ? whole : ahead;
       const isGiven = missing + wanted <= whole;
       const next = isGiven ? missing + wanted : missing;
-      if (next === ahead || this.replace(at, seen, time + next)) {
+      const fullAt = time + next === 0 ? 1 : time + next; // 0 means never used
+      if (next === ahead || this.replace(at, seen, fullAt)) {
         this.missing = next;
         return isGiven;
       }
@@ -94,7 +96,7 @@ export class LimitCells {
    * @param each ns that the rate takes to give one
    * @returns how many, `most` at most
    */
-  takeUpTo(cell: number, now: number, each: number, most: number, whole: number): number {
+  takeUpTo(cell: CellIndex, now: EpochMs, each: number, most: number, whole: number): number {
     for (;;) {
       this.take(cell, now, 0, whole);
       const there = Math.min(most, Math.max(0, Math.floor((whole - this.missing) / each)));
@@ -107,7 +109,7 @@ export class LimitCells {
    * Takes from a day's quota.
    * @returns how many, `most` at most
    */
-  takeQuota(cell: number, now: number, quota: number, most: number): number {
+  takeQuota(cell: CellIndex, now: EpochMs, quota: number, most: number): number {
     const at = cell * WORDS + QUOTA;
     for (;;) {
       const seen = Atomics.load(this.words, at);
@@ -117,8 +119,8 @@ export class LimitCells {
     }
   }
 
-  /** Puts back what was taken from the day's quota and not used; a count below 0 adds what others used. */
-  giveQuotaBack(cell: number, now: number, count: number): void {
+  /** Gives back what was taken from the day's quota and not used; a count below 0 adds what other hosts used. */
+  giveQuotaBack(cell: CellIndex, now: EpochMs, count: number): void {
     const at = cell * WORDS + QUOTA;
     for (;;) {
       const seen = Atomics.load(this.words, at);
@@ -129,40 +131,39 @@ export class LimitCells {
   }
 
   /** What was taken from the quota of this day. */
-  usedOfQuota(cell: number, now: number): number {
+  usedOfQuota(cell: CellIndex, now: EpochMs): number {
     return this.today(Number(Atomics.load(this.words, cell * WORDS + QUOTA)), now) % DAY_UNIT;
   }
 
-  /** Counts look-ups, or what was refused. */
-  count(cell: number, counted: Counted, now: number, count: number): void {
+  /** Counts lookups, or refusals. */
+  count(cell: CellIndex, counted: Counted, now: EpochMs, count: number): void {
     const isOdd = Math.floor(now / DAY_MS) & 1;
     const index = COUNTED.indexOf(counted);
-    const place = index < GROUP ? index : index + GROUP;
-    Atomics.add(this.slots, slotOf(cell) + isOdd * GROUP + place, count);
+    const even = index < GROUP ? index : index + GROUP;
+    Atomics.add(this.slots, slotOf(cell) + isOdd * GROUP + even, count);
   }
 
-  /** Reads what was counted: {@link countedAt} says what stands where. */
-  readCounts(cell: number, into: CellCounts): void {
+  /** Reads all counts of a cell; {@link countedAt} tells which is which. */
+  readCounts(cell: CellIndex, into: CellCounts): void {
     for (let i = 0; i < CELL_COUNTS; i++) into[i] = Atomics.load(this.slots, slotOf(cell) + i);
   }
 
   /** Makes a cell as new; nobody else may use it meanwhile. */
-  clear(cell: number): void {
+  clear(cell: CellIndex): void {
     this.words.fill(0n, cell * WORDS, (cell + 1) * WORDS);
   }
 
-  /** The day and count that hold now: those of an earlier day are over. */
-  private today(stored: number, now: number): number {
+  /** The day and count in force: those of an earlier day are over. */
+  private today(stored: number, now: EpochMs): number {
     const start = Math.max(0, Math.floor(now / DAY_MS) - this.baseDay) * DAY_UNIT;
     return Math.max(stored, start);
   }
 
   private replace(at: number, seen: bigint, next: number): boolean {
-    // 0 means never used.
-    return Atomics.compareExchange(this.words, at, seen, next === 0 ? 1n : BigInt(next)) === seen;
+    return Atomics.compareExchange(this.words, at, seen, BigInt(next)) === seen;
   }
 }
 
-function slotOf(cell: number): number {
+function slotOf(cell: CellIndex): number {
   return cell * SLOTS + LOOKUPS;
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { rateLeft, ratePolicy, secondsToMidnight } from "./rate-headers.ts";
+import { RateHeaders, secondsToMidnight } from "./rate-headers.ts";
 import type { Decision } from "./token-bucket.ts";
 
+const headers = new RateHeaders();
 const NOON = Date.UTC(2026, 5, 1, 12);
 const rate = (limit: number): Decision => ({
   allowed: true,
@@ -26,8 +27,8 @@ describe("rate headers", () => {
     ["more used than allowed", 5, 0, '"daily";q=5;w=86400', '"daily";r=0;t=43200'],
     ["no limit", undefined, 0, undefined, ""],
   ])("%s", (_, quota, limit, policy, left) => {
-    expect(ratePolicy({ quota }, rate(limit))).toBe(policy as string);
-    expect(rateLeft({ quota }, rate(limit), 7, NOON)).toBe(left);
+    expect(headers.policy({ quota }, rate(limit))).toBe(policy as string);
+    expect(headers.left({ quota }, rate(limit), 7, NOON)).toBe(left);
   });
 
   test("the day ends at midnight UTC, never now", () => {
@@ -45,16 +46,20 @@ describe("rate headers", () => {
     const rows = [
       decision(7, 1, 2000),
       decision(7, 2, 2000), // as much left, later full
-      decision(7 + 2048, 2, 9000), // the same place among those kept
-      decision(7 + 2 ** 32, 2, 2 ** 40), // alike in all bits that are looked at
+      decision(7 + 2048, 2, 9000), // the same slot among those kept
+      decision(7 + 2 ** 32, 2, 2 ** 40), // alike in all bits of the slot
       decision(7, 1, 9000),
       decision(0, 0, 1),
     ];
     for (const row of [...rows, ...rows.toReversed()]) {
       const { limit, windowSeconds, remaining, resetSeconds } = row;
-      expect(ratePolicy({ quota: undefined }, row)).toBe(`"default";q=${limit};w=${windowSeconds}`);
-      expect(rateLeft({ quota: undefined }, row, 0, NOON)).toBe(`"default";r=${remaining};t=${resetSeconds}`);
+      expect(headers.policy({ quota: undefined }, row)).toBe(`"default";q=${limit};w=${windowSeconds}`);
+      expect(headers.left({ quota: undefined }, row, 0, NOON)).toBe(
+        `"default";r=${remaining};t=${resetSeconds}`,
+      );
     }
-    expect(ratePolicy({ quota: undefined }, { ...rows[0]!, windowSeconds: 3 })).toBe('"default";q=2000;w=3');
+    expect(headers.policy({ quota: undefined }, { ...rows[0]!, windowSeconds: 3 })).toBe(
+      '"default";q=2000;w=3',
+    );
   });
 });

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Key } from "../keys/key.ts";
+import { CELL_BYTES, LimitCells } from "./cells.ts";
+import { cellsOnDemand } from "./key-cells.testing.ts";
+import { KeyCells } from "./key-cells.ts";
 import { Buckets, limitsOf } from "./token-bucket.ts";
 
 function key(limits: { rate?: number; burst?: number } = {}, id = "key_a"): Key {
@@ -49,7 +52,7 @@ describe("bucket", () => {
       2_000_000,
     ],
   ])("%s is a limit, too", (_, limits, least, most) => {
-    const buckets = new Buckets({ rate: 1, burst: 1 });
+    const buckets = new Buckets({ rate: 1, burst: 1 }, cellsOnDemand());
     const k = key(limits);
     let given = 0;
     for (let i = 0; i < 100; i++) given += buckets.takeUpTo(k, i, Math.ceil(most / 100));
@@ -64,7 +67,7 @@ describe("bucket", () => {
   });
 
   test("a new key may use its whole burst, then waits", () => {
-    const buckets = new Buckets({ rate: 2, burst: 3 });
+    const buckets = new Buckets({ rate: 2, burst: 3 }, cellsOnDemand());
     const k = key();
     expect({ ...buckets.take(k, 0) }).toMatchObject({
       allowed: true,
@@ -87,14 +90,14 @@ describe("bucket", () => {
   });
 
   test("a long idle time fills it once, not more", () => {
-    const buckets = new Buckets({ rate: 2, burst: 3 });
+    const buckets = new Buckets({ rate: 2, burst: 3 }, cellsOnDemand());
     const k = key();
     buckets.take(k, 0);
     expect(buckets.take(k, 1e12).remaining).toBe(2);
   });
 
   test("a clock that goes backwards grants nothing and blocks nobody", () => {
-    const buckets = new Buckets({ rate: 1, burst: 1 });
+    const buckets = new Buckets({ rate: 1, burst: 1 }, cellsOnDemand());
     const k = key();
     expect(buckets.take(k, 3_600_000).allowed).toBe(true);
     expect(buckets.take(k, 0).allowed).toBe(false);
@@ -102,20 +105,20 @@ describe("bucket", () => {
   });
 
   test("rate 0 is no limit", () => {
-    const buckets = new Buckets({ rate: 0, burst: 1 });
+    const buckets = new Buckets({ rate: 0, burst: 1 }, cellsOnDemand());
     const k = key();
     for (let i = 0; i < 10; i++) expect({ ...buckets.take(k, 0) }).toMatchObject({ allowed: true, limit: 0 });
   });
 
   test("keys do not share", () => {
-    const buckets = new Buckets({ rate: 1, burst: 1 });
+    const buckets = new Buckets({ rate: 1, burst: 1 }, cellsOnDemand());
     expect(buckets.take(key({}, "key_a"), 0).allowed).toBe(true);
     expect(buckets.take(key({}, "key_b"), 0).allowed).toBe(true);
     expect(buckets.take(key({}, "key_a"), 0).allowed).toBe(false);
   });
 
   test("a changed key gets its new limits; the time that it owes stays, but no more than an empty bucket", () => {
-    const buckets = new Buckets({ rate: 1, burst: 10 });
+    const buckets = new Buckets({ rate: 1, burst: 10 }, cellsOnDemand());
     const before = key();
     for (let i = 0; i < 9; i++) buckets.take(before, 0);
     expect(buckets.take(key({ rate: 1, burst: 12 }), 0).remaining).toBe(2);
@@ -129,7 +132,7 @@ describe("bucket", () => {
   });
 
   test("a request that does not fit takes nothing", () => {
-    const buckets = new Buckets({ rate: 1, burst: 10 });
+    const buckets = new Buckets({ rate: 1, burst: 10 }, cellsOnDemand());
     const k = key();
     expect({ ...buckets.take(k, 0, 11) }).toMatchObject({
       allowed: false,
@@ -141,7 +144,7 @@ describe("bucket", () => {
   });
 
   test("as many as there are, up to so many", () => {
-    const buckets = new Buckets({ rate: 1, burst: 10 });
+    const buckets = new Buckets({ rate: 1, burst: 10 }, cellsOnDemand());
     const k = key();
     expect(buckets.takeUpTo(k, 0, 4)).toBe(4);
     expect(buckets.takeUpTo(k, 0, 100)).toBe(6);
@@ -152,11 +155,19 @@ describe("bucket", () => {
     expect(buckets.takeUpTo(key({ rate: 0 }, "key_b"), 0, 1_000)).toBe(1_000);
   });
 
-  test("a dropped key leaves nothing behind", () => {
-    const buckets = new Buckets();
-    buckets.take(key(), 0);
-    buckets.drop("key_a");
+  test("a key without a cell gets nothing, and leaves nothing behind", () => {
+    const cells = new LimitCells(new Uint8Array(CELL_BYTES), 0);
+    const keyCells = new KeyCells(cells);
+    const buckets = new Buckets({ rate: 1, burst: 1 }, keyCells);
+    keyCells.replace(cells, new Map([["key_a", 0]]));
+    expect(buckets.take(key(), 0).allowed).toBe(true);
+    expect({ ...buckets.take(key({}, "key_b"), 0) }).toMatchObject({ allowed: false, retryAfterSeconds: 1 });
+    buckets.dropGone();
+    expect(buckets.size).toBe(1);
+    keyCells.replace(cells, new Map());
+    buckets.dropGone();
     expect(buckets.size).toBe(0);
+    expect(buckets.takeUpTo(key(), 10_000, 5)).toBe(0);
   });
 
   test("agrees with a token bucket in whole numbers", () => {
@@ -171,10 +182,10 @@ describe("bucket", () => {
         (quarters, burst, steps) => {
           // Rates that divide a second, and times in multiples of 4 ms, keep every number exact, here and there.
           const rate = quarters * 250;
-          const buckets = new Buckets({ rate, burst: burst * 100 });
+          const buckets = new Buckets({ rate, burst: burst * 100 }, cellsOnDemand());
           const k = key();
           let now = 1_000_000;
-          let milli = burst * 100 * 1_000; // the oracle: thousandths of a look-up
+          let milli = burst * 100 * 1_000; // the oracle: thousandths of a lookup
           let last = now;
           for (const [delta, cost] of steps) {
             now += delta * 4;
@@ -214,9 +225,9 @@ describe("bucket", () => {
         fc.integer({ min: 1, max: 50 }),
         fc.array(step, { minLength: 20, maxLength: 60 }),
         (rate, burst, steps) => {
-          const buckets = new Buckets({ rate, burst });
-          const k = key();
           const start = 1_700_000_000_000;
+          const buckets = new Buckets({ rate, burst }, cellsOnDemand(start));
+          const k = key();
           let now = start;
           let latest = start;
           let given = 0;

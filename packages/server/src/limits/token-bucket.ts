@@ -1,21 +1,19 @@
-// token-bucket.ts: how many look-ups a key may make at once and per second: one token bucket for each key.
+// token-bucket.ts: how many lookups a key may make at once and per second: one token bucket for each key.
 //
-// in   a key, the time, how many look-ups it asks for
-// out  whether it may, and what the RateLimit headers say
+// in   a key, the time, how many lookups it wants
+// out  whether it may, and the numbers of the RateLimit headers
 // err  none: a clock that goes backwards grants nothing and blocks nobody
-// cost one Map look-up and one compare-exchange for a key seen before: 60 ns with 5,000 keys
-//
-// The buckets lie in cells (limit-cells.ts) that several processes may share; the code is the same for one and for many.
+// cost one Map access and one compare-exchange for a key seen before: 60 ns with 5,000 keys
 
-import type { Key } from "../keys/key.ts";
-import { type CellPlaces, OwnCells } from "./cell-index.ts";
-import type { LimitCells } from "./cells.ts";
+import type { EpochMs, Key, KeyId } from "../keys/key.ts";
+import type { CellIndex, LimitCells } from "./cells.ts";
+import type { KeyCells } from "./key-cells.ts";
 
 /** The server's defaults for keys that have no limits of their own. */
 export interface RateDefaults {
-  /** Look-ups per second and key; 0 = no limit. */
+  /** Lookups per second and key; 0 = no limit. */
   readonly rate: number;
-  /** Look-ups at once. */
+  /** Lookups at once. */
   readonly burst: number;
 }
 
@@ -24,11 +22,11 @@ export const DEFAULT_RATE: RateDefaults = { rate: 1_000, burst: 2_000 };
 /** What {@link Buckets.take} decided. */
 export interface Decision {
   readonly allowed: boolean;
-  /** Look-ups at once (the bucket's size); 0 when the key has no limit: then no RateLimit header applies. */
+  /** Lookups at once (the bucket's size); 0 when the key has no limit: then no RateLimit header applies. */
   readonly limit: number;
   /** Whole seconds that an empty bucket takes to fill. */
   readonly windowSeconds: number;
-  /** Look-ups left now, whole. */
+  /** Lookups left now, whole. */
   readonly remaining: number;
   /** Whole seconds until the bucket is full again, when nothing more is taken. */
   readonly resetSeconds: number;
@@ -44,8 +42,7 @@ export function limitsOf(key: Pick<Key, "rate" | "burst">, defaults: RateDefault
 }
 
 const NS_PER_SECOND = 1e9;
-const NO_CELL = -1;
-/** 36 years: a bucket that takes longer to fill is counted as one of that time, for cells hold 64 bits. */
+/** 36 years: a bucket that takes longer to fill counts as one of that time, for cells hold 64 bits. */
 const MOST_NS = 2 ** 60;
 
 /** One key's bucket. It is its own Decision, so that taking makes no object. */
@@ -58,15 +55,15 @@ class Bucket implements Decision {
   retryAfterSeconds = 0;
 
   private readonly key: Key;
-  private readonly cell: number;
+  private readonly cell: CellIndex;
   /** Nanoseconds for one token, whole: a rate that does not divide a second is a trace slower. */
   private readonly each: number;
   private readonly whole: number;
 
-  /** @param cell none: nothing is given, for nobody else would know of it */
-  constructor(key: Key, cell: number | undefined, { rate, burst }: RateDefaults) {
+  /** @param cell without one nothing is given: no other process would know of it */
+  constructor(key: Key, cell: CellIndex | undefined, { rate, burst }: RateDefaults) {
     this.key = key;
-    this.cell = cell ?? NO_CELL;
+    this.cell = cell ?? 0; // never used without a cell: the limit is 0 then
     this.allowed = cell !== undefined;
     this.each = rate > 0 ? Math.min(MOST_NS, Math.ceil(NS_PER_SECOND / rate)) : 0;
     this.whole = Math.min(MOST_NS, burst * this.each);
@@ -79,7 +76,7 @@ class Bucket implements Decision {
     return this.key === key;
   }
 
-  take(cells: LimitCells, now: number, cost: number): void {
+  take(cells: LimitCells, now: EpochMs, cost: number): void {
     if (this.limit === 0) return;
     const wanted = cost * this.each;
     this.allowed = cells.take(this.cell, now, wanted, this.whole);
@@ -90,7 +87,7 @@ class Bucket implements Decision {
   }
 
   /** Takes as many whole tokens as there are, `most` at most. */
-  takeUpTo(cells: LimitCells, now: number, most: number): number {
+  takeUpTo(cells: LimitCells, now: EpochMs, most: number): number {
     if (this.limit === 0) return this.allowed ? most : 0;
     return cells.takeUpTo(this.cell, now, this.each, most, this.whole);
   }
@@ -103,49 +100,44 @@ class Bucket implements Decision {
 /** The buckets of all keys. */
 export class Buckets {
   private readonly defaults: RateDefaults;
-  private readonly places: CellPlaces;
-  private readonly buckets = new Map<string, Bucket>();
+  private readonly keyCells: Pick<KeyCells, "cells" | "cellOf">;
+  private readonly buckets = new Map<KeyId, Bucket>();
 
-  /** @param places of this process alone, or shared with others, who then allow together what one would */
-  constructor(defaults: RateDefaults = DEFAULT_RATE, places: CellPlaces = new OwnCells()) {
+  constructor(defaults: RateDefaults, keyCells: Pick<KeyCells, "cells" | "cellOf">) {
     this.defaults = defaults;
-    this.places = places;
+    this.keyCells = keyCells;
   }
 
   /**
-   * Takes `cost` look-ups from the key's bucket, or none at all.
-   * @param now milliseconds, of any clock that goes on
-   * @param cost look-ups of this request; more than the bucket's size is never allowed
+   * Takes `cost` lookups from the key's bucket, or none at all.
+   * @param cost lookups of this request; more than the bucket's size is never allowed
    * @returns the same object for each call with this key: read it before the next call
    */
-  take(key: Key, now: number, cost = 1): Decision {
+  take(key: Key, now: EpochMs, cost = 1): Decision {
     const bucket = this.bucketOf(key);
-    bucket.take(this.places.cells(now), now, cost);
+    bucket.take(this.keyCells.cells, now, cost);
     return bucket;
   }
 
   /**
-   * Takes as many look-ups as the key's bucket holds, `most` at most.
-   * @param now milliseconds, of any clock that goes on
+   * Takes as many lookups as the key's bucket holds, `most` at most.
    * @returns how many; `most` when the key has no limit. What is left afterwards: `take(key, now, 0)`
    */
-  takeUpTo(key: Key, now: number, most: number): number {
-    return this.bucketOf(key).takeUpTo(this.places.cells(now), now, most);
+  takeUpTo(key: Key, now: EpochMs, most: number): number {
+    return this.bucketOf(key).takeUpTo(this.keyCells.cells, now, most);
   }
 
   private bucketOf(key: Key): Bucket {
     const known = this.buckets.get(key.id);
     if (known?.isFor(key)) return known;
-    const limits = limitsOf(key, this.defaults);
-    const made = new Bucket(key, this.places.cellOf(key.id), limits);
+    const made = new Bucket(key, this.keyCells.cellOf(key.id), limitsOf(key, this.defaults));
     this.buckets.set(key.id, made);
     return made;
   }
 
-  /** Forgets a key that is gone. */
-  drop(keyId: string): void {
-    this.buckets.delete(keyId);
-    this.places.drop(keyId);
+  /** Forgets keys that have no cell any more. Call it when cells were replaced. */
+  dropGone(): void {
+    for (const id of this.buckets.keys()) if (this.keyCells.cellOf(id) === undefined) this.buckets.delete(id);
   }
 
   /** Number of keys that have a bucket. */

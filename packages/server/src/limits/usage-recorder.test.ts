@@ -2,13 +2,16 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { SCOPES } from "../keys/key.ts";
 import type { UsageBatch } from "../store/store.ts";
-import { UsageRecorder, type UsageSink } from "./usage-recorder.ts";
+import { HeapCells } from "./cell-memory.ts";
+import { KeyCells } from "./key-cells.ts";
+import { UsageCollector } from "./usage-collector.ts";
+import { UsageRecorder, type UsageStore } from "./usage-recorder.ts";
 
 const MIDNIGHT = Date.UTC(2026, 5, 2);
 const NOON = MIDNIGHT - 43_200_000;
 
 /** A store in memory that can be away, and can lose its answer after it has counted. */
-class FakeStore implements UsageSink {
+class FakeStore implements UsageStore {
   readonly counts = new Map<string, number>();
   readonly sequences = new Map<string, number>();
   readonly batches: UsageBatch[] = [];
@@ -53,8 +56,39 @@ function setUp(now = NOON) {
   return { store, clock, recorder };
 }
 
+const QUOTA = 1_000_000;
+
+/** The same with cells, as a server has it: what is counted there is collected with each flush. */
+function setUpCells(now = NOON) {
+  const store = new FakeStore();
+  const clock = { now };
+  const memory = new HeapCells(now);
+  memory.reserve(2);
+  const cells = new KeyCells(memory.cells);
+  const byKey = new Map([
+    ["a", 0],
+    ["b", 1],
+  ]);
+  cells.replace(memory.cells, byKey);
+  const collector = new UsageCollector();
+  for (const [keyId, cell] of byKey) collector.add(keyId, cell);
+  const recorder = new UsageRecorder({
+    store,
+    now: () => clock.now,
+    id: "r1",
+    collect: (sink) => collector.collect(memory.cells, sink, clock.now),
+    onStored: (keyId, usage) => collector.takeForeign(keyId, usage, memory.cells),
+  });
+  /** One lookup, as a request does it. */
+  const lookUp = (keyId: string, lookup: (typeof SCOPES)[number], at = clock.now) => {
+    expect(cells.takeQuota({ id: keyId, quota: QUOTA }, at, 1)).toBe(1);
+    cells.record(keyId, lookup, at);
+  };
+  return { store, clock, cells, recorder, lookUp };
+}
+
 describe("usage recorder", () => {
-  test("counts by key, day and look-up", async () => {
+  test("counts by key, day and lookup", async () => {
     const { store, recorder } = setUp();
     recorder.record("a", "email", NOON);
     recorder.record("a", "email", NOON);
@@ -92,7 +126,6 @@ describe("usage recorder", () => {
     recorder.record("a", "email", NOON);
     expect(await recorder.flush()).toBe(false);
     expect(recorder.state).toMatchObject({ pending: 2, failures: 2, failuresInRow: 2, lastError: "away" });
-    expect(recorder.countToday("a", NOON)).toBe(2);
     store.mode = "up";
     expect(await recorder.flush()).toBe(true);
     expect(store.batches.map(({ sequence, entries }) => [sequence, entries[0]?.count])).toEqual([
@@ -114,7 +147,6 @@ describe("usage recorder", () => {
     store.mode = "up";
     await recorder.flush();
     expect(store.counts.get("2026-06-01 a email")).toBe(1);
-    expect(recorder.countToday("a", NOON)).toBe(1);
   });
 
   test("what is recorded while a flush is under way is not lost", async () => {
@@ -124,7 +156,6 @@ describe("usage recorder", () => {
     await Promise.resolve();
     recorder.record("a", "email", NOON);
     await flush;
-    expect(recorder.countToday("a", NOON)).toBe(2);
     await recorder.flush();
     expect(store.counts.get("2026-06-01 a email")).toBe(2);
   });
@@ -141,26 +172,48 @@ describe("usage recorder", () => {
     expect(store.counts.get("2026-06-01 a email")).toBe(3);
   });
 
-  describe("the day's count", () => {
+  test("a day's counts are stored under its date, whenever they come", async () => {
+    const { store, clock, recorder } = setUp();
+    recorder.record("a", "email", MIDNIGHT);
+    recorder.record("a", "email", MIDNIGHT - 1); // a clock that steps back over midnight
+    clock.now = MIDNIGHT;
+    const flush = recorder.flush();
+    while (store.running === 0) await Promise.resolve();
+    expect(store.batches[0]!.entries).toHaveLength(2);
+    recorder.record("a", "email", MIDNIGHT - 1); // during the flush after midnight
+    recorder.record("a", "email", MIDNIGHT);
+    await flush;
+    await recorder.flush();
+    expect(store.counts).toEqual(
+      new Map([
+        ["2026-06-02 a email", 2],
+        ["2026-06-01 a email", 2],
+      ]),
+    );
+  });
+
+  describe("the quota of a day", () => {
     test("includes what was stored before the start and by other processes", async () => {
-      const { store, recorder } = setUp();
+      const { store, cells, recorder, lookUp } = setUpCells();
       store.counts.set("2026-06-01 a email", 7);
       await recorder.start();
-      expect(recorder.countToday("a", NOON)).toBe(7);
-      recorder.record("a", "email", NOON);
-      expect(recorder.countToday("a", NOON)).toBe(8);
+      expect(cells.countToday("a", NOON)).toBe(7);
+      lookUp("a", "email");
+      expect(cells.countToday("a", NOON)).toBe(8);
       store.counts.set("2026-06-01 a geolocate", 10); // another process
       await recorder.flush();
-      expect(recorder.countToday("a", NOON)).toBe(18);
+      expect(cells.countToday("a", NOON)).toBe(18);
+      await recorder.flush();
+      expect(cells.countToday("a", NOON)).toBe(18);
       await recorder.stop();
     });
 
     test("begins anew at midnight UTC, and the day before is still stored under its own date", async () => {
-      const { store, clock, recorder } = setUp();
-      recorder.record("a", "email", MIDNIGHT - 1);
-      expect(recorder.countToday("a", MIDNIGHT - 1)).toBe(1);
-      expect(recorder.countToday("a", MIDNIGHT)).toBe(0);
-      recorder.record("a", "email", MIDNIGHT);
+      const { store, clock, cells, recorder, lookUp } = setUpCells();
+      lookUp("a", "email", MIDNIGHT - 1);
+      expect(cells.countToday("a", MIDNIGHT - 1)).toBe(1);
+      expect(cells.countToday("a", MIDNIGHT)).toBe(0);
+      lookUp("a", "email", MIDNIGHT);
       clock.now = MIDNIGHT;
       await recorder.flush();
       expect(store.counts).toEqual(
@@ -169,43 +222,83 @@ describe("usage recorder", () => {
           ["2026-06-02 a email", 1],
         ]),
       );
-      expect(recorder.countToday("a", MIDNIGHT)).toBe(1);
+      expect(cells.countToday("a", MIDNIGHT)).toBe(1);
     });
 
-    test("survives a clock that steps back over midnight", async () => {
-      const { store, recorder } = setUp();
-      recorder.record("a", "email", MIDNIGHT);
-      recorder.record("a", "email", MIDNIGHT - 1);
-      recorder.record("a", "email", MIDNIGHT);
-      recorder.record("a", "email", MIDNIGHT - 1);
-      await recorder.flush();
-      expect(store.batches[0]!.entries).toHaveLength(2);
-      expect(recorder.countToday("a", MIDNIGHT - 1)).toBe(2);
+    test.each(["away", "deaf", "no totals"] as const)(
+      "is not doubled by a store that is %s",
+      async (mode) => {
+        const { store, cells, recorder, lookUp } = setUpCells();
+        store.mode = mode;
+        lookUp("a", "email");
+        expect(await recorder.flush()).toBe(false);
+        lookUp("a", "geolocate");
+        expect(await recorder.flush()).toBe(false);
+        expect(cells.countToday("a", NOON)).toBe(2);
+        expect(recorder.state.pending).toBe(mode === "no totals" ? 0 : 2);
+        store.mode = "up";
+        await recorder.flush();
+        expect(cells.countToday("a", NOON)).toBe(2);
+        expect(store.counts).toEqual(
+          new Map([
+            ["2026-06-01 a email", 1],
+            ["2026-06-01 a geolocate", 1],
+          ]),
+        );
+      },
+    );
+
+    test("is exhausted at its number, and what is given back can be taken again", () => {
+      const { cells } = setUpCells();
+      const key = { id: "a", quota: 5 };
+      expect(cells.takeQuota(key, NOON, 3)).toBe(3);
+      expect(cells.takeQuota(key, NOON, 3)).toBe(2);
+      expect(cells.takeQuota(key, NOON, 1)).toBe(0);
+      cells.giveQuotaBack(key, NOON, 2);
+      expect(cells.takeQuota(key, NOON, 9)).toBe(2);
+      cells.giveQuotaBack(key, NOON, 5);
+      expect(cells.countToday("a", NOON)).toBe(0);
+      expect(cells.takeQuota({ id: "a", quota: undefined }, NOON, 9)).toBe(9);
+      expect(cells.takeQuota({ id: "gone", quota: 5 }, NOON, 1)).toBe(0);
     });
 
-    test("of the day before is kept when it came in during the flush after midnight", async () => {
-      const { store, clock, recorder } = setUp();
-      recorder.record("a", "email", MIDNIGHT - 1);
-      clock.now = MIDNIGHT;
-      const flush = recorder.flush();
-      while (store.running === 0) await Promise.resolve();
-      recorder.record("a", "email", MIDNIGHT - 1);
-      recorder.record("a", "email", MIDNIGHT);
-      await flush;
-      await recorder.flush();
-      expect(store.counts.get("2026-06-01 a email")).toBe(2);
-    });
-
-    test("is not doubled by a read that fails after the batch was stored", async () => {
-      const { store, recorder } = setUp();
-      store.mode = "no totals";
-      recorder.record("a", "email", NOON);
-      expect(await recorder.flush()).toBe(false);
-      expect(recorder.countToday("a", NOON)).toBe(1);
-      store.mode = "up";
-      await recorder.flush();
-      expect(recorder.countToday("a", NOON)).toBe(1);
-      expect(store.counts.get("2026-06-01 a email")).toBe(1);
+    test("whatever fails, is what the store holds in the end, and lookups are stored under their day", async () => {
+      let failed = 0;
+      let foreign = 0;
+      const mode = fc.constantFrom("up" as const, "away" as const, "deaf" as const, "no totals" as const);
+      const lookup = fc.constantFrom(...SCOPES);
+      const step = fc.oneof(
+        fc.record({ keyId: fc.constantFrom("a", "b"), lookup, isForeign: fc.boolean() }),
+        fc.record({ mode, isNextDay: fc.boolean() }),
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+          const { store, clock, cells, recorder, lookUp } = setUpCells();
+          const want = new Map<string, number>();
+          for (const one of steps) {
+            if ("mode" in one) {
+              store.mode = one.mode;
+              if (!(await recorder.flush())) failed++;
+              if (one.isNextDay) clock.now += 86_400_000; // with a flush in between, as each second has one
+              continue;
+            }
+            const name = `${new Date(clock.now).toISOString().slice(0, 10)} ${one.keyId} ${one.lookup}`;
+            want.set(name, (want.get(name) ?? 0) + 1);
+            if (one.isForeign) {
+              foreign++;
+              store.counts.set(name, (store.counts.get(name) ?? 0) + 1);
+            } else lookUp(one.keyId, one.lookup);
+          }
+          store.mode = "up";
+          expect(await recorder.stop()).toEqual({ lost: 0 });
+          expect(store.counts).toEqual(want);
+          const totals = await store.quotaUsage(new Date(clock.now).toISOString().slice(0, 10));
+          for (const [keyId, total] of totals) expect(cells.countToday(keyId, clock.now)).toBe(total);
+        }),
+        { numRuns: 300 },
+      );
+      expect(failed).toBeGreaterThan(300);
+      expect(foreign).toBeGreaterThan(300);
     });
   });
 
@@ -259,8 +352,6 @@ describe("usage recorder", () => {
         expect(await recorder.stop()).toEqual({ lost: 0 });
         failed += (await Promise.all(flushes)).filter((isStored) => !isStored).length;
         expect(store.counts).toEqual(want);
-        const totals = await store.quotaUsage(new Date(clock.now).toISOString().slice(0, 10));
-        for (const [keyId, total] of totals) expect(recorder.countToday(keyId, clock.now)).toBe(total);
       }),
       { numRuns: 300 },
     );

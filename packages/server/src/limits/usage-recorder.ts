@@ -1,54 +1,52 @@
-// usage-recorder.ts: counts look-ups and refusals per key and UTC day, and brings the counts to the store in the background.
+// usage-recorder.ts: counts lookups and refusals per key and UTC day, and brings the counts to the store in the background.
 //
-// in   a key, a look-up or why it was refused, the time
-// out  counts in the store; how many look-ups a key made today, and how many more its quota allows
-// err  record, countToday and takeQuota never throw or wait; a store that is away is tried again, and `state` says so
-// cost record one Map look-up and one addition; memory one tally for each key and day not yet stored
+// in   a key, a lookup or why it was refused, the time
+// out  counts in the store; how many lookups the store has of each key with a quota
+// err  record never throws or waits; a store that is away is tried again, and `state` tells
+// cost record one Map access and one addition; memory one tally for each key and day not yet stored
 //
-// Nothing is lost while the store is away: counts stay here and grow in place. Nothing counts twice: a batch that
-// was sent keeps its number and its entries until the store has confirmed it, and the store knows the number of
-// the last batch that it counted (Store.addUsage). A process that is killed loses what it counted since the last
-// flush: less than a second.
+// While the store is away, counts stay here and add up. A batch that was sent keeps its number and its entries until the
+// store has confirmed it, and the store knows the number of the last batch that it counted (Store.addUsage): so it counts
+// once. A process that is killed loses what was counted since the last flush, less than a second.
 
 import { randomUUID } from "node:crypto";
-import { COUNTED, type Counted, isScope, type Key } from "../keys/key.ts";
+import { COUNTED, type Counted, type EpochMs, type KeyId } from "../keys/key.ts";
 import type { UsageBatch, UsageEntry } from "../store/store.ts";
 import { DAY_MS } from "./cells.ts";
+import type { StoredUsage, UsageSink } from "./usage-collector.ts";
 
 /** From start to start of a flush: with the flush's own time, less than a second is at risk. */
 const FLUSH_MS = 900;
 /** Longest wait between two tries while the store is away. */
 const MAX_BACKOFF_MS = 5_000;
 
-/** What a recorder needs of the store. */
-export interface UsageSink {
+export interface UsageStore {
   addUsage(batch: UsageBatch): Promise<boolean>;
-  quotaUsage(day: string): Promise<Map<string, number>>;
+  quotaUsage(day: string): Promise<Map<KeyId, number>>;
 }
 
 export interface UsageRecorderOptions {
-  readonly store: UsageSink;
-  /** Epoch ms. */
-  readonly now?: () => number;
+  readonly store: UsageStore;
+  readonly now?: () => EpochMs;
   /** Names this process in the store; never used before. */
   readonly id?: string;
   readonly flushMs?: number;
-  /** Called before each flush: the time to record what was counted elsewhere in this machine. */
-  readonly collect?: (recorder: UsageRecorder) => void;
-  /** Told after each flush what a key with a quota used today: `stored` in all, `foreign` by other recorders. */
-  readonly onUsed?: (keyId: string, used: { now: number; stored: number; foreign: number }) => void;
+  /** Called with each flush, also while the store is away: records what was counted in cells. */
+  readonly collect?: (sink: UsageSink) => void;
+  /** Called after each flush for each key with a quota. */
+  readonly onStored?: (keyId: KeyId, usage: StoredUsage) => void;
 }
 
-/** How the recorder is doing, for metrics and logs. */
+/** For metrics and logs. */
 export interface UsageState {
-  /** Look-ups counted here and not yet confirmed by the store. */
+  /** Lookups recorded and not yet confirmed by the store. */
   readonly pending: number;
   /** Failed flushes since the start. */
   readonly failures: number;
   /** Failed flushes since the last one that succeeded. */
   readonly failuresInRow: number;
-  /** Epoch ms of the last flush that succeeded. */
-  readonly flushedAt: number | undefined;
+  /** When the last flush succeeded. */
+  readonly flushedAt: EpochMs | undefined;
   /** Why the last flush failed, without secrets; undefined when it did not. */
   readonly lastError: string | undefined;
 }
@@ -63,14 +61,10 @@ class Tally {
   quota_exceeded = 0;
   /** Sent, and not yet confirmed. */
   sending = 0;
-  /** In the store, by this and all other processes, as last read. */
-  stored = 0;
-  /** Confirmed by the store: this recorder's part of `stored`. */
+  /** Confirmed by the store. */
   confirmed = 0;
-  /** Taken from the quota, and not yet recorded or given back. */
-  taken = 0;
 
-  /** Look-ups. */
+  /** Lookups. */
   get waiting(): number {
     return this.geolocate + this.reputation + this.email;
   }
@@ -80,11 +74,11 @@ class Tally {
   }
 }
 
-type Tallies = Map<string, Tally>;
+type Tallies = Map<KeyId, Tally>;
 
 export class UsageRecorder {
-  private readonly store: UsageSink;
-  private readonly now: () => number;
+  private readonly store: UsageStore;
+  private readonly now: () => EpochMs;
   private readonly id: string;
   private readonly flushMs: number;
   private readonly options: UsageRecorderOptions;
@@ -98,7 +92,7 @@ export class UsageRecorder {
   private batch: UsageBatch | undefined;
   private failures = 0;
   private failuresInRow = 0;
-  private flushedAt: number | undefined;
+  private flushedAt: EpochMs | undefined;
   private lastError: string | undefined;
 
   private queue: Promise<boolean> = Promise.resolve(true);
@@ -119,43 +113,9 @@ export class UsageRecorder {
     this.schedule(this.flushMs);
   }
 
-  /**
-   * Counts look-ups, or what was refused.
-   * @param now epoch ms
-   */
-  record(keyId: string, counted: Counted, now: number, count = 1): void {
-    const tally = this.tally(keyId, now);
-    tally[counted] += count;
-    if (tally.taken > 0 && isScope(counted)) tally.taken = Math.max(0, tally.taken - count);
-  }
-
-  /**
-   * Takes look-ups from the key's quota for this UTC day: so many may be recorded, or given back.
-   * @param now epoch ms
-   * @returns how many, `most` at most; `most` when the key has no quota
-   */
-  takeQuota({ id, quota }: Pick<Key, "id" | "quota">, now: number, most: number): number {
-    if (quota === undefined) return most;
-    const taken = Math.min(most, Math.max(0, quota - this.countToday(id, now)));
-    this.tally(id, now).taken += taken;
-    return taken;
-  }
-
-  /** Gives back what was taken from the quota and is not recorded. */
-  giveQuotaBack({ id, quota }: Pick<Key, "id" | "quota">, now: number, count: number): void {
-    if (quota === undefined) return;
-    const tally = this.tally(id, now);
-    tally.taken = Math.max(0, tally.taken - count);
-  }
-
-  /**
-   * Look-ups that a key with a quota made on this UTC day, in all processes; those of other processes as of the
-   * last flush, about a second ago. While the store was never reached: those of this process.
-   * @param now epoch ms
-   */
-  countToday(keyId: string, now: number): number {
-    const tally = this.tally(keyId, now);
-    return tally.stored + tally.sending + tally.waiting + tally.taken;
+  /** Counts lookups, or refusals. */
+  record(keyId: KeyId, counted: Counted, now: EpochMs, count = 1): void {
+    this.tally(keyId, now)[counted] += count;
   }
 
   /**
@@ -167,7 +127,7 @@ export class UsageRecorder {
     return this.queue;
   }
 
-  /** Flushes for the last time. @returns look-ups that could not be stored and are lost with this process */
+  /** Flushes for the last time. @returns lookups that could not be stored and are lost with this process */
   async stop(): Promise<{ lost: number }> {
     this.isStopped = true;
     clearTimeout(this.timer);
@@ -184,7 +144,7 @@ export class UsageRecorder {
     return { pending, failures, failuresInRow, flushedAt, lastError };
   }
 
-  private tally(keyId: string, now: number): Tally {
+  private tally(keyId: KeyId, now: EpochMs): Tally {
     const day = Math.floor(now / DAY_MS);
     if (day !== this.day) this.turnTo(day);
     let tally = this.today.get(keyId);
@@ -214,9 +174,9 @@ export class UsageRecorder {
 
   private async cycle(): Promise<boolean> {
     try {
-      await this.send(); // a batch that failed before goes first, as it was
       this.options.collect?.(this);
-      this.collect();
+      await this.send(); // a batch that failed before goes first, as it was
+      this.makeBatch();
       await this.send();
       await this.readToday();
       this.forget();
@@ -233,7 +193,7 @@ export class UsageRecorder {
   }
 
   /** Moves what waits into a batch. */
-  private collect(): void {
+  private makeBatch(): void {
     const entries: UsageEntry[] = [];
     for (const [day, tallies] of this.days) {
       for (const [keyId, tally] of tallies) {
@@ -249,7 +209,6 @@ export class UsageRecorder {
     this.batch = undefined;
     for (const tallies of this.days.values()) {
       for (const tally of tallies.values()) {
-        tally.stored += tally.sending;
         tally.confirmed += tally.sending;
         tally.sending = 0;
       }
@@ -263,21 +222,20 @@ export class UsageRecorder {
     }
   }
 
-  /** What other processes counted comes in here. Nothing is being sent: so `stored` can be replaced. */
+  /** Reads what all processes counted. Nothing is being sent meanwhile: what is not confirmed is of other recorders. */
   private async readToday(): Promise<void> {
     const day = Math.floor(this.now() / DAY_MS);
     const totals = await this.store.quotaUsage(dayText(day));
     if (day !== this.day) this.turnTo(day);
     for (const [keyId, stored] of totals) {
-      const tally = this.tally(keyId, day * DAY_MS);
-      tally.stored = stored;
-      this.options.onUsed?.(keyId, { now: day * DAY_MS, stored, foreign: stored - tally.confirmed });
+      const confirmed = this.today.get(keyId)?.confirmed ?? 0;
+      this.options.onStored?.(keyId, { now: day * DAY_MS, stored, foreign: stored - confirmed });
     }
   }
 }
 
 /** Moves what a tally waits with into entries. */
-function drain(tally: Tally, keyId: string, day: string, entries: UsageEntry[]): void {
+function drain(tally: Tally, keyId: KeyId, day: string, entries: UsageEntry[]): void {
   tally.sending = tally.waiting;
   for (const lookup of COUNTED) {
     if (tally[lookup] === 0) continue;

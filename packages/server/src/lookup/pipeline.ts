@@ -25,7 +25,8 @@ import type { MxFinding } from "../mx/outcome.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import { CALLER_UNKNOWN, problemOf } from "./failures.ts";
 import { type EmailChecks, mxCheck } from "./mx.ts";
-import { SANDBOX_ME, sandboxAddress, sandboxEmail } from "./sandbox.ts";
+import { sandboxAddress, sandboxEmail } from "./sandbox.ts";
+import { SANDBOX_ME } from "./sandbox-tables.ts";
 
 /** Opt-ins beyond the plain answer: bits of a set. */
 export const WANTS = { evidence: 1, mx: 2 } as const;

@@ -3,14 +3,8 @@ import { join } from "node:path";
 import { IpAddress, parseIpInto, parsePrefix, prefixContains, unwrapIpv4 } from "@inkling/engine";
 import { PROBLEM_CODES, PROBLEMS, type Problem } from "../http/problems.ts";
 import { MX_OUTCOMES } from "../mx/outcome.ts";
-import {
-  SANDBOX_ADDRESSES,
-  SANDBOX_CHECKS,
-  SANDBOX_DOMAINS,
-  SANDBOX_PROBLEMS,
-  sandboxAddress,
-  sandboxEmail,
-} from "./sandbox.ts";
+import { sandboxAddress, sandboxEmail } from "./sandbox.ts";
+import { SANDBOX_ADDRESSES, SANDBOX_CHECKS, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./sandbox-tables.ts";
 
 const address = (text: string) => {
   const parsed = new IpAddress();
@@ -23,9 +17,9 @@ const said = (outcome: ReturnType<typeof sandboxEmail>) =>
   outcome instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(outcome)) : outcome.code;
 
 describe("sandbox addresses", () => {
-  for (const { v4, v6, place, flags = [] } of SANDBOX_ADDRESSES) {
+  for (const { v4, v6, geolocation, flags = [] } of SANDBOX_ADDRESSES) {
     test.each([v4, v6, `::ffff:${v4}`])("%s", (text) => {
-      expect(said(sandboxAddress("geolocate", address(text)))).toEqual(place ?? "IP_ADDRESS_NOT_FOUND");
+      expect(said(sandboxAddress("geolocate", address(text)))).toEqual(geolocation ?? "IP_ADDRESS_NOT_FOUND");
       expect(said(sandboxAddress("reputation", address(text)))).toEqual({
         is_abuser: flags.includes("is_abuser"),
         is_proxy: flags.includes("is_proxy"),
@@ -55,7 +49,7 @@ describe("sandbox addresses", () => {
 describe("sandbox evidence", () => {
   test.each(SANDBOX_ADDRESSES.map((row) => [row.v4, row] as const))(
     "%s",
-    (_, { v4, v6, place, flags = [] }) => {
+    (_, { v4, v6, geolocation, flags = [] }) => {
       for (const text of [v4, v6]) {
         const plain = said(sandboxAddress("reputation", address(text)));
         const { evidence, ...rest } = said(sandboxAddress("reputation", address(text), true));
@@ -69,7 +63,7 @@ describe("sandbox evidence", () => {
           expect(prefixContains(parsePrefix(network)!, address(text))).toBe(true);
         }
         const geo = said(sandboxAddress("geolocate", address(text), true));
-        if (place !== undefined)
+        if (geolocation !== undefined)
           expect(geo.evidence[0]).toMatchObject({ feed: "sandbox-places", effect: "sets" });
       }
     },
@@ -226,7 +220,7 @@ describe("docs/sandbox.md", () => {
   test("shows the places as they are", async () => {
     const docs = await Bun.file(join(import.meta.dir, "../../../../docs/sandbox.md")).text();
     const shown = [...docs.matchAll(/```json\n(.*?)```/gs)].map(([, json]) => JSON.parse(json!));
-    expect(shown).toEqual([SANDBOX_ADDRESSES[0]!.place, SANDBOX_ADDRESSES[1]!.place]);
+    expect(shown).toEqual([SANDBOX_ADDRESSES[0]!.geolocation, SANDBOX_ADDRESSES[1]!.geolocation]);
   });
 });
 
@@ -242,11 +236,15 @@ function docsTables() {
   return {
     addresses: table(
       ["address", "or", "stands for", "geolocate", "reputation"],
-      SANDBOX_ADDRESSES.map(({ v4, v6, meaning, place, flags }) => [
+      SANDBOX_ADDRESSES.map(({ v4, v6, meaning, geolocation, flags }) => [
         code(v4),
         code(v6),
         meaning,
-        place === undefined ? "404 `IP_ADDRESS_NOT_FOUND`" : !("name" in place.city) ? "countries" : "full",
+        geolocation === undefined
+          ? "404 `IP_ADDRESS_NOT_FOUND`"
+          : !("name" in geolocation.city)
+            ? "countries"
+            : "full",
         flags === undefined ? "all `false`" : flags.map(code).join(", "),
       ]),
     ),

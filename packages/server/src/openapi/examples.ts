@@ -3,14 +3,13 @@
 import { parseUnwrapped } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import type { Scope } from "../keys/key.ts";
+import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
 import {
   SANDBOX_ADDRESSES,
   SANDBOX_CHECKS,
   SANDBOX_DOMAINS,
   SANDBOX_PROBLEMS,
-  sandboxAddress,
-  sandboxEmail,
-} from "../lookup/sandbox.ts";
+} from "../lookup/sandbox-tables.ts";
 import type { Example } from "./document.ts";
 
 /** By name. */

@@ -6,8 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Override } from "@inkling/engine";
-import type { LoadedOverrides } from "../store/overrides.ts";
-import { OverrideBook, type OverrideEvent, SNAPSHOT_FILE } from "./cache.ts";
+import { type LoadedOverrides, OverrideCache, type OverrideEvent, SNAPSHOT_FILE } from "./cache.ts";
 import { exportFile, readFile, readSnapshot, snapshotText } from "./file.ts";
 import type { OverrideContext, OverrideInputError } from "./override.ts";
 
@@ -56,7 +55,7 @@ class FakeStore {
 async function setUp(store = new FakeStore(), dataDir = folder()) {
   const events: OverrideEvent[] = [];
   const clock = { now: 0 };
-  const book = new OverrideBook({
+  const book = new OverrideCache({
     store,
     dataDir,
     now: () => clock.now,
@@ -181,7 +180,7 @@ describe("the book", () => {
 
   test("looks in the background until it is stopped", async () => {
     const store = new FakeStore();
-    const book = new OverrideBook({ store, dataDir: folder(), refreshMs: 2 });
+    const book = new OverrideCache({ store, dataDir: folder(), refreshMs: 2 });
     await book.start();
     store.set(override("a"));
     while (book.current.all.length === 0) await Bun.sleep(1);
@@ -252,9 +251,9 @@ describe("the file", () => {
       /overrides\.0\.mute: .*ipsum-3\?/,
     ],
     [
-      "a mute of an e-mail address",
+      "a mute of an email address",
       file({ overrides: [row({ mute: "ipsum-3", flag: undefined, verdict: undefined })] }),
-      /overrides\.0\.mute: no feed knows e-mail/,
+      /overrides\.0\.mute: no feed has email addresses/,
     ],
     ["a row that forces itself through", file({ overrides: [row({ force: true })] }), /force/],
     ["100 wrong rows", file({ overrides: Array(100).fill(row({ note: "" })) }), /and 80 more$/],

@@ -7,11 +7,10 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Overrides } from "@inkling/engine";
+import { type Override, Overrides } from "@inkling/engine";
 import { replaceFile } from "@inkling/release-store";
-import type { LoadedOverrides } from "../store/overrides.ts";
 import { readSnapshot, snapshotText } from "./file.ts";
-import { overridesOf } from "./override.ts";
+import { overridesOf } from "./record.ts";
 
 /** The copy's name in the data folder. */
 export const SNAPSHOT_FILE = "overrides.json";
@@ -19,6 +18,13 @@ export const SNAPSHOT_FILE = "overrides.json";
 const REFRESH_MS = 500;
 /** Everything is read again after this long, so that rows changed by hand count too. */
 const FULL_RELOAD_MS = 60_000;
+
+export interface LoadedOverrides {
+  /** Changes whenever any override does. */
+  readonly stamp: string;
+  /** Those that were not removed; some may have expired. */
+  readonly overrides: readonly Override[];
+}
 
 export interface OverrideSource {
   stamp(): Promise<string>;
@@ -31,7 +37,7 @@ export type OverrideEvent =
   /** The copy cannot be read or written. */
   | { readonly type: "copy-failed"; readonly reason: string };
 
-export interface OverrideBookOptions {
+export interface OverrideCacheOptions {
   readonly store: OverrideSource;
   readonly dataDir: string;
   /** Epoch ms. */
@@ -40,7 +46,7 @@ export interface OverrideBookOptions {
   readonly onEvent?: (event: OverrideEvent) => void;
 }
 
-export interface OverrideBookState {
+export interface OverrideCacheState {
   /** Number of overrides in force, those that expired since the last change included. */
   readonly overrides: number;
   /** Where they came from; undefined when neither database nor copy could be read. */
@@ -51,16 +57,16 @@ export interface OverrideBookState {
   readonly failures: number;
 }
 
-export class OverrideBook {
+export class OverrideCache {
   /** The overrides that hold now. Read it once for each request. */
   current: Overrides = Overrides.NONE;
 
-  private readonly options: OverrideBookOptions;
+  private readonly options: OverrideCacheOptions;
   private readonly now: () => number;
   private stamp: string | undefined;
   private savedStamp: string | undefined;
   private loadedAt = 0;
-  private from: OverrideBookState["from"];
+  private from: OverrideCacheState["from"];
   private checkedAt: number | undefined;
   private failures = 0;
   private copyError: string | undefined;
@@ -68,7 +74,7 @@ export class OverrideBook {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private isStopped = false;
 
-  constructor(options: OverrideBookOptions) {
+  constructor(options: OverrideCacheOptions) {
     this.options = options;
     this.now = options.now ?? Date.now;
   }
@@ -96,7 +102,7 @@ export class OverrideBook {
     await this.running;
   }
 
-  get state(): OverrideBookState {
+  get state(): OverrideCacheState {
     const { from, checkedAt, failures } = this;
     return { overrides: this.current.all.length, from, checkedAt, failures };
   }

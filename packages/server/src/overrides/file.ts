@@ -2,25 +2,22 @@
 // the data folder with which a server starts while its database is away.
 //
 // in   unknown JSON
-// out  checked overrides, as the store or a look-up takes them
+// out  checked overrides, as the store or a lookup takes them
 // err  OverrideInputError with every problem (the first 20): a file counts as a whole, or not at all
 // src  docs/overrides.md
 
-import { type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override } from "@inkling/engine";
+import { issueLines, type NewOverride, OVERRIDE_FLAGS, OVERRIDE_KINDS, type Override } from "@inkling/engine";
 import { z } from "zod";
-import { MAX_OVERRIDES } from "../store/overrides.ts";
+import { isoTime } from "../keys/fields.ts";
 import {
-  describeOverride,
-  effectText,
-  isoTime,
+  MAX_OVERRIDES,
   newOverrideSchema,
   type OverrideContext,
   type OverrideInputCode,
   OverrideInputError,
-  overrideJson,
   parseNewOverride,
-  subjectText,
 } from "./override.ts";
+import { describeOverride, effectText, overrideJson, subjectText } from "./record.ts";
 
 export const FILE_FORMAT = "inkling-overrides";
 export const FILE_VERSION = 1;
@@ -87,9 +84,7 @@ export interface ReadFile {
 export function readFile(input: unknown, context: OverrideContext, force: boolean): ReadFile {
   const file = fileSchema.safeParse(input);
   if (!file.success) {
-    throw new OverrideInputError(
-      file.error.issues.map(({ path, message }) => `${path.join(".") || "file"}: ${message}`),
-    );
+    throw new OverrideInputError(issueLines(file.error, "file"));
   }
   const overrides: NewOverride[] = [];
   const problems: string[] = [];
@@ -100,8 +95,8 @@ export function readFile(input: unknown, context: OverrideContext, force: boolea
   const codes = new Set<OverrideInputCode>();
   for (const [index, row] of file.data.overrides.entries()) {
     try {
-      const told: string[] = [];
-      const onMuteWithoutEffect = (problem: string) => told.push(`overrides.${index}.${problem}`);
+      const warned: string[] = [];
+      const onMuteWithoutEffect = (problem: string) => warned.push(`overrides.${index}.${problem}`);
       const one = readRow(row, { ...context, onMuteWithoutEffect }, force);
       if (one === undefined) expired++;
       else {
@@ -116,7 +111,7 @@ export function readFile(input: unknown, context: OverrideContext, force: boolea
           );
         }
         overrides.push(one);
-        warnings.push(...told);
+        warnings.push(...warned);
       }
     } catch (error) {
       if (!(error instanceof OverrideInputError)) throw error;
@@ -140,9 +135,7 @@ export function readFile(input: unknown, context: OverrideContext, force: boolea
 function readRow(row: unknown, context: OverrideContext, force: boolean): NewOverride | undefined {
   const parsed = rowSchema.safeParse(row);
   if (!parsed.success) {
-    throw new OverrideInputError(
-      parsed.error.issues.map(({ path, message }) => `${path.join(".") || "override"}: ${message}`),
-    );
+    throw new OverrideInputError(issueLines(parsed.error, "override"));
   }
   const { created_at: createdAt, expires_at: expiresAt, ...rest } = parsed.data;
   const isExpired = typeof expiresAt === "number" && expiresAt <= context.now;

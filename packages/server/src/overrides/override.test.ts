@@ -4,20 +4,16 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { isInForce, type Override } from "@inkling/engine";
 import fc from "fast-check";
-import {
-  emailHash,
-  OverrideInputError,
-  overrideFromRow,
-  parseNewOverride,
-  rowFromOverride,
-} from "./override.ts";
+import { OverrideInputError, parseNewOverride } from "./override.ts";
+import { overrideFromRow, rowFromOverride } from "./record.ts";
+import { emailHash } from "./target.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
 const FEEDS = [
   { id: "ipsum-3", sets: "is_abuser" },
   { id: "tor-bulk-exits", sets: "is_tor_exit" },
   { id: "mailchecker", sets: "disposable" },
-  { id: "free-mail", sets: "free" },
+  { id: "freemail", sets: "free" },
   { id: "relays", sets: "relay" },
   { id: "relay-networks", sets: "relay", names: "networks" as const },
   { id: "relay-mail", sets: "relay", names: "domains" as const },
@@ -91,13 +87,13 @@ describe("refused, with the reason", () => {
     ["Teredo", at("2001:0:1234::/48"), /IPv4 network instead|IETF protocol/],
     ["no domain", at("exa mple.com", GOOD), /is no address, network, domain/],
     ["a special-use domain", at("corp.internal", GOOD), /special-use domain/],
-    ["no e-mail address", at("a b@example.com", GOOD), /is no e-mail address/],
-    ["a flag of e-mail for an address", at("81.2.69.142", GOOD), /not a flag of an address: use is_abuser/],
+    ["no email address", at("a b@example.com", GOOD), /is no email address/],
+    ["a flag of email for an address", at("81.2.69.142", GOOD), /not a flag of an address: use is_abuser/],
     ["a flag of addresses for a domain", at("example-shop.com"), /not a flag of a domain: use disposable/],
     ["a misspelt flag", at("81.2.69.142", { ...OFF, flag: "is_tor_exits" }), /did you mean is_tor_exit\?/],
     ["an unknown flag", at("81.2.69.142", { ...OFF, flag: "evil" }), /there are is_abuser, is_proxy/],
     ["a misspelt feed", at("81.2.69.142", { mute: "ipsum3", note: "x" }), /did you mean ipsum-3\?/],
-    ["a mute of an e-mail address", at(JANE, { mute: "mailchecker", note: "x" }), /mute it for the domain/],
+    ["a mute of an email address", at(JANE, { mute: "mailchecker", note: "x" }), /mute it for the domain/],
     ["neither flag nor mute", at("81.2.69.142", { note: "x" }), /give either flag .* or mute/],
     ["both", at("81.2.69.142", { ...OFF, mute: "ipsum-3" }), /give either flag/],
     [
@@ -123,7 +119,7 @@ describe("refused, with the reason", () => {
     expect(error?.message).toMatch(reason);
   });
 
-  test("every problem at once, and never the e-mail address", () => {
+  test("every problem at once, and never the email address", () => {
     const error = refusal({
       value: "jane@exa mple.com",
       flag: "x",
@@ -138,7 +134,7 @@ describe("refused, with the reason", () => {
   const mutes: [value: string, fits: string[]][] = [
     ["81.2.69.142", ["ipsum-3", "tor-bulk-exits", "relays", "relay-networks", "resolvers"]],
     ["81.2.69.0/24", ["ipsum-3", "tor-bulk-exits", "relays", "relay-networks", "resolvers"]],
-    ["example-shop.com", ["mailchecker", "free-mail", "relays", "relay-mail"]],
+    ["example-shop.com", ["mailchecker", "freemail", "relays", "relay-mail"]],
   ];
   test.each(mutes)("a mute without effect, and what can be muted instead: %s", (value, fits) => {
     for (const { id } of FEEDS) {
@@ -188,7 +184,7 @@ describe("too wide without force", () => {
   });
 });
 
-describe("the hash of an e-mail address", () => {
+describe("the hash of an email address", () => {
   const same = [
     "jane.doe@example-shop.com",
     "Jane.Doe@EXAMPLE-shop.COM",

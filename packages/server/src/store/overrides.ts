@@ -8,6 +8,8 @@
 import type { NewOverride, Override } from "@inkling/engine";
 import type { SQL, TransactionSQL } from "bun";
 import { randomBase62 } from "../keys/token.ts";
+import type { LoadedOverrides } from "../overrides/cache.ts";
+import { MAX_OVERRIDES } from "../overrides/override.ts";
 import {
   describeOverride,
   effectText,
@@ -16,11 +18,9 @@ import {
   overrideJson,
   rowFromOverride,
   subjectText,
-} from "../overrides/override.ts";
+} from "../overrides/record.ts";
 import { StoreError } from "./error.ts";
 
-/** As many overrides may be in force: each change reads them all again, in every process. */
-export const MAX_OVERRIDES = 10_000;
 /** Rows in one INSERT, and subjects in one SELECT. */
 const ROWS_AT_ONCE = 500;
 export const MAX_PAGE = 1_000;
@@ -56,12 +56,6 @@ export class OverrideConflictError extends StoreError {
     this.why = why;
     this.problems = problems;
   }
-}
-
-export interface LoadedOverrides {
-  readonly stamp: string;
-  /** Those that were not removed; some may have expired. */
-  readonly overrides: readonly Override[];
 }
 
 export interface Page<T> {

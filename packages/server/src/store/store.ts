@@ -6,7 +6,6 @@
 // cost see docs on each method; nothing here is on the way of a look-up
 
 import type { SQL, TransactionSQL } from "bun";
-import { AdminTokenStore } from "../admin/token.ts";
 import {
   type Counted,
   type Key,
@@ -18,8 +17,10 @@ import {
   rowFromKey,
   SCOPES,
 } from "../keys/key.ts";
-import type { KeySource, LoadedKeys } from "../keys/keyring.ts";
+import type { KeySource } from "../keys/key-loader.ts";
+import type { KeySnapshot } from "../keys/keyring.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "../keys/token.ts";
+import { AdminTokenStore } from "./admin-token.ts";
 import { Database, type Dialect } from "./database.ts";
 import { StoreError } from "./error.ts";
 import { migrate } from "./migrations.ts";
@@ -263,7 +264,7 @@ export class Store implements KeySource {
   }
 
   /** All tokens of keys that are not revoked. */
-  async loadKeys(): Promise<LoadedKeys> {
+  async loadKeys(): Promise<KeySnapshot> {
     // The stamp comes first: keys that change in between are then read again, not missed.
     const stamp = await this.keyStamp();
     const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.read(

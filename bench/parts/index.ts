@@ -1,0 +1,49 @@
+// index.ts: the parts of the suite in the order that they run in: with --quick there is time for the first ones.
+
+import type { Part } from "../lib/record.ts";
+import { measureBatch } from "./batch.ts";
+import { measureBuild } from "./build.ts";
+import { measureEngine } from "./engine.ts";
+import { measureEnrich } from "./enrich.ts";
+import { measureGrowth } from "./growth.ts";
+import { measureHttp } from "./http.ts";
+import { measureKill } from "./kill.ts";
+import { measureStart } from "./start.ts";
+import { measureSwap } from "./swap.ts";
+import { measureWorkers } from "./workers.ts";
+
+/** Parts that can measure two checkouts (--against). */
+export const COMPARABLE: readonly Part[] = [
+  {
+    name: "engine",
+    title: "Lookups in process",
+    limitSeconds: 420,
+    quickSeconds: 12,
+    measure: measureEngine,
+  },
+  {
+    name: "http",
+    title: "Single lookups over HTTP",
+    limitSeconds: 420,
+    quickSeconds: 17,
+    measure: measureHttp,
+  },
+  { name: "batch", title: "Batches over HTTP", limitSeconds: 300, quickSeconds: 8, measure: measureBatch },
+  {
+    name: "start",
+    title: "Start to first answer",
+    limitSeconds: 180,
+    quickSeconds: 6,
+    measure: measureStart,
+  },
+  { name: "build", title: "Builds", limitSeconds: 240, quickSeconds: 5, measure: measureBuild },
+  { name: "enrich", title: "Enriching a file", limitSeconds: 240, measure: measureEnrich },
+];
+
+export const PARTS: readonly Part[] = [
+  ...COMPARABLE,
+  { name: "workers", title: "Workers", limitSeconds: 180, measure: measureWorkers },
+  { name: "kill", title: "kill -9 of a worker under load", limitSeconds: 90, measure: measureKill },
+  { name: "growth", title: "Growth", limitSeconds: 600, measure: measureGrowth },
+  { name: "swap", title: "Swaps under load", limitSeconds: 900, measure: measureSwap },
+];

@@ -1,0 +1,60 @@
+// start.ts: from exec to the first answer from data: the first start, which builds, and later ones.
+//
+// Packages are installed. Publishers are not contacted (INKLING_OFFLINE=1).
+
+import { availableParallelism } from "node:os";
+import * as data from "../lib/data.ts";
+import type { Contestant, Run } from "../lib/record.ts";
+import { freePort, startServer, TOKEN } from "../lib/server.ts";
+
+const NPM_START = ["npm", "start"];
+const ON_BUN = [process.execPath, "--no-install", "--no-env-file", "packages/cli/src/main.ts", "serve"];
+const LATER = "start with a release";
+const FIRST = "first start, in an empty data folder";
+
+/** Milliseconds from starting the command to the first answer. */
+async function start(run: Run, command: readonly string[], dataDir: string, more = {}): Promise<number> {
+  const port = freePort();
+  const env = {
+    INKLING_DATA_DIR: dataDir,
+    INKLING_PORT: String(port),
+    INKLING_ADMIN_PORT: String(freePort()),
+    INKLING_API_KEY: TOKEN,
+    INKLING_OFFLINE: "1",
+    ...more,
+  };
+  const options = { env, cwd: data.ROOT, limitSeconds: 120, probeMs: 2 };
+  const started = performance.now();
+  const server = await startServer(run, command, port, "/v1/ip-intel/geolocate/81.2.69.142", options);
+  const took = performance.now() - started;
+  await server.stop();
+  return took;
+}
+
+export async function measureStart(run: Run): Promise<void> {
+  const contestants: Contestant[] = [];
+  for (const checkout of run.checkouts) {
+    await data.updateRelease(checkout); // otherwise `npm start` would build
+    const name = data.nameFor("start", checkout);
+    const copy = await data.linkedCopy(data.releaseFolder(checkout), name);
+    run.defer(() => data.removeFolder(name));
+    const add = (who: string, command: readonly string[], env = {}) => {
+      const measure = async () => ({ "exec to first answer, ms": await start(run, command, copy, env) });
+      contestants.push({ what: LATER, who: who + checkout.suffix, measure });
+    };
+    add("inkling serve, by the launcher on Node", data.inkling(checkout.root, "serve"));
+    if (!run.hasPeers) continue;
+    add("npm start", NPM_START);
+    add("inkling serve, on Bun directly", ON_BUN);
+    add("inkling serve, on Bun directly, one worker", ON_BUN, { INKLING_WORKERS: "1" });
+  }
+  await run.alternate(contestants, run.size(7, 3));
+  run.note(`cores, and so workers, up to 8: ${availableParallelism()}`);
+  if (run.isQuick) run.note("left out: the first start in an empty data folder");
+  if (run.isQuick || !run.hasPeers) return;
+  const empty = data.emptyFolder("first-start");
+  run.defer(() => data.removeFolder("first-start"));
+  const seconds = (await start(run, NPM_START, empty)) / 1000;
+  run.row(FIRST, "npm start", "exec to first answer, s", [seconds]);
+  run.row(FIRST, "of this, the build", "exec to first answer, s", [data.lastBuild(empty).seconds]);
+}

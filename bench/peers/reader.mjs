@@ -1,0 +1,91 @@
+// reader.mjs: readers in process, ours and those from npm; looks up values on request, so that rounds of several programs
+// can alternate. Plain JavaScript, for Node and Bun.
+//
+// run  bun|node reader.mjs READER DATABASE VALUES [ENGINE]
+//      READER: geo, reputation or email, with a segment and the engine's module; or maxmind, mmdb-lib, geoip-lite
+// in   a line "WAY COUNT BLOCK": look up the first COUNT values in this way, and time each BLOCK of them
+// out  "ready VERSION" once; then for each line a JSON array: ns per value, one figure a block
+// err  ends when no value is found: the times would be those of misses
+//
+// Ours does what the server does for a lookup: parse, unwrap, special use, find, and the answer's bytes: "answer" takes a
+// view of the segment, as the server hands it to the socket, and reads its last byte; "copy" copies all to a buffer, as
+// batches do. "fields" makes the record as an object, which is all that the npm readers do.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
+
+const [reader, database, valuesPath, enginePath] = process.argv.slice(2);
+const isBun = typeof Bun !== "undefined";
+const runtime = isBun ? `Bun ${Bun.version}` : `Node ${process.versions.node}`;
+const CLOSING_BRACE = 0x7d;
+
+/** Bun maps a file; Node, which cannot, reads it once. */
+function open(path) {
+  if (isBun) return Bun.mmap(path, { shared: false });
+  const read = readFileSync(path);
+  return new Uint8Array(read.buffer, read.byteOffset, read.length);
+}
+
+async function ours() {
+  const engine = await import(pathToFileURL(enginePath).href);
+  const { answerEmail, EmailSegment, IpAddress, IpSegment, parseIpInto, specialUse, unwrapIpv4 } = engine;
+  if (reader === "email") {
+    const segment = EmailSegment.open(open(database));
+    return { answer: (text) => answerEmail(text, segment).length > 0 };
+  }
+  const segment = IpSegment.open(open(database), reader);
+  const address = new IpAddress();
+  const out = new Uint8Array(4096);
+  const isPublic = (text) => {
+    if (!parseIpInto(text, address)) throw new Error(`not an address: ${text}`);
+    unwrapIpv4(address);
+    return specialUse(address) === undefined;
+  };
+  return {
+    answer: (text) => {
+      const answer = isPublic(text) ? segment.lookup(address) : undefined;
+      return answer !== undefined && answer[answer.length - 1] === CLOSING_BRACE;
+    },
+    copy: (text) => isPublic(text) && segment.lookupInto(address, out, 0) > 0,
+  };
+}
+
+const NPM = {
+  maxmind: async ({ open }) => open(database),
+  "mmdb-lib": ({ Reader }) => new Reader(readFileSync(database)),
+  "geoip-lite": ({ default: geoip }) => ({ get: (text) => geoip.lookup(text) }), // with data of its own
+};
+
+async function fromNpm() {
+  const found = await NPM[reader](await import(reader));
+  return { fields: (text) => found.get(text) != null };
+}
+
+const isNpm = reader in NPM;
+const ways = isNpm ? await fromNpm() : await ours();
+const version = isNpm ? `${createRequire(import.meta.url)(`${reader}/package.json`).version}, ` : "";
+// Each value is a string of its own, not a slice of the file.
+const values = readFileSync(valuesPath, "latin1")
+  .trimEnd()
+  .split("\n")
+  .map((text) => Buffer.from(text, "latin1").toString("latin1"));
+
+process.stdout.write(`ready ${version}${runtime}\n`);
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const [way, count, block] = line.split(" ");
+  process.stdout.write(`${JSON.stringify(pass(ways[way], Number(count), Number(block)))}\n`);
+});
+
+function pass(lookUp, count, block) {
+  const times = [];
+  let found = 0;
+  for (let i = 0; i + block <= count; i += block) {
+    const from = performance.now();
+    for (let k = i; k < i + block; k++) if (lookUp(values[k])) found++;
+    times.push(Math.round(((performance.now() - from) * 1e7) / block) / 10);
+  }
+  if (found === 0) throw new Error("no value is found");
+  return times;
+}

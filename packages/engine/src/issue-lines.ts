@@ -1,0 +1,16 @@
+// issue-lines.ts: what zod found wrong with an input -> lines for people: "scopes: must be some of …".
+
+import type { z } from "zod";
+
+/**
+ * One line for each problem, without repetitions.
+ * @param root name of the whole input, for problems of no member
+ * @param depth members of the path that are shown, for inputs where all elements of a list get the same message
+ */
+export function issueLines(error: z.ZodError, root: string, depth = Number.POSITIVE_INFINITY): string[] {
+  const lines = error.issues.map(({ path, message }) => {
+    const place = path.slice(0, depth).join(".");
+    return `${place || root}: ${message}`;
+  });
+  return [...new Set(lines)];
+}

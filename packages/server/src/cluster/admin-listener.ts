@@ -1,0 +1,108 @@
+// admin-listener.ts: the admin listener: the admin API, metrics, and the operators' web pages.
+//
+// err  StartError when its port cannot be had
+
+import type { Registry } from "@prometheus-io/client";
+import type { AdminApp } from "../admin/app.ts";
+import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/call.ts";
+import { listen } from "../http/listener.ts";
+import { requestIds } from "../http/request-id.ts";
+import { pathEnd, targetOf } from "../http/request-target.ts";
+import type { StatusSource } from "../lookup/status.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import { Traffic } from "../telemetry/traffic.ts";
+import type { ServerOptions } from "./options.ts";
+import type { Services } from "./services.ts";
+
+export interface AdminListenerParts {
+  readonly services: Services;
+  readonly source: MetricsSource & StatusSource;
+  /** Brings the source's numbers up to date. */
+  readonly refresh: () => Promise<void>;
+  readonly log: Log;
+}
+
+export class AdminListener {
+  private readonly options: ServerOptions;
+  private readonly parts: AdminListenerParts;
+  private readonly traffic: Traffic;
+  private readonly server: Bun.Server<undefined>;
+  private app: Promise<AdminApp> | undefined;
+  private registry: Promise<Registry> | undefined;
+
+  /** Starts it. */
+  constructor(options: ServerOptions, parts: AdminListenerParts) {
+    this.options = options;
+    this.parts = parts;
+    this.traffic = new Traffic(async () => {
+      await parts.refresh();
+      return parts.source.counts;
+    }, Date.now);
+    this.server = listen({
+      what: "admin port",
+      hostname: options.adminHost,
+      port: options.adminPort,
+      fetch: (request) => this.answer(request),
+      mostBody: MAX_IMPORT_BYTES,
+    });
+    this.traffic.start();
+  }
+
+  get port(): number {
+    return this.server.port!; // a TCP listener has one
+  }
+
+  async stop(): Promise<void> {
+    this.traffic.stop();
+    await this.server.stop(true);
+  }
+
+  private async answer(request: Request): Promise<Response> {
+    const target = targetOf(request.url);
+    if (target.startsWith(ADMIN_PATH)) {
+      this.app ??= this.loadApp();
+      return (await this.app).handle(request);
+    }
+    const path = target.slice(0, pathEnd(target));
+    if (path === "/metrics") return this.metrics();
+    const file = await this.options.console?.(request, path);
+    return file ?? new Response("404: this listener has /, /metrics and /admin/v1/\n", { status: 404 });
+  }
+
+  /** The Prometheus client takes 30 ms to load: the first scrape waits for it, not the start. */
+  private async metrics(): Promise<Response> {
+    const { refresh, source } = this.parts;
+    await refresh();
+    this.registry ??= import("../telemetry/metrics.ts").then(({ metricsRegistry }) =>
+      metricsRegistry(source),
+    );
+    const registry = await this.registry;
+    return new Response(await registry.metrics(), { headers: { "Content-Type": registry.contentType } });
+  }
+
+  /** It takes 5 ms to load: the first request waits for it, not the start. */
+  private async loadApp(): Promise<AdminApp> {
+    const { services, source, log } = this.parts;
+    const { store, overrides, releases, keyLoader } = services;
+    const { AdminApp } = await import("../admin/app.ts");
+    return new AdminApp({
+      overrides: store.overrides,
+      adminToken: store.adminToken,
+      store,
+      book: overrides,
+      keyring: keyLoader,
+      releases,
+      status: source,
+      dataDir: this.options.dataDir,
+      actions: await this.options.actions?.(),
+      traffic: this.traffic,
+      feeds: () => releases.current?.manifest.feeds,
+      documents: () => import("../openapi/admin.ts"),
+      log,
+      now: Date.now,
+      newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
+      randomBytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
+    });
+  }
+}

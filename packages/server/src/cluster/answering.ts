@@ -1,0 +1,127 @@
+// answering.ts: what a process that answers requests has: the API on a port, limits, DNS checks, a bound on connections.
+// The same in a server of one process and in each worker of several.
+
+import type { Mode, Overrides, Prefix } from "@inkling/engine";
+import { App } from "../api/app.ts";
+import type { ApiCounts } from "../api/counts.ts";
+import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
+import { drained, listen } from "../http/listener.ts";
+import { requestIds } from "../http/request-id.ts";
+import type { KeyId } from "../keys/key.ts";
+import type { Keyring } from "../keys/keyring.ts";
+import type { CellIndex, LimitCells } from "../limits/cells.ts";
+import { KeyCells } from "../limits/key-cells.ts";
+import { Buckets } from "../limits/token-bucket.ts";
+import { EmailChecks } from "../lookup/mx.ts";
+import type { StatusSource } from "../lookup/status.ts";
+import { MxLookups } from "../mx/check.ts";
+import { MxCounts } from "../mx/counts.ts";
+import { makeResolver } from "../mx/dns-client.ts";
+import type { DnsServer } from "../mx/dns-servers.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+
+export interface AnsweringOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly mode: Mode;
+  readonly version: string;
+  readonly rate: number;
+  readonly burst: number;
+  readonly maxConnections: number;
+  readonly dnsServers?: readonly DnsServer[];
+}
+
+/** What it answers from: of this process, or kept up to date by messages. */
+export interface AnsweringParts {
+  readonly releases: StatusSource["releases"];
+  readonly keyring: Keyring;
+  readonly overrides: { readonly current: Overrides };
+  readonly cells: LimitCells;
+  readonly counts: ApiCounts;
+  readonly trustedProxies: readonly Prefix[];
+  readonly log: Log;
+  /** Among several workers: which one logs, and how they share the port and the bound on connections. */
+  readonly worker?: { readonly slot: number } & Required<Pick<ConnectionLimitOptions, "share" | "workers">>;
+}
+
+export class Answering {
+  readonly mxCounts = new MxCounts();
+  private readonly options: AnsweringOptions;
+  private readonly parts: AnsweringParts;
+  private readonly keyCells: KeyCells;
+  private readonly buckets: Buckets;
+  private readonly mx: MxLookups;
+  private readonly app: App;
+  private server: Bun.Server<undefined> | undefined;
+  private limit: ConnectionLimit | undefined;
+
+  constructor(options: AnsweringOptions, parts: AnsweringParts) {
+    this.options = options;
+    this.parts = parts;
+    this.keyCells = new KeyCells(parts.cells);
+    this.buckets = new Buckets(options, this.keyCells);
+    const elapsed = () => performance.now();
+    const { mxCounts: counts } = this;
+    this.mx = new MxLookups({ dns: makeResolver(options.dnsServers ?? []), counts, elapsed });
+    const { version, mode } = options;
+    this.app = new App({
+      ...parts,
+      version,
+      mode,
+      buckets: this.buckets,
+      usage: this.keyCells,
+      documents: () => import("../openapi/documents.ts"),
+      checks: new EmailChecks(this.mx, this.mxCounts),
+      now: Date.now,
+      elapsed,
+      newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
+    });
+  }
+
+  /** Uses these cells from now on. Call it before the keys are in force: a key without a cell gets nothing. */
+  replaceCells(cells: LimitCells, byKey: ReadonlyMap<KeyId, CellIndex>): void {
+    this.keyCells.replace(cells, byKey);
+    this.buckets.dropGone();
+  }
+
+  /** @returns the port. @throws StartError */
+  listen(): number {
+    const { host, port, maxConnections } = this.options;
+    const { worker, log } = this.parts;
+    this.server = listen({
+      what: "port",
+      hostname: host,
+      port,
+      fetch: (request, server) => this.app.handle(request, server),
+      isShared: worker !== undefined,
+    });
+    const fields = worker === undefined ? {} : { worker: worker.slot };
+    this.limit = new ConnectionLimit({
+      port: this.server.port!, // a TCP listener has one
+      most: maxConnections,
+      onExcess: (closed, most) => log.error("too-many-connections", { ...fields, closed, most }),
+      ...worker,
+    });
+    return this.server.port!;
+  }
+
+  get connections(): MetricsSource["connections"] {
+    const { limit, options } = this;
+    return { open: limit?.open, refused: limit?.refused ?? 0, most: limit?.most ?? options.maxConnections };
+  }
+
+  /** Finishes requests under way. @param drainMs longest wait for them */
+  async stop(drainMs?: number): Promise<void> {
+    this.limit?.stop();
+    if (this.server !== undefined) await drained(this.server, drainMs);
+    this.mx.stop();
+  }
+
+  /** Ends at once. */
+  async kill(): Promise<void> {
+    this.limit?.stop();
+    this.mx.stop();
+    await this.server?.stop(true);
+  }
+}

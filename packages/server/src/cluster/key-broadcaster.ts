@@ -1,0 +1,70 @@
+// key-broadcaster.ts: gives each key in force a cell, and holds what processes that answer have to know of keys.
+//
+// in   snapshots of keys; which of them every process has taken over
+// out  `current`; usage from the cells to the recorder, and quotas used on other hosts to the cells
+// err  take throws when there is no memory for so many keys: those before stay in force
+
+import type { EpochMs, KeyId } from "../keys/key.ts";
+import type { KeySnapshot } from "../keys/keyring.ts";
+import { CellAllocator } from "../limits/cell-allocator.ts";
+import type { CellMemory } from "../limits/cell-memory.ts";
+import type { CellIndex } from "../limits/cells.ts";
+import { type StoredUsage, UsageCollector, type UsageSink } from "../limits/usage-collector.ts";
+
+const LEAST_CELLS = 1024;
+
+export interface KeyAssignment {
+  /** Grows with each snapshot. */
+  readonly change: number;
+  /** Undefined while keys were never read. */
+  readonly snapshot: KeySnapshot | undefined;
+  readonly cells: ReadonlyMap<KeyId, CellIndex>;
+}
+
+export class KeyBroadcaster {
+  private readonly memory: CellMemory;
+  private readonly allocator = new CellAllocator();
+  private readonly collector = new UsageCollector();
+  private snapshot: KeySnapshot | undefined;
+  private change = 0;
+
+  constructor(memory: CellMemory) {
+    this.memory = memory;
+  }
+
+  get current(): KeyAssignment {
+    const { change, snapshot, allocator } = this;
+    return { change, snapshot, cells: allocator.cells };
+  }
+
+  take(snapshot: KeySnapshot): void {
+    const { allocator, collector, memory } = this;
+    this.change++;
+    const added = allocator.assign(
+      snapshot.tokens.map(({ key }) => key.id),
+      this.change,
+    );
+    for (const keyId of added) collector.add(keyId, allocator.cells.get(keyId)!); // assign gave it one
+    memory.reserve(Math.max(LEAST_CELLS, 2 ** Math.ceil(Math.log2(allocator.size + 1))));
+    this.snapshot = snapshot;
+  }
+
+  /** No process uses keys any more that were gone before `change`: their cells are free. */
+  settle(change: number, sink: UsageSink, now: EpochMs): void {
+    const { cells } = this.memory;
+    this.allocator.settle(change, (keyId, cell) => {
+      this.collector.remove(keyId, cells, sink, now);
+      cells.clear(cell);
+    });
+  }
+
+  /** Records what was counted since the last time. */
+  collect(sink: UsageSink, now: EpochMs): void {
+    this.collector.collect(this.memory.cells, sink, now);
+  }
+
+  /** Takes from a key's quota what other hosts used of it. */
+  takeForeign(keyId: KeyId, usage: StoredUsage): void {
+    this.collector.takeForeign(keyId, usage, this.memory.cells);
+  }
+}

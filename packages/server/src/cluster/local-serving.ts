@@ -1,0 +1,71 @@
+// local-serving.ts: a server of one process: the owner of the state answers requests itself.
+
+import { makeCounts } from "../api/counts.ts";
+import type { CellMemory } from "../limits/cell-memory.ts";
+import { MxCounts } from "../mx/counts.ts";
+import type { Log } from "../telemetry/log.ts";
+import { Answering } from "./answering.ts";
+import type { ServerOptions } from "./options.ts";
+import type { Change, Services } from "./services.ts";
+import type { Serving } from "./serving.ts";
+
+export class LocalServing implements Serving {
+  readonly counts = makeCounts();
+  readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
+  /** None but this one. */
+  readonly processes = { cpuSeconds: 0, residentBytes: 0 };
+  private readonly options: ServerOptions;
+  private readonly memory: CellMemory;
+  private readonly log: Log;
+  private services: Services | undefined;
+  private answering: Answering | undefined;
+
+  constructor(options: ServerOptions, memory: CellMemory, log: Log) {
+    this.options = options;
+    this.memory = memory;
+    this.log = log;
+  }
+
+  async listen(services: Services): Promise<number> {
+    const { options, memory, counts, log } = this;
+    const { releases, keyring, overrides } = services;
+    const { trustedProxies, maxConnections } = options;
+    const parts = { releases, keyring, overrides, cells: memory.cells, counts, trustedProxies, log };
+    this.services = services;
+    this.answering = new Answering(options, parts);
+    this.publish("keys");
+    const port = this.answering.listen();
+    const { most } = this.connections;
+    if (most < maxConnections) {
+      log.info("fewer-connections", { most, asked: maxConnections, why: "open files limit" });
+    }
+    return port;
+  }
+
+  /** Releases and overrides are read from the services at each request. */
+  publish(change: Change): void {
+    const { services, answering } = this;
+    if (change !== "keys" || services === undefined || answering === undefined) return;
+    const { keys, usage } = services;
+    answering.replaceCells(this.memory.cells, keys.current.cells);
+    keys.settle(keys.current.change, usage, Date.now());
+  }
+
+  get mx(): MxCounts {
+    return this.answering?.mxCounts ?? new MxCounts();
+  }
+
+  get connections() {
+    return this.answering?.connections ?? { open: undefined, refused: 0, most: this.options.maxConnections };
+  }
+
+  async refresh(): Promise<void> {}
+
+  async stop(): Promise<void> {
+    await this.answering?.stop();
+  }
+
+  async kill(): Promise<void> {
+    await this.answering?.kill();
+  }
+}

@@ -1,0 +1,50 @@
+// options.ts: what a server is started with, and what its starter gets.
+
+import type { Mode, Prefix } from "@inkling/engine";
+import type { DataActions } from "../admin/context.ts";
+import type { DnsServer } from "../mx/dns-servers.ts";
+import type { Log, LogLevel } from "../telemetry/log.ts";
+
+export interface ServerOptions {
+  readonly host: string;
+  /** 0 = any free one. */
+  readonly port: number;
+  readonly adminHost: string;
+  readonly adminPort: number;
+  readonly dataDir: string;
+  readonly mode: Mode;
+  /** `sqlite://PATH` or `postgres://…`. */
+  readonly databaseUrl: string;
+  /** Lookups per second and key; 0 = no limit. */
+  readonly rate: number;
+  readonly burst: number;
+  readonly trustedProxies: readonly Prefix[];
+  readonly maxConnections: number;
+  /** Processes that answer; 1, the default, is this process itself. */
+  readonly workers?: number;
+  /** For `?checks=mx`; none = the system's. */
+  readonly dnsServers?: readonly DnsServer[];
+  readonly logLevel: LogLevel;
+  /** The files of the operators' web pages, served by the admin listener. */
+  readonly console?: (request: Request, path: string) => Promise<Response | undefined>;
+  /** What the admin API can have done with the data; loaded with its first request. */
+  readonly actions?: () => Promise<DataActions>;
+  /** Called when no release opens: what it throws ends the start. Without it, lookups wait for a release. */
+  readonly onNoRelease?: () => Promise<void>;
+  /** A key of the operator's choosing. */
+  readonly adoptKey?: string;
+  readonly version: string;
+  /** Where log lines go; standard error by default. */
+  readonly writeLog?: (lines: string) => void;
+}
+
+export interface RunningServer {
+  readonly port: number;
+  readonly adminPort: number;
+  readonly log: Pick<Log, "info" | "error">;
+  /** Accepts nothing more, finishes requests under way (at most 10 s), stores usage. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+/** What a start that fails has to undo, in the reverse order. */
+export type Closers = (() => unknown)[];

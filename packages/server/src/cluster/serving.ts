@@ -1,0 +1,59 @@
+// serving.ts: what answers requests, as the owning process sees it: that process itself, or its workers.
+
+import type { EpochMs } from "../keys/key.ts";
+import type { StatusSource } from "../lookup/status.ts";
+import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { ServerOptions } from "./options.ts";
+import type { Change, Services } from "./services.ts";
+
+/** Numbers for metrics, of all processes that answer. */
+export type ServingNumbers = Required<
+  Pick<MetricsSource, "counts" | "mx" | "connections" | "workers" | "processes">
+>;
+
+export interface Serving extends ServingNumbers {
+  /** Takes over what the services have, and listens. @returns the port. @throws StartError */
+  listen(services: Services): Promise<number>;
+  /** The services have something new. Before `listen` there is nothing to do. */
+  publish(change: Change): void;
+  /** Brings the numbers up to date, so that those of one scrape belong together. */
+  refresh(): Promise<void>;
+  /** Finishes requests under way, at most 10 s. */
+  stop(): Promise<void>;
+  /** Ends at once, when a start fails. */
+  kill(): unknown;
+}
+
+/** What metrics and status are made of. */
+export function metricsSource(
+  { version, mode }: ServerOptions,
+  { releases, keyring, overrides, usage }: Services,
+  serving: Serving,
+  startedAt: EpochMs,
+): MetricsSource & StatusSource {
+  return {
+    version,
+    mode,
+    releases,
+    keyring,
+    overrides,
+    usage,
+    startedAt,
+    now: Date.now,
+    get counts() {
+      return serving.counts;
+    },
+    get mx() {
+      return serving.mx;
+    },
+    get connections() {
+      return serving.connections;
+    },
+    get workers() {
+      return serving.workers;
+    },
+    get processes() {
+      return serving.processes;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+// worker-totals.ts: the numbers that workers report, added up. Those of workers that have ended stay in the sums, so no
+// counter goes back when a worker is replaced.
+
+import { MxCounts } from "../mx/counts.ts";
+import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import type { WorkerReport, WorkerSlot } from "./messages.ts";
+
+export class WorkerTotals {
+  private readonly reports = new Map<WorkerSlot, WorkerReport>();
+  private readonly endedMx = new MxCounts();
+  private readonly ended = { cpuSeconds: 0, refused: 0 };
+  private readonly maxConnections: number;
+
+  constructor(maxConnections: number) {
+    this.maxConnections = maxConnections;
+  }
+
+  take(slot: WorkerSlot, report: WorkerReport): void {
+    this.reports.set(slot, report);
+  }
+
+  /** The worker in this slot has ended: its last report is final. */
+  end(slot: WorkerSlot): void {
+    const report = this.reports.get(slot);
+    if (report === undefined) return;
+    this.endedMx.add(report.mx);
+    this.ended.cpuSeconds += report.cpuSeconds;
+    this.ended.refused += report.connections.refused;
+    this.reports.delete(slot);
+  }
+
+  get mx(): MxCounts {
+    const mx = new MxCounts();
+    mx.add(this.endedMx.report);
+    for (const report of this.reports.values()) mx.add(report.mx);
+    const state = {
+      underWay: this.sum((report) => report.mx.state.underWay),
+      waiting: this.sum((report) => report.mx.state.waiting),
+      cached: this.sum((report) => report.mx.state.cached),
+    };
+    mx.readStateFrom(() => state);
+    return mx;
+  }
+
+  get connections(): MetricsSource["connections"] {
+    const all = [...this.reports.values()].map(({ connections }) => connections);
+    const isKnown = all.some(({ open }) => open !== undefined);
+    return {
+      open: isKnown ? this.sum(({ connections }) => connections.open ?? 0) : undefined,
+      refused: this.ended.refused + this.sum(({ connections }) => connections.refused),
+      most: all[0]?.most ?? this.maxConnections,
+    };
+  }
+
+  get processes(): NonNullable<MetricsSource["processes"]> {
+    return {
+      cpuSeconds: this.ended.cpuSeconds + this.sum(({ cpuSeconds }) => cpuSeconds),
+      residentBytes: this.sum(({ residentBytes }) => residentBytes),
+    };
+  }
+
+  private sum(read: (report: WorkerReport) => number): number {
+    let total = 0;
+    for (const report of this.reports.values()) total += read(report);
+    return total;
+  }
+}

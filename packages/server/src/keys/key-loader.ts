@@ -1,0 +1,110 @@
+// key-loader.ts: keeps a keyring in step with the store.
+//
+// in   the store: a stamp each second, all keys when it has changed
+// out  snapshots in the keyring
+// err  none: a store that is away leaves the keyring as it is, its `state` tells, and the checks come less often
+
+import type { EpochMs } from "./key.ts";
+import type { Keyring, KeySnapshot } from "./keyring.ts";
+
+export interface KeySource {
+  /** Changes whenever any key or token does. */
+  keyStamp(): Promise<string>;
+  /** All keys that are not revoked, with the hashes of their tokens. */
+  loadKeys(): Promise<KeySnapshot>;
+}
+
+export interface KeyLoaderOptions {
+  readonly store: KeySource;
+  readonly keyring: Pick<Keyring, "replace" | "recordCheck" | "recordFailure" | "state">;
+  readonly now?: () => EpochMs;
+  /** Milliseconds between two checks. */
+  readonly refreshMs?: number;
+  /** Runs before the first load, again until it succeeds: the place to adopt a key of the operator's choosing. */
+  readonly beforeFirstLoad?: () => Promise<void>;
+  /** Called with each snapshot before it is in force; what it throws is a failed check. */
+  readonly onSnapshot?: (snapshot: KeySnapshot) => void;
+  /** The store went away (first failure) or came back (undefined). */
+  readonly onStoreChange?: (error: Error | undefined) => void;
+}
+
+const REFRESH_MS = 1_000;
+/** Longest wait between two checks while the store is away. */
+const MAX_BACKOFF_MS = 5_000;
+/** Everything is read again after this long, so that rows changed by hand take effect too. */
+const FULL_RELOAD_MS = 60_000;
+
+export class KeyLoader {
+  private readonly options: KeyLoaderOptions;
+  private readonly now: () => EpochMs;
+  private stamp: string | undefined;
+  private loadedAt: EpochMs = 0;
+  private isPrepared = false;
+  private running: Promise<void> | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private isStopped = false;
+
+  constructor(options: KeyLoaderOptions) {
+    this.options = options;
+    this.now = options.now ?? Date.now;
+  }
+
+  /** Checks now and goes on checking. Resolves after the first check, whether it succeeded or not. */
+  async start(): Promise<void> {
+    await this.refresh();
+    this.schedule();
+  }
+
+  /** Checks now; joins a check that is under way. Never rejects. */
+  refresh(): Promise<void> {
+    this.running ??= this.check().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  /** Stops checking; the keyring stays as it is. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    await this.running;
+  }
+
+  private schedule(): void {
+    if (this.isStopped) return;
+    const { refreshMs = REFRESH_MS, keyring } = this.options;
+    const wait = Math.min(refreshMs * 2 ** keyring.state.failures, Math.max(refreshMs, MAX_BACKOFF_MS));
+    this.timer = setTimeout(() => {
+      void this.refresh().then(() => this.schedule());
+    }, wait);
+  }
+
+  private async check(): Promise<void> {
+    const { keyring, beforeFirstLoad, onStoreChange } = this.options;
+    const wasAway = keyring.state.failures > 0;
+    try {
+      if (!this.isPrepared) {
+        await beforeFirstLoad?.();
+        this.isPrepared = true;
+      }
+      await this.loadIfChanged();
+      keyring.recordCheck(this.now());
+      if (wasAway) onStoreChange?.(undefined);
+    } catch (cause) {
+      const error = cause instanceof Error ? cause : new Error(String(cause));
+      keyring.recordFailure(error.message);
+      if (!wasAway) onStoreChange?.(error);
+    }
+  }
+
+  private async loadIfChanged(): Promise<void> {
+    const { store, keyring, onSnapshot } = this.options;
+    const isFresh = this.now() - this.loadedAt < FULL_RELOAD_MS;
+    if (this.stamp !== undefined && isFresh && (await store.keyStamp()) === this.stamp) return;
+    const snapshot = await store.loadKeys();
+    onSnapshot?.(snapshot);
+    keyring.replace(snapshot);
+    this.stamp = snapshot.stamp;
+    this.loadedAt = this.now();
+  }
+}

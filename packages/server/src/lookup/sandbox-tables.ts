@@ -1,0 +1,203 @@
+// sandbox-tables.ts: what ink_test_ keys get: every verdict, and every problem that a client may meet.
+//
+// src  docs/sandbox.md and docs/evidence.md show these tables; a test keeps both alike
+// note documentation addresses (RFC 5737, RFC 3849) and example domains (RFC 2606)
+
+import type { AddressFlag, OverrideFlag } from "@inkling/engine";
+import type { ProblemCode } from "../http/problems.ts";
+import type { MxOutcome } from "../mx/outcome.ts";
+
+const FULL = {
+  city: { name: "Exampleton" },
+  continent: { code: "EU", name: "Europe" },
+  country: { iso_code: "GB", name: "United Kingdom" },
+  location: { accuracy_radius: 20, latitude: 51.75, longitude: -1.25, time_zone: "Europe/London" },
+  postal: { code: "OX1" },
+  registered_country: { iso_code: "GB", name: "United Kingdom" },
+  subdivisions: [
+    { iso_code: "ENG", name: "England" },
+    { iso_code: "OXF", name: "Oxfordshire" },
+  ],
+};
+const COUNTRIES = {
+  city: {},
+  continent: { code: "NA", name: "North America" },
+  country: { iso_code: "US", name: "United States" },
+  location: {},
+  postal: {},
+  registered_country: { iso_code: "CA", name: "Canada" },
+  subdivisions: [],
+};
+
+/** An entry of evidence, to which its network or domain and its times are added. */
+export interface SandboxEvidence {
+  readonly feed: string;
+  readonly label: string;
+  readonly effect: "sets" | "removes" | "fills" | "label";
+  readonly flags?: readonly OverrideFlag[];
+  readonly members?: readonly string[];
+  readonly why?: string;
+}
+
+function entry(
+  feed: string,
+  label: string,
+  effect: SandboxEvidence["effect"],
+  ...flags: OverrideFlag[]
+): SandboxEvidence {
+  return { feed: `sandbox-${feed}`, label, effect, ...(flags.length > 0 && { flags }) };
+}
+
+/** Of each location. */
+export const LOCATION_EVIDENCE: readonly SandboxEvidence[] = [
+  entry("places", "location", "sets"),
+  {
+    feed: "inkling",
+    label: "derived",
+    effect: "fills",
+    members: ["continent.name", "country.name"],
+    why: "from the ISO 3166-1 code of the country",
+  },
+];
+const ATTACKER = entry("attackers", "attacker", "sets", "is_abuser");
+const VPN = entry("vpn", "vpn", "sets", "is_proxy");
+const TOR_EXIT = entry("tor", "tor_exit", "sets", "is_tor_exit");
+const HOSTING = entry("hosting", "hosting", "label");
+const RELAY = entry("relay", "relay", "removes", "is_abuser", "is_proxy");
+const DISPOSABLE = entry("disposable", "disposable", "sets", "disposable");
+const MAIL_RELAY = entry("relay-mail", "relay", "removes", "disposable");
+
+export interface SandboxAddress {
+  readonly v4: string;
+  readonly v6: string;
+  readonly meaning: string;
+  /** Absent: 404 IP_ADDRESS_NOT_FOUND. */
+  readonly geolocation?: typeof FULL | typeof COUNTRIES;
+  readonly flags?: readonly AddressFlag[];
+  /** Of its reputation. */
+  readonly evidence?: readonly SandboxEvidence[];
+}
+
+function address(
+  number: number,
+  meaning: string,
+  more: Pick<SandboxAddress, "geolocation" | "flags" | "evidence"> = { geolocation: FULL },
+): SandboxAddress {
+  return { v4: `192.0.2.${number}`, v6: `2001:db8::${number}`, meaning, ...more };
+}
+
+function flagged(
+  number: number,
+  meaning: string,
+  flags: readonly AddressFlag[],
+  ...evidence: SandboxEvidence[]
+) {
+  return address(number, meaning, { geolocation: FULL, flags, evidence });
+}
+
+/** Addresses with a verdict. */
+export const SANDBOX_ADDRESSES: readonly SandboxAddress[] = [
+  address(1, "an ordinary visitor, everything known; also `me`"),
+  address(2, "only countries known", { geolocation: COUNTRIES }),
+  address(3, "a public address that no data knows", {}),
+  flagged(4, "an abuser", ["is_abuser"], ATTACKER),
+  flagged(5, "a proxy or VPN", ["is_proxy"], VPN, HOSTING),
+  flagged(6, "a Tor exit", ["is_tor_exit"], TOR_EXIT),
+  flagged(7, "all three", ["is_abuser", "is_proxy", "is_tor_exit"], ATTACKER, VPN, TOR_EXIT),
+  address(8, "a privacy relay that a VPN list names: not flagged", {
+    geolocation: FULL,
+    evidence: [VPN, RELAY],
+  }),
+];
+
+/** The address that `me` names with a sandbox key, wherever the caller is. */
+export const SANDBOX_ME = "192.0.2.1";
+
+export interface SandboxDomain {
+  readonly domain: string;
+  readonly meaning: string;
+  readonly valid: boolean;
+  readonly providers: readonly string[];
+  readonly evidence?: readonly SandboxEvidence[];
+}
+
+function ordinary(domain: string, meaning = "an ordinary address", valid = true): SandboxDomain {
+  return { domain, meaning, valid, providers: [] };
+}
+
+function disposable(name: string, meaning: string, valid = true, ...service: string[]): SandboxDomain {
+  const domain = `${name}.example`;
+  return { domain, meaning, valid, providers: [domain, ...service], evidence: [DISPOSABLE] };
+}
+
+/** Email domains with a verdict, for a well-formed local part. */
+export const SANDBOX_DOMAINS: readonly SandboxDomain[] = [
+  ordinary("example.com"),
+  ordinary("example.net"),
+  ordinary("example.org"),
+  { ...ordinary("relay.example", "a privacy relay: not disposable"), evidence: [DISPOSABLE, MAIL_RELAY] },
+  disposable("disposable", "a disposable provider"),
+  disposable("alias", "a disposable domain that another service runs", true, "disposable.example"),
+  disposable("invalid-disposable", "disposable, but not a valid address", false),
+  ordinary("invalid.example", "not a valid address", false),
+];
+
+export interface SandboxCheck extends Omit<SandboxDomain, "evidence"> {
+  readonly mx: MxOutcome;
+}
+
+function check(
+  name: string,
+  meaning: string,
+  mx: MxOutcome,
+  valid = true,
+  providers: readonly string[] = [],
+): SandboxCheck {
+  return { domain: `${name}.example`, meaning, mx, valid, providers };
+}
+
+/** Email domains for `?checks=mx`; without it each is an ordinary address. */
+export const SANDBOX_CHECKS: readonly SandboxCheck[] = [
+  check("implicit-mx", "no MX record, but an address: mail goes there", "implicit"),
+  check("no-mx", "neither an MX record nor an address", "none"),
+  check("null-mx", "the domain takes no mail (RFC 7505)", "null", false),
+  check("no-domain", "there is no such domain", "nxdomain", false),
+  check("mx-timeout", "DNS did not answer in time", "timeout"),
+  check("mx-failed", "DNS refused, or answered nonsense", "failed"),
+  check("mx-disposable", "its mail goes to a disposable-email service", "found", true, [
+    "disposable.example",
+  ]),
+];
+
+/** The number is part of each row, so that a new code leaves the others where they are. */
+const NUMBERS = {
+  PATH_INVALID: 1,
+  PARAMETER_INVALID: 2,
+  IP_ADDRESS_INVALID: 3,
+  IP_ADDRESS_RESERVED: 4,
+  BATCH_INVALID: 19,
+  VALUE_INVALID: 20,
+  KEY_MISSING: 5,
+  KEY_INVALID: 6,
+  KEY_EXPIRED: 7,
+  SCOPE_REQUIRED: 8,
+  SOURCE_NOT_ALLOWED: 9,
+  PATH_NOT_FOUND: 10,
+  IP_ADDRESS_NOT_FOUND: 11,
+  METHOD_NOT_ALLOWED: 12,
+  CONTENT_TOO_LARGE: 13,
+  CONTENT_TYPE_INVALID: 21,
+  RATE_LIMITED: 14,
+  QUOTA_EXCEEDED: 15,
+  INTERNAL: 16,
+  DATA_NOT_LOADED: 17,
+  KEYS_NOT_LOADED: 18,
+} satisfies Record<ProblemCode, number>;
+
+/** Every problem, also those that no request causes: they depend on the key, the server or the moment. */
+export const SANDBOX_PROBLEMS = Object.entries(NUMBERS).map(([code, number]) => ({
+  code: code as ProblemCode,
+  v4: `203.0.113.${number}`,
+  v6: `2001:db8:bad::${number}`,
+  domain: `${code.toLowerCase().replaceAll("_", "-")}.example`,
+}));

@@ -1,0 +1,125 @@
+// record.ts: an override as text, as JSON, and as a row of the store.
+//
+// err  overrideFromRow throws for a row that this program did not write
+
+import {
+  OVERRIDE_FLAGS,
+  OVERRIDE_KINDS,
+  type Override,
+  type OverrideEffect,
+  type OverrideFlag,
+  type OverrideKind,
+  Overrides,
+  type OverrideTarget,
+} from "@inkling/engine";
+import { sha256 } from "./target.ts";
+
+/** All overrides in force, ready to be matched. */
+export function overridesOf(all: readonly Override[]): Overrides {
+  return all.length === 0 ? Overrides.NONE : new Overrides(all, sha256);
+}
+
+/** Equal for overrides that do the same; two with the same subject cannot both be in force. */
+export function effectText({ kind, value, effect }: OverrideTarget & { effect: OverrideEffect }): string {
+  return `${subjectText({ kind, value, effect })}=${effect.type === "flag" ? effect.verdict : "mute"}`;
+}
+export function subjectText({ kind, value, effect }: OverrideTarget & { effect: OverrideEffect }): string {
+  return `${kind} ${value} ${effect.type === "flag" ? effect.flag : `mute ${effect.feed}`}`;
+}
+
+/** For people: "203.0.114.9 is_tor_exit=false". */
+export function describeOverride({ value, effect }: OverrideTarget & { effect: OverrideEffect }): string {
+  return `${value} ${effect.type === "flag" ? `${effect.flag}=${effect.verdict}` : `mute ${effect.feed}`}`;
+}
+
+/** An override for programs: snake_case, times as ISO 8601, null for "not set". */
+export interface OverrideJson {
+  readonly id: string;
+  readonly kind: OverrideKind;
+  readonly value: string;
+  readonly flag: OverrideFlag | null;
+  readonly verdict: boolean | null;
+  readonly mute: string | null;
+  readonly note: string;
+  readonly author: string;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  readonly removed_at: string | null;
+}
+
+export function overrideJson(override: Override): OverrideJson {
+  const { id, kind, value, effect, note, author } = override;
+  return {
+    id,
+    kind,
+    value,
+    flag: effect.type === "flag" ? effect.flag : null,
+    verdict: effect.type === "flag" ? effect.verdict : null,
+    mute: effect.type === "mute" ? effect.feed : null,
+    note,
+    author,
+    created_at: iso(override.createdAt),
+    expires_at: override.expiresAt === undefined ? null : iso(override.expiresAt),
+    removed_at: override.removedAt === undefined ? null : iso(override.removedAt),
+  };
+}
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** A row of the overrides table, as both databases give it. PostgreSQL gives its 64-bit integers as text. */
+export interface OverrideRow {
+  readonly id: string;
+  readonly kind: string;
+  readonly value: string;
+  /** "is_tor_exit", or "mute". */
+  readonly effect: string;
+  /** "true", "false", or the feed. */
+  readonly argument: string;
+  readonly note: string;
+  readonly author: string;
+  readonly created_at: number | string;
+  readonly expires_at: number | string | null;
+  readonly removed_at: number | string | null;
+}
+
+/** @throws Error when the row was not written by this program */
+export function overrideFromRow(row: OverrideRow): Override {
+  const kind = OVERRIDE_KINDS.find((known) => known === row.kind);
+  if (kind === undefined) throw new Error(`override ${row.id}: unknown kind "${row.kind}"`);
+  return Object.freeze({
+    id: row.id,
+    kind,
+    value: row.value,
+    effect: effectFromRow(row),
+    note: row.note,
+    author: row.author,
+    createdAt: Number(row.created_at),
+    expiresAt: row.expires_at === null ? undefined : Number(row.expires_at),
+    removedAt: row.removed_at === null ? undefined : Number(row.removed_at),
+  });
+}
+
+function effectFromRow({ id, effect, argument }: OverrideRow): OverrideEffect {
+  if (effect === "mute") return { type: "mute", feed: argument };
+  const flag = OVERRIDE_FLAGS.find((known) => known === effect);
+  if (flag === undefined || (argument !== "true" && argument !== "false")) {
+    throw new Error(`override ${id}: unknown effect "${effect} ${argument}"`);
+  }
+  return { type: "flag", flag, verdict: argument === "true" };
+}
+
+export function rowFromOverride(override: Override): OverrideRow {
+  const { effect } = override;
+  return {
+    id: override.id,
+    kind: override.kind,
+    value: override.value,
+    effect: effect.type === "flag" ? effect.flag : "mute",
+    argument: effect.type === "flag" ? String(effect.verdict) : effect.feed,
+    note: override.note,
+    author: override.author,
+    created_at: override.createdAt,
+    expires_at: override.expiresAt ?? null,
+    removed_at: override.removedAt ?? null,
+  };
+}

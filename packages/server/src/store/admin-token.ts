@@ -1,0 +1,61 @@
+// admin-token.ts: the one token of the admin API: its text, and the row that keeps its hash.
+//
+// in   the store's tables
+// out  ink_admin_, 32 random characters, _, checksum: shown once, kept as SHA-256
+// err  StoreError
+// note There is one for all admins: who did what is told by the author that a request names.
+
+import type { SQL, TransactionSQL } from "bun";
+import { hashToken, newToken, tokenFormat } from "../keys/token.ts";
+import { insertAudit, lockOverrides, type OverrideTables } from "./overrides.ts";
+
+export const ADMIN_PREFIX = "ink_admin_";
+const isWellFormed = tokenFormat(ADMIN_PREFIX);
+
+/** Has `text` the form of an admin token, checksum included? */
+export function isAdminToken(text: string): boolean {
+  return isWellFormed(text);
+}
+
+export class AdminTokenStore {
+  private readonly tables: OverrideTables;
+
+  constructor(tables: OverrideTables) {
+    this.tables = tables;
+  }
+
+  /** SHA-256 of the token in force, in hex; undefined when none was made yet. */
+  async hash(): Promise<string | undefined> {
+    return this.tables.read(readHash);
+  }
+
+  /** Makes the first token. @returns undefined when there is one already: its text is not known any more */
+  async create(actor: string): Promise<string | undefined> {
+    if ((await this.hash()) !== undefined) return undefined; // the usual start writes nothing
+    return this.replace(actor, true);
+  }
+
+  /** Makes a new token; the one before ends at once. */
+  async rotate(actor: string): Promise<string> {
+    return (await this.replace(actor, false))!;
+  }
+
+  private replace(actor: string, onlyFirst: boolean): Promise<string | undefined> {
+    const { tables } = this;
+    return tables.write(async (tx: TransactionSQL) => {
+      await lockOverrides(tx, (n) => tables.randomBytes(n));
+      if (onlyFirst && (await readHash(tx)) !== undefined) return undefined; // another process was quicker
+      const token = newToken(ADMIN_PREFIX, (n) => tables.randomBytes(n));
+      await tx`DELETE FROM inkling_admin_tokens`;
+      await tx`INSERT INTO inkling_admin_tokens (hash, created_at) VALUES (${hashToken(token)}, ${tables.now()})`;
+      const entry = { actor, action: "admin-token-made", subject: "admin token" } as const;
+      await insertAudit(tx, [{ ...entry, before: undefined, after: undefined }], tables.now());
+      return token;
+    }, true);
+  }
+}
+
+async function readHash(sql: SQL): Promise<string | undefined> {
+  const rows: { hash: string }[] = await sql`SELECT hash FROM inkling_admin_tokens`;
+  return rows[0]?.hash;
+}
