@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
 import { freePort } from "../../../test/ports.ts";
 import { smallRelease } from "../../../test/release.ts";
-import { sourceWords } from "./commands/up.ts";
+import { sourceText } from "./commands/up.ts";
 import { loadSettings } from "./config/settings.ts";
 import { type Ran, runHere } from "./program.testing.ts";
 import { describeError } from "./program.ts";
@@ -318,7 +318,7 @@ describe("output for programs", () => {
       expect(out).toContain(`mirror: http://bob:***@127.0.0.1:${server.port}/ answers (200)`);
       expect(out).not.toContain("secret");
       const { settings } = loadSettings({ flags: { mirror }, env: {}, cwd: temp });
-      expect(sourceWords(settings)).toBe(`from the mirror http://bob:***@127.0.0.1:${server.port}/`);
+      expect(sourceText(settings)).toBe(`from the mirror http://bob:***@127.0.0.1:${server.port}/`);
     } finally {
       await server.stop(true);
     }

@@ -200,11 +200,7 @@ describe("a feed that waits for the operator", () => {
   const why = "has 90 % of other entries";
   const rows: [name: string, error: string | undefined, remark: string][] = [
     ["for a copy of this round: the reason once", `publisher: ${why}`, `waits for you: publisher: ${why}`],
-    [
-      "and no response since",
-      "publisher: answered 500",
-      `waits for you: ${why}; publisher: answered 500`,
-    ],
+    ["and no response since", "publisher: answered 500", `waits for you: ${why}; publisher: answered 500`],
     ["and nothing is wrong since", undefined, `waits for you: ${why}`],
   ];
   test.each(rows)("%s", async (_name, error, remark) => {
