@@ -3,15 +3,8 @@
 import { formatPrefix, type Prefix } from "@inkling/engine";
 import { type DnsServer, formatDnsServer } from "@inkling/server";
 import type { Command } from "commander";
-import {
-  exampleFile,
-  type LoadedSettings,
-  SETTING_NAMES,
-  type SettingName,
-  shown,
-  tomlKey,
-  variableName,
-} from "../config/settings.ts";
+import { SETTING_NAMES, type SettingName, tomlKey, variableName } from "../config/setting-table.ts";
+import { exampleFile, type LoadedSettings, shown } from "../config/settings.ts";
 import { printResult } from "../runtime/command.ts";
 import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
 import { table } from "../terminal/terminal.ts";

@@ -1,7 +1,8 @@
 // doctor.ts: `inkling doctor`: what is wrong with this installation, and what to do about it.
 
 import type { Command } from "commander";
-import { SETTING_NAMES, SettingsError } from "../config/settings.ts";
+import { SETTING_NAMES } from "../config/setting-table.ts";
+import { SettingsError } from "../config/settings.ts";
 import { CHECKS, type Checkup, type Finding } from "../runtime/checkup.ts";
 import { printResult } from "../runtime/command.ts";
 import { type Context, settingsFor, withSettings } from "../runtime/context.ts";

@@ -5,19 +5,15 @@ import { join } from "node:path";
 import { formatPrefix } from "@inkling/engine";
 import { formatDnsServer, newKeyToken } from "@inkling/server";
 import { parse } from "smol-toml";
+import { flagName, SETTING_NAMES, settingRow, tomlKey, variableName } from "./setting-table.ts";
 import {
   defaultWorkers,
   exampleFile,
-  flagName,
   loadSettings,
   maskUrl,
-  SETTING_NAMES,
   SettingsError,
   type SettingsInput,
-  settingRow,
   shown,
-  tomlKey,
-  variableName,
 } from "./settings.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-settings-"));
@@ -204,7 +200,7 @@ describe("values that are refused, in words", () => {
     [
       "half of MaxMind's account",
       { env: { INKLING_MAXMIND_LICENSE_KEY: "abcdef_secret" } },
-      "INKLING_MAXMIND_LICENSE_KEY is set, but INKLING_MAXMIND_ACCOUNT_ID is not: MaxMind asks for both",
+      "INKLING_MAXMIND_LICENSE_KEY is set, but INKLING_MAXMIND_ACCOUNT_ID is not: MaxMind needs both",
     ],
     [
       "the other half, as a number in the file",

@@ -6,7 +6,8 @@ import { CREDENTIALS } from "@inkling/compiler/feed";
 import type { FeedReport, Release } from "@inkling/engine";
 import { dropBrokenSegments, findUsable } from "@inkling/release-store";
 import type { Scope } from "@inkling/server";
-import { isUrl, type Settings, shown } from "../config/settings.ts";
+import { isUrl } from "../config/setting-types.ts";
+import { type Settings, shown } from "../config/settings.ts";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 import { LiveLine, Progress } from "../terminal/progress.ts";
 import {

@@ -1,7 +1,8 @@
 // command.ts: how a command runs: its settings are read, and what it returns is printed.
 
 import type { Command } from "commander";
-import type { LoadedSettings, SettingName } from "../config/settings.ts";
+import type { SettingName } from "../config/setting-table.ts";
+import type { LoadedSettings } from "../config/settings.ts";
 import type { ExitCode } from "../terminal/errors.ts";
 import { type Context, settingsFor, withSettings } from "./context.ts";
 

@@ -2,13 +2,8 @@
 
 import { type Command, Option } from "commander";
 import type { Environment } from "../config/environment.ts";
-import {
-  flagName,
-  type LoadedSettings,
-  loadSettings,
-  type SettingName,
-  settingRow,
-} from "../config/settings.ts";
+import { flagName, type SettingName, settingRow } from "../config/setting-table.ts";
+import { type LoadedSettings, loadSettings } from "../config/settings.ts";
 import type { ExitCode } from "../terminal/errors.ts";
 import type { Stopper } from "../terminal/stop.ts";
 import { type Terminal, warn } from "../terminal/terminal.ts";
