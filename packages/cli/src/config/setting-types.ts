@@ -84,7 +84,8 @@ function listOf<T>(what: string, form: string, parse: (text: string) => T | unde
       const named = wrong.map((text) => JSON.stringify(text)).join(", ");
       context.addIssue({ code: "custom", message: `must be ${form}: ${named} is none` });
       return z.NEVER;
-    });
+    })
+    .describe(what);
 }
 
 export const prefixes = listOf(

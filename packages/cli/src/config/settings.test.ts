@@ -289,6 +289,11 @@ test("an unknown variable is pointed out, with the nearest name; it may belong t
   ]);
 });
 
+test("every flag but --offline takes a value", () => {
+  const flags = SETTING_NAMES.filter((name) => !settingRow(name).secret);
+  expect(flags.filter((name) => settingRow(name).placeholder === undefined)).toEqual(["offline"]);
+});
+
 test("secrets are masked", () => {
   const env = {
     INKLING_API_KEY: key,
