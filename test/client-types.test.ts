@@ -1,4 +1,4 @@
-// The client's types beside the server's: packages/server/src/openapi/answer-schemas.ts, of which /openapi.json is made.
+// The client's types beside the server's: packages/server/src/lookup/answer-schemas.ts, of which /openapi.json is made.
 // What TypeScript can compare is compared when this file is compiled (`npm test` compiles it); the rest when it runs.
 
 import { expect, test } from "bun:test";
@@ -16,8 +16,8 @@ import type {
 } from "../packages/client/src/answers.ts";
 import { SERVER_CODES } from "../packages/client/src/errors.ts";
 import { PROBLEM_CODES } from "../packages/server/src/http/problems.ts";
+import type * as served from "../packages/server/src/lookup/answer-schemas.ts";
 import { MX_OUTCOMES, type MxOutcome as ServedMxOutcome } from "../packages/server/src/mx/outcome.ts";
-import type * as served from "../packages/server/src/openapi/answer-schemas.ts";
 import { openApiJson } from "../packages/server/src/openapi/public.ts";
 
 /** Read-only, and without the `undefined` that zod adds to optional members. */

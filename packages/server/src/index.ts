@@ -1,6 +1,6 @@
 // @inkling/server: the HTTP API, keys, limits and usage.
 
-export type { DataActions, FeedFacts, UpdateState } from "./admin/data.ts";
+export type { DataActions, FeedFacts, UpdateState } from "./admin/context.ts";
 export { type Problem, problem, problemBody } from "./http/problems.ts";
 export * from "./keys/key.ts";
 export * from "./keys/keyring.ts";

@@ -309,15 +309,12 @@ describe("refusals", () => {
   });
 
   test("a database that is away, and a fault of ours, which is logged", async () => {
-    const fail = (error: Error) => {
-      it.options.adminToken = { hash: () => Promise.reject(error) };
-    };
-    fail(new StoreError("AWAY", "away", "x"));
-    const away = await it.ask("GET", "overrides");
+    const failing = (error: Error) => adminServer({ adminToken: { hash: () => Promise.reject(error) } });
+    const away = await (await failing(new StoreError("AWAY", "away", "x"))).ask("GET", "overrides");
     expect([away.code, away.headers.get("retry-after")]).toEqual(["DATABASE_AWAY", "5"]);
-    fail(new Error("a mistake"));
-    expect((await it.ask("GET", "overrides")).code).toBe("ADMIN_INTERNAL");
-    expect(it.lines.join("")).toContain("a mistake");
+    const broken = await failing(new Error("a mistake"));
+    expect((await broken.ask("GET", "overrides")).code).toBe("ADMIN_INTERNAL");
+    expect(broken.lines.join("")).toContain("a mistake");
   });
 });
 

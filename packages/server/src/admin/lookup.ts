@@ -4,15 +4,17 @@
 // out  for each its answers, or the problems in their place
 // note Values are in no log and no audit trail. Overrides apply; there are no sandbox answers.
 
-import { Answerer, type AnswerSource, formatIp, type Outcome } from "@inkling/engine";
+import { ANSWERS, Answerer, type AnswerSource, formatIp, type Outcome } from "@inkling/engine";
 import { z } from "zod";
 import { problemBody } from "../http/problems.ts";
+import * as answers from "../lookup/answer-schemas.ts";
 import { problemOf } from "../lookup/failures.ts";
-import type { AdminServer } from "./app.ts";
-import { type AdminRoute, bodyProblem, type Call, type Reply } from "./call.ts";
+import type { AdminContext } from "./context.ts";
+import { type Operation, operation } from "./operation.ts";
 import { AdminProblem } from "./problems.ts";
+import { text } from "./schemas.ts";
 
-export const lookupBody = z
+const lookupBody = z
   .strictObject({
     values: z
       .array(z.string("must be text").min(1, "must not be empty").max(400, "is too long"))
@@ -21,36 +23,55 @@ export const lookupBody = z
   })
   .meta({ id: "LookUp" });
 
-export const LOOKUP_ROUTES: readonly AdminRoute<AdminServer>[] = [
-  {
-    template: "/admin/v1/lookup",
-    path: /^lookup$/,
-    methods: { POST: { id: "look_up", run: lookUp } },
-  },
+const orProblem = (answer: z.ZodType) => z.union([answer, answers.valueProblem]);
+const lookupAnswer = z.strictObject({
+  release: text,
+  missing: z.array(z.enum(ANSWERS)),
+  partial: z.array(z.strictObject({ answer: z.enum(ANSWERS), why: z.string() })),
+  answers: z.array(
+    z.union([
+      z.strictObject({
+        value: z.string(),
+        kind: z.enum(["address", "unknown"]),
+        address: text.optional().meta({ description: "In normal form, IPv4 unwrapped" }),
+        geolocation: orProblem(answers.geolocation),
+        reputation: orProblem(answers.reputation),
+      }),
+      z.strictObject({ value: text, kind: z.literal("email"), email: orProblem(answers.emailVerdict) }),
+    ]),
+  ),
+});
+
+export const LOOKUP_OPERATIONS: readonly Operation[] = [
+  operation({
+    id: "look_up",
+    method: "POST",
+    path: "lookup",
+    tag: "Look up",
+    summary: "Addresses and email addresses, with evidence; not counted as usage",
+    body: { schema: lookupBody },
+    answer: lookupAnswer,
+    codes: ["NO_RELEASE"],
+    run: (context, { body }) => ({ document: lookUp(context, body.values) }),
+  }),
 ];
 
 const decoder = new TextDecoder();
 
-async function lookUp({ releases, book, now }: AdminServer, { json }: Call): Promise<Reply> {
-  const read = lookupBody.safeParse(await json());
-  if (!read.success) {
-    throw bodyProblem(
-      read.error.issues.map(({ path, message }) => `${path.join(".") || "body"}: ${message}`),
-    );
-  }
+function lookUp({ releases, book, now }: AdminContext, values: readonly string[]) {
   const release = releases.current;
   if (release === undefined) throw new AdminProblem("NO_RELEASE");
   // "up": the console shows what there is, and what is missing.
   const source: AnswerSource = { release, overrides: book.current, now: now(), mode: "up" };
   const answerer = new Answerer();
-  const answers = read.data.values.map((text) => {
+  const found = values.map((text) => {
     const value = text.trim();
     return value.includes("@")
       ? { value, kind: "email", email: documentOf(answerer.answerEmail(value, source, true)) }
       : ofAddress(value, answerer, source);
   });
   const { missing, partial } = release.manifest;
-  return { status: 200, document: { release: release.manifest.id, missing, partial, answers } };
+  return { release: release.manifest.id, missing, partial, answers: found };
 }
 
 function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {

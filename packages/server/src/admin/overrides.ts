@@ -1,129 +1,162 @@
-// overrides.ts: overrides and the audit trail over the admin API.
+// overrides.ts: overrides over the admin API.
 //
+// err  AdminProblem, OverrideInputError, OverrideConflictError, StoreError
 // src  docs/overrides.md, docs/admin-api.md
 
+import { OVERRIDE_FLAGS, OVERRIDE_KINDS } from "@inkling/engine";
+import { z } from "zod";
 import { exportFile, readFile } from "../overrides/file.ts";
-import { type OverrideContext, parseNewOverride } from "../overrides/override.ts";
+import { newOverrideSchema, type OverrideContext, parseNewOverride } from "../overrides/override.ts";
 import { overrideJson } from "../overrides/record.ts";
-import { auditJson, isAuditCursor } from "../store/audit.ts";
 import { OVERRIDE_PAGES } from "../store/overrides.ts";
-import type { AdminServer } from "./app.ts";
-import {
-  ADMIN_PATH,
-  type AdminRoute,
-  ANY,
-  BOOLEAN,
-  type Call,
-  LIMIT,
-  MAX_IMPORT_BYTES,
-  type Reply,
-  readPage,
-} from "./call.ts";
-import { AdminProblem } from "./problems.ts";
+import { ADMIN_PATH, MAX_IMPORT_BYTES } from "./call.ts";
+import type { AdminContext } from "./context.ts";
+import { type Operation, operation, rawBody } from "./operation.ts";
+import { AdminProblem, type AdminProblemCode } from "./problems.ts";
+import { booleanQuery, count, nextCursor, pageQuery, text, time } from "./schemas.ts";
 
-export const OVERRIDE_ROUTES: readonly AdminRoute<AdminServer>[] = [
-  {
-    template: "/admin/v1/overrides",
-    path: /^overrides$/,
-    methods: {
-      GET: { id: "list_overrides", parameters: { limit: LIMIT, cursor: ANY, ended: BOOLEAN }, run: list },
-      POST: { id: "put_override", run: create },
-    },
-  },
-  {
-    template: "/admin/v1/overrides/export",
-    path: /^overrides\/export$/,
-    methods: { GET: { id: "export_overrides", run: exported } },
-  },
-  {
-    template: "/admin/v1/overrides/import",
-    path: /^overrides\/import$/,
-    methods: { POST: { id: "import_overrides", parameters: { force: BOOLEAN }, run: imported } },
-  },
-  {
-    template: "/admin/v1/overrides/{id}",
-    path: /^overrides\/(ovr_[0-9A-Za-z]{16})$/,
-    methods: {
-      GET: { id: "get_override", run: find },
-      DELETE: { id: "remove_override", run: remove },
-    },
-  },
-  {
-    template: "/admin/v1/audit",
-    path: /^audit$/,
-    methods: { GET: { id: "audit", parameters: { limit: LIMIT, cursor: ANY }, run: audit } },
-  },
+const members = {
+  id: text,
+  kind: z.enum(OVERRIDE_KINDS),
+  value: text,
+  flag: z.enum(OVERRIDE_FLAGS).nullable(),
+  verdict: z.boolean().nullable(),
+  mute: text.nullable(),
+  note: text,
+  author: text,
+  created_at: time,
+  expires_at: time.nullable(),
+  removed_at: time.nullable(),
+};
+const overrideAnswer = z.strictObject(members).meta({ id: "Override" });
+const overrideFile = z.looseObject({
+  format: text,
+  version: count,
+  overrides: z.array(z.looseObject({})),
+});
+
+const path = "overrides";
+const tag = "Overrides";
+const one = { path: "overrides/{id}", idPattern: "ovr_[0-9A-Za-z]{16}", tag } as const;
+const CONFLICTS: readonly AdminProblemCode[] = [
+  "OVERRIDE_CONTRADICTS",
+  "OVERRIDES_FULL",
+  "OVERRIDE_TOO_WIDE",
 ];
 
-async function list({ overrides }: AdminServer, { query }: Call): Promise<Reply> {
-  const page = await overrides.list(
-    readPage(query, (text) => OVERRIDE_PAGES.isCursor(text)),
-    query.get("ended") === "true",
-  );
-  return {
-    status: 200,
-    document: { overrides: page.items.map(overrideJson), next_cursor: page.next ?? null },
-  };
-}
-
-async function create(server: AdminServer, { json, actor }: Call): Promise<Reply> {
-  const wanted = parseNewOverride(await json(), contextOf(server, actor));
-  const [write] = await server.overrides.put([wanted], actor);
-  await server.book.refresh();
-  const { override, outcome } = write!;
-  const isNew = outcome === "added";
-  return {
-    status: isNew ? 201 : 200,
-    document: { ...overrideJson(override), outcome },
-    ...(isNew ? { headers: { Location: `${ADMIN_PATH}overrides/${override.id}` } } : {}),
-  };
-}
-
-async function find({ overrides }: AdminServer, { id }: Call): Promise<Reply> {
-  const override = await overrides.find(id);
-  if (override === undefined) throw new AdminProblem("OVERRIDE_NOT_FOUND");
-  return { status: 200, document: overrideJson(override) };
-}
-
-async function remove({ overrides, book }: AdminServer, { id, actor }: Call): Promise<Reply> {
-  const override = await overrides.remove(id, actor);
-  if (override === undefined) throw new AdminProblem("OVERRIDE_NOT_FOUND");
-  await book.refresh();
-  return { status: 200, document: overrideJson(override) };
-}
-
-async function exported({ overrides, now }: AdminServer): Promise<Reply> {
-  const { overrides: inForce } = await overrides.load();
-  return {
-    status: 200,
-    document: exportFile(inForce, now()),
-    headers: { "Content-Disposition": 'attachment; filename="inkling-overrides.json"' },
-  };
-}
-
-async function imported(server: AdminServer, { query, json, actor }: Call): Promise<Reply> {
-  const input = await json(MAX_IMPORT_BYTES);
-  const file = readFile(input, contextOf(server, actor), query.get("force") === "true");
-  const writes = await server.overrides.put(file.overrides, actor);
-  await server.book.refresh();
-  const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;
-  return {
-    status: 200,
-    document: {
-      added: count("added"),
-      changed: count("changed"),
-      unchanged: count("unchanged"),
-      expired: file.expired,
-      warnings: file.warnings,
+export const OVERRIDE_OPERATIONS: readonly Operation[] = [
+  operation({
+    id: "list_overrides",
+    method: "GET",
+    path,
+    tag,
+    summary: "Overrides in force, newest first",
+    query: {
+      ...pageQuery((text) => OVERRIDE_PAGES.isCursor(text)),
+      ended: booleanQuery("Also those that have ended"),
     },
-  };
-}
+    answer: z.strictObject({ overrides: z.array(overrideAnswer), ...nextCursor }),
+    run: async ({ overrides }, { query }) => {
+      const page = await overrides.list(query, query.ended);
+      return { document: { overrides: page.items.map(overrideJson), next_cursor: page.next ?? null } };
+    },
+  }),
+  operation({
+    id: "put_override",
+    method: "POST",
+    path,
+    tag,
+    summary: "Put an override in force",
+    body: rawBody(newOverrideSchema),
+    answer: z.strictObject({ ...members, outcome: z.enum(["added", "changed", "unchanged"]) }),
+    status: 201,
+    otherStatus: 200,
+    headers: ["Location?"],
+    codes: CONFLICTS,
+    run: async (context, { body, actor }) => {
+      const wanted = parseNewOverride(body, parseContext(context, actor));
+      const [write] = await context.overrides.put([wanted], actor);
+      await context.book.refresh();
+      const { override, outcome } = write!; // one for each that was put
+      const document = { ...overrideJson(override), outcome };
+      if (outcome !== "added") return { status: 200, document };
+      return { document, headers: { Location: `${ADMIN_PATH}overrides/${override.id}` } };
+    },
+  }),
+  operation({
+    id: "export_overrides",
+    method: "GET",
+    path: "overrides/export",
+    tag,
+    summary: "All overrides in force, as a file",
+    answer: overrideFile,
+    headers: ["Content-Disposition"],
+    run: async ({ overrides, now }) => ({
+      document: exportFile((await overrides.load()).overrides, now()),
+      headers: { "Content-Disposition": 'attachment; filename="inkling-overrides.json"' },
+    }),
+  }),
+  operation({
+    id: "import_overrides",
+    method: "POST",
+    path: "overrides/import",
+    tag,
+    summary: "Put the overrides of a file in force: all, or none",
+    query: { force: booleanQuery("Accept very wide networks") },
+    body: rawBody(overrideFile, MAX_IMPORT_BYTES),
+    answer: z.strictObject({
+      added: count,
+      changed: count,
+      unchanged: count,
+      expired: count,
+      warnings: z.array(text),
+    }),
+    codes: CONFLICTS,
+    run: async (context, { query, body, actor }) => {
+      const file = readFile(body, parseContext(context, actor), query.force);
+      const writes = await context.overrides.put(file.overrides, actor);
+      await context.book.refresh();
+      const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;
+      return {
+        document: {
+          added: count("added"),
+          changed: count("changed"),
+          unchanged: count("unchanged"),
+          expired: file.expired,
+          warnings: file.warnings,
+        },
+      };
+    },
+  }),
+  operation({
+    ...one,
+    id: "get_override",
+    method: "GET",
+    summary: "An override",
+    answer: overrideAnswer,
+    codes: ["OVERRIDE_NOT_FOUND"],
+    run: async ({ overrides }, { id }) => {
+      const override = await overrides.find(id);
+      if (override === undefined) throw new AdminProblem("OVERRIDE_NOT_FOUND");
+      return { document: overrideJson(override) };
+    },
+  }),
+  operation({
+    ...one,
+    id: "remove_override",
+    method: "DELETE",
+    summary: "End an override",
+    answer: overrideAnswer,
+    codes: ["OVERRIDE_NOT_FOUND"],
+    run: async ({ overrides, book }, { id, actor }) => {
+      const override = await overrides.remove(id, actor);
+      if (override === undefined) throw new AdminProblem("OVERRIDE_NOT_FOUND");
+      await book.refresh();
+      return { document: overrideJson(override) };
+    },
+  }),
+];
 
-async function audit({ overrides }: AdminServer, { query }: Call): Promise<Reply> {
-  const page = await overrides.audit(readPage(query, isAuditCursor));
-  return { status: 200, document: { entries: page.items.map(auditJson), next_cursor: page.next ?? null } };
-}
-
-function contextOf({ now, feeds }: AdminServer, author: string): OverrideContext {
+function parseContext({ now, feeds }: AdminContext, author: string): OverrideContext {
   return { now: now(), author, feeds: feeds() };
 }

@@ -2,148 +2,90 @@
 //
 // out  problem documents like the public API's; where several things are wrong at once, `problems` lists them
 // src  docs/errors.md has a section for each code; a test keeps both alike
-// note Unlike the public API's, these may name the override or feed that is in the way; never an e-mail address or
-//      a token.
+// note Unlike the public API's, these may name the override or feed that is in the way; never an email address or a
+//      token.
 
-export interface AdminProblemRow {
-  readonly status: number;
-  readonly title: string;
-  readonly detail: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+import { KeyInputError } from "../keys/key.ts";
+import { OverrideInputError } from "../overrides/override.ts";
+import { StoreError } from "../store/error.ts";
+import { OverrideConflictError } from "../store/overrides.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+const row = (status: number, title: string, detail: string, headers: Headers = {}) => ({
+  status,
+  title,
+  detail,
+  headers,
+});
 
 const CHALLENGE = 'Bearer realm="inkling admin"';
 
 /** The closed list of codes. */
 export const ADMIN_PROBLEMS = {
-  BODY_INVALID: {
-    status: 400,
-    title: "The body cannot be used",
-    detail: "The body is not JSON in UTF-8.",
-  },
-  QUERY_INVALID: {
-    status: 400,
-    title: "Unknown parameter",
-    detail: "This request takes no query parameters.",
-  },
-  AUTHOR_INVALID: {
-    status: 400,
-    title: "The author cannot be read",
-    detail: "`Inkling-Author` holds 1 to 100 printable characters.",
-  },
-  IDEMPOTENCY_KEY_INVALID: {
-    status: 400,
-    title: "The Idempotency-Key cannot be used",
-    detail: "`Idempotency-Key` holds 1 to 200 printable characters without spaces, new for each request.",
-  },
-  TOKEN_MISSING: {
-    status: 401,
-    title: "No admin token",
-    detail: "Send the admin token as `Authorization: Bearer ink_admin_…`.",
-    headers: { "WWW-Authenticate": CHALLENGE },
-  },
-  TOKEN_INVALID: {
-    status: 401,
-    title: "Unknown admin token",
-    detail: "This is not the admin token of this server; `inkling admin token rotate` makes a new one.",
-    headers: { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` },
-  },
-  SESSION_ENDED: {
-    status: 401,
-    title: "Not logged in any more",
-    detail: "The session has expired, or ended with its token or with the server. Log in again.",
-    headers: { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` },
-  },
-  TOKEN_REQUIRED: {
-    status: 403,
-    title: "An API key is no admin token",
-    detail: "The admin API takes the admin token, `ink_admin_…`. Applications have no place here.",
-    headers: { "WWW-Authenticate": `${CHALLENGE}, error="insufficient_scope"` },
-  },
-  FORGED: {
-    status: 403,
-    title: "This did not come from the console",
-    detail:
-      "With a cookie, whatever changes something needs the header `Inkling-Console`, from a page of this server.",
-  },
-  NO_SUCH_PATH: {
-    status: 404,
-    title: "No such path",
-    detail: "There is nothing at this path of the admin API.",
-  },
-  OVERRIDE_NOT_FOUND: {
-    status: 404,
-    title: "No such override",
-    detail: "There never was an override with this id.",
-  },
-  KEY_NOT_FOUND: {
-    status: 404,
-    title: "No such key",
-    detail: "There never was a key with this id.",
-  },
-  RELEASE_NOT_FOUND: {
-    status: 404,
-    title: "No such release",
-    detail: "There is no release of this name, or no more: the newest five are kept.",
-  },
-  METHOD_INVALID: {
-    status: 405,
-    title: "Method not allowed",
-    detail: "`Allow` names the methods that this path has.",
-  },
-  KEY_REVOKED: {
-    status: 409,
-    title: "The key was revoked",
-    detail: "A revoked key neither changes nor comes back; make another one.",
-  },
-  STALE_FORM: {
-    status: 409,
-    title: "Another release is in use by now",
-    detail: "Look at the data again, then decide. Nothing was changed.",
-  },
-  ACTION_REFUSED: {
-    status: 409,
-    title: "This cannot be done now",
-    detail: "Nothing was changed.",
-  },
-  OVERRIDE_CONTRADICTS: {
-    status: 409,
-    title: "Another override says the opposite",
-    detail: "Remove the other override first.",
-  },
-  OVERRIDES_FULL: {
-    status: 409,
-    title: "Too many overrides",
-    detail: "No more overrides can be in force.",
-  },
-  BODY_TOO_LARGE: {
-    status: 413,
-    title: "Request body too large",
-    detail: "The body is larger than this path takes.",
-  },
-  OVERRIDE_TOO_WIDE: {
-    status: 422,
-    title: "The override is very wide",
-    detail: 'Send `"force": true` if this is meant.',
-  },
-  ADMIN_INTERNAL: {
-    status: 500,
-    title: "Internal error",
-    detail: "This is our fault. The log has the cause under the request_id.",
-  },
-  NO_RELEASE: {
-    status: 503,
-    title: "No data yet",
-    detail: "The server has no release of data yet.",
-    headers: { "Retry-After": "10" },
-  },
-  DATABASE_AWAY: {
-    status: 503,
-    title: "Database away",
-    detail: "The database cannot be reached now; nothing was changed as far as this server knows. Try again.",
-    headers: { "Retry-After": "5" },
-  },
-} as const satisfies Record<string, AdminProblemRow>;
+  BODY_INVALID: row(400, "Invalid request body", "The body is not JSON in UTF-8."),
+  QUERY_INVALID: row(400, "Invalid query parameter", "This request takes no query parameters."),
+  AUTHOR_INVALID: row(400, "Invalid author", "`Inkling-Author` holds 1 to 100 printable characters."),
+  IDEMPOTENCY_KEY_INVALID: row(
+    400,
+    "Invalid Idempotency-Key",
+    "`Idempotency-Key` holds 1 to 200 printable characters without spaces, new for each request.",
+  ),
+  TOKEN_MISSING: row(401, "No admin token", "Send the admin token as `Authorization: Bearer ink_admin_…`.", {
+    "WWW-Authenticate": CHALLENGE,
+  }),
+  TOKEN_INVALID: row(
+    401,
+    "Unknown admin token",
+    "This is not the admin token of this server; `inkling admin token rotate` makes a new one.",
+    { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` },
+  ),
+  SESSION_ENDED: row(
+    401,
+    "Session ended",
+    "The session expired, or ended with its token or with the server. Log in again.",
+    { "WWW-Authenticate": `${CHALLENGE}, error="invalid_token"` },
+  ),
+  TOKEN_REQUIRED: row(
+    403,
+    "Admin token required",
+    "The admin API takes the admin token, `ink_admin_…`, not an API key.",
+    { "WWW-Authenticate": `${CHALLENGE}, error="insufficient_scope"` },
+  ),
+  FORGED: row(
+    403,
+    "Request not from the console",
+    "With a cookie, a write needs the header `Inkling-Console`, sent by a page of this server.",
+  ),
+  NO_SUCH_PATH: row(404, "No such path", "The admin API has no such path."),
+  OVERRIDE_NOT_FOUND: row(404, "No such override", "No override has this id."),
+  KEY_NOT_FOUND: row(404, "No such key", "No key has this id."),
+  RELEASE_NOT_FOUND: row(404, "No such release", "No release of this name is kept; the newest five are."),
+  METHOD_INVALID: row(405, "Method not allowed", "`Allow` lists the methods of this path."),
+  KEY_REVOKED: row(409, "Key is revoked", "A revoked key cannot be changed or restored; make another one."),
+  STALE_FORM: row(
+    409,
+    "Another release is in use",
+    "Read the current state, then decide again. Nothing was changed.",
+  ),
+  ACTION_REFUSED: row(409, "Action not possible now", "Nothing was changed."),
+  OVERRIDE_CONTRADICTS: row(409, "Contradicts another override", "Remove the other override first."),
+  OVERRIDES_FULL: row(409, "Too many overrides", "No more overrides can be in force."),
+  BODY_TOO_LARGE: row(413, "Request body too large", "The body is larger than this path takes."),
+  OVERRIDE_TOO_WIDE: row(422, "Override is very wide", 'Send `"force": true` to confirm it.'),
+  ADMIN_INTERNAL: row(
+    500,
+    "Internal error",
+    "This is a fault of the server. The log has the cause under the request_id.",
+  ),
+  NO_RELEASE: row(503, "No data loaded", "The server has no release yet.", { "Retry-After": "10" }),
+  DATABASE_AWAY: row(
+    503,
+    "Database unreachable",
+    "The database is unreachable; as far as this server knows, nothing was changed. Try again.",
+    { "Retry-After": "5" },
+  ),
+};
 
 export type AdminProblemCode = keyof typeof ADMIN_PROBLEMS;
 export const ADMIN_PROBLEM_CODES = Object.keys(ADMIN_PROBLEMS) as AdminProblemCode[];
@@ -153,21 +95,21 @@ export class AdminProblem extends Error {
   readonly code: AdminProblemCode;
   readonly detail: string;
   readonly problems: readonly string[];
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
 
+  /** @param detail in place of the code's own */
   constructor(
     code: AdminProblemCode,
-    detail?: string,
+    detail: string = ADMIN_PROBLEMS[code].detail,
     problems: readonly string[] = [],
-    headers: Readonly<Record<string, string>> = {},
+    headers: Headers = {},
   ) {
     super(code);
     this.name = "AdminProblem";
-    const row: AdminProblemRow = ADMIN_PROBLEMS[code];
     this.code = code;
-    this.detail = detail ?? row.detail;
+    this.detail = detail;
     this.problems = problems;
-    this.headers = { ...row.headers, ...headers };
+    this.headers = { ...ADMIN_PROBLEMS[code].headers, ...headers };
   }
 
   get status(): number {
@@ -186,4 +128,25 @@ export class AdminProblem extends Error {
       ...(problems.length === 0 ? {} : { problems }),
     });
   }
+}
+
+/** A body that the path does not take. */
+export function bodyProblem(problems: readonly string[]): AdminProblem {
+  return new AdminProblem("BODY_INVALID", "The body is not what this path takes.", problems);
+}
+
+/** What the caller reads of an error; ADMIN_INTERNAL for one that nobody expected. */
+export function problemOf(error: unknown): AdminProblem {
+  if (error instanceof AdminProblem) return error;
+  if (error instanceof KeyInputError) return bodyProblem(error.problems);
+  if (error instanceof OverrideInputError) {
+    if (error.code === "INVALID") return bodyProblem(error.problems);
+    return new AdminProblem(`OVERRIDE_${error.code}`, undefined, error.problems);
+  }
+  if (error instanceof OverrideConflictError) {
+    const code = error.why === "CONTRADICTS" ? "OVERRIDE_CONTRADICTS" : "OVERRIDES_FULL";
+    return new AdminProblem(code, undefined, error.problems);
+  }
+  if (error instanceof StoreError && error.code !== "BROKEN") return new AdminProblem("DATABASE_AWAY");
+  return new AdminProblem("ADMIN_INTERNAL");
 }

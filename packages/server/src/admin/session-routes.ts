@@ -1,70 +1,83 @@
 // session-routes.ts: log in to the admin API with its token, and out again.
 //
 // in   POST /admin/v1/session with {"token": "ink_admin_…"}
-// out  a cookie (admin-sessions.ts)
+// out  a cookie (sessions.ts)
 // src  docs/admin-api.md
 
 import { z } from "zod";
 import { oneLine } from "../keys/fields.ts";
 import { MAX_AUTHOR } from "../overrides/override.ts";
-import type { AdminServer } from "./app.ts";
-import { type AdminRoute, bodyProblem, type Call, type Reply } from "./call.ts";
+import { requireToken } from "./admission.ts";
+import { type Operation, operation } from "./operation.ts";
 import { AdminProblem } from "./problems.ts";
+import { DEFAULT_ACTOR } from "./request.ts";
+import { text, time } from "./schemas.ts";
 import { SESSION_MS, sessionCookie, setCookie } from "./sessions.ts";
 
-export const loginBody = z
+const loginBody = z
   .strictObject({
     token: z.string().max(200).meta({ description: "The admin token" }),
-    author: oneLine(MAX_AUTHOR).optional().meta({ description: "Who you are, for the audit trail" }),
+    author: oneLine(MAX_AUTHOR).optional().meta({ description: "Your name, for the audit trail" }),
   })
   .meta({ id: "Login" });
 
-export const SESSION_ROUTES: readonly AdminRoute<AdminServer>[] = [
-  {
-    template: "/admin/v1/session",
-    path: /^session$/,
-    methods: {
-      GET: { id: "get_session", run: show },
-      POST: { id: "log_in", isOpen: true, run: logIn },
-      DELETE: { id: "log_out", run: logOut },
-    },
-  },
-];
+const sessionAnswer = z
+  .strictObject({
+    author: text,
+    expires_at: time.nullable().meta({ description: "null where the token itself was sent" }),
+  })
+  .meta({ id: "Session" });
 
-/** Who an admin is when nobody says so. */
-export const SOMEBODY = "admin API";
+const isoTime = (ms: number) => new Date(ms).toISOString();
 
-async function logIn(server: AdminServer, { request, json }: Call): Promise<Reply> {
-  const site = request.headers.get("sec-fetch-site");
-  if (site !== null && site !== "same-origin") throw new AdminProblem("FORGED");
-  const read = loginBody.safeParse(await json());
-  if (!read.success) {
-    throw bodyProblem(
-      read.error.issues.map(({ path, message }) => `${path.join(".") || "body"}: ${message}`),
-    );
-  }
-  const { token, author = SOMEBODY } = read.data;
-  const hash = await server.requireToken(token);
-  const { cookie, session } = server.sessions.open(author, hash, server.now());
-  return {
+export const SESSION_OPERATIONS: readonly Operation[] = [
+  operation({
+    id: "get_session",
+    method: "GET",
+    path: "session",
+    tag: "Log in",
+    summary: "The session's author and end",
+    answer: sessionAnswer,
+    run: (_, { actor, session }) => ({
+      document: { author: actor, expires_at: session === undefined ? null : isoTime(session.expiresAt) },
+    }),
+  }),
+  operation({
+    id: "log_in",
+    method: "POST",
+    path: "session",
+    tag: "Log in",
+    summary: "Log in with the admin token: the answer sets a cookie",
+    isOpen: true,
+    body: { schema: loginBody },
+    answer: sessionAnswer,
     status: 201,
-    document: { author, expires_at: new Date(session.expiresAt).toISOString() },
-    headers: { "Set-Cookie": setCookie(request, cookie, SESSION_MS / 1000) },
-  };
-}
-
-/** @returns null where it is the token itself that was sent */
-function show(_: AdminServer, { actor, session }: Call): Reply {
-  const expires_at = session === undefined ? null : new Date(session.expiresAt).toISOString();
-  return { status: 200, document: { author: actor, expires_at } };
-}
-
-function logOut({ sessions }: AdminServer, { request }: Call): Reply {
-  const cookie = sessionCookie(request);
-  if (cookie !== undefined) sessions.close(cookie);
-  return {
-    status: 200,
-    document: { logged_out: true },
-    headers: { "Set-Cookie": setCookie(request, "", 0) },
-  };
-}
+    headers: ["Set-Cookie"],
+    codes: ["TOKEN_INVALID", "TOKEN_REQUIRED", "FORGED"],
+    run: async (context, { request, body }) => {
+      const { token, author = DEFAULT_ACTOR } = body;
+      const site = request.headers.get("sec-fetch-site");
+      if (site !== null && site !== "same-origin") throw new AdminProblem("FORGED");
+      const hash = await requireToken(token, context);
+      const { cookie, session } = context.sessions.open(author, hash, context.now());
+      return {
+        document: { author, expires_at: isoTime(session.expiresAt) },
+        headers: { "Set-Cookie": setCookie(request, cookie, SESSION_MS / 1000) },
+      };
+    },
+  }),
+  operation({
+    id: "log_out",
+    method: "DELETE",
+    path: "session",
+    tag: "Log in",
+    summary: "Log out",
+    answer: z.strictObject({ logged_out: z.literal(true) }),
+    headers: ["Set-Cookie"],
+    run: ({ sessions }, { request }) => {
+      const cookie = sessionCookie(request);
+      if (cookie !== undefined) sessions.close(cookie);
+      return { document: { logged_out: true }, headers: { "Set-Cookie": setCookie(request, "", 0) } };
+    },
+  }),
+];

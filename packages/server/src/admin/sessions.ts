@@ -1,32 +1,33 @@
 // sessions.ts: logins to the admin API: a cookie in place of the token, so that a page need not keep that.
 //
 // in   the admin token, once
-// out  a cookie that ends after twelve hours, at a log-out, with the token, or with this process
+// out  a cookie that ends after twelve hours, at a logout, with the token, or with this process
 // err  none thrown
 //
-// The cookie is HttpOnly and SameSite=Strict. What it allows beyond reading needs a header that no form and no other
-// site can send (CONSOLE_HEADER), and must not come from another site by the browser's own word (Sec-Fetch-Site).
+// The cookie is HttpOnly and SameSite=Strict. A write also needs a header that no form and no other site can send
+// (CONSOLE_HEADER), and must not come from another site according to Sec-Fetch-Site.
 
+import { parse } from "hono/utils/cookie";
 import { hashToken, randomBase62 } from "../keys/token.ts";
 
 export const SESSION_COOKIE = "inkling_admin";
 export const CONSOLE_HEADER = "Inkling-Console";
 export const SESSION_MS = 12 * 3_600_000;
-/** More at once than anybody needs; the oldest gives way. */
-const MOST = 1_000;
+/** At once; a login beyond that ends the oldest. */
+const MAX_SESSIONS = 1_000;
 const LENGTH = 43; // 256 bits
 
 export interface Session {
-  /** Who logged in, for the audit trail. */
+  /** For the audit trail. */
   readonly author: string;
   /** Epoch ms. */
   readonly expiresAt: number;
-  /** Of the token it was opened with: another token ends it. */
+  /** Of the token of the login: another token ends the session. */
   readonly tokenHash: string;
 }
 
 export class AdminSessions {
-  /** By the hash of the cookie: what lies in memory opens nothing. */
+  /** By the hash of the cookie: a cookie cannot be read from memory. */
   private readonly sessions = new Map<string, Session>();
   private readonly randomBytes: (n: number) => Uint8Array;
 
@@ -40,7 +41,7 @@ export class AdminSessions {
     now: number,
   ): { readonly cookie: string; readonly session: Session } {
     for (const [hash, { expiresAt }] of this.sessions) {
-      if (expiresAt > now && this.sessions.size < MOST) break; // the rest is younger
+      if (expiresAt > now && this.sessions.size < MAX_SESSIONS) break; // the rest is younger
       this.sessions.delete(hash);
     }
     const cookie = randomBase62(LENGTH, this.randomBytes);
@@ -64,24 +65,18 @@ export class AdminSessions {
 
 /** The session's cookie of a request. */
 export function sessionCookie(request: Request): string | undefined {
-  const header = request.headers.get("cookie");
-  if (header === null) return undefined;
-  const prefix = `${SESSION_COOKIE}=`;
-  const pair = header
-    .split(";")
-    .map((text) => text.trim())
-    .find((text) => text.startsWith(prefix));
-  return pair === undefined || pair.length === prefix.length ? undefined : pair.slice(prefix.length);
+  const { [SESSION_COOKIE]: cookie } = parse(request.headers.get("cookie") ?? "", SESSION_COOKIE);
+  return cookie === "" ? undefined : cookie;
 }
 
-/** `Set-Cookie` that opens a session, or with 0 seconds ends it. Over HTTPS, which Origin tells, only over that. */
+/** `Set-Cookie` that opens a session, or with 0 seconds ends it. `Secure` where the Origin is HTTPS. */
 export function setCookie(request: Request, value: string, seconds: number): string {
   const isSecure = request.headers.get("origin")?.startsWith("https://") ?? false;
   const attributes = `Path=/admin/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`;
   return `${SESSION_COOKIE}=${value}; ${attributes}`;
 }
 
-/** Can only a page of ours have sent this? */
+/** Whether only a page of this server can have sent this. */
 export function isFromConsole(request: Request): boolean {
   const site = request.headers.get("sec-fetch-site");
   return request.headers.has(CONSOLE_HEADER) && (site === null || site === "same-origin");

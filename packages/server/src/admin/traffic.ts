@@ -2,57 +2,78 @@
 //
 // src  docs/admin-api.md
 
+import { z } from "zod";
 import { MINUTE_MS, type Minute, percentile } from "../telemetry/traffic.ts";
-import type { AdminServer } from "./app.ts";
-import type { AdminRoute, Call, Reply } from "./call.ts";
+import { type Operation, operation } from "./operation.ts";
+import { count, text, time } from "./schemas.ts";
 
-const HOURS = /^(1|3|6|12|24)$/;
-const STEP = /^(1|5|10|15|30|60)$/;
+const counts = z.record(z.string(), count);
+const seconds = z.number().nullable();
+const moment = {
+  requests: count,
+  statuses: counts.meta({ description: "By class: 2xx" }),
+  lookups: counts,
+  problems: counts.meta({ description: "By code" }),
+  flags_raised: counts.meta({ description: "Single lookups whose answer raised each flag" }),
+  latency_seconds: z
+    .strictObject({ p50: seconds, p95: seconds, p99: seconds })
+    .meta({ description: "Upper bound of the part of the histogram; null without requests, or above 0.5" }),
+};
 
-export const TRAFFIC_ROUTES: readonly AdminRoute<AdminServer>[] = [
-  {
-    template: "/admin/v1/traffic",
-    path: /^traffic$/,
-    methods: { GET: { id: "traffic", parameters: { hours: HOURS, step: STEP }, run: traffic } },
-  },
+const HOURS = z.enum(["1", "3", "6", "12", "24"], "must be 1, 3, 6, 12 or 24");
+const STEPS = z.enum(["1", "5", "10", "15", "30", "60"], "must be 1, 5, 10, 15, 30 or 60");
+const LONG_HOURS = 3;
+
+export const TRAFFIC_OPERATIONS: readonly Operation[] = [
+  operation({
+    id: "traffic",
+    method: "GET",
+    path: "traffic",
+    tag: "Watch",
+    summary: "Requests of the last 24 hours, in steps: counts only",
+    query: {
+      hours: HOURS.default("24").meta({ description: "Hours before now" }),
+      step: STEPS.optional().meta({ description: "Minutes of one row; 1 up to three hours, else 15" }),
+    },
+    answer: z.strictObject({
+      hours: count,
+      step_minutes: count,
+      series: z.array(z.strictObject({ at: time, ...moment })),
+      total: z.strictObject({
+        ...moment,
+        countries: z.array(z.strictObject({ iso_code: text, count })).meta({
+          description: "Of the addresses of single lookups, most first; sampled under load",
+        }),
+      }),
+    }),
+    run: ({ traffic, now }, { query }) => {
+      const hours = Number(query.hours);
+      const step = Number(query.step ?? (hours > LONG_HOURS ? 15 : 1));
+      const from = now() - hours * 60 * MINUTE_MS;
+      const minutes = traffic.minutes.filter(({ at }) => at > from);
+      const steps = new Map<number, Minute[]>();
+      for (const minute of minutes) {
+        const start = Math.floor((minute.at - MINUTE_MS) / (step * MINUTE_MS)) * step * MINUTE_MS;
+        steps.set(start, [...(steps.get(start) ?? []), minute]);
+      }
+      const series = [...steps].map(([start, rows]) => ({
+        at: new Date(start).toISOString(),
+        ...totals(rows),
+      }));
+      const total = { ...totals(minutes), countries: countCountries(minutes) };
+      return { document: { hours, step_minutes: step, series, total } };
+    },
+  }),
 ];
 
-function traffic({ traffic, now }: AdminServer, { query }: Call): Reply {
-  const hours = Number(query.get("hours") ?? 24);
-  const step = Number(query.get("step") ?? (hours > 3 ? 15 : 1));
-  const from = now() - hours * 60 * MINUTE_MS;
-  const minutes = traffic.minutes.filter(({ at }) => at > from);
-  const steps = new Map<number, Minute[]>();
-  for (const minute of minutes) {
-    const start = Math.floor((minute.at - MINUTE_MS) / (step * MINUTE_MS)) * step * MINUTE_MS;
-    steps.set(start, [...(steps.get(start) ?? []), minute]);
-  }
-  return {
-    status: 200,
-    document: {
-      hours,
-      step_minutes: step,
-      series: [...steps].map(([start, of]) => ({ at: new Date(start).toISOString(), ...together(of) })),
-      total: { ...together(minutes), countries: countriesOf(minutes) },
-    },
-  };
-}
-
-function together(minutes: readonly Minute[]) {
-  const latency = sumOf(minutes.map((minute) => minute.latency));
-  const sum = (name: "statuses" | "lookups" | "problems" | "flags") => {
-    const all: Record<string, number> = {};
-    for (const minute of minutes) {
-      for (const [key, n] of Object.entries(minute[name])) all[key] = (all[key] ?? 0) + n;
-    }
-    return all;
-  };
+function totals(minutes: readonly Minute[]) {
+  const latency = sumColumns(minutes.map((minute) => minute.latency));
   return {
     requests: minutes.reduce((total, { requests }) => total + requests, 0),
-    statuses: sum("statuses"),
-    lookups: sum("lookups"),
-    problems: sum("problems"),
-    flags_raised: sum("flags"),
+    statuses: sumCounts(minutes.map(({ statuses }) => statuses)),
+    lookups: sumCounts(minutes.map(({ lookups }) => lookups)),
+    problems: sumCounts(minutes.map(({ problems }) => problems)),
+    flags_raised: sumCounts(minutes.map(({ flags }) => flags)),
     latency_seconds: {
       p50: percentile(latency, 0.5),
       p95: percentile(latency, 0.95),
@@ -61,17 +82,20 @@ function together(minutes: readonly Minute[]) {
   };
 }
 
-/** Most asked about first. */
-function countriesOf(minutes: readonly Minute[]) {
-  const all: Record<string, number> = {};
-  for (const { countries } of minutes) {
-    for (const [code, n] of Object.entries(countries)) all[code] = (all[code] ?? 0) + n;
-  }
-  return Object.entries(all)
+function countCountries(minutes: readonly Minute[]) {
+  return Object.entries(sumCounts(minutes.map(({ countries }) => countries)))
     .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
     .map(([iso_code, count]) => ({ iso_code, count }));
 }
 
-function sumOf(rows: readonly (readonly number[])[]): number[] {
-  return (rows[0] ?? []).map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0));
+function sumCounts(rows: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const row of rows) {
+    for (const [name, n] of Object.entries(row)) sums[name] = (sums[name] ?? 0) + n;
+  }
+  return sums;
+}
+
+function sumColumns(rows: readonly (readonly number[])[]): number[] {
+  return (rows[0] ?? []).map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0)); // rows are alike
 }

@@ -98,6 +98,7 @@ export class AdminListener {
       actions: await this.options.actions?.(),
       traffic: this.traffic,
       feeds: () => releases.current?.manifest.feeds,
+      documents: () => import("../openapi/admin.ts"),
       log,
       now: Date.now,
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),

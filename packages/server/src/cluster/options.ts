@@ -1,7 +1,7 @@
 // options.ts: what a server is started with, what its starter gets, and what changes while it runs.
 
 import type { Mode, Prefix } from "@inkling/engine";
-import type { DataActions } from "../admin/data.ts";
+import type { DataActions } from "../admin/context.ts";
 import type { DnsServer } from "../mx/dns-servers.ts";
 import type { Log, LogLevel } from "../telemetry/log.ts";
 

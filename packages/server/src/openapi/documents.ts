@@ -7,7 +7,7 @@
 // Imported with the first request for one of them, so that the start does not pay for it.
 
 import { readFileSync } from "node:fs";
-import type { OpenDocument } from "../api/context.ts";
+import type { OpenDocument } from "../api/options.ts";
 import { openApiJson } from "./public.ts";
 
 /** Nothing but our own files, and requests to this server: what somebody puts into a page has no effect. */
@@ -15,13 +15,16 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const HTML = "text/html; charset=utf-8";
+const SCRIPT = "text/javascript; charset=utf-8";
 
 /** Names under /docs, and the file of each; problem documents point at /docs/errors. */
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "": ["index.html", HTML],
   errors: ["index.html", HTML],
   "docs.css": ["reference.css", "text/css; charset=utf-8"],
-  "docs.js": ["reference.js", "text/javascript; charset=utf-8"],
+  "docs.js": ["reference.js", SCRIPT],
+  "call.js": ["call.js", SCRIPT],
+  "elements.js": ["elements.js", SCRIPT],
 };
 
 const kept = new Map<string, OpenDocument>();

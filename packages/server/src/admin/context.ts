@@ -1,0 +1,72 @@
+// context.ts: what the operations of the admin API work with.
+
+import type { KeyLoader } from "../keys/key-loader.ts";
+import type { StatusSource } from "../lookup/status.ts";
+import type { OverrideCache } from "../overrides/cache.ts";
+import type { OverrideContext } from "../overrides/override.ts";
+import type { Releases } from "../releases/follow.ts";
+import type { AdminTokenStore } from "../store/admin-token.ts";
+import type { OverrideStore } from "../store/overrides.ts";
+import type { Store } from "../store/store.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Traffic } from "../telemetry/traffic.ts";
+import type { AdminSessions } from "./sessions.ts";
+
+/** What is known of a feed beyond its state. */
+export interface FeedFacts {
+  readonly id: string;
+  readonly title: string;
+  readonly homepage: string;
+  /** How often its publisher makes a new one. */
+  readonly cadence_hours: number;
+  /** Older than this it is stale. */
+  readonly stale_hours: number;
+}
+
+/** State of the builds. */
+export interface UpdateState {
+  readonly running: boolean;
+  /** Requested, and not begun yet. */
+  readonly asked: boolean;
+  /** The last one that ended. */
+  readonly last:
+    | { readonly at: string; readonly release: string; readonly published: boolean; readonly seconds: number }
+    | { readonly at: string; readonly problem: string; readonly hint: string | null }
+    | null;
+}
+
+/** What only the program around the server can do. Each throws an Error, with a `hint` where there is one. */
+export interface DataActions {
+  readonly feeds: readonly FeedFacts[];
+  readonly update: () => UpdateState;
+  /** Begins a build soon. */
+  readonly updateNow: () => void;
+}
+
+export interface AdminAppOptions {
+  readonly overrides: OverrideStore;
+  readonly adminToken: Pick<AdminTokenStore, "hash">;
+  readonly store: Store;
+  readonly book: Pick<OverrideCache, "refresh" | "current">;
+  readonly keyring: Pick<KeyLoader, "refresh">;
+  readonly releases: Pick<Releases, "current" | "check">;
+  readonly status: StatusSource;
+  readonly dataDir: string;
+  /** What the program around the server can do with the data. */
+  readonly actions: DataActions | undefined;
+  readonly traffic: Pick<Traffic, "minutes">;
+  /** Ids of the feeds of the release in use; undefined without one. */
+  readonly feeds: () => OverrideContext["feeds"];
+  /** Loads the maker of the OpenAPI document, which reads the rows of `admin/`. */
+  readonly documents: () => Promise<{ readonly adminOpenApi: (version: string) => unknown }>;
+  readonly log: Log;
+  /** Epoch ms. */
+  readonly now: () => number;
+  readonly newRequestId: () => string;
+  readonly randomBytes: (n: number) => Uint8Array;
+}
+
+/** The options, and what requests share. */
+export interface AdminContext extends AdminAppOptions {
+  readonly sessions: AdminSessions;
+}

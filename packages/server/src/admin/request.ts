@@ -1,0 +1,56 @@
+// request.ts: the parts of a request to the admin API, checked.
+//
+// err  AdminProblem
+
+import { z } from "zod";
+import { oneLine } from "../keys/fields.ts";
+import { MAX_AUTHOR } from "../overrides/override.ts";
+import type { BodyFormat } from "./operation.ts";
+import { AdminProblem, bodyProblem } from "./problems.ts";
+import type { Session } from "./sessions.ts";
+
+/** The actor where a request names none. */
+export const DEFAULT_ACTOR = "admin API";
+
+/** @param search the query, as sent, without its "?" */
+export function readQuery(search: string, query: z.ZodRawShape): Record<string, unknown> {
+  const parameters = new URLSearchParams(search);
+  const names = [...parameters.keys()];
+  const allowed = Object.keys(query);
+  const isKnown = names.every((name, i) => allowed.includes(name) && names.indexOf(name) === i);
+  const read = z.object(query).safeParse(Object.fromEntries(parameters));
+  if (isKnown && read.success) return read.data;
+  const detail =
+    allowed.length === 0
+      ? undefined
+      : `Allowed here, each at most once: ${allowed.map((name) => `\`${name}\``).join(", ")}.`;
+  throw new AdminProblem("QUERY_INVALID", detail, read.success ? [] : issueLines(read.error));
+}
+
+const author = oneLine(MAX_AUTHOR);
+
+/** The name in `Inkling-Author`, or the one given at the login. */
+export function readActor(request: Request, session: Session | undefined): string {
+  const header = request.headers.get("inkling-author");
+  if (header === null) return session?.author ?? DEFAULT_ACTOR;
+  const parsed = author.safeParse(header);
+  if (!parsed.success) throw new AdminProblem("AUTHOR_INVALID");
+  return parsed.data;
+}
+
+export function readBody<T>(bytes: ArrayBuffer, { schema, isRaw = false }: BodyFormat<T>): unknown {
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw new AdminProblem("BODY_INVALID");
+  }
+  if (isRaw) return json;
+  const read = schema.safeParse(json);
+  if (read.success) return read.data;
+  throw bodyProblem(issueLines(read.error));
+}
+
+function issueLines({ issues }: z.ZodError): string[] {
+  return issues.map(({ path, message }) => `${path.join(".") || "body"}: ${message}`);
+}

@@ -1,0 +1,103 @@
+// examples.ts: the sandbox's answers as examples of the public API's document.
+
+import { parseUnwrapped } from "@inkling/engine";
+import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
+import type { Scope } from "../keys/key.ts";
+import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
+import {
+  SANDBOX_ADDRESSES,
+  SANDBOX_CHECKS,
+  SANDBOX_DOMAINS,
+  SANDBOX_PROBLEMS,
+} from "../lookup/sandbox-tables.ts";
+import type { Example } from "./document.ts";
+
+/** By name. */
+type Examples = Readonly<Record<string, Example>>;
+type Answer = Uint8Array | Problem;
+
+const USER = "jane";
+const decoder = new TextDecoder();
+
+const documentOf = (answer: Answer): unknown =>
+  JSON.parse(answer instanceof Uint8Array ? decoder.decode(answer) : problemBody(answer));
+
+export const problemExample = (code: ProblemCode): unknown =>
+  JSON.parse(problemBody(problem(code), "tnbctz7kxp"));
+
+/** Values of `{ip}`. */
+export const ADDRESS_VALUES = values([
+  ...SANDBOX_ADDRESSES.map(({ v4, meaning }) => [v4, meaning] as const),
+  ...SANDBOX_PROBLEMS.map(({ v4, code }) => [v4, code] as const),
+]);
+
+/** Values of `{email_address}`. */
+export const EMAIL_VALUES = values([
+  ...[...SANDBOX_DOMAINS, ...SANDBOX_CHECKS].map(
+    ({ domain, meaning }) => [`${USER}@${domain}`, meaning] as const,
+  ),
+  ...SANDBOX_PROBLEMS.map(({ domain, code }) => [`${USER}@${domain}`, code] as const),
+]);
+
+function values(rows: readonly (readonly [value: string, meaning: string])[]): Examples {
+  return Object.fromEntries(
+    rows.map(([value, meaning]) => [value, { summary: `Sandbox: ${meaning}`, value }]),
+  );
+}
+
+/** Of what the sandbox answers to each value; without those that it refuses. */
+function answersOf(rows: readonly (readonly [value: string, summary: string, answer: Answer])[]): Examples {
+  return Object.fromEntries(
+    rows
+      .filter(([, , answer]) => answer instanceof Uint8Array)
+      .map(([value, summary, answer]) => [value, { summary, value: documentOf(answer) }]),
+  );
+}
+
+export function addressExamples(lookup: "geolocate" | "reputation"): Examples {
+  return answersOf(
+    SANDBOX_ADDRESSES.flatMap(({ v4, meaning, evidence, flags }) => {
+      const address = parseUnwrapped(v4)!; // the table's addresses are valid
+      const plain = [v4, meaning, sandboxAddress(lookup, address)] as const;
+      const hasEvidence = lookup === "reputation" ? evidence !== undefined : flags === undefined;
+      if (!hasEvidence) return [plain];
+      const answer = sandboxAddress(lookup, address, true);
+      return [plain, [`${v4}?include=evidence`, `${meaning}, with evidence`, answer] as const];
+    }),
+  );
+}
+
+export function emailExamples(): Examples {
+  const domains = SANDBOX_DOMAINS.flatMap(({ domain, meaning, evidence }) => {
+    const text = `${USER}@${domain}`;
+    const plain = [text, meaning, sandboxEmail(text)] as const;
+    if (evidence === undefined) return [plain];
+    const answer = sandboxEmail(text, true);
+    return [plain, [`${text}?include=evidence`, `${meaning}, with evidence`, answer] as const];
+  });
+  const checks = SANDBOX_CHECKS.map(({ domain, meaning }) => {
+    const text = `${USER}@${domain}`;
+    return [`${text}?checks=mx`, meaning, sandboxEmail(text, false, true)] as const;
+  });
+  return answersOf([...domains, ...checks]);
+}
+
+const INVALID = "not an address";
+const BATCHES: Readonly<Record<Scope, readonly string[]>> = {
+  geolocate: ["192.0.2.2", INVALID],
+  reputation: ["192.0.2.7", "2001:db8::6", INVALID],
+  email: ["jane@example.com", "jane@disposable.example"],
+};
+
+/** A batch of a few values, and its answers. */
+export function batchExample(scope: Scope): {
+  readonly values: readonly string[];
+  readonly answers: readonly unknown[];
+} {
+  const answer = (text: string): Answer => {
+    if (scope === "email") return sandboxEmail(text);
+    const address = parseUnwrapped(text);
+    return address === undefined ? problem("IP_ADDRESS_INVALID") : sandboxAddress(scope, address);
+  };
+  return { values: BATCHES[scope], answers: BATCHES[scope].map((text) => documentOf(answer(text))) };
+}

@@ -1,0 +1,265 @@
+// operations.ts: what each operation of the public API takes and answers.
+//
+// note An operation without a row here does not compile; the tests hold every answer to the document.
+
+import { z } from "zod";
+import type { ApiRoute } from "../api/route.ts";
+import { ROUTES } from "../api/routes.ts";
+import { PROBLEM_CODES, type ProblemCode } from "../http/problems.ts";
+import type { Scope } from "../keys/key.ts";
+import * as answers from "../lookup/answer-schemas.ts";
+import type { Content, Operation, Parameter, Success } from "./document.ts";
+import { ADDRESS_VALUES, addressExamples, batchExample, EMAIL_VALUES, emailExamples } from "./examples.ts";
+
+type Described = Operation<ProblemCode>;
+
+const JSON_TYPE = "application/json";
+const NDJSON_TYPE = "application/x-ndjson";
+const TEXT = { type: "string" };
+/** Headers of every answer. */
+export const COMMON = ["Inkling-Data-Version", "X-Request-Id", "Cache-Control"];
+/** Of every answer to a known key, unless it has no limits. */
+const KEYED = [...COMMON, "RateLimit-Policy?", "RateLimit?"];
+
+const json = (schema: Content["schema"]) => ({ [JSON_TYPE]: { schema } });
+
+const IF_NONE_MATCH: Parameter = {
+  name: "If-None-Match",
+  in: "header",
+  description: "The `ETag` of an earlier answer: 304 while that is still valid.",
+  schema: TEXT,
+};
+
+/** By "name=value" of the routes' parameters. */
+const VALUES: Readonly<Record<string, string>> = {
+  "include=evidence":
+    "`evidence` adds the sources of the answer: feed, claim, network or domain, and time of each.",
+  "checks=mx": "`mx` asks DNS whether the domain takes mail: `checks.mx`.",
+};
+
+function queryOf(scope: Scope): Parameter[] {
+  const rows = ROUTES.find(({ operation }) => operation === scope)?.parameters?.rows ?? [];
+  return [...new Set(rows.map(({ name }) => name))].map((name) => {
+    const values = rows.filter((row) => row.name === name).map(({ value }) => value);
+    const description = values.map((value) => {
+      const text = VALUES[`${name}=${value}`];
+      if (text === undefined) throw new Error(`openapi/operations.ts: ${name}=${value} is not described`);
+      return text;
+    });
+    return {
+      name,
+      in: "query",
+      description: description.join(" "),
+      schema: { type: "string", enum: values },
+    };
+  });
+}
+
+function lookup(
+  scope: Scope,
+  summary: string,
+  description: string,
+  path: Parameter,
+  content: Content,
+): Described {
+  const isAddress = scope !== "email";
+  const headers = [...KEYED, ...(isAddress ? ["ETag", "Vary"] : []), "Inkling-Data-State?"];
+  const success: Success = { description: "The answer", headers, content: { [JSON_TYPE]: content } };
+  const unchanged: Success = { description: "The answer of `If-None-Match` is still valid", headers };
+  return {
+    id: scope,
+    tag: "Look-ups",
+    summary,
+    description,
+    security: [{ key: [scope] }],
+    parameters: [path, ...queryOf(scope), ...(isAddress ? [IF_NONE_MATCH] : [])],
+    successes: isAddress ? { 200: success, 304: unchanged } : { 200: success },
+    codes: PROBLEM_CODES, // sandbox keys can get every one of them
+    problemHeaders: KEYED,
+  };
+}
+
+const IP: Parameter = {
+  name: "ip",
+  in: "path",
+  description:
+    "One IPv4 address as a dotted quad, one IPv6 address, or `me` for the caller's own: no port, prefix, zone, brackets or leading zeros.",
+  schema: { type: "string", maxLength: 45 },
+  examples: ADDRESS_VALUES,
+};
+const EMAIL_ADDRESS: Parameter = {
+  name: "email_address",
+  in: "path",
+  description: "The whole address as one segment of the path: `/` is written `%2F`, `%` as `%25`.",
+  schema: TEXT,
+  examples: EMAIL_VALUES,
+};
+
+const BATCHES = {
+  geolocate: { summary: "Locate many IP addresses", answer: answers.geolocation },
+  reputation: { summary: "Rate many IP addresses", answer: answers.reputation },
+  email: { summary: "Check many email addresses", answer: answers.emailVerdict },
+} as const;
+
+function batch({ lookup: scope = "geolocate" }: ApiRoute): Described {
+  const { summary, answer } = BATCHES[scope];
+  const { values, answers: found } = batchExample(scope);
+  const example = (value: unknown) => ({ examples: { sandbox: { summary: "With a sandbox key", value } } });
+  const lines = (rows: readonly unknown[]) => example(rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  return {
+    id: `${scope}_batch`,
+    tag: "Many at once",
+    summary,
+    description:
+      "JSON takes up to 1,000 values; those beyond the key's rate get RATE_LIMITED in their place. NDJSON takes any number, one JSON string a line, and is answered line by line at the key's rate. The body may be compressed with gzip.",
+    security: [{ key: [scope] }],
+    parameters: queryOf(scope).map((parameter) => ({
+      ...parameter,
+      ...(parameter.name === "checks" && {
+        description: `${parameter.description} JSON with one value only.`,
+      }),
+    })),
+    body: {
+      description: "The values",
+      content: {
+        [JSON_TYPE]: { schema: answers.batchRequest, ...example({ values }) },
+        [NDJSON_TYPE]: { schema: TEXT, lines: z.string(), ...lines(values) },
+      },
+    },
+    successes: {
+      200: {
+        description: "One answer or problem for each value, in order",
+        headers: [...KEYED, "Inkling-Data-State?", "Content-Encoding?"],
+        content: {
+          [JSON_TYPE]: { schema: answers.batchAnswers(answer), ...example({ answers: found }) },
+          [NDJSON_TYPE]: { schema: TEXT, lines: z.union([answer, answers.valueProblem]), ...lines(found) },
+        },
+      },
+    },
+    codes: [
+      "PARAMETER_INVALID",
+      "BATCH_INVALID",
+      "KEY_MISSING",
+      "KEY_INVALID",
+      "KEY_EXPIRED",
+      "SCOPE_REQUIRED",
+      "SOURCE_NOT_ALLOWED",
+      "CONTENT_TOO_LARGE",
+      "CONTENT_TYPE_INVALID",
+      "RATE_LIMITED",
+      "QUOTA_EXCEEDED",
+      "INTERNAL",
+      "DATA_NOT_LOADED",
+      "KEYS_NOT_LOADED",
+    ],
+    problemHeaders: KEYED,
+  };
+}
+
+/** An operation that needs no key, unless `over` asks for one. */
+function open(id: string, summary: string, over: Partial<Described>): Described {
+  return {
+    id,
+    tag: "Server",
+    summary,
+    security: [],
+    parameters: [],
+    successes: {},
+    codes: ["INTERNAL"],
+    problemHeaders: COMMON,
+    ...over,
+  };
+}
+
+const PAGE = [...COMMON, "ETag", "X-Content-Type-Options", "Content-Security-Policy?", "Referrer-Policy?"];
+const UNCHANGED: Success = { description: "Not modified", headers: PAGE };
+const page = (...types: string[]): Readonly<Record<number, Success>> => ({
+  200: {
+    description: "The page",
+    headers: PAGE,
+    content: Object.fromEntries(types.map((type) => [type, { schema: TEXT }])),
+  },
+  304: UNCHANGED,
+});
+
+/** By the route's operation. */
+export const DESCRIBED: Readonly<Record<ApiRoute["operation"], (route: ApiRoute) => Described>> = {
+  geolocate: () =>
+    lookup(
+      "geolocate",
+      "Locate an IP address",
+      "An IPv4 address inside IPv6 (mapped, 6to4, Teredo, NAT64) is looked up as that IPv4 address.",
+      IP,
+      { schema: answers.geolocation, examples: addressExamples("geolocate") },
+    ),
+  reputation: () =>
+    lookup("reputation", "Rate an IP address", "An address on no list is 200 with all `false`.", IP, {
+      schema: answers.reputation,
+      examples: addressExamples("reputation"),
+    }),
+  email: () =>
+    lookup(
+      "email",
+      "Check an email address",
+      "Broken syntax is 200 with `valid: false`, never an error. Proxies on the way may log the URL and the address in it; Inkling does not.",
+      EMAIL_ADDRESS,
+      { schema: answers.emailVerdict, examples: emailExamples() },
+    ),
+  batch,
+  status: () =>
+    open("status", "The release in use, feed by feed", {
+      security: [{ key: [] }],
+      successes: { 200: { description: "The current state", headers: KEYED, content: json(answers.status) } },
+      codes: [
+        "PARAMETER_INVALID",
+        "KEY_MISSING",
+        "KEY_INVALID",
+        "KEY_EXPIRED",
+        "SOURCE_NOT_ALLOWED",
+        "RATE_LIMITED",
+        "INTERNAL",
+        "KEYS_NOT_LOADED",
+      ],
+      problemHeaders: KEYED,
+    }),
+  healthz: () =>
+    open("healthz", "Liveness probe", {
+      successes: { 200: { description: "Alive", headers: COMMON, content: json(answers.health) } },
+    }),
+  readyz: () =>
+    open("readyz", "Readiness probe", {
+      successes: {
+        200: { description: "Ready", headers: COMMON, content: json(answers.ready) },
+        503: { description: "Not ready, with the reasons", headers: COMMON, content: json(answers.notReady) },
+      },
+    }),
+  openapi: () =>
+    open("openapi", "This document", {
+      parameters: [IF_NONE_MATCH],
+      successes: {
+        200: {
+          description: "OpenAPI 3.1",
+          headers: [...COMMON, "ETag", "X-Content-Type-Options"],
+          content: json({ type: "object", required: ["openapi", "info", "paths"] }),
+        },
+        304: UNCHANGED,
+      },
+    }),
+  docs: ({ prefix }) =>
+    prefix === undefined
+      ? open("docs", "This reference, as a page", {
+          parameters: [IF_NONE_MATCH],
+          successes: page("text/html"),
+        })
+      : open("docs_file", "A file of that page", {
+          parameters: [{ name: "file", in: "path", description: "Its name", schema: TEXT }, IF_NONE_MATCH],
+          successes: page("text/html", "text/css", "text/javascript"),
+          codes: ["PATH_NOT_FOUND", "INTERNAL"],
+        }),
+  root: () =>
+    open("root", "Redirect to this reference", {
+      description: "For a browser, which accepts `text/html`; PATH_NOT_FOUND for all others.",
+      successes: { 302: { description: "To the reference", headers: [...COMMON, "Location"] } },
+      codes: ["PATH_NOT_FOUND", "INTERNAL"],
+    }),
+};
