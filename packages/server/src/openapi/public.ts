@@ -45,7 +45,7 @@ export function openApiJson(version: string): string {
   const paths: Record<string, Record<string, Described>> = {};
   for (const route of ROUTES) {
     paths[route.template] = {
-      [route.operation === "batch" ? "post" : "get"]: DESCRIBED[route.operation](route),
+      [route.method === "POST" ? "post" : "get"]: DESCRIBED[route.operation](route),
     };
   }
   const api: Api<ProblemCode> = {
