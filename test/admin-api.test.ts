@@ -223,11 +223,11 @@ describe("data", () => {
       const { status, document } = await ask("POST", "data/update");
       expect([status, document.asked]).toEqual([202, true]);
     }
-    expect(updates.isAsked).toBe(true);
+    expect(updates.isRequested).toBe(true);
     expect((await actions()).filter((text: string) => text === "ada data-update-asked")).toHaveLength(1);
     await updates
       .run(async (isWanted) => {
-        expect([isWanted, updates.state.running, updates.isAsked]).toEqual([true, true, false]);
+        expect([isWanted, updates.state.running, updates.isRequested]).toEqual([true, true, false]);
         throw new Error("no room");
       })
       .catch(() => {});

@@ -6,6 +6,5 @@ export type { Place } from "../../packages/compiler/src/geo/place.ts";
 export type { PlaceSource } from "../../packages/compiler/src/geo/place-list.ts";
 export { CountrySource, GeoSource } from "../../packages/compiler/src/geo/place-source.ts";
 export { MmdbRecords } from "../../packages/compiler/src/mmdb/records.ts";
-
 export { geoTable } from "../../packages/compiler/src/segments/geo-table.ts";
 export { segmentChunks } from "../../packages/compiler/src/segments/segment-writer.ts";

@@ -83,7 +83,8 @@ export function knownAddresses(segmentPath: string, count: number): { known: str
   const geo = IpSegment.open(Bun.mmap(segmentPath, { shared: false }), "geo");
   const sizes: number[] = [];
   const known = readLines(addressFiles(1 << 17).v4).filter((text) => {
-    const answer = geo.lookup(parseUnwrapped(text)!); // addresses that we made
+    const address = parseUnwrapped(text);
+    const answer = address && geo.lookup(address);
     if (answer !== undefined) sizes.push(answer.length);
     return answer !== undefined;
   });

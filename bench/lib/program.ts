@@ -10,7 +10,7 @@ export interface Program {
   readonly pid: number;
   readonly version: string;
   /** Looks up the first `count` values in one of its ways. @returns ns per value: the mean of each block, and of all */
-  ask(way: string, count: number, block: number): Promise<{ blocks: number[]; mean: number }>;
+  lookUp(way: string, count: number, block: number): Promise<{ blocks: number[]; mean: number }>;
   stop(): Promise<void>;
 }
 
@@ -29,11 +29,11 @@ export async function startProgram(run: Run, command: readonly string[]): Promis
   };
   run.defer(stop);
   const version = (await next()).replace(/^ready /, "");
-  const ask = async (way: string, count: number, block: number) => {
+  const lookUp = async (way: string, count: number, block: number) => {
     child.stdin.write(`${way} ${count} ${block}\n`);
     await child.stdin.flush();
     const blocks: number[] = JSON.parse(await next());
     return { blocks, mean: sum(blocks) / blocks.length };
   };
-  return { pid: child.pid, version, ask, stop };
+  return { pid: child.pid, version, lookUp, stop };
 }

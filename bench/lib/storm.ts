@@ -27,7 +27,7 @@ export interface StormOrder {
 export interface StormSecond {
   /** Counted from 0. */
   readonly second: number;
-  readonly answered: number;
+  readonly answers: number;
   /** Connections that ended during a request, and answers that were not 200. */
   readonly failed: number;
   /** Answers without the texts of the release that they name. */
@@ -133,7 +133,7 @@ async function main(order: StormOrder): Promise<void> {
   const report = () => {
     const [p50 = 0, p99 = 0, most = 0] =
       times.length === 0 ? [] : [0.5, 0.99, 1].map((q) => quantile(times, q));
-    const counts = { second: second++, answered: times.length, failed, mixed, p50, p99, most };
+    const counts = { second: second++, answers: times.length, failed, mixed, p50, p99, most };
     process.stdout.write(`${JSON.stringify({ ...counts, releases: [...releases] })}\n`);
     [times, failed, mixed, releases] = [[], 0, 0, new Set()];
   };

@@ -115,8 +115,10 @@ async function underFullLoad(run: Run, servers: readonly Server[]): Promise<void
 async function atHalf(run: Run, servers: readonly Server[]): Promise<void> {
   const program = compiled("paced", [], run);
   if (program === undefined) return;
-  const contestants = servers.map(({ who, running, paths }) => {
-    const rate = Math.floor(median(run.values(WHAT, who, RATE)) / 2);
+  const half = ({ who }: Server) => Math.floor(median(run.values(WHAT, who, RATE)) / 2);
+  const contestants = servers.map((server) => {
+    const { who, running, paths } = server;
+    const rate = run.hasPeers ? half(server) : Math.min(...servers.map(half)); // checkouts: the same for both
     const seconds = run.size(10, 3);
     const schedule = { port: running.port, rate, seconds, connections: CONNECTIONS, paths, token: TOKEN };
     const measure = async () => {

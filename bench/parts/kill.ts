@@ -58,20 +58,20 @@ export async function measureKill(run: Run): Promise<void> {
     expected: { [openCurrent(releaseFolder(run.checkout)).manifest.id]: [['"city":']] },
   };
   const kills: Promise<void>[] = [];
-  const seconds = await storm(run, order, ({ second, answered, failed }) => {
-    log(`${second + 1} s: ${answered} answers, ${failed} failed`);
+  const seconds = await storm(run, order, ({ second, answers, failed }) => {
+    log(`${second + 1} s: ${answers} answers, ${failed} failed`);
     if (second % EVERY_SECONDS !== EVERY_SECONDS - 1 || kills.length === count) return;
     kills.push((kills.at(-1) ?? Promise.resolve()).then(kill)); // one worker always listens
   });
   await Promise.all(kills);
-  const total = (key: "failed" | "mixed" | "answered") => sum(seconds.map((second) => second[key]));
-  const [failed, answered] = [total("failed"), total("answered").toLocaleString("en-US")];
+  const total = (key: "failed" | "mixed" | "answers") => sum(seconds.map((second) => second[key]));
+  const [failed, answers] = [total("failed"), total("answers").toLocaleString("en-US")];
   run.check(
     CHECKS.kill,
     failed <= mayFail && total("mixed") === 0 && kills.length === count && mayFail > 0,
-    `${failed} of ${answered} requests failed in ${count} kills; ${mayFail} connections were on the killed workers`,
+    `${failed} of ${answers} requests failed in ${count} kills; ${mayFail} connections were on the killed workers`,
   );
   run.check(CHECKS.killReplaced, replaced === count, `${replaced} of ${count}`);
-  const rates = seconds.map((second) => second.answered);
+  const rates = seconds.map((second) => second.answers);
   run.row(`kill -9 of a worker every ${EVERY_SECONDS} s`, "inkling", "answers, /s", rates);
 }

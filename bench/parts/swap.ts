@@ -98,7 +98,7 @@ function pathsOf(run: Run, { manifest, segmentPath }: data.CurrentRelease): [Seg
   });
 }
 
-type Key = "anonymous" | "proportional" | "answered" | "failed" | "mixed" | "p50" | "p99" | "most";
+type Key = "anonymous" | "proportional" | "answers" | "failed" | "mixed" | "p50" | "p99" | "most";
 /** A second of the load, and the memory of the server with all that it started, in MB. */
 type Sample = StormSecond & Readonly<Record<Key, number>>;
 
@@ -113,10 +113,10 @@ function drift(values: readonly number[]): { isFlat: boolean; text: string } {
 
 function report(run: Run, samples: readonly Sample[], swaps: number): void {
   const of = (key: Key) => samples.map((sample) => sample[key]);
-  const [failed, mixed, answered] = [sum(of("failed")), sum(of("mixed")), sum(of("answered"))];
+  const [failed, mixed, count] = [sum(of("failed")), sum(of("mixed")), sum(of("answers"))];
   const changes = samples.filter(({ releases }) => releases.length === 2).length;
   const isSwapped = changes > swaps / 3; // otherwise nothing was shown
-  const answers = `${answered.toLocaleString("en-US")} answers in ${samples.length} s, ${swaps} swaps`;
+  const answers = `${count.toLocaleString("en-US")} answers in ${samples.length} s, ${swaps} swaps`;
   run.check(CHECKS.swapFailed, failed === 0 && isSwapped, `${failed} failed of ${answers}`);
   const both = `in ${changes} seconds both releases answered`;
   run.check(CHECKS.swapMixed, mixed === 0 && isSwapped, `${mixed} mixed; ${both}`);
@@ -124,7 +124,7 @@ function report(run: Run, samples: readonly Sample[], swaps: number): void {
   const memory = `least of the first third and of the last: allocated ${own.text}, resident ${all.text}`;
   run.check(CHECKS.swapMemory, own.isFlat && all.isFlat, memory);
   const what = `a swap every ${SWAP_MS / 1000} s, ${CONNECTIONS} connections`;
-  run.row(what, "inkling", "answers, /s", of("answered"));
+  run.row(what, "inkling", "answers, /s", of("answers"));
   const curve = (plot: string, who: string, key: Key) =>
     run.add({ type: "series", plot, who, points: of(key).map((y, x) => [x, y]) });
   const times = { p50: "50 % within", p99: "99 % within", most: "slowest" } as const;

@@ -54,7 +54,7 @@ async function countAllowed(run: Run, port: number, token: string) {
   const paths = publicIpv4(1_000).map((address) => `/v1/ip-intel/geolocate/${address}`);
   const from = performance.now();
   const all = await storm(run, { port, seconds: LIMIT_SECONDS, connections: CONNECTIONS, paths, token });
-  const allowed = sum(all.map(({ answered, failed }) => answered - failed));
+  const allowed = sum(all.map(({ answers, failed }) => answers - failed));
   return { allowed, seconds: (performance.now() - from) / 1000 };
 }
 
@@ -85,8 +85,8 @@ async function checkLimits(run: Run): Promise<void> {
   run.check(CHECKS.quotas, quota.allowed === QUOTA, `${quota.allowed} allowed by a quota of ${QUOTA}`);
   await Bun.sleep(1_500); // workers report each second
   const counted = (await countedLookups(server.adminPort)) - before;
-  const answered = rate.allowed + quota.allowed;
-  run.check(CHECKS.usage, counted === answered, `${counted} counted, ${answered} answered`);
+  const allAllowed = rate.allowed + quota.allowed;
+  run.check(CHECKS.usage, counted === allAllowed, `${counted} counted, ${allAllowed} answered`);
 }
 
 export async function measureWorkers(run: Run): Promise<void> {

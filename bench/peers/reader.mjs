@@ -78,12 +78,12 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   process.stdout.write(`${JSON.stringify(pass(ways[way], Number(count), Number(block)))}\n`);
 });
 
-function pass(ask, count, block) {
+function pass(lookUp, count, block) {
   const times = [];
   let found = 0;
   for (let i = 0; i + block <= count; i += block) {
     const from = performance.now();
-    for (let k = i; k < i + block; k++) if (ask(values[k])) found++;
+    for (let k = i; k < i + block; k++) if (lookUp(values[k])) found++;
     times.push(Math.round(((performance.now() - from) * 1e7) / block) / 10);
   }
   if (found === 0) throw new Error("no value is found");

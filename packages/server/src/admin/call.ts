@@ -4,7 +4,7 @@
 // out  values that were checked
 // err  AdminProblem
 
-import { MAX_PAGE, type PageRequest } from "../store/overrides.ts";
+import { MAX_PAGE, type PageRequest } from "../store/tables.ts";
 import { AdminProblem } from "./problems.ts";
 import type { Session } from "./sessions.ts";
 

@@ -21,7 +21,7 @@ import { statusDocument } from "../lookup/status.ts";
 import type { ReleaseChanges } from "../releases/diff.ts";
 import type { ChangesAnswer } from "../releases/diff-worker.ts";
 import { verifyInWorker } from "../releases/follow.ts";
-import type { AuditAction } from "../store/overrides.ts";
+import type { AuditAction } from "../store/audit.ts";
 import type { AdminServer } from "./app.ts";
 import { type AdminRoute, bodyProblem, type Call, type Reply } from "./call.ts";
 import { AdminProblem } from "./problems.ts";

@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { type Counted, type Key, keyJson, parseKeyChange, parseNewKeyBody } from "../keys/key.ts";
-import { isKeyCursor } from "../store/store.ts";
+import { KEY_PAGES } from "../store/store.ts";
 import type { AdminServer } from "./app.ts";
 import {
   ADMIN_PATH,
@@ -75,7 +75,7 @@ const hourOf = (ms: number) => new Date(ms).toISOString().slice(0, HOUR_DIGITS);
 async function list({ store, now }: AdminServer, { query }: Call): Promise<Reply> {
   const at = now();
   const [page, today] = await Promise.all([
-    store.keyPage(readPage(query, isKeyCursor)),
+    store.keyPage(readPage(query, (text) => KEY_PAGES.isCursor(text))),
     store.usageOfDay(dayOf(at)),
   ]);
   const keys = page.items.map((key) => ({

@@ -5,7 +5,8 @@
 import { exportFile, readFile } from "../overrides/file.ts";
 import { type OverrideContext, parseNewOverride } from "../overrides/override.ts";
 import { overrideJson } from "../overrides/record.ts";
-import { auditJson, isAuditCursor, isOverrideCursor } from "../store/overrides.ts";
+import { auditJson, isAuditCursor } from "../store/audit.ts";
+import { OVERRIDE_PAGES } from "../store/overrides.ts";
 import type { AdminServer } from "./app.ts";
 import {
   ADMIN_PATH,
@@ -55,7 +56,10 @@ export const OVERRIDE_ROUTES: readonly AdminRoute<AdminServer>[] = [
 ];
 
 async function list({ overrides }: AdminServer, { query }: Call): Promise<Reply> {
-  const page = await overrides.list(readPage(query, isOverrideCursor), query.get("ended") === "true");
+  const page = await overrides.list(
+    readPage(query, (text) => OVERRIDE_PAGES.isCursor(text)),
+    query.get("ended") === "true",
+  );
   return {
     status: 200,
     document: { overrides: page.items.map(overrideJson), next_cursor: page.next ?? null },

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { SCOPES } from "../keys/key.ts";
 import { KEY_MODES } from "../keys/token.ts";
 import * as answers from "../openapi/answer-schemas.ts";
-import { AUDIT_ACTIONS } from "../store/overrides.ts";
+import { AUDIT_ACTIONS } from "../store/audit.ts";
 import { ADMIN_PROBLEM_CODES } from "./problems.ts";
 
 const text = z.string().min(1);

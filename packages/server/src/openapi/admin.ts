@@ -21,7 +21,7 @@ import { loginBody } from "../admin/session-routes.ts";
 import { SESSION_COOKIE } from "../admin/sessions.ts";
 import { keyChangeBody, newKeyBody } from "../keys/key.ts";
 import { newOverrideSchema } from "../overrides/override.ts";
-import { MAX_PAGE } from "../store/overrides.ts";
+import { MAX_PAGE } from "../store/tables.ts";
 import { type Api, type Header, type Operation, openApiDocument, type Parameter } from "./document.ts";
 
 interface Row {
