@@ -78,7 +78,7 @@ export const ADMIN_PROBLEMS = {
     "Internal error",
     "This is a fault of the server. The log has the cause under the request_id.",
   ),
-  NO_RELEASE: row(503, "No data loaded", "The server has no release yet.", { "Retry-After": "10" }),
+  NO_RELEASE: row(503, "No data loaded", "The server has no release of data yet.", { "Retry-After": "10" }),
   DATABASE_AWAY: row(
     503,
     "Database unreachable",
