@@ -68,8 +68,8 @@ const actions = async () =>
     ({ actor, action }: { actor: string; action: string }) => `${actor} ${action}`,
   );
 
-describe("a look-up", () => {
-  test("of addresses and e-mail addresses, with evidence, and without usage", async () => {
+describe("a lookup", () => {
+  test("of IP and email addresses, with evidence, and without usage", async () => {
     const values = [INSIDE, `::ffff:${INSIDE}`, ` jane@${smallDomain(3)} `, "8.8.8.8", "10.0.0.1", "nowhere"];
     const { status, document } = await ask("POST", "lookup", { values });
     expect(status).toBe(200);
@@ -218,16 +218,16 @@ describe("data", () => {
     await ask("DELETE", "data/pin");
   });
 
-  test("an update is asked for once, until it begins", async () => {
+  test("an update is requested once, until it begins", async () => {
     for (let i = 0; i < 2; i++) {
       const { status, document } = await ask("POST", "data/update");
       expect([status, document.asked]).toEqual([202, true]);
     }
-    expect(updates.isAsked).toBe(true);
+    expect(updates.isRequested).toBe(true);
     expect((await actions()).filter((text: string) => text === "ada data-update-asked")).toHaveLength(1);
     await updates
       .run(async (isWanted) => {
-        expect([isWanted, updates.state.running, updates.isAsked]).toEqual([true, true, false]);
+        expect([isWanted, updates.state.running, updates.isRequested]).toEqual([true, true, false]);
         throw new Error("no room");
       })
       .catch(() => {});

@@ -13,6 +13,8 @@ import { UsageRecorder } from "../packages/server/src/limits/usage-recorder.ts";
 import { StoreError } from "../packages/server/src/store/error.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { POSTGRES_PASSWORD, Postgres } from "./postgres.ts";
+import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
+import type { Ports } from "./server-process.ts";
 import type { Report } from "./store-process.ts";
 
 const ALL_DAYS = ["2000-01-01", "2999-12-31"] as const;
@@ -151,6 +153,40 @@ describe("PostgreSQL in the middle of traffic", () => {
     await postgres.start();
     await until(() => keyring.state.loaded);
     expect(keyring.authenticate(token, 0).ok).toBe(true);
+  });
+
+  test("workers that start while it is away have the keys of before", async () => {
+    const databaseUrl = await postgres.freshDatabase();
+    const { token } = await (await open(databaseUrl)).createKey(parseNewKey({ name: "shop" }, 0));
+    const dataDir = temporaryFolder();
+    smallRelease(dataDir, 1);
+    const options = { dataDir, databaseUrl, workers: 2, logLevel: "info" };
+    const child = Bun.spawn(
+      [process.execPath, join(import.meta.dir, "server-process.ts"), JSON.stringify(options)],
+      { stdio: ["ignore", "pipe", "pipe"] },
+    );
+    cleanUps.push(() => child.kill("SIGKILL"));
+    let log = "";
+    void (async () => {
+      for await (const chunk of child.stderr) log += new TextDecoder().decode(chunk);
+    })();
+    const started = await child.stdout.getReader().read();
+    const { port } = JSON.parse(new TextDecoder().decode(started.value)) as Ports;
+    const pids = () =>
+      [...log.matchAll(/"event":"worker-listening".*?"pid":(\d+)/g)].map(([, pid]) => Number(pid));
+    await postgres.stop();
+    cleanUps.push(() => postgres.start().catch(() => {}));
+    await until(() => log.includes("database-away"));
+    process.kill(pids()[0]!, "SIGKILL");
+    await until(() => pids().length === 3);
+    const statuses = await Promise.all(
+      Array.from({ length: 32 }, async () => {
+        const headers = { Authorization: `Bearer ${token}`, Connection: "close" };
+        const url = `http://127.0.0.1:${port}/v1/ip-intel/geolocate/${SMALL_NETWORK.replace("0/24", "142")}`;
+        return (await fetch(url, { headers, keepalive: false })).status;
+      }),
+    );
+    expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
   test("no message has the password, whatever is wrong", async () => {

@@ -15,7 +15,8 @@ import { adoptKey } from "../packages/server/src/store/adopt-key.ts";
 import { Database } from "../packages/server/src/store/database.ts";
 import type { StoreError } from "../packages/server/src/store/error.ts";
 import { MIGRATIONS, migrate } from "../packages/server/src/store/migrations.ts";
-import { openStore, type Store, type UsageBatch } from "../packages/server/src/store/store.ts";
+import { openStore, type Store } from "../packages/server/src/store/store.ts";
+import type { UsageBatch } from "../packages/server/src/store/usage.ts";
 import { Postgres } from "./postgres.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");

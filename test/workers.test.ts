@@ -234,7 +234,7 @@ linux("several workers", () => {
     });
   });
 
-  test("hear of keys, overrides and releases, all of them", async () => {
+  test("get keys, overrides and releases, all of them", async () => {
     const server = await start();
     const { dataDir } = server;
     const key = await withStore(server, (store) => keyWith(store, {}));
@@ -336,7 +336,7 @@ linux("several workers", () => {
     expect(server.events("worker-ended")[0]).toMatchObject({ level: "info", pid: first, exit_code: 0 });
   });
 
-  test("end with their supervisor, however it ends", async () => {
+  test("end with their primary, however it ends", async () => {
     const server = await start();
     const { workers } = server;
     expect(workers).toHaveLength(WORKERS);

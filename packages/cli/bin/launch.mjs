@@ -17,7 +17,7 @@ const MAIN = join(here, "../src/main.ts");
 /** Flags for Bun itself: what is not in the environment or in inkling.toml (a .env file) sets nothing. */
 export const BUN_FLAGS = ["--no-install", "--no-env-file"];
 
-/** Until its install script has run, npm's `bun` package holds a small text file in place of the program. */
+/** Until its install script has run, npm's `bun` package holds a small text file instead of the program. */
 const PLACEHOLDER_BELOW_BYTES = 1_000_000;
 
 const FORWARDED = ["SIGTERM", "SIGINT", "SIGHUP"];
@@ -46,7 +46,7 @@ function isMusl() {
 }
 
 /**
- * Path of the Bun program, also where npm was told to skip install scripts.
+ * Path of the Bun program, also where npm skipped install scripts.
  * @param find folder of an npm package, or undefined
  */
 export function findBun(find = packageFolder) {
@@ -93,7 +93,7 @@ export function launch(args, find = packageFolder) {
   });
 }
 
-/** npm that was killed outright cannot tell us: without this, a server would hold its port with no owner. */
+/** npm that was killed cannot signal us: without this, a server would go on without an owner. */
 function watchNpm(whenGone) {
   if (process.env.npm_lifecycle_event === undefined) return undefined;
   const parent = process.ppid;

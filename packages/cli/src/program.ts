@@ -100,7 +100,7 @@ function helpFor(program: Command, args: readonly string[]): string {
   return `\`npx ${path.join(" ")} --help\` shows what there is`;
 }
 
-/** Help that was asked for goes to standard output; help that was not, and errors, to standard error. */
+/** Requested help goes to standard output; other help, and errors, to standard error. */
 function endUsage(error: CommanderError, written: Written, { terminal }: Context, help: string): number {
   if (error.exitCode === 0) {
     terminal.out(written.out.trimEnd());
@@ -120,8 +120,8 @@ function endUsage(error: CommanderError, written: Written, { terminal }: Context
 /** One line and a hint; a stack only where the fault is ours. */
 export function describeError(error: unknown, style: Style): string {
   const { message, hint } = words(error);
-  const said = printable(message);
-  const title = error instanceof SettingsError ? said : `${style.red("inkling")}: ${said}`;
+  const text = printable(message);
+  const title = error instanceof SettingsError ? text : `${style.red("inkling")}: ${text}`;
   return hint === undefined ? `${title}\n` : `${title}\nhint: ${printable(hint)}\n`;
 }
 

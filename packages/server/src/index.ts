@@ -17,21 +17,10 @@ export { emailHash, sha256, WIDEST } from "./overrides/target.ts";
 export { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
 export { isAdminToken } from "./store/admin-token.ts";
 export * from "./store/adopt-key.ts";
+export { type AuditEntry, auditJson, isAuditCursor } from "./store/audit.ts";
 export * from "./store/error.ts";
-export {
-  type AuditEntry,
-  auditJson,
-  isAuditCursor,
-  MAX_PAGE,
-  OverrideConflictError,
-  type OverrideWrite,
-} from "./store/overrides.ts";
-export {
-  type IssuedKey,
-  openStore,
-  type Store,
-  type StoreOptions,
-  type UsageBatch,
-  type UsageEntry,
-} from "./store/store.ts";
+export { OverrideConflictError, type OverrideWrite } from "./store/overrides.ts";
+export { type IssuedKey, openStore, type Store, type StoreOptions } from "./store/store.ts";
+export { MAX_PAGE } from "./store/tables.ts";
+export type { UsageBatch, UsageEntry } from "./store/usage.ts";
 export { LOG_LEVELS, type LogLevel } from "./telemetry/log.ts";

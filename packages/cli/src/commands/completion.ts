@@ -1,8 +1,8 @@
 // completion.ts: `inkling completion bash | zsh | fish`: a script for the shell.
 
 import { Argument, type Command } from "commander";
-import { completion, SHELLS, type Shell } from "../completion.ts";
 import type { Context } from "../runtime/context.ts";
+import { completion, SHELLS, type Shell } from "../runtime/shell-completion.ts";
 
 export function addCompletion(program: Command, { terminal }: Context): void {
   program

@@ -84,8 +84,8 @@ function parseKey(flags: Record<string, unknown>) {
   } catch (error) {
     if (!(error instanceof KeyInputError)) throw error;
     const problems = error.problems.map((problem) => {
-      const told = problem.replace(/^expiresAt/, "expires");
-      return `  --${told.replace("must be a time such as", "must be 90d or the like, a time such as")}`;
+      const named = problem.replace(/^expiresAt/, "expires");
+      return `  --${named.replace("must be a time such as", "must be 90d or the like, a time such as")}`;
     });
     throw new CliError(
       ["no key can be made like that:", ...problems].join("\n"),
@@ -239,7 +239,7 @@ function show(context: Context, { key, token }: IssuedKey, json: unknown, remark
   context.terminal.out(token);
 }
 
-/** @throws CliError always: a name is not unique, so it stands for no key; its id is told */
+/** @throws CliError always: names are not unique; the message has the ids */
 async function noSuchKey(store: Store, id: string): Promise<never> {
   const named = (await store.listKeys()).filter(
     ({ name, revokedAt }) => name === id && revokedAt === undefined,

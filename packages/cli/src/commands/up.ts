@@ -47,8 +47,8 @@ async function up(settings: Settings, context: Context): Promise<void> {
   const keys = await keysOf(settings);
   let served = false;
   try {
-    const asked = new Updates();
-    const actions = async () => dataActions(asked);
+    const requests = new Updates();
+    const actions = async () => dataActions(requests);
     const watched = terminal.live || terminal.ask !== undefined;
     const server = await runServer({ ...serverOptions(settings, "up", context.version, watched), actions });
     served = true;
@@ -68,7 +68,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
       server.running.log,
       stopper.signal,
       updates ? 0 : SHORTEST_PAUSE_MS,
-      asked,
+      requests,
     );
     await server.untilStopped(stopper.signal);
     await fresh;
@@ -85,14 +85,14 @@ async function up(settings: Settings, context: Context): Promise<void> {
 
 async function keysOf(settings: Settings): Promise<KeysOf> {
   return withStore(settings, async (store) => {
-    // Whoever brings a key of their own needs none of ours.
+    // Operators with a key of their own need none of ours.
     const made = settings.apiKey === undefined ? await makeFirstKeys(store) : undefined;
     const adminToken = await store.adminToken.create("inkling up");
     return { made, ...(await countKeys(store, Date.now())), adminToken };
   });
 }
 
-/** A release that opens, or undefined; what is wrong with one that does not is said. */
+/** A release that opens, or undefined; a warning shows what is wrong with one that does not. */
 function usableRelease(settings: Settings, terminal: Terminal): LoadedRelease | undefined {
   const { release, problem } = findUsable(settings.dataDir);
   if (problem !== undefined) {
@@ -106,7 +106,7 @@ function mirrorMayFill({ manifest }: LoadedRelease, { mirror }: Settings): boole
   return mirror !== undefined && manifest.missing.length > 0;
 }
 
-/** Publishers are asked later, in the background: the first answer does not wait for the internet. */
+/** Publishers are called later, in the background: the first answer does not wait for the internet. */
 async function buildFirst(settings: Settings, { terminal, stopper }: Context): Promise<LoadedRelease> {
   terminal.err(`Building data in ${settings.dataDir} ${sourceWords(settings)}.\n`);
   const result = await build(settings, terminal, stopper.signal, { fetch: false, conflicts: false });

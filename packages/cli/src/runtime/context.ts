@@ -19,7 +19,7 @@ export interface Context {
   readonly cwd: string;
   readonly version: string;
   readonly stopper: Stopper;
-  /** What the process ends with, unless an error says otherwise. */
+  /** The exit code, unless an error has another. */
   readonly ending: { exitCode: ExitCode };
 }
 

@@ -16,29 +16,29 @@ const FACTS: readonly FeedFacts[] = FEEDS.map(({ id, title, homepage, cadenceHou
   stale_hours: age.staleHours,
 }));
 
-/** How building stands, and whether somebody asked for it: between the admin API and keep-fresh.ts. */
+/** The state of building, and requests for it: between the admin API and keep-fresh.ts. */
 export class Updates {
-  private asked = false;
+  private requested = false;
   private running = false;
   private last: UpdateState["last"] = null;
 
-  get isAsked(): boolean {
-    return this.asked;
+  get isRequested(): boolean {
+    return this.requested;
   }
 
   get state(): UpdateState {
-    const { asked, running, last } = this;
-    return { asked, running, last };
+    const { requested, running, last } = this;
+    return { asked: requested, running, last };
   }
 
-  ask(): void {
-    this.asked = true;
+  request(): void {
+    this.requested = true;
   }
 
-  /** Runs a build. @param work told whether all feeds are to be asked, not only those that are due */
+  /** Runs a build. @param work `isWanted`: all feeds are to be fetched, not only those that are due */
   async run(work: (isWanted: boolean) => Promise<BuildResult>): Promise<BuildResult> {
-    const isWanted = this.asked;
-    this.asked = false;
+    const isWanted = this.requested;
+    this.requested = false;
     this.running = true;
     try {
       const result = await work(isWanted);
@@ -58,5 +58,5 @@ export class Updates {
 const now = () => new Date().toISOString();
 
 export function dataActions(updates: Updates): DataActions {
-  return { feeds: FACTS, update: () => updates.state, updateNow: () => updates.ask() };
+  return { feeds: FACTS, update: () => updates.state, updateNow: () => updates.request() };
 }

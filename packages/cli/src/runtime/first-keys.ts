@@ -29,7 +29,7 @@ export async function countKeys(
   return { live, sandbox: keys.length - live };
 }
 
-/** The keys that `inkling up` tells of. */
+/** The keys that `inkling up` shows. */
 export interface KeysOf {
   /** Those made just now, on the first run. */
   readonly made: FirstKeys | undefined;

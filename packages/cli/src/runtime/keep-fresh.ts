@@ -5,8 +5,8 @@
 //      data-update-busy
 // err  none: a build that fails is logged and tried again, and what is served goes on
 //
-// Which feeds are due, their budgets and their own back-off are the compiler's: it says when it wants to be called
-// next. The server picks a new release up by itself.
+// Which feeds are due, their budgets and their own back-off are the compiler's: it returns when it wants to be called
+// next. The server follows new releases by itself.
 
 import { statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
@@ -21,13 +21,13 @@ import { BuildBusy, BuildInterrupted, type BuildResult, runBuild, writeLastBuild
 import { Updates } from "./data-actions.ts";
 
 const MINUTE = 60_000;
-/** A feed that is due at once still waits this long: publishers and this machine have better things to do. */
+/** A feed that is due at once still waits this long: it spares publishers and this machine. */
 export const SHORTEST_PAUSE_MS = MINUTE;
 /** Looked at again at the latest: a mirror has no due times, and feeds grow stale while nothing is fetched. */
 export const LONGEST_PAUSE_MS = 60 * MINUTE;
 /** Feeds that a line of the log names; how many more there are is a number. */
 const MOST_NAMED = 3;
-/** Share of a pause that chance decides: many Inklings shall not ask one publisher at the same second. */
+/** Share of a pause that chance decides: so that many servers do not call one publisher in the same second. */
 const JITTER = 0.1;
 
 export interface FreshEffects {
@@ -66,7 +66,7 @@ export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firs
       const { done, feeds } = await effects.build();
       failures = 0;
       nextDue = done.nextDue === undefined ? undefined : Date.parse(done.nextDue);
-      troubles.tell(feeds, done.refused);
+      troubles.report(feeds, done.refused);
       const { published, name, seconds } = done;
       log.info("data-update-done", { published, name, seconds, next_due: done.nextDue });
     } catch (error) {
@@ -77,14 +77,14 @@ export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firs
         log.info("data-update-busy", { reason: error.message });
       } else {
         failures++;
-        tellFailure(log, error, failures);
+        logFailure(log, error, failures);
       }
     }
     await sleep(pauseMs(now(), nextDue, failures, chance()), signal);
   }
 }
 
-function tellFailure(log: FreshEffects["log"], error: unknown, failures: number): void {
+function logFailure(log: FreshEffects["log"], error: unknown, failures: number): void {
   log.error("data-update-failed", {
     reason: error instanceof Error ? error.message : String(error),
     hint: error instanceof CliError ? error.hint : undefined,
@@ -92,7 +92,7 @@ function tellFailure(log: FreshEffects["log"], error: unknown, failures: number)
   });
 }
 
-/** Says what is wrong with a feed once, not at each build, and when that is over. */
+/** Logs what is wrong with a feed once, not at each build, and when that is over. */
 class Troubles {
   private readonly log: FreshEffects["log"];
   private known = new Map<string, string>();
@@ -102,7 +102,7 @@ class Troubles {
   }
 
   /** @param refused feeds of which a copy was refused; what is only not there is no error */
-  tell(feeds: BuildResult["feeds"], refused: readonly string[]): void {
+  report(feeds: BuildResult["feeds"], refused: readonly string[]): void {
     const before = this.known;
     const unreached = new Map<string, string[]>();
     this.known = new Map();
@@ -129,7 +129,7 @@ class Troubles {
   }
 }
 
-/** {@link keepFresh} for these settings, in this process's time. @param updates where somebody may ask for a build */
+/** {@link keepFresh} for these settings, in this process's time. @param updates builds on request */
 export function keepSettingsFresh(
   settings: Settings,
   log: RunningServer["log"],
@@ -151,7 +151,7 @@ export function keepSettingsFresh(
     return result;
   };
   const sleep = (ms: number) =>
-    sleepUntil(() => updates.isAsked || stampOf(choice) !== built, LOOK_MS, ms, signal);
+    sleepUntil(() => updates.isRequested || stampOf(choice) !== built, LOOK_MS, ms, signal);
   return keepFresh({ build, now: Date.now, chance: Math.random, sleep, log }, signal, firstMs);
 }
 
@@ -164,7 +164,7 @@ function stampOf(path: string): string {
   return found === undefined ? "" : `${found.ino} ${found.mtimeMs}`;
 }
 
-/** Resolves after `ms`, as soon as `isTime` is true, asked every `lookMs`, or when `signal` is aborted. */
+/** Resolves after `ms`, as soon as `isTime` is true, checked every `lookMs`, or when `signal` is aborted. */
 export async function sleepUntil(
   isTime: () => boolean,
   lookMs: number,

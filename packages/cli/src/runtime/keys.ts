@@ -16,7 +16,7 @@ export async function withStore<T>(settings: Settings, work: (store: Store) => P
 }
 
 /**
- * As {@link withStore}, for commands that make nothing new: they make no database either, so a misspelt folder is told.
+ * As {@link withStore}, for commands that make nothing new: they make no database either, so a misspelt folder is an error.
  * @throws CliError when there is none
  */
 export async function withExistingStore<T>(

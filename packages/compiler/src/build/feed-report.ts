@@ -24,13 +24,12 @@ export function reportOf(load: Load, { refusals, used }: Tried, next: FeedState)
   const { at, failures = 0 } = attemptsAt(next, source.mirror) ?? {};
   const due = dueNext(load, next);
   const { pending } = next;
-  const isRefused = refusals.some(({ absent, unreached }) => absent !== true && unreached !== true);
   return {
     id: feed.id,
     sets: feed.sets,
     ...namesOf(feed),
     source: "none",
-    state: isRefused ? "refused" : "missing",
+    state: refusals.some(isFault) ? "refused" : "missing",
     entries: 0,
     licence: feed.licence,
     ...(used && describeUsed(feed, used, isCurrent)),
@@ -41,6 +40,9 @@ export function reportOf(load: Load, { refusals, used }: Tried, next: FeedState)
     ...(pending && { pending: { sha256: pending.sha256, why: pending.why } }),
   };
 }
+
+/** Was a copy refused, rather than absent or out of reach? */
+export const isFault = ({ absent, unreached }: Refusal): boolean => absent !== true && unreached !== true;
 
 /** When its source is to be asked next; undefined when never. */
 export function dueNext({ feed, options, source }: Load, next: FeedState): Date | undefined {

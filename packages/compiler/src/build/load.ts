@@ -14,7 +14,7 @@ import { describeCopy, readFeedState, writeFeedState } from "../fetch/feed-state
 import { KeptCopies } from "../fetch/kept-copies.ts";
 import { nextFeedState, type Outcome } from "../fetch/next-state.ts";
 import type { Content } from "../validate/read-copy.ts";
-import { dueNext, problemText, reportOf } from "./feed-report.ts";
+import { dueNext, isFault, problemText, reportOf } from "./feed-report.ts";
 import { type Load, type LoadOptions, type Refusal, type Tried, tryCopies } from "./try-copies.ts";
 
 export interface LoadedFeed {
@@ -88,8 +88,6 @@ function newBodies({ kept }: Load, { refusals, used }: Tried, outcome: Outcome):
 function failuresOf(refusals: readonly Refusal[]): Refusal[] {
   return refusals.filter((refusal) => isNew(refusal) && refusal.unasked !== true);
 }
-
-const isFault = ({ absent, unreached }: Refusal) => absent !== true && unreached !== true;
 
 function isUnreached(refusals: readonly Refusal[]): boolean {
   const failures = failuresOf(refusals);

@@ -110,7 +110,7 @@ describe("an address", () => {
     ["one of two", [sets("a", "is_proxy"), sets("b", "is_proxy")], [mute("a")], ["is_proxy"]],
     ["both", [sets("a", "is_proxy"), sets("b", "is_proxy")], [mute("a"), mute("b")], []],
     ["a list of another flag", [sets("a", "is_proxy"), sets("b", "is_tor_exit")], [mute("b")], ["is_proxy"]],
-    ["a list that says nothing here", [sets("a", "is_proxy")], [mute("b")], ["is_proxy"]],
+    ["a list without a claim here", [sets("a", "is_proxy")], [mute("b")], ["is_proxy"]],
     ["a label", [sets("a", "is_proxy"), label("b")], [mute("b")], ["is_proxy"]],
     ["a guard", [sets("a", "is_abuser"), removes("g", "is_abuser")], [mute("g")], ["is_abuser"]],
     ["a list that a guard holds back", [sets("a", "is_abuser"), removes("g", "is_abuser")], [mute("a")], []],
@@ -231,7 +231,7 @@ describe("email", () => {
   const rows: [name: string, entries: Entry[], before: object, effects: OverrideEffect[], after: object][] = [
     ["the only list", [sets("a")], YES, [mute("a")], NO],
     ["one of two", [sets("a"), sets("b")], YES, [mute("a")], YES],
-    ["a list that says nothing here", [sets("a")], YES, [mute("b")], YES],
+    ["a list without a claim here", [sets("a")], YES, [mute("b")], YES],
     ["the relay list", [sets("a"), relay("r")], NO, [mute("r")], NAMED],
     ["a list that the relay list holds back", [sets("a"), relay("r")], NO, [mute("a")], NO],
     ["a witness of a vote that was close", [sets("a", 2), sets("b", 1), free("f", 2)], YES, [mute("b")], NO],

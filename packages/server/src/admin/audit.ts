@@ -3,7 +3,7 @@
 // src  docs/admin-api.md
 
 import { z } from "zod";
-import { AUDIT_ACTIONS, auditJson, isAuditCursor } from "../store/overrides.ts";
+import { AUDIT_ACTIONS, auditJson, isAuditCursor } from "../store/audit.ts";
 import { type Operation, operation } from "./operation.ts";
 import { count, nextCursor, pageQuery, text, time } from "./schemas.ts";
 

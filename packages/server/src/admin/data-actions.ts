@@ -16,7 +16,7 @@ import {
 } from "@inkling/release-store";
 import { z } from "zod";
 import { verifyInWorker } from "../releases/follow.ts";
-import type { AuditAction } from "../store/overrides.ts";
+import type { AuditAction } from "../store/audit.ts";
 import type { AdminContext, DataActions } from "./context.ts";
 import { type Operation, operation } from "./operation.ts";
 import { AdminProblem } from "./problems.ts";

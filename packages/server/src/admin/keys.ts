@@ -15,7 +15,7 @@ import {
   SCOPES,
 } from "../keys/key.ts";
 import { KEY_MODES } from "../keys/token.ts";
-import { isKeyCursor } from "../store/store.ts";
+import { KEY_PAGES } from "../store/store.ts";
 import { ADMIN_PATH } from "./call.ts";
 import type { AdminContext } from "./context.ts";
 import {
@@ -72,7 +72,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     path,
     tag,
     summary: "All keys, newest first, with today's lookups",
-    query: pageQuery(isKeyCursor),
+    query: pageQuery((cursor) => KEY_PAGES.isCursor(cursor)),
     answer: z.strictObject({
       keys: z.array(z.strictObject({ ...members, lookups_today: lookups, refused_today: refusals })),
       ...nextCursor,

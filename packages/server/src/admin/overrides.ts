@@ -8,7 +8,7 @@ import { z } from "zod";
 import { exportFile, readFile } from "../overrides/file.ts";
 import { newOverrideSchema, type OverrideContext, parseNewOverride } from "../overrides/override.ts";
 import { overrideJson } from "../overrides/record.ts";
-import { isOverrideCursor } from "../store/overrides.ts";
+import { OVERRIDE_PAGES } from "../store/overrides.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "./call.ts";
 import type { AdminContext } from "./context.ts";
 import { type Operation, operation, rawBody } from "./operation.ts";
@@ -51,7 +51,10 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
     path,
     tag,
     summary: "Overrides in force, newest first",
-    query: { ...pageQuery(isOverrideCursor), ended: booleanQuery("Also those that have ended") },
+    query: {
+      ...pageQuery((cursor) => OVERRIDE_PAGES.isCursor(cursor)),
+      ended: booleanQuery("Also those that have ended"),
+    },
     answer: z.strictObject({ overrides: z.array(overrideAnswer), ...nextCursor }),
     run: async ({ overrides }, { query }) => {
       const page = await overrides.list(query, query.ended);

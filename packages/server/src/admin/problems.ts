@@ -135,7 +135,7 @@ export function bodyProblem(problems: readonly string[]): AdminProblem {
   return new AdminProblem("BODY_INVALID", "The body is not what this path takes.", problems);
 }
 
-/** What the caller reads of an error; ADMIN_INTERNAL for one that nobody expected. */
+/** An error as the caller's problem; ADMIN_INTERNAL for an unexpected one. */
 export function problemOf(error: unknown): AdminProblem {
   if (error instanceof AdminProblem) return error;
   if (error instanceof KeyInputError) return bodyProblem(error.problems);

@@ -1,7 +1,7 @@
 // schemas.ts: parts that the operations' schemas share.
 
 import { z } from "zod";
-import { MAX_PAGE } from "../store/overrides.ts";
+import { MAX_PAGE } from "../store/tables.ts";
 
 export const text = z.string().min(1);
 export const time = z.iso.datetime();

@@ -6,30 +6,10 @@
 import type { IpAddress, Lookup } from "@inkling/engine";
 import { bearerToken } from "../http/bearer-token.ts";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
-import { type Counted, isSourceAllowed, type Key, type Refusal } from "../keys/key.ts";
-import type { Keyring } from "../keys/keyring.ts";
+import { isSourceAllowed, type Key, type Refusal } from "../keys/key.ts";
 import { secondsToMidnight } from "../limits/rate-headers.ts";
-import type { Buckets } from "../limits/token-bucket.ts";
-import type { Counts } from "../telemetry/counts.ts";
 import type { Exchange } from "./exchange.ts";
-
-/** What requests need of the usage recorder. */
-export interface UsageCounter {
-  record(keyId: string, counted: Counted, now: number, count?: number): void;
-  countToday(keyId: string, now: number): number;
-  /** Takes from the quota, so that no other request gets the same. @returns how many; all where the key has none */
-  takeQuota(key: Key, now: number, most: number): number;
-  /** Returns what was taken and is not recorded. */
-  giveQuotaBack(key: Key, now: number, count: number): void;
-}
-
-export interface AdmissionOptions {
-  readonly keyring: Pick<Keyring, "authenticate">;
-  readonly buckets: Pick<Buckets, "take">;
-  readonly usage: UsageCounter;
-  readonly counts: Pick<Counts<ProblemCode>, "countLookup">;
-  readonly now: () => number;
-}
+import type { AppOptions } from "./options.ts";
 
 /** How usage counts refusals; all others are "not_allowed". */
 const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
@@ -41,9 +21,9 @@ const KEY_MISSING = problem("KEY_MISSING");
 const SOURCE_NOT_ALLOWED = problem("SOURCE_NOT_ALLOWED");
 
 export class Admission {
-  private readonly options: AdmissionOptions;
+  private readonly options: AppOptions;
 
-  constructor(options: AdmissionOptions) {
+  constructor(options: AppOptions) {
     this.options = options;
   }
 

@@ -124,7 +124,7 @@ function answered(response: Response | Promise<Response>): Response {
 const held: Promise<void>[] = [];
 afterEach(async () => void (await Promise.all(held.splice(0))));
 
-/** An app that knows the token "good", and says "old" is expired and "early" came before the keys. */
+/** An app that knows the token "good", that "old" is expired and that "early" came before the keys. */
 function setUp(setting: Setting = {}) {
   const key: Key = { ...KEY, ...setting.key };
   const recorded: string[] = [];
@@ -191,7 +191,7 @@ const auth = (value: string | undefined): RequestInit => ({
   headers: value === undefined ? {} : { Authorization: value },
 });
 
-/** What an answer says: its code when it is a problem, otherwise its JSON. */
+/** The code of a problem, otherwise the JSON. */
 async function said(response: Response): Promise<unknown> {
   const body = (await response.json()) as { code?: string };
   return body.code ?? body;
@@ -206,7 +206,7 @@ const TABLE: readonly [
   path: string,
   init: RequestInit,
   status: number,
-  says: unknown,
+  want: unknown,
 ][] = [
   ["a place", {}, `${GEO}81.2.69.142`, {}, 200, JSON.parse(PLACE)],
   ["a place, mapped", {}, `${GEO}::ffff:81.2.69.142`, {}, 200, JSON.parse(PLACE)],
@@ -235,8 +235,8 @@ const TABLE: readonly [
     200,
     { valid: true, ...NOT_DISPOSABLE },
   ],
-  ["broken e-mail", {}, `${MAIL}nobody`, {}, 200, { valid: false, ...NOT_DISPOSABLE }],
-  ["escaped space is broken e-mail", {}, `${MAIL}%20`, {}, 200, { valid: false, ...NOT_DISPOSABLE }],
+  ["broken email", {}, `${MAIL}nobody`, {}, 200, { valid: false, ...NOT_DISPOSABLE }],
+  ["escaped space is broken email", {}, `${MAIL}%20`, {}, 200, { valid: false, ...NOT_DISPOSABLE }],
   ["not an address", {}, `${GEO}8.8.8`, {}, 400, "IP_ADDRESS_INVALID"],
   ["octal", {}, `${REP}010.8.8.8`, {}, 400, "IP_ADDRESS_INVALID"],
   ["a prefix", {}, `${REP}8.8.8.0%2F24`, {}, 400, "IP_ADDRESS_INVALID"],
@@ -247,7 +247,7 @@ const TABLE: readonly [
   ["documentation", {}, `${REP}2001:db8::1`, {}, 400, "IP_ADDRESS_RESERVED"],
   ["me from a private network", { peer: "192.168.1.5" }, `${GEO}me`, {}, 400, "IP_ADDRESS_RESERVED"],
   ["not UTF-8", {}, `${GEO}%FF`, {}, 400, "PATH_INVALID"],
-  ["not UTF-8 in e-mail", {}, `${MAIL}%FF@x.org`, {}, 400, "PATH_INVALID"],
+  ["not UTF-8 in email", {}, `${MAIL}%FF@x.org`, {}, 400, "PATH_INVALID"],
   ["cut escape", {}, `${MAIL}a%4`, {}, 400, "PATH_INVALID"],
   ["NUL", {}, `${REP}8.8.8.8%00`, {}, 400, "PATH_INVALID"],
   ["a parameter", {}, `${GEO}81.2.69.142?include=all`, {}, 400, "PARAMETER_INVALID"],
@@ -278,7 +278,7 @@ const TABLE: readonly [
   ["no evidence", {}, `${REP}8.8.8.8?include=evidence`, {}, 200, { ...CLEAN, evidence: [] }],
   ["evidence of no place", {}, `${GEO}8.8.8.8?include=evidence`, {}, 404, "IP_ADDRESS_NOT_FOUND"],
   [
-    "evidence of an e-mail",
+    "evidence of an email address",
     {},
     `${MAIL}a@mailinator.com?include=evidence`,
     {},
@@ -325,7 +325,7 @@ const TABLE: readonly [
   ["an unknown check", {}, `${MAIL}a@gmail.com?checks=smtp`, {}, 400, "PARAMETER_INVALID"],
   ["a check of an address", {}, `${REP}81.2.69.142?checks=mx`, {}, 400, "PARAMETER_INVALID"],
   [
-    "a check of an e-mail",
+    "a check of an email address",
     {},
     `${MAIL}a@gmail.com?checks=mx`,
     {},
@@ -341,7 +341,7 @@ const TABLE: readonly [
     { valid: false, ...NOT_DISPOSABLE, checks: { mx: "nxdomain" } },
   ],
   [
-    "a throw-away mail host, with evidence",
+    "a disposable mail host, with evidence",
     { mx: { outcome: "found", known: knownHosts(["in.mail.tm"]) } },
     `${MAIL}a@gmail.com?checks=mx&include=evidence`,
     {},
@@ -363,7 +363,7 @@ const TABLE: readonly [
     },
   ],
   [
-    "a throw-away mail host, without data",
+    "a disposable mail host, without data",
     { release: undefined, mx: { outcome: "found", known: knownHosts(["in.mail.tm"]) } },
     `${MAIL}a@gmail.com?checks=mx`,
     {},
@@ -432,7 +432,7 @@ const TABLE: readonly [
   ["quota", { key: { quota: 5 }, used: 5 }, `${MAIL}a@gmail.com`, {}, 429, "QUOTA_EXCEEDED"],
   ["no release", { release: undefined }, `${GEO}81.2.69.142`, {}, 503, "DATA_NOT_LOADED"],
   ["no release, reputation", { release: undefined }, `${REP}81.2.69.142`, {}, 503, "DATA_NOT_LOADED"],
-  ["no release, e-mail", { release: undefined }, `${MAIL}a@gmail.com`, {}, 503, "DATA_NOT_LOADED"],
+  ["no release, email", { release: undefined }, `${MAIL}a@gmail.com`, {}, 503, "DATA_NOT_LOADED"],
   ["no release, but validated", { release: undefined }, `${GEO}10.0.0.1`, {}, 400, "IP_ADDRESS_RESERVED"],
   [
     "a flag without a feed",
@@ -451,7 +451,7 @@ const TABLE: readonly [
     CLEAN,
   ],
   [
-    "another look-up's data is missing",
+    "another lookup's data is missing",
     { release: release({ missing: ["is_proxy"] }) },
     `${GEO}81.2.69.142`,
     {},
@@ -496,11 +496,11 @@ test.each([
 });
 
 describe("answers", () => {
-  test.each(TABLE)("%s", async (_, setting, path, init, status, says) => {
+  test.each(TABLE)("%s", async (_, setting, path, init, status, want) => {
     const { ask } = setUp(setting);
     const response = ask(path, init);
     expect(response.status).toBe(status);
-    const isProblem = typeof says === "string";
+    const isProblem = typeof want === "string";
     expect(response.headers.get("content-type")).toBe(
       isProblem ? "application/problem+json" : "application/json",
     );
@@ -510,7 +510,7 @@ describe("answers", () => {
     expect(response.headers.get("cache-control")).toBe(cacheable ? "private, max-age=300" : "no-store");
     expect(response.headers.get("vary")).toBe(cacheable ? "Authorization" : null);
     expect(response.headers.has("etag")).toBe(cacheable);
-    expect(await said(response)).toEqual(says);
+    expect(await said(response)).toEqual(want);
   });
 
   test("without any Authorization header", async () => {
@@ -563,7 +563,7 @@ describe("headers", () => {
     ["success", `${GEO}81.2.69.142`],
     ["not found", `${GEO}8.8.8.8`],
     ["invalid", `${GEO}x`],
-    ["e-mail", `${MAIL}a@b.com`],
+    ["email", `${MAIL}a@b.com`],
     ["status", "/v1/status"],
   ])("rate limit on every authenticated answer: %s", (_, path) => {
     const { headers } = setUp().ask(path);
@@ -617,7 +617,7 @@ describe("headers", () => {
       'partial; missing="is_proxy"; incomplete="is_tor_exit"',
     ],
     ["everything there", {}, null],
-    ["another look-up's", { missing: ["disposable"] }, null],
+    ["another lookup's", { missing: ["disposable"] }, null],
   ] as const)("Inkling-Data-State: %s", (_, over, header) => {
     const { ask } = setUp({ mode: "up", release: release(over as Partial<Release>) });
     expect(ask(`${REP}8.8.8.8`).headers.get("inkling-data-state")).toBe(header);
@@ -719,7 +719,7 @@ describe("callers", () => {
       JSON.parse(ABUSER),
     );
   });
-  test("an unreadable header makes nobody of the caller", async () => {
+  test("an unreadable header makes the caller unknown", async () => {
     const init = { headers: { "X-Forwarded-For": "junk" } };
     expect(await said(setUp(behind).ask(`${REP}me`, init))).toBe("IP_ADDRESS_INVALID");
     const bound = { ...behind, key: { networks: [parsePrefix("10.0.0.0/8")!] } };
@@ -741,7 +741,7 @@ describe("usage and counts", () => {
     ["expired", {}, "old", ["not_allowed"]],
     ["too fast", { rate: 1, burst: 1 }, "good", ["rate_limited"]],
     ["its quota is used up", { key: { quota: 1 } }, "good", ["quota_exceeded"]],
-    ["nobody's key", {}, "bad", []],
+    ["an unknown key", {}, "bad", []],
     ["bad input is not refused", {}, "good", []],
   ])("what a key is refused is counted as that: %s", (name, setting, token, want) => {
     const { ask, refused } = setUp(setting);
@@ -752,7 +752,7 @@ describe("usage and counts", () => {
     expect(refused.slice(before)).toEqual(want.map((reason) => `${KEY.id} ${reason}`));
   });
 
-  test("answers are look-ups, refusals are not", () => {
+  test("answers are lookups, refusals are not", () => {
     const { ask, recorded, counts } = setUp();
     ask(`${GEO}81.2.69.142`);
     ask(`${GEO}8.8.8.8`);
@@ -780,9 +780,9 @@ describe("usage and counts", () => {
       [`${GEO}81.2.69.142`, `${GEO}8.8.8.8`, `${MAIL}broken`, `${REP}10.0.0.1`],
       ["geolocate 2", "email 1"],
     ],
-    // 203.0.113.10 is PATH_NOT_FOUND, path-not-found.example as well: 404, and no look-ups.
+    // 203.0.113.10 is PATH_NOT_FOUND, path-not-found.example as well: 404, and no lookups.
     ["test", [`${GEO}192.0.2.1`, `${GEO}203.0.113.10`, `${MAIL}a@path-not-found.example`], ["geolocate 1"]],
-  ] as const)("metrics count as look-ups what usage records, and no other 404: %s", (mode, paths, want) => {
+  ] as const)("metrics count as lookups what usage records, and no other 404: %s", (mode, paths, want) => {
     const { ask, recorded, counts } = setUp({ key: { mode } });
     const statuses = paths.map((path) => ask(path).status);
     expect(statuses).toContain(404);
@@ -855,7 +855,7 @@ describe("overrides", () => {
   });
   const tor: Partial<Override> = { effect: { type: "flag", flag: "is_tor_exit", verdict: true } };
   const hash = emailHash("jane@gmail.com")!;
-  const rows: [name: string, override: Override, path: string, says: object][] = [
+  const rows: [name: string, override: Override, path: string, want: object][] = [
     ["a flag off", made("address", "81.2.69.142", {}), `${REP}81.2.69.142`, CLEAN],
     [
       "a flag off, for a mapped address",
@@ -883,13 +883,13 @@ describe("overrides", () => {
       { valid: false, ...NOT_DISPOSABLE },
     ],
     [
-      "one e-mail address",
+      "one email address",
       made("email_hash", hash, disposable(true)),
       `${MAIL}Jane+shop@Gmail.com`,
       { valid: true, disposable: true, providers: [] },
     ],
     [
-      "another e-mail address",
+      "another email address",
       made("email_hash", hash, disposable(true)),
       `${MAIL}jim@gmail.com`,
       { valid: true, ...NOT_DISPOSABLE },
@@ -901,10 +901,10 @@ describe("overrides", () => {
       { valid: true, disposable: true, providers: ["mailinator.com"] },
     ],
   ];
-  test.each(rows)("%s", async (_, override, path, says) => {
+  test.each(rows)("%s", async (_, override, path, want) => {
     const response = setUp({ overrides: [override] }).ask(path);
     expect(response.status).toBe(200);
-    expect(await response.json()).toEqual(says);
+    expect(await response.json()).toEqual(want);
   });
 
   test("an answer that is changed has another ETag, and its own 304; others keep theirs", async () => {

@@ -11,14 +11,13 @@ import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment, pathEnd, targetOf } from "../http/request-target.ts";
 import { Pipeline } from "../lookup/pipeline.ts";
 import { Admission } from "./admission.ts";
-import type { ApiContext, AppOptions } from "./context.ts";
-import { Exchange, type Peers } from "./exchange.ts";
+import { Exchange } from "./exchange.ts";
+import type { AppOptions, Peers } from "./options.ts";
 import { Responses } from "./responses.ts";
-import type { Route } from "./route.ts";
+import type { ApiContext, Route } from "./route.ts";
 import { type CountedRoute, findRoute } from "./routes.ts";
 
-export type { AppOptions } from "./context.ts";
-export type { Peers } from "./exchange.ts";
+export type { AppOptions } from "./options.ts";
 
 /** Longest declared body of a request whose method takes none; larger ones are 413 before 405. */
 const MAX_BODY_BYTES = 8 * 1024;
@@ -34,12 +33,11 @@ export class App {
   private readonly api: ApiContext;
 
   constructor(options: AppOptions) {
-    const { checks, counts, usage } = options;
     this.api = {
       ...options,
-      pipeline: new Pipeline(checks, counts),
+      pipeline: new Pipeline(options.checks, options.counts),
       admission: new Admission(options),
-      responses: new Responses(counts, usage),
+      responses: new Responses(options),
       arriving: new Arriving(),
     };
   }

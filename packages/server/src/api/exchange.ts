@@ -1,28 +1,12 @@
 // exchange.ts: one request: what is fixed when it arrives, and what becomes known while it is answered.
 
-import type { IpAddress, LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
+import type { IpAddress, LoadedRelease, Mode, Overrides } from "@inkling/engine";
 import { callerAddress } from "../http/client-address.ts";
 import type { Key } from "../keys/key.ts";
 import type { Decision } from "../limits/token-bucket.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
 import type { Audience } from "../telemetry/counts.ts";
-
-/** Knows the address at the other end of a connection; a Bun server does. */
-export interface Peers {
-  requestIP(request: Request): { readonly address: string } | null;
-  /** Sets after how many seconds an idle connection is closed. */
-  timeout?(request: Request, seconds: number): void;
-}
-
-export interface ExchangeOptions {
-  readonly mode: Mode;
-  readonly releases: { readonly current: LoadedRelease | undefined };
-  readonly overrides: { readonly current: Overrides };
-  readonly trustedProxies: readonly Prefix[];
-  /** Epoch ms. */
-  readonly now: () => number;
-  readonly newRequestId: () => string;
-}
+import type { AppOptions, Peers } from "./options.ts";
 
 /** Takes release and overrides once: no answer mixes two. */
 export class Exchange implements Question {
@@ -37,7 +21,7 @@ export class Exchange implements Question {
   readonly release: LoadedRelease | undefined;
   readonly overrides: Overrides;
   readonly mode: Mode;
-  private readonly trustedProxies: readonly Prefix[];
+  private readonly options: AppOptions;
   /** The key that the request came with, admitted or not. */
   key: Key | undefined;
   rate: Decision | undefined;
@@ -47,7 +31,7 @@ export class Exchange implements Question {
   /** Values of a batch; of a stream when it has ended. */
   values: number | Promise<number> | undefined;
 
-  constructor(request: Request, peers: Peers, target: string, pathEnd: number, options: ExchangeOptions) {
+  constructor(request: Request, peers: Peers, target: string, pathEnd: number, options: AppOptions) {
     this.request = request;
     this.peers = peers;
     this.target = target;
@@ -57,7 +41,7 @@ export class Exchange implements Question {
     this.release = options.releases.current;
     this.overrides = options.overrides.current;
     this.mode = options.mode;
-    this.trustedProxies = options.trustedProxies;
+    this.options = options;
   }
 
   get isSandbox(): boolean {
@@ -78,7 +62,8 @@ export class Exchange implements Question {
   }
 
   findCaller(): IpAddress | undefined {
-    const { request, peers, trustedProxies } = this;
+    const { request, peers } = this;
+    const { trustedProxies } = this.options;
     const forwardedFor = trustedProxies.length === 0 ? null : request.headers.get("x-forwarded-for");
     return callerAddress(peers.requestIP(request)?.address, forwardedFor, trustedProxies);
   }

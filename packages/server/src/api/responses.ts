@@ -4,12 +4,12 @@
 
 import type { LoadedRelease, Lookup } from "@inkling/engine";
 import { matchesEtag } from "../http/etag.ts";
-import { type Problem, type ProblemCode, problemBody } from "../http/problems.ts";
+import { type Problem, problemBody } from "../http/problems.ts";
 import { RateHeaders } from "../limits/rate-headers.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
-import type { Counts } from "../telemetry/counts.ts";
 import { type AnswerHeaders, answerTemplates, DATA_STATE, JSON_TYPE, NO_STORE } from "./answer-headers.ts";
 import type { Exchange } from "./exchange.ts";
+import type { AppOptions } from "./options.ts";
 
 const PROBLEM_TYPE = "application/problem+json";
 const NO_RELEASE_VERSION = "none";
@@ -19,22 +19,17 @@ const MAX_UNREAD_BYTES = 64 * 1024;
 export type HeaderFields = Record<string, string>;
 
 export class Responses {
-  private readonly counts: Pick<Counts<ProblemCode>, "countProblem">;
-  private readonly usage: { countToday(keyId: string, now: number): number };
+  private readonly options: AppOptions;
   private readonly rateHeaders = new RateHeaders();
   private templatesOf: LoadedRelease | undefined;
   private templates: Readonly<Record<Lookup, AnswerHeaders>> | undefined;
 
-  constructor(
-    counts: Pick<Counts<ProblemCode>, "countProblem">,
-    usage: { countToday(keyId: string, now: number): number },
-  ) {
-    this.counts = counts;
-    this.usage = usage;
+  constructor(options: AppOptions) {
+    this.options = options;
   }
 
   problem(exchange: Exchange, problem: Problem): Response {
-    this.counts.countProblem(problem.code);
+    this.options.counts.countProblem(problem.code);
     const headers = Object.assign(this.headers(exchange, PROBLEM_TYPE, NO_STORE), problem.headers);
     if (hasLongBody(exchange.request)) headers.Connection = "close";
     return new Response(problemBody(problem, exchange.id), { status: problem.status, headers });
@@ -98,7 +93,7 @@ export class Responses {
   /** What is left of the key's rate and quota, this lookup already counted. */
   private left(exchange: Exchange): string {
     const { admittedKey: key, admittedRate: rate, now, isLookup } = exchange;
-    const counted = key.quota === undefined ? 0 : this.usage.countToday(key.id, now);
+    const counted = key.quota === undefined ? 0 : this.options.usage.countToday(key.id, now);
     return this.rateHeaders.left(key, rate, counted + (isLookup ? 1 : 0), now);
   }
 }

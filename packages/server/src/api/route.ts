@@ -1,9 +1,21 @@
 // route.ts: one path of the API: how it is found, who may request it, and what answers.
 
 import type { Lookup } from "@inkling/engine";
-import type { ApiContext } from "./context.ts";
+import type { Arriving } from "../batch/body.ts";
+import type { Pipeline } from "../lookup/pipeline.ts";
+import type { Admission } from "./admission.ts";
 import type { Exchange } from "./exchange.ts";
+import type { AppOptions } from "./options.ts";
 import type { Parameters } from "./parameters.ts";
+import type { Responses } from "./responses.ts";
+
+/** What handlers work with. */
+export interface ApiContext extends AppOptions {
+  readonly pipeline: Pipeline;
+  readonly admission: Admission;
+  readonly responses: Responses;
+  readonly arriving: Arriving;
+}
 
 /** Answers an admitted request. */
 export type Handler = (exchange: Exchange, api: ApiContext, route: Route) => Response | Promise<Response>;

@@ -26,30 +26,18 @@ export interface ByteReader {
   cancel(): Promise<void>;
 }
 
-/** A Map: an object also has `constructor`. */
-const FORMS: ReadonlyMap<string, BatchForm> = new Map([
-  ["application/json", "json"],
-  ["application/x-ndjson", "ndjson"],
-]);
-
-const TOO_LARGE = problem(
-  "CONTENT_TOO_LARGE",
-  "A JSON body holds at most 1 MiB, decoded. With `Content-Type: application/x-ndjson` there is no limit.",
-);
-const TOO_MANY = problem(
-  "CONTENT_TOO_LARGE",
-  "A JSON body holds at most 1,000 values. With `Content-Type: application/x-ndjson` there is no limit.",
-);
+const UNLIMITED = "With `Content-Type: application/x-ndjson` there is no limit.";
+const TOO_LARGE = problem("CONTENT_TOO_LARGE", `A JSON body holds at most 1 MiB, decoded. ${UNLIMITED}`);
+const TOO_MANY = problem("CONTENT_TOO_LARGE", `A JSON body holds at most 1,000 values. ${UNLIMITED}`);
 const TOO_MUCH_AT_ONCE = problem(
   "RATE_LIMITED",
   "Too many JSON bodies of this key are arriving at the same time: they may take 32 MiB together. Send fewer at once.",
 );
+const UNKNOWN_TYPE = problem("CONTENT_TYPE_INVALID");
 const UNKNOWN_CODING = problem(
   "CONTENT_TYPE_INVALID",
   "A body is sent as it is, or with `Content-Encoding: gzip`.",
-  {
-    "Accept-Encoding": "gzip",
-  },
+  { "Accept-Encoding": "gzip" },
 );
 const UNREADABLE = problem("BATCH_INVALID", "The body is not JSON in UTF-8.");
 const CUT_SHORT = problem("BATCH_INVALID", "The body ends early, or its gzip is damaged.");
@@ -57,10 +45,10 @@ const NO_BATCH = problem("BATCH_INVALID");
 
 export function formOf(contentType: string | null): BatchForm | Problem {
   const [type = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
-  const form = FORMS.get(type.trim());
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith("charset="));
   const isUtf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
-  return form !== undefined && isUtf8 ? form : problem("CONTENT_TYPE_INVALID");
+  if (isUtf8 && type.trim() === "application/json") return "json";
+  return isUtf8 && type.trim() === "application/x-ndjson" ? "ndjson" : UNKNOWN_TYPE;
 }
 
 export function isGzipped(contentEncoding: string | null): boolean | Problem {

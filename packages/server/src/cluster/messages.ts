@@ -3,8 +3,8 @@
 // Messages are structured clones, which keep no classes: networks go as text. Each of keys, overrides and release is sent
 // whole whenever it changes, so a worker that starts later gets the same.
 
-import { formatPrefix, type Override, type Prefix, parsePrefix } from "@inkling/engine";
-import type { EpochMs, Key, KeyId } from "../keys/key.ts";
+import { type Override, type Prefix, parsePrefix } from "@inkling/engine";
+import { type EpochMs, type KeyId, type KeyRow, keyFromRow, rowFromKey } from "../keys/key.ts";
 import type { KeySnapshot, TokenRecord } from "../keys/keyring.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import type { MxReport } from "../mx/counts.ts";
@@ -12,6 +12,7 @@ import type { Refusal } from "../releases/follow.ts";
 import type { LogLevel } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
 import type { AnsweringOptions } from "./answering.ts";
+import type { Change, Services } from "./services.ts";
 
 /** Number of a worker, from 0; one that replaces another has its number. */
 export type WorkerSlot = number & { readonly of?: "worker" };
@@ -28,12 +29,10 @@ export interface WorkerOptions extends AnsweringOptions {
   readonly logLevel: LogLevel;
 }
 
-/** A snapshot of keys as it is sent. */
+/** A snapshot of keys as it is sent: each key as its row of the store. */
 export interface WireKeys {
   readonly stamp: string;
-  readonly tokens: readonly (Omit<TokenRecord, "key"> & {
-    readonly key: Omit<Key, "networks"> & { readonly networks: readonly string[] };
-  })[];
+  readonly tokens: readonly (Omit<TokenRecord, "key"> & { readonly key: KeyRow })[];
 }
 
 /** Which release to answer from, as the primary follows it. */
@@ -80,24 +79,29 @@ export type FromWorker =
   | { readonly type: "keys"; readonly change: number }
   | { readonly type: "report"; readonly report: WorkerReport };
 
-export function keysToWire({ stamp, tokens }: KeySnapshot): WireKeys {
-  return {
-    stamp,
-    tokens: tokens.map(({ key, ...token }) => ({
-      ...token,
-      key: { ...key, networks: key.networks.map(formatPrefix) },
-    })),
-  };
+/** What a worker has to know after a change. */
+export function messageOf(change: Change, { releases, overrides, keys, keyring }: Services): ToWorker {
+  switch (change) {
+    case "release": {
+      const { current, isVerified, refused, since } = releases;
+      return { type: "release", name: current?.name, isVerified, refused, since };
+    }
+    case "overrides":
+      return { type: "overrides", overrides: overrides.current.all };
+    case "keys": {
+      const { change, snapshot, cells } = keys.current;
+      const wire = snapshot && keysToWire(snapshot);
+      return { type: "keys", change, keys: wire, cells, away: keyring.state.lastError };
+    }
+  }
+}
+
+function keysToWire({ stamp, tokens }: KeySnapshot): WireKeys {
+  return { stamp, tokens: tokens.map(({ key, ...token }) => ({ ...token, key: rowFromKey(key) })) };
 }
 
 export function keysFromWire({ stamp, tokens }: WireKeys): KeySnapshot {
-  return {
-    stamp,
-    tokens: tokens.map(({ key, ...token }) => ({
-      ...token,
-      key: { ...key, networks: prefixesFromWire(key.networks) },
-    })),
-  };
+  return { stamp, tokens: tokens.map(({ key, ...token }) => ({ ...token, key: keyFromRow(key) })) };
 }
 
 export function prefixesFromWire(texts: readonly string[]): Prefix[] {

@@ -10,7 +10,7 @@ import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
 import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
-import { type FromWorker, keysToWire, type ToWorker, type WorkerSlot } from "./messages.ts";
+import { type FromWorker, messageOf, type ToWorker, type WorkerSlot } from "./messages.ts";
 import type { ServerOptions } from "./options.ts";
 import type { ClaimedPort } from "./port-claim.ts";
 import { CHANGES, type Change, type Services } from "./services.ts";
@@ -300,22 +300,6 @@ export class WorkerPool implements Serving {
       this.parts.log.error("worker-stuck", { worker: member.slot, pid: member.child.pid });
       member.child.kill("SIGKILL");
       member.silentSeconds = 0;
-    }
-  }
-}
-
-function messageOf(change: Change, { releases, overrides, keys, keyring }: Services): ToWorker {
-  switch (change) {
-    case "release": {
-      const { current, isVerified, refused, since } = releases;
-      return { type: "release", name: current?.name, isVerified, refused, since };
-    }
-    case "overrides":
-      return { type: "overrides", overrides: overrides.current.all };
-    case "keys": {
-      const { change, snapshot, cells } = keys.current;
-      const wire = snapshot && keysToWire(snapshot);
-      return { type: "keys", change, keys: wire, cells, away: keyring.state.lastError };
     }
   }
 }

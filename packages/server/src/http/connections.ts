@@ -3,14 +3,14 @@
 // in   the listener's port, the most connections that may be open at once; where several workers have the port, how many
 //      the others have
 // out  how many are open; those beyond the bound are shut down, the newest first, four times a second
-// err  where this system does not let itself be asked (not Linux), nothing is bounded here and `open` is undefined
+// err  where the system does not list open files (not Linux), nothing is bounded and `open` is undefined
 // cost while fewer files are open than connections may be, one stat; beyond that 1.2 µs for each open file and look
 //
 // Between two looks a flood is bounded by the process's limit of open files. Beyond that Bun goes on answering the
 // connections that it has, and accepts again when idle ones have run into their time-out (10 to 14 s).
 // Looking and shutting down happen on the thread that accepts, so no descriptor changes hands in between; Bun
-// notices the shutdown as if the other side had left, and tidies up. Of several workers each says four times a second how
-// many it has, and shuts down its share of what is too many.
+// treats the shutdown as if the other side had left. Of several workers each stores four times a second how many it has,
+// and shuts down its share of the excess.
 
 import { dlopen, ptr } from "bun:ffi";
 import { readdirSync, readFileSync, statSync } from "node:fs";
@@ -26,7 +26,7 @@ const LIBRARIES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1
 interface Sockets {
   /** At least as many as connections are open. */
   openFiles(): number;
-  /** Descriptors of connections that were accepted on `port`, oldest first as far as numbers tell. */
+  /** Descriptors of connections that were accepted on `port`, by number: mostly the oldest first. */
   connected(port: number): number[];
   shutdown(descriptor: number): void;
 }
@@ -34,16 +34,16 @@ interface Sockets {
 export interface ConnectionLimitOptions {
   readonly port: number;
   readonly most: number;
-  /** Told once for each look that found too many. */
+  /** Called after each look that found too many. */
   readonly onExcess: (closed: number, most: number) => void;
-  /** Says how many connections this worker has. @returns how many all have; without, this one is alone */
+  /** Stores how many connections this worker has. @returns how many all have. Without it, this one is alone */
   readonly share?: (open: number) => number;
-  /** Workers that have the port; each may open as many files as the limit says. */
+  /** Workers that have the port; each may open as many files as the limit allows. */
   readonly workers?: number;
 }
 
 export class ConnectionLimit {
-  /** In force: less than what was asked for when the limit of open files leaves no room for it. */
+  /** In force: less than requested when the limit of open files leaves no room for it. */
   readonly most: number;
   private readonly options: ConnectionLimitOptions;
   private readonly sockets = openSockets();
@@ -59,7 +59,7 @@ export class ConnectionLimit {
     this.timer.unref();
   }
 
-  /** Connections open now; undefined where this system does not tell. */
+  /** Connections open now; undefined where the system does not list them. */
   get open(): number | undefined {
     return this.sockets?.connected(this.options.port).length;
   }
@@ -93,7 +93,7 @@ export class ConnectionLimit {
   }
 }
 
-/** How many files this process may open; infinite where nobody says. */
+/** How many files this process may open; infinite where it is not known. */
 function openFilesLimit(): number {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];

@@ -1,6 +1,6 @@
-// start-error.ts: why a server cannot start as asked.
+// start-error.ts: why a server cannot start.
 
-/** The server cannot start as asked; `hint` says what to do about it. */
+/** `hint` is what to do about it. */
 export class StartError extends Error {
   readonly code: string;
   readonly hint: string;

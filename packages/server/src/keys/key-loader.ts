@@ -2,7 +2,7 @@
 //
 // in   the store: a stamp each second, all keys when it has changed
 // out  snapshots in the keyring
-// err  none: a store that is away leaves the keyring as it is, its `state` tells, and the checks come less often
+// err  none: a store that is away leaves the keyring as it is, and is checked less often; see the keyring's `state`
 
 import type { EpochMs } from "./key.ts";
 import type { Keyring, KeySnapshot } from "./keyring.ts";
@@ -20,7 +20,7 @@ export interface KeyLoaderOptions {
   readonly now?: () => EpochMs;
   /** Milliseconds between two checks. */
   readonly refreshMs?: number;
-  /** Runs before the first load, again until it succeeds: the place to adopt a key of the operator's choosing. */
+  /** Runs before the first load, again until it succeeds: adopts a key of the operator's choosing. */
   readonly beforeFirstLoad?: () => Promise<void>;
   /** Called with each snapshot before it is in force; what it throws is a failed check. */
   readonly onSnapshot?: (snapshot: KeySnapshot) => void;

@@ -1,4 +1,4 @@
-// key.ts: what a key may do, how it is described from outside, and how it is kept in a row.
+// key.ts: what a key may do; how it is requested, shown as JSON, and kept in a row.
 //
 // in   unknown input (admin API, command line), or a row of the store
 // out  NewKey, Key
@@ -17,7 +17,7 @@ import { z } from "zod";
 import { isoTime } from "./fields.ts";
 import { KEY_MODES, type KeyMode } from "./token.ts";
 
-/** The look-ups that a key may be allowed, and that usage is counted by. */
+/** The lookups that a key may be allowed, and that usage is counted by. */
 export const SCOPES = LOOKUPS;
 export type Scope = (typeof SCOPES)[number];
 
@@ -25,7 +25,7 @@ export type Scope = (typeof SCOPES)[number];
 export const REFUSALS = ["not_allowed", "rate_limited", "quota_exceeded"] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
-/** What is counted for a key: look-ups by scope, and what was refused. Only look-ups are of its quota. */
+/** What is counted for a key: lookups by scope, and refusals. Only lookups count for its quota. */
 export const COUNTED = [...SCOPES, ...REFUSALS] as const;
 export type Counted = (typeof COUNTED)[number];
 
@@ -48,18 +48,18 @@ export interface Key {
   readonly scopes: readonly Scope[];
   /** Networks that callers must come from; empty means any. */
   readonly networks: readonly Prefix[];
-  /** Look-ups per second; 0 is none at all; undefined is the server's default. */
+  /** Lookups per second; 0 is no limit; undefined is the server's default. */
   readonly rate: number | undefined;
-  /** Look-ups at once; undefined is twice the key's own rate, or the server's default. */
+  /** Lookups at once; undefined is twice the key's own rate, or the server's default. */
   readonly burst: number | undefined;
-  /** Look-ups per UTC day; undefined is none. */
+  /** Lookups per UTC day; undefined is no limit. */
   readonly quota: number | undefined;
   readonly createdAt: EpochMs;
   readonly expiresAt: EpochMs | undefined;
   readonly revokedAt: EpochMs | undefined;
 }
 
-/** What is asked for when a key is made. */
+/** A key that is to be made. */
 export type NewKey = Pick<
   Key,
   "name" | "mode" | "scopes" | "networks" | "rate" | "burst" | "quota" | "expiresAt"
@@ -80,7 +80,7 @@ const prefix = z.string().transform((text, ctx): Prefix => {
   return z.NEVER;
 });
 
-/** A number; whatever is wrong with it is said in one way. */
+/** A number with one message for all that can be wrong with it. */
 function within(number: z.ZodNumber, least: number, most: number, kind: string) {
   const must = `must be ${kind} from ${least} to ${most.toLocaleString("en")}`;
   return z
@@ -104,7 +104,7 @@ const rate = within(z.number(), 0, 1_000_000, "a number");
 const burst = within(z.number().int(), 1, 10_000_000, "a whole number");
 const quota = within(z.number().int(), 0, 1_000_000_000_000, "a whole number");
 
-/** A key as asked for from outside. Times are ISO 8601 text; a bare date means its first moment in UTC. */
+/** A key as requested. */
 export const newKeySchema = z.strictObject({
   name: keyName,
   mode: z.enum(KEY_MODES).default("live"),
@@ -140,7 +140,7 @@ export const keyChangeBody = z
   })
   .meta({ id: "KeyChange" });
 
-/** A key cannot be made as asked. `problems` has one line for each thing that is wrong. */
+/** A key cannot be made as requested. `problems` has a line for each thing that is wrong. */
 export class KeyInputError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {

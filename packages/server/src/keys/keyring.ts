@@ -2,7 +2,7 @@
 //
 // in   snapshots of the store's keys; the token of a request
 // out  the key that the token stands for, or why there is none
-// err  authenticate never throws; while the database is away the last snapshot stays in force, and `state` tells
+// err  authenticate never throws; while the database is away the last snapshot stays in force; see `state`
 // cost authenticate of a token seen before: one Map access (50 ns with 5,000 keys); a new one also its checksum and SHA-256
 //
 // Timing: tokens are found by the SHA-256 of what was sent, so comparing reveals nothing of the stored value. The map of
@@ -49,7 +49,7 @@ export interface KeyringState {
 /** Tokens remembered without hashing. */
 const MAX_SEEN = 10_000;
 
-/** One token in force, and the result for whoever sends it. */
+/** One token in force, and the result of authenticating with it. */
 class Entry {
   readonly ok = true;
   readonly key: Key;

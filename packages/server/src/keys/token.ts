@@ -35,7 +35,7 @@ export function newToken(prefix: string, randomBytes: (n: number) => Uint8Array)
   return `${body}_${checksum(body)}`;
 }
 
-/** Tells whether a text has the form of a token with this prefix, checksum included. */
+/** @returns a test of whether a text has the form of a token with this prefix, checksum included */
 export function tokenFormat(prefix: string): (text: string) => boolean {
   const pattern = new RegExp(`^${prefix}[0-9A-Za-z]{${RANDOM_LENGTH}}_[0-9A-Za-z]{${CHECKSUM_LENGTH}}$`);
   return (text) => {
@@ -56,7 +56,7 @@ export function randomBase62(length: number, randomBytes: (n: number) => Uint8Ar
   return text;
 }
 
-/** Has `text` the form of a key, checksum included? Says nothing about whether the key exists. */
+/** Has `text` the form of a key, checksum included? The key need not exist. */
 export function isWellFormedToken(text: string): boolean {
   if (text.length !== TOKEN_LENGTH || !TOKEN.test(text)) return false;
   const end = TOKEN_LENGTH - CHECKSUM_LENGTH;
@@ -73,7 +73,7 @@ export function hashToken(text: string): string {
   return new Bun.CryptoHasher("sha256").update(text).digest("hex");
 }
 
-/** What lists show in place of a token: `ink_live_3fK9…`. 24 of its 190 bits. */
+/** What lists show instead of a token: `ink_live_3fK9…`. 24 of its 190 bits. */
 export function tokenHint(token: string): string {
   return `${token.slice(0, "ink_live_".length + 4)}…`;
 }

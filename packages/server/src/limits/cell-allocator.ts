@@ -53,7 +53,7 @@ export class CellAllocator {
 
   /**
    * Every process has taken over the keys of `change`, or ended.
-   * @param release called with each key whose cell nobody uses any more, before another key may get it
+   * @param release called with each key whose cell no process uses any more, before another key may get it
    */
   settle(change: number, release: (keyId: KeyId, cell: CellIndex) => void): void {
     const gone = this.leaving.filter((entry) => entry.change <= change);

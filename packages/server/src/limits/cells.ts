@@ -2,7 +2,7 @@
 //
 // in   a key's cell; the time; how much is requested
 // out  whether there is that much, taken in the same step: no two processes get the same token
-// err  none; a clock that is set back grants nothing, and blocks nobody for longer than an empty bucket takes to fill
+// err  none; a clock that is set back grants nothing, and blocks no key for longer than an empty bucket takes to fill
 // cost 43 ns for a token (a compare-exchange of 64 bits), 5 ns to count a lookup
 //
 // A bucket is one number, the time at which it will be full again (the generic cell rate algorithm's theoretical arrival
@@ -143,12 +143,12 @@ export class LimitCells {
     Atomics.add(this.slots, slotOf(cell) + isOdd * GROUP + even, count);
   }
 
-  /** Reads all counts of a cell; {@link countedAt} tells which is which. */
+  /** Reads all counts of a cell; {@link countedAt} has their meaning. */
   readCounts(cell: CellIndex, into: CellCounts): void {
     for (let i = 0; i < CELL_COUNTS; i++) into[i] = Atomics.load(this.slots, slotOf(cell) + i);
   }
 
-  /** Makes a cell as new; nobody else may use it meanwhile. */
+  /** Makes a cell as new; no process may use it meanwhile. */
   clear(cell: CellIndex): void {
     this.words.fill(0n, cell * WORDS, (cell + 1) * WORDS);
   }

@@ -1,4 +1,4 @@
-// rate-headers.ts: RateLimit-Policy and RateLimit, which tell a caller what is left.
+// rate-headers.ts: RateLimit-Policy and RateLimit, which show a caller what is left.
 //
 // src  draft-ietf-httpapi-ratelimit-headers-10; docs/errors.md explains them to callers
 // note The bucket is one policy: q is its size, w the seconds that an empty one takes to fill; r is what is

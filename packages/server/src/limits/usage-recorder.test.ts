@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { SCOPES } from "../keys/key.ts";
-import type { UsageBatch } from "../store/store.ts";
+import type { UsageBatch } from "../store/usage.ts";
 import { HeapCells } from "./cell-memory.ts";
 import { KeyCells } from "./key-cells.ts";
 import { UsageCollector } from "./usage-collector.ts";

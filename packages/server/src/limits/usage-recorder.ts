@@ -2,7 +2,7 @@
 //
 // in   a key, a lookup or why it was refused, the time
 // out  counts in the store; how many lookups the store has of each key with a quota
-// err  record never throws or waits; a store that is away is tried again, and `state` tells
+// err  record never throws or waits; a store that is away is tried again; see `state`
 // cost record one Map access and one addition; memory one tally for each key and day not yet stored
 //
 // While the store is away, counts stay here and add up. A batch that was sent keeps its number and its entries until the
@@ -11,7 +11,7 @@
 
 import { randomUUID } from "node:crypto";
 import { COUNTED, type Counted, type EpochMs, type KeyId } from "../keys/key.ts";
-import type { UsageBatch, UsageEntry } from "../store/store.ts";
+import type { UsageBatch, UsageEntry } from "../store/usage.ts";
 import { DAY_MS } from "./cells.ts";
 import type { StoredUsage, UsageSink } from "./usage-collector.ts";
 

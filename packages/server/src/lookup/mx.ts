@@ -18,6 +18,7 @@ import type { MxCounts } from "../mx/counts.ts";
 import { disposableHost } from "../mx/hosts.ts";
 import type { MxFinding, MxOutcome } from "../mx/outcome.ts";
 
+/** Looks up mail domains in DNS. */
 export interface MxSource {
   find(host: string): MxFinding | Promise<MxFinding>;
 }
@@ -59,8 +60,8 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 /**
- * What a finding changes in an answer, as a stage of the pipeline. A mail host that only a disposable service uses makes
- * the address disposable, unless its evidence says otherwise.
+ * What a finding changes in an answer, as a stage of the pipeline. The mail host of a disposable-email service makes the
+ * address disposable, unless other evidence clears it.
  */
 export function mxCheck({ outcome, known }: MxFinding): EmailCheck {
   return (plain, explain) => {
@@ -80,18 +81,12 @@ export function mxCheck({ outcome, known }: MxFinding): EmailCheck {
   };
 }
 
-/** The entry of evidence for a mail host that only a disposable service uses. */
+/** The evidence entry for a mail host of a disposable-email service. */
 export function mailHostEntry(suffix: string): object {
-  return {
-    feed: "inkling",
-    label: "mail_host",
-    effect: "sets",
-    flags: ["disposable"],
-    mail_host: suffix,
-  };
+  return { feed: "inkling", label: "mail_host", effect: "sets", flags: ["disposable"], mail_host: suffix };
 }
 
-/** Does an answer's evidence keep its address from being disposable? A relay's is not, whoever runs its mail host. */
+/** Does the evidence keep the address from being disposable? A relay's address never is. */
 function isCleared(explained: Uint8Array): boolean {
   const { evidence } = JSON.parse(decoder.decode(explained)) as {
     evidence: readonly { label: string; effect: string; flags?: readonly string[] }[];

@@ -12,7 +12,7 @@ const address = (text: string) => {
   unwrapIpv4(parsed);
   return parsed;
 };
-/** What an outcome says: its JSON, or its code. */
+/** Its JSON, or its code. */
 const said = (outcome: ReturnType<typeof sandboxEmail>) =>
   outcome instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(outcome)) : outcome.code;
 
@@ -54,7 +54,7 @@ describe("sandbox evidence", () => {
         const plain = said(sandboxAddress("reputation", address(text)));
         const { evidence, ...rest } = said(sandboxAddress("reputation", address(text), true));
         expect(rest).toEqual(plain);
-        // As docs/evidence.md says: set by an entry, removed by none.
+        // docs/evidence.md: set by an entry, removed by none.
         const flagsOf = (effect: string) =>
           evidence.flatMap((entry: Entry) => (entry.effect === effect ? entry.flags : []));
         const removed = flagsOf("removes");
@@ -121,7 +121,7 @@ interface Entry {
   readonly flags?: readonly string[];
 }
 
-describe("sandbox e-mail", () => {
+describe("sandbox email", () => {
   for (const { domain, valid, providers } of SANDBOX_DOMAINS) {
     test(domain, () => {
       const disposable = providers.length > 0;

@@ -1,8 +1,8 @@
-// cache.ts: the overrides in force, in memory, as look-ups take them.
+// cache.ts: the overrides in force, in memory.
 //
-// in   the store, looked at twice a second; the data folder's copy, for a start while the store is away
+// in   the store, checked twice a second; the data folder's copy, for a start while the store is away
 // out  `current`: an immutable snapshot, swapped when anything changed; `state` for metrics, status and logs
-// err  none: a store that is away leaves the overrides as they were; a copy that cannot be read or written is told
+// err  none: a store that is away leaves the overrides as they were; a copy that cannot be read or written is an event
 // cost one row read each half second and process
 
 import { readFileSync } from "node:fs";
@@ -58,7 +58,7 @@ export interface OverrideCacheState {
 }
 
 export class OverrideCache {
-  /** The overrides that hold now. Read it once for each request. */
+  /** Read it once for each request. */
   current: Overrides = Overrides.NONE;
 
   private readonly options: OverrideCacheOptions;
@@ -79,14 +79,14 @@ export class OverrideCache {
     this.now = options.now ?? Date.now;
   }
 
-  /** Takes what the data folder has, then what the store says, and goes on looking. Never rejects. */
+  /** Takes what the data folder has, then what the store has, and goes on checking. Never rejects. */
   async start(): Promise<void> {
     this.readCopy();
     await this.refresh();
     this.schedule();
   }
 
-  /** Looks at the store now, after a look that is under way. Never rejects: see `state`. */
+  /** Checks the store now, after a check that is under way. Never rejects: see `state`. */
   async refresh(): Promise<void> {
     await this.running;
     this.running ??= this.check().finally(() => {
@@ -95,7 +95,7 @@ export class OverrideCache {
     await this.running;
   }
 
-  /** Stops looking; what is in memory goes on being answered. */
+  /** Stops checking; what is in memory stays in use. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
@@ -122,7 +122,7 @@ export class OverrideCache {
       this.failures = 0;
       this.checkedAt = this.now();
     } catch {
-      this.failures++; // the keyring tells that the database is away
+      this.failures++; // the key loader reports that the database is away
       return;
     }
     if (this.savedStamp !== this.stamp) this.writeCopy();
@@ -144,7 +144,7 @@ export class OverrideCache {
     try {
       text = readFileSync(join(this.options.dataDir, SNAPSHOT_FILE), "utf8");
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.tellCopyError(error);
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.reportCopyError(error);
       return;
     }
     try {
@@ -155,11 +155,11 @@ export class OverrideCache {
       this.from = "data folder";
       this.options.onEvent?.({ type: "loaded", overrides: overrides.length, from: "data folder" });
     } catch (error) {
-      this.tellCopyError(error);
+      this.reportCopyError(error);
     }
   }
 
-  /** By rename, so that a process that starts reads the old copy or the new one. Failed: tried with the next look. */
+  /** By rename, so that a process that starts reads the old copy or the new one. Failed: tried again with the next check. */
   private writeCopy(): void {
     const path = join(this.options.dataDir, SNAPSHOT_FILE);
     try {
@@ -167,12 +167,12 @@ export class OverrideCache {
       this.savedStamp = this.stamp;
       this.copyError = undefined;
     } catch (error) {
-      this.tellCopyError(error);
+      this.reportCopyError(error);
     }
   }
 
   /** Once for each reason: it is tried twice a second. */
-  private tellCopyError(error: unknown): void {
+  private reportCopyError(error: unknown): void {
     const reason = `${SNAPSHOT_FILE}: ${error instanceof Error ? error.message : error}`.slice(0, 500);
     if (reason === this.copyError) return;
     this.copyError = reason;

@@ -1,4 +1,4 @@
-// diff-worker.ts: compares two releases on a thread of its own, so that look-ups go on meanwhile.
+// diff-worker.ts: compares two releases on a thread of its own, so that requests do not wait.
 //
 // in   one message: { dataDir, before, after }, names of releases
 // out  one message: { changes }, or { problem } when one of them cannot be opened

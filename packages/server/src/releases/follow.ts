@@ -1,4 +1,4 @@
-// follow.ts: which release answers, and how the next one takes its place.
+// follow.ts: the release in use, and its replacement by the next one.
 //
 // in   the data folder's `current`, watched
 // out  `current`: one immutable LoadedRelease, or undefined; `state` for status, metrics and logs
@@ -72,7 +72,7 @@ export class Releases {
     this.report = new FeedsReportFile(options.dataDir);
   }
 
-  /** The feeds of the current release as they stand now: asked since, failed since. */
+  /** The feeds of the current release in their present state: checks and failures since the build included. */
   get feeds(): readonly FeedReport[] {
     return this.current === undefined ? [] : feedsNow(this.current.manifest, this.report.current);
   }
@@ -114,7 +114,7 @@ export class Releases {
     return this.running;
   }
 
-  /** The release that was refused last, as long as no other took its place. */
+  /** The release that was refused last, until another one is in use. */
   get refused(): Refusal | undefined {
     return this.refusal;
   }
@@ -145,7 +145,7 @@ export class Releases {
     }
   }
 
-  /** Verifies what serves since the start; when it is not sound, the next older one takes its place. */
+  /** Verifies what serves since the start; when it is not sound, the next older one is used. */
   private async verifyServing(): Promise<void> {
     const unsound = new Set<string>();
     while (this.current !== undefined && !this.isStopped) {
@@ -188,7 +188,7 @@ export class Releases {
     const names = releaseNames(dataDir);
     if (pointed === undefined) return names;
     const target = pointed;
-    // A pointer to nothing that could be a release says nothing about age either.
+    // A pointer to something that cannot be a release has no age.
     return [target, ...names.filter((name) => name < target || !isReleaseName(target))];
   }
 

@@ -1,4 +1,4 @@
-// verify-worker.ts: reads a whole release on a thread of its own, so that look-ups go on meanwhile.
+// verify-worker.ts: reads a whole release on a thread of its own, so that requests do not wait.
 //
 // in   one message: { dataDir, name }
 // out  one message: undefined when the release is sound, otherwise why it is not

@@ -3,11 +3,12 @@
 // in   the store's tables
 // out  ink_admin_, 32 random characters, _, checksum: shown once, kept as SHA-256
 // err  StoreError
-// note There is one for all admins: who did what is told by the author that a request names.
+// note There is one for all operators: the audit trail has the author that a request names.
 
 import type { SQL, TransactionSQL } from "bun";
 import { hashToken, newToken, tokenFormat } from "../keys/token.ts";
-import { insertAudit, lockOverrides, type OverrideTables } from "./overrides.ts";
+import { insertAudit, lockOverrides } from "./audit.ts";
+import type { Tables } from "./tables.ts";
 
 export const ADMIN_PREFIX = "ink_admin_";
 const isWellFormed = tokenFormat(ADMIN_PREFIX);
@@ -18,9 +19,9 @@ export function isAdminToken(text: string): boolean {
 }
 
 export class AdminTokenStore {
-  private readonly tables: OverrideTables;
+  private readonly tables: Tables;
 
-  constructor(tables: OverrideTables) {
+  constructor(tables: Tables) {
     this.tables = tables;
   }
 

@@ -7,8 +7,8 @@
 // What differs between the two, and is settled here:
 // - SQLite has one connection, and a query sent while a transaction awaits would become part of it. So units of
 //   work queue up, one after another.
-// - SQLite waits for locks inside the call, which would stop every request of this process. So it is told not to
-//   wait, and waiting is done here, asynchronously.
+// - SQLite waits for locks inside the call, which would stop every request of this process. Its own
+//   waiting is turned off; this waits, asynchronously.
 // - A PostgreSQL server can fall silent. So every unit of work has a time-out, after which its connections are
 //   thrown away and the next unit begins with new ones.
 
@@ -134,7 +134,7 @@ export class Database {
 
   /**
    * Runs queries that belong together: all of them count, or none.
-   * After a time-out nobody knows whether they did; so they are such that they may be tried again.
+   * After a time-out it is unknown whether they did: callers send what may be tried again.
    * @param durable whether a power cut must not undo it (SQLite: one fsync more, 1-10 ms)
    */
   transaction<T>(work: (sql: TransactionSQL) => Promise<T>, durable = false): Promise<T> {
@@ -234,7 +234,7 @@ export class Database {
   private discard(): void {
     const client = this.client;
     this.client = undefined;
-    client?.then((sql) => sql.close({ timeout: 0 })).catch(() => {}); // nobody is left to tell
+    client?.then((sql) => sql.close({ timeout: 0 })).catch(() => {}); // its error interests no caller any more
   }
 }
 

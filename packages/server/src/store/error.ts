@@ -68,7 +68,7 @@ export function storeErrorFrom(cause: unknown, database: string, hide: readonly 
   let text = error.message;
   for (const secret of hide) text = text.replaceAll(secret, "***");
   const message = `${database}: ${text}`;
-  // What a PostgreSQL server says carries an SQLSTATE; what Bun's client says about the connection does not.
+  // Errors of a PostgreSQL server have an SQLSTATE; errors of Bun's client about the connection do not.
   const own = typeof code === "string" ? code : "";
   const sqlState = own.startsWith("ERR_POSTGRES_") && typeof errno === "string" ? errno : undefined;
   const row =

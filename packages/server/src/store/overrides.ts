@@ -1,6 +1,6 @@
 // overrides.ts: overrides and their audit trail, in the tables of the store.
 //
-// in   checked overrides, who asks for what
+// in   checked overrides, the actor
 // out  overrides, and what a write did; every change leaves an entry in the audit trail, in the same transaction
 // err  OverrideConflictError: nothing was written; StoreError
 // note There is no way to change or delete an audit entry.
@@ -19,21 +19,14 @@ import {
   rowFromOverride,
   subjectText,
 } from "../overrides/record.ts";
+import { type AuditEntry, auditPage, insertAudit, lockOverrides, type NewAuditEntry } from "./audit.ts";
 import { StoreError } from "./error.ts";
+import { NewestFirst, type Page, type PageRequest, type Tables } from "./tables.ts";
 
-/** Rows in one INSERT, and subjects in one SELECT. */
+/** Rows in one INSERT. */
 const ROWS_AT_ONCE = 500;
-export const MAX_PAGE = 1_000;
 
-/** What this needs of the store around it. */
-export interface OverrideTables {
-  read<T>(work: (sql: SQL) => Promise<T>): Promise<T>;
-  write<T>(work: (tx: TransactionSQL) => Promise<T>, durable: boolean): Promise<T>;
-  now(): number;
-  randomBytes(n: number): Uint8Array;
-}
-
-/** What a write came to. */
+/** What a write did. */
 export interface OverrideWrite {
   readonly override: Override;
   /** changed: it was in force already, and has a new note or expiry now. */
@@ -45,7 +38,7 @@ const CONFLICT_HINTS = {
   TOO_MANY: "put networks in place of single addresses, or remove what is no longer needed",
 } as const;
 
-/** What was asked for cannot be, together with what is in force. */
+/** What was requested contradicts what is in force, or is too much. */
 export class OverrideConflictError extends StoreError {
   readonly why: keyof typeof CONFLICT_HINTS;
   /** One line each. */
@@ -58,55 +51,12 @@ export class OverrideConflictError extends StoreError {
   }
 }
 
-export interface Page<T> {
-  readonly items: readonly T[];
-  /** Where the next page begins; undefined after the last one. */
-  readonly next: string | undefined;
-}
-
-export interface PageRequest {
-  readonly limit: number;
-  /** What the page before said. */
-  readonly cursor?: string | undefined;
-}
-
-export const AUDIT_ACTIONS = [
-  "override-added",
-  "override-changed",
-  "override-removed",
-  "admin-token-made",
-  "key-made",
-  "key-changed",
-  "key-rotated",
-  "key-revoked",
-  "data-update-asked",
-  "release-rolled-back",
-  "release-pinned",
-  "release-unpinned",
-] as const;
-export type AuditAction = (typeof AUDIT_ACTIONS)[number];
-
-/** One change: who, what, before, after, when. */
-export interface AuditEntry {
-  /** Grows with each entry. */
-  readonly sequence: number;
-  /** Epoch ms. */
-  readonly at: number;
-  readonly actor: string;
-  readonly action: AuditAction;
-  /** Id of what was changed. */
-  readonly subject: string;
-  /** As JSON gives it; undefined where there was or is nothing. */
-  readonly before: unknown;
-  readonly after: unknown;
-}
-
-export type NewAuditEntry = Pick<AuditEntry, "actor" | "action" | "subject" | "before" | "after">;
+export const OVERRIDE_PAGES = new NewestFirst("ovr");
 
 export class OverrideStore {
-  private readonly tables: OverrideTables;
+  private readonly tables: Tables;
 
-  constructor(tables: OverrideTables) {
+  constructor(tables: Tables) {
     this.tables = tables;
   }
 
@@ -190,30 +140,18 @@ export class OverrideStore {
 
   /** Newest first. @param ended with those that were removed or have expired */
   async list({ limit, cursor }: PageRequest, ended: boolean): Promise<Page<Override>> {
-    const from = cursor === undefined ? undefined : parseCursor(cursor);
     const now = this.tables.now();
     const rows: OverrideRow[] = await this.tables.read(
-      (sql) => sql`SELECT ${columns(sql)} FROM inkling_overrides o
-        WHERE ${from === undefined ? sql`1 = 1` : sql`(created_at < ${from.at} OR (created_at = ${from.at} AND id < ${from.id}))`}
+      (sql) => sql`SELECT ${columns(sql)} FROM inkling_overrides o WHERE ${OVERRIDE_PAGES.after(sql, cursor)}
         AND ${ended ? sql`1 = 1` : sql`removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
     );
-    const items = rows.slice(0, limit).map(overrideFromRow);
-    const last = items.at(-1);
-    const isMore = rows.length > limit && last !== undefined;
-    return { items, next: isMore ? `${last.createdAt}-${last.id}` : undefined };
+    return OVERRIDE_PAGES.page(rows.map(overrideFromRow), limit);
   }
 
   /** The audit trail, newest first. */
-  async audit({ limit, cursor }: PageRequest): Promise<Page<AuditEntry>> {
-    const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
-    const rows: AuditRow[] = await this.tables.read(
-      (sql) => sql`SELECT sequence, at, actor, action, subject, was, became FROM inkling_audit
-        WHERE sequence < ${before} ORDER BY sequence DESC LIMIT ${limit + 1}`,
-    );
-    const items = rows.slice(0, limit).map(auditFromRow);
-    const last = items.at(-1);
-    return { items, next: rows.length > limit && last !== undefined ? String(last.sequence) : undefined };
+  audit(request: PageRequest): Promise<Page<AuditEntry>> {
+    return this.tables.read((sql) => auditPage(sql, request));
   }
 
   /** Adds entries to the audit trail. Call it in the transaction that makes the change, with the stamp's row locked. */
@@ -297,82 +235,6 @@ function merged(
   const override = Object.freeze({ ...before, note, expiresAt });
   return { override, outcome: earlier === "added" ? "added" : "changed" };
 }
-
-/** Gives the overrides a new stamp. It goes first: its row's lock puts changes of several processes in a row. */
-export async function lockOverrides(
-  tx: TransactionSQL,
-  randomBytes: (n: number) => Uint8Array,
-): Promise<void> {
-  await tx`UPDATE inkling_override_stamp SET stamp = ${randomBase62(22, randomBytes)}`;
-}
-
-/** Adds entries; the caller holds the lock of {@link lockOverrides}. */
-export async function insertAudit(
-  tx: TransactionSQL,
-  entries: readonly NewAuditEntry[],
-  at: number,
-): Promise<void> {
-  if (entries.length === 0) return;
-  const last: { sequence: number | string | null }[] =
-    await tx`SELECT MAX(sequence) AS sequence FROM inkling_audit`;
-  let sequence = Number(last[0]?.sequence ?? 0);
-  const rows = entries.map(({ before, after, ...entry }) => ({
-    sequence: ++sequence,
-    at,
-    ...entry,
-    was: before === undefined ? null : JSON.stringify(before),
-    became: after === undefined ? null : JSON.stringify(after),
-  }));
-  for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
-    await tx`INSERT INTO inkling_audit ${tx(rows.slice(from, from + ROWS_AT_ONCE))}`;
-  }
-}
-
-interface AuditRow {
-  readonly sequence: number | string;
-  readonly at: number | string;
-  readonly actor: string;
-  readonly action: AuditAction;
-  readonly subject: string;
-  readonly was: string | null;
-  readonly became: string | null;
-}
-
-function auditFromRow({ sequence, at, actor, action, subject, was, became }: AuditRow): AuditEntry {
-  return {
-    sequence: Number(sequence),
-    at: Number(at),
-    actor,
-    action,
-    subject,
-    before: was === null ? undefined : JSON.parse(was),
-    after: became === null ? undefined : JSON.parse(became),
-  };
-}
-
-/** An audit entry for programs. */
-export function auditJson({ sequence, at, actor, action, subject, before, after }: AuditEntry) {
-  return {
-    sequence,
-    at: new Date(at).toISOString(),
-    actor,
-    action,
-    subject,
-    before: before ?? null,
-    after: after ?? null,
-  };
-}
-
-const CURSOR = /^(\d{1,16})-(ovr_[0-9A-Za-z]{16})$/;
-
-function parseCursor(cursor: string): { at: number; id: string } | undefined {
-  const parts = CURSOR.exec(cursor);
-  return parts === null ? undefined : { at: Number(parts[1]), id: parts[2]! };
-}
-
-/** Is this a cursor that a page of overrides could have given? */
-export const isOverrideCursor = (text: string) => CURSOR.test(text);
-export const isAuditCursor = (text: string) => /^[1-9]\d{0,15}$/.test(text);
 
 function columns(sql: SQL) {
   return sql.unsafe(

@@ -1,56 +1,41 @@
 // store.ts: keys and usage, overrides and the admin token, kept in an SQLite file or a PostgreSQL database.
 //
 // in   the database's address
-// out  Store: keys in and out, usage in and out; overrides in store-overrides.ts, the admin token in admin-token.ts
+// out  Store: keys; usage (usage.ts), overrides (overrides.ts), the admin token (admin-token.ts)
 // err  StoreError with a hint; its text never has the password or a token
-// cost see docs on each method; nothing here is on the way of a look-up
+// cost see each method; no lookup waits for it
 
 import type { SQL, TransactionSQL } from "bun";
 import {
-  type Counted,
+  type EpochMs,
   type Key,
   type KeyChange,
+  type KeyId,
   type KeyRow,
   keyFromRow,
   keyJson,
   type NewKey,
   rowFromKey,
-  SCOPES,
 } from "../keys/key.ts";
 import type { KeySource } from "../keys/key-loader.ts";
 import type { KeySnapshot } from "../keys/keyring.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "../keys/token.ts";
 import { AdminTokenStore } from "./admin-token.ts";
+import { type AuditAction, insertAudit, lockOverrides } from "./audit.ts";
 import { Database, type Dialect } from "./database.ts";
 import { StoreError } from "./error.ts";
 import { migrate } from "./migrations.ts";
-import {
-  type AuditAction,
-  insertAudit,
-  lockOverrides,
-  OverrideStore,
-  type OverrideTables,
-  type Page,
-  type PageRequest,
-} from "./overrides.ts";
+import { OverrideStore } from "./overrides.ts";
+import { NewestFirst, type Page, type PageRequest, type Tables } from "./tables.ts";
+import { type DayUsage, type HourlyUsage, type UsageBatch, type UsageEntry, UsageTables } from "./usage.ts";
 
-const DAY_MS = 86_400_000;
 /** A replaced token is kept this long after its end, so that its users read KEY_EXPIRED, not KEY_INVALID. */
-const KEEP_TOKENS_MS = 30 * DAY_MS;
-/** A recorder that flushed nothing for this long is gone. */
-const KEEP_RECORDERS_MS = 30 * DAY_MS;
-/** Hours of usage are kept this long; days for good. */
-const KEEP_HOURS_MS = 31 * DAY_MS;
-/** With the first batch of a recorder, and about once an hour after that. */
-const FORGET_EVERY = 4_000;
-/** Who changes keys, where nobody says so. */
-const SOMEBODY = "inkling";
-/** Rows in one INSERT. SQLite runs inside this process: 15,000 rows at once would keep requests waiting 34 ms. */
-const USAGE_ROWS = 500;
+const KEEP_TOKENS_MS = 30 * 86_400_000;
+/** The actor, where the caller names none. */
+const UNNAMED_ACTOR = "inkling";
 
 export interface StoreOptions {
-  /** Epoch ms. */
-  readonly now?: () => number;
+  readonly now?: () => EpochMs;
   readonly randomBytes?: (n: number) => Uint8Array;
   /** Longest that one call may take. */
   readonly timeoutMs?: number;
@@ -62,32 +47,6 @@ export interface StoreOptions {
 export interface IssuedKey {
   readonly key: Key;
   readonly token: string;
-}
-
-/** Look-ups of one kind, or what was refused for one reason, of one key on one day. */
-export interface UsageEntry {
-  readonly keyId: string;
-  /** UTC, as "2026-06-01". */
-  readonly day: string;
-  readonly lookup: Counted;
-  readonly count: number;
-}
-
-/** The same in one hour. */
-export interface HourlyUsage {
-  /** UTC, as "2026-06-01T13". */
-  readonly hour: string;
-  readonly lookup: Counted;
-  readonly count: number;
-}
-
-/** Usage since the recorder's last batch. */
-export interface UsageBatch {
-  /** Names the recorder: new for each process start. */
-  readonly recorder: string;
-  /** Grows with each batch. A batch that is sent again has the same number and the same entries. */
-  readonly sequence: number;
-  readonly entries: readonly UsageEntry[];
 }
 
 /**
@@ -107,11 +66,14 @@ export async function openStore(address: string, options: StoreOptions = {}): Pr
   return store;
 }
 
+export const KEY_PAGES = new NewestFirst("key");
+
 export class Store implements KeySource {
   readonly overrides: OverrideStore;
   readonly adminToken: AdminTokenStore;
   private readonly database: Database;
-  private readonly now: () => number;
+  private readonly now: () => EpochMs;
+  private readonly usageTables: UsageTables;
   private readonly randomBytes: (n: number) => Uint8Array;
   private migrated: Promise<void> | undefined;
 
@@ -120,7 +82,7 @@ export class Store implements KeySource {
     this.database = new Database(address, options.timeoutMs);
     this.now = options.now ?? Date.now;
     this.randomBytes = options.randomBytes ?? ((n) => crypto.getRandomValues(new Uint8Array(n)));
-    const tables: OverrideTables = {
+    const tables: Tables = {
       read: (work) => this.read(work),
       write: (work, durable) => this.write(work, durable),
       now: this.now,
@@ -128,6 +90,7 @@ export class Store implements KeySource {
     };
     this.overrides = new OverrideStore(tables);
     this.adminToken = new AdminTokenStore(tables);
+    this.usageTables = new UsageTables(tables);
   }
 
   get dialect(): Dialect {
@@ -153,7 +116,11 @@ export class Store implements KeySource {
    * @param token the key's text when it is not a new one, well formed
    * @throws StoreError CONFLICT when a key with this token exists
    */
-  async createKey(wanted: NewKey, token = this.newToken(wanted.mode), actor = SOMEBODY): Promise<IssuedKey> {
+  async createKey(
+    wanted: NewKey,
+    token = this.newToken(wanted.mode),
+    actor = UNNAMED_ACTOR,
+  ): Promise<IssuedKey> {
     const key: Key = Object.freeze({
       ...wanted,
       id: `key_${randomBase62(16, this.randomBytes)}`,
@@ -188,16 +155,11 @@ export class Store implements KeySource {
 
   /** Newest first. */
   async keyPage({ limit, cursor }: PageRequest): Promise<Page<Key>> {
-    const from = cursor === undefined ? undefined : parseKeyCursor(cursor);
     const rows: KeyRow[] = await this.read(
-      (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k
-        WHERE ${from === undefined ? sql`1 = 1` : sql`(created_at < ${from.at} OR (created_at = ${from.at} AND id < ${from.id}))`}
+      (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k WHERE ${KEY_PAGES.after(sql, cursor)}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
     );
-    const items = rows.slice(0, limit).map(keyFromRow);
-    const last = items.at(-1);
-    const isMore = rows.length > limit && last !== undefined;
-    return { items, next: isMore ? `${last.createdAt}-${last.id}` : undefined };
+    return KEY_PAGES.page(rows.map(keyFromRow), limit);
   }
 
   /** The key with this id, revoked or not. */
@@ -209,7 +171,7 @@ export class Store implements KeySource {
    * Changes what a key may do, within a second in every process. One that is so already stays as it is.
    * @returns undefined when there is no such key, or it is revoked
    */
-  async changeKey(id: string, change: KeyChange, actor = SOMEBODY): Promise<Key | undefined> {
+  async changeKey(id: string, change: KeyChange, actor = UNNAMED_ACTOR): Promise<Key | undefined> {
     return this.change(async (tx) => {
       const before = await this.keyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
@@ -224,7 +186,7 @@ export class Store implements KeySource {
   }
 
   /** Ends a key for good, within a second in every process. @returns the key; undefined when there is none */
-  async revokeKey(id: string, actor = SOMEBODY): Promise<Key | undefined> {
+  async revokeKey(id: string, actor = UNNAMED_ACTOR): Promise<Key | undefined> {
     return this.change(async (tx) => {
       const before = await this.keyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return before;
@@ -240,7 +202,7 @@ export class Store implements KeySource {
    * @param overlapUntil epoch ms until which its tokens of before stay valid
    * @returns undefined when there is no such key, or it is revoked
    */
-  async rotateKey(id: string, overlapUntil: number, actor = SOMEBODY): Promise<IssuedKey | undefined> {
+  async rotateKey(id: string, overlapUntil: number, actor = UNNAMED_ACTOR): Promise<IssuedKey | undefined> {
     return this.change(async (tx) => {
       const before = await this.keyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
@@ -279,91 +241,29 @@ export class Store implements KeySource {
     return { stamp, tokens };
   }
 
-  /**
-   * Counts usage. A batch counts exactly once, however often it is sent: its number is kept in the same
-   * transaction as its counts, so a batch whose first attempt timed out after its commit is recognised.
-   * @returns false when it had been counted before
-   */
-  async addUsage({ recorder, sequence, entries }: UsageBatch): Promise<boolean> {
-    // Two processes that lock rows in different orders would wait for each other.
-    const rows = entries
-      .map(({ keyId, day, lookup, count }) => ({ day, key_id: keyId, lookup, count }))
-      .sort((a, b) => order(a.day, b.day) || order(a.key_id, b.key_id) || order(a.lookup, b.lookup));
-    return this.write(async (tx) => {
-      const isNew = await tx`INSERT INTO inkling_recorders AS r (id, sequence, flushed_at)
-        VALUES (${recorder}, ${sequence}, ${this.now()})
-        ON CONFLICT (id) DO UPDATE SET sequence = excluded.sequence, flushed_at = excluded.flushed_at
-        WHERE r.sequence < excluded.sequence
-        RETURNING id`;
-      if (isNew.length === 0) return false;
-      if (sequence % FORGET_EVERY === 1) await this.forget(tx);
-      for (let at = 0; at < rows.length; at += USAGE_ROWS) {
-        if (at > 0) await Bun.sleep(0);
-        await tx`INSERT INTO inkling_usage AS u ${tx(rows.slice(at, at + USAGE_ROWS))}
-          ON CONFLICT (day, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
-        const hours = rows
-          .slice(at, at + USAGE_ROWS)
-          .map(({ day, ...row }) => ({ hour: this.hourOf(day), ...row }));
-        await tx`INSERT INTO inkling_usage_hours AS u ${tx(hours)}
-          ON CONFLICT (hour, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
-      }
-      return true;
-    });
+  /** @see UsageTables.add */
+  addUsage(batch: UsageBatch): Promise<boolean> {
+    return this.usageTables.add(batch);
   }
 
-  /**
-   * Usage of one key by the hour, from one hour to another, both included, as "2026-06-01T13". An hour is that in
-   * which the count arrived here: a second later than the look-up, or more when the database was away.
-   */
-  async hourlyUsage(keyId: string, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
-    const rows: { hour: string; lookup: Counted; count: number | string }[] = await this.read(
-      (sql) => sql`SELECT hour, lookup, count FROM inkling_usage_hours
-        WHERE key_id = ${keyId} AND hour >= ${fromHour} AND hour <= ${toHour} ORDER BY hour, lookup`,
-    );
-    return rows.map(({ count, ...row }) => ({ ...row, count: Number(count) }));
+  /** @see UsageTables.byHour */
+  hourlyUsage(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
+    return this.usageTables.byHour(keyId, fromHour, toHour);
   }
 
-  /** Usage of each key on one UTC day. */
-  async usageOfDay(day: string): Promise<Map<string, Partial<Record<Counted, number>>>> {
-    const rows: { key_id: string; lookup: Counted; count: number | string }[] = await this.read(
-      (sql) => sql`SELECT key_id, lookup, count FROM inkling_usage WHERE day = ${day}`,
-    );
-    const byKey = new Map<string, Partial<Record<Counted, number>>>();
-    for (const { key_id, lookup, count } of rows) {
-      byKey.set(key_id, { ...byKey.get(key_id), [lookup]: Number(count) });
-    }
-    return byKey;
+  /** @see UsageTables.ofDay */
+  usageOfDay(day: string): Promise<Map<KeyId, DayUsage>> {
+    return this.usageTables.ofDay(day);
   }
 
-  /** The hour of a day's count that arrives now: this one, or the day's last when it is over. */
-  private hourOf(day: string): string {
-    const hour = new Date(this.now()).toISOString().slice(0, "2026-06-01T13".length);
-    return hour.startsWith(day) ? hour : `${day}T23`;
+  /** @see UsageTables.byDay */
+  usage(keyId: KeyId, fromDay: string, toDay: string): Promise<UsageEntry[]> {
+    return this.usageTables.byDay(keyId, fromDay, toDay);
   }
 
-  /** Usage of one key from one UTC day to another, both included, as "2026-06-01". */
-  async usage(keyId: string, fromDay: string, toDay: string): Promise<UsageEntry[]> {
-    const rows: { day: string; lookup: Counted; count: number | string }[] = await this.read(
-      (sql) => sql`SELECT day, lookup, count FROM inkling_usage
-        WHERE key_id = ${keyId} AND day >= ${fromDay} AND day <= ${toDay} ORDER BY day, lookup`,
-    );
-    return rows.map(({ day, lookup, count }) => ({ keyId, day, lookup, count: Number(count) }));
-  }
-
-  /** Look-ups on one UTC day of each key that has a quota and was used, by all processes. */
-  async quotaUsage(day: string): Promise<Map<string, number>> {
-    const rows: { key_id: string; total: number | string }[] = await this.read(
-      (sql) => sql`SELECT u.key_id, SUM(u.count) AS total
-        FROM inkling_usage u JOIN inkling_keys k ON k.id = u.key_id
-        WHERE u.day = ${day} AND u.lookup IN ${sql([...SCOPES])} AND k.quota IS NOT NULL GROUP BY u.key_id`,
-    );
-    return new Map(rows.map((row) => [row.key_id, Number(row.total)]));
-  }
-
-  private async forget(tx: TransactionSQL): Promise<void> {
-    await tx`DELETE FROM inkling_recorders WHERE flushed_at < ${this.now() - KEEP_RECORDERS_MS}`;
-    const oldest = new Date(this.now() - KEEP_HOURS_MS).toISOString().slice(0, "2026-06-01T13".length);
-    await tx`DELETE FROM inkling_usage_hours WHERE hour < ${oldest}`;
+  /** @see UsageTables.ofQuotas */
+  quotaUsage(day: string): Promise<Map<KeyId, number>> {
+    return this.usageTables.ofQuotas(day);
   }
 
   private newToken(mode: KeyMode): string {
@@ -428,18 +328,4 @@ function keyColumns(sql: SQL) {
   return sql.unsafe(
     "k.id, k.name, k.mode, k.hint, k.scopes, k.networks, k.rate, k.burst, k.quota, k.created_at, k.expires_at, k.revoked_at",
   );
-}
-
-const KEY_CURSOR = /^(\d{1,16})-(key_[0-9A-Za-z]{16})$/;
-
-function parseKeyCursor(cursor: string): { at: number; id: string } | undefined {
-  const parts = KEY_CURSOR.exec(cursor);
-  return parts === null ? undefined : { at: Number(parts[1]), id: parts[2]! };
-}
-
-/** Is this a cursor that a page of keys could have given? */
-export const isKeyCursor = (text: string) => KEY_CURSOR.test(text);
-
-function order(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -9,10 +9,9 @@ import { decodeSegment } from "../../http/request-target.ts";
 import { isLookup, type Subject, WANTS } from "../../lookup/pipeline.ts";
 import { SANDBOX_VERSION } from "../../lookup/sandbox.ts";
 import { IP_CACHE, JSON_TYPE } from "../answer-headers.ts";
-import type { ApiContext } from "../context.ts";
 import type { Exchange } from "../exchange.ts";
 import { ADDRESS_PARAMETERS } from "../parameters.ts";
-import { type ApiRoute, pathValue, READ } from "../route.ts";
+import { type ApiContext, type ApiRoute, pathValue, READ } from "../route.ts";
 
 const PATH_INVALID = problem("PATH_INVALID");
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;

@@ -3,10 +3,9 @@
 import { LOOKUPS, type Lookup } from "@inkling/engine";
 import { answerBatch } from "../../batch/batch.ts";
 import { NO_STORE } from "../answer-headers.ts";
-import type { ApiContext } from "../context.ts";
 import type { Exchange } from "../exchange.ts";
 import { ADDRESS_PARAMETERS, EMAIL_PARAMETERS } from "../parameters.ts";
-import type { ApiRoute } from "../route.ts";
+import type { ApiContext, ApiRoute } from "../route.ts";
 
 function batchRoute(lookup: Lookup): ApiRoute {
   const isEmail = lookup === "email";

@@ -2,9 +2,9 @@
 
 import { problem } from "../../http/problems.ts";
 import { JSON_TYPE, NO_STORE } from "../answer-headers.ts";
-import type { ApiContext, OpenDocument, OpenDocuments } from "../context.ts";
 import type { Exchange } from "../exchange.ts";
-import { type ApiRoute, type Handler, pathValue, READ } from "../route.ts";
+import type { OpenDocument, OpenDocuments } from "../options.ts";
+import { type ApiContext, type ApiRoute, type Handler, pathValue, READ } from "../route.ts";
 
 const PATH_NOT_FOUND = problem("PATH_NOT_FOUND");
 const START_PAGE = "/docs";

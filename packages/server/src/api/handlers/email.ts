@@ -4,10 +4,9 @@ import { problem } from "../../http/problems.ts";
 import { decodeSegment } from "../../http/request-target.ts";
 import { type Answer, isLookup } from "../../lookup/pipeline.ts";
 import { JSON_TYPE, NO_STORE } from "../answer-headers.ts";
-import type { ApiContext } from "../context.ts";
 import type { Exchange } from "../exchange.ts";
 import { EMAIL_PARAMETERS } from "../parameters.ts";
-import { type ApiRoute, pathValue, READ } from "../route.ts";
+import { type ApiContext, type ApiRoute, pathValue, READ } from "../route.ts";
 
 const PATH_INVALID = problem("PATH_INVALID");
 

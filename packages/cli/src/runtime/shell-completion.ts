@@ -1,4 +1,4 @@
-// completion.ts: the tree of commands -> a script that lets a shell complete them.
+// shell-completion.ts: the tree of commands -> a script that lets a shell complete them.
 //
 // in   the program; the name of a shell
 // out  the script's text: subcommands, flags, and the values of flags that have a fixed set; files everywhere else

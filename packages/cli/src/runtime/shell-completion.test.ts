@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { Command } from "commander";
-import { completion, SHELLS } from "./completion.ts";
-import { makeProgram } from "./program.ts";
-import { makeStyle } from "./terminal/terminal.ts";
+import { makeProgram } from "../program.ts";
+import { makeStyle } from "../terminal/terminal.ts";
+import { completion, SHELLS } from "./shell-completion.ts";
 
 const context = {
   terminal: { out: () => {}, err: () => {}, live: false, columns: 80, style: makeStyle(false) },

@@ -1,0 +1,119 @@
+// audit.ts: the audit trail: who changed what, and when. There is no way to change or delete an entry.
+
+import type { SQL, TransactionSQL } from "bun";
+import type { EpochMs } from "../keys/key.ts";
+import { randomBase62 } from "../keys/token.ts";
+import type { Page, PageRequest } from "./tables.ts";
+
+/** Rows in one INSERT. */
+const ROWS_AT_ONCE = 500;
+
+export const AUDIT_ACTIONS = [
+  "override-added",
+  "override-changed",
+  "override-removed",
+  "admin-token-made",
+  "key-made",
+  "key-changed",
+  "key-rotated",
+  "key-revoked",
+  "data-update-asked",
+  "release-rolled-back",
+  "release-pinned",
+  "release-unpinned",
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/** One change: who, what, before, after, when. */
+export interface AuditEntry {
+  /** Grows with each entry. */
+  readonly sequence: number;
+  readonly at: EpochMs;
+  readonly actor: string;
+  readonly action: AuditAction;
+  /** Id of what was changed. */
+  readonly subject: string;
+  /** As JSON gives it; undefined where there was or is nothing. */
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+export type NewAuditEntry = Pick<AuditEntry, "actor" | "action" | "subject" | "before" | "after">;
+
+/** Gives the overrides a new stamp. It goes first: its row's lock puts changes of several processes in a row. */
+export async function lockOverrides(
+  tx: TransactionSQL,
+  randomBytes: (n: number) => Uint8Array,
+): Promise<void> {
+  await tx`UPDATE inkling_override_stamp SET stamp = ${randomBase62(22, randomBytes)}`;
+}
+
+/** Adds entries; the caller holds the lock of {@link lockOverrides}. */
+export async function insertAudit(
+  tx: TransactionSQL,
+  entries: readonly NewAuditEntry[],
+  at: number,
+): Promise<void> {
+  if (entries.length === 0) return;
+  const last: { sequence: number | string | null }[] =
+    await tx`SELECT MAX(sequence) AS sequence FROM inkling_audit`;
+  let sequence = Number(last[0]?.sequence ?? 0);
+  const rows = entries.map(({ before, after, ...entry }) => ({
+    sequence: ++sequence,
+    at,
+    ...entry,
+    was: before === undefined ? null : JSON.stringify(before),
+    became: after === undefined ? null : JSON.stringify(after),
+  }));
+  for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
+    await tx`INSERT INTO inkling_audit ${tx(rows.slice(from, from + ROWS_AT_ONCE))}`;
+  }
+}
+
+interface AuditRow {
+  readonly sequence: number | string;
+  readonly at: number | string;
+  readonly actor: string;
+  readonly action: AuditAction;
+  readonly subject: string;
+  readonly was: string | null;
+  readonly became: string | null;
+}
+
+function auditFromRow({ sequence, at, actor, action, subject, was, became }: AuditRow): AuditEntry {
+  return {
+    sequence: Number(sequence),
+    at: Number(at),
+    actor,
+    action,
+    subject,
+    before: was === null ? undefined : JSON.parse(was),
+    after: became === null ? undefined : JSON.parse(became),
+  };
+}
+
+/** An audit entry for programs. */
+export function auditJson({ sequence, at, actor, action, subject, before, after }: AuditEntry) {
+  return {
+    sequence,
+    at: new Date(at).toISOString(),
+    actor,
+    action,
+    subject,
+    before: before ?? null,
+    after: after ?? null,
+  };
+}
+
+/** A page of the trail, newest first. */
+export async function auditPage(sql: SQL, { limit, cursor }: PageRequest): Promise<Page<AuditEntry>> {
+  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
+  const rows: AuditRow[] =
+    await sql`SELECT sequence, at, actor, action, subject, was, became FROM inkling_audit
+    WHERE sequence < ${before} ORDER BY sequence DESC LIMIT ${limit + 1}`;
+  const items = rows.slice(0, limit).map(auditFromRow);
+  const last = items.at(-1);
+  return { items, next: rows.length > limit && last !== undefined ? String(last.sequence) : undefined };
+}
+
+export const isAuditCursor = (text: string) => /^[1-9]\d{0,15}$/.test(text);

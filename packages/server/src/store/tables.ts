@@ -1,0 +1,61 @@
+// tables.ts: what the parts of the store work with: queries, the clock, pages of rows.
+
+import type { SQL, TransactionSQL } from "bun";
+import type { EpochMs } from "../keys/key.ts";
+
+export interface Tables {
+  read<T>(work: (sql: SQL) => Promise<T>): Promise<T>;
+  /** @param durable whether a power cut must not undo it */
+  write<T>(work: (tx: TransactionSQL) => Promise<T>, durable: boolean): Promise<T>;
+  now(): EpochMs;
+  randomBytes(n: number): Uint8Array;
+}
+
+export const MAX_PAGE = 1_000;
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Where the next page begins; undefined after the last one. */
+  readonly next: string | undefined;
+}
+
+export interface PageRequest {
+  readonly limit: number;
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+interface Created {
+  readonly id: string;
+  readonly createdAt: EpochMs;
+}
+
+/** Pages of rows with created_at and id, newest first. A cursor is the last row of a page: "1780272000000-key_3fK9…". */
+export class NewestFirst {
+  private readonly pattern: RegExp;
+
+  /** @param idPrefix "key" for ids such as key_3fK9… */
+  constructor(idPrefix: string) {
+    this.pattern = new RegExp(`^(\\d{1,16})-(${idPrefix}_[0-9A-Za-z]{16})$`);
+  }
+
+  isCursor(text: string): boolean {
+    return this.pattern.test(text);
+  }
+
+  /** The condition for rows of the page that the cursor begins. */
+  after(sql: SQL, cursor: string | undefined) {
+    const parts = cursor === undefined ? null : this.pattern.exec(cursor);
+    if (parts === null) return sql`1 = 1`;
+    const at = Number(parts[1]);
+    return sql`(created_at < ${at} OR (created_at = ${at} AND id < ${parts[2]}))`;
+  }
+
+  /** @param rows one more than the limit, where there are so many */
+  page<T extends Created>(rows: readonly T[], limit: number): Page<T> {
+    const items = rows.slice(0, limit);
+    const last = items.at(-1);
+    const isMore = rows.length > limit && last !== undefined;
+    return { items, next: isMore ? `${last.createdAt}-${last.id}` : undefined };
+  }
+}

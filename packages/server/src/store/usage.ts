@@ -1,0 +1,144 @@
+// usage.ts: usage of keys by day and hour, in the tables of the store.
+//
+// err  StoreError
+
+import type { TransactionSQL } from "bun";
+import { type Counted, type KeyId, SCOPES } from "../keys/key.ts";
+import type { Tables } from "./tables.ts";
+
+const DAY_MS = 86_400_000;
+/** A recorder that flushed nothing for this long is gone. */
+const KEEP_RECORDERS_MS = 30 * DAY_MS;
+/** Hours of usage are kept this long; days for good. */
+const KEEP_HOURS_MS = 31 * DAY_MS;
+/** With the first batch of a recorder, and about once an hour after that. */
+const FORGET_EVERY = 4_000;
+/** Rows in one INSERT. SQLite runs inside this process: 15,000 rows at once would keep requests waiting 34 ms. */
+const ROWS_AT_ONCE = 500;
+
+/** Lookups of one kind, or refusals for one reason, of one key on one day. */
+export interface UsageEntry {
+  readonly keyId: KeyId;
+  /** UTC, as "2026-06-01". */
+  readonly day: string;
+  readonly lookup: Counted;
+  readonly count: number;
+}
+
+/** The same in one hour. */
+export interface HourlyUsage {
+  /** UTC, as "2026-06-01T13". */
+  readonly hour: string;
+  readonly lookup: Counted;
+  readonly count: number;
+}
+
+/** Usage since the recorder's last batch. */
+export interface UsageBatch {
+  /** Names the recorder: new for each process start. */
+  readonly recorder: string;
+  /** Grows with each batch. A batch that is sent again has the same number and the same entries. */
+  readonly sequence: number;
+  readonly entries: readonly UsageEntry[];
+}
+
+export type DayUsage = Partial<Record<Counted, number>>;
+
+export class UsageTables {
+  private readonly tables: Tables;
+
+  constructor(tables: Tables) {
+    this.tables = tables;
+  }
+
+  /**
+   * Counts usage. A batch counts exactly once, however often it is sent: its number is kept in the same
+   * transaction as its counts, so a batch whose first attempt timed out after its commit is recognised.
+   * @returns false when it had been counted before
+   */
+  async add({ recorder, sequence, entries }: UsageBatch): Promise<boolean> {
+    // Two processes that lock rows in different orders would wait for each other.
+    const rows = entries
+      .map(({ keyId, day, lookup, count }) => ({ day, key_id: keyId, lookup, count }))
+      .sort((a, b) => order(a.day, b.day) || order(a.key_id, b.key_id) || order(a.lookup, b.lookup));
+    return this.tables.write(async (tx) => {
+      const isNew = await tx`INSERT INTO inkling_recorders AS r (id, sequence, flushed_at)
+        VALUES (${recorder}, ${sequence}, ${this.tables.now()})
+        ON CONFLICT (id) DO UPDATE SET sequence = excluded.sequence, flushed_at = excluded.flushed_at
+        WHERE r.sequence < excluded.sequence
+        RETURNING id`;
+      if (isNew.length === 0) return false;
+      if (sequence % FORGET_EVERY === 1) await this.forget(tx);
+      for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+        if (at > 0) await Bun.sleep(0);
+        await tx`INSERT INTO inkling_usage AS u ${tx(rows.slice(at, at + ROWS_AT_ONCE))}
+          ON CONFLICT (day, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
+        const hours = rows
+          .slice(at, at + ROWS_AT_ONCE)
+          .map(({ day, ...row }) => ({ hour: this.hourOf(day), ...row }));
+        await tx`INSERT INTO inkling_usage_hours AS u ${tx(hours)}
+          ON CONFLICT (hour, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
+      }
+      return true;
+    }, false);
+  }
+
+  /**
+   * Usage of one key by the hour, from one hour to another, both included, as "2026-06-01T13". An hour is that in
+   * which the count arrived here: a second later than the lookup, or more when the database was away.
+   */
+  async byHour(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
+    const rows: { hour: string; lookup: Counted; count: number | string }[] = await this.tables.read(
+      (sql) => sql`SELECT hour, lookup, count FROM inkling_usage_hours
+        WHERE key_id = ${keyId} AND hour >= ${fromHour} AND hour <= ${toHour} ORDER BY hour, lookup`,
+    );
+    return rows.map(({ count, ...row }) => ({ ...row, count: Number(count) }));
+  }
+
+  /** Usage of each key on one UTC day. */
+  async ofDay(day: string): Promise<Map<KeyId, DayUsage>> {
+    const rows: { key_id: string; lookup: Counted; count: number | string }[] = await this.tables.read(
+      (sql) => sql`SELECT key_id, lookup, count FROM inkling_usage WHERE day = ${day}`,
+    );
+    const byKey = new Map<KeyId, DayUsage>();
+    for (const { key_id, lookup, count } of rows) {
+      byKey.set(key_id, { ...byKey.get(key_id), [lookup]: Number(count) });
+    }
+    return byKey;
+  }
+
+  /** The hour of a day's count that arrives now: this one, or the day's last when it is over. */
+  private hourOf(day: string): string {
+    const hour = new Date(this.tables.now()).toISOString().slice(0, "2026-06-01T13".length);
+    return hour.startsWith(day) ? hour : `${day}T23`;
+  }
+
+  /** Usage of one key from one UTC day to another, both included, as "2026-06-01". */
+  async byDay(keyId: KeyId, fromDay: string, toDay: string): Promise<UsageEntry[]> {
+    const rows: { day: string; lookup: Counted; count: number | string }[] = await this.tables.read(
+      (sql) => sql`SELECT day, lookup, count FROM inkling_usage
+        WHERE key_id = ${keyId} AND day >= ${fromDay} AND day <= ${toDay} ORDER BY day, lookup`,
+    );
+    return rows.map(({ day, lookup, count }) => ({ keyId, day, lookup, count: Number(count) }));
+  }
+
+  /** Lookups on one UTC day of each key that has a quota and was used, by all processes. */
+  async ofQuotas(day: string): Promise<Map<KeyId, number>> {
+    const rows: { key_id: string; total: number | string }[] = await this.tables.read(
+      (sql) => sql`SELECT u.key_id, SUM(u.count) AS total
+        FROM inkling_usage u JOIN inkling_keys k ON k.id = u.key_id
+        WHERE u.day = ${day} AND u.lookup IN ${sql([...SCOPES])} AND k.quota IS NOT NULL GROUP BY u.key_id`,
+    );
+    return new Map(rows.map((row) => [row.key_id, Number(row.total)]));
+  }
+
+  private async forget(tx: TransactionSQL): Promise<void> {
+    await tx`DELETE FROM inkling_recorders WHERE flushed_at < ${this.tables.now() - KEEP_RECORDERS_MS}`;
+    const oldest = new Date(this.tables.now() - KEEP_HOURS_MS).toISOString().slice(0, "2026-06-01T13".length);
+    await tx`DELETE FROM inkling_usage_hours WHERE hour < ${oldest}`;
+  }
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
