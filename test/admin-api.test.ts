@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { openRelease } from "@inkling/release-store";
 import { dataActions, Updates } from "../packages/cli/src/runtime/data-actions.ts";
@@ -68,8 +69,8 @@ const actions = async () =>
     ({ actor, action }: { actor: string; action: string }) => `${actor} ${action}`,
   );
 
-describe("a look-up", () => {
-  test("of addresses and e-mail addresses, with evidence, and without usage", async () => {
+describe("a lookup", () => {
+  test("of IP and email addresses, with evidence, and without usage", async () => {
     const values = [INSIDE, `::ffff:${INSIDE}`, ` jane@${smallDomain(3)} `, "8.8.8.8", "10.0.0.1", "nowhere"];
     const { status, document } = await ask("POST", "lookup", { values });
     expect(status).toBe(200);
@@ -218,7 +219,7 @@ describe("data", () => {
     await ask("DELETE", "data/pin");
   });
 
-  test("an update is asked for once, until it begins", async () => {
+  test("an update is requested once, until it begins", async () => {
     for (let i = 0; i < 2; i++) {
       const { status, document } = await ask("POST", "data/update");
       expect([status, document.asked]).toEqual([202, true]);
@@ -247,4 +248,17 @@ describe("data", () => {
     expect(refused.document.problems).not.toEqual([]);
     expect((await ask("GET", "data")).document).toMatchObject({ release: { name: before }, pinned: null });
   });
+});
+
+test("HEAD over HTTP/1.0, without a host, has the headers of GET", async () => {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const socket = connect(server.adminPort!, "127.0.0.1"); // it listens: an admin port was given
+  let received = "";
+  socket.on("data", (chunk) => {
+    received += chunk;
+    if (received.includes("\r\n\r\n")) resolve(received);
+  });
+  socket.write(`HEAD /admin/v1/session HTTP/1.0\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  expect(await promise).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)*content-length: 40\r\n/i);
+  socket.destroy();
 });

@@ -105,7 +105,7 @@ describe("the document", () => {
     expect(examples).toBeGreaterThan(50);
   });
 
-  test("tells nothing of the machine", () => expect(JSON.stringify(document)).not.toContain(process.cwd()));
+  test("names no path of the machine", () => expect(JSON.stringify(document)).not.toContain(process.cwd()));
 });
 
 describe("an answer that is not as described is seen:", () => {
@@ -229,11 +229,11 @@ describe("the admin API's document", () => {
     const described = [...objects(admin)].flatMap(([, { operationId }]) => operationId ?? []);
     expect(described).toEqual(ids);
     expect(new Set(ids).size).toBe(ids.length);
-    const told = new Set(
+    const inOperations = new Set(
       [...objects(admin.paths)].flatMap(([, { code }]) => (code as { enum?: string[] })?.enum ?? []),
     );
     const elsewhere = Object.keys(admin.components.responses);
-    expect([...new Set([...told, ...elsewhere])].sort()).toEqual([...ADMIN_PROBLEM_CODES].sort());
+    expect([...new Set([...inOperations, ...elsewhere])].sort()).toEqual([...ADMIN_PROBLEM_CODES].sort());
     for (const [way, { $ref }] of objects(admin)) {
       if (typeof $ref !== "string") continue;
       const target = $ref
@@ -243,17 +243,19 @@ describe("the admin API's document", () => {
       expect(target, `${way}: ${$ref}`).toBeDefined();
     }
   });
-  test("tells what bodies may hold, also where a schema changes what it reads", () => {
+  test("describes what bodies may hold, also where a schema transforms it", () => {
     const { NewKey } = admin.components.schemas;
     expect(NewKey.required).toEqual(["name"]);
     expect(Object.keys(NewKey.properties)).toContain("expires_at");
     expect(JSON.stringify(NewKey.properties.rate)).toContain('"maximum":1000000');
   });
-  test("and docs/admin-api.md tell of the same requests, in the same order", () => {
+  test("and docs/admin-api.md have the same requests, in the same order", () => {
     const docs = readFileSync(join(import.meta.dir, "../docs/admin-api.md"), "utf8");
-    const told = [...docs.matchAll(/^\| `([A-Z]+ \/admin\/v1\/[^`]+)` \|/gm)].map(([, request]) => request!);
+    const documented = [...docs.matchAll(/^\| `([A-Z]+ \/admin\/v1\/[^`]+)` \|/gm)].map(
+      ([, request]) => request!,
+    );
     const inCode = OPERATIONS.map(({ method, path }) => `${method} ${ADMIN_PATH}${path}`);
-    expect(told).toEqual(inCode);
+    expect(documented).toEqual(inCode);
   });
   test("is open: it has no secret", async () => {
     const { ask } = await adminServer();

@@ -72,7 +72,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     path,
     tag,
     summary: "All keys, newest first, with today's lookups",
-    query: pageQuery((text) => KEY_PAGES.isCursor(text)),
+    query: pageQuery((cursor) => KEY_PAGES.isCursor(cursor)),
     answer: z.strictObject({
       keys: z.array(z.strictObject({ ...members, lookups_today: lookups, refused_today: refusals })),
       ...nextCursor,

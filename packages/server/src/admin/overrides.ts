@@ -52,7 +52,7 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
     tag,
     summary: "Overrides in force, newest first",
     query: {
-      ...pageQuery((text) => OVERRIDE_PAGES.isCursor(text)),
+      ...pageQuery((cursor) => OVERRIDE_PAGES.isCursor(cursor)),
       ended: booleanQuery("Also those that have ended"),
     },
     answer: z.strictObject({ overrides: z.array(overrideAnswer), ...nextCursor }),
