@@ -87,7 +87,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
     return { folders, databaseUrl, servers, admin };
   }
 
-  test("an address is un-flagged in both at once, while look-ups run; no look-up fails or says anything else", async () => {
+  test("an address is un-flagged in both at once, while lookups run; no lookup fails or has another answer", async () => {
     const { servers, admin } = await setUp();
     const log: string[][] = [[], []];
     let isDone = false;

@@ -12,6 +12,7 @@ import { newKeyToken } from "../packages/server/src/keys/token.ts";
 import { UsageRecorder } from "../packages/server/src/limits/usage-recorder.ts";
 import { StoreError } from "../packages/server/src/store/error.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
+import { fetch } from "./checked-fetch.ts";
 import { POSTGRES_PASSWORD, Postgres } from "./postgres.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";

@@ -544,7 +544,7 @@ for (const backend of BACKENDS) {
         expect((await store.overrides.audit({ limit: 1 })).items[0]?.sequence).toBe(MAX_OVERRIDES);
       });
 
-      test("two processes that say the opposite at the same time: one of them is refused", async () => {
+      test("two processes that write the opposite at the same time: one of them is refused", async () => {
         const stores = [await open(), await open()];
         for (let round = 0; round < 10; round++) {
           const results = await Promise.all(

@@ -366,7 +366,7 @@ describe("as a process", () => {
     expect(JSON.parse(out).settings.port.value).toBe(8080);
   });
 
-  test("no colour where it is no terminal, whatever the environment says", async () => {
+  test("no colour where it is no terminal, whatever is in the environment", async () => {
     const { out, err } = await spawned(["node", BIN, "doctor"], { FORCE_COLOR: "1" });
     expect(out).toContain("settings: all can be used");
     expect(out + err).not.toContain("\x1b");

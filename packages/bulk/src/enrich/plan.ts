@@ -7,20 +7,11 @@
 import { LOOKUPS, type Lookup, MAX_IP_TEXT, parseEmail, parseIp } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
 import { MEMBERS, type Member } from "../members.ts";
-import { splitRow } from "./rows.ts";
+import { type RowFormat, type RowLayout, splitRow } from "./rows.ts";
 
-export const ROW_FORMATS = ["csv", "tsv", "ndjson", "log"] as const;
-export type RowFormat = (typeof ROW_FORMATS)[number];
-
-export interface Plan {
-  readonly format: RowFormat;
-  /** Column number from 0 on (csv, tsv), or member name (ndjson); undefined where none is looked up. */
-  readonly ip: number | string | undefined;
-  readonly email: number | string | undefined;
+export interface Plan extends RowLayout {
   /** Does the first row name the columns? */
   readonly hasHeader: boolean;
-  /** What parts the columns (csv, tsv): one character. */
-  readonly delimiter: string | undefined;
   /** How many the header names. */
   readonly width: number | undefined;
   /** Members that are added, by look-up, in the order of output. */

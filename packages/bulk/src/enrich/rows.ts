@@ -7,7 +7,6 @@
 // cost csv and logs: one pass over the bytes of a row, no allocation
 
 import { IpAddress as Address, type IpAddress, parseIpBytesInto, specialUse } from "@inkling/engine";
-import type { Plan } from "./plan.ts";
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -42,7 +41,20 @@ export interface RowReader {
   next(bytes: Uint8Array, from: number, row: Row): number;
 }
 
-export function rowReader(plan: Plan): RowReader {
+export const ROW_FORMATS = ["csv", "tsv", "ndjson", "log"] as const;
+export type RowFormat = (typeof ROW_FORMATS)[number];
+
+/** How a file is written, and where in a row the values stand. */
+export interface RowLayout {
+  readonly format: RowFormat;
+  /** Column number from 0 on (csv, tsv), or member name (ndjson); undefined where none is looked up. */
+  readonly ip: number | string | undefined;
+  readonly email: number | string | undefined;
+  /** What separates the columns (csv, tsv): one character. */
+  readonly delimiter: string | undefined;
+}
+
+export function rowReader(plan: RowLayout): RowReader {
   if (plan.format === "ndjson")
     return new JsonRows(plan.ip as string | undefined, plan.email as string | undefined);
   if (plan.format === "log") return new LogRows();

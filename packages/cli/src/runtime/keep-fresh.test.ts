@@ -99,7 +99,7 @@ async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Pro
 
 const events = ({ log }: Seen) => log.map(([, event]) => event);
 
-test("an hour of feeds that are due every ten minutes: six builds, each told", async () => {
+test("an hour of feeds that are due every ten minutes: six builds, each logged", async () => {
   const seen = await simulate([{ dueIn: 10 * MINUTE, published: true }], 1);
   expect(seen.at).toEqual([0, 10, 20, 30, 40, 50]);
   expect(new Set(events(seen))).toEqual(new Set(["data-update-done"]));
@@ -116,7 +116,7 @@ test("a day in which nothing is due: one look an hour", async () => {
   expect(at.length).toBe(24);
 });
 
-test("the first build waits where it is told to", async () => {
+test("the first build waits where that is requested", async () => {
   expect((await simulate([{}], 1, 5 * MINUTE)).at[0]).toBe(5);
 });
 
@@ -183,7 +183,7 @@ test("a poisoned feed in the middle is named once with its reason, and once more
   ]);
 });
 
-test("a feed that a mirror does not have is told, and is no error", async () => {
+test("a feed that a mirror does not have is logged, not as an error", async () => {
   const lacking = { dueIn: 10 * MINUTE, feeds: [report("free-mail", "mirror: has no file free-mail.*")] };
   const { log } = await simulate([lacking], 1);
   expect(log.filter(([, event]) => event === "feed-not-updated").map(([level]) => level)).toEqual(["info"]);
@@ -207,7 +207,7 @@ test("stopped while it builds, it ends without a word", async () => {
   expect(await simulate([new BuildInterrupted()], 1)).toEqual({ at: [0], log: [] });
 });
 
-test("a sleep ends when it is told to stop, and leaves nothing behind", async () => {
+test("a sleep ends with its signal, and leaves nothing behind", async () => {
   const controller = new AbortController();
   const sleeping = sleepUnlessAborted(HOUR, controller.signal);
   controller.abort();
@@ -226,7 +226,7 @@ describe("a sleep that looks up", () => {
   test("ends when it has slept enough", async () => {
     await sleepUntil(() => false, HOUR, 1, forever);
   });
-  test("ends when it is told to stop", async () => {
+  test("ends with its signal", async () => {
     const controller = new AbortController();
     const sleeping = sleepUntil(() => false, HOUR, HOUR, controller.signal);
     controller.abort();

@@ -57,7 +57,7 @@ test.each(Object.entries(LABELS))("the label %s", (label, { flag, takes = 0, tra
   const [, , speaks, never, knows] = row(`\`${label}\``);
   expect(speaks).toBe(flag === undefined ? "" : `\`${flag}\``);
   expect(flagsIn(never!)).toBe(takes);
-  expect(knows === "what came from the address").toBe(traffic);
+  expect(knows === "traffic from the address").toBe(traffic);
 });
 
 test("what the word of each list is worth", () => {
