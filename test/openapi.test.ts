@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { ADMIN_PATH } from "../packages/server/src/admin/call.ts";
+import { ADMIN_PATH } from "../packages/server/src/admin/constants.ts";
 import { OPERATIONS } from "../packages/server/src/admin/operations.ts";
 import { ADMIN_PROBLEM_CODES } from "../packages/server/src/admin/problems.ts";
 import { ROUTES } from "../packages/server/src/api/routes.ts";
