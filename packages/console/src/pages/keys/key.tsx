@@ -1,5 +1,6 @@
 // key.tsx: one key: usage, limits, rotation, revocation.
 
+import type { Key, KeySettings } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Badge, Card, type Kind, RelativeTime } from "../../components/basics.tsx";
@@ -7,7 +8,6 @@ import { ConfirmButton } from "../../components/dialog.tsx";
 import { Field, Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { notify, useLoad } from "../../hooks.ts";
-import type { Key, KeySettings } from "../../types.ts";
 import { KeyForm, TokenOnce } from "./key-form.tsx";
 import { KeyUsage } from "./usage.tsx";
 

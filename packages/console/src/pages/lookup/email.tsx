@@ -1,7 +1,7 @@
 // email.tsx: everything about one email address.
 
+import type { EmailAnswer, EmailVerdict } from "@inkling/server/admin-answers";
 import { Card, Definitions, Notice } from "../../components/basics.tsx";
-import type { EmailAnswer, EmailVerdict } from "../../types.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
 import { OverrideButton } from "./override-button.tsx";
 import { isProblem } from "./results.tsx";

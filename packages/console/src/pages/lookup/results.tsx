@@ -1,9 +1,16 @@
 // results.tsx: several answers as a table, and what an answer lacks for want of data.
 
+import type {
+  Answer,
+  EmailVerdict,
+  Flag,
+  Geolocation,
+  Reputation,
+  ValueProblem,
+} from "@inkling/server/admin-answers";
 import { Badge, Card } from "../../components/basics.tsx";
 import { Table } from "../../components/table.tsx";
 import { FLAG_NAMES, FLAGS, flagName } from "../../format.ts";
-import type { Answer, EmailVerdict, Flag, Geolocation, Reputation, ValueProblem } from "../../types.ts";
 
 export const isProblem = (answer: object): answer is ValueProblem => "code" in answer;
 
