@@ -100,10 +100,11 @@ function Revoke({ of: { id, name } }: { of: Key }) {
     notify("Revoked.");
     location.hash = "#/keys";
   };
-  const question = [`Revoke ${name}?`, "This cannot be undone.", "Revoke"] as const;
+  const text = "Applications that use it get 401 within a second. This cannot be undone.";
+  const question = [`Revoke ${name}?`, text, "Revoke"] as const;
   return (
     <Card title="Revoke">
-      <p>Applications that use the key get 401 within a second. Its usage is kept.</p>
+      <p>For a key that is lost or no longer needed. Its usage is kept.</p>
       <ConfirmButton class="danger" text="Revoke this key" question={question} isDanger run={revoke} />
     </Card>
   );

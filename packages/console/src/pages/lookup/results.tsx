@@ -38,7 +38,7 @@ export const ResultList = ({ answers, missing }: { answers: readonly Answer[]; m
       rowKey={(_, i) => i}
       columns={[
         ["Value", ({ value }) => <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>],
-        ["Location", (answer) => (answer.kind === "email" ? null : locationOf(answer.geolocation))],
+        ["Location", (answer) => (answer.kind === "address" ? locationOf(answer.geolocation) : null)],
         ["Verdict", (answer) => verdictOf(answer, missing)],
       ]}
       empty=""
