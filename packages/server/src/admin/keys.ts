@@ -47,7 +47,11 @@ const members = {
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
 };
-const keyAnswer = z.strictObject(members).meta({ id: "Key", description: "Never its token" });
+export const keyAnswer = z.strictObject(members).meta({ id: "Key", description: "Never its token" });
+export const keysAnswer = z.strictObject({
+  keys: z.array(z.strictObject({ ...members, lookups_today: lookups, refused_today: refusals })),
+  ...nextCursor,
+});
 const token = text.meta({ description: "Shown this once: only its hash is stored" });
 
 const rotationBody = z
@@ -73,10 +77,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     tag,
     summary: "All keys, newest first, with today's lookups",
     query: pageQuery((cursor) => KEY_PAGES.isCursor(cursor)),
-    answer: z.strictObject({
-      keys: z.array(z.strictObject({ ...members, lookups_today: lookups, refused_today: refusals })),
-      ...nextCursor,
-    }),
+    answer: keysAnswer,
     run: async ({ store, now }, { query }) => {
       const at = now();
       const [page, today] = await Promise.all([store.keyPage(query), store.usageOfDay(dayOf(at))]);

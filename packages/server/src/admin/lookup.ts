@@ -23,8 +23,8 @@ const lookupBody = z
   })
   .meta({ id: "LookUp" });
 
-const orProblem = (answer: z.ZodType) => z.union([answer, answers.valueProblem]);
-const lookupAnswer = z.strictObject({
+const orProblem = <T extends z.ZodType>(answer: T) => z.union([answer, answers.valueProblem]);
+export const lookupAnswer = z.strictObject({
   release: text,
   missing: z.array(z.enum(ANSWERS)),
   partial: z.array(z.strictObject({ answer: z.enum(ANSWERS), why: z.string() })),

@@ -28,11 +28,18 @@ const members = {
   expires_at: time.nullable(),
   removed_at: time.nullable(),
 };
-const overrideAnswer = z.strictObject(members).meta({ id: "Override" });
+export const overrideAnswer = z.strictObject(members).meta({ id: "Override" });
 const overrideFile = z.looseObject({
   format: text,
   version: count,
   overrides: z.array(z.looseObject({})),
+});
+export const importAnswer = z.strictObject({
+  added: count,
+  changed: count,
+  unchanged: count,
+  expired: count,
+  warnings: z.array(text),
 });
 
 const path = "overrides";
@@ -104,13 +111,7 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
     summary: "Put the overrides of a file in force: all, or none",
     query: { force: booleanQuery("Accept very wide networks") },
     body: rawBody(overrideFile, MAX_IMPORT_BYTES),
-    answer: z.strictObject({
-      added: count,
-      changed: count,
-      unchanged: count,
-      expired: count,
-      warnings: z.array(text),
-    }),
+    answer: importAnswer,
     codes: CONFLICTS,
     run: async (context, { query, body, actor }) => {
       const file = readFile(body, parseContext(context, actor), query.force);
