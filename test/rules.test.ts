@@ -10,7 +10,7 @@ import {
   settingRow,
   tomlKey,
   variableName,
-} from "../packages/cli/src/config/settings.ts";
+} from "../packages/cli/src/config/setting-table.ts";
 import { makeProgram } from "../packages/cli/src/program.ts";
 import { makeStyle } from "../packages/cli/src/terminal/terminal.ts";
 import {
