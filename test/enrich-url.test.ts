@@ -130,7 +130,13 @@ describe("what is said when the server will not answer, and nothing is left half
     ["no scope", () => tokens.noPlaces, () => url, 1, /did not answer geolocate:[\s\S]*SCOPE_REQUIRED/],
     ["a quota used up", () => tokens.few, () => url, 1, /did not answer [a-z]+:[\s\S]*QUOTA_EXCEEDED/],
     ["nobody there", () => tokens.good, () => "http://127.0.0.1:1", 1, /cannot be reached/],
-    ["another program", () => tokens.good, () => `http://127.0.0.1:${server.adminPort}`, 1, /is not an Inkling/],
+    [
+      "another program",
+      () => tokens.good,
+      () => `http://127.0.0.1:${server.adminPort}`,
+      1,
+      /is not an Inkling/,
+    ],
     ["a path after it", () => tokens.good, () => `${url}/v1`, 1, /PATH_NOT_FOUND/],
     ["no URL", () => tokens.good, () => "here", 2, /--url must be the server's address/],
   ])("%s", async (_, key, at, exit, says) => {
