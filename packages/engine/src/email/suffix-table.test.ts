@@ -108,19 +108,19 @@ describe("registrableLabel", () => {
 test("an excluded name does not hide neighbouring rules", () => {
   const { registrableLabel } = SuffixTable.prototype;
   const left = new SuffixTable(["mine.uk", "deep.mine.ck"]);
-  const ask = (host: string) => {
+  const find = (host: string) => {
     const starts = [...host.matchAll(/(?<=^|\.)[^.]/g)].map(({ index }) => index).reverse();
     const hashes = starts.map((start) => hashDomain(host.slice(start), 0));
     return registrableLabel.call(left, host, Int32Array.from(starts), Int32Array.from(hashes), starts.length);
   };
-  assert.equal(ask("a.example.co.uk"), 2);
-  assert.equal(ask("a.mine.uk"), -1);
+  assert.equal(find("a.example.co.uk"), 2);
+  assert.equal(find("a.mine.uk"), -1);
   assert.equal(
-    ask("a.example.mine.ck"),
+    find("a.example.mine.ck"),
     -1,
     "mine.ck is a suffix by *.ck: not for a table that has it otherwise",
   );
-  assert.equal(ask("a.other.ck"), 2);
+  assert.equal(find("a.other.ck"), 2);
 });
 
 test("a name with the hash of a rule does not match it", () => {
