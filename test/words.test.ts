@@ -7,7 +7,13 @@ import { describe, expect, test } from "bun:test";
 import { made, type ProjectFile, projectFiles } from "./project-files.ts";
 
 // Which files the rules hold for; in the end "**/*.{md,ts,tsx,mjs,js,css,html,json}".
-const CHECKED = ["**/*.md", "packages/{cli,bulk}/**/*.{ts,tsx,mjs,json}"];
+const CHECKED = [
+  "**/*.md",
+  "package.json",
+  "packages/{bulk,cli,client,compiler,console,release-store}/**/*.{ts,tsx,mjs,js,css,html,json}",
+  "packages/engine/src/{address,email,segment}/**/*.ts",
+  "{scripts,test,examples}/**/*.{ts,mjs,js,html,json}",
+];
 
 /** Files of CHECKED that still have other words: to be emptied. */
 const NOT_YET: readonly string[] = [];
@@ -24,11 +30,12 @@ interface Rule {
   readonly code?: true;
 }
 
-const VERBS = "says?|said|tells?|told|asks?|asked|answered|charged";
+const VERBS = "says?|said|tells?|told|asks?|asked|answered|charged|hears?|heard|speaks?|spoken";
 
 const RULES: readonly Rule[] = [
   { word: "e-mail", pattern: /\be-mails?\b/i, instead: "email" },
-  { word: "throw-away", pattern: /\bthrow-aways?\b/i, instead: "disposable" },
+  // Not in host names: test data and golden segments have some.
+  { word: "throw-away", pattern: /\bthrow-aways?\b(?![-.][\w$])/i, instead: "disposable" },
   { word: "look-up", pattern: /\blook-ups?\b/i, instead: "lookup (noun), look up (verb)" },
   { word: "log-in", pattern: /\blog-ins?\b/i, instead: "login (noun), log in (verb)" },
   {
@@ -68,8 +75,11 @@ interface Allowed {
   readonly text: string;
 }
 
-/** Texts that tables in the code make, so that a page has to quote them until they change there. */
-const ALLOWED: readonly Allowed[] = [];
+/** Members of the admin API. */
+const ALLOWED: readonly Allowed[] = [
+  { path: "packages/console/src/types.ts", text: "readonly asked: boolean;" },
+  { path: "test/admin-api.test.ts", text: "      asked: false," },
+];
 
 const matches = (globs: readonly string[], path: string) =>
   globs.some((glob) => new Bun.Glob(glob).match(path));
@@ -138,6 +148,7 @@ describe("a word is found", () => {
     ["test/doors.test.ts", ""],
     ["a.ts", "const told = 1;"],
     ["a.ts", "export interface Told {"],
+    ["a.ts", "const heard = 1;"],
     ["a.ts", "  answered(route: string): void {"],
     ["a.ts", "  private readonly asked: number;"],
     ["a.ts", 'test("says how many", () => {})'],
@@ -152,6 +163,7 @@ describe("other words are fine", () => {
   test.each([
     ["a.md", "a household, ClickHouse, the outdoors, classrooms, room for more"],
     ["a.md", "email, lookup, look up, disposable, `throwaway`, login, sign-up"],
+    ["a.ts", '"jane@throw-away.com", `throw-away-${n}.com`'],
     ["a.md", "the log says why"],
     ["a.ts", "// a server that says no"],
     ["a.ts", "const answeredCount = 1; const isAsked = true;"],

@@ -187,7 +187,7 @@ export const Meter = ({ part, text, color = "good" }: MeterProps) => (
   </span>
 );
 
-/** A few numbers as a line. @param label what it shows, for those who do not see it */
+/** A few numbers as a line. @param label what it shows, for screen readers */
 export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
   const [low = 0, high = 0] = [min(values), max(values)];
   const path = line<number>(

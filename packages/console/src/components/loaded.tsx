@@ -1,4 +1,4 @@
-// loaded.tsx: what is loaded, or the state on the way there; and code that is loaded when it is needed.
+// loaded.tsx: loaded data or its loading state, and code that is loaded on demand.
 
 import type { ComponentChildren, VNode } from "preact";
 import { ApiError } from "../api.ts";
