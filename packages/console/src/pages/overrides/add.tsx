@@ -38,7 +38,6 @@ export function AddCard({ reload }: { reload: () => void }) {
     setVerdict(FIRST);
     reload();
   };
-  const choose = (event: { currentTarget: HTMLSelectElement }) => setVerdict(event.currentTarget.value);
   const value = { name: "value", placeholder: "203.0.113.9, 203.0.113.0/24, example.com", required: true };
   return (
     <Card title="Add an override">
@@ -49,7 +48,7 @@ export function AddCard({ reload }: { reload: () => void }) {
           {...value}
         />
         <Field label="Verdict">
-          <Select name="verdict" options={VERDICTS} value={verdict} onChange={choose} />
+          <Select name="verdict" options={VERDICTS} value={verdict} onChoose={setVerdict} />
         </Field>
         {verdict === MUTE && <TextField label="Feed" name="feed" required placeholder="id of the feed" />}
         <TextField label="Reason" name="note" required maxLength={500} />
