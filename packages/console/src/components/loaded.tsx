@@ -17,7 +17,7 @@ export function Loaded<T>({ from, waiting = "Loading …", hint, children }: Loa
   const { data, error, reload } = from;
   if (data === undefined && error === undefined)
     return (
-      <p class="loading" role="status">
+      <p class="loading faint" role="status">
         {waiting}
       </p>
     );

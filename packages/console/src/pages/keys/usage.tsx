@@ -67,7 +67,7 @@ function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
   const total = (of: (point: UsagePoint) => number) => sum(points, of);
   const served = total((point) => point.total);
   const all = served + total(({ refused }) => countRefused(refused));
-  if (all === 0) return <p class="empty">No lookups in the last {last}.</p>;
+  if (all === 0) return <p class="empty faint">No lookups in the last {last}.</p>;
   const refusals = REFUSALS.map(([id, name]) => [name, total(({ refused }) => refused[id])] as const);
   const lookups = SCOPES.map(([scope, name]) => [name, total((point) => point[scope])] as const);
   return (

@@ -1,7 +1,7 @@
 // add.tsx: a form that adds an override.
 
 import { useState } from "preact/hooks";
-import { api } from "../../api.ts";
+import { ApiError, api, UserError } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { ExpiryField, expiryOf, Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
 import { FLAG_NAMES, flagName } from "../../format.ts";
@@ -28,10 +28,19 @@ function bodyOf(values: FormData) {
   };
 }
 
+const FORCE = "Allow a very wide network";
+
+/** The API advises to send `force`; here that is a checkbox. */
+function adviseForce(error: unknown): never {
+  const isWide = error instanceof ApiError && error.code === "OVERRIDE_TOO_WIDE";
+  throw isWide ? new UserError(`This network is very wide. To add it, check "${FORCE}".`) : error;
+}
+
 export function AddCard({ reload }: { reload: () => void }) {
   const [verdict, setVerdict] = useState(FIRST);
   const submit = async (values: FormData, form: HTMLFormElement) => {
-    const { outcome } = await api<{ outcome: string }>("overrides", { method: "POST", body: bodyOf(values) });
+    const request = { method: "POST", body: bodyOf(values) } as const;
+    const { outcome } = await api<{ outcome: string }>("overrides", request).catch(adviseForce);
     const isNew = outcome !== "unchanged";
     notify(isNew ? "Override added. All servers apply it within a second." : "This override exists already.");
     form.reset();
@@ -55,7 +64,7 @@ export function AddCard({ reload }: { reload: () => void }) {
         <ExpiryField />
         <label class="inline">
           <input type="checkbox" name="force" />
-          Allow a very wide network
+          {FORCE}
         </label>
       </Form>
     </Card>
