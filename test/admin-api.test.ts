@@ -1,7 +1,8 @@
-// The admin API over a real socket, with real releases and the real command behind its actions.
+// The admin API over a real socket, with real releases and the command that its actions run.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { openRelease } from "@inkling/release-store";
 import { dataActions, Updates } from "../packages/cli/src/runtime/data-actions.ts";
@@ -68,8 +69,8 @@ const actions = async () =>
     ({ actor, action }: { actor: string; action: string }) => `${actor} ${action}`,
   );
 
-describe("a look-up", () => {
-  test("of addresses and e-mail addresses, with evidence, and without usage", async () => {
+describe("a lookup", () => {
+  test("of addresses and email addresses, with evidence, not counted as usage", async () => {
     const values = [INSIDE, `::ffff:${INSIDE}`, ` jane@${smallDomain(3)} `, "8.8.8.8", "10.0.0.1", "nowhere"];
     const { status, document } = await ask("POST", "lookup", { values });
     expect(status).toBe(200);
@@ -93,7 +94,7 @@ describe("a look-up", () => {
     expect((await ask("GET", "keys")).document.keys).toEqual([]);
   });
 
-  test("knows overrides", async () => {
+  test("applies overrides", async () => {
     const made = await ask("POST", "overrides", {
       value: INSIDE,
       flag: smallFlag(3),
@@ -120,7 +121,7 @@ describe("a look-up", () => {
 });
 
 describe("data", () => {
-  test("what is in use, and how building stands", async () => {
+  test("the current release and the state of updates", async () => {
     const { document } = await ask("GET", "data");
     expect(document).toMatchObject({
       release: { name: names[0] },
@@ -166,7 +167,7 @@ describe("data", () => {
     expect(disposable).toEqual({ added: 0, removed: 0 });
   });
 
-  test("back, with a form that saw the release in use, and forward again", async () => {
+  test("roll back, with the current release in the request, and forward again", async () => {
     expect((await ask("POST", "data/rollback", { current: names[1] })).code).toBe("STALE_FORM");
     expect((await ask("POST", "data/rollback", {})).code).toBe("BODY_INVALID");
     const back = await ask("POST", "data/rollback", { current: names[0] });
@@ -191,7 +192,7 @@ describe("data", () => {
     });
   });
 
-  test("to any release that is kept", async () => {
+  test("switch to any kept release", async () => {
     const choose = (current: string | undefined, to: unknown) =>
       ask("POST", "data/rollback", { current, to });
     const oldest = await choose(names[0], names[2]);
@@ -209,7 +210,7 @@ describe("data", () => {
     await ask("DELETE", "data/pin");
   });
 
-  test("pinned where it is", async () => {
+  test("pin the current release", async () => {
     const body = { current: names[0] };
     expect((await ask("POST", "data/pin", body)).document).toMatchObject({ to: names[0], pinned: names[0] });
     await ask("POST", "data/pin", body);
@@ -218,7 +219,7 @@ describe("data", () => {
     await ask("DELETE", "data/pin");
   });
 
-  test("an update is asked for once, until it begins", async () => {
+  test("an update is requested once, until it starts", async () => {
     for (let i = 0; i < 2; i++) {
       const { status, document } = await ask("POST", "data/update");
       expect([status, document.asked]).toEqual([202, true]);
@@ -238,7 +239,7 @@ describe("data", () => {
     });
   });
 
-  test("no way back: why, and what to do; nothing was changed", async () => {
+  test("nothing to roll back to: reason and hint; no change", async () => {
     const before = (await ask("GET", "data")).document.release.name;
     for (const name of names.slice(1)) rmSync(join(dataDir, "releases", `${name}.json`));
     const refused = await ask("POST", "data/rollback", { current: before });
@@ -247,4 +248,17 @@ describe("data", () => {
     expect(refused.document.problems).not.toEqual([]);
     expect((await ask("GET", "data")).document).toMatchObject({ release: { name: before }, pinned: null });
   });
+});
+
+test("HEAD over HTTP/1.0, without a host, has the headers of GET", async () => {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const socket = connect(server.adminPort!, "127.0.0.1"); // it listens: an admin port was given
+  let received = "";
+  socket.on("data", (chunk) => {
+    received += chunk;
+    if (received.includes("\r\n\r\n")) resolve(received);
+  });
+  socket.write(`HEAD /admin/v1/session HTTP/1.0\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  expect(await promise).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)*content-length: 40\r\n/i);
+  socket.destroy();
 });

@@ -1,6 +1,6 @@
 // errors.ts: how a command ends when it cannot do what it was asked: one line, a hint, an exit code.
 
-import { BulkError, Interrupted } from "@inkling/bulk";
+import { BulkError, Interrupted } from "@inkling/bulk/errors";
 
 /** Documented in docs/operations.md and in `inkling --help`. */
 export const EXIT = {

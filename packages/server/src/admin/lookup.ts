@@ -58,11 +58,11 @@ export const LOOKUP_OPERATIONS: readonly Operation[] = [
 
 const decoder = new TextDecoder();
 
-function lookUp({ releases, book, now }: AdminContext, values: readonly string[]) {
+function lookUp({ releases, overrideCache, now }: AdminContext, values: readonly string[]) {
   const release = releases.current;
   if (release === undefined) throw new AdminProblem("NO_RELEASE");
   // "up": the console shows what there is, and what is missing.
-  const source: AnswerSource = { release, overrides: book.current, now: now(), mode: "up" };
+  const source: AnswerSource = { release, overrides: overrideCache.current, now: now(), mode: "up" };
   const answerer = new Answerer();
   const found = values.map((text) => {
     const value = text.trim();
