@@ -9,7 +9,6 @@
 // store has confirmed it, and the store knows the number of the last batch that it counted (Store.addUsage): so it counts
 // once. A process that is killed loses what was counted since the last flush, less than a second.
 
-import { randomUUID } from "node:crypto";
 import { COUNTED, type Counted, type EpochMs, type KeyId } from "../keys/key.ts";
 import type { UsageBatch, UsageEntry } from "../store/usage.ts";
 import { DAY_MS } from "./cells.ts";
@@ -103,7 +102,7 @@ export class UsageRecorder {
     this.options = options;
     this.store = options.store;
     this.now = options.now ?? Date.now;
-    this.id = options.id ?? randomUUID();
+    this.id = options.id ?? crypto.randomUUID();
     this.flushMs = options.flushMs ?? FLUSH_MS;
   }
 

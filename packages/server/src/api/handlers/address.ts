@@ -17,7 +17,7 @@ const PATH_INVALID = problem("PATH_INVALID");
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
 
 function addressRoute(lookup: IpLookup): ApiRoute {
-  const prefix = `/v1/ip-intel/${lookup}/`;
+  const prefix = `/v1/ip-intel/${lookup}/` as const;
   return {
     template: `${prefix}{ip}`,
     operation: lookup,
