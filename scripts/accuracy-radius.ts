@@ -32,7 +32,7 @@ const OUT = new URL("../packages/compiler/data/accuracy-radius.csv", import.meta
 /** Addresses in each of the two samples: nobody knows how visitors are spread, so a radius has to hold in both. */
 const DRAWN = 4_000_000;
 const SEED = 20_260_619;
-/** Fewer distances than this say nothing about an area. */
+/** With fewer distances an area has no figure of its own. */
 const LEAST_SAMPLE = 300;
 const CONFIDENCE = 0.67;
 
@@ -70,7 +70,7 @@ function measure(name: string, families: readonly Family[], draw: (family: Famil
     const addresses = draw(family);
     const compared = compareAll(family, addresses, distances);
     const parts = LEVELS.map((level) => `${compared[level]} (${level})`).join(", ");
-    say(`${name}, IPv${family}: ${addresses.length} public addresses drawn; distances: ${parts}`);
+    log(`${name}, IPv${family}: ${addresses.length} public addresses drawn; distances: ${parts}`);
   }
   for (const list of distances.values()) list.sort((a, b) => a - b);
   return distances;
@@ -224,20 +224,20 @@ function summary(): void {
   for (const key of rows.filter((row) => /^(?:world|continent)/.test(row))) {
     const [half, two, most] = [0.5, CONFIDENCE, 0.9].map((share) => kilometres(key, share).toFixed(1));
     const each = listsOf(key).map((list) => list[Math.ceil(list.length * CONFIDENCE) - 1]!.toFixed(1));
-    say(`${key}: 50 % within ${half} km, 67 % ${two} (${each.join(", ")}) km, 90 % ${most} km`);
+    log(`${key}: 50 % within ${half} km, 67 % ${two} (${each.join(", ")}) km, 90 % ${most} km`);
   }
   const last = RADIUS_STEPS.at(-1)!;
   for (const key of rows.filter((row) => kilometres(row) > last)) {
     const held = Math.min(
       ...listsOf(key).map((list) => list.filter((km) => km <= last).length / list.length),
     );
-    say(
+    log(
       `${key}: 67 % within ${kilometres(key).toFixed(0)} km, ${(100 * held).toFixed(1)} % within ${last} km`,
     );
   }
 }
 
-function say(text: string): void {
+function log(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 

@@ -1,5 +1,5 @@
-// The accuracy radius against addresses that somebody else has located: 492 proxies whose exits are placed by GeoLite2.
-// docs/accuracy.md quotes what is measured here.
+// The accuracy radius against independent locations: 492 proxies whose exits GeoLite2 has located.
+// docs/accuracy.md quotes the result.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -55,7 +55,7 @@ const median = (list: readonly number[]) => [...list].sort((a, b) => a - b)[Math
 describeWith([PROXIES], "addresses that GeoLite2 has located", () => {
   const proxies: Proxy[] = JSON.parse(readFileSync(PROXIES, "utf8"));
 
-  test("two of three lie within the radius that is stated for them; docs/accuracy.md says how many", async () => {
+  test("two of three lie within their radius; docs/accuracy.md has the number", async () => {
     const segment = await geoSegment();
     const all = proxies.map((proxy) => compare(segment, proxy));
     const stated = all.filter(({ radius }) => radius !== undefined);

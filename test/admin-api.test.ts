@@ -1,4 +1,4 @@
-// The admin API over a real socket, with real releases and the real command behind its actions.
+// The admin API over a real socket, with real releases and the command that its actions run.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
@@ -70,7 +70,7 @@ const actions = async () =>
   );
 
 describe("a lookup", () => {
-  test("of IP and email addresses, with evidence, and without usage", async () => {
+  test("of addresses and email addresses, with evidence, not counted as usage", async () => {
     const values = [INSIDE, `::ffff:${INSIDE}`, ` jane@${smallDomain(3)} `, "8.8.8.8", "10.0.0.1", "nowhere"];
     const { status, document } = await ask("POST", "lookup", { values });
     expect(status).toBe(200);
@@ -94,7 +94,7 @@ describe("a lookup", () => {
     expect((await ask("GET", "keys")).document.keys).toEqual([]);
   });
 
-  test("knows overrides", async () => {
+  test("applies overrides", async () => {
     const made = await ask("POST", "overrides", {
       value: INSIDE,
       flag: smallFlag(3),
@@ -121,7 +121,7 @@ describe("a lookup", () => {
 });
 
 describe("data", () => {
-  test("what is in use, and how building stands", async () => {
+  test("the current release and the state of updates", async () => {
     const { document } = await ask("GET", "data");
     expect(document).toMatchObject({
       release: { name: names[0] },
@@ -167,7 +167,7 @@ describe("data", () => {
     expect(disposable).toEqual({ added: 0, removed: 0 });
   });
 
-  test("back, with a form that saw the release in use, and forward again", async () => {
+  test("roll back, with the current release in the request, and forward again", async () => {
     expect((await ask("POST", "data/rollback", { current: names[1] })).code).toBe("STALE_FORM");
     expect((await ask("POST", "data/rollback", {})).code).toBe("BODY_INVALID");
     const back = await ask("POST", "data/rollback", { current: names[0] });
@@ -192,7 +192,7 @@ describe("data", () => {
     });
   });
 
-  test("to any release that is kept", async () => {
+  test("switch to any kept release", async () => {
     const choose = (current: string | undefined, to: unknown) =>
       ask("POST", "data/rollback", { current, to });
     const oldest = await choose(names[0], names[2]);
@@ -210,7 +210,7 @@ describe("data", () => {
     await ask("DELETE", "data/pin");
   });
 
-  test("pinned where it is", async () => {
+  test("pin the current release", async () => {
     const body = { current: names[0] };
     expect((await ask("POST", "data/pin", body)).document).toMatchObject({ to: names[0], pinned: names[0] });
     await ask("POST", "data/pin", body);
@@ -219,7 +219,7 @@ describe("data", () => {
     await ask("DELETE", "data/pin");
   });
 
-  test("an update is requested once, until it begins", async () => {
+  test("an update is requested once, until it starts", async () => {
     for (let i = 0; i < 2; i++) {
       const { status, document } = await ask("POST", "data/update");
       expect([status, document.asked]).toEqual([202, true]);
@@ -239,7 +239,7 @@ describe("data", () => {
     });
   });
 
-  test("no way back: why, and what to do; nothing was changed", async () => {
+  test("nothing to roll back to: reason and hint; no change", async () => {
     const before = (await ask("GET", "data")).document.release.name;
     for (const name of names.slice(1)) rmSync(join(dataDir, "releases", `${name}.json`));
     const refused = await ask("POST", "data/rollback", { current: before });

@@ -1,5 +1,5 @@
-// Streams of batches over real sockets: clients that send in odd pieces, too much, too slowly, or not at all; clients
-// that do not read. packages/server/src/batch/batch.test.ts asks the same app without sockets, value by value.
+// Batch streams over real sockets: clients that send odd chunks, too much, too slowly or nothing, and clients that do not
+// read. packages/server/src/batch/batch.test.ts tests the same app without sockets.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
@@ -121,7 +121,7 @@ const chunk = (data: string | Uint8Array) =>
 const LAST_CHUNK = "0\r\n\r\n";
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 
-/** One connection that remembers what it was told. */
+/** One connection that keeps what it receives. */
 class Client {
   readonly socket: Socket;
   isClosed = false;
@@ -175,7 +175,7 @@ class Client {
   }
 
   /** Waits until the answer has ended, or the connection. */
-  async answered(): Promise<this> {
+  async untilAnswered(): Promise<this> {
     return this.until(() => {
       if (this.pieces.at(-1)?.subarray(-5).toString("latin1") === LAST_CHUNK) return true;
       return this.declared !== undefined && this.body.length === this.declared;
@@ -209,7 +209,7 @@ class Client {
   }
 }
 
-/** Asks with one body, and gives the whole answer. */
+/** Sends one body and returns the whole response. */
 async function ask(
   body: string | Uint8Array,
   fields: Readonly<Record<string, string>> = {},
@@ -219,7 +219,7 @@ async function ask(
   await client.send(head(fields, path));
   await client.send(chunk(body));
   await client.send(LAST_CHUNK);
-  await client.answered();
+  await client.untilAnswered();
   client.socket.destroy();
   return client.body.toString();
 }
@@ -246,7 +246,7 @@ describe("a stream", () => {
       await client.send(chunk(lines.slice(at, at + size)));
     }
     await client.send(LAST_CHUNK);
-    await client.answered();
+    await client.untilAnswered();
     expect(client.body.toString()).toBe(want);
     const before = client.received.length;
     await client.send(`GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n`);
@@ -267,7 +267,7 @@ describe("a stream", () => {
     await client.until(() => client.received.includes("\r\n\r\n"));
     expect(client.received.toString("latin1")).toStartWith(CONTINUE);
     await client.send(lines);
-    await client.answered();
+    await client.untilAnswered();
     expect(client.status).toBe(200);
     expect(client.body.toString() === want).toBe(true);
     client.socket.destroy();
@@ -281,7 +281,7 @@ describe("a stream", () => {
       await client.until(() => client.body.length >= i * (answers.place.length + 1));
     }
     await client.send(LAST_CHUNK);
-    await client.answered();
+    await client.untilAnswered();
     expect(client.body.toString()).toBe(`${answers.place}\n`.repeat(5));
     client.socket.destroy();
   });
@@ -295,17 +295,17 @@ describe("a stream", () => {
       await client.until(() => client.received.length > before + 10);
     }
     await client.send(LAST_CHUNK);
-    await client.answered();
+    await client.untilAnswered();
     expect(gunzipSync(client.body).toString()).toBe(`${answers.place}\n`.repeat(3));
     client.socket.destroy();
   });
 
-  test("of a key with a rate waits, and nothing in it is refused", async () => {
+  test("of a key with a rate is delayed, and no line is refused", async () => {
     const lines = `"${KNOWN}"\n`.repeat(100);
     expect(await ask(lines, { Authorization: "Bearer slow" })).toBe(`${answers.place}\n`.repeat(100));
   });
 
-  test("that is read in fits and starts is answered right", async () => {
+  test("that is read irregularly has correct answers", async () => {
     const { lines, want } = mixed(150_000);
     const client = new Client();
     const stalling = setInterval(() => {
@@ -315,7 +315,7 @@ describe("a stream", () => {
     await client.send(head());
     for (let at = 0; at < lines.length; at += 50_000) await client.send(chunk(lines.slice(at, at + 50_000)));
     await client.send(LAST_CHUNK);
-    await client.answered();
+    await client.untilAnswered();
     clearInterval(stalling);
     client.socket.resume();
     // A piece that was overwritten before it was sent would show.
@@ -343,7 +343,7 @@ describe("too much", () => {
     }
     await client.send(chunk(`\n"${KNOWN}"\n`));
     await client.send(LAST_CHUNK);
-    await client.answered();
+    await client.untilAnswered();
     const [long, place] = client.body.toString().split("\n");
     expect(long).toContain("VALUE_INVALID");
     expect(place).toBe(answers.place);
@@ -388,7 +388,7 @@ describe("too much", () => {
 });
 
 describe("clients that stop", () => {
-  test("a client that leaves ends the work, and what was answered is counted", async () => {
+  test("a client that disconnects ends the work, and its answers are counted", async () => {
     const client = new Client();
     counted.lookups = 0;
     await client.send(head());
@@ -408,7 +408,7 @@ describe("clients that stop", () => {
       client.socket.pause();
       let sent = 0;
       void client.send(head());
-      // Ends when the connection does: nothing but the system's buffers takes what nobody reads.
+      // Ends with the connection: only the system's buffers take bytes that are not read.
       while (!client.socket.destroyed && sent < 1_000) {
         const isTaken = await Promise.race([client.send(lines).then(() => true), Bun.sleep(30_000)]);
         if (isTaken !== true) break;
@@ -428,14 +428,14 @@ describe("clients that stop", () => {
       const client = new Client();
       await client.send(head());
       const from = performance.now();
-      // A byte of a line now and then: nothing to answer, but it gets on.
+      // A byte of a line at intervals: no answer yet, but progress.
       while (performance.now() - from < 16_000 && !client.isClosed) {
         await client.send(chunk(" "));
         await Bun.sleep(400);
       }
       await client.send(chunk(`"${KNOWN}"\n`));
       await client.send(LAST_CHUNK);
-      await client.answered();
+      await client.untilAnswered();
       client.socket.destroy();
       return client.body.toString();
     };

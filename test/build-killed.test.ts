@@ -1,4 +1,4 @@
-// A build that is killed at any moment leaves a data folder that opens, and that the next build goes on from.
+// A build that is killed at any moment leaves a data folder that opens and that the next build continues from.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -23,7 +23,7 @@ beforeAll(async () => {
   script.answer = (request, response) => {
     const n = script.count % 250;
     const body =
-      request.url === "/networks" ? `45.66.100.1\n45.66.101.${n}\n` : `throw-away-${n}.com\nmailinator.com\n`;
+      request.url === "/networks" ? `45.66.100.1\n45.66.101.${n}\n` : `disposable-${n}.com\nmailinator.com\n`;
     response.writeHead(200).end(body);
   };
 });
@@ -33,7 +33,7 @@ interface Seen {
   kills: number;
   /** Kills while a build held the folder. */
   amidBuild: number;
-  /** Kills that left something half-written, which nobody names. */
+  /** Kills that left a partial file without a reference. */
   litter: number;
   /** Kills after which another release was in use than before. */
   moved: number;
@@ -49,10 +49,10 @@ const start = (dataDir: string) =>
 /** From the beginning of a process's first build to its end. */
 async function firstBuildMs(): Promise<number> {
   const child = start(temporaryFolder());
-  const said = child.stdout.getReader();
-  await said.read();
+  const output = child.stdout.getReader();
+  await output.read();
   const from = performance.now();
-  await said.read();
+  await output.read();
   child.kill("SIGKILL");
   await child.exited;
   return performance.now() - from;
@@ -70,7 +70,7 @@ async function killOnce(dataDir: string, latestMs: number, seen: Seen): Promise<
   if (existsSync(join(dataDir, "build.lock"))) seen.amidBuild++;
   const after = currentName(dataDir);
   if (after !== before) seen.moved++;
-  if (after !== undefined) verifyRelease(dataDir, after); // throws when any byte is not as it should be
+  if (after !== undefined) verifyRelease(dataDir, after); // throws when any byte is wrong
   if (readdirSync(dataDir, { recursive: true }).some((name) => String(name).includes(".tmp-"))) seen.litter++;
   const report = join(dataDir, "feeds/report.json");
   if (existsSync(report)) feedsReport.parse(JSON.parse(readFileSync(report, "utf8")));

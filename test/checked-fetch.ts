@@ -4,14 +4,14 @@
 // out  the response, as fetch gives it
 // err  an Error that lists what the document does not allow: status, headers, media type, body
 //
-// Tests import `fetch` from here in place of the global one; doors.test.ts sees to that.
+// Tests import `fetch` from here in place of the global one; openapi.test.ts checks that.
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { adminOpenApi } from "../packages/server/src/openapi/admin.ts";
 import { openApiJson } from "../packages/server/src/openapi/public.ts";
 
-/** What was answered, with its body as text. */
-export interface Answered {
+/** What was received, with its body as text. */
+export interface ReceivedResponse {
   readonly method: string;
   /** Without query. */
   readonly path: string;
@@ -52,18 +52,18 @@ export class Contract {
   }
 
   /** What the document does not allow of an answer; empty when it is as described. */
-  problems(answered: Answered): string[] {
-    const at = this.responseOf(answered);
-    if (at === undefined) return [`there is no ${answered.status} in the document`];
+  problems(received: ReceivedResponse): string[] {
+    const at = this.responseOf(received);
+    if (at === undefined) return [`there is no ${received.status} in the document`];
     const response = at.reduce((json, part) => json[part], this.document);
     return [
-      ...this.headerProblems(answered, response.headers ?? {}),
-      ...this.bodyProblems(answered, at, response),
+      ...this.headerProblems(received, response.headers ?? {}),
+      ...this.bodyProblems(received, at, response),
     ];
   }
 
   /** Where the response is described, part by part of the document. */
-  private responseOf({ method, path, status, body }: Answered): string[] | undefined {
+  private responseOf({ method, path, status, body }: ReceivedResponse): string[] | undefined {
     const template = this.paths.find(([pattern]) => pattern.test(path))?.[1];
     const verb = method === "HEAD" ? "get" : method.toLowerCase();
     const operation = template === undefined ? undefined : this.document.paths[template][verb];
@@ -71,13 +71,13 @@ export class Contract {
       const known = operation.responses[status] !== undefined;
       return known ? ["paths", template!, verb, "responses", String(status)] : undefined;
     }
-    // Nothing is described there: then it must be a refusal that says so.
+    // No such operation: then the response must be the problem for that.
     const codes = Object.keys(this.document.components.responses);
     const code = method === "HEAD" ? codes[0] : codes.find((code) => body.includes(`"code":"${code}"`));
     return code === undefined ? undefined : ["components", "responses", code];
   }
 
-  private headerProblems({ headers }: Answered, described: Json): string[] {
+  private headerProblems({ headers }: ReceivedResponse, described: Json): string[] {
     const problems: string[] = [];
     const names = new Set(Object.keys(described).map((name) => name.toLowerCase()));
     for (const [name] of headers) {
@@ -95,8 +95,8 @@ export class Contract {
     return problems;
   }
 
-  private bodyProblems(answered: Answered, at: readonly string[], response: Json): string[] {
-    const { method, status, headers, body } = answered;
+  private bodyProblems(received: ReceivedResponse, at: readonly string[], response: Json): string[] {
+    const { method, status, headers, body } = received;
     const { content } = response;
     if (method === "HEAD" || content === undefined) return body === "" ? [] : ["there is a body"];
     const type = headers.get("content-type")?.split(";")[0] ?? "none";

@@ -1,5 +1,5 @@
-// @inkling/client in a page, in a real Chromium, against a real server: as packages/client/README.md says that pages use it,
-// and what happens to those that do otherwise.
+// @inkling/client in a page, in a real Chromium, against a real server: as packages/client/README.md describes,
+// and from another origin.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -18,12 +18,12 @@ const closers: (() => Promise<unknown>)[] = [];
 const faults: string[] = [];
 let inkling: SmallServer;
 let browser: Browser;
-/** The application whose pages these are. */
+/** Origin of the application. */
 let site: string;
-/** What its /inkling was asked, and what came back. */
+/** The requests to its /inkling, and their statuses. */
 const passed: { request: string; authorization: string | null; status: number }[] = [];
 
-/** Asks about one of each kind, and about many; shows what it is told. The address's fragment says how it is set up. */
+/** Looks up one value of each kind, and many; shows the results. The URL's fragment configures it. */
 const PAGE_SCRIPT = `
 import { denies, Inkling, InklingError, Unavailable } from "/client/index.js";
 
@@ -36,7 +36,7 @@ const show = (id, value) => {
   row.textContent = JSON.stringify(value);
   document.body.append(row);
 };
-const told = async (work) => {
+const outcome = async (work) => {
   try {
     return (await work) ?? null;
   } catch (error) {
@@ -45,12 +45,12 @@ const told = async (work) => {
   }
 };
 
-show("geolocate", await told(inkling.geolocate(values.address)));
-show("reputation", await told(inkling.reputation(values.address, { evidence: true })));
-show("email", await told(inkling.email(values.email)));
-show("wrong", await told(inkling.reputation("10.0.0.1")));
+show("geolocate", await outcome(inkling.geolocate(values.address)));
+show("reputation", await outcome(inkling.reputation(values.address, { evidence: true })));
+show("email", await outcome(inkling.email(values.email)));
+show("wrong", await outcome(inkling.reputation("10.0.0.1")));
 const reason = new DOMException("the visitor left", "AbortError");
-show("aborted", await told(inkling.email(values.email, { signal: AbortSignal.abort(reason) })));
+show("aborted", await outcome(inkling.email(values.email, { signal: AbortSignal.abort(reason) })));
 const results = [];
 try {
   for await (const { value, ok, answer, error } of inkling.batch("geolocate", values.many, { size: 100 }))
@@ -60,19 +60,19 @@ try {
   show("batch", { code: error.code });
 }
 clock.ms = clockMs;
-show("again", await told(inkling.geolocate(values.address)));
+show("again", await outcome(inkling.geolocate(values.address)));
 const away = new Inkling({ url: new URL("/nowhere", location.href), key, retries: 0, onUnavailable: "deny" });
 const nothing = await away.reputation(values.address);
 show("away", [nothing instanceof Unavailable, denies(nothing, (it) => it.is_abuser)]);
 show("done", true);
 `;
 
-/** What a page of the application may do: nothing that its own origin does not give it. */
+/** The pages' policy: their own origin only. */
 const CONTENT_SECURITY_POLICY = "default-src 'none'; script-src 'self'; connect-src *";
 
 const FILE = /^\/client\/([\w-]+\.js)$/;
 
-/** A site with pages; /inkling passes requests on with the key, for those who are logged in; /open with the page's own. */
+/** A site with pages; /inkling adds the key for users who are logged in; /open passes on the page's own key. */
 async function answer(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   if (pathname === "/") {
@@ -166,7 +166,7 @@ describe.each([
   test("a reputation, with evidence", async () =>
     expect(await shown(page, "reputation")).toMatchObject({ is_proxy: true, evidence: [{ feed: "test" }] }));
 
-  test("an e-mail address, which stands in no URL", async () => {
+  test("an email address, which is in no URL", async () => {
     expect(await shown(page, "email")).toEqual({
       valid: true,
       disposable: true,
@@ -194,13 +194,13 @@ describe.each([
   test("a signal's own reason", async () =>
     expect(await shown(page, "aborted")).toBe("AbortError: the visitor left"));
 
-  test("a server that is away, as onUnavailable says", async () =>
+  test("an unavailable server, handled as onUnavailable is set", async () =>
     expect(await shown(page, "away")).toEqual([true, true]));
 
-  test("an answer is asked about again with its ETag, and given again after 304", async () => {
+  test("a cached answer is revalidated with its ETag, and returned after 304", async () => {
     expect(await shown(page, "again")).toEqual(await shown(page, "geolocate"));
-    const asked = passed.filter(({ request }) => request === `GET /v1/ip-intel/geolocate/${ADDRESS}`);
-    expect(asked.map(({ status }) => status)).toEqual([200, 304]);
+    const requests = passed.filter(({ request }) => request === `GET /v1/ip-intel/geolocate/${ADDRESS}`);
+    expect(requests.map(({ status }) => status)).toEqual([200, 304]);
   });
 
   test("the page sends a key only where it has one", () => {
@@ -210,7 +210,7 @@ describe.each([
 });
 
 describe("a page of another origin", () => {
-  test("is refused by the browser before its key has left it, and is told why", async () => {
+  test("is refused by the browser before it sends its key, with a hint", async () => {
     const page = await pageWith({ url: inkling.origin, key: inkling.keys.live });
     const { code, hint } = await shown(page, "geolocate");
     expect([code, hint]).toEqual(["CONNECTION_FAILED", expect.stringContaining("page's own origin")]);
@@ -219,7 +219,7 @@ describe("a page of another origin", () => {
   });
 
   test("gets no CORS headers", async () => {
-    const asked = await fetch(`${inkling.origin}/v1/ip-intel/geolocate/${ADDRESS}`, {
+    const answer = await fetch(`${inkling.origin}/v1/ip-intel/geolocate/${ADDRESS}`, {
       headers: { Origin: site, Authorization: `Bearer ${inkling.keys.live}` },
     });
     const preflight = await fetch(`${inkling.origin}/v1/ip-intel/geolocate/${ADDRESS}`, {
@@ -230,14 +230,14 @@ describe("a page of another origin", () => {
         "Access-Control-Request-Headers": "authorization",
       },
     });
-    expect([asked.status, preflight.status]).toEqual([200, 405]);
-    for (const { headers } of [asked, preflight])
+    expect([answer.status, preflight.status]).toEqual([200, 405]);
+    for (const { headers } of [answer, preflight])
       expect([...headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
   });
 });
 
-test("without the site's log-in nothing is passed on", async () =>
+test("without a login at the site no request is passed on", async () =>
   expect((await fetch(`${site}/inkling/v1/ip-intel/geolocate/${ADDRESS}`)).status).toBe(403));
 
-test("no script failed, nothing was blocked by a policy, and no other host was asked", () =>
+test("no script failed, nothing was blocked by a policy, and no other host was contacted", () =>
   expect(faults).toEqual([]));

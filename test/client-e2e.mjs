@@ -1,7 +1,7 @@
 // client-e2e.mjs: @inkling/client as an application has it, on the runtime that runs this, against a real server.
 //
 // in   one argument: JSON of { url, sandbox, live, paced, addresses, emails }: keys, and values to look up with the first
-// out  one line of JSON: what the client said
+// out  one line of JSON: the client's results
 // note copied beside an installed package by client.test.ts
 
 import { Inkling, InklingError, Unavailable } from "@inkling/client";
@@ -9,8 +9,8 @@ import { Inkling, InklingError, Unavailable } from "@inkling/client";
 const { url, sandbox, live, paced, addresses, emails } = JSON.parse(process.argv[2]);
 const inkling = new Inkling({ url, key: sandbox, retries: 0 });
 
-/** An answer, or what there is to know of an error. */
-async function told(work) {
+/** An answer, or the members of an error. */
+async function outcome(work) {
   try {
     return { answer: (await work) ?? null };
   } catch (error) {
@@ -30,15 +30,17 @@ async function batched(client, lookup, values, options) {
 const singles = {};
 for (const ip of addresses) {
   singles[ip] = {
-    geolocate: await told(inkling.geolocate(ip)),
-    reputation: await told(inkling.reputation(ip)),
-    evidence: await told(inkling.reputation(ip, { evidence: true })),
+    geolocate: await outcome(inkling.geolocate(ip)),
+    reputation: await outcome(inkling.reputation(ip)),
+    evidence: await outcome(inkling.reputation(ip, { evidence: true })),
   };
 }
-const checked = await told(inkling.email("jane@mx-disposable.example", { checks: ["mx"], evidence: true }));
-for (const email of emails) singles[email] = await told(inkling.email(email));
+const checked = await outcome(
+  inkling.email("jane@mx-disposable.example", { checks: ["mx"], evidence: true }),
+);
+for (const email of emails) singles[email] = await outcome(inkling.email(email));
 
-const wrongKey = await told(
+const wrongKey = await outcome(
   new Inkling({ url, key: `${live.slice(0, -1)}!`.replace("!", "0") }).reputation("me"),
 );
 const away = new Inkling({ url: "http://127.0.0.1:1", key: live, retries: 0, onUnavailable: "deny" });

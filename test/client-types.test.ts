@@ -36,7 +36,7 @@ type Members<T> = T extends readonly (infer Item)[]
 type SameMembers<Ours, Theirs> = [Exclude<Ours, Theirs>, Exclude<Theirs, Ours>] extends [never, never]
   ? true
   : { readonly onlyOurs: Exclude<Ours, Theirs>; readonly onlyTheirs: Exclude<Theirs, Ours> };
-/** What the server answers may be taken for what the client promises. */
+/** The server's answers are assignable to the client's types. */
 type Fits<Theirs, Ours> =
   Plain<Theirs> extends Ours ? true : { readonly theirs: Plain<Theirs>; readonly ours: Ours };
 
@@ -72,11 +72,11 @@ true satisfies Fits<{ valid: string }, { readonly valid: boolean }>;
 // @ts-expect-error may be null
 true satisfies Fits<{ valid: boolean | null }, { readonly valid: boolean }>;
 
-test("every code of the server has its hint, and no other has", () => {
+test("every code of the server has a hint, and no other code has", () => {
   expect([...SERVER_CODES].sort()).toEqual([...PROBLEM_CODES].sort());
 });
 
-test("the paths and parameters that are asked are in /openapi.json", () => {
+test("the paths and parameters of the client's requests are in /openapi.json", () => {
   const { paths } = JSON.parse(openApiJson("0.0.0"));
   const parametersOf = ({ parameters }: { parameters: { name: string }[] }) =>
     parameters.map(({ name }) => name);

@@ -1,5 +1,5 @@
 // @inkling/client as an application gets it: packed, installed, on Node and on Bun, against a real server.
-// packages/client/src has the finer grain, with servers that misbehave.
+// packages/client/src has the detailed tests, with faulty servers.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
@@ -147,10 +147,10 @@ describe.each([
     "me",
   ];
   // biome-ignore lint/suspicious/noExplicitAny: JSON of another process
-  let said: any;
+  let results: any;
   beforeAll(async () => {
     cpSync(join(import.meta.dir, "client-e2e.mjs"), join(project, "e2e.mjs"));
-    said = JSON.parse(
+    results = JSON.parse(
       await run([runtime, "e2e.mjs", JSON.stringify({ url, ...tokens, addresses, emails })], project),
     );
   });
@@ -158,7 +158,7 @@ describe.each([
   test.each(SANDBOX_ADDRESSES.flatMap((row) => [row.v4, row.v6].map((ip) => [ip, row] as const)))(
     "the sandbox's %s",
     (ip, { geolocation, flags = [], evidence = [] }) => {
-      const { geolocate, reputation, evidence: reasoned } = said.singles[ip];
+      const { geolocate, reputation, evidence: reasoned } = results.singles[ip];
       expect(geolocate).toEqual({ answer: geolocation ?? null });
       const plain = Object.fromEntries(
         ["is_abuser", "is_proxy", "is_tor_exit"].map((flag) => [flag, (flags as string[]).includes(flag)]),
@@ -171,80 +171,80 @@ describe.each([
   test.each(SANDBOX_DOMAINS.map((row) => [row.domain, row] as const))(
     "jane@%s",
     (domain, { valid, providers }) => {
-      expect(said.singles[`jane@${domain}`]).toEqual({
+      expect(results.singles[`jane@${domain}`]).toEqual({
         answer: { valid, disposable: providers.length > 0, providers: [...providers] },
       });
     },
   );
 
-  // A place that nobody knows is no error here.
+  // An unknown place is no error here.
   test.each(
     SANDBOX_PROBLEMS.filter(({ code }) => code !== "IP_ADDRESS_NOT_FOUND").map(
       (row) => [row.code, row] as const,
     ),
   )("%s", (code, { v4, domain }) => {
-    const { reputation } = said.singles[v4];
+    const { reputation } = results.singles[v4];
     expect(reputation).toMatchObject({ code });
     expect(reputation.answerStatus).toBeGreaterThanOrEqual(400);
     expect(reputation.hint.length).toBeGreaterThan(10);
     expect(reputation.requestId).toMatch(/^\w+$/);
-    const email = said.singles[`jane@${domain}`];
+    const email = results.singles[`jane@${domain}`];
     expect(email).toMatchObject({ code, answerStatus: reputation.answerStatus });
     expect(JSON.stringify(email)).not.toContain("jane");
   });
 
-  test("an e-mail address with what DNS says, and with evidence", () => {
-    const { checks, evidence, ...plain } = said.checked.answer;
+  test("an email address with the result of DNS, and with evidence", () => {
+    const { checks, evidence, ...plain } = results.checked.answer;
     expect(plain).toEqual({ valid: true, disposable: true, providers: ["disposable.example"] });
     expect(checks).toEqual({ mx: "found" });
     expect(evidence).toMatchObject([{ mail_host: "mx.disposable.example" }]);
   });
 
-  test("addresses that are none", () => {
-    expect(said.singles["10.0.0.1"].reputation.code).toBe("IP_ADDRESS_RESERVED");
-    expect(said.singles.nonsense.geolocate.code).toBe("IP_ADDRESS_INVALID");
-    expect(said.singles["not an address"].answer.valid).toBe(false);
+  test("invalid addresses", () => {
+    expect(results.singles["10.0.0.1"].reputation.code).toBe("IP_ADDRESS_RESERVED");
+    expect(results.singles.nonsense.geolocate.code).toBe("IP_ADDRESS_INVALID");
+    expect(results.singles["not an address"].answer.valid).toBe(false);
   });
 
-  test("a batch says of each value what a look-up says of it", () => {
-    for (const [i, { value, answer, code }] of said.batchOfAddresses.entries()) {
+  test("a batch has the same answer for each value as a lookup", () => {
+    for (const [i, { value, answer, code }] of results.batchOfAddresses.entries()) {
       expect(value).toBe(addresses[i]);
-      const { reputation } = said.singles[value];
+      const { reputation } = results.singles[value];
       if (code !== undefined) expect(code).toBe(reputation.code);
       else if (reputation.code === "IP_ADDRESS_NOT_FOUND") expect(answer).toBeNull();
       else expect(answer).toEqual(reputation.answer);
     }
-    for (const [i, { value, answer, code }] of said.batchOfEmails.entries()) {
+    for (const [i, { value, answer, code }] of results.batchOfEmails.entries()) {
       expect(value).toBe(emails[i]);
-      const single = said.singles[value];
+      const single = results.singles[value];
       if (code !== undefined) expect(code).toBe(single.code);
       else if (single.code === "IP_ADDRESS_NOT_FOUND") expect(answer).toBeNull();
       else expect(answer).toEqual(single.answer);
     }
-    expect(said.batchOfAddresses).toHaveLength(addresses.length);
-    expect(said.batchOfEmails).toHaveLength(emails.length);
+    expect(results.batchOfAddresses).toHaveLength(addresses.length);
+    expect(results.batchOfEmails).toHaveLength(emails.length);
   });
 
-  test("a batch of thousands, in order, and those that no data has a place for", () => {
+  test("a batch of thousands, in order, and values without a place", () => {
     const [, , third] = SMALL_NETWORK.split(".").map(Number);
-    expect(said.many).toHaveLength(2_500);
-    said.many.forEach((city: unknown, i: number) => {
+    expect(results.many).toHaveLength(2_500);
+    results.many.forEach((city: unknown, i: number) => {
       if (60 + (i % 20) === third) expect(city).toBe(smallCity(1));
       else expect(city).toBeFalsy();
     });
   });
 
   test("a batch faster than its key is paced, not refused", () =>
-    expect(said.paced).toEqual(new Array(500).fill("ok")));
+    expect(results.paced).toEqual(new Array(500).fill("ok")));
 
-  test("answers that are given again are the same", () => {
-    expect(said.again).toEqual(said.cached[0]);
-    expect(said.again.city.name).toBe(smallCity(1));
+  test("cached answers are the same", () => {
+    expect(results.again).toEqual(results.cached[0]);
+    expect(results.again.city.name).toBe(smallCity(1));
   });
 
-  test("a wrong key, and a server that is away", () => {
-    expect(said.wrongKey).toMatchObject({ code: "KEY_INVALID", answerStatus: 401 });
-    expect(said.unavailable).toEqual({ available: false, verdict: "deny", error: "CONNECTION_FAILED" });
+  test("a wrong key, and an unavailable server", () => {
+    expect(results.wrongKey).toMatchObject({ code: "KEY_INVALID", answerStatus: 401 });
+    expect(results.unavailable).toEqual({ available: false, verdict: "deny", error: "CONNECTION_FAILED" });
   });
 });
 
@@ -277,7 +277,7 @@ describe("the README's sign-up", () => {
 
   const rows: [name: string, email: unknown, from: string | undefined, status: number][] = [
     ["an ordinary address", "jane@example.com", undefined, 201],
-    ["a throw-away", "jane@disposable.example", undefined, 422],
+    ["a disposable address", "jane@disposable.example", undefined, 422],
     ["no address", "jane", undefined, 422],
     ["nothing", undefined, undefined, 422],
     ["a Tor exit", "jane@example.com", "192.0.2.6", 403],
@@ -291,8 +291,8 @@ describe("the README's sign-up", () => {
     expect(README).toContain(text); // what the README says it prints
   });
 
-  // The last test of this file: the server is gone after it.
-  test("lets everybody in while the service is away", async () => {
+  // The last test of this file: it stops the server.
+  test("accepts every sign-up while the service is unavailable", async () => {
     server.kill();
     await server.exited;
     expect((await ask("jane@disposable.example", "192.0.2.7"))[0]).toBe(201);

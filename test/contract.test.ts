@@ -44,7 +44,7 @@ test("every response is the recorded one", async () => {
 });
 
 describe("the recording", () => {
-  test("is large enough to prove something", () => {
+  test("has enough requests", () => {
     expect(recorded.length).toBeGreaterThan(4_500);
     expect(recorded.filter(({ response }) => response.status === "200 OK").length).toBeGreaterThan(2_500);
     const bodies = new Set(recorded.map(({ response }) => response.body));
@@ -71,7 +71,7 @@ describe("the recording", () => {
   });
 });
 
-describe("a difference names its place", () => {
+describe("a difference has its location", () => {
   const response: Response = { status: "200 OK", headers: ["A: 1", "B: 2"], body: '{"city":"London"}' };
   test.each<[string, Partial<Response>, string]>([
     ["status", { status: "404 Not Found" }, 'status: got "404 Not Found", want "200 OK"'],
@@ -89,5 +89,6 @@ describe("a difference names its place", () => {
     expect(difference(response, { ...response, ...change })).toBe(expected);
   });
 
-  test("none where there is none", () => expect(difference(response, { ...response })).toBeUndefined());
+  test("equal responses have no difference", () =>
+    expect(difference(response, { ...response })).toBeUndefined());
 });

@@ -1,7 +1,7 @@
-// dns-server.ts: a DNS server on 127.0.0.1 for tests, which answers whatever a test tells it to, good or bad.
+// dns-server.ts: a DNS server on 127.0.0.1 whose responses, valid or not, are set by a test.
 //
 // in   a function from a question to a reply
-// out  a port that answers over UDP and TCP, and what was asked there
+// out  a port that answers over UDP and TCP, and the questions received
 
 export interface DnsQuestion {
   readonly name: string;
@@ -97,8 +97,8 @@ export function knowing(topLevels: readonly string[], script: DnsScript): DnsScr
 export function encodeAnswer(id: number, question: DnsQuestion, answer: DnsAnswer): Uint8Array {
   if (answer.raw !== undefined) return Uint8Array.from([...u16(id), ...answer.raw]);
   const { rcode = 0, answers = [], authorities = [], truncated = false } = answer;
-  const asked = answer.question ?? question;
-  const section = asked === "none" ? [] : [...nameBytes(asked.name), ...u16(asked.type), ...u16(1)];
+  const echoed = answer.question ?? question;
+  const section = echoed === "none" ? [] : [...nameBytes(echoed.name), ...u16(echoed.type), ...u16(1)];
   const record = ({ name, type, ttl = 300, data }: DnsRecord) => [
     ...nameBytes(name),
     ...u16(type),
@@ -110,7 +110,7 @@ export function encodeAnswer(id: number, question: DnsQuestion, answer: DnsAnswe
   return Uint8Array.from([
     ...u16((id + (answer.idShift ?? 0)) & 0xffff),
     ...u16(0x8180 | (truncated ? 0x0200 : 0) | rcode),
-    ...u16(asked === "none" ? 0 : 1),
+    ...u16(echoed === "none" ? 0 : 1),
     ...u16(answers.length),
     ...u16(authorities.length),
     ...u16(0),
@@ -133,12 +133,12 @@ function readQuestion(bytes: Uint8Array, overTcp: boolean): DnsQuestion {
 
 export interface DnsServer {
   readonly port: number;
-  readonly asked: DnsQuestion[];
+  readonly questions: DnsQuestion[];
   stop(): void;
 }
 
 export async function startDnsServer(script: DnsScript): Promise<DnsServer> {
-  const asked: DnsQuestion[] = [];
+  const questions: DnsQuestion[] = [];
   const timers = new Set<ReturnType<typeof setTimeout>>();
   const later = (ms: number, run: () => void) => {
     if (ms === 0) return run();
@@ -156,7 +156,7 @@ export async function startDnsServer(script: DnsScript): Promise<DnsServer> {
       socket: {
         data(socket, bytes) {
           const question = readQuestion(bytes.subarray(2), true);
-          asked.push(question);
+          questions.push(question);
           const answer = script(question);
           if (answer === "silent") return;
           if (answer === "hang-up") {
@@ -180,10 +180,10 @@ export async function startDnsServer(script: DnsScript): Promise<DnsServer> {
         hostname: "127.0.0.1",
         port: tcp.port,
         socket: {
-          error() {}, // who asked has gone: the system says so, too
+          error() {}, // ICMP errors for clients that have gone
           data(socket, bytes, port, address) {
             const question = readQuestion(bytes, false);
-            asked.push(question);
+            questions.push(question);
             const answer = script(question);
             if (answer === "silent" || answer === "hang-up") return;
             const reply = encodeAnswer(bytes[0]! * 256 + bytes[1]!, question, answer);
@@ -192,7 +192,7 @@ export async function startDnsServer(script: DnsScript): Promise<DnsServer> {
               try {
                 (answer.fromElsewhere ? other : socket).send(reply, port, address);
               } catch (error) {
-                // Another of those who asked has gone, which the next send is told.
+                // Another client has gone: the next send gets its error.
                 if ((error as NodeJS.ErrnoException).code !== "ECONNREFUSED") throw error;
               }
             });
@@ -216,7 +216,7 @@ export async function startDnsServer(script: DnsScript): Promise<DnsServer> {
   const { tcp, udp } = sockets;
   return {
     port: tcp.port,
-    asked,
+    questions,
     stop: () => {
       for (const timer of timers) clearTimeout(timer);
       udp.close();

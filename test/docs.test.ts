@@ -115,7 +115,7 @@ describe("links", () => {
     "`[b](b.md)`",
     "```\n[b](b.md)\n```",
   ])("%s is fine", (text) => expect(deadLinks([page, made("README.md", text)])).toEqual([]));
-  test("a page that code names and that is not there is found", () => {
+  test("a missing page that code names is found", () => {
     const code = made("packages/x/src/a.ts", "// docs/a.md, docs/b.md and docs/a.md#own, docs/a.md#other");
     expect(deadMentions([page, code])).toEqual([
       "packages/x/src/a.ts: no file docs/b.md",

@@ -1,4 +1,4 @@
-// Suggestions never touch a domain that really has mail: all of a list of free mail, and all universities.
+// No suggestion corrects a domain that receives mail: a list of free mail providers, and all universities.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

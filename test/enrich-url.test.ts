@@ -81,7 +81,7 @@ function manyRows(): string {
     const ip = [`81.2.69.${i % 256}`, `8.8.${i % 200}.${i % 7}`, "10.0.0.1", "", "nonsense", "2001:db8::1"][
       i % 6
     ];
-    const mail = [`a${i}@throw-away-${i % 9}.com`, "b@gmail.com", "", "broken", "ü@exämple.org"][i % 5];
+    const mail = [`a${i}@disposable-${i % 9}.com`, "b@gmail.com", "", "broken", "ü@exämple.org"][i % 5];
     rows.push(`2026-06-01T00:00:00Z,${ip},${mail}`);
   }
   return `${rows.join("\n")}\n`;
@@ -90,7 +90,7 @@ function manyRows(): string {
 describe("the same as with the release at hand", () => {
   test.each<[name: string, text: string, more: string[]]>([
     ["many.csv", manyRows(), ["--add", "all"]],
-    ["few.tsv", "ip\tmail\n81.2.69.142\ta@throw-away-1.com\n8.8.8.8\t\n", []],
+    ["few.tsv", "ip\tmail\n81.2.69.142\ta@disposable-1.com\n8.8.8.8\t\n", []],
     ["rows.ndjson", '{"ip":"81.2.69.142"}\n{"ip":\n{}\n{"ip":"10.1.1.1"}\n', []],
     ["access.log", '10.1.1.1 via 81.2.69.142:443 - "GET /"\nno address\n', []],
   ])("%s", async (name, text, more) => {
@@ -130,7 +130,13 @@ describe("what is said when the server will not answer, and nothing is left half
     ["no scope", () => tokens.noPlaces, () => url, 1, /did not answer geolocate:[\s\S]*SCOPE_REQUIRED/],
     ["a quota used up", () => tokens.few, () => url, 1, /did not answer [a-z]+:[\s\S]*QUOTA_EXCEEDED/],
     ["nobody there", () => tokens.good, () => "http://127.0.0.1:1", 1, /cannot be reached/],
-    ["another program", () => tokens.good, () => `http://127.0.0.1:${server.adminPort}`, 1, /is no Inkling/],
+    [
+      "another program",
+      () => tokens.good,
+      () => `http://127.0.0.1:${server.adminPort}`,
+      1,
+      /is not an Inkling/,
+    ],
     ["a path after it", () => tokens.good, () => `${url}/v1`, 1, /PATH_NOT_FOUND/],
     ["no URL", () => tokens.good, () => "here", 2, /--url must be the server's address/],
   ])("%s", async (_, key, at, exit, says) => {

@@ -1,5 +1,5 @@
-// Evidence from list to answer: on the mirror, against the lists as a few lines of this file read them, at both ends of
-// every network and for every domain; the worst case that lists could make; and docs/evidence.md.
+// Evidence from list to answer: on the mirror, against the lists as a small parser in this file reads them, at both ends of
+// every network and for every domain; the worst case of lists; and docs/evidence.md.
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -80,7 +80,7 @@ function geolocate(release: LoadedRelease, at: IpAddress): Answer | undefined {
   return plain && read(appender.toAddressAnswer(plain, "geolocate", address, release));
 }
 
-/** What docs/evidence.md promises: set by an entry and removed by none. */
+/** The rule of docs/evidence.md: set by an entry and removed by none. */
 function flagsOf(evidence: readonly Entry[]): string[] {
   const named = (effect: string) =>
     new Set(evidence.flatMap((entry) => (entry.effect === effect ? (entry.flags ?? []) : [])));
@@ -133,7 +133,7 @@ describeWith([MIRROR], "evidence on the mirror", () => {
 
   for (const [file, networkOf] of Object.entries(NETWORK_LISTS)) {
     const feed = file.split(".")[0]!;
-    test(`${feed}: at both ends of each network, and nowhere else`, () => {
+    test(`${feed}: evidence at both ends of each network, and nowhere else`, () => {
       const networks = lines(file).flatMap((line) => parsePrefix(networkOf(line)) ?? []);
       const listed = new Set(networks.map(formatPrefix));
       expect(listed.size).toBeGreaterThan(200);
@@ -141,15 +141,15 @@ describeWith([MIRROR], "evidence on the mirror", () => {
       for (const network of networks) {
         for (const address of ends(network)) {
           const { evidence, ...plain } = reputation(release, address);
-          const told = evidence.filter((entry) => entry.feed === feed);
+          const entries = evidence.filter((entry) => entry.feed === feed);
           expect(flagsOf(evidence)).toEqual(FLAGS.filter((flag) => plain[flag]));
-          if (specialUse(address) !== undefined) continue; // where nothing is asked, nothing is told
-          expect(told).toHaveLength(1);
-          expect(listed.has(told[0]!.network!)).toBe(true);
-          const smallest = parsePrefix(told[0]!.network!)!;
+          if (specialUse(address) !== undefined) continue; // never looked up
+          expect(entries).toHaveLength(1);
+          expect(listed.has(entries[0]!.network!)).toBe(true);
+          const smallest = parsePrefix(entries[0]!.network!)!;
           expect(prefixContains(smallest, address)).toBe(true);
           expect(smallest.bits).toBeGreaterThanOrEqual(network.bits);
-          expect(Date.parse(told[0]!.fetched_at!)).toBeGreaterThan(0);
+          expect(Date.parse(entries[0]!.fetched_at!)).toBeGreaterThan(0);
         }
         const after = ends(network)[1]!;
         const next = new IpAddress();
@@ -169,7 +169,7 @@ describeWith([MIRROR], "evidence on the mirror", () => {
     });
   }
 
-  test("every address that is flagged has the evidence for each flag, and no other flag has", () => {
+  test("every flag has evidence, and only flags that are set do", () => {
     let flagged = 0;
     const next = randomWords(20_261_120);
     const address = new IpAddress();
@@ -186,8 +186,8 @@ describeWith([MIRROR], "evidence on the mirror", () => {
   });
 
   for (const [feed, label] of Object.entries(DOMAIN_LISTS)) {
-    test(`${feed}: each of its domains, and what lies below`, () => {
-      let asked = 0;
+    test(`${feed}: evidence for each of its domains, and for names below`, () => {
+      let checked = 0;
       for (const line of lines(`${feed}.txt`)) {
         const domain = toAsciiDomain(line);
         if (domain === undefined || registrableDomain(domain) === undefined) continue;
@@ -199,13 +199,13 @@ describeWith([MIRROR], "evidence on the mirror", () => {
             flags: disposable ? ["disposable"] : [],
           });
         }
-        asked++;
+        checked++;
       }
-      expect(asked).toBeGreaterThan(20);
+      expect(checked).toBeGreaterThan(20);
     });
   }
 
-  const told: readonly [name: string, text: string, entries: readonly Partial<Entry>[]][] = [
+  const rows: readonly [name: string, text: string, entries: readonly Partial<Entry>[]][] = [
     ["a relay that a list names", "jane@duck.com", [{ label: "relay" }]],
     [
       "a vote that ordinary mail wins",
@@ -227,12 +227,12 @@ describeWith([MIRROR], "evidence on the mirror", () => {
     ["a public suffix on a list", "jane@edu.pl", [{ label: "public_suffix", effect: "removes" }]],
     ["a special-use name", "jane@example.com", [{ label: "special_use", effect: "removes" }]],
   ];
-  test.each(told)("%s", (_, text, entries) => {
+  test.each(rows)("%s", (_, text, entries) => {
     const { evidence } = email(release, text);
     for (const entry of entries) expect(evidence).toContainEqual(expect.objectContaining(entry));
   });
 
-  test("nothing of nobody", () => {
+  test("an address on no list has no evidence", () => {
     expect(email(release, "jane@some-company-9q.com").evidence).toEqual([]);
     expect(email(release, "jane").evidence).toEqual([]);
     expect(email(release, "jane@[192.0.2.1]").evidence).toEqual([]);
@@ -311,23 +311,23 @@ function valuesAt(value: unknown, path: readonly string[]): unknown[] {
   return valuesAt((value as Record<string, unknown>)[path[0]!], path.slice(1));
 }
 
-/** Does the whole network have one answer for one reason? Asked of one network after the other. */
+/** Whether the whole network has one answer with one list of evidence. */
 function isUniform(segment: IpSegment, { address, bits }: Prefix): boolean {
-  const said = (at: IpAddress) => {
+  const answerText = (at: IpAddress) => {
     const here = at as UnwrappedAddress;
     const [answer, evidence] = [segment.lookup(here), segment.evidence(here)];
     return `${answer && decoder.decode(answer)} ${evidence && decoder.decode(evidence)}`;
   };
-  const first = said(address);
+  const first = answerText(address);
   const here = new IpAddress();
   for (let at = 0; at < 2 ** (32 - bits); at += 2 ** (32 - segment.networkBits(here))) {
     here.words[0] = address.words[0]! + at;
-    if (said(here) !== first) return false;
+    if (answerText(here) !== first) return false;
   }
   return true;
 }
 
-describe("the worst that lists could do", () => {
+describe("the worst case of lists", () => {
   const networks = Array.from({ length: 60 }, (_, i) => i);
   const network = (bits: number) => {
     const address = new IpAddress();
@@ -349,7 +349,7 @@ describe("the worst that lists could do", () => {
   );
   const release = { reputation: segment, evidence: { reputation: tails } } as unknown as LoadedRelease;
 
-  test("an address in 60 networks: at most 32 entries and 8 KB, with each flag's evidence, and the mark", () => {
+  test("an address in 60 networks: at most 32 entries and 8 KB, with each flag's evidence, marked as truncated", () => {
     segment.verify();
     const answer = reputation(release, parseIp("185.220.101.1")!);
     expect(answer).toMatchObject({ is_abuser: true, is_proxy: true, evidence_truncated: true });
@@ -382,7 +382,7 @@ describe("docs/evidence.md", () => {
     expect(labels.filter((label) => !docs.includes(label))).toEqual([]);
   });
 
-  test("says how each member is filled in, in the words of the answer", () => {
+  test("has the reason for each filled-in member, as answers do", () => {
     const docs = readFileSync(resolve(import.meta.dir, "../docs/evidence.md"), "utf8");
     for (const { why } of Object.values(HOW)) expect(docs).toContain(`| ${why} |\n`);
   });

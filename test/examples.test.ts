@@ -1,5 +1,5 @@
-// examples.test.ts: every example, run on Node against a real server with a small release: what its README prints, and what
-// happens when Inkling is unavailable.
+// examples.test.ts: every example, run on Node against a real server with a small release: the output in its README, and its
+// behaviour when Inkling is unavailable.
 //
 // note each folder of examples/ has a row in EXAMPLES; a folder without one fails
 
@@ -100,7 +100,7 @@ describe("examples/", () => {
     expect(problems(folders, index)).toEqual([]);
     expect(Object.keys(EXAMPLES).sort()).toEqual(folders.sort());
   });
-  test("a folder without them is seen", () => expect(problems(["hono"], index)).toHaveLength(2));
+  test("a folder without them is reported", () => expect(problems(["hono"], index)).toHaveLength(2));
 });
 
 describe.each(Object.entries(EXAMPLES))("%s", (_, body) => body());
@@ -297,7 +297,7 @@ function nightlyEnrich(): void {
     expect(readdirSync(visits).filter((file) => !file.startsWith("visits-"))).toEqual(["yesterday.csv"]);
   });
 
-  test("cron and systemd start a script that is there", () => {
+  test("cron and systemd start an existing script", () => {
     const service = readFileSync(join(FOLDER, name, "nightly-enrich.service"), "utf8");
     const [, started] = /^ExecStart=\/opt\/inkling\/(\S+)/m.exec(service)!;
     const [, scheduled] = /^15 3 \* \* \* cd \/opt\/inkling && PATH=\S+ (\S+)/m.exec(readmeOf(name))!;

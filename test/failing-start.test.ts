@@ -31,7 +31,7 @@ async function until(isSo: () => unknown): Promise<void> {
   while (!(await isSo())) await Bun.sleep(10);
 }
 
-/** `inkling serve` with a data folder of its own, which is the mark of its workers, too. */
+/** `inkling serve` with its own data folder, which also identifies its workers. */
 function serve(env: Record<string, string> = {}, hasRelease = true) {
   const dataDir = temporaryFolder();
   if (hasRelease) smallRelease(dataDir, 1);

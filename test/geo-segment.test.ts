@@ -1,5 +1,5 @@
-// MaxMind's test databases through the whole way of geolocation: file -> places -> segment -> answer for an address.
-// What each answer must be is taken from MaxMind's own source data; the mapping to our shape has a test of its own
+// MaxMind's test databases through all steps of geolocation: file -> places -> segment -> answer for an address.
+// Expected answers come from MaxMind's own source data; the mapping to our shape has a test of its own
 // (maxmind-places.test.ts).
 
 import { expect, test } from "bun:test";
@@ -81,8 +81,8 @@ for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test"]) {
 
     test("verifies", () => segment.verify());
 
-    test("answers for both ends of every network as MaxMind's source data says", () => {
-      let asked = 0;
+    test("has the answer of MaxMind's source data at both ends of every network", () => {
+      let checked = 0;
       for (const row of rows) {
         for (const address of edges(row.network)) {
           // Of networks that contain each other, the longest prefix answers.
@@ -92,23 +92,23 @@ for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test"]) {
           expect(`${formatIp(address)} of ${formatPrefix(row.network)}: ${got}`).toBe(
             `${formatIp(address)} of ${formatPrefix(row.network)}: ${closest.answer}`,
           );
-          asked++;
+          checked++;
         }
       }
-      expect(asked).toBeGreaterThan(400);
+      expect(checked).toBeGreaterThan(400);
     });
 
-    test("an IPv6 address that stands for an IPv4 address has that one's answer", () => {
-      let asked = 0;
+    test("an IPv6 address that contains an IPv4 address has that one's answer", () => {
+      let checked = 0;
       for (const { network, answer } of rows.filter((row) => row.network.address.family === 4)) {
         const mapped = parseIp(`::ffff:${formatIp(network.address)}`)!;
         unwrapIpv4(mapped);
         expect(mapped.family).toBe(4);
         if (specialUse(mapped) !== undefined) continue;
         expect(answerOf(segment, mapped)).toBe(answer);
-        asked++;
+        checked++;
       }
-      expect(asked).toBeGreaterThan(10);
+      expect(checked).toBeGreaterThan(10);
     });
   });
 }

@@ -1,5 +1,5 @@
-// Who is never flagged: of all that ../shared/vectors/guards names nobody, with the lists of the mirror and the warning
-// lists of resolvers in it. docs/policy.md says what is promised, and what that hides.
+// Guarded networks and domains are never flagged: all of ../shared/vectors/guards, with the mirror's lists and the warning
+// lists of resolvers in it. docs/policy.md has the promise and its cost.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ const networksOf = (file: string) =>
   (JSON.parse(read(file)) as { list: string[] }).list.map((text) => parsePrefix(text)!);
 
 /** One network of which every address has the same answer for the same reasons. */
-interface Told {
+interface Reasons {
   readonly network: Prefix;
   readonly flags: readonly Flag[];
   readonly evidence: readonly {
@@ -45,8 +45,8 @@ interface Told {
   }[];
 }
 
-/** What is said of a network, from its first address to its last. */
-function* told(release: LoadedRelease, prefix: Prefix): Generator<Told> {
+/** The answers for a network, from its first address to its last. */
+function* reasonsOf(release: LoadedRelease, prefix: Prefix): Generator<Reasons> {
   const reputation = release.reputation!;
   const evidence = new EvidenceAppender();
   const { family } = prefix.address;
@@ -100,20 +100,20 @@ describeWith([MIRROR, GUARDS], "nobody of the vectors is flagged", () => {
     (file) => file.endsWith(".json") && !file.startsWith("university"),
   );
   test.each(lists)("no address of %s", (file) => {
-    let asked = 0;
+    let checked = 0;
     for (const prefix of networksOf(file))
-      for (const { network, flags } of told(release, prefix)) {
-        asked++;
+      for (const { network, flags } of reasonsOf(release, prefix)) {
+        checked++;
         if (flags.length > 0) throw new Error(`${formatPrefix(network)}: ${flags.join()}`);
       }
-    expect(asked).toBeGreaterThan(5);
+    expect(checked).toBeGreaterThan(5);
   });
 
-  test("what the guard of Akamai's networks alone takes away: docs/policy.md says how much, and the evidence shows it", () => {
+  test("flags that only the guard of Akamai's networks removes: as counted in docs/policy.md", () => {
     const taken = { is_abuser: 0, is_proxy: 0, is_tor_exit: 0 };
     const touched = new Set<string>();
     for (const prefix of networksOf("akamai.json"))
-      for (const { network, evidence } of told(release, prefix)) {
+      for (const { network, evidence } of reasonsOf(release, prefix)) {
         const removes = evidence.filter(({ effect }) => effect === "removes");
         const others = removes.filter(({ feed }) => feed !== "akamai").flatMap(({ flags }) => flags!);
         const alone = removes
@@ -130,9 +130,9 @@ describeWith([MIRROR, GUARDS], "nobody of the vectors is flagged", () => {
     expect(docs).toContain(`${taken.is_abuser} addresses that attacked and ${taken.is_tor_exit} Tor exits`);
   });
 
-  test("Apple's relay is labelled all the same", () => {
+  test("Apple's relay still has its label", () => {
     const labels = networksOf("icloud-private-relay.json").flatMap((prefix) =>
-      [...told(release, prefix)].map(({ evidence }) => evidence.some(({ label }) => label === "relay")),
+      [...reasonsOf(release, prefix)].map(({ evidence }) => evidence.some(({ label }) => label === "relay")),
     );
     expect(labels.length).toBeGreaterThan(10_000);
     expect(labels).not.toContain(false);

@@ -1,5 +1,5 @@
 // The HTTP contract by end point and status, over a real socket, in a fresh data folder, with a release that the
-// compiler built from the mirror and DB-IP. packages/server/src/api/app.test.ts has the same table in finer grain.
+// compiler built from the mirror and DB-IP. packages/server/src/api/app.test.ts has the same table in more detail.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -108,14 +108,14 @@ interface Row {
   readonly key?: KeyName | "unknown" | "none";
   readonly init?: RequestInit;
   readonly status: number;
-  readonly says: (body: Record<string, unknown>) => void;
+  readonly check: (body: Record<string, unknown>) => void;
 }
 const row = (
   path: string | (() => string),
   status: number,
-  says: Row["says"],
+  check: Row["check"],
   over: Pick<Row, "key" | "init"> = {},
-): Row => ({ path: typeof path === "string" ? () => path : path, status, says, ...over });
+): Row => ({ path: typeof path === "string" ? () => path : path, status, check, ...over });
 
 const TABLE: Readonly<Record<string, Row>> = {
   "geolocate 200": row(`${GEO}81.2.69.142`, 200, isPlace("GB")),
@@ -287,7 +287,7 @@ describe("the HTTP contract", () => {
     expect(response.headers.get("content-type")).toBe(type);
     const body = (await response.json()) as Record<string, unknown>;
     if (isProblem) expect(body.request_id).toBe(response.headers.get("x-request-id"));
-    row.says(body);
+    row.check(body);
   });
 
   const mirrored = Object.entries(TABLE).filter(([, { init }]) => init?.method === undefined);
@@ -310,7 +310,7 @@ describe("the HTTP contract", () => {
     expect(Math.abs(Date.parse(date!) - Date.now())).toBeLessThan(60_000);
   });
 
-  test("the same answer is not sent twice: 304", async () => {
+  test("a matching If-None-Match: 304", async () => {
     const first = await ask(server, TABLE["geolocate 200"]!);
     const etag = first.headers.get("etag")!;
     const again = row(`${GEO}81.2.69.142`, 304, () => {}, { init: { headers: { "If-None-Match": etag } } });
@@ -335,7 +335,7 @@ describe("the HTTP contract", () => {
     expect(over.headers.get("ratelimit")).toContain('"daily";r=0;');
   });
 
-  test("503: a server without a release is alive, not ready, and does not guess", async () => {
+  test("503: a server without a release is alive, not ready, and has no answers", async () => {
     const alive = await ask(bare, TABLE["healthz 200"]!);
     expect(alive.status).toBe(200);
     const ready = await ask(bare, TABLE["readyz 200"]!);

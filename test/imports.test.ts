@@ -3,10 +3,15 @@
 // Each rule is a function of files and is also run on made-up files that break it.
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
-
-const ROOT = resolve(import.meta.dir, "..");
+import { dirname, relative, resolve } from "node:path";
+import {
+  type ProjectFile as File,
+  importsOf,
+  made as madeFile,
+  packageOf,
+  projectFiles,
+  ROOT,
+} from "./project-files.ts";
 
 /** Which of our packages each may import. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -19,6 +24,9 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   bulk: ["engine", "release-store", "client"],
   cli: ["engine", "release-store", "compiler", "server", "bulk", "console"],
 };
+
+/** Those of which it may import types, and nothing that exists at run time. */
+const TYPES_OF: Readonly<Record<string, readonly string[]>> = { console: ["server"] };
 
 /** The folders of a package in their order: one imports those before it, never those after it or beside it. */
 const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
@@ -50,31 +58,15 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   cli: [["terminal"], ["config"], ["runtime"], ["commands"], ["."]],
 };
 
-interface File {
-  /** From the project's folder, with "/". */
-  readonly path: string;
-  readonly text: string;
-}
-
 const isTest = (path: string) => /\.(test|testing)\.tsx?$/.test(path);
+const isSource = ({ path }: File) => /^packages\/[^/]+\/src\/.*\.(tsx?|mjs|js)$/.test(path) && !isTest(path);
 
-function sourceFiles(): File[] {
-  return readdirSync(join(ROOT, "packages")).flatMap((name) => {
-    const folder = join(ROOT, "packages", name, "src");
-    if (!existsSync(folder)) return [];
-    return readdirSync(folder, { recursive: true, encoding: "utf8" })
-      .filter((path) => /\.(tsx?|mjs|js)$/.test(path) && !isTest(path))
-      .map((path) => `packages/${name}/src/${path.replaceAll("\\", "/")}`)
-      .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
+/** What exists at run time: `import { type A }` counts, since the module is loaded. */
+function valueImportsOf({ path, text }: File): string[] {
+  return importsOf({
+    path,
+    text: text.replace(/^\s*(?:import|export) type\b[^"';]*?\bfrom\s*"[^"]+"/gm, ""),
   });
-}
-
-/** Everything that a file imports, types included. */
-function importsOf({ text }: File): string[] {
-  const code = text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "").replace(/ \/\/ .*$/gm, "");
-  const pattern =
-    /^\s*(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
-  return [...code.matchAll(pattern)].map(([, a, b, c]) => (a ?? b ?? c)!);
 }
 
 /** The path of the file that a relative import names; undefined for a package. */
@@ -83,7 +75,6 @@ function targetOf(file: File, specifier: string): string | undefined {
   return relative(ROOT, resolve(ROOT, dirname(file.path), specifier)).replaceAll("\\", "/");
 }
 
-const packageOf = (path: string) => /^packages\/([^/]+)\//.exec(path)?.[1] ?? "";
 const folderOf = (path: string) => /^packages\/[^/]+\/src\/([^/]+)\//.exec(path)?.[1] ?? ".";
 
 /** Imports of another package that the table does not allow, or that go around its entry point. */
@@ -92,7 +83,8 @@ function wrongPackages(all: readonly File[]): string[] {
     const own = packageOf(file.path);
     return importsOf(file).flatMap((specifier) => {
       const other = /^@inkling\/([^/]+)/.exec(specifier)?.[1];
-      if (other !== undefined && !PACKAGES[own]?.includes(other))
+      const isType = TYPES_OF[own]?.includes(other ?? "") && !valueImportsOf(file).includes(specifier);
+      if (other !== undefined && !isType && !PACKAGES[own]?.includes(other))
         return [`${file.path} imports ${specifier}`];
       const target = targetOf(file, specifier);
       const leaves = target !== undefined && !target.startsWith(`packages/${own}/`);
@@ -145,8 +137,8 @@ function cycles(all: readonly File[]): string[] {
   return found;
 }
 
-const files = sourceFiles();
-const made = (path: string, text: string): File => ({ path: `packages/${path}`, text });
+const files = projectFiles().filter(isSource);
+const made = (path: string, text: string) => madeFile(`packages/${path}`, text);
 
 test("there is something to look at", () => {
   expect(files.length).toBeGreaterThan(200);
@@ -166,11 +158,18 @@ describe("packages", () => {
     ["engine -> compiler", made("engine/src/a.ts", 'export * from "@inkling/compiler";')],
     ["anything -> cli", made("compiler/src/a.ts", 'await import("@inkling/cli");')],
     ["over several lines", made("engine/src/a.ts", 'import {\n  a,\n  b,\n} from "@inkling/server";')],
+    ["console -> server", made("console/src/a.ts", 'import { a } from "@inkling/server/answers";')],
+    ["beside a type", made("console/src/a.ts", 'import { type A } from "@inkling/server/answers";')],
+    ["a type of another", made("console/src/a.ts", 'import type { A } from "@inkling/engine";')],
     ["by a path", made("server/src/a.ts", 'import { x } from "../../compiler/src/x.ts";')],
   ];
   test.each(broken)("a wrong import is found: %s", (_, file) =>
     expect(wrongPackages([file])).toHaveLength(1),
   );
+  test("the console may import types of the server", () => {
+    const file = made("console/src/a.ts", 'import type { A } from "@inkling/server/answers";');
+    expect(wrongPackages([file])).toEqual([]);
+  });
 });
 
 describe("folders", () => {

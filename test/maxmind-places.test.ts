@@ -27,7 +27,7 @@ interface Source {
   readonly subdivisions?: readonly Named[];
 }
 
-/** What MaxMind's record says, in the shape of our contract. */
+/** MaxMind's record in the shape of our contract. */
 function inOurShape(record: Source): object {
   return {
     city: leaves({ name: record.city?.names?.en }),
@@ -58,7 +58,7 @@ function flat(value: unknown, path = ""): [string, unknown][] {
   return Object.entries(value).flatMap(([key, inner]) => flat(inner, path === "" ? key : `${path}.${key}`));
 }
 
-/** The record as a source would have it that gives no more than DB-IP does. */
+/** The record with only the members that DB-IP has. */
 function silenced(record: Source): Source {
   return {
     ...(record.city && { city: record.city }),
@@ -74,7 +74,7 @@ function silenced(record: Source): Source {
   };
 }
 
-/** All differences between what MaxMind says and what completion puts back: the leaf, MaxMind's value, ours. */
+/** All differences between MaxMind's values and completed ones: the leaf, MaxMind's value, ours. */
 const DIFFERENCES = new Set([
   // names that have changed since, or that only MaxMind uses
   ...["country.name", "registered_country.name"].flatMap((path) => [
@@ -96,7 +96,7 @@ for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test"]) {
     const list: Record<string, Source>[] = JSON.parse(readFileSync(file, "utf8"));
     const records = list.flatMap((entry) => Object.entries(entry));
 
-    test("without completion the answer says what MaxMind says", () => {
+    test("without completion the answer has MaxMind's values", () => {
       for (const [network, record] of records) {
         const want = inOurShape(record);
         const answer = encodePlace(readPlace(record));
@@ -107,25 +107,25 @@ for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test"]) {
       expect(records.length).toBeGreaterThan(200);
     });
 
-    test("completion neither changes nor adds anything: MaxMind is silent only where nothing follows", () => {
+    test("completion neither changes nor adds a value", () => {
       for (const [network, record] of records) {
         const plain = encodePlace(readPlace(record));
         expect([network, encodePlace(completePlace(readPlace(record)))]).toEqual([network, plain]);
       }
     });
 
-    test("what is taken from the record, completion puts back", () => {
+    test("completion restores the values removed from the record", () => {
       const different = new Set<string>();
       let putBack = 0;
       for (const [, record] of records) {
         if (record.country?.iso_code === undefined) continue; // a continent alone follows from nothing
-        const said = new Map(flat(inOurShape(record)));
+        const stated = new Map(flat(inOurShape(record)));
         const kept = new Map(flat(inOurShape(silenced(record))));
         const answer = new Map(flat(JSON.parse(encodePlace(completePlace(readPlace(silenced(record)))))));
-        for (const path of new Set([...said.keys(), ...answer.keys()])) {
+        for (const path of new Set([...stated.keys(), ...answer.keys()])) {
           if (kept.has(path)) continue;
-          if (said.get(path) === answer.get(path)) putBack++;
-          else different.add(`${path}: ${said.get(path)} / ${answer.get(path)}`);
+          if (stated.get(path) === answer.get(path)) putBack++;
+          else different.add(`${path}: ${stated.get(path)} / ${answer.get(path)}`);
         }
       }
       expect([...different].filter((one) => !DIFFERENCES.has(one))).toEqual([]);

@@ -21,7 +21,7 @@ import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
 import { reputationSections } from "../packages/compiler/src/segments/reputation-table.ts";
 import { writeSegment } from "../packages/compiler/src/segments/segment-writer.ts";
 
-/** Lists whose word is enough alone, and guards that take flags from whoever set them: docs/overrides.md has the rest. */
+/** Lists that set a flag alone, and guards that remove flags of any list: docs/overrides.md has the rest. */
 const FEEDS: readonly Omit<NetworkClaims, "networks">[] = [
   { feed: "tor-bulk-exits", subject: "is_tor_exit", label: "tor_exit" },
   { feed: "tor-onionoo", subject: "is_tor_exit", label: "tor_exit" },
@@ -68,7 +68,7 @@ function mute(feed: string): Override {
   };
 }
 
-test("a muted list leaves the flags of a build without it", () => {
+test("muting a list gives the flags of a build without it", () => {
   const answerer = new Answerer();
   let changed = 0;
   let kept = 0;

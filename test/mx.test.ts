@@ -1,4 +1,4 @@
-// ?checks=mx over real sockets on both sides: a client that asks the server, and a DNS server that is asked.
+// ?checks=mx over real sockets on both sides: HTTP requests to the server, and its questions to a DNS server.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -80,7 +80,8 @@ async function ask(address: string, query = "?checks=mx"): Promise<Response> {
     if (checks?.mx !== "timeout" || /silent|slow/.test(address)) return response;
   }
 }
-const said = async (address: string, query?: string): Promise<unknown> => (await ask(address, query)).json();
+const answerFor = async (address: string, query?: string): Promise<unknown> =>
+  (await ask(address, query)).json();
 
 const ordinary = { valid: true, disposable: false, providers: [] };
 
@@ -88,7 +89,7 @@ describe("verdicts", () => {
   const rows: [address: string, want: object][] = [
     ["jane@found.com", { ...ordinary, checks: { mx: "found" } }],
     ["jane@nx.com", { ...ordinary, valid: false, checks: { mx: "nxdomain" } }],
-    // To this server there is no "de" at all: it cannot know who is not there.
+    // This DNS server has no "de" zone at all, so NXDOMAIN below it is unknown.
     ["jane@web.de", { ...ordinary, checks: { mx: "failed" } }],
     ["jane@null.com", { ...ordinary, valid: false, checks: { mx: "null" } }],
     ["jane@servfail.com", { ...ordinary, checks: { mx: "failed" } }],
@@ -109,11 +110,14 @@ describe("verdicts", () => {
     expect(await response.json()).toEqual(want);
   });
 
-  test("what a list says is kept, whatever DNS says", async () => {
+  test("a list's verdict is kept, whatever the result of DNS", async () => {
     const listed = { valid: true, disposable: true, providers: [smallDomain(1)] };
-    expect(await said(`jane@farm.${smallDomain(1)}`)).toEqual({ ...listed, checks: { mx: "found" } });
-    expect(await said(`jane@silent.${smallDomain(1)}`)).toEqual({ ...listed, checks: { mx: "timeout" } });
-    expect(await said(`jane@nx.${smallDomain(1)}`)).toEqual({
+    expect(await answerFor(`jane@farm.${smallDomain(1)}`)).toEqual({ ...listed, checks: { mx: "found" } });
+    expect(await answerFor(`jane@silent.${smallDomain(1)}`)).toEqual({
+      ...listed,
+      checks: { mx: "timeout" },
+    });
+    expect(await answerFor(`jane@nx.${smallDomain(1)}`)).toEqual({
       ...listed,
       valid: false,
       checks: { mx: "nxdomain" },
@@ -121,17 +125,17 @@ describe("verdicts", () => {
   });
 
   test("evidence names the mail host", async () => {
-    expect(await said("jane@farm.com", "?include=evidence&checks=mx")).toMatchObject({
+    expect(await answerFor("jane@farm.com", "?include=evidence&checks=mx")).toMatchObject({
       disposable: true,
       evidence: [{ feed: "inkling", label: "mail_host", effect: "sets", mail_host: "erinn.biz" }],
     });
   });
 
-  test("without the parameter nothing is asked", async () => {
-    const before = dns.asked.length;
-    expect(await said("jane@nx-plain.com", "")).toEqual(ordinary);
-    expect(await said("jane@nx-plain.com", "?include=evidence")).toEqual({ ...ordinary, evidence: [] });
-    expect(dns.asked.length).toBe(before);
+  test("without the parameter no question is sent", async () => {
+    const before = dns.questions.length;
+    expect(await answerFor("jane@nx-plain.com", "")).toEqual(ordinary);
+    expect(await answerFor("jane@nx-plain.com", "?include=evidence")).toEqual({ ...ordinary, evidence: [] });
+    expect(dns.questions.length).toBe(before);
   });
 
   test("HEAD waits, too, and has no body", async () => {
@@ -146,17 +150,17 @@ describe("verdicts", () => {
   });
 });
 
-test("2,000 distinct domains at once: each has its answer, plain look-ups go on meanwhile", async () => {
-  const many = Promise.all(Array.from({ length: 2_000 }, (_, i) => said(`jane@silent${i}.com`)));
-  for (let i = 0; i < 50; i++) expect(await said(`jane@plain${i}.com`, "")).toEqual(ordinary);
+test("2,000 distinct domains at once: each has its answer, plain lookups go on meanwhile", async () => {
+  const many = Promise.all(Array.from({ length: 2_000 }, (_, i) => answerFor(`jane@silent${i}.com`)));
+  for (let i = 0; i < 50; i++) expect(await answerFor(`jane@plain${i}.com`, "")).toEqual(ordinary);
   const answers = await many;
   expect(answers).toEqual(Array(2_000).fill({ ...ordinary, checks: { mx: "timeout" } }));
-  const asked = new Set(dns.asked.map(({ name }) => name).filter((name) => /^silent\d/.test(name)));
-  expect(asked.size).toBeGreaterThan(0);
-  expect(asked.size).toBeLessThan(2_000);
+  const names = new Set(dns.questions.map(({ name }) => name).filter((name) => /^silent\d/.test(name)));
+  expect(names.size).toBeGreaterThan(0);
+  expect(names.size).toBeLessThan(2_000);
 });
 
-test("metrics tell outcomes; neither they nor the log tell a domain", async () => {
+test("metrics count outcomes; neither they nor the log contain a domain", async () => {
   const metrics = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
   expect(metrics).toMatch(/^inkling_mx_checks_total\{outcome="nxdomain"\} [1-9]/m);
   expect(metrics).toMatch(/^inkling_mx_lookups_total\{outcome="null"\} [1-9]/m);
@@ -165,9 +169,9 @@ test("metrics tell outcomes; neither they nor the log tell a domain", async () =
   expect(log.join("")).toContain("user-intel");
 });
 
-test("stopping answers those who wait for DNS, and leaves nothing open", async () => {
-  const waiting = said("jane@silent-at-the-end.com");
-  while (!dns.asked.some(({ name }) => name.startsWith("silent-at"))) await Bun.sleep(1);
+test("a stop answers requests that wait for DNS, and closes everything", async () => {
+  const waiting = answerFor("jane@silent-at-the-end.com");
+  while (!dns.questions.some(({ name }) => name.startsWith("silent-at"))) await Bun.sleep(1);
   await server.stop();
   expect(await waiting).toEqual({ ...ordinary, checks: { mx: "timeout" } });
 });

@@ -1,4 +1,4 @@
-// once.test.ts: what several processes need is made once, whoever is killed meanwhile, and again when an input changes.
+// once.test.ts: a shared resource is made once, also when a process is killed, and again when an input changes.
 
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";

@@ -1,10 +1,10 @@
-// /openapi.json: right by the rules of OpenAPI 3.1, complete, true to the sandbox, and able to see what is wrong.
+// /openapi.json: valid OpenAPI 3.1, complete, and responses are checked against it.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { ADMIN_PATH } from "../packages/server/src/admin/call.ts";
+import { ADMIN_PATH } from "../packages/server/src/admin/constants.ts";
 import { OPERATIONS } from "../packages/server/src/admin/operations.ts";
 import { ADMIN_PROBLEM_CODES } from "../packages/server/src/admin/problems.ts";
 import { ROUTES } from "../packages/server/src/api/routes.ts";
@@ -15,14 +15,14 @@ import { openApiJson } from "../packages/server/src/openapi/public.ts";
 import { startServer } from "../packages/server/src/server.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
 import { adminServer, closeAdminServers } from "./admin-server.ts";
-import { type Answered, apiContract, fetch } from "./checked-fetch.ts";
+import { apiContract, fetch, type ReceivedResponse } from "./checked-fetch.ts";
 import { temporaryFolder } from "./release.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document, walked by name
 type Json = any;
 const document: Json = JSON.parse(openApiJson("1.2.3"));
 
-/** Every object of the document, with the way to it. */
+/** Every object of the document, with its path. */
 function* objects(json: unknown, way = "#"): Generator<[way: string, object: Record<string, unknown>]> {
   if (typeof json !== "object" || json === null) return;
   yield [way, json as Record<string, unknown>];
@@ -30,10 +30,10 @@ function* objects(json: unknown, way = "#"): Generator<[way: string, object: Rec
 }
 
 describe("the document", () => {
-  test("keeps the rules of OpenAPI 3.1", async () => {
+  test("is valid OpenAPI 3.1", async () => {
     expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true });
   });
-  test("that breaks a rule is seen", async () => {
+  test("that is invalid is detected", async () => {
     const broken = structuredClone(document);
     broken.paths["/healthz"].get.responses["200"].description = 7;
     expect(await new Validator().validate(broken)).toMatchObject({ valid: false });
@@ -58,7 +58,7 @@ describe("the document", () => {
     }
   });
 
-  test("has references to what is there, and names each operation once", () => {
+  test("has no dangling reference, and unique operation ids", () => {
     let references = 0;
     for (const [way, { $ref }] of objects(document)) {
       if (typeof $ref !== "string") continue;
@@ -77,7 +77,7 @@ describe("the document", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("gives examples that its own schemas allow", () => {
+  test("has examples that match its schemas", () => {
     let examples = 0;
     for (const [path, methods] of Object.entries<Json>(document.paths)) {
       for (const [method, operation] of Object.entries<Json>(methods)) {
@@ -85,7 +85,7 @@ describe("the document", () => {
           for (const [type, media] of Object.entries<Json>(content ?? {})) {
             for (const [name, example] of Object.entries<Json>(media.examples ?? {})) {
               const value = example.value ?? document.components.examples[name].value;
-              const answered: Answered = {
+              const received: ReceivedResponse = {
                 method: method.toUpperCase(),
                 path,
                 status: Number(status),
@@ -93,7 +93,7 @@ describe("the document", () => {
                 body: typeof value === "string" ? value : JSON.stringify(value),
               };
               const problems = apiContract
-                .problems(answered)
+                .problems(received)
                 .filter((line) => !line.startsWith("the header"));
               expect(problems, `${path} ${name}`).toEqual([]);
               examples++;
@@ -105,11 +105,11 @@ describe("the document", () => {
     expect(examples).toBeGreaterThan(50);
   });
 
-  test("names no path of the machine", () => expect(JSON.stringify(document)).not.toContain(process.cwd()));
+  test("contains no local path", () => expect(JSON.stringify(document)).not.toContain(process.cwd()));
 });
 
-describe("an answer that is not as described is seen:", () => {
-  const good: Answered = {
+describe("a response that differs from the document is detected:", () => {
+  const good: ReceivedResponse = {
     method: "GET",
     path: "/v1/ip-intel/reputation/8.8.8.8",
     status: 200,
@@ -123,7 +123,7 @@ describe("an answer that is not as described is seen:", () => {
     }),
     body: '{"is_abuser":false,"is_proxy":false,"is_tor_exit":false}',
   };
-  test("the good one is not", () => expect(apiContract.problems(good)).toEqual([]));
+  test("a correct response passes", () => expect(apiContract.problems(good)).toEqual([]));
 
   const without = (name: string) => {
     const headers = new Headers(good.headers);
@@ -152,7 +152,7 @@ describe("an answer that is not as described is seen:", () => {
       ...over,
     }),
   });
-  const rows: [name: string, over: Partial<Answered>][] = [
+  const rows: [name: string, over: Partial<ReceivedResponse>][] = [
     ["a status", { status: 201 }],
     ["a header too many", withHeader("X-Debug", "1")],
     ["a header too few", without("x-request-id")],
@@ -170,7 +170,7 @@ describe("an answer that is not as described is seen:", () => {
   test.each(rows)("%s", (_, over) => expect(apiContract.problems({ ...good, ...over })).not.toEqual([]));
 });
 
-test("batches over a socket are as described: JSON and NDJSON, answers and problems", async () => {
+test("batches over a socket match the document: JSON and NDJSON, answers and problems", async () => {
   const dataDir = temporaryFolder();
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
@@ -221,10 +221,10 @@ test("batches over a socket are as described: JSON and NDJSON, answers and probl
 
 describe("the admin API's document", () => {
   const admin: Json = adminOpenApi("1.2.3");
-  test("keeps the rules of OpenAPI 3.1", async () => {
+  test("is valid OpenAPI 3.1", async () => {
     expect(await new Validator().validate(structuredClone(admin))).toEqual({ valid: true });
   });
-  test("has every operation and every code, and no reference to nothing", () => {
+  test("has every operation and every code, and no dangling reference", () => {
     const ids = OPERATIONS.map(({ id }) => id);
     const described = [...objects(admin)].flatMap(([, { operationId }]) => operationId ?? []);
     expect(described).toEqual(ids);
@@ -243,13 +243,13 @@ describe("the admin API's document", () => {
       expect(target, `${way}: ${$ref}`).toBeDefined();
     }
   });
-  test("describes what bodies may hold, also where a schema transforms it", () => {
+  test("describes request bodies, also where a schema transforms its input", () => {
     const { NewKey } = admin.components.schemas;
     expect(NewKey.required).toEqual(["name"]);
     expect(Object.keys(NewKey.properties)).toContain("expires_at");
     expect(JSON.stringify(NewKey.properties.rate)).toContain('"maximum":1000000');
   });
-  test("and docs/admin-api.md have the same requests, in the same order", () => {
+  test("and docs/admin-api.md list the same requests, in the same order", () => {
     const docs = readFileSync(join(import.meta.dir, "../docs/admin-api.md"), "utf8");
     const documented = [...docs.matchAll(/^\| `([A-Z]+ \/admin\/v1\/[^`]+)` \|/gm)].map(
       ([, request]) => request!,
@@ -257,7 +257,7 @@ describe("the admin API's document", () => {
     const inCode = OPERATIONS.map(({ method, path }) => `${method} ${ADMIN_PATH}${path}`);
     expect(documented).toEqual(inCode);
   });
-  test("is open: it has no secret", async () => {
+  test("needs no token", async () => {
     const { ask } = await adminServer();
     const { status, document } = await ask("GET", "openapi.json", undefined, { Authorization: "" });
     expect([status, document.openapi, document.info.version]).toEqual([200, "3.1.1", "0.0.0"]);
@@ -265,12 +265,12 @@ describe("the admin API's document", () => {
   });
 });
 
-test("every test that asks a server over HTTP holds its answers to the document", () => {
-  const careless = readdirSync(import.meta.dir)
-    .filter((file) => file.endsWith(".test.ts") && file !== "doors.test.ts")
+test("every test that sends HTTP requests checks responses against the document", () => {
+  const unchecked = readdirSync(import.meta.dir)
+    .filter((file) => file.endsWith(".test.ts") && file !== "rules.test.ts")
     .filter((file) => {
       const text = readFileSync(join(import.meta.dir, file), "utf8");
       return /(?<![.\w])fetch\(/.test(text) && !text.includes('from "./checked-fetch.ts"');
     });
-  expect(careless).toEqual([]);
+  expect(unchecked).toEqual([]);
 });

@@ -16,7 +16,7 @@ const FIXTURES = resolve(import.meta.dir, "../packages/compiler/fixtures/feeds")
 const temp = mkdtempSync(join(tmpdir(), "inkling-opt-in-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
 
-/** The table with the sizes of samples, and without seeds: 15 million networks are not this test's matter. */
+/** The table with the sizes of samples, and without seeds, which have 15 million networks. */
 const TABLE: readonly Feed[] = FEEDS.map(({ seed: _, ...feed }) => ({
   ...feed,
   entries: { least: 0, most: 1_000 },
@@ -60,14 +60,14 @@ async function built(enabled: readonly string[], { disabled = [], files = {} }: 
   };
 }
 
-test("off by default: not read, not told of", async () => {
+test("off by default: not read, not reported", async () => {
   const { feeds } = await built([]);
   const off = FEEDS.filter(({ optIn }) => optIn).map(({ id }) => id);
   expect(feeds.filter(({ id }) => off.includes(id))).toEqual([]);
   expect(feeds.some(({ id, state }) => id === "ipsum-3" && state === "loaded")).toBe(true);
 });
 
-test("all of them on: every sample is loaded, and each says whose it is", async () => {
+test("all of them on: every sample is loaded, with its attribution", async () => {
   const off = FEEDS.filter(({ optIn }) => optIn);
   const { feeds } = await built(off.map(({ id }) => id));
   for (const { id, attribution } of off)
@@ -93,7 +93,7 @@ const cities = (...rows: readonly (readonly [network: string, city: string])[]) 
     ]),
   });
 
-describe("MaxMind before DB-IP before IPinfo, for each network by itself", () => {
+describe("MaxMind before DB-IP before IPinfo, per network", () => {
   const files = {
     "dbip-city-lite.mmdb": cities(["::81.2.0.0/112", "Berkshire"]),
     "geolite2-city.mmdb": cities(["::81.2.69.0/120", "Boxford"], ["2a02:100::/32", "Leeds"]),
@@ -112,11 +112,11 @@ describe("MaxMind before DB-IP before IPinfo, for each network by itself", () =>
     ["IPinfo alone beside DB-IP", ["ipinfo-lite"], ["FR", "Berkshire", "Berkshire", "Berkshire"]],
   ] as const)("%s", async (_name, enabled, want) => {
     const { place, evidence } = await built(enabled, { files });
-    const asked = ["80.1.2.3", "81.2.1.1", "81.2.69.1", "81.2.69.200"];
-    expect(asked.map((ip) => cityOf(place(ip)))).toEqual([...want]);
+    const addresses = ["80.1.2.3", "81.2.1.1", "81.2.69.1", "81.2.69.200"];
+    expect(addresses.map((ip) => cityOf(place(ip)))).toEqual([...want]);
     if (enabled.length === 3) {
-      const told = asked.map((ip) => evidence("geolocate", ip)[0].feed);
-      expect(told).toEqual(["ipinfo-lite", "dbip-city-lite", "geolite2-city", "geoip2-city"]);
+      const feeds = addresses.map((ip) => evidence("geolocate", ip)[0].feed);
+      expect(feeds).toEqual(["ipinfo-lite", "dbip-city-lite", "geolite2-city", "geoip2-city"]);
     }
     if (enabled.length === 3) expect(cityOf(place("2a02:100::1"))).toBe("Leeds");
   });

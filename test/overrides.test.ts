@@ -1,5 +1,5 @@
-// Overrides over real sockets: two server processes on one database, look-ups without a pause, new releases,
-// restarts, and a database that goes away.
+// Overrides over real sockets: two server processes on one database, continuous lookups, new releases,
+// restarts, and a database that becomes unavailable.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -56,7 +56,7 @@ const flagsOf = async (server: Server) => (await ask(server, `ip-intel/reputatio
 const disposable = async (server: Server, address: string) =>
   ((await (await ask(server, `user-intel/email/${address}`)).json()) as { disposable: boolean }).disposable;
 
-/** Waits for something that must come; the test's own time-out ends the wait. */
+/** Waits without a limit: the test's own time-out ends it. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await Bun.sleep(5);
 }
@@ -87,7 +87,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
     return { folders, databaseUrl, servers, admin };
   }
 
-  test("an address is un-flagged in both at once, while lookups run; no lookup fails or has another answer", async () => {
+  test("an address loses its flag in both at once, while lookups run; no lookup fails or has another answer", async () => {
     const { servers, admin } = await setUp();
     const log: string[][] = [[], []];
     let isDone = false;
@@ -101,7 +101,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
     const off = { value: SMALL_NETWORK, flag: smallFlag(0), verdict: false, note: "our own" };
     const made = await admin(servers[0], "POST", "overrides", off);
     expect(made.status).toBe(201);
-    expect(await flagsOf(servers[0])).toEqual(CLEAN); // this process knows before it answers
+    expect(await flagsOf(servers[0])).toEqual(CLEAN); // applied before the response is sent
     await until(async () => same(await flagsOf(servers[1]), CLEAN));
     await admin(servers[1], "DELETE", `overrides/${made.document.id}`);
     expect(await flagsOf(servers[1])).toEqual(flagged(0));
@@ -115,7 +115,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
     }
   });
 
-  test("a domain and one e-mail address, too", async () => {
+  test("a domain and an email address", async () => {
     const { servers, admin } = await setUp();
     const listed = smallDomain(0);
     await admin(servers[0], "POST", "overrides", {
@@ -136,7 +136,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
     }
   });
 
-  test("overrides outlive new releases and restarts, and a feed that is muted stays so", async () => {
+  test("overrides and mutes outlive new releases and restarts", async () => {
     const { folders, databaseUrl, servers, admin } = await setUp();
     const off = { value: ADDRESS, flag: smallFlag(1), verdict: false, note: "our own" };
     await admin(servers[0], "POST", "overrides", off);
@@ -163,7 +163,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
   });
 });
 
-test("a server that starts while PostgreSQL is away knows the overrides, and applies them as soon as it knows a key", async () => {
+test("a server that starts while PostgreSQL is away has the overrides, and applies them as soon as it has a key", async () => {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 0);
   const databaseUrl = await postgres.freshDatabase();

@@ -44,3 +44,17 @@ export function projectFiles(): ProjectFile[] {
 
 /** A file made up to break a rule. */
 export const made = (path: string, text: string): ProjectFile => ({ path, text });
+
+/** "packages/server/src/server.ts" -> "server"; "" outside of packages. */
+export const packageOf = (path: string): string => /^packages\/([^/]+)\//.exec(path)?.[1] ?? "";
+
+/** Code without its comments; strings stay. */
+export const withoutComments = (text: string): string =>
+  text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "").replace(/ \/\/ .*$/gm, "");
+
+/** Everything that a file imports, types included. */
+export function importsOf({ text }: ProjectFile): string[] {
+  const pattern =
+    /^\s*(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
+  return [...withoutComments(text).matchAll(pattern)].map(([, a, b, c]) => (a ?? b ?? c)!);
+}

@@ -53,7 +53,7 @@ interface Status {
   readonly refused_release: { readonly name: string; readonly reason: string } | null;
 }
 const refused = async () => ((await (await ask("/v1/status")).json()) as Status).refused_release;
-/** The members that are looked at here, of whichever answer. */
+/** The members checked here, of any answer. */
 interface Answer {
   readonly city?: { readonly name: string };
   readonly disposable?: boolean;
@@ -64,7 +64,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await Bun.sleep(20);
 }
 
-/** Asks all three look-ups; what they say must be of the release that they name. */
+/** All three lookups: their answers must be of the release in their header. */
 async function checkAnswers(): Promise<string> {
   const [geo, reputation] = await Promise.all([
     ask("/v1/ip-intel/geolocate/81.2.69.142"),
@@ -92,12 +92,12 @@ async function checkAnswers(): Promise<string> {
 
 test("twelve releases under load: no failed request, no mixed answer", async () => {
   let isDone = false;
-  let answered = 0;
+  let rounds = 0;
   const seen = new Set<string>();
   const load = Array.from({ length: 4 }, async () => {
     while (!isDone) {
       seen.add(await checkAnswers());
-      answered++;
+      rounds++;
     }
   });
   let last = "";
@@ -110,7 +110,7 @@ test("twelve releases under load: no failed request, no mixed answer", async () 
   await Promise.all(load);
   expect(await checkAnswers()).toBe(last);
   expect(seen.size).toBeGreaterThan(6);
-  expect(answered).toBeGreaterThan(50);
+  expect(rounds).toBeGreaterThan(50);
 });
 
 test.each([
@@ -147,7 +147,7 @@ test.each([
       try {
         bring(path);
       } catch (error) {
-        expect((error as NodeJS.ErrnoException).code).toBe("ENOENT"); // the one that is gone
+        expect((error as NodeJS.ErrnoException).code).toBe("ENOENT"); // the missing one
       }
     }
     bring(`releases/${name}.json`);
@@ -170,7 +170,7 @@ test.each([
   },
 );
 
-test("a server that starts on a corrupt release serves the one before", async () => {
+test("a server that starts on a corrupt release serves the previous one", async () => {
   await server.stop();
   const before = release(90).id;
   const { files } = release(91);

@@ -31,19 +31,19 @@ import { MIRROR } from "./shared.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
 
-/** The network that a small release knows. */
+/** The one network of a small release. */
 export const SMALL_NETWORK = "81.2.69.0/24";
 const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
 
-/** What small release `n` says of {@link SMALL_NETWORK}. */
+/** The flag of {@link SMALL_NETWORK} in small release `n`. */
 export const smallFlag = (n: number) => FLAGS[n % 3]!;
 export const smallCity = (n: number) => `City ${n}`;
-export const smallDomain = (n: number) => `throw-away-${n}.com`;
+export const smallDomain = (n: number) => `disposable-${n}.com`;
 
 /**
  * Publishes a release that differs from all others by its number.
- * @param missing flags that no list of it tells
- * @param feeds what it tells of its feeds
+ * @param missing flags without data
+ * @param feeds reports of its feeds
  * @returns its id and the paths of its segments
  */
 export function smallRelease(

@@ -9,11 +9,11 @@ export interface SmallServer {
   readonly server: RunningServer;
   /** Of the API. */
   readonly origin: string;
-  /** For all look-ups, without a limit. */
+  /** For all lookups, without limits. */
   readonly keys: { readonly live: string; readonly test: string };
 }
 
-/** With small release 1. Whoever starts it stops it. */
+/** With small release 1. The caller stops it. */
 export async function startSmallServer(): Promise<SmallServer> {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);

@@ -1,4 +1,4 @@
-// store-outage.test.ts: what goes on while the database is away, silent, or shared; and after a process was killed.
+// store-outage.test.ts: the database unavailable, silent or shared, and processes that are killed.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -42,7 +42,7 @@ async function open(address: string, options = {}): Promise<Store> {
   return store;
 }
 
-/** Waits for something that must come; the test's own time-out ends the wait. */
+/** Waits without a limit: the test's own time-out ends it. */
 async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await Bun.sleep(2);
 }
@@ -77,7 +77,7 @@ async function traffic(store: Store, token: string, intervalMs = 10) {
 
 describe("PostgreSQL in the middle of traffic", () => {
   for (const way of ["stop", "kill"] as const) {
-    test(`${way}, then started again: keys go on, usage lands exactly once`, async () => {
+    test(`${way}, then started again: keys keep working, usage is counted exactly once`, async () => {
       const store = await open(await postgres.freshDatabase());
       const { key, token } = await store.createKey(parseNewKey({ name: "shop" }, 0));
       const { keyring, recorder, counts, stop } = await traffic(store, token);
@@ -156,7 +156,7 @@ describe("PostgreSQL in the middle of traffic", () => {
     expect(keyring.authenticate(token, 0).ok).toBe(true);
   });
 
-  test("workers that start while it is away have the keys of before", async () => {
+  test("workers that start while it is away have the earlier keys", async () => {
     const databaseUrl = await postgres.freshDatabase();
     const { token } = await (await open(databaseUrl)).createKey(parseNewKey({ name: "shop" }, 0));
     const dataDir = temporaryFolder();
@@ -238,7 +238,7 @@ describe("several processes on one database", () => {
     });
   }
 
-  test("sqlite: a process killed in the middle of its flushes loses nothing that was confirmed, and breaks nothing", async () => {
+  test("sqlite: a process killed in the middle of its flushes keeps what was confirmed, and the database is intact", async () => {
     const file = join(folder, "killed.db");
     const store = await open(file);
     const { key, token } = await store.createKey(parseNewKey({ name: "shop" }, 0));

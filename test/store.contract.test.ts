@@ -1,4 +1,4 @@
-// store.contract.test.ts: what every store does, held against an SQLite file and a real PostgreSQL alike.
+// store.contract.test.ts: the same tests for every store: an SQLite file and a real PostgreSQL.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -125,7 +125,7 @@ for (const backend of BACKENDS) {
         expect(JSON.stringify(everything)).not.toContain(secret);
       });
 
-      test("absent things are undefined, not errors", async () => {
+      test("a missing key is undefined, not an error", async () => {
         const store = await open();
         expect(await store.keyByHash("0".repeat(64))).toBeUndefined();
         expect(await store.revokeKey("key_nope")).toBeUndefined();
@@ -156,7 +156,7 @@ for (const backend of BACKENDS) {
         expect(await store.rotateKey(key.id, NOW)).toBeUndefined();
       });
 
-      test("a change: what is named is another, the rest and the tokens stay", async () => {
+      test("a change replaces the named members; the others and the tokens stay", async () => {
         const store = await open();
         const { key, token } = await store.createKey(wanted({ quota: 5, networks: ["10.0.0.0/8"] }));
         const stamp = await store.keyStamp();
@@ -171,7 +171,7 @@ for (const backend of BACKENDS) {
         expect(await store.findKey("key_nope")).toBeUndefined();
       });
 
-      test("pages of keys, newest first, also where several are of one moment", async () => {
+      test("pages of keys, newest first, also with equal times", async () => {
         const store = await open();
         for (let i = 0; i < 7; i++) {
           await store.createKey(wanted({ name: `key ${i}` }));
@@ -245,14 +245,14 @@ for (const backend of BACKENDS) {
         expect((await store.loadKeys()).stamp).toBe(stamps[3]!);
       });
 
-      test("the same token twice is a conflict, and leaves nothing half-made", async () => {
+      test("the same token twice is a conflict, and leaves no partial row", async () => {
         const store = await open();
         const { token } = await store.createKey(wanted());
         expect(await codeOf(store.createKey(wanted(), token))).toBe("CONFLICT");
         expect(await store.listKeys()).toHaveLength(1);
       });
 
-      test("a chosen key is made once, also by two processes at the same time; a revoked one is refused", async () => {
+      test("a key with a given token is created once, also by two processes at the same time; a revoked one is refused", async () => {
         const stores = [await open(), await open()];
         const token = newKeyToken("test", (n) => crypto.getRandomValues(new Uint8Array(n)));
         const keys = await Promise.all(stores.map((store) => adoptKey(store, token)));
@@ -270,7 +270,7 @@ for (const backend of BACKENDS) {
     }
 
     describe("usage", () => {
-      test("adds up over batches and recorders, by key, day and look-up", async () => {
+      test("adds up over batches and recorders, by key, day and lookup", async () => {
         const store = await open();
         await store.addUsage({
           recorder: "r1",
@@ -369,7 +369,7 @@ for (const backend of BACKENDS) {
         expect(await store.usage("key_a", yesterday, today)).toHaveLength(2);
       });
 
-      test("recorders of long ago are forgotten with the first batch of a new one", async () => {
+      test("old recorders are deleted with the first batch of a new one", async () => {
         const store = await open();
         await store.addUsage(batch(1, 1, "old"));
         clock += 31 * 86_400_000;
@@ -392,7 +392,7 @@ for (const backend of BACKENDS) {
       });
       const mute = { type: "mute", feed: "ipsum-3" } as const;
 
-      test("one that was put is loaded, listed and found, and the audit trail has it", async () => {
+      test("a new override is loaded, listed, found and audited", async () => {
         const store = await open();
         const wanted = flagged("81.2.69.142", { expiresAt: NOW + 5 });
         const [write] = await store.overrides.put([wanted], "ada");
@@ -434,7 +434,7 @@ for (const backend of BACKENDS) {
         expect(items[0]).toMatchObject({ before: { note: "our office 東京" }, after: { note: "new" } });
       });
 
-      test("the opposite verdict is refused, and nothing of the rest is written", async () => {
+      test("an opposite verdict is refused, and its batch is not written", async () => {
         const store = await open();
         const opposite = { type: "flag", flag: "is_tor_exit", verdict: true } as const;
         await store.overrides.put([flagged("81.2.69.142")], "ada");
@@ -452,7 +452,7 @@ for (const backend of BACKENDS) {
         expect(await store.overrides.stamp()).toBe(stamp);
       });
 
-      test("what does not contradict: another flag, another value, a mute, and what has ended", async () => {
+      test("no contradiction: another flag, another value, a mute, an ended override", async () => {
         const store = await open();
         const opposite = { type: "flag", flag: "is_tor_exit", verdict: true } as const;
         const [first] = await store.overrides.put([flagged("81.2.69.142")], "ada");
@@ -475,7 +475,7 @@ for (const backend of BACKENDS) {
         expect((await store.overrides.load()).overrides).toHaveLength(5);
       });
 
-      test("removing ends it once; what never was is undefined", async () => {
+      test("removing ends it once; an unknown id is undefined", async () => {
         const store = await open();
         const [write] = await store.overrides.put([flagged("81.2.69.142")], "ada");
         const { id } = write!.override;
@@ -536,7 +536,7 @@ for (const backend of BACKENDS) {
         expect(await store.keyStamp()).toBe(keyStamp);
       });
 
-      test("as many as there may be, and not one more", async () => {
+      test("the limit is enforced", async () => {
         const store = await open();
         const many = Array.from({ length: MAX_OVERRIDES }, (_, i) => flagged(`9.9.${i >> 8}.${i & 255}`));
         expect(await store.overrides.put(many, "import")).toHaveLength(MAX_OVERRIDES);
@@ -545,7 +545,7 @@ for (const backend of BACKENDS) {
         expect((await store.overrides.audit({ limit: 1 })).items[0]?.sequence).toBe(MAX_OVERRIDES);
       });
 
-      test("two processes that write the opposite at the same time: one of them is refused", async () => {
+      test("two processes put opposite overrides at the same time: one is refused", async () => {
         const stores = [await open(), await open()];
         for (let round = 0; round < 10; round++) {
           const results = await Promise.all(
@@ -570,7 +570,7 @@ for (const backend of BACKENDS) {
     });
 
     describe("the admin token", () => {
-      test("is made once, also by two processes at the same time; rotation ends the one before", async () => {
+      test("is created once, also by two processes at the same time; rotation ends the previous one", async () => {
         const stores = [await open(), await open()];
         expect(await stores[0]!.adminToken.hash()).toBeUndefined();
         const made = await Promise.all(stores.map((store) => store.adminToken.create("up")));
@@ -608,7 +608,7 @@ for (const backend of BACKENDS) {
         await database.close();
       });
 
-      test("keys of the first version stay, and overrides come to them", async () => {
+      test("keys of the first version are kept when overrides are added", async () => {
         const database = new Database(address);
         await migrate(database, NOW, MIGRATIONS.slice(0, 1));
         const key: Key = { ...wanted(), id: "key_old", hint: "x", createdAt: NOW, revokedAt: undefined };
@@ -620,7 +620,7 @@ for (const backend of BACKENDS) {
         expect(await store.adminToken.hash()).toBeUndefined();
       });
 
-      test("a running process of the version before goes on when a later one adds columns", async () => {
+      test("a running process of the previous version continues when a later one adds columns", async () => {
         const store = await open();
         const { key, token } = await store.createKey(wanted());
         const use = async () => [

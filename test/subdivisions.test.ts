@@ -58,7 +58,7 @@ describe("DB-IP's states", () => {
     states = await readStates();
   });
 
-  test("are there in full", () => {
+  test("are complete", () => {
     expect(states.length).toBeGreaterThan(3_000);
     for (const family of FAMILIES) expect(total(states, family)).toBeGreaterThan(3_000_000);
   });

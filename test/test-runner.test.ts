@@ -1,4 +1,4 @@
-// test-runner.test.ts: `npm test` itself: no failure, crash or hang of a test file is lost, and reports are counted.
+// test-runner.test.ts: `npm test` itself: every failure, crash and hang of a test file is reported, and reports are counted.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

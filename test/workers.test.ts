@@ -1,5 +1,4 @@
-// Several workers on one port, as real processes: what they share, what one of them takes with it when it dies, and how
-// they end.
+// Several workers on one port, as real processes: shared state, a worker that dies, and shutdown.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
@@ -15,7 +14,7 @@ const TOKEN = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n
 const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
 const GEOLOCATE = `/v1/ip-intel/geolocate/${ADDRESS}`;
 const WORKERS = 2;
-/** So many new connections that no worker is left out: one in 2^31 times. */
+/** Enough new connections to reach every worker; the chance that one is missed is 1 in 2^31. */
 const CONNECTIONS = 32;
 
 class Server {
@@ -55,7 +54,7 @@ class Server {
     for await (const chunk of this.child.stderr) this.log += new TextDecoder().decode(chunk);
   }
 
-  /** All that was logged of one event. */
+  /** All log lines of one event. */
   events(name: string): Record<string, unknown>[] {
     return this.log
       .split("\n")
@@ -75,13 +74,13 @@ class Server {
     });
   }
 
-  /** Waits until every one of many connections says so: then every worker does. */
+  /** Waits until the response on each of many connections passes: then it does for every worker. */
   async everywhere(path: string, isSo: (response: Response) => unknown, token = TOKEN): Promise<void> {
     for (;;) {
-      const said = await Promise.all(
+      const results = await Promise.all(
         Array.from({ length: CONNECTIONS }, async () => isSo(await this.ask(path, token))),
       );
-      if (said.every(Boolean)) return;
+      if (results.every(Boolean)) return;
       await Bun.sleep(20);
     }
   }
@@ -96,7 +95,7 @@ class Server {
       .reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
   }
 
-  /** Asks on many connections at once until `signal`; each goes on after an error. */
+  /** Sends requests on many connections at once until `signal`; each goes on after an error. */
   async load(signal: AbortSignal): Promise<{ ok: number; failed: number; other: number }> {
     const seen = { ok: 0, failed: 0, other: 0 };
     const client = async () => {
@@ -137,7 +136,7 @@ function childrenOf(pid: number): number[] {
   return children;
 }
 
-/** Does it run? One that nobody has taken note of yet does not. */
+/** Whether it runs; a zombie does not. */
 function isAlive(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -234,7 +233,7 @@ linux("several workers", () => {
     });
   });
 
-  test("get keys, overrides and releases, all of them", async () => {
+  test("all get changed keys, overrides and releases", async () => {
     const server = await start();
     const { dataDir } = server;
     const key = await withStore(server, (store) => keyWith(store, {}));
@@ -276,7 +275,7 @@ linux("several workers", () => {
     expect(((await email.json()) as { disposable: boolean }).disposable).toBe(true);
   });
 
-  test("one that is killed takes its requests with it, and nothing else", async () => {
+  test("one that is killed loses only its own requests", async () => {
     const server = await start();
     const stop = new AbortController();
     const load = server.load(stop.signal);
@@ -299,7 +298,7 @@ linux("several workers", () => {
     expect(await server.metric("inkling_worker_restarts_total")).toBe(1);
     const [died] = server.events("worker-died");
     expect(died).toMatchObject({ level: "error", pid: before[0], signal: "SIGKILL", next_in_ms: 0 });
-    // What the killed one answered is counted, though it could not say so any more.
+    // Answers of the killed worker are counted, although it could not report them.
     const counted = await server.metric("inkling_lookups_total");
     expect(counted).toBeGreaterThanOrEqual(seen.ok);
     expect(counted).toBeLessThanOrEqual(seen.ok + seen.failed);
@@ -312,7 +311,7 @@ linux("several workers", () => {
     });
   });
 
-  test("one that dies again and again is waited for, and one that is asked to end is replaced without a failure", async () => {
+  test("one that dies repeatedly is restarted with a delay, and one that is stopped is replaced without a failed request", async () => {
     const server = await start();
     for (let deaths = 1; deaths <= 3; deaths++) {
       process.kill(server.workers[0]!, "SIGKILL");
@@ -344,13 +343,13 @@ linux("several workers", () => {
     await until(() => !workers.some(isAlive));
   });
 
-  test("let requests under way finish when the server is asked to stop", async () => {
+  test("finish requests under way when the server stops", async () => {
     const server = await start();
     const { workers } = server;
     const stop = new AbortController();
     const load = server.load(stop.signal);
     await until(async () => (await server.metric("inkling_lookups_total")) > 100);
-    // Every process of the group hears it, as a terminal and a service manager do it.
+    // A terminal and a service manager signal every process of the group.
     for (const pid of workers) process.kill(pid, "SIGINT");
     server.child.kill("SIGTERM");
     const exitCode = await server.child.exited;
@@ -384,7 +383,7 @@ linux("several workers", () => {
     await other.stop(true);
   });
 
-  test("do not start on the port of others like them", async () => {
+  test("do not start on a port that other workers use", async () => {
     const first = await start();
     const second = new Server({ port: first.port });
     expect(await second.start()).toBe(false);

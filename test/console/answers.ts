@@ -46,7 +46,7 @@ export const HOUR = {
 };
 export const NO_TRAFFIC = { ...HOUR, series: [] };
 
-/** Everything that can be wrong with a release. */
+/** A release with every problem. */
 export const TROUBLE = {
   pinned: "20260101T000003000Z-c0d874cdfc1c",
   missing: ["is_proxy"],
@@ -109,7 +109,7 @@ export const MONTH = {
 
 const fetched_at = new Date(Date.now() - 90_000).toISOString();
 
-/** An address about which much is known: every effect, long names, more evidence than fits. */
+/** An address with every effect, long names and more evidence than fits. */
 export const TOR_EXIT = {
   release: "0123456789ab",
   missing: [],

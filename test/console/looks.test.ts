@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import type { Page } from "playwright-core";
 import { launchBrowser } from "../browser.ts";
 import { fetch } from "../checked-fetch.ts";
-import { smallRelease, temporaryFolder } from "../release.ts";
+import { smallDomain, smallRelease, temporaryFolder } from "../release.ts";
 import { ALL_FEEDS, HOUR, MONTH, NO_TRAFFIC, TOR_EXIT, TROUBLE, TROUBLED_FEEDS } from "./answers.ts";
 import {
   ConsoleBrowser,
@@ -68,7 +68,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await go("lookup/jane@gmial.com");
     await page.getByText("did they mean").first().waitFor();
     await look("email");
-    await go("lookup/81.2.69.142%208.8.8.8%20someone@throw-away-3.com%2010.0.0.1");
+    await go(`lookup/81.2.69.142%208.8.8.8%20someone@${smallDomain(3)}%2010.0.0.1`);
     await page.getByRole("table").waitFor();
     await look("list");
     await answer(page, "lookup", TOR_EXIT);
@@ -94,7 +94,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await click("Cancel");
   });
 
-  test("data, with everything wrong that can be", async () => {
+  test("data, with every problem", async () => {
     await page.route("**/admin/v1/data", async (route) => {
       await route.fulfill({ json: { ...(await (await route.fetch()).json()), ...TROUBLE } });
     });
@@ -165,7 +165,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
   });
 });
 
-describe("before there is any data", () => {
+describe("without data", () => {
   let empty: ConsoleServer;
   beforeAll(async () => {
     empty = await startConsole(temporaryFolder());

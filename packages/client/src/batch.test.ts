@@ -91,12 +91,12 @@ describe("a batch", () => {
     assert.equal(error, undefined);
     assertAll(all, values);
     assert.deepEqual(
-      server.asked.map(({ body }) => valuesOf(body).length),
+      server.requests.map(({ body }) => valuesOf(body).length),
       [1_000, 1_000, 500],
     );
-    const [asked] = server.asked;
+    const [request] = server.requests;
     assert.deepEqual(
-      [asked?.method, asked?.path, asked?.headers["content-type"]],
+      [request?.method, request?.path, request?.headers["content-type"]],
       ["POST", "/v1/ip-intel/reputation", "application/x-ndjson"],
     );
   });
@@ -104,7 +104,7 @@ describe("a batch", () => {
   test("of nothing asks nothing", async () => {
     const { server, client } = await pair(good);
     assert.deepEqual(await collect(client.batch("reputation", [])), { all: [], error: undefined });
-    assert.equal(server.asked.length, 0);
+    assert.equal(server.requests.length, 0);
   });
 
   const sources: [name: string, source: () => Iterable<string> | AsyncIterable<string>][] = [
@@ -132,7 +132,7 @@ describe("a batch", () => {
   test("asks for extras", async () => {
     const { server, client } = await pair(raw(line({ valid: true, disposable: false, providers: [] })));
     for await (const _ of client.batch("email", ["a@x.org"], { evidence: true, checks: ["mx"] }));
-    assert.equal(server.asked[0]?.path, "/v1/user-intel/email?include=evidence&checks=mx");
+    assert.equal(server.requests[0]?.path, "/v1/user-intel/email?include=evidence&checks=mx");
   });
 
   test("a problem of one value is its result; a place that nobody knows is none", async () => {
@@ -174,11 +174,11 @@ describe("back-pressure", () => {
   test("has at most so many requests under way", async () => {
     let underWay = 0;
     let most = 0;
-    const { client } = await pair(async (response, asked) => {
+    const { client } = await pair(async (response, request) => {
       most = Math.max(most, ++underWay);
       await new Promise((resolve) => setTimeout(resolve, 5));
       underWay--;
-      await good(response, asked);
+      await good(response, request);
     });
     const { all } = await collect(client.batch("reputation", addresses(100), { size: 10, concurrency: 2 }));
     assertAll(all, addresses(100));
@@ -242,7 +242,7 @@ describe("a batch that meets trouble", () => {
       assert.equal(error, undefined);
       assertAll(all, values);
       assert.deepEqual(
-        server.asked.map(({ body }) => valuesOf(body).length),
+        server.requests.map(({ body }) => valuesOf(body).length),
         sent,
       );
     });
@@ -293,7 +293,7 @@ describe("a batch that meets trouble", () => {
   test("does not wait for a quota until midnight", async () => {
     const { client, server, pauses } = await pair(problem(429, "QUOTA_EXCEEDED", { "Retry-After": "3600" }));
     await collect(client.batch("reputation", values));
-    assert.deepEqual([server.asked.length, pauses], [1, []]);
+    assert.deepEqual([server.requests.length, pauses], [1, []]);
   });
 
   test("throws what the source throws, after what came before", async () => {

@@ -95,9 +95,9 @@ describe("a request", () => {
     test(name, async () => {
       const { server, client } = await pair([json({ ...CLEAN, country: {}, answers: [EMAIL] })]);
       await call(client as Inkling);
-      const [asked] = server.asked;
-      assert.deepEqual([asked?.method, asked?.path, asked?.body], [method, path, body]);
-      assert.equal(asked?.headers.authorization, `Bearer ${KEY}`);
+      const [request] = server.requests;
+      assert.deepEqual([request?.method, request?.path, request?.body], [method, path, body]);
+      assert.equal(request?.headers.authorization, `Bearer ${KEY}`);
     });
   }
 
@@ -105,7 +105,7 @@ describe("a request", () => {
     const { server } = await pair([json(CLEAN)]);
     const client = new Inkling({ url: `${server.url}/inkling/`, key: KEY });
     assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
-    assert.equal(server.asked[0]?.path, "/inkling/v1/ip-intel/reputation/203.0.113.9");
+    assert.equal(server.requests[0]?.path, "/inkling/v1/ip-intel/reputation/203.0.113.9");
   });
 });
 
@@ -114,7 +114,7 @@ test("without a key, for a proxy that adds it, no Authorization header is sent",
   await client.reputation("203.0.113.9");
   await client.email("a@x.org");
   assert.deepEqual(
-    server.asked.map(({ headers }) => headers.authorization),
+    server.requests.map(({ headers }) => headers.authorization),
     [undefined, undefined],
   );
   assert.equal(client.isSandbox, false);
@@ -137,7 +137,7 @@ describe("answers", () => {
       json({ answers: [EMAIL] }),
     ]);
     assert.deepEqual(await client.email("a@x.org"), EMAIL);
-    assert.equal(server.asked.length, 2);
+    assert.equal(server.requests.length, 2);
   });
 });
 
@@ -181,7 +181,7 @@ describe("failures", () => {
       const { server, client } = await pair([step]);
       const error = await failure(client.email("jane@secret.example"));
       assert.deepEqual(
-        [error.code, error.answerStatus, server.asked.length, error.isUnavailable],
+        [error.code, error.answerStatus, server.requests.length, error.isUnavailable],
         [code, status, tries, isUnavailable],
       );
       assert.match(error.message, new RegExp(`\\(${code}\\)$`));
@@ -199,7 +199,7 @@ describe("failures", () => {
       assert.equal((await failure(work)).code, "ANSWER_UNREADABLE");
   });
 
-  test("nobody listens", async () => {
+  test("connection refused", async () => {
     const { server, client } = await pair([json(CLEAN)]);
     await server.close();
     const error = await failure(client.reputation("203.0.113.9"));
@@ -210,13 +210,13 @@ describe("failures", () => {
   test("a good answer after bad ones", async () => {
     const { server, client } = await pair([cut, problem(503, "KEYS_NOT_LOADED"), json(CLEAN)]);
     assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
-    assert.equal(server.asked.length, 3);
+    assert.equal(server.requests.length, 3);
   });
 
   test("no second try with retries: 0", async () => {
     const { server, client } = await pair([cut, json(CLEAN)], { retries: 0 });
     await failure(client.reputation("203.0.113.9"));
-    assert.equal(server.asked.length, 1);
+    assert.equal(server.requests.length, 1);
   });
 
   test("waits for Retry-After", async () => {
@@ -231,13 +231,13 @@ describe("failures", () => {
   test("does not wait when Retry-After is later than the end of its time", async () => {
     const { server, client, pauses } = await pair([problem(503, "DATA_NOT_LOADED", { "Retry-After": "10" })]);
     const error = await failure(client.reputation("203.0.113.9"));
-    assert.deepEqual([error.retryAfterSeconds, pauses, server.asked.length], [10, [], 1]);
+    assert.deepEqual([error.retryAfterSeconds, pauses, server.requests.length], [10, [], 1]);
   });
 
-  test("a server that is silent once is asked again", async () => {
+  test("a server that is silent once gets a second request", async () => {
     const { server, client } = await pair([silence, json(CLEAN)], { timeoutMs: 2_000 });
     assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
-    assert.equal(server.asked.length, 2);
+    assert.equal(server.requests.length, 2);
   });
 
   test("a silent server is given up", async () => {
@@ -251,7 +251,7 @@ describe("failures", () => {
     assert.equal((await failure(client.reputation("203.0.113.9"))).code, "TIMED_OUT");
   });
 
-  test("a body that is cut is asked for again", async () => {
+  test("a truncated body is requested again", async () => {
     const half: Step = (response) => {
       response.writeHead(200, { "Content-Length": "100" }).write('{"is_abuser":');
       setTimeout(() => response.socket?.destroy(), 20);
@@ -262,11 +262,11 @@ describe("failures", () => {
 });
 
 describe("a signal", () => {
-  test("that has aborted asks nothing", async () => {
+  test("that has aborted sends no request", async () => {
     const { server, client } = await pair([json(CLEAN)], { onUnavailable: "allow" });
     const reason = new Error("enough");
     await assert.rejects(client.reputation("203.0.113.9", { signal: AbortSignal.abort(reason) }), reason);
-    assert.equal(server.asked.length, 0);
+    assert.equal(server.requests.length, 0);
   });
 
   test("ends what is under way with its own reason, whatever onUnavailable is", async () => {
@@ -274,7 +274,7 @@ describe("a signal", () => {
     const reason = new Error("enough");
     const { server, client } = await pair([() => controller.abort(reason)], { onUnavailable: "allow" });
     await assert.rejects(client.reputation("203.0.113.9", { signal: controller.signal }), reason);
-    assert.equal(server.asked.length, 1);
+    assert.equal(server.requests.length, 1);
   });
 
   test("is no failure of the connection, when no further try is left either", async () => {
@@ -286,8 +286,8 @@ describe("a signal", () => {
 
   test("ends a pause", async () => {
     const controller = new AbortController();
-    const server = await fakeServer((response, asked) => {
-      problem(429, "RATE_LIMITED", { "Retry-After": "60" })(response, asked);
+    const server = await fakeServer((response, request) => {
+      problem(429, "RATE_LIMITED", { "Retry-After": "60" })(response, request);
       setTimeout(() => controller.abort(), 30);
     });
     open.push(server);
@@ -310,7 +310,7 @@ describe("onUnavailable", () => {
       );
       assert.ok(!("is_proxy" in { ...found }));
     });
-    test(`${verdict}: a wrong question or a wrong key still throws`, async () => {
+    test(`${verdict}: a wrong value or a wrong key still throws`, async () => {
       const { client } = await pair([problem(401, "KEY_INVALID"), problem(400, "IP_ADDRESS_RESERVED")], {
         onUnavailable: verdict,
       });
@@ -334,10 +334,10 @@ describe("the cache", () => {
     first.is_abuser = true; // whoever changes his answer changes nobody else's
     clock.now += 299_999;
     assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
-    assert.equal(server.asked.length, 1);
+    assert.equal(server.requests.length, 1);
   });
 
-  test("asks whether an old one still holds", async () => {
+  test("revalidates an expired answer", async () => {
     const { server, client, clock } = await withClock([
       json(CLEAN, cached),
       (response) => void response.writeHead(304, cached).end(),
@@ -345,13 +345,13 @@ describe("the cache", () => {
     await client.reputation("203.0.113.9");
     clock.now += 300_000;
     assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
-    assert.equal(server.asked[1]?.headers["if-none-match"], '"one"');
+    assert.equal(server.requests[1]?.headers["if-none-match"], '"one"');
     clock.now += 299_999;
     await client.reputation("203.0.113.9");
-    assert.equal(server.asked.length, 2);
+    assert.equal(server.requests.length, 2);
   });
 
-  test("takes the new one where it does not", async () => {
+  test("stores the new answer when the old one has changed", async () => {
     const { client, clock } = await withClock([
       json(CLEAN, cached),
       json({ ...CLEAN, is_proxy: true }, { ...cached, ETag: '"two"' }),
@@ -361,18 +361,18 @@ describe("the cache", () => {
     assert.deepEqual(await client.reputation("203.0.113.9"), { ...CLEAN, is_proxy: true });
   });
 
-  const kept: [name: string, headers: Record<string, string>, asked: number][] = [
+  const kept: [name: string, headers: Record<string, string>, requests: number][] = [
     ["no-store", { "Cache-Control": "no-store", ETag: '"one"' }, 2],
     ["no-store among others", { "Cache-Control": "max-age=300, No-Store" }, 2],
     ["no headers", {}, 2],
     ["an age", { "Cache-Control": "max-age=300", Age: "300" }, 2],
     ["max-age alone", { "Cache-Control": "max-age=300" }, 1],
   ];
-  for (const [name, headers, asked] of kept) {
+  for (const [name, headers, requests] of kept) {
     test(`honours ${name}`, async () => {
       const { server, client } = await withClock([json(CLEAN, headers)]);
       for (let i = 0; i < 2; i++) await client.reputation("203.0.113.9");
-      assert.equal(server.asked.length, asked);
+      assert.equal(server.requests.length, requests);
     });
   }
 
@@ -384,14 +384,14 @@ describe("the cache", () => {
       await client.reputation("203.0.113.10");
       await client.geolocate("203.0.113.9");
     }
-    assert.equal(server.asked.length, 4);
+    assert.equal(server.requests.length, 4);
   });
 
   test("is bounded: the longest unused goes", async () => {
     const { server, client } = await withClock([json(CLEAN, cached)], { cacheEntries: 2 });
     for (const last of [1, 2, 1, 3, 1, 2]) await client.reputation(`203.0.113.${last}`);
     assert.deepEqual(
-      server.asked.map(({ path }) => path.at(-1)),
+      server.requests.map(({ path }) => path.at(-1)),
       ["1", "2", "3", "2"],
     );
   });
@@ -399,13 +399,13 @@ describe("the cache", () => {
   test("can be switched off", async () => {
     const { server, client } = await withClock([json(CLEAN, cached)], { cacheEntries: 0 });
     for (let i = 0; i < 2; i++) await client.reputation("203.0.113.9");
-    assert.equal(server.asked.length, 2);
+    assert.equal(server.requests.length, 2);
   });
 
   test("never caches email addresses", async () => {
     const { server, client } = await withClock([json({ answers: [EMAIL] }, cached)]);
     for (let i = 0; i < 2; i++) await client.email("a@x.org");
-    assert.equal(server.asked.length, 2);
+    assert.equal(server.requests.length, 2);
   });
 
   test("keeps no failures", async () => {
@@ -444,7 +444,7 @@ describe("options", () => {
     const { server, client } = await pair([json(CLEAN)], { onUnavailable: "allow" });
     await assert.rejects(client.reputation(undefined as unknown as string), TypeError);
     await assert.rejects(client.email(7 as unknown as string), TypeError);
-    assert.equal(server.asked.length, 0);
+    assert.equal(server.requests.length, 0);
   });
 
   test("the key is not shown by a client that is printed", () => {

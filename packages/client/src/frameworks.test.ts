@@ -61,7 +61,7 @@ describe("Express", () => {
   }
 });
 
-describe("an error that nobody caught is the application's own fault to its visitors, whatever we answered", () => {
+describe("an uncaught lookup error is a 500 of the application, whatever status the lookup had", () => {
   const refused = async () => {
     throw new InklingError("KEY_INVALID", "Unknown API key", { status: 401 });
   };
@@ -102,7 +102,7 @@ describe("Hono", () => {
   const request = new Request("http://example.com/", { headers: TOR });
   const environments: [name: string, env: object][] = [
     ["Node", { incoming: { socket: { remoteAddress: "127.0.0.1" } } }],
-    ["Bun", { requestIP: (asked: Request) => (asked === request ? { address: "127.0.0.1" } : null) }],
+    ["Bun", { requestIP: (received: Request) => (received === request ? { address: "127.0.0.1" } : null) }],
     ["Bun, with an env of one's own", { server: { requestIP: () => ({ address: "127.0.0.1" }) } }],
     ["Deno", { remoteAddr: { hostname: "127.0.0.1" } }],
   ];
@@ -129,7 +129,8 @@ describe("Hono", () => {
       c.req.header("x-forwarded-for")?.split(", ")[1];
     assert.deepEqual(await seenBy({ address }), AS_TOR);
   });
-  test("where nobody tells", async () => assert.deepEqual(await seenBy({}), { address: null }));
+  test("without an address from the server: undefined", async () =>
+    assert.deepEqual(await seenBy({}), { address: null }));
 });
 
 describe("Next.js", () => {
@@ -145,8 +146,8 @@ describe("Next.js", () => {
         context.id,
       ],
     );
-    const answered = await handler(request(), { id: 7 });
-    assert.deepEqual(answered, ["POST", { ...CLEAN, is_tor_exit: true }, 7]);
+    const response = await handler(request(), { id: 7 });
+    assert.deepEqual(response, ["POST", { ...CLEAN, is_tor_exit: true }, 7]);
   });
 
   test("a component or action has headers alone", () => {

@@ -5,14 +5,14 @@ import { denies, InklingError, Unavailable } from "./index.ts";
 import { type RequestFacts, type VisitorOptions, visitors } from "./visitor.ts";
 
 function recorder(fails = false) {
-  const asked: string[] = [];
+  const lookups: string[] = [];
   const answer = async (what: string) => {
-    asked.push(what);
+    lookups.push(what);
     if (fails) throw new InklingError("TIMED_OUT", "late");
     return what.startsWith("geolocate") ? undefined : CLEAN;
   };
   return {
-    asked,
+    lookups,
     client: {
       geolocate: (ip: string) => answer(`geolocate ${ip}`) as Promise<undefined>,
       reputation: (ip: string) => answer(`reputation ${ip}`) as Promise<typeof CLEAN>,
@@ -28,25 +28,25 @@ const make = (client: ReturnType<typeof recorder>["client"], options: VisitorOpt
   visitors<RequestFacts>(client, options, (request) => request);
 
 describe("a visitor", () => {
-  test("is looked up only when asked for, and once", async () => {
-    const { asked, client } = recorder();
+  test("is looked up on first use, and once", async () => {
+    const { lookups, client } = recorder();
     const visitor = make(client)(facts("203.0.113.9"));
-    assert.deepEqual([visitor.address, asked], ["203.0.113.9", []]);
+    assert.deepEqual([visitor.address, lookups], ["203.0.113.9", []]);
     const answers = await Promise.all([visitor.reputation(), visitor.reputation()]);
     assert.deepEqual(answers, [CLEAN, CLEAN]);
     assert.equal(await visitor.geolocate(), undefined);
-    assert.deepEqual(asked, ["reputation 203.0.113.9", "geolocate 203.0.113.9"]);
+    assert.deepEqual(lookups, ["reputation 203.0.113.9", "geolocate 203.0.113.9"]);
   });
 
   test("eager: is looked up at once", async () => {
-    const { asked, client } = recorder();
+    const { lookups, client } = recorder();
     const visitor = make(client, { eager: true })(facts("203.0.113.9"));
-    assert.equal(asked.length, 2);
+    assert.equal(lookups.length, 2);
     await visitor.reputation();
-    assert.equal(asked.length, 2);
+    assert.equal(lookups.length, 2);
   });
 
-  test("eager: a failure that nobody asks about ends nothing", async () => {
+  test("eager: a failed lookup that is not used has no effect", async () => {
     const { client } = recorder(true);
     const visitor = make(client, { eager: true })(facts("203.0.113.9"));
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -54,11 +54,11 @@ describe("a visitor", () => {
   });
 
   test("whose address is not known: an error when a lookup is used", async () => {
-    const { asked, client } = recorder();
+    const { lookups, client } = recorder();
     const visitor = make(client, { eager: true })(facts(undefined));
     assert.equal(visitor.address, undefined);
     await assert.rejects(visitor.reputation(), { code: "ADDRESS_UNKNOWN" });
-    assert.deepEqual(asked, []);
+    assert.deepEqual(lookups, []);
   });
 
   test("behind a proxy, with a header of several lines", () => {

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface Asked {
+export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
@@ -11,31 +11,31 @@ export interface Asked {
 }
 
 /** What happens to one request. */
-export type Step = (response: ServerResponse, asked: Asked) => void | Promise<void>;
+export type Step = (response: ServerResponse, request: ReceivedRequest) => void | Promise<void>;
 
 export interface FakeServer {
   readonly url: string;
-  /** Every request that came. */
-  readonly asked: readonly Asked[];
+  /** Every request, in order of arrival. */
+  readonly requests: readonly ReceivedRequest[];
   close(): Promise<void>;
 }
 
 /** Requests get the steps one by one, and the last one for ever. */
 export async function fakeServer(...steps: readonly Step[]): Promise<FakeServer> {
-  const asked: Asked[] = [];
+  const requests: ReceivedRequest[] = [];
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const { method = "", url = "", headers } = request;
-    asked.push({ method, path: url, headers, body: Buffer.concat(parts).toString() });
-    const step = steps[Math.min(asked.length, steps.length) - 1]!;
-    await step(response, asked.at(-1)!);
+    requests.push({ method, path: url, headers, body: Buffer.concat(parts).toString() });
+    const step = steps[Math.min(requests.length, steps.length) - 1]!;
+    await step(response, requests.at(-1)!);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
-    asked,
+    requests,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

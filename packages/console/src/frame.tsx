@@ -1,5 +1,6 @@
 // frame.tsx: header, navigation, the current page, and the notices that licences require.
 
+import type { DataOverview, Feed } from "@inkling/server/admin-answers";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { api } from "./api.ts";
@@ -10,7 +11,6 @@ import { KeysPage } from "./pages/keys/keys.tsx";
 import { LookupPage } from "./pages/lookup/lookup.tsx";
 import { OverridesPage } from "./pages/overrides/overrides.tsx";
 import { TrafficPage } from "./pages/traffic.tsx";
-import type { DataOverview, Feed } from "./types.ts";
 
 const LOOKUP = { id: "lookup", title: "Lookup", Page: LookupPage };
 const PAGES = [

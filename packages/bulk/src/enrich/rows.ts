@@ -1,8 +1,8 @@
-// rows.ts: where rows begin and end in bytes, and where in a row its address and e-mail address stand.
+// rows.ts: where rows begin and end in bytes, and where in a row its address and email address are.
 //
 // in   a block of whole rows
 // out  one Row after the other, in the same object
-// err  none: a row that cannot be read has neither address nor e-mail address, and stays as it is
+// err  none: a row that cannot be read has neither address nor email address, and stays as it is
 // src  RFC 4180 (quoted fields, also over several lines), ndjson
 // cost csv and logs: one pass over the bytes of a row, no allocation
 
@@ -32,7 +32,7 @@ export class Row {
   columns = 0;
   /** Does a quote open a field in it that never closes? Then it is a character like others. */
   isOpenQuoted = false;
-  /** Is it a row at all? Blank lines and broken rows are passed on. */
+  /** Is it a row at all? Blank lines and broken rows stay as they are. */
   isReadable = true;
 }
 
@@ -180,7 +180,7 @@ class JsonRows implements RowReader {
       row.ipText = textAt(members, this.ip);
       row.emailText = textAt(members, this.email);
     } catch {
-      // a broken row is passed on, and counted by whoever asked
+      // a broken row stays as it is; the caller counts it
     }
     return row.end;
   }

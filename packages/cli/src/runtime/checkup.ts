@@ -18,7 +18,8 @@ import {
 import { type Listener, probePort } from "@inkling/server/serve";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
-import { isUrl, type Settings, shown } from "../config/settings.ts";
+import { isUrl } from "../config/setting-types.ts";
+import { type Settings, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { formatAge, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";

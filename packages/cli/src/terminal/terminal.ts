@@ -45,6 +45,16 @@ export function makeStyle(color: boolean): Style {
 export const printable = (text: string): string =>
   text.replace(/[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
 
+type ErrorOutput = Pick<Terminal, "err" | "style">;
+
+export const warn = ({ err, style }: ErrorOutput, text: string): void =>
+  err(`${style.yellow("warning")}: ${text}\n`);
+
+/** The texts that licences require where data is shown. */
+export function printAttributions({ err, style }: ErrorOutput, texts: readonly string[]): void {
+  for (const text of texts) err(`${style.dim(text)}\n`);
+}
+
 /** The terminal of this process. */
 export function processTerminal(noColor: boolean): Terminal {
   for (const stream of [process.stdout, process.stderr]) {

@@ -1,4 +1,4 @@
-// What a load remembers, and what its report tells everybody with a key.
+// What a load stores, and what its report, visible to every key, contains.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -53,8 +53,8 @@ const loadFrom = async (
 const state = (feed: Feed) => readFeedState(feed, join(root, "data"));
 const filesOf = (feed: Feed) => readdirSync(join(root, "data/feeds", feed.id)).sort();
 
-describe("what a load remembers", () => {
-  test("a request that counts is written before it goes out: a build killed meanwhile has spent it", async () => {
+describe("what a load stores", () => {
+  test("a request that counts against a budget is stored before it is sent: a build killed meanwhile has spent it", async () => {
     const feed = { ...TOR, budgetPerDay: 2 };
     let before: unknown;
     await loadFrom(feed, () => {
@@ -65,7 +65,7 @@ describe("what a load remembers", () => {
     expect(before).toEqual({ attempts: { failures: 0, spread: 0.5, requests } });
     expect(state(feed).attempts).toMatchObject({ failures: 0, requests, okAt: requests[0] });
   });
-  test("without a budget nothing is written before the answer is there", async () => {
+  test("without a budget nothing is stored before the response", async () => {
     let files: string[] = [];
     await loadFrom(TOR, () => {
       files = filesOf(TOR);
@@ -74,7 +74,7 @@ describe("what a load remembers", () => {
     expect(files).toEqual([]);
     expect(filesOf(TOR)).toEqual(["state.json"]);
   });
-  test("a copy that its licence wants destroyed is gone for good, also when its publisher fails that day", async () => {
+  test("a copy whose licence requires destruction is deleted, also when its publisher fails that day", async () => {
     const feed: Feed = { ...TOR, destroyOld: true };
     await loadFrom(feed, () => 200);
     expect(filesOf(feed)).toHaveLength(2);
@@ -83,21 +83,21 @@ describe("what a load remembers", () => {
     expect(state(feed).copy).toBeUndefined();
     expect(filesOf(feed)).toEqual(["state.json"]);
   });
-  test("a feed whose credentials are missing is not asked, so nothing is spent or remembered", async () => {
+  test("a feed without its credentials sends no request and stores nothing", async () => {
     const optIn = { why: "key", terms: "", credentials: ["abuseipdbKey"] } as const;
-    let asked = 0;
+    let requests = 0;
     const { report } = await loadFrom({ ...TOR, budgetPerDay: 1, optIn }, () => {
-      asked++;
+      requests++;
       return 200;
     });
-    expect([report.state, report.error, asked]).toEqual([
+    expect([report.state, report.error, requests]).toEqual([
       "missing",
       "publisher: needs INKLING_ABUSEIPDB_KEY",
       0,
     ]);
     expect(() => filesOf(TOR)).toThrow("ENOENT");
   });
-  test("what is not due leaves no trace", async () => {
+  test("a feed that is not due stores nothing", async () => {
     await loadFrom(TOR, () => 200);
     const files = () => filesOf(TOR).map((name) => statSync(join(root, "data/feeds", TOR.id, name)).ino);
     const before = files();
@@ -116,13 +116,13 @@ describe("what a load remembers", () => {
 });
 
 describe("a mirror's user and password", () => {
-  test("open it, and stand neither in the report nor in what is kept", async () => {
-    let asked = 0;
+  test("are sent, and are neither in the report nor in the stored state", async () => {
+    let requests = 0;
     const server = Bun.serve({
       hostname: "127.0.0.1",
       port: 0,
       fetch: (request) => {
-        asked++;
+        requests++;
         const isKnown = request.headers.get("authorization") === `Basic ${btoa("reader:hunter@2")}`;
         return isKnown ? new Response(LIST) : new Response("no", { status: 401 });
       },
@@ -135,29 +135,29 @@ describe("a mirror's user and password", () => {
       expect(stray.report.error).toContain(" answered 401");
       const loaded = await load(withPassword("hunter%402"));
       expect([loaded.report.state, loaded.report.entries]).toEqual(["loaded", 500]);
-      expect(asked).toBe(3);
+      expect(requests).toBe(3);
       const kept = readdirSync(join(root, "data/feeds/tor-bulk-exits")).map((file) =>
         readFileSync(join(root, "data/feeds/tor-bulk-exits", file), "utf8"),
       );
-      const told = JSON.stringify([refused.report, loaded.report, kept]);
-      for (const secret of ["hunter", "wrong", "reader"]) expect(told).not.toContain(secret);
+      const stored = JSON.stringify([refused.report, loaded.report, kept]);
+      for (const secret of ["hunter", "wrong", "reader"]) expect(stored).not.toContain(secret);
     } finally {
       await server.stop(true);
     }
   });
 });
 
-test("a mirror that does not answer refuses nothing: the feed is missing, and says why", async () => {
+test("a mirror that does not answer: the feed is missing with the reason, not refused", async () => {
   const { report, refused, unreached } = await load("http://127.0.0.1:1");
   expect([report.state, refused, unreached]).toEqual(["missing", false, true]);
   expect(report.error).toMatch(/^mirror: \S+ could not be reached: connection refused$/);
 });
 
-describe("where things stand on this machine", () => {
+describe("local paths", () => {
   test.each([
     ["a file that is refused", "<html></html>"],
     ["a file that is missing", undefined],
-  ])("is not told of %s", async (_, content) => {
+  ])("are not in the report: %s", async (_, content) => {
     const mirror = join(root, "mirror");
     if (content !== undefined) writeFileSync(join(mirror, "tor-bulk-exits.txt"), content);
     mkdirSync(join(root, "data/feeds/tor-bulk-exits"));

@@ -103,10 +103,10 @@ const MAIL_LIST: List = {
   feed: MAIL,
   day: (n) =>
     numbers(200, 2 * n)
-      .map((k) => `throw-away-${k}.com\n`)
+      .map((k) => `disposable-${k}.com\n`)
       .join(""),
   has: (manifest, entry) =>
-    isDisposable(manifest, entry === "old" ? "throw-away-50.com" : "throw-away-205.com"),
+    isDisposable(manifest, entry === "old" ? "disposable-50.com" : "disposable-205.com"),
 };
 
 const dated = (time: number) => ({ "last-modified": new Date(time).toUTCString() });
@@ -154,7 +154,7 @@ interface Row {
 interface Case extends Row {
   readonly list?: List;
   readonly bad: (response: ServerResponse, list: List) => unknown;
-  /** What status says. */
+  /** What status shows. */
   readonly error: RegExp;
   /** Is nothing refused, for nothing came? */
   readonly isUnreached?: true;
@@ -325,7 +325,7 @@ describe("a publisher that misbehaves", () => {
       expect(list.has(current(), "new")).toBe(false);
 
       script.answer = (request, response) => {
-        // A copy that waits is asked about; one that was refused never is.
+        // A pending copy is revalidated; a refused one never is.
         if (shown().pending === undefined)
           expect(request.headers["if-modified-since"]).toBe(dated(DAY_1)["last-modified"]);
         good(list, 3)(request, response);
@@ -347,7 +347,7 @@ interface Taken extends Row {
   /** Nothing is wrong with what these stand for. */
   readonly never: (manifest: Release) => boolean;
   /** Where the operator sees that something was left out. */
-  readonly told?: RegExp;
+  readonly reports?: RegExp;
 }
 
 /** The copy is good but for an entry of which nothing may come. */
@@ -358,7 +358,7 @@ const TAKEN: readonly Taken[] = [
     list: ABUSE_LIST,
     body: (list) => `${list.day(2)}10.1.2.3\n192.168.0.0/16\n`,
     never: (manifest) => isFlagged(manifest, "10.1.2.3") || isFlagged(manifest, "192.168.1.1"),
-    told: /"entries":2,"first":"10\.1\.2\.3\/32 is private: never flagged"/,
+    reports: /"entries":2,"first":"10\.1\.2\.3\/32 is private: never flagged"/,
   },
   {
     name: "1.1.1.1",
@@ -367,7 +367,7 @@ const TAKEN: readonly Taken[] = [
     feeds: [RESOLVERS],
     body: (list) => `${list.day(2)}1.1.1.1\n`,
     never: (manifest) => isFlagged(manifest, "1.1.1.1"),
-    told: /ipsum-3 is overruled by public-resolvers: 1\.1\.1\.1\/32/,
+    reports: /ipsum-3 is overruled by public-resolvers: 1\.1\.1\.1\/32/,
   },
   {
     name: "`com`",
@@ -375,7 +375,7 @@ const TAKEN: readonly Taken[] = [
     list: MAIL_LIST,
     body: (list) => `${list.day(2)}com\n`,
     never: (manifest) => isDisposable(manifest, "example.com"),
-    told: /"entries":1,"first":"line 201: /,
+    reports: /"entries":1,"first":"line 201: /,
   },
   {
     name: "`edu.pl`",
@@ -383,7 +383,7 @@ const TAKEN: readonly Taken[] = [
     list: MAIL_LIST,
     body: (list) => `${list.day(2)}edu.pl\n`,
     never: (manifest) => isDisposable(manifest, "uni.edu.pl"),
-    told: /"entries":1,"first":"edu\.pl is a public or special-use suffix: never flagged"/,
+    reports: /"entries":1,"first":"edu\.pl is a public or special-use suffix: never flagged"/,
   },
   {
     name: "`gmail.com`",
@@ -392,7 +392,7 @@ const TAKEN: readonly Taken[] = [
     feeds: [ORDINARY],
     body: (list) => `${list.day(2)}gmail.com\n`,
     never: (manifest) => isDisposable(manifest, "gmail.com"),
-    told: /"domain":"gmail\.com","verdict":"not disposable"/,
+    reports: /"domain":"gmail\.com","verdict":"not disposable"/,
   },
   {
     name: "a byte-order mark and CRLF",
@@ -405,7 +405,7 @@ const TAKEN: readonly Taken[] = [
 describe("a copy with entries that must not count", () => {
   test.each(TAKEN.map((row) => [row.name, row] as const))(
     "%s",
-    async (_name, { list = TOR_LIST, feeds = [], body, never, told }) => {
+    async (_name, { list = TOR_LIST, feeds = [], body, never, reports }) => {
       const { feed } = list;
       script.answer = good(list, 1);
       await run([feed, ...feeds], DAY_1);
@@ -414,7 +414,7 @@ describe("a copy with entries that must not count", () => {
       expect(second).toMatchObject({ published: true, refused: [] });
       expect(list.has(current(), "old")).toBe(true);
       expect(never(current())).toBe(false);
-      if (told !== undefined) expect(JSON.stringify([shown(), ...events])).toMatch(told);
+      if (reports !== undefined) expect(JSON.stringify([shown(), ...events])).toMatch(reports);
       script.answer = good(list, 3);
       await run([feed, ...feeds], DAY_3);
       expect(list.has(current(), "new")).toBe(true);
@@ -453,7 +453,7 @@ describe(CUT.name, () => {
         ...MAIL_LIST,
         day: (n) =>
           numbers(800, 2 * n)
-            .map((k) => `throw-away-${k}.com\n`)
+            .map((k) => `disposable-${k}.com\n`)
             .join(""),
       },
     ],
@@ -543,57 +543,57 @@ describe("between builds", () => {
   test("Retry-After is honoured by hand and by schedule, and the reason stays visible", async () => {
     script.answer = (_, response) => void response.writeHead(503, { "retry-after": "7200" }).end();
     await run(TOR, DAY_1);
-    const asked = script.count;
+    const requestsBefore = script.count;
     for (const onlyDue of [true, false]) {
       await run(TOR, DAY_1 + HOUR, { onlyDue });
-      expect(script.count).toBe(asked);
+      expect(script.count).toBe(requestsBefore);
       expect(shown().error).toMatch(
         /asked to wait until 2026-08-22T14:00:00\.000Z; publisher: .* answered 503/,
       );
     }
     script.answer = good(TOR_LIST, 1);
     await run(TOR, DAY_1 + 2 * HOUR, { onlyDue: true });
-    expect(script.count).toBe(asked + 1);
+    expect(script.count).toBe(requestsBefore + 1);
     expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });
     expect(shown().error).toBeUndefined();
   });
 
-  test("what is not due is not asked, and is as good as fetched; what fails is asked sooner", async () => {
+  test("a feed that is not due is not requested and counts as fetched; a failing one is retried sooner", async () => {
     script.answer = good(TOR_LIST, 1);
     const { nextDue, name } = await run(TOR, DAY_1);
-    const asked = script.count;
+    const requestsBefore = script.count;
     expect(await run(TOR, Date.parse(nextDue!) - 1, { onlyDue: true })).toMatchObject({
       published: false,
       nextDue,
     });
-    expect(script.count).toBe(asked);
+    expect(script.count).toBe(requestsBefore);
     expect(shown()).toMatchObject({ state: "loaded", source: "fetched", next_check_at: nextDue! });
     script.answer = (_, response) => void response.writeHead(500).end();
     const failed = await run(TOR, Date.parse(nextDue!), { onlyDue: true });
-    expect(script.count).toBe(asked + 1);
+    expect(script.count).toBe(requestsBefore + 1);
     expect(Date.parse(failed.nextDue!) - Date.parse(nextDue!)).toBe(0.75 * 5 * 60_000);
-    // The failure is remembered in the build after, which does not ask.
+    // The next build keeps the failure and sends no request.
     expect(await run(TOR, Date.parse(nextDue!) + 1, { onlyDue: true })).toMatchObject({ refused: [], name });
-    expect(script.count).toBe(asked + 1);
+    expect(script.count).toBe(requestsBefore + 1);
     expect(shown()).toMatchObject({ source: "last-good", failures: 1 });
     expect(shown().error).toMatch(/answered 500/);
   });
 
-  test("a kept copy that was damaged on disk is asked for before its time", async () => {
+  test("a kept copy that was damaged on disk is fetched again early", async () => {
     script.answer = good(TOR_LIST, 1);
     const { name } = await run(TOR, DAY_1);
     const folder = join(dataDir, "feeds", TOR.id);
     const body = join(folder, readdirSync(folder).find((file) => file.startsWith("body-"))!);
     writeFileSync(body, "45.66.100.1\n");
-    const asked = script.count;
+    const requestsBefore = script.count;
     expect(await run(TOR, DAY_1 + 1, { onlyDue: true })).toMatchObject({ published: false, name });
-    expect(script.count).toBe(asked + 1);
+    expect(script.count).toBe(requestsBefore + 1);
     expect(readFileSync(body, "utf8")).toBe(addressDay(1));
-    // Nobody has it any more: asked once, then as after any failure.
+    // No source has it any more: one request, then as after any failure.
     rmSync(body);
     script.answer = (_, response) => void response.writeHead(500).end();
     for (const ms of [2, 3]) await run(TOR, DAY_1 + ms, { onlyDue: true });
-    expect(script.count).toBe(asked + 2);
+    expect(script.count).toBe(requestsBefore + 2);
     expect(shown().error).toMatch(/answered 500.*is missing, which state\.json names/);
   });
 
@@ -608,26 +608,26 @@ describe("between builds", () => {
     expect(shown().published_at).toBe(new Date(DAY_2).toISOString());
   });
 
-  test("what a mirror lacks, or asks for, is nothing to the publisher, and the other way round", async () => {
+  test("failures and Retry-After of a mirror do not affect the publisher, nor the other way round", async () => {
     const folder = mkdtempSync(join(tmpdir(), "inkling-mirror-"));
     try {
       writeFileSync(join(folder, "free-mail.txt"), "");
       await run(TOR, DAY_1, { mirror: folder });
       expect(shown().error).toBe("mirror: the mirror has no file tor-bulk-exits.*");
-      // Without the mirror its publisher, which nobody has asked yet, is asked at once, and asks for an hour's rest.
+      // Without the mirror its publisher is requested at once, and responds with a Retry-After of an hour.
       script.answer = (_, response) => void response.writeHead(429, { "retry-after": "3600" }).end();
       await run(TOR, DAY_1 + 1, { onlyDue: true });
       expect(shown().error).toMatch(/^publisher: \S+ answered 429/);
-      // Another mirror is asked all the same; what it says does not concern the publisher, who still waits.
+      // Another mirror is requested all the same; its response does not end the publisher's Retry-After.
       const mirror = `${script.base}/mirror`;
-      const asked = script.count;
+      const requestsBefore = script.count;
       script.answer = (_, response) => void response.writeHead(429, { "retry-after": "7200" }).end();
       await run(TOR, DAY_1 + 2, { mirror, onlyDue: true });
-      expect(script.count).toBe(asked + 1);
+      expect(script.count).toBe(requestsBefore + 1);
       expect(shown().error).toMatch(/^mirror: \S+ answered 429/);
       script.answer = good(TOR_LIST, 1);
       await run(TOR, DAY_1 + 3, {});
-      expect(script.count).toBe(asked + 1);
+      expect(script.count).toBe(requestsBefore + 1);
       expect(shown().error).toMatch(
         /^not asked: .* wait until 2026-08-22T13:00.*; publisher: \S+ answered 429/,
       );
@@ -639,46 +639,46 @@ describe("between builds", () => {
     }
   });
 
-  test("a day's budget is kept through restarts, by hand, too", async () => {
+  test("a day's budget survives restarts and holds for manual builds", async () => {
     const feed = row("tor-bulk-exits", { budgetPerDay: 2 });
     script.answer = (_, response) => void response.writeHead(500).end();
     await run(feed, DAY_1);
     await run(feed, DAY_1 + HOUR);
-    const asked = script.count;
+    const requestsBefore = script.count;
     const held = await run(feed, DAY_1 + 2 * HOUR);
-    expect(script.count).toBe(asked);
+    expect(script.count).toBe(requestsBefore);
     expect(shown().error).toMatch(/the 2 downloads a day .* are used up until 2026-08-23T12:00:00\.000Z/);
     expect(held.nextDue).toBe(new Date(DAY_2).toISOString());
     await run(feed, DAY_2);
-    expect(script.count).toBe(asked + 1);
+    expect(script.count).toBe(requestsBefore + 1);
   });
 
-  test("--accept takes exactly the copy that waited, without asking", async () => {
+  test("--accept takes exactly the pending copy, without a request", async () => {
     script.answer = good(TOR_LIST, 1);
     await run(TOR, DAY_1);
     const doubled = `${addresses(2, 400).join("\n")}\n`;
     script.answer = (_, response) => void send(response, doubled, dated(DAY_2));
     await run(TOR, DAY_2);
     expect(shown().pending?.sha256).toBe(new Bun.CryptoHasher("sha256").update(doubled).digest("hex"));
-    // Asked about, not fetched again.
+    // Revalidated, not fetched again.
     script.answer = (request, response) => {
       expect(request.headers["if-modified-since"]).toBe(dated(DAY_2)["last-modified"]);
       response.writeHead(304).end();
     };
     expect(await run(TOR, DAY_2 + HOUR)).toMatchObject({ published: false, refused: [TOR.id] });
     expect(hasAddress(current(), "new")).toBe(false);
-    const asked = script.count;
+    const requestsBefore = script.count;
     expect(await run(TOR, DAY_2 + 2 * HOUR, { accept: [TOR.id] })).toMatchObject({
       published: true,
       refused: [],
     });
-    expect(script.count).toBe(asked);
+    expect(script.count).toBe(requestsBefore);
     expect(shown().pending).toBeUndefined();
     expect(shown().entries).toBe(400);
     expect(hasAddress(current(), "new")).toBe(true);
   });
 
-  test("a stale copy is used and told; an expired one is dropped, and the answer is missing", async () => {
+  test("a stale copy is used and reported; an expired one is dropped, and the answer is missing", async () => {
     script.answer = good(TOR_LIST, 1);
     await run(TOR, DAY_1);
     script.answer = (_, response) => void response.writeHead(500).end();

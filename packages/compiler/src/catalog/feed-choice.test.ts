@@ -9,22 +9,22 @@ const temp = mkdtempSync(join(tmpdir(), "inkling-choice-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
 
 const usual = { id: "usual" } as Feed;
-const asked = { id: "asked", optIn: { why: "key", terms: "none" } } as Feed;
-const TABLE = [usual, asked];
+const optional = { id: "optional", optIn: { why: "key", terms: "none" } } as Feed;
+const TABLE = [usual, optional];
 const NONE = { enabled: [], disabled: [] };
 const chosen = (choice: Parameters<typeof chosenFeeds>[1]) => chosenFeeds(TABLE, choice).map(({ id }) => id);
 
 describe("which feeds are on", () => {
   test.each([
     ["without a choice: those of the default", NONE, ["usual"]],
-    ["one more", { enabled: ["asked"], disabled: [] }, ["usual", "asked"]],
+    ["one more", { enabled: ["optional"], disabled: [] }, ["usual", "optional"]],
     ["one less", { enabled: [], disabled: ["usual"] }, []],
-    ["in both lists: off", { enabled: ["asked"], disabled: ["asked"] }, ["usual"]],
+    ["in both lists: off", { enabled: ["optional"], disabled: ["optional"] }, ["usual"]],
     ["an id of another version changes nothing", { enabled: ["later"], disabled: ["earlier"] }, ["usual"]],
   ])("%s", (_name, choice, want) => expect(chosen(choice)).toEqual(want));
 });
 
-test("turning on and off ends where it began", () => {
+test("turning a feed on and off restores the choice", () => {
   for (const feed of TABLE) {
     const on = choose(NONE, feed, true);
     expect(chosen(on)).toContain(feed.id);
@@ -33,10 +33,10 @@ test("turning on and off ends where it began", () => {
     expect(chosen(choose(off, feed, true))).toEqual(chosen(on));
   }
   expect(choose(choose(NONE, usual, false), usual, true)).toEqual(NONE);
-  expect(choose(choose(NONE, asked, true), asked, false)).toEqual(NONE);
+  expect(choose(choose(NONE, optional, true), optional, false)).toEqual(NONE);
 });
 
-test("it is kept whole, each id once, and read back", () => {
+test("a written choice reads back, each id once", () => {
   expect(readFeedChoice(temp)).toEqual(NONE);
   writeFeedChoice(temp, { enabled: ["b", "a", "b"], disabled: ["c"] });
   expect(readFeedChoice(temp)).toEqual({ enabled: ["a", "b"], disabled: ["c"] });
@@ -44,7 +44,7 @@ test("it is kept whole, each id once, and read back", () => {
   expect(readFileSync(join(temp, FEED_CHOICE_FILE), "utf8")).toEndWith("}\n");
 });
 
-describe("a choice that cannot be used is never taken for none", () => {
+describe("an unusable choice is an error, not the default", () => {
   test.each([
     ["not JSON", "{", /feeds\.json is not JSON$/],
     ["of another shape", '{"enabled":"x"}', /cannot be used: enabled/],

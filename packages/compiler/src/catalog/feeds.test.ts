@@ -40,7 +40,7 @@ describe("each feed", () => {
     for (const url of feed.urls(inAugust)) expect(DOCS).toContain(url);
     if (feed.seed) expect(line).toContain(feed.seed.package);
   });
-  test.each(rows)("%s can be had, and is of a form that what it sets asks for", (_id, feed) => {
+  test.each(rows)("%s has a source, and a format that fits what it sets", (_id, feed) => {
     for (const url of feed.urls(inAugust)) expect(url).toStartWith("https://");
     // What is ours altogether is fetched nowhere; what has a form of its own here stands in for a publisher's file.
     expect(feed.urls(inAugust).length > 0).toBe(feed.own === undefined || feed.ownFormat !== undefined);
@@ -63,7 +63,7 @@ describe("each feed", () => {
       else expect(isDomainFormat(format) || isNetworkFormat(format)).toBe(false);
     }
   });
-  test.each(rows)("%s has limits that make sense", (_id, feed) => {
+  test.each(rows)("%s has consistent limits", (_id, feed) => {
     const ofNetworks = isNetworkFormat(feed.format) || NETWORK_SETS.has(feed.sets);
     expect(feed.label !== undefined).toBe(ofNetworks);
     expect(feed.widest !== undefined).toBe(ofNetworks);
@@ -106,17 +106,20 @@ test.each(Object.entries(IN_SEED))("the seed of %s can be read to the last domai
 });
 
 describe("feeds that are off by default", () => {
-  const asked = FEEDS.filter(({ optIn }) => optIn !== undefined).map((feed) => [feed.id, feed] as const);
-  test("there are some", () => expect(asked.length).toBeGreaterThan(15));
-  test.each(asked)("%s says why, and what it takes", (_id, { optIn, request, budgetPerDay }) => {
-    expect(optIn!.terms.length).toBeGreaterThan(40);
-    const needsKey = optIn!.why === "key";
-    expect(optIn!.credentials !== undefined).toBe(needsKey);
-    expect(request !== undefined).toBe(needsKey);
-    if (needsKey) expect(budgetPerDay).toBeLessThanOrEqual(30);
-  });
-  test.each(asked)(
-    "%s is called free to use only when it states a licence, and asks when not",
+  const optInFeeds = FEEDS.filter(({ optIn }) => optIn !== undefined).map((feed) => [feed.id, feed] as const);
+  test("there are some", () => expect(optInFeeds.length).toBeGreaterThan(15));
+  test.each(optInFeeds)(
+    "%s states its reason, terms and credentials",
+    (_id, { optIn, request, budgetPerDay }) => {
+      expect(optIn!.terms.length).toBeGreaterThan(40);
+      const needsKey = optIn!.why === "key";
+      expect(optIn!.credentials !== undefined).toBe(needsKey);
+      expect(request !== undefined).toBe(needsKey);
+      if (needsKey) expect(budgetPerDay).toBeLessThanOrEqual(30);
+    },
+  );
+  test.each(optInFeeds)(
+    "%s: terms and docs match its licence; agreement is needed without one",
     (id, feed) => {
       const states = feed.licence !== NO_LICENCE;
       if (!states)
@@ -131,25 +134,25 @@ describe("feeds that are off by default", () => {
     },
   );
   test("MaxMind's feeds together stay within the 30 downloads of an account", () => {
-    const shared = asked.filter(([, { optIn }]) => optIn!.credentials?.includes("maxmindLicenseKey"));
+    const shared = optInFeeds.filter(([, { optIn }]) => optIn!.credentials?.includes("maxmindLicenseKey"));
     expect(shared.length).toBe(3);
     expect(
       shared.reduce((sum, [, { budgetPerDay = Infinity }]) => sum + budgetPerDay, 0),
     ).toBeLessThanOrEqual(30);
   });
-  test.each(asked.filter(([, { request }]) => request))(
+  test.each(optInFeeds.filter(([, { request }]) => request))(
     "%s keeps its credentials out of its URLs",
     (_id, feed) => {
       const secrets = Object.fromEntries(feed.optIn!.credentials!.map((name) => [name, `secret-${name}`]));
       const [url] = feed.urls(inAugust);
       expect(url).not.toContain("secret");
-      const asked = feed.request!(url!, secrets);
-      const authorization = asked.headers?.authorization?.replace("Basic ", "") ?? "";
-      const sent = `${asked.url} ${Object.values(asked.headers ?? {})} ${atob(authorization)}`;
+      const request = feed.request!(url!, secrets);
+      const authorization = request.headers?.authorization?.replace("Basic ", "") ?? "";
+      const sent = `${request.url} ${Object.values(request.headers ?? {})} ${atob(authorization)}`;
       for (const name of feed.optIn!.credentials!) expect(sent).toContain(`secret-${name}`);
-      expect(new URL(asked.url).origin).toBe(new URL(url!).origin);
-      if (asked.checksumUrl !== undefined)
-        expect(new URL(asked.checksumUrl).origin).toBe(new URL(url!).origin);
+      expect(new URL(request.url).origin).toBe(new URL(url!).origin);
+      if (request.checksumUrl !== undefined)
+        expect(new URL(request.checksumUrl).origin).toBe(new URL(url!).origin);
     },
   );
 });

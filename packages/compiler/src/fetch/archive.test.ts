@@ -196,25 +196,25 @@ describe("archives", () => {
     ["a tar bomb", gzipSync(tar([{ name: "a.csv", text: bomb }])), /larger than 100000 bytes$/],
   ];
   test.each(bad)("%s is refused", async (_name, bytes, message) => {
-    const told = await problem(bytes);
-    expect(told).toStartWith("FeedError: ");
-    expect(told).toMatch(message);
+    const outcome = await problem(bytes);
+    expect(outcome).toStartWith("FeedError: ");
+    expect(outcome).toMatch(message);
   });
 
-  test("a zip bomb that lies about its size is refused while it unpacks", async () => {
+  test("a zip bomb with a wrong size is refused while it unpacks", async () => {
     const bytes = zip([{ name: "a.csv", text: bomb }]);
     bytes.writeUInt32LE(10, bytes.lastIndexOf(Buffer.from("PK\x01\x02")) + 24);
     expect(await problem(bytes)).toBe("FeedError: is larger than 100000 bytes");
   });
 
-  test.each(good.slice(0, 8))("%s: cut anywhere, it is refused or whole", async (_name, bytes) => {
+  test.each(good.slice(0, 8))("%s: truncated anywhere, it is refused or complete", async (_name, bytes) => {
     let refused = 0;
     for (let length = 4; length < bytes.length; length += 7) {
-      const told = await unpack(bytes.subarray(0, length)).catch((error) => error);
-      if (told instanceof Error) {
-        expect(told.name).toBe("FeedError");
+      const outcome = await unpack(bytes.subarray(0, length)).catch((error) => error);
+      if (outcome instanceof Error) {
+        expect(outcome.name).toBe("FeedError");
         refused++;
-      } else if (told !== LIST) {
+      } else if (outcome !== LIST) {
         // Too short to be known as an archive: a parser refuses it as binary.
         expect(length).toBeLessThan(512);
       }
@@ -222,7 +222,7 @@ describe("archives", () => {
     expect(refused).toBeGreaterThan(5);
   });
 
-  test("a changed byte of a packed file is seen", async () => {
+  test("a changed byte of a packed file is detected", async () => {
     const bytes = zip([{ name: "list.csv", text: LIST }]);
     const body = 30 + "list.csv".length;
     const end = bytes.lastIndexOf(Buffer.from("PK\x01\x02"));
@@ -232,9 +232,9 @@ describe("archives", () => {
       const changed = Buffer.from(bytes);
       changed[at]! ^= 0x10;
       // The last byte has bits that mean nothing: then nothing has changed.
-      const told = await unpack(changed).catch((error: Error) => error.name);
-      expect(["FeedError", LIST]).toContain(told);
-      if (told === "FeedError") refused++;
+      const outcome = await unpack(changed).catch((error: Error) => error.name);
+      expect(["FeedError", LIST]).toContain(outcome);
+      if (outcome === "FeedError") refused++;
     }
     expect(refused).toBeGreaterThan(end - body - 3);
   });

@@ -53,7 +53,7 @@ const problem = async (path: string, more: Partial<Download> = {}): Promise<Erro
   return error;
 };
 
-describe("served well", () => {
+describe("successful responses", () => {
   test.each([
     ["plain", "/good"],
     ["a gzip file", "/gzip"],
@@ -64,7 +64,7 @@ describe("served well", () => {
     await get(path);
     expect(readFileSync(into, "utf8")).toBe(LIST);
   });
-  test("the validators come back, and the publisher sees who asks", async () => {
+  test("the response's validators are returned, and the User-Agent is sent", async () => {
     expect(await get("/good")).toEqual({ etag: ETAG, lastModified: LAST_MODIFIED });
     expect(publisher.requests.at(-1)).toMatchObject({ userAgent: "Inkling/test" });
     expect(publisher.requests.at(-1)!.ifNoneMatch).toBeUndefined();
@@ -85,14 +85,14 @@ describe("served well", () => {
   });
 });
 
-describe("served badly", () => {
+describe("failing responses", () => {
   const quick = { times: { responseMs: 50, totalMs: 100 } };
   const patient = { times: { responseMs: 60_000, totalMs: 100 } };
   const rows: readonly [name: string, path: string, message: RegExp, more?: Partial<Download>][] = [
     ["not found", "/nothing", /^answered 404 Not Found$/],
     ["forbidden", "/403", /^answered 403 Forbidden$/],
     ["broken", "/500", /^answered 500 Internal Server Error$/],
-    ["not modified, though nobody asked", "/304", /^answered 304/],
+    ["not modified, to an unconditional request", "/304", /^answered 304/],
     ["a redirect without a location", "/to-nowhere", /^answered 302/],
     ["six redirects", "/hops/6", /^redirects more than 5 times$/],
     ["a redirect to FTP", "/to-ftp", /^is at .*, which is not HTTPS$/],
@@ -111,7 +111,7 @@ describe("served badly", () => {
   test.each(rows.map((row) => [row[0], row] as const))("%s", async (_name, [, path, message, more]) => {
     expect((await problem(path, more)).message).toMatch(message);
   });
-  test("HTTPS is not left, not even for a mirror", async () => {
+  test("HTTPS is never downgraded, not even for a mirror", async () => {
     // No certificate is at hand for a real HTTPS server, so fetch is replaced: the first hop is HTTPS.
     const real = globalThis.fetch;
     const fake = async () => Response.redirect("http://mirror.example/list", 302);
@@ -147,13 +147,13 @@ describe("served badly", () => {
   });
 });
 
-test("a full disk of ours is no fault of the publisher's", async () => {
+test("a full disk is not reported as the publisher's error", async () => {
   const error = await get("/good", { into: "/dev/full" }).catch((caught) => caught);
   expect(error).toMatchObject({ code: "ENOSPC" });
   expect(error.name).not.toBe("FeedError");
 });
 
-describe("a publisher that knows its readers", () => {
+describe("a publisher with credentials", () => {
   const SHA = new Bun.CryptoHasher("sha256").update(gzipSync(LIST)).digest("hex");
   let script: Script;
   let elsewhere: Script;
@@ -165,10 +165,10 @@ describe("a publisher that knows its readers", () => {
   afterAll(() => Promise.all([script.stop(), elsewhere.stop()]));
   beforeEach(() => {
     seen.length = 0;
-    const tell = (who: string, request: IncomingMessage) =>
+    const record = (who: string, request: IncomingMessage) =>
       seen.push(`${who} ${request.url} ${request.headers.authorization ?? "-"}`);
     script.answer = (request, response) => {
-      tell("publisher", request);
+      record("publisher", request);
       if (request.url === "/moved") response.writeHead(302, { location: `${elsewhere.base}/file` }).end();
       else if (request.url?.endsWith(".sha256")) response.end(`${SHA.toUpperCase()}  list.tar.gz\n`);
       else if (request.url?.endsWith(".wrong")) response.end(`${"0".repeat(64)}  list.tar.gz\n`);
@@ -177,13 +177,13 @@ describe("a publisher that knows its readers", () => {
       else response.end(gzipSync(LIST));
     };
     elsewhere.answer = (request, response) => {
-      tell("elsewhere", request);
+      record("elsewhere", request);
       response.end(gzipSync(LIST));
     };
   });
   const headers = { authorization: "Basic secret" };
 
-  test("what it is told goes to its own origin alone, wherever it redirects to", async () => {
+  test("credentials are sent only to the publisher's origin, whatever it redirects to", async () => {
     await get(`${script.base}/moved`, { headers, checksumUrl: `${script.base}/moved.sha256` });
     expect(readFileSync(into, "utf8")).toBe(LIST);
     expect(seen).toEqual([
@@ -204,9 +204,9 @@ describe("a publisher that knows its readers", () => {
     });
     expect(error.message).toBe(message);
   });
-  test("nothing is compared when nothing was sent", async () => {
+  test("no checksum is compared after 304", async () => {
     script.answer = (_, response) => response.writeHead(304).end();
-    const asked = { headers, checksumUrl: `${script.base}/list.wrong`, validators: { etag: ETAG } };
-    expect(await get(`${script.base}/list`, asked)).toBeUndefined();
+    const options = { headers, checksumUrl: `${script.base}/list.wrong`, validators: { etag: ETAG } };
+    expect(await get(`${script.base}/list`, options)).toBeUndefined();
   });
 });

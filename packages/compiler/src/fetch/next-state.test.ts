@@ -75,7 +75,7 @@ const rows: readonly [name: string, before: FeedState, outcome: Outcome, after: 
     { attempts: failed(FEED, untried(half), NOW, FAILURE, half) },
   ],
   [
-    "a confirmed copy is refused: it is not asked about again",
+    "a confirmed copy is refused: it is not revalidated",
     full,
     { type: "failed", failure: FAILURE, refetch: true },
     { copy: bare(A), pending: bare(HELD), attempts: bad, mirror },
@@ -109,7 +109,7 @@ describe("after a load from a mirror", () => {
   test("the publisher's attempts stay", () => {
     expect(nextFeedState(full, outcome, at(MIRROR))).toEqual({ ...full, mirror: failedThere });
   });
-  test("another mirror begins anew", () => {
+  test("another mirror has its own attempts", () => {
     expect(nextFeedState(full, outcome, at("/mnt/mirror"))).toEqual({ ...full, mirror: failedFirst });
   });
 });
@@ -117,7 +117,7 @@ describe("after a load from a mirror", () => {
 describe("a request that counts against a budget", () => {
   const feed: Feed = { ...FEED, budgetPerDay: 3 };
   const source = { ...at(), feed };
-  test("is in the state before it goes out, and stays in it", () => {
+  test("is in the state before it is sent, and stays in it", () => {
     const asking = spendRequest(full, source);
     expect(asking).toEqual({ ...full, attempts: spent(feed, tried, NOW) });
     expect(asking.attempts!.requests).toEqual([NOW.toISOString()]);

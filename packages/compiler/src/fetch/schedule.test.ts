@@ -1,4 +1,4 @@
-// When a feed is asked again: the plan for successes, failures, Retry-After and budgets.
+// When a feed is requested again after successes, failures and Retry-After, and within budgets.
 
 import { describe, expect, test } from "bun:test";
 import type { Feed } from "../catalog/feed.ts";
@@ -25,7 +25,7 @@ describe("after a success", () => {
     ["hourly", 1, 1],
     ["six hours", 6, 6],
     ["daily", 24, 24],
-    ["monthly: asked daily", 720, 24],
+    ["monthly: checked daily", 720, 24],
   ];
   test.each(cadences)("%s: once in each interval, wherever chance put it", (_name, hours, checkHours) => {
     for (const spread of [0, 0.25, 0.5, 0.999]) {
@@ -38,15 +38,15 @@ describe("after a success", () => {
       const first = Date.parse(attempts.nextAt!) - NOW.getTime();
       expect(first).toBeGreaterThanOrEqual(0.5 * checkHours * HOUR);
       expect(first).toBeLessThanOrEqual(1.5 * checkHours * HOUR);
-      // Asked late, it comes back to its own point of the interval.
+      // A late check does not move the feed's point of the interval.
       for (const lateBy of [0, 7 * MINUTE, 0.4 * checkHours * HOUR]) {
-        const asked = Date.parse(attempts.nextAt!);
-        attempts = succeeded(feed, attempts, new Date(asked + lateBy));
-        expect(Date.parse(attempts.nextAt!) - asked).toBe(checkHours * HOUR);
+        const dueAt = Date.parse(attempts.nextAt!);
+        attempts = succeeded(feed, attempts, new Date(dueAt + lateBy));
+        expect(Date.parse(attempts.nextAt!) - dueAt).toBe(checkHours * HOUR);
       }
     }
   });
-  test("feeds that were asked together part ways", () => {
+  test("feeds that were checked together are spread out", () => {
     let seed = 1;
     const chance = () => {
       seed = (seed * 16_807) % 2_147_483_647;
@@ -142,7 +142,7 @@ describe("Retry-After", () => {
 });
 
 describe("what is due", () => {
-  test("a feed that was never asked", () => {
+  test("a feed that was never checked", () => {
     expect(
       findHold(
         HOURLY,

@@ -93,7 +93,7 @@ const keepLastGood = (row: Feed, copy: FeedCopy): void => {
   writeFeedState(row, dataDir, next, isKept ? [] : [copy]);
 };
 /** "source: first line of the file" or "source! error", with the folder of this test left out. */
-const told = (found: Candidate[]): string[] =>
+const summaries = (found: Candidate[]): string[] =>
   found.map((candidate) => {
     const text = isCopy(candidate)
       ? `${candidate.source}: ${Buffer.from(candidate.files[0]!.bytes).toString().split("\n")[0]}`
@@ -102,42 +102,42 @@ const told = (found: Candidate[]): string[] =>
   });
 const first = (found: Candidate[]): FeedCopy => {
   const copy = found.find(isCopy);
-  if (copy === undefined) throw new Error(`no copy: ${told(found)}`);
+  if (copy === undefined) throw new Error(`no copy: ${summaries(found)}`);
   return copy;
 };
 const kept = () => readdirSync(join(dataDir, "feeds/test-feed")).sort();
 const SEED = "seed: 198.51.100.1";
 
 describe("order of preference", () => {
-  test("nothing but the seed", async () => {
+  test("only the seed", async () => {
     const found = await collect(feed());
-    expect(told(found)).toEqual([SEED]);
+    expect(summaries(found)).toEqual([SEED]);
     expect(first(found)).toMatchObject({ licence: "seed's", publishedAt: new Date("2026-06-01"), bytes: 13 });
     expect(first(found).fetchedAt).toBeUndefined();
   });
   test("publisher, then last good, then seed", async () => {
-    expect(told(await collect(feed(), { fetch: true }))).toEqual(["fetched: 192.0.2.1", SEED]);
+    expect(summaries(await collect(feed(), { fetch: true }))).toEqual(["fetched: 192.0.2.1", SEED]);
     keepLastGood(feed(), first(await collect(feed(), { fetch: true })));
     const moved = feed({ urls: () => [`${publisher.base}/nothing`] });
-    expect(told(await collect(moved, { fetch: true }))).toEqual([
+    expect(summaries(await collect(moved, { fetch: true }))).toEqual([
       "fetched! BASE/nothing answered 404 Not Found",
       "last-good: 192.0.2.1",
       SEED,
     ]);
-    expect(told(await collect(moved))).toEqual(["last-good: 192.0.2.1", SEED]);
+    expect(summaries(await collect(moved))).toEqual(["last-good: 192.0.2.1", SEED]);
   });
-  test("a mirror shuts the publisher out", async () => {
-    const asked = publisher.requests.length;
+  test("with a mirror the publisher is not requested", async () => {
+    const requestsBefore = publisher.requests.length;
     writeFileSync(join(mirror, "test-feed.list"), "203.0.113.1\n");
-    expect(told(await collect(feed(), { mirror, fetch: true }))).toEqual(["mirror: 203.0.113.1", SEED]);
+    expect(summaries(await collect(feed(), { mirror, fetch: true }))).toEqual(["mirror: 203.0.113.1", SEED]);
     rmSync(join(mirror, "test-feed.list"));
-    expect(told(await collect(feed(), { mirror, fetch: true }))).toEqual([
+    expect(summaries(await collect(feed(), { mirror, fetch: true }))).toEqual([
       "mirror! the mirror ROOT/mirror has no file test-feed.*",
       SEED,
     ]);
-    expect(publisher.requests.length).toBe(asked);
+    expect(publisher.requests.length).toBe(requestsBefore);
   });
-  test("a mirror without the file is told apart from one whose file cannot be used", async () => {
+  test("a mirror without the file differs from one whose file cannot be used", async () => {
     expect((await collect(feed(), { mirror }))[0]).toMatchObject({ source: "mirror", absent: true });
     expect((await collect(feed(), { mirror: publisher.base }))[0]).toMatchObject({ absent: true });
     writeFileSync(join(mirror, "test-feed.txt"), "1".repeat(1_001));
@@ -151,25 +151,27 @@ describe("order of preference", () => {
     writeFileSync(join(mirror, "tor-exit-networks.csv"), "network,operator,source\n");
     expect((await collect(row, { mirror })).map(({ source }) => source)).toEqual(["mirror", "own"]);
   });
-  test("what is not needed is not done", async () => {
-    const asked = publisher.requests.length;
+  test("later candidates are loaded only when needed", async () => {
+    const requestsBefore = publisher.requests.length;
     const row = feed({ urls: () => [`${publisher.base}/good`, `${publisher.base}/gzip`] });
     for await (const candidate of candidates(row, { dataDir, fetch: true, now: NOW }, keptOf(row))) {
       expect(candidate.source).toBe("fetched");
       break;
     }
-    expect(publisher.requests.length).toBe(asked + 1);
+    expect(publisher.requests.length).toBe(requestsBefore + 1);
     expect(kept()).toEqual([]); // the download is gone
   });
   test("a package that is not installed, or lacks the file", async () => {
     const packageFolder = (name: string) => {
       throw new Error(`Cannot find ${name}`);
     };
-    expect(told(await collect(feed(), { packageFolder }))).toEqual([
+    expect(summaries(await collect(feed(), { packageFolder }))).toEqual([
       "seed! the npm package seed-package is not installed: run npm install",
     ]);
     rmSync(join(root, "seed-package/list.txt"));
-    expect(told(await collect(feed()))[0]).toMatch(/^seed! ROOT\/seed-package\/list\.txt cannot be read: /);
+    expect(summaries(await collect(feed()))[0]).toMatch(
+      /^seed! ROOT\/seed-package\/list\.txt cannot be read: /,
+    );
   });
   test("a seed of several files has one checksum over all, in order", async () => {
     writeFileSync(join(root, "seed-package/more.txt"), "198.51.100.2\n");
@@ -203,19 +205,19 @@ describe("mirror folder", () => {
     put("test-feed.json.tar.gz", gzipSync("[]"));
     expect(first(await collect(row, { mirror })).format).toBe("monosans-json");
   });
-  test("names that only begin alike, and folders, are not it", async () => {
+  test("files with a longer name, and folders, are ignored", async () => {
     put("test-feed-v6.txt");
     put("test-feed");
     mkdirSync(join(mirror, "test-feed.d"));
     symlinkSync(join(mirror, "gone"), join(mirror, "other-feed.txt"));
-    expect(told(await collect(feed(), { mirror }))[0]).toBe(
+    expect(summaries(await collect(feed(), { mirror }))[0]).toBe(
       "mirror! the mirror ROOT/mirror has no file test-feed.*",
     );
   });
   test("several files", async () => {
     put("test-feed.txt");
     put("test-feed.csv");
-    expect(told(await collect(feed(), { mirror }))).toEqual([
+    expect(summaries(await collect(feed(), { mirror }))).toEqual([
       "mirror! the mirror ROOT/mirror has several files for it: test-feed.csv, test-feed.txt",
       SEED,
     ]);
@@ -227,25 +229,27 @@ describe("mirror folder", () => {
   ];
   test.each(strange)("%s is refused by name", async (_, make, why) => {
     make(join(mirror, "test-feed.txt"));
-    expect(told(await collect(feed(), { mirror }))).toEqual([
+    expect(summaries(await collect(feed(), { mirror }))).toEqual([
       `mirror! ROOT/mirror/test-feed.txt ${why}`,
       SEED,
     ]);
   });
   test("too large, packed or not, and damaged", async () => {
     put("test-feed.txt", "1".repeat(1_001));
-    expect(told(await collect(feed(), { mirror }))[0]).toBe(
+    expect(summaries(await collect(feed(), { mirror }))[0]).toBe(
       "mirror! ROOT/mirror/test-feed.txt: is larger than 1000 bytes",
     );
     rmSync(join(mirror, "test-feed.txt"));
     put("test-feed.gz", gzipSync(Buffer.alloc(2 ** 24)).subarray(0, 900));
-    expect(told(await collect(feed(), { mirror }))[0]).toMatch(/test-feed\.gz: is larger than 1000 bytes$/);
+    expect(summaries(await collect(feed(), { mirror }))[0]).toMatch(
+      /test-feed\.gz: is larger than 1000 bytes$/,
+    );
     put("test-feed.gz", gzipSync(LIST).subarray(0, 20));
-    expect(told(await collect(feed(), { mirror }))[0]).toMatch(
+    expect(summaries(await collect(feed(), { mirror }))[0]).toMatch(
       /test-feed\.gz: is a damaged gzip file, or is cut/,
     );
   });
-  test("a file that is too large to hold is mapped from a copy of our own, which leaves nothing behind", async () => {
+  test("a file that is too large to hold is mapped from a private copy, which is removed", async () => {
     const row = feed({ maxBytes: 2 ** 24 });
     const left = () => readdirSync(join(dataDir, "feeds/test-feed"));
     const large = Buffer.from("192.0.2.1\n".repeat(600_000));
@@ -255,9 +259,9 @@ describe("mirror folder", () => {
     expect(Buffer.compare(copy.files[0]!.bytes, large)).toBe(0);
     expect(left()).toEqual([]);
     put("test-feed.txt.gz", gzipSync(large).subarray(0, -20));
-    expect(told(await collect(row, { mirror }))[0]).toMatch(/is a damaged gzip file, or is cut/);
+    expect(summaries(await collect(row, { mirror }))[0]).toMatch(/is a damaged gzip file, or is cut/);
     put("test-feed.txt.gz", gzipSync(Buffer.alloc(2 ** 24 + 1)));
-    expect(told(await collect(row, { mirror }))[0]).toMatch(
+    expect(summaries(await collect(row, { mirror }))[0]).toMatch(
       /test-feed\.txt\.gz: is larger than 16777216 bytes/,
     );
     expect(left()).toEqual([]);
@@ -272,16 +276,16 @@ describe("mirror folder", () => {
     expect(() => parseNetworks(copy.format, copy.files[0]!.bytes)).toThrow("is empty");
   });
   test("a folder that is not there", async () => {
-    expect(told(await collect(feed(), { mirror: join(root, "gone") }))[0]).toMatch(
+    expect(summaries(await collect(feed(), { mirror: join(root, "gone") }))[0]).toMatch(
       /^mirror! the mirror ROOT\/gone cannot be read: /,
     );
   });
 });
 
 describe("mirror over HTTP", () => {
-  test("asks for <base>/<id>.<extension>", async () => {
+  test("requests <base>/<id>.<extension>", async () => {
     const row = feed({ id: "good", format: "geofeed-csv" });
-    expect(told(await collect(row, { mirror: `${publisher.base}/` }))[0]).toBe(
+    expect(summaries(await collect(row, { mirror: `${publisher.base}/` }))[0]).toBe(
       "mirror! BASE/good.csv answered 404 Not Found",
     );
     expect(publisher.requests.at(-1)!.path).toBe("/good.csv");
@@ -290,21 +294,21 @@ describe("mirror over HTTP", () => {
 
 describe("publisher", () => {
   const pair = (a: string, b: string) => feed({ urls: () => [publisher.base + a, publisher.base + b] });
-  test("the file of the month before, without a word, when this month's is not there yet", async () => {
-    expect(told(await collect(pair("/nothing", "/good"), { fetch: true }))).toEqual([
+  test("the previous month's file, without an error, when this month's does not exist yet", async () => {
+    expect(summaries(await collect(pair("/nothing", "/good"), { fetch: true }))).toEqual([
       "fetched: 192.0.2.1",
       SEED,
     ]);
   });
-  test("any other failure is told, and the next URL asked", async () => {
-    expect(told(await collect(pair("/500", "/good"), { fetch: true }))).toEqual([
+  test("any other failure is reported, and the next URL is requested", async () => {
+    expect(summaries(await collect(pair("/500", "/good"), { fetch: true }))).toEqual([
       "fetched! BASE/500 answered 500 Internal Server Error",
       "fetched: 192.0.2.1",
       SEED,
     ]);
   });
   test("both missing", async () => {
-    expect(told(await collect(pair("/nothing", "/nowhere"), { fetch: true }))).toEqual([
+    expect(summaries(await collect(pair("/nothing", "/nowhere"), { fetch: true }))).toEqual([
       "fetched! BASE/nowhere answered 404 Not Found",
       SEED,
     ]);
@@ -324,7 +328,7 @@ describe("publisher", () => {
     expect(first(await collect(feed())).fetchedAt).toEqual(LATER);
     expect(kept()).toHaveLength(2);
   });
-  test("a copy that was refused is fetched again: only a kept one is asked about", async () => {
+  test("a copy that was refused is fetched again: only a kept one is revalidated", async () => {
     await collect(feed(), { fetch: true });
     await collect(feed(), { fetch: true });
     expect(publisher.requests.at(-1)!.ifNoneMatch).toBeUndefined();
@@ -339,8 +343,8 @@ describe("publisher", () => {
     const body = join(dataDir, "feeds/test-feed", kept()[0]!);
     writeFileSync(body, "198.18.0.1\n");
     const found = await collect(feed(), { fetch: true });
-    expect(told(found)[0]).toBe("fetched: 192.0.2.1");
-    expect(told(found)[1]).toMatch(/^last-good! .* is damaged: its checksum has changed$/);
+    expect(summaries(found)[0]).toBe("fetched: 192.0.2.1");
+    expect(summaries(found)[1]).toMatch(/^last-good! .* is damaged: its checksum has changed$/);
     expect(publisher.requests.at(-1)!.ifNoneMatch).toBeUndefined();
   });
   test("a download that an earlier process left is overwritten, and any other left-over removed with the next state", async () => {
@@ -362,7 +366,7 @@ describe("last good copy", () => {
   test("a new one takes the place of the old one", async () => {
     await keep("192.0.2.1\n");
     await keep("192.0.2.2\n");
-    expect(told(await collect(feed()))[0]).toBe("last-good: 192.0.2.2");
+    expect(summaries(await collect(feed()))[0]).toBe("last-good: 192.0.2.2");
     expect(kept()).toHaveLength(2);
   });
   test("a body that stands there already is not written again, unless it is damaged", async () => {
@@ -378,7 +382,7 @@ describe("last good copy", () => {
     writeFileSync(join(dataDir, "feeds/test-feed", kept()[0]!), "damaged");
     writeFileSync(state, "{}");
     await again();
-    expect(told(await collect(feed()))[0]).toBe("last-good: 192.0.2.1");
+    expect(summaries(await collect(feed()))[0]).toBe("last-good: 192.0.2.1");
     expect(inodeOfBody()).not.toEqual(before);
   });
   test("killed between body and state: the old one stays", async () => {
@@ -389,7 +393,7 @@ describe("last good copy", () => {
     await keep("192.0.2.2\n");
     writeFileSync(join(dataDir, "feeds/test-feed/state.json"), state);
     writeFileSync(join(dataDir, "feeds/test-feed", name), old);
-    expect(told(await collect(feed()))[0]).toBe("last-good: 192.0.2.1");
+    expect(summaries(await collect(feed()))[0]).toBe("last-good: 192.0.2.1");
     await keep("192.0.2.3\n");
     expect(kept()).toHaveLength(2); // the one that never counted is gone too
   });
@@ -425,7 +429,7 @@ describe("last good copy", () => {
   test.each(broken)("%s", async (_name, state, message) => {
     mkdirSync(join(dataDir, "feeds/test-feed"), { recursive: true });
     writeFileSync(join(dataDir, "feeds/test-feed/state.json"), state);
-    const found = told(await collect(feed()));
+    const found = summaries(await collect(feed()));
     expect(found[0]).toStartWith("last-good! ");
     expect(found[0]).toMatch(message);
     expect(found[1]).toBe(SEED);

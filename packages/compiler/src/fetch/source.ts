@@ -24,7 +24,7 @@ export interface SourceOptions {
   readonly dataDir: string;
   /** Folder or base URL; the only source of new copies when set. */
   readonly mirror?: string | undefined;
-  /** May publishers be asked, when there is no mirror? */
+  /** May publishers be requested when there is no mirror? */
   readonly fetch: boolean;
   readonly now: Date;
   /** Is it this feed's time (schedule.ts)? Folders are read whether or not. */
@@ -102,8 +102,19 @@ async function* fromPublisher(
   }
   const urls = feed.urls(options.now);
   for (const [index, url] of urls.entries()) {
-    const { headers, ...asked } = feed.request?.(url, options.credentials ?? {}) ?? { url, headers: {} };
-    const candidate = await fetchFrom({ feed, url, headers, asked, source: "fetched", options, kept });
+    const { headers, ...secretRequest } = feed.request?.(url, options.credentials ?? {}) ?? {
+      url,
+      headers: {},
+    };
+    const candidate = await fetchFrom({
+      feed,
+      url,
+      headers,
+      secretRequest,
+      source: "fetched",
+      options,
+      kept,
+    });
     // Early in a month the newest file is not there yet: that is what the next URL is for.
     if (index === urls.length - 1 || !isNotFound(candidate)) yield candidate;
   }
@@ -125,8 +136,8 @@ interface Request {
   readonly feed: Feed;
   /** As it may be shown, and kept as the copy's origin. */
   readonly url: string;
-  /** As it is asked, where that holds secrets. */
-  readonly asked?: { readonly url: string; readonly checksumUrl?: string };
+  /** The request with its secrets, where it has any. */
+  readonly secretRequest?: { readonly url: string; readonly checksumUrl?: string };
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly source: "mirror" | "fetched";
   readonly options: SourceOptions;
@@ -135,13 +146,13 @@ interface Request {
 
 /** The file at one URL; "not modified" gives the kept copy, confirmed now. */
 async function fetchFrom(request: Request): Promise<Candidate> {
-  const { feed, url, asked = { url }, headers, source, options, kept } = request;
+  const { feed, url, secretRequest = { url }, headers, source, options, kept } = request;
   const into = downloadPath(feed, options);
   mkdirSync(dirname(into), { recursive: true });
   const known = kept.findFrom(url);
   try {
     const validators = await download({
-      ...asked,
+      ...secretRequest,
       headers,
       into,
       maxBytes: feed.maxBytes,

@@ -6,7 +6,7 @@ import { distanceKm } from "./distance.ts";
 import type { Place } from "./place.ts";
 
 const HERE = { latitude: 48.2, longitude: 16.37 };
-const place = (said: Partial<Place>): Place => ({ subdivisions: [], ...said });
+const place = (known: Partial<Place>): Place => ({ subdivisions: [], ...known });
 const table = new Map(
   dataTable("accuracy-radius.csv").map(([area, level, radius]) => [`${area} ${level}`, radius]),
 );
@@ -42,7 +42,7 @@ describe("the table", () => {
     expect(rows.filter(([, level]) => level === "city").length).toBeGreaterThan(100);
   });
 
-  test("has a last resort for each level", () => {
+  test("has a world row for each level", () => {
     for (const level of LEVELS) expect(table.has(`${WORLD} ${level}`)).toBe(true);
   });
 });
@@ -58,7 +58,7 @@ describe("the level of a place", () => {
     ["a continent only", { continentCode: "EU" }, undefined],
     ["nothing", {}, undefined],
   ];
-  test.each(rows)("%s", (_why, said, level) => expect(levelOf(place(said))).toBe(level as never));
+  test.each(rows)("%s", (_why, known, level) => expect(levelOf(place(known))).toBe(level as never));
 });
 
 describe("an estimate", () => {
@@ -88,9 +88,9 @@ describe("an estimate", () => {
     ["coordinates that mean nothing: none", { latitude: 0, longitude: 0, cityName: "A" }, undefined],
     ["no place: none", HERE, undefined],
   ];
-  test.each(rows)("%s", (_why, said, radius) => expect(estimateRadius(place(said))).toBe(radius as never));
+  test.each(rows)("%s", (_why, known, radius) => expect(estimateRadius(place(known))).toBe(radius as never));
 
-  test("the rows above are what they say", () => {
+  test("the areas of the rows above have or lack a row in the table", () => {
     expect(table.has(`${uncounted} city`)).toBe(false);
     expect(table.has("continent AN city")).toBe(false);
     expect(table.get("US country")).toBe("");

@@ -3,10 +3,10 @@ import { estimateRadius } from "./accuracy.ts";
 import { completePlace } from "./complete-place.ts";
 import type { Place } from "./place.ts";
 
-type Said = Partial<Place>;
+type Known = Partial<Place>;
 
-describe("what follows from a source's statements", () => {
-  const rows: [why: string, said: Said, added: Said][] = [
+describe("members derived from a source's values", () => {
+  const rows: [why: string, known: Known, added: Known][] = [
     [
       "continent and name from the country",
       { countryCode: "JP" },
@@ -124,12 +124,12 @@ describe("what follows from a source's statements", () => {
     ],
     ["nothing from nothing", {}, {}],
   ];
-  test.each(rows)("%s", (_why, said, added) => {
-    const place: Place = { subdivisions: [], ...said };
+  test.each(rows)("%s", (_why, known, added) => {
+    const place: Place = { subdivisions: [], ...known };
     expect(completePlace(place)).toEqual({ ...place, ...added });
   });
 
-  test("what the source says is never changed, right or wrong", () => {
+  test("the source's values are never changed, right or wrong", () => {
     const place: Place = {
       cityName: "Wien",
       continentCode: "AF",
@@ -159,7 +159,7 @@ describe("what follows from a source's statements", () => {
     expect(completePlace({ ...place, accuracyRadius: 7 }).accuracyRadius).toBe(7);
   });
 
-  test("the place given is not written to", () => {
+  test("the input place is not modified", () => {
     const place: Place = Object.freeze({
       countryCode: "AT",
       subdivisions: Object.freeze([Object.freeze({ name: "Vienna" })]),

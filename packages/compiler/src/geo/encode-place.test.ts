@@ -48,7 +48,7 @@ const EMPTY = {
   subdivisions: [],
 };
 
-describe("a part known: the other members are there and empty", () => {
+describe("partly known: the other members are present and empty", () => {
   const rows: [why: string, place: Partial<Place>, part: object][] = [
     ["a city", { cityName: "Oslo" }, { city: { name: "Oslo" } }],
     [

@@ -47,7 +47,7 @@ describe("names that are the same when compared", () => {
     expect(nameKeys(a).loose.some((key) => other.has(key))).toBe(true);
   });
 
-  test("a name of kind words only keeps them", () => {
+  test("a name that consists of type words keeps them", () => {
     expect(nameKeys("Capital District").loose).toEqual(["capitaldistrict"]);
   });
 

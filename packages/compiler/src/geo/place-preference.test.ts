@@ -1,4 +1,4 @@
-// Which source says where a network is, against one that asks every source about every address.
+// The order of sources, against an oracle that looks up every address in every source.
 
 import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";
@@ -41,7 +41,7 @@ function shown(merged: PlaceSource, family: 4 | 6): string[] {
   });
 }
 
-describe("for each network the first source that knows it", () => {
+describe("each network has the place of the first source that has one", () => {
   const first = source(
     ["192.0.2.64/26", "Oxford"],
     ["198.51.100.0/24", undefined],
@@ -76,14 +76,14 @@ describe("for each network the first source that knows it", () => {
   });
 });
 
-test("one source is given back as it is, none knows nothing", () => {
+test("one source is returned as it is; no sources, no places", () => {
   const one = source(["192.0.2.0/24", "Berlin"]);
   expect(preferPlaces([one])).toBe(one);
   expect(preferPlaces([]).places).toHaveLength(0);
 });
 
-test("random networks: every address is told what the first source that knows it says", () => {
-  let asked = 0;
+test("random networks: every address has the place of the first source that has one", () => {
+  let compared = 0;
   let fromSecond = 0;
   let random = 7;
   const next = (below: number) => {
@@ -106,7 +106,7 @@ test("random networks: every address is told what the first source that knows it
     const { starts, values, length } = merged.cover!(4);
     for (let octet = 0; octet < 256; octet++) {
       const address = 0xc0000200 + octet;
-      const says = ({ rows }: typeof a) =>
+      const rowAt = ({ rows }: typeof a) =>
         rows.find(([network]) => {
           const { address: start, bits } = parsePrefix(network)!;
           const from = start.words[0]!;
@@ -115,11 +115,11 @@ test("random networks: every address is told what the first source that knows it
       let row = length - 1;
       while (starts[row]! > address) row--;
       const got = values[row] === 0 ? undefined : merged.places.at(values[row]! - 1)!.cityName;
-      expect(got).toBe(says(a) ?? says(b));
-      asked++;
+      expect(got).toBe(rowAt(a) ?? rowAt(b));
+      compared++;
       if (got?.startsWith("b")) fromSecond++;
     }
   }
-  expect(asked).toBe(40 * 256);
+  expect(compared).toBe(40 * 256);
   expect(fromSecond).toBeGreaterThan(1_000);
 });

@@ -97,7 +97,7 @@ describe("networks", () => {
     expect(read(Mmdb.open(all), 4)).toEqual({ "0.0.0.0/1": "all", "128.0.0.0/1": "all" });
   });
 
-  test("a file that stands in the middle of a larger buffer", () => {
+  test("a file inside a larger buffer", () => {
     const file = writeMmdb({
       ipVersion: 4,
       recordSize: 28,
@@ -211,7 +211,7 @@ describe("values", () => {
     expect(() => value(encode([mib, mib, "x"]))).toThrow("record holds more than 2097152 bytes");
   });
 
-  test("pointers that double forty times end in an error, at once", () => {
+  test("pointers that double forty times are refused quickly", () => {
     const data = encode(0);
     let top = 0;
     for (let level = 0; level < 40; level++) {
@@ -281,7 +281,7 @@ describe("values", () => {
     expect(() => value(bytes)).toThrow(message);
   });
 
-  test("refuses offsets that are none", () => {
+  test("refuses invalid offsets", () => {
     const db = Mmdb.open(assemble({ nodes: [[17, 1]], recordSize: 24, data: encode("a") }));
     for (const offset of [-1, 2, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 32]) {
       expect(() => db.decode(offset)).toThrow(MmdbError);
@@ -399,7 +399,7 @@ describe("search tree", () => {
     ],
     ["node that is its own child", [[0, 17]], 4, "node 0: is reached twice"],
     [
-      "two ways to one node",
+      "a node with two parents",
       [
         [1, 1],
         [18, 18],
@@ -458,7 +458,7 @@ describe("search tree", () => {
     expect(lookup(db, left === 1 ? "1.0.0.0" : "128.0.0.0")).toBeUndefined();
   });
 
-  test("find refuses what it comes across, and nothing else", () => {
+  test("find refuses only the damage on its path", () => {
     const db = Mmdb.open(assemble({ nodes: [[17, 16]], recordSize: 24, data }));
     expect(lookup(db, "1.2.3.4")).toEqual({ bits: 1, value: "a" });
     expect(() => lookup(db, "128.0.0.0")).toThrow("node 0: record points into the separator");
@@ -483,7 +483,7 @@ describe("32-bit floats come as their shortest decimal", () => {
     expect(shortestFloat32(Math.fround(x))).toBe(want);
   });
 
-  test("any float survives, in at most nine digits", () => {
+  test("every float round-trips in at most nine digits", () => {
     const bits = new DataView(new ArrayBuffer(4));
     let finite = 0;
     for (let i = 0; i < 20_000; i++) {

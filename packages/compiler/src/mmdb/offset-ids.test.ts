@@ -23,7 +23,7 @@ test("random offsets, against a Map", () => {
   expect(found).toBeGreaterThan(1_000);
 });
 
-test("the ends of what it takes", () => {
+test("the smallest and largest offsets", () => {
   const ids = new OffsetIds();
   const ends: [offset: number, id: number][] = [
     [0, -1],

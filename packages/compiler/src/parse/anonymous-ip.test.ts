@@ -13,7 +13,7 @@ const shown = (files: readonly Uint8Array[]) => {
   return { labels, entries, publishedAt };
 };
 
-test("the sample: a network stands under each of its labels, in address order; is_anonymous alone says nothing", () => {
+test("the sample: a network is listed under each of its labels, in address order; is_anonymous alone is ignored", () => {
   const file = readFileSync(join(import.meta.dir, "../../fixtures/feeds/geoip2-anonymous-ip.mmdb"));
   expect(shown([file])).toEqual({
     labels: {

@@ -7,14 +7,14 @@ const parse = (text: string, columns?: readonly string[]) => {
   return rows;
 };
 
-test("comments, the line of column names and empty lines are no rows", () => {
+test("comments, the header line and empty lines are skipped", () => {
   expect(parse("# a, comment\nx,y\n\n1,2\r\n3,\n")).toEqual([
     ["4", "1", "2"],
     ["5", "3", ""],
   ]);
 });
 
-test("what is written reads back", () => {
+test("written fields read back", () => {
   const rows = [
     ['a "quoted", name', "b"],
     ["", "L'Aquila"],

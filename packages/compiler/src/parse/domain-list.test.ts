@@ -22,7 +22,7 @@ const character = fc.constantFrom(
 const label = fc.array(character, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(""));
 const name = fc.tuple(fc.constantFrom("", "xn--", "-"), label, label).map(([a, b, c]) => `${a}${b}.${c}`);
 
-test("every domain that is taken from a list is one that the engine asks for, as it stands", () => {
+test("every domain read from a list is in the form that the engine looks up", () => {
   const ordinary = Array.from({ length: 200 }, (_, i) => `ordinary${i}.example`).join("\n");
   let taken = 0;
   fc.assert(

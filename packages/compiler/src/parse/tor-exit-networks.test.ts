@@ -51,11 +51,11 @@ describeWith(
     const covered = (exits: readonly Prefix[], networks: readonly Prefix[]) =>
       exits.filter((exit) => networks.some((network) => isInside(exit, network))).length;
 
-    test("two exits in five are known without any other feed", () => {
+    test("covers two exits in five without any other feed", () => {
       expect(covered(bulk, listed) / bulk.length).toBeGreaterThan(0.4);
       expect(covered(v6, listed) / v6.length).toBeGreaterThan(0.4);
     });
-    test.each(rows)("%s holds exits, and IPv4 hardly anything else", (name, network) => {
+    test.each(rows)("%s contains exits, and in IPv4 hardly anything else", (name, network) => {
       const exits = covered([...bulk, ...v6], [network]);
       expect(exits).toBeGreaterThan(0);
       if (network.address.family === 4 && !DECLARED_WHOLE.has(name)) {

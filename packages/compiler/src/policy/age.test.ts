@@ -14,7 +14,7 @@ test.each<[string, CopyDates, Age]>([
   ["past that", { confirmedAt: hoursAgo(240.001) }, "dropped"],
   ["only a date of publication, as a seed has", { publishedAt: hoursAgo(13) }, "stale"],
   [
-    "confirmed now, made long ago: the publisher's program died",
+    "confirmed now, made long ago: the publisher no longer updates it",
     { confirmedAt: NOW, publishedAt: hoursAgo(241) },
     "dropped",
   ],
@@ -24,13 +24,13 @@ test.each<[string, CopyDates, Age]>([
     { confirmedAt: hoursAgo(241), publishedAt: hoursAgo(242), vouched: true },
     "dropped",
   ],
-  ["a mirror that tells no time", { publishedAt: hoursAgo(241), vouched: true }, "dropped"],
+  ["a mirror without a modification time", { publishedAt: hoursAgo(241), vouched: true }, "dropped"],
   ["a clock that went back", { confirmedAt: hoursAgo(-5) }, "fresh"],
 ])("%s", (_, dates, age) => {
   expect(ageOf(feed, dates, NOW)).toBe(age);
 });
 
-test("never dropped, but told", () => {
+test("without a drop limit: stale, never dropped", () => {
   const kept = { age: { staleHours: 12, dropHours: Number.POSITIVE_INFINITY } };
   expect(ageOf(kept, { confirmedAt: new Date(0) }, NOW)).toBe("stale");
 });

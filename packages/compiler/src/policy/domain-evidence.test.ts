@@ -96,7 +96,7 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       ["a sets 2 1", "f label 3 1 it lies below a disposable domain"],
     ],
     [
-      "no mail there",
+      "a name that cannot receive mail",
       [list("a", "disposable", "x.test")],
       "x.test",
       ["a label 2 no mail can come from there"],
@@ -111,7 +111,7 @@ describe("domainEvidence", () => {
     expect(short(claims.toReversed(), domain)).toEqual(entries as string[]);
   });
 
-  test("domains of which the same is said share their entries", () => {
+  test("domains with the same evidence share one array", () => {
     const claims = [list("a", "disposable", "x.com", "y.com", "z.x.com")];
     expect(evidenceOf(claims, "x.com")).toEqual(evidenceOf(claims, "y.com")!);
     const evidence = domainEvidence(claims, judgeDomains(claims));
@@ -119,7 +119,7 @@ describe("domainEvidence", () => {
     expect(evidence.get("z.x.com")).not.toBe(evidence.get("x.com")!);
   });
 
-  test("of any lists: disposable is what an entry sets and none removes", () => {
+  test("random claims: disposable means that an entry sets it and none removes it", () => {
     const name = fc
       .tuple(
         fc.constantFrom("", "a.", "b.", "a.b."),

@@ -132,7 +132,7 @@ describe("judgeDomains", () => {
 describe("where lists disagree", () => {
   const rows: [name: string, claims: DomainClaims[], verdict: string, reason: string][] = [
     [
-      "an echo against an allow-list",
+      "a copied list against an allow-list",
       [listed("disposable-domains-mx", "some.com"), freeMail("some.com")],
       "not disposable",
       "1 for disposable (disposable-domains-mx 1), 2 against (free-mail 2)",
@@ -164,7 +164,7 @@ describe("where lists disagree", () => {
       "2 for disposable (disposable-email-domains 2, disposable-domains-mx 1; copies count once), 2 against (free-mail 2)",
     ],
     [
-      "the name speaks for it",
+      "the name counts for disposable",
       [listed("disposable-domains-mx", "my-temp-mail.com"), freeMail("my-temp-mail.com")],
       "disposable",
       "3 for disposable (disposable-domains-mx 1, its name 2), 2 against (free-mail 2)",
@@ -181,13 +181,13 @@ describe("where lists disagree", () => {
       "5 for disposable (disposable-email-domains 2, fakefilter 2, disposable-domains-mx 1), 6 against (ordinary-mail 6)",
     ],
     [
-      "a service that says itself what it is, against an allow-list",
+      "a service's own page against an allow-list",
       [listed("disposable-services", "some.com"), freeMail("some.com")],
       "disposable",
       "3 for disposable (disposable-services 3), 2 against (free-mail 2)",
     ],
     [
-      "what is below a domain that lost its vote: told once",
+      "a name below a domain that was voted disposable: one conflict",
       [
         listed("disposable-email-domains", "some.com", "x.some.com"),
         listed("disposable-domains-mx", "some.com"),
@@ -197,7 +197,7 @@ describe("where lists disagree", () => {
       "3 for disposable (disposable-email-domains 2, disposable-domains-mx 1), 2 against (free-mail 2)",
     ],
     [
-      "feeds that nobody weighed",
+      "feeds without a weight",
       [listed("opt-in", "some.com"), claim("opt-in-too", "free", ["some.com"])],
       "not disposable",
       "1 for disposable (opt-in 1), 1 against (opt-in-too 1)",
@@ -210,7 +210,7 @@ describe("where lists disagree", () => {
       expect(disposable.has(conflicts[0]!.domain)).toBe(verdict === "disposable");
     });
 
-  test("a domain below a disposable one is told, too; conflicts come in order of names", () => {
+  test("conflicts include domains below disposable ones, sorted by name", () => {
     const { conflicts } = judgeDomains([
       listed("a", "box.com", "x.box.com", "a.com"),
       freeMail("x.box.com", "a.com"),
@@ -221,7 +221,7 @@ describe("where lists disagree", () => {
     ]);
   });
 
-  test("a name never decides alone", () => {
+  test("a disposable name without a list is not disposable", () => {
     expect(judgeDomains([freeMail("tempmail.com")]).disposable.size).toBe(0);
     for (const word of DISPOSABLE_WORDS) expect(hasDisposableName([`my-${word}.com`])).toBe(true);
     expect(hasDisposableName(["trash-mail.co.uk", "co.uk"])).toBe(true);
@@ -229,7 +229,7 @@ describe("where lists disagree", () => {
   });
 });
 
-test("random claims: whatever the lists say, the verdicts hold together", () => {
+test("random claims: the verdicts are consistent", () => {
   const universe = [
     ...["a.com", "x.a.com", "y.x.a.com", "z.a.com", "b.com", "x.b.com", "tempmail.com", "q.tempmail.com"],
     ...[
@@ -412,7 +412,7 @@ for (const [from, paths] of [
       expect(universities.filter((domain) => hasDisposableName([domain]))).toEqual([]);
     });
 
-    test("nearly all that is listed is disposable", () => {
+    test("nearly all listed domains are disposable", () => {
       const names = new Set(lists.flatMap(({ domains }) => [...domains.keys()]));
       expect(verdicts.disposable.size).toBeGreaterThan(names.size * 0.998);
       for (const domain of ["mailinator.com", "yopmail.com", "guerrillamail.com", "me.mailinator.com"])
@@ -433,20 +433,20 @@ describeWith(
       ),
     );
 
-    test("each is told", () => {
+    test("each is reported as a conflict", () => {
       expect(shared.length).toBe(33);
       expect(shared.filter((domain) => !conflicts.some((conflict) => conflict.domain === domain))).toEqual(
         [],
       );
     });
     for (const verdict of ["disposable", "not disposable"])
-      test(`docs/policy.md names all that are ${verdict}`, () => {
+      test(`docs/policy.md lists those that are ${verdict}`, () => {
         const docs = readFileSync(join(PACKAGE, "../../docs/policy.md"), "utf8");
-        const told = docs.split("\n").find((line) => line.startsWith(`| ${verdict} |`));
+        const row = docs.split("\n").find((line) => line.startsWith(`| ${verdict} |`));
         const decided = conflicts.filter((conflict) => conflict.verdict === verdict);
-        expect(told).toBe(`| ${verdict} | ${decided.map((conflict) => conflict.domain).join(", ")} |`);
+        expect(row).toBe(`| ${verdict} | ${decided.map((conflict) => conflict.domain).join(", ")} |`);
       });
-    test("five of the six known ones need no word of ours", () => {
+    test("five of the six known ones are decided without our own lists", () => {
       const without = judgeDomains(
         claims.filter((c) => c.feed !== "ordinary-mail" && c.feed !== "disposable-services"),
       );

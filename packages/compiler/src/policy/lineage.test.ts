@@ -18,7 +18,7 @@ describe("independentWeight", () => {
     ["a heavier copy", [list("a", 1), list("copy", 2, "a")], 2],
     ["two copies without their original", [list("x", 1, "a"), list("y", 1, "a")], 1],
     [
-      "one that copies both takes nothing from them",
+      "one that copies both does not lower their weight",
       [list("a", 1), list("b", 1), list("all", 1, "a", "b")],
       2,
     ],
@@ -33,7 +33,7 @@ describe("independentWeight", () => {
     expect(independentWeight(lists.toReversed())).toBe(weight);
   });
 
-  test("against trying every set; one more list never makes it less", () => {
+  test("matches a brute-force search; one more list never lowers the weight", () => {
     const names = ["a", "b", "c", "d", "e", "f"];
     const weighted = fc.record({
       feed: fc.constantFrom(...names),

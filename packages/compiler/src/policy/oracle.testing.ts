@@ -161,9 +161,9 @@ export function oracle(claims: readonly NetworkClaims[]): (point: Point) => numb
     sides.some(({ label, members }) => labels.includes(label) && members.has(point));
   return (point) => {
     if (special.has(point) || has(point, "public-resolver", "crawler", "cdn-operator")) return 0;
-    const said = has(point, "listed-resolver") ? close(point) : all(point);
-    const isProxy = said.proxy && !has(point, "relay", "mail-sender");
-    const isAbuser = said.abuse && !has(point, "relay", "mail-sender", "cdn");
+    const claimed = has(point, "listed-resolver") ? close(point) : all(point);
+    const isProxy = claimed.proxy && !has(point, "relay", "mail-sender");
+    const isAbuser = claimed.abuse && !has(point, "relay", "mail-sender", "cdn");
     return (isAbuser ? IS_ABUSER : 0) + (isProxy ? IS_PROXY : 0) + (isTorExit(point) ? IS_TOR_EXIT : 0);
   };
 }
@@ -176,8 +176,8 @@ export function evidenceOracle(claims: readonly NetworkClaims[]): (point: Point)
   const sides = claims.map(sideOf);
   const { all, close } = sayings(sides);
   const isOutweighed = (point: Point) => {
-    const [said, left] = [all(point), close(point)];
-    return (said.proxy && !left.proxy) || (said.abuse && !left.abuse);
+    const [claimed, left] = [all(point), close(point)];
+    return (claimed.proxy && !left.proxy) || (claimed.abuse && !left.abuse);
   };
   return (point) =>
     sides

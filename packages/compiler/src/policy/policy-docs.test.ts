@@ -1,4 +1,4 @@
-// docs/policy.md says what the tables of this folder say.
+// docs/policy.md agrees with the tables of this folder.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -31,13 +31,13 @@ test("weight of the name, and its words", () => {
 test.each(Object.entries(GUARD_KINDS))(
   "guards of the kind %s",
   (kind, { takes = 0, outweighs = 0, doubts = 0 }) => {
-    const told = row(`\`${kind}\``)[2]!;
+    const taken = row(`\`${kind}\``)[2]!;
     const flags = Object.entries(FLAG_BITS).filter(
-      ([flag]) => told === "all flags" || told.includes(`\`${flag}\``),
+      ([flag]) => taken === "all flags" || taken.includes(`\`${flag}\``),
     );
     expect(flags.reduce((sum, [, bit]) => sum | bit, 0)).toBe(takes | outweighs);
-    expect(told.includes("of traffic or of a wider network")).toBe(outweighs !== 0);
-    expect(told.includes("`is_proxy` also if only one list names it")).toBe(doubts === FLAG_BITS.is_proxy);
+    expect(taken.includes("of traffic or of a wider network")).toBe(outweighs !== 0);
+    expect(taken.includes("`is_proxy` also if only one list names it")).toBe(doubts === FLAG_BITS.is_proxy);
   },
 );
 
@@ -60,7 +60,7 @@ test.each(Object.entries(LABELS))("the label %s", (label, { flag, takes = 0, tra
   expect(knows === "traffic from the address").toBe(traffic);
 });
 
-test("what the word of each list is worth", () => {
+test("list weights", () => {
   for (const [feed, weight] of Object.entries(LIST_WEIGHTS))
     expect([feed, row(String(weight))[2]!.includes(`\`${feed}\``)]).toEqual([feed, true]);
   expect(DOCS).toContain(`weigh ${QUORUM} together`);
@@ -69,19 +69,19 @@ test("what the word of each list is worth", () => {
 
 test("every feed of networks that is no guard has its weight in the table", () => {
   const feeds = FEEDS.filter(({ label }) => label && Object.hasOwn(LABELS, label));
-  const speaking = feeds.filter(({ label }) => LABELS[label as Label].flag !== undefined);
-  expect(speaking.length).toBeGreaterThan(8);
-  expect(speaking.map(({ id }) => id).filter((id) => !Object.hasOwn(LIST_WEIGHTS, id))).toEqual([]);
-  for (const { id, optIn } of speaking)
+  const weighted = feeds.filter(({ label }) => LABELS[label as Label].flag !== undefined);
+  expect(weighted.length).toBeGreaterThan(8);
+  expect(weighted.map(({ id }) => id).filter((id) => !Object.hasOwn(LIST_WEIGHTS, id))).toEqual([]);
+  for (const { id, optIn } of weighted)
     expect([id, LIST_WEIGHTS[id]]).toEqual([id, optIn?.why === "noisy" ? 1 : 2]);
 });
 
 const NETWORK_FEEDS = FEEDS.filter(({ label, optIn }) => label !== undefined && optIn === undefined);
-const told = (hours: number) =>
+const describeHours = (hours: number) =>
   hours === Number.POSITIVE_INFINITY ? "never" : hours % 24 === 0 ? `${hours / 24} days` : `${hours} hours`;
 
 test.each(NETWORK_FEEDS.filter(({ sets }) => sets !== "guard").map((feed) => [feed.id, feed] as const))(
-  "%s: what it knows, sets and weighs, whom it copies, how long it speaks",
+  "%s: label, flag, weight, lineage, age limit",
   (id, { label, lineage = [], age }) => {
     const { flag } = LABELS[label as Label];
     expect(row(`\`${id}\``).slice(2, -1)).toEqual([
@@ -89,12 +89,12 @@ test.each(NETWORK_FEEDS.filter(({ sets }) => sets !== "guard").map((feed) => [fe
       flag === undefined ? "" : `\`${flag}\``,
       flag === undefined ? "" : String(weightOfList(id)),
       lineage.map((feed) => `\`${feed}\``).join(", "),
-      told(age.dropHours),
+      describeHours(age.dropHours),
     ]);
   },
 );
 
-test("the subject of each feed is what its label speaks for", () => {
+test("the subject of each feed follows from its label", () => {
   expect(NETWORK_FEEDS.length).toBeGreaterThan(15);
   for (const { id, sets, label } of FEEDS)
     if (label !== undefined && Object.hasOwn(LABELS, label))
@@ -102,7 +102,7 @@ test("the subject of each feed is what its label speaks for", () => {
     else if (label !== undefined) expect([id, sets]).toEqual([id, "guard"]);
 });
 
-test.each(Object.entries(AGE))("how long %s speak", (kind, { staleHours, dropHours }) => {
+test.each(Object.entries(AGE))("age limits of %s", (kind, { staleHours, dropHours }) => {
   const [, , stale, dropped] = row(kind.replace(/[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`));
-  expect([stale, dropped]).toEqual([told(staleHours), told(dropHours)]);
+  expect([stale, dropped]).toEqual([describeHours(staleHours), describeHours(dropHours)]);
 });

@@ -64,7 +64,7 @@ function guard(kind: GuardKind, ...texts: string[]): NetworkClaims {
   return { feed: `of-${kind}`, subject: "guard", label: kind, networks: networks(texts) };
 }
 
-/** Fails unless flags and evidence of an address are what the oracles say, and the flags what the evidence comes to. */
+/** Fails unless flags and evidence of an address match the oracles, and the flags match the evidence. */
 function expectPoint(
   { flags, evidence }: Judgement,
   point: Point,
@@ -351,33 +351,33 @@ describe("judgeNetworks", () => {
 });
 
 describe("evidence", () => {
-  type Told = [feed: string, label: string, network: string, effect: string, flags: string, why?: string];
+  type Entry = [feed: string, label: string, network: string, effect: string, flags: string, why?: string];
   const light = (feed: string, ...lineage: string[]): NetworkClaims => ({
     ...claim(feed, "is_proxy", "20.0.0.1"),
     lineage,
   });
-  const rows: { name: string; claims: NetworkClaims[]; at?: string; told: Told[] }[] = [
-    { name: "nothing known", claims: [claim("a", "is_proxy", "20.0.1.0/24")], told: [] },
+  const rows: { name: string; claims: NetworkClaims[]; at?: string; want: Entry[] }[] = [
+    { name: "nothing known", claims: [claim("a", "is_proxy", "20.0.1.0/24")], want: [] },
     {
       name: "of each list the smallest network; lists in order of names",
       claims: [
         claim("b", "is_proxy", "20.0.0.0/8", "20.0.0.0/30", "20.0.0.0/16"),
         claim("a", "is_proxy", "20.0.0.1"),
       ],
-      told: [
+      want: [
         ["a", "vpn", "20.0.0.1/32", "sets", "is_proxy"],
         ["b", "vpn", "20.0.0.0/30", "sets", "is_proxy"],
       ],
     },
     {
-      name: "what takes flags away comes after what set them, and says which",
+      name: "entries that remove flags follow those that set them, with the flags",
       claims: [
         guard("mail-sender", "20.0.0.0/24"),
         claim("vpns", "is_proxy", "20.0.0.0/16"),
         claim("z", "relay", "20.0.0.0/31"),
         claim("tor", "is_tor_exit", "20.0.0.1"),
       ],
-      told: [
+      want: [
         ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
         ["vpns", "vpn", "20.0.0.0/16", "sets", "is_proxy"],
         ["of-mail-sender", "mail-sender", "20.0.0.0/24", "removes", "is_proxy"],
@@ -387,19 +387,19 @@ describe("evidence", () => {
     {
       name: "a listed resolver, where it matters",
       claims: [claim("vpns", "is_proxy", "20.0.0.0/16"), guard("listed-resolver", "20.0.0.1")],
-      told: [
+      want: [
         ["vpns", "vpn", "20.0.0.0/16", "sets", "is_proxy"],
         ["of-listed-resolver", "listed-resolver", "20.0.0.1/32", "removes", "is_proxy"],
       ],
     },
     {
-      name: "a listed resolver, where it does not; of what a list says of the address and its network, the former",
+      name: "a listed resolver, where it does not; an address's own entry hides its list's entry for the network",
       claims: [
         claim("vpns", "is_proxy", "20.0.0.0/16", "20.0.0.1"),
         claim("proxies", "is_proxy", "20.0.0.1"),
         guard("listed-resolver", "20.0.0.1"),
       ],
-      told: [
+      want: [
         ["proxies", "vpn", "20.0.0.1/32", "sets", "is_proxy"],
         ["vpns", "vpn", "20.0.0.1/32", "sets", "is_proxy"],
       ],
@@ -407,7 +407,7 @@ describe("evidence", () => {
     {
       name: "a listed resolver on the word of one list of proxies",
       claims: [claim("proxies", "is_proxy", "20.0.0.1"), guard("listed-resolver", "20.0.0.1")],
-      told: [
+      want: [
         ["proxies", "vpn", "20.0.0.1/32", "sets", "is_proxy"],
         ["of-listed-resolver", "listed-resolver", "20.0.0.1/32", "removes", "is_proxy"],
       ],
@@ -419,7 +419,7 @@ describe("evidence", () => {
         claim("r", "relay", "20.0.0.0/24"),
         guard("cdn", "20.0.0.0/24"),
       ],
-      told: [
+      want: [
         ["h", "hosting", "20.0.0.0/24", "label", ""],
         ["of-cdn", "cdn", "20.0.0.0/24", "label", ""],
         ["r", "relay", "20.0.0.0/24", "label", ""],
@@ -428,7 +428,7 @@ describe("evidence", () => {
     {
       name: "traffic of a Tor exit",
       claims: [claim("ipsum-3", "is_abuser", "20.0.0.1"), claim("tor", "is_tor_exit", "20.0.0.1")],
-      told: [
+      want: [
         ["tor", "tor_exit", "20.0.0.1/32", "sets", "is_tor_exit"],
         [
           "ipsum-3",
@@ -444,7 +444,7 @@ describe("evidence", () => {
       name: "IPv6 abuse beside the listed address",
       claims: [claim("a", "is_abuser", "2a00::1", "2a00::2")],
       at: "2a00::3",
-      told: [
+      want: [
         [
           "a",
           "attacker",
@@ -459,22 +459,22 @@ describe("evidence", () => {
       name: "IPv6 abuse at the listed address",
       claims: [claim("a", "is_abuser", "2a00::1", "2a00::2")],
       at: "2a00::2",
-      told: [["a", "attacker", "2a00::2/128", "sets", "is_abuser"]],
+      want: [["a", "attacker", "2a00::2/128", "sets", "is_abuser"]],
     },
     {
       name: "special use, where a list names it",
       claims: [claim("a", "is_abuser", "10.0.0.0/8")],
       at: "10.0.0.1",
-      told: [
+      want: [
         ["a", "attacker", "10.0.0.0/8", "sets", "is_abuser"],
         ["special-use", "special_use", "10.0.0.0/8", "removes", "is_abuser"],
       ],
     },
-    { name: "special use that no list names", claims: [], at: "10.0.0.1", told: [] },
+    { name: "special use that no list names", claims: [], at: "10.0.0.1", want: [] },
     {
       name: "a light list alone, and its echo",
       claims: [light("socks-proxy-1d"), light("thespeedx-proxies", "socks-proxy-1d")],
-      told: [
+      want: [
         ["socks-proxy-1d", "vpn", "20.0.0.1/32", "label", "", "1 of the 2 that it takes"],
         ["thespeedx-proxies", "vpn", "20.0.0.1/32", "label", "", "1 of the 2 that it takes"],
       ],
@@ -482,13 +482,13 @@ describe("evidence", () => {
     {
       name: "two light lists",
       claims: [light("socks-proxy-1d"), light("thespeedx-proxies")],
-      told: [
+      want: [
         ["socks-proxy-1d", "vpn", "20.0.0.1/32", "sets", "is_proxy"],
         ["thespeedx-proxies", "vpn", "20.0.0.1/32", "sets", "is_proxy"],
       ],
     },
   ];
-  for (const { name, claims, at = "20.0.0.1", told } of rows)
+  for (const { name, claims, at = "20.0.0.1", want } of rows)
     test(name, () => {
       const { evidence } = judgeNetworks(claims);
       const got = evidenceAt(evidence, pointOf(parsePrefix(at)!.address)).map(
@@ -497,7 +497,7 @@ describe("evidence", () => {
           ...(why === undefined ? [] : [why]),
         ],
       );
-      expect<unknown>(got).toEqual(told);
+      expect<unknown>(got).toEqual(want);
     });
 });
 
@@ -651,23 +651,23 @@ describeWith(
       });
     }
 
-    test("docs/policy.md tells what is left", () => {
+    test("docs/policy.md states the number of flagged resolvers", () => {
       const docs = readFileSync(join(PACKAGE, "../../docs/policy.md"), "utf8").replaceAll(/\s+/g, " ");
       const [v4, v6] = [left["public-dns-v4.json"]!, left["public-dns-v6.json"]!];
       expect(docs).toContain(`reaches no publisher, ${v4} and ${v6}:`);
     });
 
-    test("every flagged answer has evidence, and says who took a flag away", () => {
+    test("every flagged range has evidence, and removals are recorded", () => {
       const removed = new Map<string, number>();
       for (const { flags, evidence } of [judgement, withLists])
-        for (const [columns, said] of [
+        for (const [columns, reasons] of [
           [flags.v4, evidence.v4],
           [flags.v6, evidence.v6],
         ] as const) {
           let row = 0; // flags change only where evidence does
-          for (let i = 0; i < said.length; i++) {
-            if (row + 1 < columns.length && isSameStart(columns, row + 1, said, i)) row++;
-            const entries = evidence.lists[said.values[i]! - 1] ?? [];
+          for (let i = 0; i < reasons.length; i++) {
+            if (row + 1 < columns.length && isSameStart(columns, row + 1, reasons, i)) row++;
+            const entries = evidence.lists[reasons.values[i]! - 1] ?? [];
             if (flagsByEvidence(entries) !== columns.values[row]) throw new Error(`range ${i}`);
             for (const { effect, label } of entries)
               if (effect === "removes") removed.set(label, (removed.get(label) ?? 0) + 1);

@@ -18,7 +18,7 @@ describe("answer records", () => {
     expect(read(answersOf(records), 0)).toBeUndefined();
   });
 
-  test("a standard answer is record 0, and what equals it is record 0 too", () => {
+  test("a standard answer is record 0, and equal answers are record 0 too", () => {
     const records = new AnswerRecords('{"a":false}');
     expect(records.add('{"a":false}')).toBe(0);
     expect(read(answersOf(records), 0)).toBe('{"a":false}');
@@ -41,7 +41,7 @@ describe("answer records", () => {
     expect(isRecord(records.size)).toBe(false);
   });
 
-  test("those that are put first have the lowest numbers, and the others follow as they stood", () => {
+  test("records put first have the lowest numbers, and the others keep their order", () => {
     const records = new AnswerRecords("");
     const answers = ["", ...Array.from({ length: 120 }, (_, i) => String(i).repeat(100_000))]; // several blocks
     for (const [i, answer] of answers.entries()) records.add(answer, i % 3);

@@ -1,4 +1,4 @@
-// The email table against an oracle that shares nothing with it: a Map, asked for each parent in turn.
+// The email table against an independent oracle: a Map, searched for each parent in turn.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -106,7 +106,7 @@ describe("providers", () => {
   });
 });
 
-test("a table gives back exactly what went in", () => {
+test("a table returns exactly its input", () => {
   const label = fc.constantFrom("a", "b", "mail", "x-y", "xn--mnchen-3ya", "9", "z".repeat(63));
   const suffix = fc.constantFrom("com", "co.uk", "github.io", "xn--fiqs8s", "tk", "nosuchtld");
   const host = fc
@@ -115,7 +115,7 @@ test("a table gives back exactly what went in", () => {
   const service = fc.constantFrom("mohmal.com", "emailfake.com");
   const entry = fc.tuple(host, fc.option(service));
   let found = 0;
-  let asked = 0;
+  let lookups = 0;
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 60 }), fc.array(host, { maxLength: 40 }), (entries, hosts) => {
       const domains = new Map(entries.map(([name, by]) => [name, by === null ? [name] : [name, by]]));
@@ -123,14 +123,14 @@ test("a table gives back exactly what went in", () => {
       for (const asking of [...hosts, ...domains.keys()]) {
         const want = oracle(domains, asking);
         expect(providers(segment, asking)).toEqual(want as string[]);
-        asked++;
+        lookups++;
         if (want !== undefined) found++;
       }
     }),
     { numRuns: 300 },
   );
-  expect(found).toBeGreaterThan(asked / 5);
-  expect(asked - found).toBeGreaterThan(asked / 20);
+  expect(found).toBeGreaterThan(lookups / 5);
+  expect(lookups - found).toBeGreaterThan(lookups / 20);
 });
 
 test("the order of the domains does not change a byte", () => {
@@ -161,7 +161,7 @@ test("domains with the same providers share one answer", () => {
   expect(three[0]!.data.length).toBe(one[0]!.data.length);
 });
 
-test("evidence is found from each host as its closest name has it", () => {
+test("each host has the evidence of its closest listed name", () => {
   const segment = EmailSegment.open(bytesOf(GOLDEN, GOLDEN_EVIDENCE));
   const feedsOf = (host: string) => {
     const record = segment.evidenceFrom(host, host.lastIndexOf(".", host.lastIndexOf(".") - 1) + 1);
@@ -207,7 +207,7 @@ test("evidence of a public suffix is refused", () => {
   expect(() => emailSections(new Map(), new Map([["co.uk", [LISTED]]]))).toThrow("is a public suffix");
 });
 
-test("names of the same hash are told apart", () => {
+test("names with the same hash are distinguished", () => {
   const seen = new Map<number, string>();
   let pair: [string, string] | undefined;
   for (let i = 0; pair === undefined && i < 1_000_000; i++) {
@@ -223,7 +223,7 @@ test("names of the same hash are told apart", () => {
   expect([providers(both, one), providers(both, other)]).toEqual([[one], [other]]);
 });
 
-test("names made to fall into one slot do not lengthen lookups: another seed is taken", () => {
+test("names crafted to share a slot do not lengthen lookups: another seed is used", () => {
   const count = 128; // slots for 39 to 76 names
   const domains = new Map<string, readonly string[]>();
   for (let i = 0; domains.size < MAX_DOMAIN_PROBES + 1; i++) {
@@ -342,7 +342,7 @@ describe("damage", () => {
     });
   }
 
-  test("a table of full slots ends", () => {
+  test("a lookup in a table of full slots terminates", () => {
     const bytes = whole.slice();
     for (let at = sections.slots + 8; at < sections.names; at += 4) poke32(bytes, at, 0xffffffff);
     const segment = EmailSegment.open(bytes);

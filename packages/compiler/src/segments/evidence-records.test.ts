@@ -58,8 +58,8 @@ function goesOut(record: Uint8Array, tails: readonly string[] = []): string {
   return new TextDecoder().decode(body.appendTo(PLAIN));
 }
 
-describe("what is written goes out", () => {
-  test("with the network of its span and the tail of its feed, what sets first", () => {
+describe("evidence records as JSON", () => {
+  test("network from the span, details from the feed, entries that set flags first", () => {
     const { values, records } = written([HOSTING, RELAY, NOTE, TOR]);
     expect(records.feeds).toEqual(["tor", "relay", "inkling", "cloud"]);
     const text = goesOut(records.at(values[0]!)!, [',"fetched_at":"then"}', "}", "}", "}"]);
@@ -87,7 +87,7 @@ describe("what is written goes out", () => {
     expect(new Set(values).size).toBe(3);
   });
 
-  test("one answer has nothing of the one before", () => {
+  test("an answer contains nothing of the previous one", () => {
     const { values, records } = written([TOR], [HOSTING]);
     const body = new EvidenceBody();
     body.addRecord(records.at(values[0]!)!, [], subject);
@@ -114,8 +114,8 @@ describe("bounds", () => {
     const answer = JSON.parse(goesOut(records.at(values[0]!)!));
     expect(answer.evidence).toHaveLength(MAX_EVIDENCE_ENTRIES);
     expect(answer.evidence_truncated).toBe(true);
-    const said = new Set(answer.evidence.map(({ effect, flags }: EvidenceText) => `${effect} ${flags}`));
-    expect(said).toEqual(new Set(["sets is_proxy", "sets is_abuser", "removes is_proxy"]));
+    const effects = new Set(answer.evidence.map(({ effect, flags }: EvidenceText) => `${effect} ${flags}`));
+    expect(effects).toEqual(new Set(["sets is_proxy", "sets is_abuser", "removes is_proxy"]));
   });
 
   test("of 40 whole entries 32 go out, marked", () => {
@@ -126,14 +126,14 @@ describe("bounds", () => {
     expect(answer.evidence_truncated).toBe(true);
   });
 
-  test("32 entries are all", () => {
+  test("32 entries are written in full", () => {
     const { values, records } = written(many(32, "is_proxy"));
     const answer = JSON.parse(goesOut(records.at(values[0]!)!));
     expect(answer.evidence).toHaveLength(32);
     expect(answer).not.toHaveProperty("evidence_truncated");
   });
 
-  test("8 KB hold whatever is in the entries", () => {
+  test("answers stay within 8 KB whatever the entries contain", () => {
     let truncated = 0;
     const entry = fc.record({
       why: fc.integer({ min: 0, max: 900 }),
@@ -219,7 +219,7 @@ describe("damage", () => {
     expect(() => open(whole, encode(text))).toThrow(/^section evidenceFeeds/);
   });
 
-  test("a record that is cut short gives the entries before the cut", () => {
+  test("a truncated record gives the entries before the cut", () => {
     const record = open(whole).at(value)!;
     for (let length = 0; length < record.length; length++) {
       const { evidence } = JSON.parse(goesOut(record.slice(0, length)));
@@ -227,7 +227,7 @@ describe("damage", () => {
     }
   });
 
-  test("any bytes for a record end, within the bounds", () => {
+  test("reading random bytes as a record terminates within the bounds", () => {
     let long = 0;
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400, size: "max" }), fc.boolean(), (bytes, asEntries) => {

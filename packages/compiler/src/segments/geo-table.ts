@@ -64,7 +64,7 @@ export function geoTable(
   for (const { values, length } of [v4, v6]) {
     for (let i = 0; i < length; i++) values[i] = numbers[values[i]!]!;
   }
-  const ranges = { v4: answered(v4), v6: answered(v6) };
+  const ranges = { v4: countAnswered(v4), v6: countAnswered(v6) };
   const sections = [
     ...rangeSections(v4),
     ...rangeSections(v6),
@@ -161,7 +161,7 @@ function answerValues(
   };
 }
 
-function answered({ values, length }: RangeColumns): number {
+function countAnswered({ values, length }: RangeColumns): number {
   let count = 0;
   for (let i = 0; i < length; i++) if (values[i] !== 0) count++;
   return count;

@@ -35,7 +35,7 @@ const bytesOf = (claims: readonly NetworkClaims[]) =>
 const whole = bytesOf(CLAIMS);
 
 /** The feeds that speak, each with its effect and span. */
-function told(segment: IpSegment, text: string): string[] {
+function evidenceOf(segment: IpSegment, text: string): string[] {
   const record = segment.evidence(parseUnwrapped(text)!);
   if (record === undefined) return [];
   const out: string[] = [];
@@ -63,7 +63,7 @@ describe("the reputation segment", () => {
     ["2a0b:f4c2::2", ["vpn sets /40"]],
     ["2a0b:f4c3::", []],
   ])("%s", (text, entries) => {
-    expect(told(segment, text)).toEqual(entries);
+    expect(evidenceOf(segment, text)).toEqual(entries);
   });
 
   test("the order of the claims does not change a byte", () => {

@@ -1,4 +1,4 @@
-// Damage to a segment: what open refuses, what only verify sees, and what a look-up does all the same.
+// Damage to a segment: what open refuses, what only verify detects, and that lookups terminate all the same.
 
 import { describe, expect, test } from "bun:test";
 import { cover, HEADER_BYTES, IpSegment, parsePrefix, parseUnwrapped, SegmentError } from "@inkling/engine";
@@ -50,7 +50,7 @@ describe("a segment", () => {
     expect(Buffer.compare(good, smallSegment())).toBe(0);
   });
 
-  test("answers as it was told", () => {
+  test("answers from its table", () => {
     const segment = IpSegment.open(good, "geo");
     const answers = ADDRESSES.map((address) => {
       const bytes = segment.lookup(address);
@@ -59,7 +59,7 @@ describe("a segment", () => {
     expect(answers).toEqual(['{"a":2}', '{"a":1}', undefined, '{"a":3}', '{"a":3}', undefined]);
   });
 
-  test("copies an answer to where it is told, or says that it does not fit", () => {
+  test("copies an answer into a buffer, or reports that it does not fit", () => {
     const segment = IpSegment.open(good, "geo");
     const out = new Uint8Array(12).fill(0x2e);
     const copy = (text: string, at: number) => {
@@ -73,7 +73,7 @@ describe("a segment", () => {
     expect(copy("1.1.1.1", 99)).toEqual([0, '{"a":3}a":1}']);
   });
 
-  test("has evidence for what it answers, and the network that it holds for", () => {
+  test("has evidence for its answers, and the network they apply to", () => {
     const segment = IpSegment.open(good, "geo");
     const evidence = ADDRESSES.map((address) => {
       const bytes = segment.evidence(address);
@@ -117,7 +117,7 @@ describe("a segment", () => {
     });
   }
 
-  test("with any bit flipped is refused by verify, and a look-up in it neither throws nor hangs", () => {
+  test("with any bit flipped is refused by verify, and lookups in it neither throw nor hang", () => {
     const random = randomBelow(20_261_120);
     let opened = 0;
     for (let round = 0; round < 400; round++) {
@@ -140,7 +140,7 @@ describe("a segment", () => {
     expect(opened).toBeGreaterThan(200);
   });
 
-  test("filled with rubbish after its table still ends every look-up", () => {
+  test("with random bytes after its table still terminates every lookup", () => {
     const random = randomBelow(1);
     for (let round = 0; round < 50; round++) {
       const bytes = copy();

@@ -69,7 +69,7 @@ describe("change against the last good copy", () => {
   test.each(rows)("%s", (_name, next, last, verdict) => {
     expect(problem(() => requireLikeness(feed(), next, last))).toBe(verdict);
   });
-  test("a list that is new each time may be", () => {
+  test("a list without a change limit passes", () => {
     const any = feed({ change: Number.POSITIVE_INFINITY });
     expect(problem(() => requireLikeness(any, networks(100, 500), networks(100)))).toBe("passes");
   });
@@ -106,7 +106,7 @@ describe("width", () => {
   test.each(rows)("%s", (_name, text, verdict) => {
     expect(problem(() => requireNarrow(row, prefixes("45.66.100.9", text)))).toBe(verdict);
   });
-  test("what the parser did not even take", () => {
+  test("a network that the parser skipped as too wide", () => {
     const skipped = [
       { line: 1, reason: "is not an address" },
       { line: 7, reason: "too wide: 0.0.0.0/0, at most /8 is taken" },
@@ -132,8 +132,8 @@ describe("the last line", () => {
   });
 });
 
-describe("entries that say nothing", () => {
-  test("special-use networks, where flags come of a list", () => {
+describe("entries without effect", () => {
+  test("special-use networks in a list that sets flags", () => {
     const list = prefixes("10.0.0.0/8", "45.66.100.1", "192.0.2.7", "fe80::/64");
     expect(unflaggableNetworks(feed({ sets: "is_abuser" }), list)).toEqual([
       "10.0.0.0/8 is private: never flagged",
@@ -143,8 +143,8 @@ describe("entries that say nothing", () => {
     expect(unflaggableNetworks(feed({ sets: "relay" }), list)).toEqual([]);
     expect(unflaggableNetworks(feed({ sets: "guard" }), list)).toEqual([]);
   });
-  test("suffixes and special-use names, where disposable domains come of a list", () => {
-    const list = ["edu.pl", "throw-away.com", "a.test", "b.nosuchtld"];
+  test("suffixes and special-use names in a list of disposable domains", () => {
+    const list = ["edu.pl", "throwaway.com", "a.test", "b.nosuchtld"];
     expect(unflaggableDomains(feed({ sets: "disposable" }), list).map((line) => line.split(" ")[0])).toEqual([
       "edu.pl",
       "a.test",

@@ -14,7 +14,7 @@ import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import { admit } from "./admission.ts";
-import { ADMIN_PATH, MAX_BODY_BYTES } from "./call.ts";
+import { ADMIN_PATH, MAX_BODY_BYTES } from "./constants.ts";
 import type { AdminAppOptions, AdminContext } from "./context.ts";
 import { Idempotency } from "./idempotency.ts";
 import type { Operation, Reply } from "./operation.ts";

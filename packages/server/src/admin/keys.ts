@@ -9,7 +9,7 @@ import { type Key, keyJson, SCOPES } from "../keys/key.ts";
 import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKeyBody } from "../keys/key-input.ts";
 import { KEY_MODES } from "../keys/token.ts";
 import { KEY_PAGES } from "../store/store.ts";
-import { ADMIN_PATH } from "./call.ts";
+import { ADMIN_PATH } from "./constants.ts";
 import type { AdminContext } from "./context.ts";
 import {
   dayOf,
@@ -40,7 +40,11 @@ const members = {
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
 };
-const keyAnswer = z.strictObject(members).meta({ id: "Key", description: "Never its token" });
+export const keyAnswer = z.strictObject(members).meta({ id: "Key", description: "Never its token" });
+export const keysAnswer = z.strictObject({
+  keys: z.array(z.strictObject({ ...members, lookups_today: lookups, refused_today: refusals })),
+  ...nextCursor,
+});
 const token = text.meta({ description: "Shown this once: only its hash is stored" });
 
 const rotationBody = z
@@ -66,10 +70,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     tag,
     summary: "All keys, newest first, with today's lookups",
     query: pageQuery((cursor) => KEY_PAGES.isCursor(cursor)),
-    answer: z.strictObject({
-      keys: z.array(z.strictObject({ ...members, lookups_today: lookups, refused_today: refusals })),
-      ...nextCursor,
-    }),
+    answer: keysAnswer,
     run: async ({ store, now }, { query }) => {
       const at = now();
       const [page, today] = await Promise.all([store.keyPage(query), store.usageOfDay(dayOf(at))]);
@@ -93,10 +94,10 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     status: 201,
     headers: ["Location"],
     codes: ["IDEMPOTENCY_KEY_INVALID"],
-    run: async ({ store, keyring, now }, { body, actor }) => {
+    run: async ({ store, keyLoader, now }, { body, actor }) => {
       const at = now();
       const { key, token } = await store.createKey(parseNewKeyBody(body, at), undefined, actor);
-      await keyring.refresh();
+      await keyLoader.refresh();
       return {
         document: { ...keyJson(key, at), token },
         headers: { Location: `${ADMIN_PATH}keys/${key.id}` },
@@ -120,10 +121,10 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     body: rawBody(keyChangeBody),
     answer: keyAnswer,
     codes: ["KEY_NOT_FOUND", "KEY_REVOKED"],
-    run: async ({ store, keyring, now }, { id, body, actor }) => {
+    run: async ({ store, keyLoader, now }, { id, body, actor }) => {
       const key = await store.changeKey(id, parseKeyChange(body, now()), actor);
       if (key === undefined) throw await notInForce(store, id);
-      await keyring.refresh();
+      await keyLoader.refresh();
       return { document: keyJson(key, now()) };
     },
   }),
@@ -134,10 +135,10 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     summary: "Revoke a key for good",
     answer: keyAnswer,
     codes: ["KEY_NOT_FOUND"],
-    run: async ({ store, keyring, now }, { id, actor }) => {
+    run: async ({ store, keyLoader, now }, { id, actor }) => {
       const key = await store.revokeKey(id, actor);
       if (key === undefined) throw new AdminProblem("KEY_NOT_FOUND");
-      await keyring.refresh();
+      await keyLoader.refresh();
       return { document: keyJson(key, now()) };
     },
   }),
@@ -151,11 +152,11 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     body: { schema: rotationBody },
     answer: z.strictObject({ ...members, token, old_token_valid_until: time }).meta({ id: "RotatedKey" }),
     codes: ["KEY_NOT_FOUND", "KEY_REVOKED", "IDEMPOTENCY_KEY_INVALID"],
-    run: async ({ store, keyring, now }, { id, body, actor }) => {
+    run: async ({ store, keyLoader, now }, { id, body, actor }) => {
       const until = now() + body.overlap_seconds * 1000;
       const issued = await store.rotateKey(id, until, actor);
       if (issued === undefined) throw await notInForce(store, id);
-      await keyring.refresh();
+      await keyLoader.refresh();
       const { key, token } = issued;
       return {
         document: { ...keyJson(key, now()), token, old_token_valid_until: new Date(until).toISOString() },

@@ -4,7 +4,7 @@
 
 import type { Registry } from "@prometheus-io/client";
 import type { AdminApp } from "../admin/app.ts";
-import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/call.ts";
+import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/constants.ts";
 import { listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
@@ -90,8 +90,8 @@ export class AdminListener {
       overrides: store.overrides,
       adminToken: store.adminToken,
       store,
-      book: overrides,
-      keyring: keyLoader,
+      overrideCache: overrides,
+      keyLoader,
       releases,
       status: source,
       dataDir: this.options.dataDir,

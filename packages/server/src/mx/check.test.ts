@@ -114,7 +114,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await Bun.sleep(1);
 }
 
-const asked = (name: string) => server.asked.filter((question) => question.name === name).length;
+const asked = (name: string) => server.questions.filter((question) => question.name === name).length;
 
 describe("outcomes", () => {
   const rows: [domain: string, outcome: MxFinding["outcome"], suffixes?: string[]][] = [
@@ -209,7 +209,7 @@ describe("several servers", () => {
     const first = await startDnsServer(script);
     const { find } = lookups({ dns: at(first.port, server.port) });
     expect(await find("found.example.com")).toMatchObject({ outcome: "found" });
-    expect(first.asked.length).toBe(1);
+    expect(first.questions.length).toBe(1);
     first.stop();
   });
 
@@ -238,11 +238,11 @@ describe("several servers", () => {
 
   test("the first says NXDOMAIN, and knows the top-level domain: the second is not asked", async () => {
     const first = await startDnsServer(knowing(["com"], () => ({ rcode: 3 })));
-    const before = server.asked.length;
+    const before = server.questions.length;
     expect(await lookups({ dns: at(first.port, server.port) }).find("found.example.com")).toMatchObject({
       outcome: "nxdomain",
     });
-    expect(server.asked.length).toBe(before);
+    expect(server.questions.length).toBe(before);
     first.stop();
   });
 
@@ -280,7 +280,7 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
     const { find, counts } = lookups({ dns: at(bad.port) });
     expect(await find("gmail.com")).toEqual({ outcome: "failed", known: [] });
     expect([...counts.lookups]).toEqual([["failed", 1]]);
-    expect(bad.asked.filter(({ type }) => type === SOA).map(({ name }) => name)).toEqual(["com"]);
+    expect(bad.questions.filter(({ type }) => type === SOA).map(({ name }) => name)).toEqual(["com"]);
     bad.stop();
   });
 
@@ -288,7 +288,7 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
     const bad = await liar("silent");
     const { find, made } = lookups({ dns: at(bad.port), budgetMs: 1_000 });
     expect(await find("gmail.com")).toMatchObject({ outcome: "timeout" });
-    expect(bad.asked.some(({ type }) => type === SOA)).toBe(true);
+    expect(bad.questions.some(({ type }) => type === SOA)).toBe(true);
     made.stop();
     bad.stop();
   });
@@ -309,13 +309,13 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
     const bad = await liar();
     const { find, pass } = lookups({ dns: at(bad.port) });
     await find("gmail.com");
-    const once = bad.asked.length;
+    const once = bad.questions.length;
     pass(4.999);
     await find("gmail.com");
-    expect(bad.asked.length).toBe(once);
+    expect(bad.questions.length).toBe(once);
     pass(0.001);
     await find("gmail.com");
-    expect(bad.asked.length).toBeGreaterThan(once);
+    expect(bad.questions.length).toBeGreaterThan(once);
     bad.stop();
   });
 
@@ -361,8 +361,8 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
     for (let i = 0; i < 10; i++)
       for (const top of ["com", "net"])
         expect(await find(`gone${i}.${top}`)).toMatchObject({ outcome: "nxdomain" });
-    expect(good.asked.filter(({ type }) => type === SOA).map(({ name }) => name)).toEqual(["com", "net"]);
-    expect(good.asked.length).toBe(22);
+    expect(good.questions.filter(({ type }) => type === SOA).map(({ name }) => name)).toEqual(["com", "net"]);
+    expect(good.questions.length).toBe(22);
     good.stop();
   });
 
@@ -394,7 +394,7 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
     const late = await startDnsServer(({ type }) =>
       type === SOA ? { answers: [soa("com", 900)], delayMs: 20 } : NX,
     );
-    const topsAsked = () => late.asked.filter(({ type }) => type === SOA).length;
+    const topsAsked = () => late.questions.filter(({ type }) => type === SOA).length;
     const dns = at(late.port);
     const ender = new AbortController();
     const asking = dns.resolve("gone.com", "mx", ender.signal);
@@ -538,7 +538,9 @@ describe("many at once", () => {
     expect(all.filter(({ outcome }) => outcome === "timeout").length).toBe(2_000);
     expect(counts.state.waiting).toBe(0);
     expect(counts.state.underWay).toBeLessThanOrEqual(128);
-    const begun = new Set(server.asked.map(({ name }) => name).filter((name) => /^silent\.s\d/.test(name)));
+    const begun = new Set(
+      server.questions.map(({ name }) => name).filter((name) => /^silent\.s\d/.test(name)),
+    );
     expect(begun.size).toBeGreaterThanOrEqual(64);
     expect(begun.size).toBeLessThanOrEqual(128);
     made.stop();
@@ -589,9 +591,9 @@ describe("stopping", () => {
     made.stop();
     expect((await Promise.all(waiting)).map(({ outcome }) => outcome)).toEqual(["timeout", "timeout"]);
     expect(counts.state).toMatchObject({ underWay: 0, waiting: 0 });
-    const before = server.asked.length;
+    const before = server.questions.length;
     expect(await find("found.z.example.com")).toMatchObject({ outcome: "failed" });
-    expect(server.asked.length).toBe(before);
+    expect(server.questions.length).toBe(before);
   });
 });
 

@@ -1,5 +1,6 @@
 // releases.tsx: the releases that are kept, and what changed between them.
 
+import type { Release, ReleaseChanges } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Badge, QuietButton, RelativeTime } from "../../components/basics.tsx";
@@ -8,7 +9,6 @@ import { Loaded } from "../../components/loaded.tsx";
 import { TableCard } from "../../components/table.tsx";
 import { flagName, formatBytes, formatCount } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
-import type { Release, ReleaseChanges } from "../../types.ts";
 
 /** Puts a release in use. */
 type Use = (name: string) => Promise<void>;

@@ -1,5 +1,6 @@
 // usage.tsx: a key's lookups and refusals, by day or by hour.
 
+import type { Refusals, Usage, UsagePoint } from "@inkling/server/admin-answers";
 import { sum } from "d3-array";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
@@ -9,7 +10,6 @@ import { Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { formatCount, formatPercent } from "../../format.ts";
 import { useLoad } from "../../hooks.ts";
-import type { Refusals, Usage, UsagePoint } from "../../types.ts";
 
 export const SCOPES = [
   ["geolocate", "Geolocate"],

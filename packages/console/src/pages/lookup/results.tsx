@@ -1,9 +1,16 @@
 // results.tsx: several answers as a table, and what an answer lacks for want of data.
 
+import type {
+  Answer,
+  EmailVerdict,
+  Flag,
+  Geolocation,
+  Reputation,
+  ValueProblem,
+} from "@inkling/server/admin-answers";
 import { Badge, Card } from "../../components/basics.tsx";
 import { Table } from "../../components/table.tsx";
 import { FLAG_NAMES, FLAGS, flagName } from "../../format.ts";
-import type { Answer, EmailVerdict, Flag, Geolocation, Reputation, ValueProblem } from "../../types.ts";
 
 export const isProblem = (answer: object): answer is ValueProblem => "code" in answer;
 
@@ -31,7 +38,7 @@ export const ResultList = ({ answers, missing }: { answers: readonly Answer[]; m
       rowKey={(_, i) => i}
       columns={[
         ["Value", ({ value }) => <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>],
-        ["Location", (answer) => (answer.kind === "email" ? null : locationOf(answer.geolocation))],
+        ["Location", (answer) => (answer.kind === "address" ? locationOf(answer.geolocation) : null)],
         ["Verdict", (answer) => verdictOf(answer, missing)],
       ]}
       empty=""

@@ -1,13 +1,10 @@
 // files.tsx: all overrides as a file: export and import.
 
+import type { Imported } from "@inkling/server/admin-answers";
 import { api, UserError } from "../../api.ts";
 import { Card, QuietButton } from "../../components/basics.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { messageOf, notify, useAction } from "../../hooks.ts";
-
-type Imported = Readonly<Record<"added" | "changed" | "unchanged" | "expired", number>> & {
-  readonly warnings: readonly string[];
-};
 
 async function importFile(file: File): Promise<Imported> {
   try {

@@ -1,5 +1,5 @@
-// doors.test.ts: the rules that keep the rooms apart, as tests. Each rule is a function of files, and is also run on
-// made-up files that break it: a rule that finds nothing anywhere is no rule.
+// rules.test.ts: what each package may use, package.json, docs that match the code, no local paths. imports.test.ts has
+// the order of packages and folders. Each rule is a function of files and is also run on made-up files that break it.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -10,28 +10,24 @@ import {
   settingRow,
   tomlKey,
   variableName,
-} from "../packages/cli/src/config/settings.ts";
+} from "../packages/cli/src/config/setting-table.ts";
 import { makeProgram } from "../packages/cli/src/program.ts";
 import { makeStyle } from "../packages/cli/src/terminal/terminal.ts";
-import { type ProjectFile as File, made, projectFiles, ROOT } from "./project-files.ts";
+import {
+  type ProjectFile as File,
+  importsOf,
+  made,
+  packageOf,
+  projectFiles,
+  ROOT,
+  withoutComments,
+} from "./project-files.ts";
 
 const files = projectFiles();
 const isCode = ({ path }: File) => /\.(tsx?|mjs)$/.test(path);
 const isTest = ({ path }: File) =>
   /\.test\.ts$/.test(path) || /^(test|bench)\//.test(path) || /^packages\/[^/]+\/test\//.test(path);
-const packageOf = ({ path }: File) => /^packages\/([^/]+)\//.exec(path)?.[1];
 const code = files.filter(isCode);
-
-/** Code without its comments; strings stay, they may hold what a rule is about. */
-const withoutComments = (text: string) =>
-  text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "").replace(/ \/\/ .*$/gm, "");
-
-/** Everything that a file imports, types included. */
-function importsOf({ text }: File): string[] {
-  const pattern =
-    /^\s*(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
-  return [...withoutComments(text).matchAll(pattern)].map(([, a, b, c]) => (a ?? b ?? c)!);
-}
 
 /** "@inkling/engine/x" -> "@inkling/engine", "zod/v4" -> "zod". */
 const packageName = (specifier: string) =>
@@ -52,24 +48,24 @@ describe("the engine", () => {
     "node:url",
     "node:net",
   ];
-  /** Clock, chance, environment, and whatever only one runtime has. */
+  /** Clock, random numbers, environment, and what only one runtime has. */
   const IMPURE =
     /\b(?:Bun|process|globalThis|performance|crypto|Buffer|Deno)\b\s*[.[(]|\bDate\.now\b|\bnew Date\b|\bMath\.random\b|\b(?:fetch|setTimeout|setInterval|queueMicrotask)\(|\b(?:window|document)\./;
 
-  const ofEngine = (all: readonly File[]) => all.filter((file) => packageOf(file) === "engine");
+  const ofEngine = (all: readonly File[]) => all.filter((file) => packageOf(file.path) === "engine");
 
   function foreignImports(all: readonly File[]): string[] {
     return ofEngine(all).flatMap((file) =>
       importsOf(file)
-        .filter((specifier) => !/^\.{1,2}\//.test(specifier)) // leaving the package is a rule of its own
+        .filter((specifier) => !/^\.{1,2}\//.test(specifier)) // imports.test.ts checks these
         .filter((specifier) => !(isTest(file) ? ALLOWED_IN_TESTS : ALLOWED).includes(specifier))
         .map((specifier) => `${file.path} imports ${specifier}`),
     );
   }
 
-  /** Judging is as pure as answering: times come in as arguments. */
+  /** Policy is pure as well: times are arguments. */
   const isPure = (file: File) =>
-    packageOf(file) === "engine" || file.path.startsWith("packages/compiler/src/policy/");
+    packageOf(file.path) === "engine" || file.path.startsWith("packages/compiler/src/policy/");
 
   function impurities(all: readonly File[]): string[] {
     return all
@@ -82,8 +78,8 @@ describe("the engine", () => {
       );
   }
 
-  test("imports nothing that only one runtime has", () => expect(foreignImports(code)).toEqual([]));
-  test("reads no clock, chance, file or environment; nor does policy", () =>
+  test("imports nothing specific to one runtime", () => expect(foreignImports(code)).toEqual([]));
+  test("reads no clock, random numbers, files or environment; nor does policy", () =>
     expect(impurities(code)).toEqual([]));
 
   const imports: [path: string, text: string][] = [
@@ -91,7 +87,7 @@ describe("the engine", () => {
     ["packages/engine/src/a.ts", 'import { x } from "commander";'],
     ["packages/engine/src/a.test.ts", 'import { test } from "bun:test";'],
   ];
-  test.each(imports)("a foreign import is seen: %s %s", (path, text) => {
+  test.each(imports)("a foreign import is found: %s %s", (path, text) => {
     expect(foreignImports([made(path, text)])).toHaveLength(1);
   });
 
@@ -106,7 +102,7 @@ describe("the engine", () => {
     "crypto.subtle",
     "Buffer.from(x)",
   ];
-  test.each(lines)("an impurity is seen: %s", (line) => {
+  test.each(lines)("an impurity is found: %s", (line) => {
     expect(impurities([made("packages/engine/src/a.ts", `const x = ${line};`)])).toHaveLength(1);
     expect(impurities([made("packages/compiler/src/policy/a.ts", `const x = ${line};`)])).toHaveLength(1);
     expect(impurities([made("packages/engine/src/a.ts", `// ${line}`)])).toEqual([]);
@@ -116,16 +112,16 @@ describe("the engine", () => {
 describe("the client", () => {
   const foreignImports = (all: readonly File[]) =>
     all
-      .filter((file) => packageOf(file) === "client" && !isTest(file))
+      .filter((file) => packageOf(file.path) === "client" && !isTest(file))
       .flatMap((file) =>
         importsOf(file)
           .filter((specifier) => !specifier.startsWith("./"))
           .map((specifier) => `${file.path} imports ${specifier}`),
       );
 
-  test("imports nothing: it runs wherever fetch is", () => expect(foreignImports(code)).toEqual([]));
+  test("imports nothing", () => expect(foreignImports(code)).toEqual([]));
   test.each(["node:http", "zod", "express", "@inkling/engine", "../../engine/src/ip.ts"])(
-    "an import is seen: %s",
+    "an import is found: %s",
     (specifier) => {
       const text = `import type { x } from "${specifier}";`;
       expect(foreignImports([made("packages/client/src/a.ts", text)])).toHaveLength(1);
@@ -135,7 +131,7 @@ describe("the client", () => {
 });
 
 describe("the environment", () => {
-  // The launcher hands the environment on to its child, and asks whether npm is its parent.
+  // The launcher passes the environment to its child, and reads whether npm is its parent.
   const READERS = ["packages/cli/src/config/environment.ts", "packages/cli/bin/launch.mjs"];
   const READS = /\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b|\benv\s*\}\s*=\s*process\b/;
 
@@ -147,10 +143,10 @@ describe("the environment", () => {
       .filter(({ text }) => READS.test(withoutComments(text)))
       .map(({ path }) => path);
 
-  test("is read in one place", () => expect(readers(code)).toEqual([]));
+  test("is read in one file", () => expect(readers(code)).toEqual([]));
 
   test.each(["process.env.HOME", "Bun.env.HOME", "const { env } = process"])(
-    "reading it is seen: %s",
+    "a read is found: %s",
     (text) => {
       expect(readers([made("packages/server/src/a.ts", text)])).toEqual(["packages/server/src/a.ts"]);
       expect(readers([made("packages/server/src/a.test.ts", text)])).toEqual([]);
@@ -164,7 +160,7 @@ describe("package.json", () => {
     readonly devDependencies?: Record<string, string>;
   }
   const manifest = (path: string): Manifest => JSON.parse(readFileSync(join(ROOT, path), "utf8"));
-  const packages = [...new Set(code.map(packageOf).filter((name) => name !== undefined))];
+  const packages = [...new Set(code.map(({ path }) => packageOf(path)).filter((name) => name !== ""))];
   const shared = Object.keys(manifest("package.json").devDependencies ?? {});
   const isBuiltIn = (specifier: string) => /^(node:|bun:|bun$)/.test(specifier);
 
@@ -175,7 +171,7 @@ describe("package.json", () => {
     listedForTests: readonly string[] = [],
   ): string[] {
     return all
-      .filter((file) => packageOf(file) === own)
+      .filter((file) => packageOf(file.path) === own)
       .flatMap((file) =>
         importsOf(file)
           .filter((specifier) => !specifier.startsWith(".") && !isBuiltIn(specifier))
@@ -191,17 +187,17 @@ describe("package.json", () => {
     const listed = Object.keys(dependencies);
     expect(unlisted(code, own, listed, Object.keys(devDependencies))).toEqual([]);
     const text = code
-      .filter((file) => packageOf(file) === own)
+      .filter((file) => packageOf(file.path) === own)
       .map((file) => file.text)
       .join("\n");
     expect(listed.filter((name) => !text.includes(`"${name}`))).toEqual([]);
   });
 
-  test("an import that is not listed is seen", () => {
+  test("an import that is not listed is found", () => {
     const file = made("packages/server/src/a.ts", 'import x from "@scope/left-pad/deep";');
-    const seen = ["packages/server/src/a.ts imports @scope/left-pad"];
-    expect(unlisted([file], "server", ["zod"])).toEqual(seen);
-    expect(unlisted([file], "server", ["zod"], ["@scope/left-pad"])).toEqual(seen); // only for tests
+    const found = ["packages/server/src/a.ts imports @scope/left-pad"];
+    expect(unlisted([file], "server", ["zod"])).toEqual(found);
+    expect(unlisted([file], "server", ["zod"], ["@scope/left-pad"])).toEqual(found); // only for tests
   });
 
   test("versions are exact, and the same everywhere", () => {
@@ -270,13 +266,13 @@ describe("docs match the code", () => {
       );
 
   test("no text names a variable that does not exist", () => expect(unknownVariables(files)).toEqual([]));
-  test("a variable that does not exist is seen", () => {
+  test("a variable that does not exist is found", () => {
     expect(unknownVariables([made("README.md", "set INKLING_PROT to 1")])).toEqual([
       "README.md: INKLING_PROT",
     ]);
   });
 
-  test.each(commands)("docs/operations.md tells of `inkling %s`", (command) => {
+  test.each(commands)("docs/operations.md has `inkling %s`", (command) => {
     expect(read("docs/operations.md")).toContain(`inkling ${command}`);
   });
 
@@ -290,21 +286,21 @@ describe("docs match the code", () => {
         })
         .map(([match]) => `${path}: ${match.trim()}`),
     );
-  const speaking = files.filter((file) => /\.(md|ts|mjs)$/.test(file.path) && !isTest(file));
+  const texts = files.filter((file) => /\.(md|ts|mjs)$/.test(file.path) && !isTest(file));
 
-  test("no text names a command that does not exist", () => expect(unknownCommands(speaking)).toEqual([]));
-  test("a command that does not exist is seen", () => {
+  test("no text names a command that does not exist", () => expect(unknownCommands(texts)).toEqual([]));
+  test("a command that does not exist is found", () => {
     expect(
       unknownCommands([made("README.md", "run `inkling date update` or\n    npx inkling keys make")]),
     ).toEqual(["README.md: `inkling date update", "README.md: npx inkling keys make"]);
   });
 });
 
-describe("no trace of the machine that it was written on", () => {
+describe("no local paths or registries", () => {
   const TRACES: readonly (readonly [what: string, pattern: RegExp])[] = [
-    ["a folder of one machine", /(?:^|[\s"'`(=:])\/(?:work|home|root|Users|tmp)\/\w/m],
+    ["a local path", /(?:^|[\s"'`(=:])\/(?:work|home|root|Users|tmp)\/\w/m],
     ["a package registry", /https?:\/\/[^/\s"'`]*(?:registry|verdaccio|artifactory|nexus)[^/\s"'`]*/],
-    ["where a package was fetched from", /"resolved": "https?:/],
+    ["a package's download URL", /"resolved": "https?:/],
   ];
   const traces = (all: readonly File[]) =>
     all.flatMap(({ path, text }) =>
@@ -322,5 +318,5 @@ describe("no trace of the machine that it was written on", () => {
     `https://${"registry"}.example/x`,
     `"resolved": "${"https"}://h/x"`,
   ];
-  test.each(samples)("a trace is seen: %s", (text) => expect(traces([made("a.md", text)])).not.toEqual([]));
+  test.each(samples)("a trace is found: %s", (text) => expect(traces([made("a.md", text)])).not.toEqual([]));
 });
