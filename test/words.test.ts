@@ -7,10 +7,18 @@ import { describe, expect, test } from "bun:test";
 import { made, type ProjectFile, projectFiles } from "./project-files.ts";
 
 // Which files the rules hold for; in the end "**/*.{md,ts,tsx,mjs,js,css,html,json}".
-const CHECKED = ["**/*.md"];
+const CHECKED = [
+  "**/*.md",
+  "packages/server/**/*.{ts,tsx,css}",
+  "packages/engine/src/{lookup,overrides}/**",
+  "packages/engine/src/issue-lines.ts",
+  "packages/cli/src/{main,program}.ts",
+  "packages/cli/src/commands/{serve,up,keys}.ts",
+  "packages/cli/src/runtime/{run-server,keep-fresh,data-actions,context,keys,first-keys}*.ts",
+];
 
 /** Files of CHECKED that still have other words: to be emptied. */
-const NOT_YET: readonly string[] = [];
+const NOT_YET: readonly string[] = ["packages/server/src/openapi/{operations,public}.ts"];
 
 /** Tools' output, recorded files, and this list itself. */
 const NEVER = ["package-lock.json", "**/fixtures/**", "bench/results/**", "test/words.test.ts"];
@@ -68,8 +76,11 @@ interface Allowed {
   readonly text: string;
 }
 
-/** Texts that tables in the code make, so that a page has to quote them until they change there. */
-const ALLOWED: readonly Allowed[] = [];
+/** Members of the admin API's answers. */
+const ALLOWED: readonly Allowed[] = [
+  { path: "packages/server/src/admin/context.ts", text: "readonly asked: boolean" },
+  { path: "packages/server/src/admin/data-actions.ts", text: "asked: z.boolean()" },
+];
 
 const matches = (globs: readonly string[], path: string) =>
   globs.some((glob) => new Bun.Glob(glob).match(path));

@@ -1,4 +1,4 @@
-// route.ts: one path of the API: how it is found, who may request it, and what answers.
+// route.ts: one path of the API: how it is found, which key it needs, and its handler.
 
 import type { Lookup } from "@inkling/engine";
 import type { Arriving } from "../batch/body.ts";
