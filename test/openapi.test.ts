@@ -9,7 +9,7 @@ import { OPERATIONS } from "../packages/server/src/admin/operations.ts";
 import { ADMIN_PROBLEM_CODES } from "../packages/server/src/admin/problems.ts";
 import { ROUTES } from "../packages/server/src/api/routes.ts";
 import { PROBLEM_CODES, PROBLEMS } from "../packages/server/src/http/problems.ts";
-import { parseNewKey } from "../packages/server/src/keys/key.ts";
+import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { adminOpenApi } from "../packages/server/src/openapi/admin.ts";
 import { openApiJson } from "../packages/server/src/openapi/public.ts";
 import { startServer } from "../packages/server/src/server.ts";

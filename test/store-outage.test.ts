@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { parseNewKey } from "../packages/server/src/keys/key.ts";
+import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { KeyLoader } from "../packages/server/src/keys/key-loader.ts";
 import { Keyring } from "../packages/server/src/keys/keyring.ts";
 import { newKeyToken } from "../packages/server/src/keys/token.ts";

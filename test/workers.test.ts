@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseNewKey } from "../packages/server/src/keys/key.ts";
+import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { newKeyToken } from "../packages/server/src/keys/token.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";

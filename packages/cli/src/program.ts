@@ -11,7 +11,7 @@ Examples:
   inkling up                                      everything in one command
   inkling lookup reputation 185.220.101.1         no server needed
   inkling keys create --name checkout
-  inkling doctor                                  what is wrong here, and what to do
+  inkling doctor                                  checks of this installation, with fixes
 
 Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a feed was refused or
 not reached, 130 stopped by Ctrl-C.

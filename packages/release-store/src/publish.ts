@@ -4,7 +4,6 @@
 // manifest names, or a temporary file, is removed by the next build.
 // err  what node:fs throws (EACCES, ENOSPC …), with the path in it
 
-import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type Release, releaseName } from "@inkling/engine";
@@ -20,7 +19,7 @@ export function writeSegmentFile(
   dataDir: string,
   chunks: readonly Uint8Array[],
 ): { sha256: string; bytes: number } {
-  const hash = createHash("sha256");
+  const hash = new Bun.CryptoHasher("sha256");
   let bytes = 0;
   for (const chunk of chunks) {
     hash.update(chunk);
@@ -37,7 +36,7 @@ export function hasSegment(dataDir: string, sha256: string): boolean {
   if (!existsSync(path)) return false;
   const file = openSync(path, "r");
   try {
-    const hash = createHash("sha256");
+    const hash = new Bun.CryptoHasher("sha256");
     const block = new Uint8Array(1 << 20);
     for (let read = readSync(file, block); read > 0; read = readSync(file, block))
       hash.update(block.subarray(0, read));

@@ -1,5 +1,4 @@
-// config.ts: what the settings of a server are checked with. A door of its own: the command line reads the settings
-// before it loads the server.
+// config.ts: what the command line checks settings with, before it loads the server.
 
 export { isWellFormedToken } from "./keys/token.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";

@@ -3,6 +3,7 @@
 export type { DataActions, FeedFacts, UpdateState } from "./admin/context.ts";
 export { type Problem, problem, problemBody } from "./http/problems.ts";
 export * from "./keys/key.ts";
+export * from "./keys/key-input.ts";
 export * from "./keys/keyring.ts";
 export * from "./keys/token.ts";
 export type { Geolocation } from "./lookup/answer-schemas.ts";

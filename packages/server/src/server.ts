@@ -8,7 +8,7 @@
 // Limits, and what enforces them: 8 KiB of request line and headers (Bun's parser: 431); 10 s to send them, also byte by
 // byte (Bun allows a first request 10 s, and a later one idleTimeout; it checks every 4 s, so 12 s were measured);
 // connections (connections.ts). Bodies have no limit here: a stream of a batch may be of any length (batch.ts), and Bun
-// skips a body that nobody reads. server.test.ts tests them over real sockets.
+// skips a body that is not read. server.test.ts tests them over real sockets.
 
 import type { Closers, RunningServer, ServerOptions } from "./cluster/options.ts";
 import { startPrimary } from "./cluster/primary.ts";

@@ -1,7 +1,7 @@
 // data-actions.ts: what the admin API needs of the compiler: facts about feeds, and builds on demand.
 //
 // in   the round of builds that keeps the data fresh
-// out  DataActions for the server, which knows neither the compiler nor the commands
+// out  DataActions for the server, which imports neither the compiler nor the commands
 
 import { FEEDS } from "@inkling/compiler/feeds";
 import type { DataActions, FeedFacts, UpdateState } from "@inkling/server";

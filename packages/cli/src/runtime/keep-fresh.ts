@@ -5,7 +5,7 @@
 //      data-update-busy
 // err  none: a build that fails is logged and tried again, and what is served goes on
 //
-// Which feeds are due, their budgets and their own back-off are the compiler's: it returns when it wants to be called
+// Which feeds are due, their budgets and their own back-off are the compiler's: it returns when it is to be called
 // next. The server follows new releases by itself.
 
 import { statSync } from "node:fs";
@@ -120,7 +120,7 @@ class Troubles {
         this.log.info("feed-updated-again", { feed: id, source });
       }
     }
-    // Without internet this is every feed, and one line says as much as thirty.
+    // Without internet this is every feed, and one line instead of thirty.
     for (const [reason, ids] of unreached) {
       const feeds = ids.slice(0, MOST_NAMED);
       const hint = ids.length > feeds.length ? "`npx inkling data status` names all" : undefined;

@@ -176,7 +176,7 @@ describe("an address", () => {
 
   test("evidence has at most eight overrides, forced flags before mutes, and room for the feeds", () => {
     const lists = Array.from({ length: 24 }, (_, i) => sets(`list-${i}`, "is_abuser"));
-    const answered = (mutes: number) => {
+    const answersWith = (mutes: number) => {
       const all = Array.from({ length: mutes }, (_, i) => override("address", "81.2.69.142", mute(`m-${i}`)));
       const forced = override("network", "81.2.0.0/16", force("is_proxy", true));
       const source = sourceOf(ofAddress(lists), [...all, forced]);
@@ -185,9 +185,9 @@ describe("an address", () => {
         evidence_truncated?: true;
       };
     };
-    const all = answered(7);
+    const all = answersWith(7);
     assert.deepEqual([all.evidence.length, all.evidence_truncated], [32, undefined]);
-    const cut = answered(40);
+    const cut = answersWith(40);
     assert.deepEqual([cut.evidence.length, cut.evidence_truncated], [32, true]);
     const own = cut.evidence.filter(({ feed }) => feed === "override");
     assert.deepEqual(

@@ -1,4 +1,4 @@
-// data-state.ts: which lookups a release can answer, and how callers learn that it cannot in full.
+// data-state.ts: which lookups a release can answer, and the header for one that it cannot answer in full.
 //
 // in   a release manifest's missing and partial answers
 // out  per lookup: what is missing, and the Inkling-Data-State header

@@ -157,7 +157,7 @@ describe("random overrides, against each tried in turn", () => {
     return { flags, muted: [...muted].sort() };
   }
 
-  test("say the same", () => {
+  test("agree", () => {
     let matched = 0;
     let nested = 0;
     fc.assert(

@@ -1,7 +1,7 @@
 // answers.ts: what the admin API answers, as types of the operations' schemas. The console imports them.
 
 import type { z } from "zod";
-import type { newKeyBody } from "../keys/key.ts";
+import type { newKeyBody } from "../keys/key-input.ts";
 import type * as schemas from "../lookup/answer-schemas.ts";
 import type { auditAnswer } from "./audit.ts";
 import type { dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";

@@ -161,7 +161,7 @@ describe("keys", () => {
 
 describe("an Idempotency-Key", () => {
   const once = { "Idempotency-Key": "abc-1" };
-  test("makes one key, and tells it again", async () => {
+  test("makes one key, and returns it again", async () => {
     const all = await Promise.all([1, 2, 3].map(() => it.ask("POST", "keys", WANTED, once)));
     all.push(await it.ask("POST", "keys", WANTED, once));
     expect(new Set(all.map(({ document }) => document.token)).size).toBe(1);

@@ -5,15 +5,8 @@
 // note A token is in the answer that made it, and nowhere else.
 
 import { z } from "zod";
-import {
-  type Key,
-  keyChangeBody,
-  keyJson,
-  newKeyBody,
-  parseKeyChange,
-  parseNewKeyBody,
-  SCOPES,
-} from "../keys/key.ts";
+import { type Key, keyJson, SCOPES } from "../keys/key.ts";
+import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKeyBody } from "../keys/key-input.ts";
 import { KEY_MODES } from "../keys/token.ts";
 import { KEY_PAGES } from "../store/store.ts";
 import { ADMIN_PATH } from "./constants.ts";

@@ -48,7 +48,7 @@ export class Admission {
     const { key } = result;
     exchange.setKey(key);
     if (key.networks.length > 0 && !isFrom(key, exchange.findCaller())) {
-      exchange.rate = buckets.take(key, now, 0); // a stolen key must not use up its owner's rate
+      exchange.rate = buckets.take(key, now, 0); // a stolen key must not use up the rate
       return SOURCE_NOT_ALLOWED;
     }
     exchange.rate = buckets.take(key, now);

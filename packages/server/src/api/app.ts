@@ -42,7 +42,7 @@ export class App {
     };
   }
 
-  /** A promise only for `?checks=mx` while DNS is asked, batches and documents. */
+  /** A promise only for `?checks=mx` while DNS is queried, batches and documents. */
   handle(request: Request, peers: Peers): Response | Promise<Response> {
     const started = this.api.elapsed();
     const target = targetOf(request.url);

@@ -26,7 +26,7 @@ export class Exchange implements Question {
   key: Key | undefined = undefined;
   isSandbox = false;
   rate: Decision | undefined;
-  /** Was it answered as one lookup, which the key's quota pays? */
+  /** Was it answered as one lookup, charged to the key's quota? */
   isLookup = false;
   wants: number = PLAIN;
   /** Values of a batch; of a stream when it has ended. */

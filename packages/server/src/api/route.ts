@@ -1,9 +1,10 @@
-// route.ts: one path of the API: how it is found, who may request it, and what answers.
+// route.ts: one path of the API: how it is found, which key it needs, and its handler.
 
 import type { Lookup } from "@inkling/engine";
 import type { Arriving } from "../batch/body.ts";
 import type { Pipeline } from "../lookup/pipeline.ts";
 import type { Admission } from "./admission.ts";
+import type { Template } from "./counts.ts";
 import type { Exchange } from "./exchange.ts";
 import type { AppOptions } from "./options.ts";
 import type { Parameters } from "./parameters.ts";
@@ -22,7 +23,7 @@ export type Handler = (exchange: Exchange, api: ApiContext, route: Route) => Res
 
 export interface Route {
   /** Its name in logs and metrics. */
-  readonly template: string;
+  readonly template: Template;
   /** All before the value, for routes that end in one. */
   readonly prefix?: string;
   /** Another path that it has. */

@@ -5,6 +5,7 @@
 // cost a lookup's path is compared with at most three prefixes: theirs come first
 
 import { problem } from "../http/problems.ts";
+import { TEMPLATES } from "./counts.ts";
 import { ADDRESS_ROUTES } from "./handlers/address.ts";
 import { BATCH_ROUTES } from "./handlers/batch.ts";
 import { DOCUMENT_ROUTES } from "./handlers/documents.ts";
@@ -22,21 +23,22 @@ const ROWS: readonly ApiRoute[] = [
   ...DOCUMENT_ROUTES,
 ];
 
-/** With the index that each is counted by. */
-export const ROUTES = ROWS.map((row, index) => ({ ...row, index }));
-
 export interface CountedRoute extends Route {
+  /** What it is counted by. */
   readonly index: number;
 }
 
+const counted = <R extends Route>(row: R) => ({ ...row, index: TEMPLATES.indexOf(row.template) });
+
+export const ROUTES = ROWS.map(counted);
+
 /** Every other path. */
-export const NO_ROUTE: CountedRoute = {
+const NO_ROUTE = counted<Route>({
   template: "none",
-  index: ROUTES.length,
   method: undefined,
   parameters: undefined,
   handle: (exchange, { responses }) => responses.problem(exchange, PATH_NOT_FOUND),
-};
+});
 
 const WITH_VALUE = ROUTES.flatMap((route) =>
   route.prefix === undefined ? [] : { ...route, prefix: route.prefix },

@@ -46,7 +46,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 const encoder = new TextEncoder();
 
 export class BatchAnswers {
-  /** Values that count as lookups; the caller who counts them sets it back. */
+  /** Values that count as lookups; the caller resets it. */
   lookups = 0;
   private readonly options: BatchAnswersOptions;
   private question: Question;
@@ -67,7 +67,7 @@ export class BatchAnswers {
     this.segment = copySource(this.options.lookup, question);
   }
 
-  /** Answers one value of any type. A promise only while DNS is asked. */
+  /** Answers one value of any type. A promise only while DNS is queried. */
   value(value: unknown): void | Promise<void> {
     if (typeof value !== "string") return this.refuse(NOT_TEXT);
     const answer = this.answer(value);
@@ -175,7 +175,7 @@ export class BatchAnswers {
   }
 }
 
-/** Is it what a JSON string says without escapes, in ASCII? */
+/** Is it the content of an ASCII JSON string without escapes? */
 function isPlainText(bytes: Uint8Array, start: number, end: number): boolean {
   for (let i = start; i < end; i++) {
     const byte = bytes[i]!;

@@ -332,7 +332,11 @@ describe("a value", () => {
 
   test("of a sandbox key has its fixed answer", async () => {
     const { values, stream } = setUp({ key: { mode: "test" }, release: undefined });
-    const asked = ["me", ...SANDBOX_ADDRESSES.map(({ v6 }) => v6), ...SANDBOX_PROBLEMS.map(({ v4 }) => v4)];
+    const addresses = [
+      "me",
+      ...SANDBOX_ADDRESSES.map(({ v6 }) => v6),
+      ...SANDBOX_PROBLEMS.map(({ v4 }) => v4),
+    ];
     const want = [
       CLEAN,
       ...SANDBOX_ADDRESSES.map(({ flags = [] }) => ({
@@ -341,15 +345,15 @@ describe("a value", () => {
       })),
       ...SANDBOX_PROBLEMS.map(({ code }) => code),
     ];
-    const response = await values(REP, asked);
+    const response = await values(REP, addresses);
     expect(response.headers.get("inkling-data-version")).toBe(SANDBOX_VERSION);
     expect(await answersOf(response)).toEqual(want);
-    expect(await linesOf(await stream(REP, ndjson(asked)))).toEqual(want);
+    expect(await linesOf(await stream(REP, ndjson(addresses)))).toEqual(want);
     const evidence = await linesOf(await stream(`${REP}?include=evidence`, '"192.0.2.6"'));
     expect(evidence).toMatchObject([{ is_tor_exit: true, evidence: [{ feed: "sandbox-tor" }] }]);
   });
 
-  test("that fails inside is logged without what was asked", async () => {
+  test("that fails inside is logged without the value", async () => {
     const { stream, lines } = setUp();
     await textOf(await stream(REP, `"${CRASHING}"`));
     const log = lines.join("");
@@ -472,14 +476,14 @@ function endless() {
 }
 
 describe("checks=mx of one value", () => {
-  const ask = async (value: unknown, setting: Setting = {}, query = "?checks=mx") => {
+  const send = async (value: unknown, setting: Setting = {}, query = "?checks=mx") => {
     const { post, recorded, lines } = setUp(setting);
     const response = await post(`${MAIL}${query}`, JSON.stringify({ values: [value] }));
     const { answers } = (await response.json()) as { answers: Record<string, unknown>[] };
     return { answers, recorded, lines };
   };
   test("asks DNS, and is one lookup", async () => {
-    const { answers, recorded } = await ask("a@gmail.com");
+    const { answers, recorded } = await send("a@gmail.com");
     expect(answers).toEqual([{ valid: true, disposable: false, providers: [], checks: { mx: "found" } }]);
     expect(recorded).toEqual([["email", 1]]);
   });
@@ -489,23 +493,23 @@ describe("checks=mx of one value", () => {
     const single = await app.handle(new Request(url, { headers: { Authorization: "Bearer good" } }), {
       requestIP: () => ({ address: KNOWN }),
     });
-    const { answers } = await ask("postmaster@gmail.com", {}, "?checks=mx&include=evidence");
+    const { answers } = await send("postmaster@gmail.com", {}, "?checks=mx&include=evidence");
     expect(answers).toEqual([(await single.json()) as Record<string, unknown>]);
   });
   test("of the sandbox", async () => {
-    const { answers } = await ask("a@null-mx.example", { key: { mode: "test" } });
+    const { answers } = await send("a@null-mx.example", { key: { mode: "test" } });
     expect(answers).toEqual([{ valid: false, disposable: false, providers: [], checks: { mx: "null" } }]);
   });
   test("a value that is none, and one that the sandbox refuses", async () => {
-    expect((await ask(7)).answers).toMatchObject([{ code: "VALUE_INVALID" }]);
-    const { answers } = await ask("a@internal.example", { key: { mode: "test" } });
+    expect((await send(7)).answers).toMatchObject([{ code: "VALUE_INVALID" }]);
+    const { answers } = await send("a@internal.example", { key: { mode: "test" } });
     expect(answers).toMatchObject([{ code: "INTERNAL" }]);
   });
   test("an unexpected error is logged without the address", async () => {
     const mx = () => {
       throw new Error("of a@gmail.com");
     };
-    const { answers, lines } = await ask("a@gmail.com", { mx });
+    const { answers, lines } = await send("a@gmail.com", { mx });
     expect(answers).toMatchObject([{ code: "INTERNAL" }]);
     expect(lines.join("")).toContain('"event":"request-failed"');
     expect(lines.join("")).not.toContain("a@gmail.com");
@@ -575,7 +579,7 @@ describe("a batch as a whole", () => {
     expect((await post(REP, JSON.stringify({ values: [] }).padEnd(MAX_JSON_BYTES))).status).toBe(200);
   });
 
-  test.each(["GET", "HEAD", "PUT", "DELETE"])("is not asked with %s", async (method) => {
+  test.each(["GET", "HEAD", "PUT", "DELETE"])("takes no %s", async (method) => {
     const { options } = setUp();
     const request = new Request(`http://test${GEO}`, { method, headers: { Authorization: "Bearer good" } });
     const response = await new App(options).handle(request, { requestIP: () => null });
@@ -608,7 +612,7 @@ describe("a batch as a whole", () => {
     });
   });
 
-  test("tells when data is not complete", async () => {
+  test("reports incomplete data", async () => {
     const { values } = setUp({
       release: release("a", { partial: [{ answer: "is_proxy" }] as unknown as Release["partial"] }),
     });
@@ -669,18 +673,18 @@ describe("flags and countries are counted as those of single lookups", () => {
     Object.fromEntries([...counts.flagRows()].filter(([, count]) => count > 0));
 
   test.each(["values", "stream"] as const)("%s", async (way) => {
-    const ask = async (setting: Parameters<typeof setUp>[0], path: string, values: string[]) => {
+    const send = async (setting: Parameters<typeof setUp>[0], path: string, values: string[]) => {
       const set = setUp(setting);
       await (way === "values" ? set.values(path, values) : set.stream(path, ndjson(values))).then((r) =>
         r.text(),
       );
       return set;
     };
-    const flagged = raised(await ask({}, REP, [KNOWN, "8.8.8.8", KNOWN, "x"]));
+    const flagged = raised(await send({}, REP, [KNOWN, "8.8.8.8", KNOWN, "x"]));
     expect(flagged).toEqual({ is_abuser: 2 });
-    expect(raised(await ask({}, `${REP}?include=evidence`, [KNOWN]))).toEqual({ is_abuser: 1 });
-    expect(raised(await ask({}, MAIL, ["a@mailinator.com", "b@gmail.com"]))).toEqual({ disposable: 1 });
-    expect(raised(await ask({ key: { mode: "test" } }, REP, ["192.0.2.2"]))).toEqual({});
+    expect(raised(await send({}, `${REP}?include=evidence`, [KNOWN]))).toEqual({ is_abuser: 1 });
+    expect(raised(await send({}, MAIL, ["a@mailinator.com", "b@gmail.com"]))).toEqual({ disposable: 1 });
+    expect(raised(await send({ key: { mode: "test" } }, REP, ["192.0.2.2"]))).toEqual({});
   });
 });
 
@@ -788,12 +792,12 @@ describe("limits", () => {
     expect(new Map(counts.problemRows()).get("IP_ADDRESS_INVALID")).toBe(1);
     expect(new Map(counts.problemRows()).get("VALUE_INVALID")).toBe(1);
     options.log.flush();
-    const said = lines
+    const entries = lines
       .join("")
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line));
-    expect(said.map(({ route, values: count }) => [route, count])).toEqual([
+    expect(entries.map(({ route, values: count }) => [route, count])).toEqual([
       [REP, 3],
       [GEO, 4],
     ]);
@@ -817,7 +821,7 @@ function fed() {
 }
 
 describe("a stream while things change", () => {
-  const ask = async (set: ReturnType<typeof setUp>) => {
+  const send = async (set: ReturnType<typeof setUp>) => {
     const { body, feed, close } = fed();
     const response = await set.stream(GEO, body);
     const reader = response.body!.getReader();
@@ -834,7 +838,7 @@ describe("a stream while things change", () => {
   const place = (name: string) => ({ city: { name } });
 
   test("each line is answered as it comes", async () => {
-    const { answer, close, next } = await ask(setUp());
+    const { answer, close, next } = await send(setUp());
     expect(await answer(`"${KNOWN}"\n`)).toEqual(place("Boxford"));
     expect(await answer(`"${KNOWN}"\n"8`)).toEqual(place("Boxford"));
     expect(await answer('.8.8.8"\n')).toEqual("IP_ADDRESS_NOT_FOUND");
@@ -844,7 +848,7 @@ describe("a stream while things change", () => {
 
   test("stays with its release for a while, then takes the current one", async () => {
     const set = setUp();
-    const { answer, response } = await ask(set);
+    const { answer, response } = await send(set);
     expect(await answer(`"${KNOWN}"\n`)).toEqual(place("Boxford"));
     set.state.release = release("Newtown");
     set.at.ms = HOLD_MS - 1;
@@ -882,7 +886,7 @@ describe("a stream while things change", () => {
     ],
   ])("ends with a problem: %s", async (_, change, code) => {
     const set = setUp();
-    const { answer, next } = await ask(set);
+    const { answer, next } = await send(set);
     expect(await answer(`"${KNOWN}"\n`)).toEqual(place("Boxford"));
     set.state.key = change === undefined ? undefined : { ...KEY, ...(change as unknown as Partial<Key>) };
     set.at.ms = 1_000;
@@ -892,7 +896,7 @@ describe("a stream while things change", () => {
 
   test("a key that gets a limit is held to it", async () => {
     const set = setUp();
-    const { answer } = await ask(set);
+    const { answer } = await send(set);
     expect(await answer(`"${KNOWN}"\n`)).toEqual(place("Boxford"));
     set.state.key = { ...KEY, rate: 1, burst: 2 };
     set.at.ms = 1_000;
@@ -911,7 +915,7 @@ describe("a stream while things change", () => {
 
   test("a client that leaves ends it, and what was answered is counted", async () => {
     const set = setUp();
-    const { answer, reader } = await ask(set);
+    const { answer, reader } = await send(set);
     await answer(`"${KNOWN}"\n`);
     await reader.cancel();
     await Bun.sleep(0);

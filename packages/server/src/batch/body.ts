@@ -134,7 +134,7 @@ async function readAll(stream: ByteStream, hold: (bytes: number) => number): Pro
       pieces.push(value);
     }
   } catch {
-    return CUT_SHORT; // also after the client left, who gets no answer then
+    return CUT_SHORT; // also after the client left, which gets no answer then
   } finally {
     hold(-length);
   }

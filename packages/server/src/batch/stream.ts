@@ -43,7 +43,7 @@ const BROKEN_OFF = problem(
 const QUOTA_EXCEEDED = problem("QUOTA_EXCEEDED");
 /** The shortest answer, `{"valid":true,"disposable":true,"providers":[]}`, has 47 bytes. */
 const LEAST_ANSWER_BYTES = 40;
-/** One token of the rate pays for this much of a body beyond its values: a small gzip holds gigabytes of blank lines. */
+/** One token of the rate covers this much of a body beyond its values: a small gzip holds gigabytes of blank lines. */
 const BYTES_PER_TOKEN = 2 * MAX_LINE_BYTES;
 
 export class BatchStream {

@@ -1,6 +1,6 @@
-// key-broadcaster.ts: gives each key in force a cell, and holds what processes that answer have to know of keys.
+// key-broadcaster.ts: gives each key in force a cell, and holds the keys for the processes that answer.
 //
-// in   snapshots of keys; which of them every process has taken over
+// in   snapshots of keys; which of them every process has applied
 // out  `current`; usage from the cells to the recorder, and quotas used on other hosts to the cells
 // err  take throws when there is no memory for so many keys: those before stay in force
 

@@ -1,4 +1,4 @@
-// local-serving.ts: a server of one process: the owner of the state answers requests itself.
+// local-serving.ts: a server of one process: the primary answers requests itself.
 
 import { makeCounts } from "../api/counts.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";

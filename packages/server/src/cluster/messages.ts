@@ -51,7 +51,7 @@ export interface KeysMessage {
   /** Undefined while keys were never read. */
   readonly keys: WireKeys | undefined;
   readonly cells: ReadonlyMap<KeyId, CellIndex>;
-  /** Why the database is away. */
+  /** Why the database is unreachable. */
   readonly away: string | undefined;
 }
 
@@ -80,7 +80,7 @@ export type FromWorker =
   | { readonly type: "keys"; readonly change: number }
   | { readonly type: "report"; readonly report: WorkerReport };
 
-/** What a worker has to know after a change. */
+/** The message that applies a change in a worker. */
 export function messageOf(change: Change, { releases, overrides, keys, keyring }: Services): ToWorker {
   switch (change) {
     case "release": {

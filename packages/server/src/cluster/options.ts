@@ -46,7 +46,7 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** What processes that answer have to know, and what can change. */
+/** State of the processes that answer, which can change. */
 export const CHANGES = ["release", "overrides", "keys"] as const;
 export type Change = (typeof CHANGES)[number];
 

@@ -137,7 +137,7 @@ function logRelease(log: Log, event: ReleaseEvent): void {
   else log.info(`release-${type}`, fields);
 }
 
-/** In production lookups without data are refused: operators should learn it here, not from callers. */
+/** In production lookups without data are refused: so the log reports it at start. */
 function logMissing(log: Log, mode: ServerOptions["mode"], release: LoadedRelease | undefined): void {
   const missing = release?.manifest.missing ?? [];
   if (mode === "serve" && missing.length > 0) {

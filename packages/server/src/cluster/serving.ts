@@ -1,4 +1,4 @@
-// serving.ts: what answers requests, as the owning process sees it: that process itself, or its workers.
+// serving.ts: what answers requests, as the primary sees it: that process itself, or its workers.
 
 import type { EpochMs } from "../keys/key.ts";
 import type { StatusSource } from "../lookup/status.ts";

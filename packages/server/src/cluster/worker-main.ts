@@ -1,6 +1,6 @@
 // worker-main.ts: the process of one worker. Started by the primary (worker-pool.ts), which talks to it.
 //
-// SIGTERM asks for a graceful end; the primary replaces the worker. SIGINT and SIGHUP go to every process of a terminal's
+// SIGTERM starts a graceful stop; the primary replaces the worker. SIGINT and SIGHUP go to every process of a terminal's
 // job: the primary acts on them.
 
 import { StartError } from "../http/start-error.ts";

@@ -25,7 +25,7 @@ const BUN_FLAGS = ["--no-install", "--no-env-file"];
 export const WORKER_STATES = ["starting", "serving", "waiting"] as const;
 export type WorkerState = (typeof WORKER_STATES)[number];
 
-/** A worker that lived so long did not fail at its start. */
+/** A worker that ran so long did not fail at its start. */
 const SETTLED_MS = 10_000;
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 10_000;
@@ -47,7 +47,7 @@ interface Member {
   failures: number;
   timer: ReturnType<typeof setTimeout> | undefined;
   silentSeconds: number;
-  /** The change of keys that it has taken over. */
+  /** The change of keys that it has applied. */
   keysChange: number;
 }
 

@@ -5,7 +5,7 @@
 // err  StartError where another try would not help; after anything else this process ends, and is replaced
 //
 // A worker opens no database: keys, overrides and the name of the release come from the primary, usage and limits lie in
-// the shared memory. It ends when it is asked to, and when the primary is gone.
+// the shared memory. It ends on request, and when the primary has ended.
 
 import { Overrides } from "@inkling/engine";
 import { StartError } from "../http/start-error.ts";

@@ -24,7 +24,7 @@ export interface ListenOptions {
 /** @throws StartError */
 export function listen(options: ListenOptions): Bun.Server<undefined> {
   const { what, hostname, port, fetch, mostBody = Number.MAX_SAFE_INTEGER, isShared = false } = options;
-  // Bun's parser reads this once for each listener; its types do not know that it can be set.
+  // Bun's parser reads this once for each listener; its types do not allow it to be set.
   (http as { maxHeaderSize: number }).maxHeaderSize = MAX_HEADER_BYTES;
   try {
     return Bun.serve({

@@ -10,7 +10,7 @@ describe("problems", () => {
     expect(document.type).toBe(problemType(code));
   });
 
-  test("what is said of a method or a body holds on every path, with GET or with POST", () => {
+  test("the details of methods and bodies hold on every path, with GET or with POST", () => {
     for (const code of ["METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE"] as const)
       expect(PROBLEMS[code].detail).not.toMatch(/GET|HEAD|POST|no body/);
   });

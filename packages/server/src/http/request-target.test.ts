@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { findRoute } from "../api/routes.ts";
+import { TEMPLATES } from "../api/counts.ts";
+import { findRoute, ROUTES } from "../api/routes.ts";
 import { decodeSegment, pathEnd, targetOf } from "./request-target.ts";
 
 describe("targetOf", () => {
@@ -54,7 +55,12 @@ describe("findRoute", () => {
     ["/", "/"],
     ["", "none"],
   ])("%s", (path, template) => {
-    expect(findRoute(path).template).toBe(template);
+    expect<string>(findRoute(path).template).toBe(template);
+  });
+
+  test("each template is of one route, and is counted by its index", () => {
+    const templates = [...ROUTES, findRoute("none")].map(({ index, template }) => [index, template]);
+    expect(templates.sort()).toEqual([...TEMPLATES.entries()].sort());
   });
 });
 

@@ -2,7 +2,7 @@
 //
 // in   the store: a stamp each second, all keys when it has changed
 // out  snapshots in the keyring
-// err  none: a store that is away leaves the keyring as it is, and is checked less often; see the keyring's `state`
+// err  none: a store that is unreachable leaves the keyring as it is, and is checked less often; see the keyring's `state`
 
 import type { EpochMs } from "./key.ts";
 import type { Keyring, KeySnapshot } from "./keyring.ts";
@@ -24,12 +24,12 @@ export interface KeyLoaderOptions {
   readonly beforeFirstLoad?: () => Promise<void>;
   /** Called with each snapshot before it is in force; what it throws is a failed check. */
   readonly onSnapshot?: (snapshot: KeySnapshot) => void;
-  /** The store went away (first failure) or came back (undefined). */
+  /** The store became unreachable (first failure) or came back (undefined). */
   readonly onStoreChange?: (error: Error | undefined) => void;
 }
 
 const REFRESH_MS = 1_000;
-/** Longest wait between two checks while the store is away. */
+/** Longest wait between two checks while the store is unreachable. */
 const MAX_BACKOFF_MS = 5_000;
 /** Everything is read again after this long, so that rows changed by hand take effect too. */
 const FULL_RELOAD_MS = 60_000;

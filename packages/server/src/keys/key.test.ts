@@ -1,14 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { parseIp } from "@inkling/engine";
-import {
-  isSourceAllowed,
-  type Key,
-  KeyInputError,
-  keyFromRow,
-  parseNewKey,
-  rowFromKey,
-  SCOPES,
-} from "./key.ts";
+import { isSourceAllowed, type Key, KeyInputError, keyFromRow, rowFromKey, SCOPES } from "./key.ts";
+import { parseNewKey } from "./key-input.ts";
 
 const NOW = Date.parse("2026-06-01T00:00:00Z");
 

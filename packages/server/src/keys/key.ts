@@ -1,20 +1,15 @@
-// key.ts: what a key may do; how it is requested, shown as JSON, and kept in a row.
+// key.ts: what a key may do; how it is shown as JSON, and stored in a row.
 //
-// in   unknown input (admin API, command line), or a row of the store
-// out  NewKey, Key
-// err  parseNewKey throws KeyInputError with every problem; a row that makes no sense throws too
+// err  keyFromRow throws for a row that this program did not write
 
 import {
   formatPrefix,
   type IpAddress,
-  issueLines,
   LOOKUPS,
   type Prefix,
   parsePrefix,
   prefixContains,
 } from "@inkling/engine";
-import { z } from "zod";
-import { isoTime } from "./fields.ts";
 import { KEY_MODES, type KeyMode } from "./token.ts";
 
 /** The lookups that a key may be allowed, and that usage is counted by. */
@@ -65,80 +60,13 @@ export type NewKey = Pick<
   "name" | "mode" | "scopes" | "networks" | "rate" | "burst" | "quota" | "expiresAt"
 >;
 
+/** The members of a key that are to change. */
+export type KeyChange = Partial<Omit<NewKey, "mode">>;
+
 /** Is this address one that the key's callers may come from? IPv4-mapped addresses must be unwrapped before. */
 export function isSourceAllowed(key: Key, address: IpAddress): boolean {
   return key.networks.length === 0 || key.networks.some((network) => prefixContains(network, address));
 }
-
-const prefix = z.string().transform((text, ctx): Prefix => {
-  const parsed = parsePrefix(text);
-  if (parsed !== undefined) return parsed;
-  ctx.addIssue({
-    code: "custom",
-    message: `must be a network such as 203.0.113.0/24: it is "${text.slice(0, 60)}"`,
-  });
-  return z.NEVER;
-});
-
-/** A number with one message for all that can be wrong with it. */
-function within(number: z.ZodNumber, least: number, most: number, kind: string) {
-  const must = `must be ${kind} from ${least} to ${most.toLocaleString("en")}`;
-  return z
-    .custom<number>((value) => number.min(least).max(most).safeParse(value).success, must)
-    .meta({ type: number.isInt ? "integer" : "number", minimum: least, maximum: most });
-}
-
-const keyName = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control characters");
-
-const scopes = z
-  .array(z.enum(SCOPES, `must be some of ${SCOPES.join(", ")}`))
-  .min(1, `must be some of ${SCOPES.join(", ")}`)
-  .transform((given) => SCOPES.filter((scope) => given.includes(scope)));
-const networks = z.array(prefix).max(256);
-const rate = within(z.number(), 0, 1_000_000, "a number");
-const burst = within(z.number().int(), 1, 10_000_000, "a whole number");
-const quota = within(z.number().int(), 0, 1_000_000_000_000, "a whole number");
-
-/** A key as requested. */
-export const newKeySchema = z.strictObject({
-  name: keyName,
-  mode: z.enum(KEY_MODES).default("live"),
-  scopes: scopes.default([...SCOPES]),
-  networks: networks.default([]),
-  rate: rate.optional(),
-  burst: burst.optional(),
-  quota: quota.optional(),
-  expiresAt: isoTime.optional(),
-});
-
-/** The same as the admin API takes it: null is "not set". */
-export const newKeyBody = z
-  .strictObject({
-    ...newKeySchema.omit({ expiresAt: true }).shape,
-    rate: rate.nullish(),
-    burst: burst.nullish(),
-    quota: quota.nullish(),
-    expires_at: isoTime.nullish(),
-  })
-  .meta({ id: "NewKey" });
-
-/** What of a key can be changed, as the admin API takes it: what is left out stays, null is "not set". */
-export const keyChangeBody = z
-  .strictObject({
-    name: keyName.optional(),
-    scopes: scopes.optional(),
-    networks: networks.optional(),
-    rate: rate.nullish(),
-    burst: burst.nullish(),
-    quota: quota.nullish(),
-    expires_at: isoTime.nullish(),
-  })
-  .meta({ id: "KeyChange" });
 
 /** A key cannot be made as requested. `problems` has a line for each thing that is wrong. */
 export class KeyInputError extends Error {
@@ -148,47 +76,6 @@ export class KeyInputError extends Error {
     this.name = "KeyInputError";
     this.problems = problems;
   }
-}
-
-/**
- * Reads a description of a key from outside.
- * @param now epoch milliseconds: a key cannot be made expired
- * @throws KeyInputError with every problem
- */
-export function parseNewKey(input: unknown, now: number): NewKey {
-  const { rate, burst, quota, expiresAt, ...rest } = read(newKeySchema, input);
-  if (expiresAt !== undefined && expiresAt <= now) throw new KeyInputError(["expiresAt: is in the past"]);
-  return { ...rest, rate, burst, quota, expiresAt };
-}
-
-/** As {@link parseNewKey}, of a body of the admin API. */
-export function parseNewKeyBody(input: unknown, now: number): NewKey {
-  const { rate, burst, quota, expires_at, ...rest } = read(newKeyBody, input);
-  refusePast(expires_at, now);
-  const set = <T>(value: T | null | undefined) => value ?? undefined;
-  return { ...rest, rate: set(rate), burst: set(burst), quota: set(quota), expiresAt: set(expires_at) };
-}
-
-/** The members of a key that are to change. */
-export type KeyChange = Partial<Omit<NewKey, "mode">>;
-
-/** A change of a key, as a body of the admin API. @throws KeyInputError with every problem */
-export function parseKeyChange(input: unknown, now: number): KeyChange {
-  const given = read(keyChangeBody, input);
-  refusePast(given.expires_at, now);
-  const { expires_at, ...rest } = given;
-  const named = "expires_at" in given ? { ...rest, expiresAt: expires_at } : rest;
-  return Object.fromEntries(Object.entries(named).map(([name, value]) => [name, value ?? undefined]));
-}
-
-function refusePast(expiresAt: number | null | undefined, now: number): void {
-  if (expiresAt != null && expiresAt <= now) throw new KeyInputError(["expires_at: is in the past"]);
-}
-
-function read<T>(schema: z.ZodType<T>, input: unknown): T {
-  const result = schema.safeParse(input);
-  if (result.success) return result.data;
-  throw new KeyInputError(issueLines(result.error, "key", 1));
 }
 
 export type KeyState = "live" | "sandbox" | "expired" | "revoked";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { type Key, parseNewKey } from "./key.ts";
+import type { Key } from "./key.ts";
+import { parseNewKey } from "./key-input.ts";
 import { KeyLoader, type KeyLoaderOptions, type KeySource } from "./key-loader.ts";
 import { Keyring, type KeySnapshot } from "./keyring.ts";
 import { hashToken, newKeyToken } from "./token.ts";

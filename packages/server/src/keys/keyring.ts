@@ -2,7 +2,7 @@
 //
 // in   snapshots of the store's keys; the token of a request
 // out  the key that the token stands for, or why there is none
-// err  authenticate never throws; while the database is away the last snapshot stays in force; see `state`
+// err  authenticate never throws; while the database is unreachable the last snapshot stays in force; see `state`
 // cost authenticate of a token seen before: one Map access (50 ns with 5,000 keys); a new one also its checksum and SHA-256
 //
 // Timing: tokens are found by the SHA-256 of what was sent, so comparing reveals nothing of the stored value. The map of

@@ -1,6 +1,6 @@
 // cell-allocator.ts: which key has which cell.
 //
-// in   the keys in force, each time they change; which change every process that answers has taken over
+// in   the keys in force, each time they change; which change every process that answers has applied
 // out  a cell for each; the cell of a key that is gone goes to another one once no process uses it any more
 
 import type { KeyId } from "../keys/key.ts";
@@ -52,7 +52,7 @@ export class CellAllocator {
   }
 
   /**
-   * Every process has taken over the keys of `change`, or ended.
+   * Every process has applied the keys of `change`, or ended.
    * @param release called with each key whose cell no process uses any more, before another key may get it
    */
   settle(change: number, release: (keyId: KeyId, cell: CellIndex) => void): void {

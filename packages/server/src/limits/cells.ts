@@ -54,7 +54,7 @@ export class LimitCells {
 
   /**
    * @param memory as many cells as fit; zeroes at first
-   * @param base the same for all who share the memory
+   * @param base the same in all processes that share the memory
    */
   constructor(memory: Uint8Array<ArrayBuffer>, base: EpochMs) {
     this.words = new BigInt64Array(memory.buffer, memory.byteOffset, memory.byteLength >> 3);

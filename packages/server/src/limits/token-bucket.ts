@@ -1,6 +1,6 @@
 // token-bucket.ts: how many lookups a key may make at once and per second: one token bucket for each key.
 //
-// in   a key, the time, how many lookups it wants
+// in   a key, the time, how many lookups are requested
 // out  whether it may, and the numbers of the RateLimit headers
 // err  none: a clock that goes backwards grants nothing and blocks no key
 // cost one Map access and one compare-exchange for a key seen before: 60 ns with 5,000 keys
@@ -34,7 +34,7 @@ export interface Decision {
   readonly retryAfterSeconds: number;
 }
 
-/** The limits that hold for a key. Its own come first; its own rate without a burst gives twice that rate. */
+/** The limits that hold for a key. Its own come first; its own rate without a burst allows twice that rate. */
 export function limitsOf(key: Pick<Key, "rate" | "burst">, defaults: RateDefaults): RateDefaults {
   const rate = key.rate ?? defaults.rate;
   const burst = key.burst ?? (key.rate === undefined ? defaults.burst : Math.max(1, Math.ceil(2 * key.rate)));
@@ -60,7 +60,7 @@ class Bucket implements Decision {
   private readonly each: number;
   private readonly whole: number;
 
-  /** @param cell without one nothing is given: no other process would know of it */
+  /** @param cell without one nothing is granted: other processes could not count it */
   constructor(key: Key, cell: CellIndex | undefined, { rate, burst }: RateDefaults) {
     this.key = key;
     this.cell = cell ?? 0; // never used without a cell: the limit is 0 then

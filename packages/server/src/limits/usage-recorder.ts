@@ -2,14 +2,13 @@
 //
 // in   a key, a lookup or why it was refused, the time
 // out  counts in the store; how many lookups the store has of each key with a quota
-// err  record never throws or waits; a store that is away is tried again; see `state`
+// err  record never throws or waits; a store that is unreachable is tried again; see `state`
 // cost record one Map access and one addition; memory one tally for each key and day not yet stored
 //
-// While the store is away, counts stay here and add up. A batch that was sent keeps its number and its entries until the
+// While the store is unreachable, counts stay here and add up. A batch that was sent keeps its number and its entries until the
 // store has confirmed it, and the store knows the number of the last batch that it counted (Store.addUsage): so it counts
 // once. A process that is killed loses what was counted since the last flush, less than a second.
 
-import { randomUUID } from "node:crypto";
 import { COUNTED, type Counted, type EpochMs, type KeyId } from "../keys/key.ts";
 import type { UsageBatch, UsageEntry } from "../store/usage.ts";
 import { DAY_MS } from "./cells.ts";
@@ -17,7 +16,7 @@ import type { StoredUsage, UsageSink } from "./usage-collector.ts";
 
 /** From start to start of a flush: with the flush's own time, less than a second is at risk. */
 const FLUSH_MS = 900;
-/** Longest wait between two tries while the store is away. */
+/** Longest wait between two tries while the store is unreachable. */
 const MAX_BACKOFF_MS = 5_000;
 
 export interface UsageStore {
@@ -31,7 +30,7 @@ export interface UsageRecorderOptions {
   /** Names this process in the store; never used before. */
   readonly id?: string;
   readonly flushMs?: number;
-  /** Called with each flush, also while the store is away: records what was counted in cells. */
+  /** Called with each flush, also while the store is unreachable: records what was counted in cells. */
   readonly collect?: (sink: UsageSink) => void;
   /** Called after each flush for each key with a quota. */
   readonly onStored?: (keyId: KeyId, usage: StoredUsage) => void;
@@ -103,7 +102,7 @@ export class UsageRecorder {
     this.options = options;
     this.store = options.store;
     this.now = options.now ?? Date.now;
-    this.id = options.id ?? randomUUID();
+    this.id = options.id ?? crypto.randomUUID();
     this.flushMs = options.flushMs ?? FLUSH_MS;
   }
 

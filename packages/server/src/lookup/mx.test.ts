@@ -77,8 +77,8 @@ describe("evidence that keeps an address from being disposable", () => {
   );
 });
 
-describe("whom DNS is asked about", () => {
-  const asked = (text: string) => {
+describe("the name that DNS is queried for", () => {
+  const queried = (text: string) => {
     const hosts: string[] = [];
     const counts = new MxCounts();
     const source = {
@@ -107,7 +107,7 @@ describe("whom DNS is asked about", () => {
     ["jane@127.0.0.1", "skipped"],
     ["jane", "skipped"],
     ["", "skipped"],
-  ])("%s: %s", (text, want) => expect(asked(text)).toBe(want));
+  ])("%s: %s", (text, want) => expect(queried(text)).toBe(want));
 
   test("a late finding is counted when it comes", async () => {
     const counts = new MxCounts();

@@ -1,4 +1,4 @@
-// mx.ts: the MX check: asks DNS about the domain of an email address, and applies the finding to the answer.
+// mx.ts: the MX check: queries DNS for the domain of an email address, and applies the finding to the answer.
 //
 // src  docs/email.md
 //
@@ -36,7 +36,7 @@ export class EmailChecks {
     this.counts = counts;
   }
 
-  /** "skipped" for what cannot be a domain with mail: DNS is not asked. */
+  /** "skipped" for what cannot be a domain with mail: DNS is not queried. */
   mx(text: string): MxFinding | Promise<MxFinding> {
     const host = hostToCheck(text);
     const finding = host === undefined ? SKIPPED : this.source.find(host);
@@ -49,7 +49,7 @@ export class EmailChecks {
   }
 }
 
-/** Undefined without a readable domain, for special-use names, and for names that nobody can own. */
+/** Undefined without a readable domain, for special-use names, and for names that cannot be registered. */
 function hostToCheck(text: string): string | undefined {
   const { host } = parseEmail(text);
   return host === undefined || isSpecialUseDomain(host) || !cutSuffix(host).known ? undefined : host;

@@ -113,7 +113,7 @@ export class Pipeline {
     return length;
   }
 
-  /** A promise only while DNS is asked. */
+  /** A promise only while DNS is queried. */
   answerEmail(text: string, question: Question): Answer | Promise<Answer> {
     const wantsMx = (question.wants & WANTS.mx) !== 0;
     if (question.isSandbox) return sandboxEmail(text, (question.wants & WANTS.evidence) !== 0, wantsMx);

@@ -13,14 +13,16 @@ const address = (text: string) => {
   return parsed;
 };
 /** Its JSON, or its code. */
-const said = (outcome: ReturnType<typeof sandboxEmail>) =>
+const bodyOrCode = (outcome: ReturnType<typeof sandboxEmail>) =>
   outcome instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(outcome)) : outcome.code;
 
 describe("sandbox addresses", () => {
   for (const { v4, v6, geolocation, flags = [] } of SANDBOX_ADDRESSES) {
     test.each([v4, v6, `::ffff:${v4}`])("%s", (text) => {
-      expect(said(sandboxAddress("geolocate", address(text)))).toEqual(geolocation ?? "IP_ADDRESS_NOT_FOUND");
-      expect(said(sandboxAddress("reputation", address(text)))).toEqual({
+      expect(bodyOrCode(sandboxAddress("geolocate", address(text)))).toEqual(
+        geolocation ?? "IP_ADDRESS_NOT_FOUND",
+      );
+      expect(bodyOrCode(sandboxAddress("reputation", address(text)))).toEqual({
         is_abuser: flags.includes("is_abuser"),
         is_proxy: flags.includes("is_proxy"),
         is_tor_exit: flags.includes("is_tor_exit"),
@@ -35,7 +37,7 @@ describe("sandbox addresses", () => {
     ["a private address", "10.0.0.1", "IP_ADDRESS_RESERVED"],
     ["loopback", "::1", "IP_ADDRESS_RESERVED"],
   ])("%s", (_, text, code) => {
-    expect(said(sandboxAddress("geolocate", address(text)))).toBe(code);
+    expect(bodyOrCode(sandboxAddress("geolocate", address(text)))).toBe(code);
   });
 
   test("no two rows share an address or a domain", () => {
@@ -51,8 +53,8 @@ describe("sandbox evidence", () => {
     "%s",
     (_, { v4, v6, geolocation, flags = [] }) => {
       for (const text of [v4, v6]) {
-        const plain = said(sandboxAddress("reputation", address(text)));
-        const { evidence, ...rest } = said(sandboxAddress("reputation", address(text), true));
+        const plain = bodyOrCode(sandboxAddress("reputation", address(text)));
+        const { evidence, ...rest } = bodyOrCode(sandboxAddress("reputation", address(text), true));
         expect(rest).toEqual(plain);
         // docs/evidence.md: set by an entry, removed by none.
         const flagsOf = (effect: string) =>
@@ -62,7 +64,7 @@ describe("sandbox evidence", () => {
         for (const { network } of evidence) {
           expect(prefixContains(parsePrefix(network)!, address(text))).toBe(true);
         }
-        const geo = said(sandboxAddress("geolocate", address(text), true));
+        const geo = bodyOrCode(sandboxAddress("geolocate", address(text), true));
         if (geolocation !== undefined)
           expect(geo.evidence[0]).toMatchObject({ feed: "sandbox-places", effect: "sets" });
       }
@@ -70,8 +72,8 @@ describe("sandbox evidence", () => {
   );
 
   test.each(SANDBOX_DOMAINS.map((row) => [row.domain, row] as const))("%s", (domain, { providers }) => {
-    const { evidence, ...rest } = said(sandboxEmail(`jane@${domain}`, true));
-    expect(rest).toEqual(said(sandboxEmail(`jane@${domain}`)));
+    const { evidence, ...rest } = bodyOrCode(sandboxEmail(`jane@${domain}`, true));
+    expect(rest).toEqual(bodyOrCode(sandboxEmail(`jane@${domain}`)));
     const effects = evidence.map((entry: Entry) => entry.effect);
     expect(effects.includes("sets") && !effects.includes("removes")).toBe(providers.length > 0);
   });
@@ -80,7 +82,8 @@ describe("sandbox evidence", () => {
     const docs = await Bun.file(join(import.meta.dir, "../../../../docs/email.md")).text();
     const shown = [...docs.matchAll(/```\nGET \S+\/(\S+)\?include=evidence\n```\n\n```json\n(.*?)```/gs)];
     expect(shown).toHaveLength(1);
-    for (const [, text, json] of shown) expect(said(sandboxEmail(text!, true))).toEqual(JSON.parse(json!));
+    for (const [, text, json] of shown)
+      expect(bodyOrCode(sandboxEmail(text!, true))).toEqual(JSON.parse(json!));
   });
 
   test.each([
@@ -90,14 +93,14 @@ describe("sandbox evidence", () => {
     ["jane@gmial.com", ["mistyped"]],
     ["postmaster", []],
   ])("labels of %s", (text, labels) => {
-    const { evidence } = said(sandboxEmail(text, true));
+    const { evidence } = bodyOrCode(sandboxEmail(text, true));
     expect(evidence.map((entry: Entry) => entry.label)).toEqual(labels);
   });
 
   test("an address in no row has none", () => {
-    expect(said(sandboxAddress("reputation", address("8.8.8.8"), true)).evidence).toEqual([]);
-    expect(said(sandboxEmail("jane@gmail.com", true)).evidence).toEqual([]);
-    expect(said(sandboxAddress("geolocate", address("8.8.8.8"), true))).toBe("IP_ADDRESS_NOT_FOUND");
+    expect(bodyOrCode(sandboxAddress("reputation", address("8.8.8.8"), true)).evidence).toEqual([]);
+    expect(bodyOrCode(sandboxEmail("jane@gmail.com", true)).evidence).toEqual([]);
+    expect(bodyOrCode(sandboxAddress("geolocate", address("8.8.8.8"), true))).toBe("IP_ADDRESS_NOT_FOUND");
   });
 });
 
@@ -110,7 +113,7 @@ describe("docs/evidence.md", () => {
       const [lookup, value] = path!.split("/").slice(-2) as ["geolocate" | "reputation" | "email", string];
       const outcome =
         lookup === "email" ? sandboxEmail(value, true) : sandboxAddress(lookup, address(value), true);
-      expect(said(outcome)).toEqual(JSON.parse(json!));
+      expect(bodyOrCode(outcome)).toEqual(JSON.parse(json!));
     }
   });
 });
@@ -125,8 +128,12 @@ describe("sandbox email", () => {
   for (const { domain, valid, providers } of SANDBOX_DOMAINS) {
     test(domain, () => {
       const disposable = providers.length > 0;
-      expect(said(sandboxEmail(`jane+x@${domain.toUpperCase()}`))).toEqual({ valid, disposable, providers });
-      expect(said(sandboxEmail(`jane doe@${domain}`))).toEqual({ valid: false, disposable, providers });
+      expect(bodyOrCode(sandboxEmail(`jane+x@${domain.toUpperCase()}`))).toEqual({
+        valid,
+        disposable,
+        providers,
+      });
+      expect(bodyOrCode(sandboxEmail(`jane doe@${domain}`))).toEqual({ valid: false, disposable, providers });
     });
   }
 
@@ -138,7 +145,7 @@ describe("sandbox email", () => {
     ["no @", "disposable.example", false],
     ["nothing", "", false],
   ])("%s", (_, text, valid) => {
-    expect(said(sandboxEmail(text))).toEqual({ valid, disposable: false, providers: [] });
+    expect(bodyOrCode(sandboxEmail(text))).toEqual({ valid, disposable: false, providers: [] });
   });
 });
 
@@ -152,15 +159,22 @@ describe("sandbox checks", () => {
     test(domain, () => {
       const disposable = providers.length > 0;
       const checks = { mx };
-      expect(said(sandboxEmail(`jane@${domain}`, false, true))).toEqual({
+      expect(bodyOrCode(sandboxEmail(`jane@${domain}`, false, true))).toEqual({
         valid,
         disposable,
         providers,
         checks,
       });
-      expect(said(sandboxEmail(`jane doe@${domain}`, false, true))).toMatchObject({ valid: false, checks });
-      expect(said(sandboxEmail(`jane@${domain}`))).toEqual({ valid: true, disposable: false, providers: [] });
-      const { evidence, ...rest } = said(sandboxEmail(`jane@${domain}`, true, true));
+      expect(bodyOrCode(sandboxEmail(`jane doe@${domain}`, false, true))).toMatchObject({
+        valid: false,
+        checks,
+      });
+      expect(bodyOrCode(sandboxEmail(`jane@${domain}`))).toEqual({
+        valid: true,
+        disposable: false,
+        providers: [],
+      });
+      const { evidence, ...rest } = bodyOrCode(sandboxEmail(`jane@${domain}`, true, true));
       expect(rest).toEqual({ valid, disposable, providers, checks });
       expect(evidence.map((entry: Entry) => entry.effect)).toEqual(disposable ? ["sets"] : []);
     });
@@ -174,9 +188,9 @@ describe("sandbox checks", () => {
     ["jane@gmail.com", "found"],
     ["jane", "skipped"],
   ])("%s: %s, and the rest as without checks", (text, mx) => {
-    const { checks, ...rest } = said(sandboxEmail(text, false, true));
+    const { checks, ...rest } = bodyOrCode(sandboxEmail(text, false, true));
     expect(checks).toEqual({ mx });
-    expect(rest).toEqual(said(sandboxEmail(text)));
+    expect(rest).toEqual(bodyOrCode(sandboxEmail(text)));
   });
 });
 
@@ -188,10 +202,10 @@ describe("sandbox problems", () => {
   for (const { code, v4, v6, domain } of SANDBOX_PROBLEMS) {
     test(code, () => {
       for (const text of [v4, v6]) {
-        expect(said(sandboxAddress("geolocate", address(text)))).toBe(code);
-        expect(said(sandboxAddress("reputation", address(text)))).toBe(code);
+        expect(bodyOrCode(sandboxAddress("geolocate", address(text)))).toBe(code);
+        expect(bodyOrCode(sandboxAddress("reputation", address(text)))).toBe(code);
       }
-      expect(said(sandboxEmail(`jane@${domain}`))).toBe(code);
+      expect(bodyOrCode(sandboxEmail(`jane@${domain}`))).toBe(code);
     });
   }
 

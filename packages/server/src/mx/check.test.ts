@@ -114,7 +114,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await Bun.sleep(1);
 }
 
-const asked = (name: string) => server.questions.filter((question) => question.name === name).length;
+const countQuestions = (name: string) => server.questions.filter((question) => question.name === name).length;
 
 describe("outcomes", () => {
   const rows: [domain: string, outcome: MxFinding["outcome"], suffixes?: string[]][] = [
@@ -236,7 +236,7 @@ describe("several servers", () => {
     first.stop();
   });
 
-  test("the first says NXDOMAIN, and knows the top-level domain: the second is not asked", async () => {
+  test("after NXDOMAIN from the first, which resolves the top-level domain, the second is not queried", async () => {
     const first = await startDnsServer(knowing(["com"], () => ({ rcode: 3 })));
     const before = server.questions.length;
     expect(await lookups({ dns: at(first.port, server.port) }).find("found.example.com")).toMatchObject({
@@ -375,18 +375,18 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
     let ms = 0;
     const dns = new DnsClient({ servers: servers([turning.port]), newId: random, elapsed: () => ms });
     const find = async (host: string) => (await lookups({ dns }).find(host)).outcome;
-    const says = async () => [await find("gmail.com"), await find("gone.com")];
+    const outcomes = async () => [await find("gmail.com"), await find("gone.com")];
 
-    expect(await says()).toEqual(["found", "nxdomain"]);
+    expect(await outcomes()).toEqual(["found", "nxdomain"]);
     script = () => NX;
     ms = NXDOMAIN_CACHE_SECONDS * 1000 - 1;
-    expect(await says()).toEqual(["nxdomain", "nxdomain"]); // what asking once for many costs
+    expect(await outcomes()).toEqual(["nxdomain", "nxdomain"]); // what asking once for many costs
     ms++;
-    expect(await says()).toEqual(["failed", "failed"]);
+    expect(await outcomes()).toEqual(["failed", "failed"]);
     script = good;
-    expect(await says()).toEqual(["found", "failed"]);
+    expect(await outcomes()).toEqual(["found", "failed"]);
     ms += NXDOMAIN_CACHE_SECONDS * 1000;
-    expect(await says()).toEqual(["found", "nxdomain"]);
+    expect(await outcomes()).toEqual(["found", "nxdomain"]);
     turning.stop();
   });
 
@@ -412,14 +412,14 @@ describe("NXDOMAIN from a server that replies it to everything, or nearly", () =
 
 describe("the cache", () => {
   const scripted = (reply: DnsOutcome) => {
-    let asks = 0;
+    let queries = 0;
     const dns: Resolver = {
       resolve: async () => {
-        asks++;
+        queries++;
         return reply;
       },
     };
-    return { dns, asks: () => asks };
+    return { dns, queries: () => queries };
   };
   const records = (ttlSeconds: number): DnsOutcome => ({
     kind: "records",
@@ -440,24 +440,24 @@ describe("the cache", () => {
     ["failed", { kind: "failed" } as const, 5],
     ["timeout", { kind: "timeout" } as const, 5],
   ])("%s", async (_, reply, seconds) => {
-    const { dns, asks } = scripted(reply);
+    const { dns, queries } = scripted(reply);
     const { find, pass, counts } = lookups({ dns });
     await find("a.example");
-    const once = asks();
+    const once = queries();
     pass(seconds - 0.001);
     await find("a.example");
-    expect(asks()).toBe(once);
+    expect(queries()).toBe(once);
     expect(counts.hits).toBe(1);
     pass(0.001);
     await find("a.example");
-    expect(asks()).toBe(2 * once);
+    expect(queries()).toBe(2 * once);
   });
 
   test("an address is cached for no longer than the absence of MX records, which had no TTL", async () => {
-    let asks = 0;
+    let queries = 0;
     const dns: Resolver = {
       resolve: async (_, type) => {
-        asks++;
+        queries++;
         return type === "mx" ? { kind: "none", ttlSeconds: undefined } : records(600);
       },
     };
@@ -465,10 +465,10 @@ describe("the cache", () => {
     expect(await find("a.example")).toMatchObject({ outcome: "implicit" });
     pass(0.999);
     await find("a.example");
-    expect(asks).toBe(2);
+    expect(queries).toBe(2);
     pass(0.001);
     await find("a.example");
-    expect(asks).toBe(4);
+    expect(queries).toBe(4);
   });
 
   test("every outcome has its bounds", () => {
@@ -478,13 +478,13 @@ describe("the cache", () => {
   });
 
   test("a full cache drops the oldest domain", async () => {
-    const { dns, asks } = scripted(records(600));
+    const { dns, queries } = scripted(records(600));
     const { find, made, counts } = lookups({ dns, maxCached: 3 });
     for (const host of ["a", "b", "c", "d"]) await find(`${host}.example`);
     expect(counts.state.cached).toBe(3);
     for (const host of ["b", "c", "d"]) expect(made.find(`${host}.example`)).not.toBeInstanceOf(Promise);
     await find("a.example");
-    expect(asks()).toBe(5);
+    expect(queries()).toBe(5);
     expect(counts.state.cached).toBe(3);
   });
 
@@ -501,10 +501,10 @@ describe("the cache", () => {
 describe("many at once", () => {
   test("requests for one domain share one lookup", async () => {
     const { find, counts } = lookups({ dns: at(server.port) });
-    const before = asked("found.shared.example.com");
+    const before = countQuestions("found.shared.example.com");
     const found = await Promise.all(Array.from({ length: 200 }, () => find("found.shared.example.com")));
     expect(new Set(found.map(({ outcome }) => outcome))).toEqual(new Set(["found"]));
-    expect(asked("found.shared.example.com") - before).toBe(1);
+    expect(countQuestions("found.shared.example.com") - before).toBe(1);
     expect([...counts.lookups]).toEqual([["found", 1]]);
   });
 
@@ -597,4 +597,4 @@ describe("stopping", () => {
   });
 });
 
-test("the budget is what the docs say", () => expect(BUDGET_MS).toBe(500));
+test("the budget is that of the docs", () => expect(BUDGET_MS).toBe(500));

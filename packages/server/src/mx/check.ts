@@ -40,7 +40,7 @@ export const CACHE_SECONDS: Readonly<Record<Exclude<MxOutcome, "skipped">, reado
   found: [60, 3_600],
   implicit: [60, 3_600],
   null: [60, 3_600],
-  // Somebody who has just registered a domain waits for this one.
+  // Short: newly registered domains must not stay NXDOMAIN.
   none: [30, 300],
   nxdomain: [30, 300],
   timeout: [5, 5],
@@ -150,7 +150,7 @@ export class MxLookups {
       this.runNext();
     };
     const deadline = setTimeout(() => abort.abort(), lookupMs);
-    // 1 ms after its requests have timed out, so that lookups queued for them are not started for nobody.
+    // 1 ms after its requests have timed out, so that lookups queued for them alone are not started.
     const slow = setTimeout(freeSlot, budgetMs + 1);
     const resolved = await resolveMx(dns, lookup.host, abort.signal).catch(() => FAILURE);
     clearTimeout(deadline);
@@ -173,7 +173,7 @@ export class MxLookups {
   }
 
   private store(host: string, { finding, ttlSeconds }: Resolved): void {
-    const [least, most] = CACHE_SECONDS[finding.outcome as keyof typeof CACHE_SECONDS]; // "skipped" asks no DNS
+    const [least, most] = CACHE_SECONDS[finding.outcome as keyof typeof CACHE_SECONDS]; // "skipped" queries no DNS
     const seconds = ttlSeconds === undefined ? NO_TTL_SECONDS : Math.min(Math.max(ttlSeconds, least), most);
     this.cache.set(host, finding, seconds);
   }

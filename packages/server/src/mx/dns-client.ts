@@ -3,10 +3,10 @@
 // in   a host, a record type, and a signal that ends the lookup
 // out  the first usable reply; "failed" when every server failed; "timeout" when the signal came first
 // err  none thrown
-// cost one question; NXDOMAIN costs a second one, unless nxdomain-cache.ts knows the server
+// cost one question; NXDOMAIN costs a second one, unless nxdomain-cache.ts has the server
 //
-// After NEXT_SERVER_MS of silence the next server is asked as well, and the first reply wins. SERVFAIL, REFUSED and
-// malformed replies fail over at once, and so does NXDOMAIN from a server that does not know the top-level domain.
+// After NEXT_SERVER_MS of silence the next server is queried as well, and the first reply wins. SERVFAIL, REFUSED and
+// malformed replies fail over at once, and so does NXDOMAIN from a server that does not resolve the top-level domain.
 
 import type { RecordType } from "./dns-message.ts";
 import { type DnsServer, systemDnsServers } from "./dns-servers.ts";
@@ -83,7 +83,7 @@ export class DnsClient implements Resolver {
     return promise;
   }
 
-  /** Asks one server; its NXDOMAIN is a failure unless it knows the top-level domain. */
+  /** Queries one server; its NXDOMAIN is a failure unless it resolves the top-level domain. */
   private attempt(
     server: DnsServer,
     host: string,

@@ -37,10 +37,10 @@ describe("docs/email.md", () => {
     expect(docs).toContain(`|---|---|---|---|\n${rows.join("\n")}\n\n`);
   });
 
-  test("tells what each outcome does", () => {
-    const told = [...docs.matchAll(/^\| `([a-z]+)` \| .* \| (stays|becomes `false`) \|$/gm)];
-    expect(told.map(([, outcome]) => outcome!)).toEqual([...MX_OUTCOMES]);
-    const refuted = told.filter(([, , effect]) => effect !== "stays").map(([, outcome]) => outcome);
+  test("shows what each outcome does", () => {
+    const rows = [...docs.matchAll(/^\| `([a-z]+)` \| .* \| (stays|becomes `false`) \|$/gm)];
+    expect(rows.map(([, outcome]) => outcome!)).toEqual([...MX_OUTCOMES]);
+    const refuted = rows.filter(([, , effect]) => effect !== "stays").map(([, outcome]) => outcome);
     expect(refuted).toEqual(["null", "nxdomain"]);
   });
 

@@ -1,4 +1,4 @@
-// resolve.ts: asks DNS whether a host can receive mail.
+// resolve.ts: queries DNS whether a host can receive mail.
 //
 // in   a host from toAsciiDomain
 // out  the finding, and for how long DNS allows it to be cached
@@ -61,7 +61,7 @@ async function resolveAddress(
   }
   if (kinds.includes("timeout")) return TIMEOUT;
   if (kinds.includes("failed")) return FAILURE;
-  // Some servers reply NXDOMAIN for a type that they do not know; the reply about MX showed that the name exists.
+  // Some servers reply NXDOMAIN for types that they do not implement; the reply about MX showed that the name exists.
   return withoutHosts("none", noMxSeconds);
 }
 

@@ -29,7 +29,7 @@ function app(): App {
   return new App(options as unknown as AppOptions);
 }
 
-const ask = async (path: string, init: RequestInit = {}) =>
+const send = async (path: string, init: RequestInit = {}) =>
   app().handle(new Request(`http://test${path}`, init), { requestIP: () => null });
 
 describe("open documents", () => {
@@ -45,7 +45,7 @@ describe("open documents", () => {
     ["/docs/elements.js", "text/javascript; charset=utf-8"],
   ];
   test.each(rows)("%s needs no key, and is sent once", async (path, type) => {
-    const first = await ask(path);
+    const first = await send(path);
     const etag = first.headers.get("etag")!;
     expect([first.status, first.headers.get("content-type"), first.headers.get("cache-control")]).toEqual([
       200,
@@ -53,16 +53,16 @@ describe("open documents", () => {
       "no-cache",
     ]);
     expect((await first.text()).length).toBeGreaterThan(500);
-    const again = await ask(path, { headers: { "If-None-Match": etag } });
+    const again = await send(path, { headers: { "If-None-Match": etag } });
     expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", etag]);
-    expect((await ask(path, { headers: { "If-None-Match": '"old"' } })).status).toBe(200);
-    const head = await ask(path, { method: "HEAD" });
+    expect((await send(path, { headers: { "If-None-Match": '"old"' } })).status).toBe(200);
+    const head = await send(path, { method: "HEAD" });
     expect(head.status).toBe(200);
-    expect((await ask(path, { method: "POST" })).status).toBe(405);
+    expect((await send(path, { method: "POST" })).status).toBe(405);
   });
 
   test("the version is the server's", async () => {
-    expect(await (await ask("/openapi.json")).json()).toMatchObject({ info: { version: "1.2.3" } });
+    expect(await (await send("/openapi.json")).json()).toMatchObject({ info: { version: "1.2.3" } });
   });
 
   const nothing = [
@@ -75,7 +75,7 @@ describe("open documents", () => {
     "/openapi",
   ];
   test.each(nothing)("nothing is at %s", async (path) => {
-    const response = await ask(path);
+    const response = await send(path);
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ code: "PATH_NOT_FOUND" });
   });
@@ -91,7 +91,7 @@ describe("the page", () => {
   const html = textOf(".html");
 
   test("may load nothing but our own files", async () => {
-    const policy = (await ask("/docs")).headers.get("content-security-policy")!;
+    const policy = (await send("/docs")).headers.get("content-security-policy")!;
     expect(policy).toStartWith("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'");
     expect(policy).not.toMatch(/unsafe|\*|https?:/);
   });

@@ -1,8 +1,8 @@
 // cache.ts: the overrides in force, in memory.
 //
-// in   the store, checked twice a second; the data folder's copy, for a start while the store is away
+// in   the store, checked twice a second; the data folder's copy, for a start while the store is unreachable
 // out  `current`: an immutable snapshot, swapped when anything changed; `state` for metrics, status and logs
-// err  none: a store that is away leaves the overrides as they were; a copy that cannot be read or written is an event
+// err  none: a store that is unreachable leaves the overrides as they were; a copy that cannot be read or written is an event
 // cost one row read each half second and process
 
 import { readFileSync } from "node:fs";
@@ -122,7 +122,7 @@ export class OverrideCache {
       this.failures = 0;
       this.checkedAt = this.now();
     } catch {
-      this.failures++; // the key loader reports that the database is away
+      this.failures++; // the key loader reports that the database is unreachable
       return;
     }
     if (this.savedStamp !== this.stamp) this.writeCopy();

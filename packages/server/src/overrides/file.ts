@@ -1,5 +1,5 @@
 // file.ts: overrides as one JSON file: to carry them from one installation to another, and the snapshot in
-// the data folder with which a server starts while its database is away.
+// the data folder with which a server starts while its database is unreachable.
 //
 // in   unknown JSON
 // out  checked overrides, as the store or a lookup takes them

@@ -52,7 +52,7 @@ export const newOverrideSchema = z.strictObject({
 
 export interface OverrideContext extends EffectContext {
   readonly now: EpochMs;
-  /** Where the input names nobody. */
+  /** Where the input has no author. */
   readonly author: string;
 }
 

@@ -133,7 +133,7 @@ export class Releases {
     let name = "";
     try {
       name = currentName(this.options.dataDir) ?? "";
-      if (name === "") return; // `current` was taken away: what serves goes on
+      if (name === "") return; // `current` was removed: the open release stays in use
       const candidate = openRelease(this.options.dataDir, name);
       await this.options.verify(this.options.dataDir, name);
       if (this.isStopped) return;

@@ -1,4 +1,4 @@
-// audit.ts: the audit trail: who changed what, and when. There is no way to change or delete an entry.
+// audit.ts: the audit trail: author, change and time. There is no way to change or delete an entry.
 
 import type { SQL, TransactionSQL } from "bun";
 import type { EpochMs } from "../keys/key.ts";
@@ -24,7 +24,7 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** One change: who, what, before, after, when. */
+/** One change. */
 export interface AuditEntry {
   /** Grows with each entry. */
   readonly sequence: number;

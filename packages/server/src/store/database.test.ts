@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { SQL } from "bun";
-import { parseNewKey } from "../keys/key.ts";
+import { parseNewKey } from "../keys/key-input.ts";
 import { Database, parseAddress } from "./database.ts";
 import { StoreError, storeErrorFrom } from "./error.ts";
 import { openStore } from "./store.ts";

@@ -10,7 +10,7 @@
 // - SQLite waits for locks inside the call, which would stop every request of this process. Its own
 //   waiting is turned off; this waits, asynchronously.
 // - A PostgreSQL server can fall silent. So every unit of work has a time-out, after which its connections are
-//   thrown away and the next unit begins with new ones.
+//   discarded, and the next unit begins with new ones.
 
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -227,7 +227,7 @@ export class Database {
       return await Promise.race([work, silence.promise]);
     } finally {
       clearTimeout(timer);
-      work.catch(() => {}); // fails later, when its connection is thrown away
+      work.catch(() => {}); // fails later, when its connection is discarded
     }
   }
 

@@ -47,7 +47,7 @@ export const MIGRATIONS: readonly Migration[] = [
       // One row: a text that is different after every change to keys or tokens.
       "CREATE TABLE inkling_key_stamp (id INTEGER PRIMARY KEY, stamp TEXT NOT NULL)",
       "INSERT INTO inkling_key_stamp (id, stamp) VALUES (1, 'new')",
-      // No reference to inkling_keys: usage of a key that a restored backup does not know must not block the rest.
+      // No reference to inkling_keys: usage of a key that is not in a restored backup must not block the rest.
       `CREATE TABLE inkling_usage (
         day TEXT NOT NULL,
         key_id TEXT NOT NULL,

@@ -77,7 +77,7 @@ export class OverrideStore {
 
   /**
    * Puts overrides in force: all of them, or none. One that is in force already stays as it is, with its id, and
-   * takes over the note and expiry; so doing it again changes nothing.
+   * gets the note and expiry; repeating it changes nothing.
    * @throws OverrideConflictError
    */
   async put(wanted: readonly NewOverride[], actor: string): Promise<OverrideWrite[]> {
@@ -197,7 +197,7 @@ export class OverrideStore {
   }
 }
 
-/** What each wanted override comes to; contradictions are collected, among the wanted ones, too. */
+/** The result for each wanted override; contradictions are collected, among the wanted ones, too. */
 function plan(
   wanted: readonly NewOverride[],
   bySubject: ReadonlyMap<string, Override>,

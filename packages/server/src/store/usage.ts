@@ -85,7 +85,7 @@ export class UsageTables {
 
   /**
    * Usage of one key by the hour, from one hour to another, both included, as "2026-06-01T13". An hour is that in
-   * which the count arrived here: a second later than the lookup, or more when the database was away.
+   * which the count arrived here: a second later than the lookup, or more when the database was unreachable.
    */
   async byHour(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
     const rows: { hour: string; lookup: Counted; count: number | string }[] = await this.tables.read(

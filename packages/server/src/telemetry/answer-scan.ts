@@ -14,7 +14,7 @@ export const COUNTRY_INDEXES = LETTERS * LETTERS;
 
 const isTrue = (body: Uint8Array, at: number) => body[at] === 0x74; // "t"
 
-/** Does an email answer say `"disposable":true`? */
+/** Does an email answer contain `"disposable":true`? */
 export function isDisposable(body: Uint8Array, start: number): boolean {
   return isTrue(body, start + (isTrue(body, start + VALID_AT) ? DISPOSABLE_AT : DISPOSABLE_AT + 1));
 }

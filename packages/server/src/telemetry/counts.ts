@@ -109,7 +109,7 @@ export class Counts<Code extends string = string> {
     this.seconds[routeIndex]! += seconds;
   }
 
-  /** Counts values that were looked up, as usage does: the status alone does not tell. */
+  /** Counts values that were looked up, as usage does: the status alone does not show it. */
   countLookup(lookup: Lookup, audience: Audience, count = 1): void {
     this.lookups[LOOKUPS.indexOf(lookup) * AUDIENCES.length + AUDIENCE_INDEX[audience]]! += count;
   }

@@ -76,7 +76,7 @@ describe("log", () => {
 
   test.each([
     ["a key", "no ink_live_3fK9aaaa_bbb here", "no [removed] here"],
-    ["an e-mail address", 'at "a b@c.de" there', 'at "a [removed]" there'],
+    ["an email address", 'at "a b@c.de" there', 'at "a [removed]" there'],
     ["a given text, everywhere", "x 8.8.8.8 y 8.8.8.8", "x [removed] y [removed]"],
     ["nothing", "all is well", "all is well"],
   ])("scrub: %s", (_, text, clean) => {

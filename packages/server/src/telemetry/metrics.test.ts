@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { dataStates, type LoadedRelease, type Release } from "@inkling/engine";
-import { makeCounts } from "../api/counts.ts";
-import { NO_ROUTE } from "../api/routes.ts";
+import { makeCounts, TEMPLATES } from "../api/counts.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { LATENCY_BOUNDS } from "./counts.ts";
@@ -70,7 +69,7 @@ describe("metrics", () => {
     counts.recordAnswer(0, 404, "test", 0.02);
     counts.recordAnswer(0, 400, "live", 0.02);
     counts.recordAnswer(0, 404, "none", 0.02);
-    counts.recordAnswer(NO_ROUTE.index, 404, "none", 0.02);
+    counts.recordAnswer(TEMPLATES.indexOf("none"), 404, "none", 0.02);
     counts.countLookup("geolocate", "live");
     counts.countLookup("geolocate", "live");
     counts.countLookup("geolocate", "test");

@@ -15,7 +15,7 @@ const place = (city: string, country: object) =>
     `{"city":{"name":${JSON.stringify(city)}},"continent":{"code":"EU","name":"Europe"},"country":${JSON.stringify(country)},"location":{},"postal":{},"registered_country":{"iso_code":"XX"},"subdivisions":[]}`,
   );
 
-describe("what answers say is counted", () => {
+describe("answers are counted by what they contain", () => {
   test("flags, each by itself and all together", () => {
     const all = [false, true].flatMap((a) =>
       [false, true].flatMap((b) => [false, true].map((c) => [a, b, c] as const)),

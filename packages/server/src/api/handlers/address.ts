@@ -17,7 +17,7 @@ const PATH_INVALID = problem("PATH_INVALID");
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
 
 function addressRoute(lookup: IpLookup): ApiRoute {
-  const prefix = `/v1/ip-intel/${lookup}/`;
+  const prefix = `/v1/ip-intel/${lookup}/` as const;
   return {
     template: `${prefix}{ip}`,
     operation: lookup,
@@ -53,7 +53,7 @@ function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, se
   return responses.conditional(exchange, body, headers);
 }
 
-/** Undefined where the answer is the one that everybody gets from this release. */
+/** Undefined where the answer is the one that every key gets from this release. */
 function shownOverride(
   { isSandbox, wants }: Exchange,
   overridden: Overridden | undefined,

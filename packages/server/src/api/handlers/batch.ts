@@ -1,7 +1,6 @@
 // batch.ts: many values in one request; batch/batch.ts does the work.
 
 import { LOOKUPS, type Lookup } from "@inkling/engine";
-import { answerBatch } from "../../batch/batch.ts";
 import { NO_STORE } from "../answer-headers.ts";
 import type { Exchange } from "../exchange.ts";
 import { ADDRESS_PARAMETERS, EMAIL_PARAMETERS } from "../parameters.ts";
@@ -25,6 +24,7 @@ async function answerValues(exchange: Exchange, api: ApiContext, lookup: Lookup)
   const { admission, buckets, log, responses } = api;
   const { admittedKey: key, id, isSandbox, mode, now, overrides, peers, release, request, wants } = exchange;
   const caller = exchange.findCaller(); // while the connection is there
+  const { answerBatch } = await import("../../batch/batch.ts"); // 10 ms: the first batch waits for it, not the start
   const answer = await answerBatch(api, {
     request,
     lookup,
