@@ -538,7 +538,9 @@ describe("many at once", () => {
     expect(all.filter(({ outcome }) => outcome === "timeout").length).toBe(2_000);
     expect(counts.state.waiting).toBe(0);
     expect(counts.state.underWay).toBeLessThanOrEqual(128);
-    const begun = new Set(server.questions.map(({ name }) => name).filter((name) => /^silent\.s\d/.test(name)));
+    const begun = new Set(
+      server.questions.map(({ name }) => name).filter((name) => /^silent\.s\d/.test(name)),
+    );
     expect(begun.size).toBeGreaterThanOrEqual(64);
     expect(begun.size).toBeLessThanOrEqual(128);
     made.stop();

@@ -1,4 +1,4 @@
-// results.tsx: several answers as a table, and what an answer lacks for want of data.
+// results.tsx: several answers as a table, and members that lack data.
 
 import { Badge, Card } from "../../components/basics.tsx";
 import { Table } from "../../components/table.tsx";
