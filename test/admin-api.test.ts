@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { openRelease } from "@inkling/release-store";
 import { dataActions, Updates } from "../packages/cli/src/runtime/data-actions.ts";
@@ -247,4 +248,17 @@ describe("data", () => {
     expect(refused.document.problems).not.toEqual([]);
     expect((await send("GET", "data")).document).toMatchObject({ release: { name: before }, pinned: null });
   });
+});
+
+test("HEAD over HTTP/1.0, without a host, has the headers of GET", async () => {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const socket = connect(server.adminPort!, "127.0.0.1"); // it listens: an admin port was given
+  let received = "";
+  socket.on("data", (chunk) => {
+    received += chunk;
+    if (received.includes("\r\n\r\n")) resolve(received);
+  });
+  socket.write(`HEAD /admin/v1/session HTTP/1.0\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  expect(await promise).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)*content-length: 40\r\n/i);
+  socket.destroy();
 });

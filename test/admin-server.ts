@@ -25,9 +25,9 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     overrides: store.overrides,
     adminToken: store.adminToken as Pick<Store["adminToken"], "hash">,
     store,
-    keyring: { refresh: async () => void seen.keyRefreshes++ },
+    keyLoader: { refresh: async () => void seen.keyRefreshes++ },
     randomBytes,
-    book: { refresh: async () => void seen.refreshes++, current: Overrides.NONE },
+    overrideCache: { refresh: async () => void seen.refreshes++, current: Overrides.NONE },
     releases: { current: undefined, check: async () => {} },
     status: {
       version: "0.0.0",

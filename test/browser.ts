@@ -116,7 +116,8 @@ export async function picture(page: Page, name: string, of: "page" | "window" | 
  */
 export async function faultsOf(page: Page, name: string, rules?: readonly string[]): Promise<unknown[]> {
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
-  const options = rules === undefined ? {} : { runOnly: rules };
+  // Without this axe also describes every element that passes.
+  const options = { resultTypes: ["violations"], ...(rules !== undefined && { runOnly: rules }) };
   // biome-ignore lint/suspicious/noExplicitAny: axe has put itself into the page
   const { violations } = await page.evaluate((given) => (globalThis as any).axe.run(given), options);
   const found = violations.map((violation: { id: string; nodes: { target: string[] }[] }) => [

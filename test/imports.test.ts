@@ -25,17 +25,20 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   cli: ["engine", "release-store", "compiler", "server", "bulk", "console"],
 };
 
+/** Those of which it may import types, and nothing that exists at run time. */
+const TYPES_OF: Readonly<Record<string, readonly string[]>> = { console: ["server"] };
+
 /** The folders of a package in their order: one imports those before it, never those after it or beside it. */
 const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   engine: [["address"], ["email"], ["segment"], ["overrides"], ["lookup"], ["."]],
   compiler: [
     ["catalog"],
-    ["mmdb"],
+    ["ranges", "mmdb"],
     ["parse"],
-    ["validate"],
-    ["fetch"],
     ["policy"],
     ["geo"],
+    ["fetch"],
+    ["validate"],
     ["segments"],
     ["build"],
     ["."],
@@ -58,6 +61,14 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
 const isTest = (path: string) => /\.(test|testing)\.tsx?$/.test(path);
 const isSource = ({ path }: File) => /^packages\/[^/]+\/src\/.*\.(tsx?|mjs|js)$/.test(path) && !isTest(path);
 
+/** What exists at run time: `import { type A }` counts, since the module is loaded. */
+function valueImportsOf({ path, text }: File): string[] {
+  return importsOf({
+    path,
+    text: text.replace(/^\s*(?:import|export) type\b[^"';]*?\bfrom\s*"[^"]+"/gm, ""),
+  });
+}
+
 /** The path of the file that a relative import names; undefined for a package. */
 function targetOf(file: File, specifier: string): string | undefined {
   if (!specifier.startsWith(".")) return undefined;
@@ -72,7 +83,8 @@ function wrongPackages(all: readonly File[]): string[] {
     const own = packageOf(file.path);
     return importsOf(file).flatMap((specifier) => {
       const other = /^@inkling\/([^/]+)/.exec(specifier)?.[1];
-      if (other !== undefined && !PACKAGES[own]?.includes(other))
+      const isType = TYPES_OF[own]?.includes(other ?? "") && !valueImportsOf(file).includes(specifier);
+      if (other !== undefined && !isType && !PACKAGES[own]?.includes(other))
         return [`${file.path} imports ${specifier}`];
       const target = targetOf(file, specifier);
       const leaves = target !== undefined && !target.startsWith(`packages/${own}/`);
@@ -146,15 +158,22 @@ describe("packages", () => {
     ["engine -> compiler", made("engine/src/a.ts", 'export * from "@inkling/compiler";')],
     ["anything -> cli", made("compiler/src/a.ts", 'await import("@inkling/cli");')],
     ["over several lines", made("engine/src/a.ts", 'import {\n  a,\n  b,\n} from "@inkling/server";')],
+    ["console -> server", made("console/src/a.ts", 'import { a } from "@inkling/server/answers";')],
+    ["beside a type", made("console/src/a.ts", 'import { type A } from "@inkling/server/answers";')],
+    ["a type of another", made("console/src/a.ts", 'import type { A } from "@inkling/engine";')],
     ["by a path", made("server/src/a.ts", 'import { x } from "../../compiler/src/x.ts";')],
   ];
   test.each(broken)("a wrong import is found: %s", (_, file) =>
     expect(wrongPackages([file])).toHaveLength(1),
   );
+  test("the console may import types of the server", () => {
+    const file = made("console/src/a.ts", 'import type { A } from "@inkling/server/answers";');
+    expect(wrongPackages([file])).toEqual([]);
+  });
 });
 
 describe("folders", () => {
-  test.failing("import only those before them", () => expect(wrongFolders(files)).toEqual([]));
+  test("import only those before them", () => expect(wrongFolders(files)).toEqual([]));
   const broken: [what: string, file: File][] = [
     ["upwards", made("server/src/keys/a.ts", 'import { App } from "../api/app.ts";')],
     ["beside", made("server/src/api/a.ts", 'import type { x } from "../admin/app.ts";')],
@@ -168,7 +187,7 @@ describe("folders", () => {
 });
 
 describe("cycles", () => {
-  test.failing("there are none", () => expect(cycles(files)).toEqual([]));
+  test("there are none", () => expect(cycles(files)).toEqual([]));
   test("one is found, of types too, and over three files", () => {
     const two = [
       made("server/src/a.ts", 'import type { B } from "./b.ts";'),

@@ -38,7 +38,7 @@ const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
 /** The flag of {@link SMALL_NETWORK} in small release `n`. */
 export const smallFlag = (n: number) => FLAGS[n % 3]!;
 export const smallCity = (n: number) => `City ${n}`;
-export const smallDomain = (n: number) => `throw-away-${n}.com`;
+export const smallDomain = (n: number) => `disposable-${n}.com`;
 
 /**
  * Publishes a release that differs from all others by its number.

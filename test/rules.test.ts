@@ -10,7 +10,7 @@ import {
   settingRow,
   tomlKey,
   variableName,
-} from "../packages/cli/src/config/settings.ts";
+} from "../packages/cli/src/config/setting-table.ts";
 import { makeProgram } from "../packages/cli/src/program.ts";
 import { makeStyle } from "../packages/cli/src/terminal/terminal.ts";
 import {
@@ -164,6 +164,12 @@ describe("package.json", () => {
   const shared = Object.keys(manifest("package.json").devDependencies ?? {});
   const isBuiltIn = (specifier: string) => /^(node:|bun:|bun$)/.test(specifier);
 
+  /** Nothing of the package is there at run time. */
+  const isTypeOnly = ({ text }: File, name: string) =>
+    [...text.matchAll(/^(import|export)( type)?\b[^;]*?"([^"]+)";/gm)]
+      .filter(([, , , specifier]) => packageName(specifier!) === name)
+      .every(([, , type]) => type !== undefined);
+
   function unlisted(
     all: readonly File[],
     own: string,
@@ -178,6 +184,7 @@ describe("package.json", () => {
           .map(packageName)
           .filter((name) => name !== `@inkling/${own}` && !listed.includes(name))
           .filter((name) => !(isTest(file) && [...shared, ...listedForTests].includes(name)))
+          .filter((name) => !(listedForTests.includes(name) && isTypeOnly(file, name)))
           .map((name) => `${file.path} imports ${name}`),
       );
   }
@@ -198,6 +205,9 @@ describe("package.json", () => {
     const found = ["packages/server/src/a.ts imports @scope/left-pad"];
     expect(unlisted([file], "server", ["zod"])).toEqual(found);
     expect(unlisted([file], "server", ["zod"], ["@scope/left-pad"])).toEqual(found); // only for tests
+    const types = made("packages/server/src/a.ts", 'import type { X } from "@scope/left-pad";');
+    expect(unlisted([types], "server", ["zod"], ["@scope/left-pad"])).toEqual([]);
+    expect(unlisted([types], "server", ["zod"])).toEqual(found);
   });
 
   test("versions are exact, and the same everywhere", () => {

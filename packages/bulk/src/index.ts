@@ -1,9 +1,10 @@
 // @inkling/bulk: files enriched with a release's answers, and releases exported for other programs.
 
 export { enrich, SMALL_BYTES, untilStopped } from "./enrich/enrich.ts";
-export { type Plan, planFor, ROW_FORMATS, type Wishes } from "./enrich/plan.ts";
+export { type Plan, planFor, type Wishes } from "./enrich/plan.ts";
 export { OwnThread, type Pool, Threads } from "./enrich/pool.ts";
 export { checkRemote, type Remote, RemotePool, remoteStatus } from "./enrich/remote.ts";
+export { ROW_FORMATS } from "./enrich/rows.ts";
 export type { Tally } from "./enrich/tally.ts";
 export type { Start } from "./enrich/worker.ts";
 export { BulkError, Interrupted, unlessAborted } from "./errors.ts";

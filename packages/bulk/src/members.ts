@@ -1,8 +1,8 @@
-// members.ts: an answer as a row: what each column is called, and where in the answer it stands.
+// members.ts: an answer as a row: the name of each column, and its path in the answer.
 //
-// A value that the answer leaves out is undefined, and empty in a file.
+// A value that the answer omits is undefined, and empty in a file.
 
-import type { Lookup } from "@inkling/engine";
+import { LOOKUPS, type Lookup } from "@inkling/engine";
 
 export type Value = string | number | boolean | undefined;
 
@@ -13,7 +13,7 @@ export interface Member {
   of(answer: Answer): Value;
 }
 
-/** A parsed answer; members that a look-up does not have are never asked for. */
+/** A parsed answer of the member's lookup. */
 // biome-ignore lint/suspicious/noExplicitAny: the one place that reads answers by path
 export type Answer = any;
 
@@ -47,4 +47,8 @@ export const MEMBERS: Readonly<Record<Lookup, readonly Member[]>> = {
 export function rowOf(answer: string, members: readonly Member[]): Value[] {
   const parsed: Answer = JSON.parse(answer);
   return members.map((member) => member.of(parsed));
+}
+
+export function perLookup<T>(make: (lookup: Lookup) => T): Record<Lookup, T> {
+  return Object.fromEntries(LOOKUPS.map((lookup) => [lookup, make(lookup)])) as Record<Lookup, T>;
 }

@@ -45,7 +45,7 @@ test.each(["a link to another file", "a link to none"])(
   },
 );
 
-test("what remains is told", () => {
+test("notWritten names the file, and an earlier version of it", () => {
   expect(notWritten(join(temp, "none"))).toBe(`${join(temp, "none")} was not written`);
   expect(notWritten(temp)).toBe(`${temp} was not written, and is what it was before`);
 });

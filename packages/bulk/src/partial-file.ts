@@ -6,7 +6,7 @@ import { existsSync, statSync } from "node:fs";
 import { AtomicFile } from "@inkling/release-store";
 import { BulkError } from "./errors.ts";
 
-/** What remains where somebody stopped us. */
+/** The state of a file after an interruption. */
 export const notWritten = (path: string): string =>
   `${path} was not written${existsSync(path) ? ", and is what it was before" : ""}`;
 

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import type { FeedReport } from "@inkling/engine";
 import { freePort } from "../../../test/ports.ts";
 import { smallRelease } from "../../../test/release.ts";
-import { sourceWords } from "./commands/up.ts";
+import { sourceText } from "./commands/up.ts";
 import { loadSettings } from "./config/settings.ts";
 import { type Ran, runHere } from "./program.testing.ts";
 import { describeError } from "./program.ts";
@@ -197,7 +197,7 @@ describe("errors: one line, a hint, the exit code", () => {
       /TypeError: x[\s\S]* at [\s\S]*\nhint: .*report/,
     );
     expect(describeError(new CliError("m", "h"), style)).toBe("inkling: m\nhint: h\n");
-    // names of a stranger's columns, words of a stranger's server
+    // column names of another's file, messages of another's server
     const codes = new CliError("columns: \x1b]0;x\x07\u009b2J\r\u202eab\n\tür", "\x1b[31m");
     expect(describeError(codes, style)).toBe(
       "inkling: columns: \ufffd]0;x\ufffd\ufffd2J\ufffd\ufffdab\n\tür\nhint: \ufffd[31m\n",
@@ -280,7 +280,7 @@ describe("output for programs", () => {
     }
   });
 
-  const unasked = {
+  const unfetched = {
     id: "ipsum-3",
     sets: "is_abuser",
     source: "none",
@@ -288,14 +288,14 @@ describe("output for programs", () => {
     entries: 0,
     licence: "x",
   } as const;
-  const failed = { ...unasked, error: "publisher: https://x.example could not be reached: host not found" };
+  const failed = { ...unfetched, error: "publisher: https://x.example could not be reached: host not found" };
   test.each<[name: string, feeds: FeedReport[], flags: string[], state: string, fix: RegExp]>([
-    ["that nobody asked for", [unasked], [], "note", /within minutes of its start.*serve` answers 503/],
-    ["of which one was asked for", [failed, { ...unasked, id: "x" }], [], "note", /within minutes/],
-    ["that a mirror may have", [unasked], ["--offline", "--mirror", "an-empty-folder"], "note", /within/],
+    ["not fetched yet", [unfetched], [], "note", /within minutes of its start.*serve` answers 503/],
+    ["of which one failed", [failed, { ...unfetched, id: "x" }], [], "note", /within minutes/],
+    ["that a mirror may have", [unfetched], ["--offline", "--mirror", "an-empty-folder"], "note", /within/],
     ["that could not be had", [failed], [], "problem", /serve` answers 503.*get the feeds/],
-    ["that nobody will ask for", [unasked], ["--offline"], "problem", /get the feeds/],
-    ["without any feed that is on", [{ ...unasked, sets: "is_proxy" }], [], "problem", /get the feeds/],
+    ["never fetched", [unfetched], ["--offline"], "problem", /get the feeds/],
+    ["without any feed that is on", [{ ...unfetched, sets: "is_proxy" }], [], "problem", /get the feeds/],
   ])("doctor: an answer without data, whose feeds are those %s", async (_, feeds, flags, state, fix) => {
     mkdirSync(join(temp, "an-empty-folder"), { recursive: true });
     const dataDir = mkdtempSync(join(temp, "gaps-"));
@@ -318,7 +318,7 @@ describe("output for programs", () => {
       expect(out).toContain(`mirror: http://bob:***@127.0.0.1:${server.port}/ answers (200)`);
       expect(out).not.toContain("secret");
       const { settings } = loadSettings({ flags: { mirror }, env: {}, cwd: temp });
-      expect(sourceWords(settings)).toBe(`from the mirror http://bob:***@127.0.0.1:${server.port}/`);
+      expect(sourceText(settings)).toBe(`from the mirror http://bob:***@127.0.0.1:${server.port}/`);
     } finally {
       await server.stop(true);
     }
@@ -366,7 +366,7 @@ describe("as a process", () => {
     expect(JSON.parse(out).settings.port.value).toBe(8080);
   });
 
-  test("no colour where it is no terminal, whatever the environment says", async () => {
+  test("no colour without a terminal, whatever the environment has", async () => {
     const { out, err } = await spawned(["node", BIN, "doctor"], { FORCE_COLOR: "1" });
     expect(out).toContain("settings: all can be used");
     expect(out + err).not.toContain("\x1b");

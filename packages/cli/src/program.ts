@@ -36,17 +36,17 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
   completion: async () => (await import("./commands/completion.ts")).addCompletion,
 };
-/** What looks at all other commands. */
-const LOOKS_AT_ALL = "completion";
+/** The command that reads all others. */
+const LISTS_ALL = "completion";
 
 /** The commands, or the one alone that the command line names. */
 export async function makeProgram(context: Context, [name = ""]: readonly string[] = []): Promise<Command> {
   const program = new Command("inkling")
-    .description("Who is at the door: where an IP address is, whether it can be trusted, throw-away e-mail.")
+    .description("Self-hosted IP geolocation, IP reputation and disposable-email detection API.")
     .version(context.version, "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .addHelpText("after", HELP_AFTER);
-  const one = Object.hasOwn(COMMANDS, name) && name !== LOOKS_AT_ALL ? COMMANDS[name] : undefined;
+  const one = Object.hasOwn(COMMANDS, name) && name !== LISTS_ALL ? COMMANDS[name] : undefined;
   for (const load of one ? [one] : Object.values(COMMANDS)) (await load())(program, context);
   return program;
 }
@@ -119,13 +119,13 @@ function endUsage(error: CommanderError, written: Written, { terminal }: Context
 
 /** One line and a hint; a stack only where the fault is ours. */
 export function describeError(error: unknown, style: Style): string {
-  const { message, hint } = words(error);
+  const { message, hint } = describe(error);
   const text = printable(message);
   const title = error instanceof SettingsError ? text : `${style.red("inkling")}: ${text}`;
   return hint === undefined ? `${title}\n` : `${title}\nhint: ${printable(hint)}\n`;
 }
 
-function words(error: unknown): { message: string; hint: string | undefined } {
+function describe(error: unknown): { message: string; hint: string | undefined } {
   if (!(error instanceof Error)) return { message: String(error), hint: REPORT };
   if (error instanceof CliError) return error;
   // Errors of the store carry a hint of their own.

@@ -5,12 +5,19 @@
 //
 // The header Inkling-Console proves that a page of this origin sent the request: other sites' pages cannot set it.
 
-import type { Problem } from "./types.ts";
-
 export const LOGGED_OUT = "inkling:logged-out";
 
 /** An error whose message is written for the user. */
 export class UserError extends Error {}
+
+/** RFC 9457; `problems` has a line for each thing that is wrong. */
+interface Problem {
+  readonly title?: string;
+  readonly detail?: string;
+  readonly code?: string;
+  readonly request_id?: string;
+  readonly problems?: readonly string[];
+}
 
 /** An error answer of the server, in its words; status 0 when there was no answer. */
 export class ApiError extends UserError {

@@ -1,6 +1,6 @@
 // format.ts: numbers, times and codes as text.
 
-import type { Flag } from "./types.ts";
+import type { Flag } from "@inkling/server/admin-answers";
 
 const regions = new Intl.DisplayNames(["en"], { type: "region", fallback: "code" });
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });

@@ -1,4 +1,4 @@
-// `inkling enrich` as users meet it, over a small release: 81.2.69.0/24 is a proxy in City 1, throw-away-1.com is listed.
+// `inkling enrich` as users run it, over a small release: 81.2.69.0/24 is a proxy in City 1, disposable-1.com is listed.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -81,8 +81,8 @@ describe("formats", () => {
     [
       "both columns",
       { add: [...FEW.add, "disposable"] },
-      "mail,ip\na@throw-away-1.com,81.2.69.142\nb@gmail.com,\n",
-      "mail,ip,country_iso_code,is_proxy,disposable\na@throw-away-1.com,81.2.69.142,GB,true,true\nb@gmail.com,,,,false\n",
+      "mail,ip\na@disposable-1.com,81.2.69.142\nb@gmail.com,\n",
+      "mail,ip,country_iso_code,is_proxy,disposable\na@disposable-1.com,81.2.69.142,GB,true,true\nb@gmail.com,,,,false\n",
     ],
     [
       "a column by number",
@@ -140,7 +140,7 @@ describe("formats", () => {
   );
 
   test("all members", () => {
-    const [header, row] = enriched("ip,mail\n81.2.69.142,a@throw-away-1.com\n", { add: ["all"] })
+    const [header, row] = enriched("ip,mail\n81.2.69.142,a@disposable-1.com\n", { add: ["all"] })
       .trim()
       .split("\n");
     const named = Object.fromEntries(header!.split(",").map((name, i) => [name, row!.split(",")[i]]));
@@ -148,7 +148,7 @@ describe("formats", () => {
       continent_name: "Europe",
       city_name: "City 1",
       is_proxy: "true",
-      providers: "throw-away-1.com",
+      providers: "disposable-1.com",
     });
   });
 });
@@ -161,8 +161,8 @@ describe("what a file is", () => {
       "-",
       { format: "csv", ip: 0, email: undefined, hasHeader: false },
     ],
-    ["one column of e-mail addresses", "a@b.com\n", "-", { format: "csv", ip: undefined, email: 0 }],
-    ["columns by their names", "x,client_ip,e-mail\n1,,\n", "-", { ip: 1, email: 2, hasHeader: true }],
+    ["one column of email addresses", "a@b.com\n", "-", { format: "csv", ip: undefined, email: 0 }],
+    ["columns by their names", "x,client_ip,e-mail_addr\n1,,\n", "-", { ip: 1, email: 2, hasHeader: true }],
     ["columns by what is in them", "a,b\nx,81.2.69.142\n", "-", { ip: 1, hasHeader: true }],
     ["a name that misleads", "ip,real\n7,81.2.69.142\n", "-", { ip: 1 }],
     ["JSON", '{"remote_addr":"::1"}\n', "-", { format: "ndjson", ip: "remote_addr" }],
@@ -176,7 +176,7 @@ describe("what a file is", () => {
       "nothing to look up",
       "a,b\n1,2\n",
       {},
-      "no column with IP addresses or e-mail addresses was found (columns: a, b)",
+      "no column with IP addresses or email addresses was found (columns: a, b)",
     ],
     ["an empty file", "", {}, "(the file is empty)"],
     ["a column that is not there", "ip\n", { ipColumn: "addr" }, '--ip-column: there is no column "addr"'],
@@ -291,7 +291,7 @@ describe("files that are not as they should be", () => {
     }
   });
 
-  test("a flag that no list tells is empty, not false", async () => {
+  test("a flag without data is empty, not false", async () => {
     const start = {
       ...startFor("81.2.69.1\n", { add: ["is_abuser", "is_proxy"] }, true),
       unknown: ["is_abuser"],
@@ -360,7 +360,7 @@ describe("the command", () => {
     return path;
   };
 
-  test("writes a file, and says what was in it", async () => {
+  test("writes a file, and prints counts of its rows", async () => {
     const from = file("visits.csv", "ip\n81.2.69.142\n10.0.0.1\n");
     const target = join(temp, "out.csv");
     const { out, err, code } = await inkling("enrich", from, "--out", target, "--add", "country_iso_code");
@@ -391,7 +391,7 @@ describe("the command", () => {
   test("a summary", async () => {
     const from = file(
       "sum.csv",
-      "ip,email\n81.2.69.142,a@throw-away-1.com\n81.2.69.1,b@x.com\n8.8.8.8,\n::1,x\n",
+      "ip,email\n81.2.69.142,a@disposable-1.com\n81.2.69.1,b@x.com\n8.8.8.8,\n::1,x\n",
     );
     const { out } = await inkling("enrich", from, "--summary");
     expect(out).toContain("4 rows\n3 with a public IP address, 1 without\n");

@@ -2,7 +2,7 @@
 //
 // in   chunks of bytes, a plan, the release and overrides to answer from
 // out  chunks of bytes; the tally
-// err  whatever the streams throw; Stopped as soon as the signal comes, also while a stream gives nothing
+// err  those of the streams; Interrupted as soon as the signal is aborted, also while a stream is idle
 // cost constant memory: two blocks for each thread are under way, and none more is read until the first of them is written
 
 import { Interrupted, unlessAborted } from "../errors.ts";
@@ -13,7 +13,7 @@ import type { Tally } from "./tally.ts";
 export interface EnrichHooks {
   readonly signal: AbortSignal;
   write(bytes: Uint8Array): void | Promise<void>;
-  /** Told after each block how much was read, and how many rows are done. */
+  /** After each block: bytes read, rows done. */
   onProgress(bytes: number, rows: number): void;
 }
 

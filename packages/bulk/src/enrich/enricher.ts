@@ -1,10 +1,10 @@
-// enricher.ts: a block of whole rows in, the same rows with what is known of them out.
+// enricher.ts: a block of whole rows in, the same rows with the answers added out.
 //
-// err  none: a row that cannot be read is passed on as it is, and counted
-// cost one address a row, two look-ups: bench/parts/enrich.ts
+// err  none: a row that cannot be read stays as it is, and is counted
+// cost one address a row, two lookups: bench/parts/enrich.ts
 
-import type { Answers } from "./answerer.ts";
-import { Output } from "./output.ts";
+import { Output } from "../output.ts";
+import type { Answers } from "./answers.ts";
 import type { Plan } from "./plan.ts";
 import { Row, type RowReader, rowReader, textOf } from "./rows.ts";
 import { headerTail } from "./tails.ts";
@@ -14,7 +14,7 @@ const COMMA = 0x2c;
 
 export class Enricher {
   private readonly plan: Plan;
-  private readonly answerer: Answers;
+  private readonly answers: Answers;
   private readonly rows: RowReader;
   private readonly out = new Output(1 << 20);
   private readonly row = new Row();
@@ -23,9 +23,9 @@ export class Enricher {
   private readonly hasIp: boolean;
   private readonly hasEmail: boolean;
 
-  constructor(plan: Plan, answerer: Answers) {
+  constructor(plan: Plan, answers: Answers) {
     this.plan = plan;
-    this.answerer = answerer;
+    this.answers = answers;
     this.rows = rowReader(plan);
     this.delimiter = new TextEncoder().encode(plan.delimiter ?? "");
     this.hasIp = plan.ip !== undefined;
@@ -67,7 +67,7 @@ export class Enricher {
   /** All that was counted so far. */
   tally(): Tally {
     const { total } = this;
-    const { geolocate, reputation, email } = this.answerer;
+    const { geolocate, reputation, email } = this.answers.tails;
     if (!geolocate.isCounted) return total;
     total.countries = {};
     total.flags = {};
@@ -87,54 +87,43 @@ export class Enricher {
     return total;
   }
 
-  /** What is added shall stand under its names. @param fields that the row has too few; below 0: too many */
+  /** Keeps added values under their names. @param fields that the row has too few; below 0: too many */
   private pad(fields: number): void {
     this.total.ragged++;
-    for (let i = 0; i < fields; i++) this.out.append(this.delimiter, 0, this.delimiter.length);
+    for (let i = 0; i < fields; i++) this.out.append(this.delimiter);
   }
 
   private header(bytes: Uint8Array): number {
     const { out, row } = this;
     const next = this.rows.next(bytes, 0, row);
     out.append(bytes, 0, row.insert);
-    const tail = headerTail(this.plan);
-    out.append(tail, 0, tail.length);
+    out.append(headerTail(this.plan));
     out.append(bytes, row.insert, row.end);
     return next;
   }
 
   private addIp(bytes: Uint8Array): void {
-    const { answerer, out, row } = this;
+    const { answers, out, row } = this;
     const isKnown =
       row.ipText === undefined
-        ? row.ipStart >= 0 && answerer.readBytes(bytes, row.ipStart, row.ipEnd)
-        : answerer.readText(row.ipText);
+        ? row.ipStart >= 0 && answers.readBytes(bytes, row.ipStart, row.ipEnd)
+        : answers.readText(row.ipText);
     if (!isKnown) this.total.withoutIp++;
-    const { geolocate, reputation } = answerer;
-    if (geolocate.isWanted) {
-      const number = isKnown ? answerer.place() : -1;
-      if (number < 0) geolocate.appendNone(out);
-      else geolocate.append(number, out);
-    }
-    if (reputation.isWanted) {
-      const number = isKnown ? answerer.reputationOf() : -1;
-      if (number < 0) reputation.appendNone(out);
-      else reputation.append(number, out);
-    }
+    const { geolocate, reputation } = answers.tails;
+    if (geolocate.isWanted) geolocate.append(isKnown ? answers.geolocate() : -1, out);
+    if (reputation.isWanted) reputation.append(isKnown ? answers.reputation() : -1, out);
   }
 
   private addEmail(bytes: Uint8Array): void {
-    const { answerer, out, row } = this;
+    const { answers, row } = this;
     const text = row.emailText ?? (row.emailStart < 0 ? "" : textOf(bytes, row.emailStart, row.emailEnd));
-    const number = answerer.emailOf(text);
-    if (number < 0) {
-      this.total.withoutEmail++;
-      answerer.email.appendNone(out);
-    } else answerer.email.append(number, out);
+    const number = answers.email(text);
+    if (number < 0) this.total.withoutEmail++;
+    answers.tails.email.append(number, this.out);
   }
 }
 
-/** Takes one byte out: what is added to an empty object has no comma before it. */
+/** Removes one byte: the comma before what is added to an empty object. */
 function dropByte(out: Output, at: number): void {
   out.bytes.copyWithin(at, at + 1, out.length);
   out.length--;

@@ -1,29 +1,20 @@
-// plan.ts: what a file is, where in a row the address and the e-mail address stand, and what is added.
+// plan.ts: the format of a file, its columns of addresses and email addresses, and what is added.
 //
-// in   the first lines of the file, and what the user said
+// in   the first lines of the file, and the flags
 // out  a Plan, plain data that workers can be sent
-// err  BulkError: a column that does not exist, members that nobody knows, nothing to look up, names that are there already
+// err  BulkError: a column that does not exist, unknown members, nothing to look up, names that exist already
 
 import { LOOKUPS, type Lookup, MAX_IP_TEXT, parseEmail, parseIp } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
-import { MEMBERS, type Member } from "../members.ts";
-import { splitRow } from "./rows.ts";
+import { MEMBERS, type Member, perLookup } from "../members.ts";
+import { type RowFormat, type RowLayout, splitRow } from "./rows.ts";
 
-export const ROW_FORMATS = ["csv", "tsv", "ndjson", "log"] as const;
-export type RowFormat = (typeof ROW_FORMATS)[number];
-
-export interface Plan {
-  readonly format: RowFormat;
-  /** Column number from 0 on (csv, tsv), or member name (ndjson); undefined where none is looked up. */
-  readonly ip: number | string | undefined;
-  readonly email: number | string | undefined;
+export interface Plan extends RowLayout {
   /** Does the first row name the columns? */
   readonly hasHeader: boolean;
-  /** What parts the columns (csv, tsv): one character. */
-  readonly delimiter: string | undefined;
   /** How many the header names. */
   readonly width: number | undefined;
-  /** Members that are added, by look-up, in the order of output. */
+  /** Members that are added, by lookup, in the order of output. */
   readonly added: Readonly<Record<Lookup, readonly string[]>>;
   /** Stands before the name of each. */
   readonly prefix: string;
@@ -38,7 +29,7 @@ export interface Wishes {
   readonly prefix?: string | undefined;
 }
 
-/** What is added when nobody says otherwise. */
+/** What is added by default. */
 const USUAL = [
   "country_iso_code",
   "city_name",
@@ -56,7 +47,7 @@ const DELIMITERS = [",", ";", "\t"] as const;
 
 /**
  * @param head the first lines, whole ones
- * @param name of the file: its ending may tell the format
+ * @param name of the file: its extension may give the format
  * @throws BulkError
  */
 export function planFor(head: string, name: string, wishes: Wishes): Plan {
@@ -66,7 +57,7 @@ export function planFor(head: string, name: string, wishes: Wishes): Plan {
   const added = addedMembers(wishes.add, columns);
   const { prefix = "" } = wishes;
   if (!PREFIX.test(prefix))
-    throw usage("--prefix must be up to 40 letters, digits, _, - or .", "for instance: --prefix inkling_");
+    throw usage("--prefix must be up to 40 letters, digits, _, - or .", "for example --prefix inkling_");
   const isThere = namesThere(format, lines, columns);
   const repeated = LOOKUPS.flatMap((scope) => added[scope].map((name) => prefix + name)).filter(isThere);
   if (repeated.length > 0) {
@@ -79,10 +70,10 @@ export function planFor(head: string, name: string, wishes: Wishes): Plan {
 }
 
 const PREFIX = /^[\w.-]{0,40}$/;
-/** Rows that columns are found out from. */
+/** Rows in which columns are detected. */
 const HEAD_ROWS = 100;
 
-/** Tells whether rows have a value of this name already: two of one name are what few programs read. */
+/** Whether rows have a value of this name already: few programs read two of one name. */
 function namesThere(
   format: RowFormat,
   lines: readonly string[],
@@ -140,7 +131,7 @@ function columnsOf(format: Exclude<RowFormat, "log">, lines: readonly string[], 
     format !== "ndjson" && !names.some((cell) => isIp(cell) || isEmail(cell)) && names.length > 0;
   const data = hasHeader ? rows.slice(1) : rows;
   const keys: (number | string)[] = format === "ndjson" ? names : names.map((_, i) => i);
-  const asked = (wish: string | undefined, what: string) =>
+  const wished = (wish: string | undefined, what: string) =>
     wish === undefined ? undefined : columnNamed(wish, what, names, hasHeader || format === "ndjson", format);
   const found = (named: RegExp, fits: (value: string) => boolean) => {
     const values = (key: number | string) =>
@@ -155,13 +146,13 @@ function columnsOf(format: Exclude<RowFormat, "log">, lines: readonly string[], 
     return [...byName, ...keys].find((key) => share(key) > 0.5) ?? byName[0];
   };
   const wanted = wishes.ipColumn !== undefined || wishes.emailColumn !== undefined;
-  const ip = asked(wishes.ipColumn, "--ip-column") ?? (wanted ? undefined : found(IP_NAME, isIp));
+  const ip = wished(wishes.ipColumn, "--ip-column") ?? (wanted ? undefined : found(IP_NAME, isIp));
   const email =
-    asked(wishes.emailColumn, "--email-column") ?? (wanted ? undefined : found(EMAIL_NAME, isEmail));
+    wished(wishes.emailColumn, "--email-column") ?? (wanted ? undefined : found(EMAIL_NAME, isEmail));
   if (ip === undefined && email === undefined) {
     const seen = names.length === 0 ? "the file is empty" : `columns: ${names.slice(0, 20).join(", ")}`;
     throw usage(
-      `no column with IP addresses or e-mail addresses was found (${seen})`,
+      `no column with IP addresses or email addresses was found (${seen})`,
       "name it: --ip-column NAME or --email-column NAME; a number counts from 1",
     );
   }
@@ -187,11 +178,9 @@ function columnNamed(
 }
 
 function addedMembers(wish: readonly string[] | undefined, columns: Columns): Plan["added"] {
-  const possible: Readonly<Record<Lookup, readonly Member[]>> = {
-    geolocate: columns.ip === undefined ? [] : MEMBERS.geolocate,
-    reputation: columns.ip === undefined ? [] : MEMBERS.reputation,
-    email: columns.email === undefined ? [] : MEMBERS.email,
-  };
+  const possible = perLookup((lookup): readonly Member[] =>
+    (lookup === "email" ? columns.email : columns.ip) === undefined ? [] : MEMBERS[lookup],
+  );
   const names = LOOKUPS.flatMap((scope) => possible[scope].map(({ name }) => name));
   const unknown = (wish ?? []).filter((name) => name !== "all" && !names.includes(name));
   if (unknown.length > 0) {
@@ -201,9 +190,7 @@ function addedMembers(wish: readonly string[] | undefined, columns: Columns): Pl
     );
   }
   const wanted = new Set(wish?.includes("all") ? names : (wish ?? USUAL));
-  const chosen = (scope: Lookup) =>
-    possible[scope].map(({ name }) => name).filter((name) => wanted.has(name));
-  return { geolocate: chosen("geolocate"), reputation: chosen("reputation"), email: chosen("email") };
+  return perLookup((lookup) => possible[lookup].map(({ name }) => name).filter((name) => wanted.has(name)));
 }
 
 /** A line of NDJSON; {} when it is none. */

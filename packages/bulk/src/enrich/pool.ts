@@ -2,7 +2,7 @@
 //
 // in   blocks of whole rows, in order
 // out  the promise of each block's result; the tally of all
-// err  a thread that dies rejects what it was asked, with its reason
+// err  a thread that dies rejects its tasks, with its reason
 
 import type { Enricher } from "./enricher.ts";
 import { addTally, emptyTally, type Tally } from "./tally.ts";
@@ -56,7 +56,7 @@ interface Waiting {
 
 class Thread {
   rows = 0;
-  /** In the order they were asked, which is that of the replies. */
+  /** In the order of their tasks, which is that of the replies. */
   readonly waiting: Waiting[] = [];
   readonly worker: Worker;
 
@@ -72,7 +72,7 @@ class Thread {
     this.worker.postMessage({ type: "start", ...start } satisfies Task);
   }
 
-  ask(task: Task, transfer: ArrayBuffer[] = []): Promise<Reply> {
+  send(task: Task, transfer: ArrayBuffer[] = []): Promise<Reply> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ resolve, reject });
       this.worker.postMessage(task, transfer);
@@ -97,15 +97,15 @@ export class Threads implements Pool {
 
   async block(bytes: Uint8Array<ArrayBuffer>, isFirst: boolean): Promise<Enriched> {
     const idlest = this.threads.reduce((a, b) => (b.waiting.length < a.waiting.length ? b : a));
-    const reply = await idlest.ask({ type: "block", bytes, isFirst }, [bytes.buffer]);
-    if (reply.type !== "block") throw new Error("a thread answered something else than it was asked");
+    const reply = await idlest.send({ type: "block", bytes, isFirst }, [bytes.buffer]);
+    if (reply.type !== "block") throw new Error("a thread replied to another task");
     return reply;
   }
 
   async finish(): Promise<Tally> {
     const total = emptyTally();
     for (const thread of this.threads) {
-      const reply = await thread.ask({ type: "finish" });
+      const reply = await thread.send({ type: "finish" });
       if (reply.type === "finish") addTally(total, reply.tally);
     }
     return total;

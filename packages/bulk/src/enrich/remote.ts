@@ -1,22 +1,23 @@
 // remote.ts: rows enriched with the answers of a server, in place of a release in this process.
 //
 // in   the server's address and a key; blocks of whole rows, in order
-// out  the same bytes as with the release in this process; what the server says of its data
-// err  BulkError: what the server refused, or that it is not there, and what to do
-// cost each value that a block holds is asked for once, in batches; the next block waits. Answers are kept for later
+// out  the same bytes as with the release in this process; the status of the server's data
+// err  BulkError: what the server refused, or that it is unreachable, and what to do
+// cost each distinct value of a block is one lookup, in batches; the next block waits. Answers are kept for later
 //      blocks, a million values at most
 //
-// A block is gone through twice: once to see what it asks, and once, when all is known, to write it.
+// A block is read twice: first to collect its values, then, with all answers, to write it.
 
 import { Inkling, InklingError } from "@inkling/client";
 import { formatIp, LOOKUPS, type Lookup } from "@inkling/engine";
 import { z } from "zod";
 import { BulkError } from "../errors.ts";
-import { AddressText, type Answers } from "./answerer.ts";
+import { perLookup } from "../members.ts";
+import { Answers } from "./answers.ts";
 import { Enricher } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
 import type { Enriched, Pool } from "./pool.ts";
-import { type Tails, tailsFor } from "./tails.ts";
+import { tailsFor } from "./tails.ts";
 import type { Tally } from "./tally.ts";
 
 const MAX_KEPT = 1_000_000;
@@ -25,78 +26,47 @@ const SILENT_MS = 60_000;
 const RETRIES = 4;
 const STATUS_MS = 10_000;
 
-/** Where to ask, and with which key. */
+/** A server, and a key of it. */
 export interface Remote {
   readonly url: string;
   readonly key: string;
 }
 
-/** Answers that were fetched before they are asked for. */
-class FetchedAnswers extends AddressText implements Answers {
-  readonly geolocate: Tails;
-  readonly reputation: Tails;
-  readonly email: Tails;
-  /** While true nothing is answered: what would have been asked is noted. */
-  isNoting = false;
-  readonly wanted: Readonly<Record<Lookup, Set<string>>> = {
-    geolocate: new Set(),
-    reputation: new Set(),
-    email: new Set(),
-  };
-  private readonly known: Readonly<Record<Lookup, Map<string, number>>> = {
-    geolocate: new Map(),
-    reputation: new Map(),
-    email: new Map(),
-  };
-  /** Tails by the answer's text: the same answer is given to many. */
-  private readonly made: Readonly<Record<Lookup, Map<string, number>>> = {
-    geolocate: new Map(),
-    reputation: new Map(),
-    email: new Map(),
-  };
+/** Answers that were fetched before. */
+class FetchedAnswers extends Answers {
+  /** While true there are no answers: the values without one are collected. */
+  isCollecting = false;
+  readonly wanted = perLookup(() => new Set<string>());
+  private readonly known = perLookup(() => new Map<string, number>());
 
-  constructor(tails: Record<Lookup, Tails>) {
-    super();
-    this.geolocate = tails.geolocate;
-    this.reputation = tails.reputation;
-    this.email = tails.email;
+  geolocate(): number {
+    return this.numberFor("geolocate", formatIp(this.address));
   }
 
-  place(): number {
-    return this.of("geolocate", formatIp(this.address));
+  reputation(): number {
+    return this.numberFor("reputation", formatIp(this.address));
   }
 
-  reputationOf(): number {
-    return this.of("reputation", formatIp(this.address));
-  }
-
-  emailOf(text: string): number {
-    return text === "" ? -1 : this.of("email", text);
+  email(text: string): number {
+    return text === "" ? -1 : this.numberFor("email", text);
   }
 
   /** @param answer undefined where there is none */
-  learn(lookup: Lookup, value: string, answer: unknown): void {
-    this.known[lookup].set(value, answer === undefined ? -1 : this.tail(lookup, JSON.stringify(answer)));
+  store(lookup: Lookup, value: string, answer: unknown): void {
+    const number = answer === undefined ? -1 : this.tails[lookup].numberOf(JSON.stringify(answer));
+    this.known[lookup].set(value, number);
   }
 
-  /** Forgets what is known, when it is much. */
+  /** Forgets the answers of a lookup when they are too many. */
   makeRoom(): void {
     for (const known of Object.values(this.known)) if (known.size > MAX_KEPT) known.clear();
   }
 
-  private of(lookup: Lookup, value: string): number {
+  private numberFor(lookup: Lookup, value: string): number {
     const known = this.known[lookup].get(value);
-    if (!this.isNoting) return known ?? -1;
+    if (!this.isCollecting) return known ?? -1;
     if (known === undefined) this.wanted[lookup].add(value);
     return -1;
-  }
-
-  private tail(lookup: Lookup, answer: string): number {
-    const known = this.made[lookup].get(answer);
-    if (known !== undefined) return known;
-    const number = this[lookup].make(answer);
-    this.made[lookup].set(answer, number);
-    return number;
   }
 }
 
@@ -106,8 +76,8 @@ export class RemotePool implements Pool {
   private readonly remote: Remote;
   private readonly answers: FetchedAnswers;
   private readonly enricher: Enricher;
-  /** Goes through a block for what it asks; what it writes is not used. */
-  private readonly noter: Enricher;
+  /** Collects the values of a block; what it writes is not used. */
+  private readonly collector: Enricher;
   private readonly stopper = new AbortController();
   private last: Promise<unknown> = Promise.resolve();
 
@@ -117,7 +87,7 @@ export class RemotePool implements Pool {
     this.client = clientOf(remote);
     this.answers = new FetchedAnswers(tailsFor(plan, withSummary, unknown));
     this.enricher = new Enricher(plan, this.answers);
-    this.noter = new Enricher(plan, this.answers);
+    this.collector = new Enricher(plan, this.answers);
   }
 
   get rows(): number {
@@ -141,9 +111,9 @@ export class RemotePool implements Pool {
   private async enriched(bytes: Uint8Array, isFirst: boolean): Promise<Enriched> {
     const { answers } = this;
     answers.makeRoom();
-    answers.isNoting = true;
-    this.noter.block(bytes, isFirst);
-    answers.isNoting = false;
+    answers.isCollecting = true;
+    this.collector.block(bytes, isFirst);
+    answers.isCollecting = false;
     await Promise.all(LOOKUPS.map((lookup) => this.fetch(lookup)));
     return { bytes: this.enricher.block(bytes, isFirst), rows: this.rows };
   }
@@ -158,17 +128,17 @@ export class RemotePool implements Pool {
       });
       for await (const result of results) {
         if (!result.ok && isRefusal(result.error)) throw result.error;
-        this.answers.learn(lookup, result.value, result.ok ? result.answer : undefined);
+        this.answers.store(lookup, result.value, result.ok ? result.answer : undefined);
       }
     } catch (error) {
-      this.stopper.abort(); // the other look-ups of this block
+      this.stopper.abort(); // the other lookups of this block
       throw explained(error, this.remote, lookup);
     }
     wanted.clear();
   }
 }
 
-/** Is it the asking that is refused, and not the one value that has no answer? */
+/** Is the whole request refused, and not one value? */
 function isRefusal({ isUnavailable, answerStatus = 0 }: InklingError): boolean {
   return isUnavailable || answerStatus === 401 || answerStatus === 403 || answerStatus === 429;
 }
@@ -201,7 +171,7 @@ const problemSchema = z.object({ code: z.string(), detail: z.string().optional()
 
 export type RemoteStatus = z.infer<typeof statusSchema>;
 
-/** What the server says of its data; also shows, before anything is read, that it is there and takes the key. */
+/** The status of the server's data; also checks, before anything is read, that it is reachable and accepts the key. */
 export async function remoteStatus({ url, key }: Remote): Promise<RemoteStatus> {
   const base = url.replace(/\/+$/, "");
   let response: Response;
@@ -216,7 +186,7 @@ export async function remoteStatus({ url, key }: Remote): Promise<RemoteStatus> 
   } catch (error) {
     throw new BulkError(
       `${url} cannot be reached: ${(error as Error).message}`,
-      "is the server running there? `curl URL/healthz` tells",
+      "is the server running there? `curl URL/healthz` shows it",
     );
   }
   const document = parsed(text);
@@ -224,7 +194,7 @@ export async function remoteStatus({ url, key }: Remote): Promise<RemoteStatus> 
   if (problem.success) {
     const { code, detail } = problem.data;
     throw new BulkError(
-      `${url} refuses: ${detail ?? "it says no more"} (${code})`,
+      `${url} refuses: ${detail ?? "no details"} (${code})`,
       response.status === 401
         ? "INKLING_API_KEY has to hold a key of that server"
         : "docs/errors.md explains the code",
@@ -233,7 +203,7 @@ export async function remoteStatus({ url, key }: Remote): Promise<RemoteStatus> 
   const status = statusSchema.safeParse(document);
   if (!response.ok || !status.success) {
     throw new BulkError(
-      `${url} is no Inkling server: its /v1/status is not as expected (HTTP ${response.status})`,
+      `${url} is not an Inkling server: its /v1/status is not as expected (HTTP ${response.status})`,
       "--url takes the address of the API, without a path after it",
     );
   }
@@ -244,6 +214,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // a page, or nothing: told as what is not expected
+    return undefined; // a page, or nothing: reported as not expected
   }
 }

@@ -1,13 +1,12 @@
-// rows.ts: where rows begin and end in bytes, and where in a row its address and e-mail address stand.
+// rows.ts: where rows begin and end in bytes, and where in a row its address and email address are.
 //
 // in   a block of whole rows
 // out  one Row after the other, in the same object
-// err  none: a row that cannot be read has neither address nor e-mail address, and stays as it is
+// err  none: a row that cannot be read has neither address nor email address, and stays as it is
 // src  RFC 4180 (quoted fields, also over several lines), ndjson
 // cost csv and logs: one pass over the bytes of a row, no allocation
 
 import { IpAddress as Address, type IpAddress, parseIpBytesInto, specialUse } from "@inkling/engine";
-import type { Plan } from "./plan.ts";
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -33,7 +32,7 @@ export class Row {
   columns = 0;
   /** Does a quote open a field in it that never closes? Then it is a character like others. */
   isOpenQuoted = false;
-  /** Is it a row at all? Blank lines and broken rows are passed on. */
+  /** Is it a row at all? Blank lines and broken rows stay as they are. */
   isReadable = true;
 }
 
@@ -42,7 +41,20 @@ export interface RowReader {
   next(bytes: Uint8Array, from: number, row: Row): number;
 }
 
-export function rowReader(plan: Plan): RowReader {
+export const ROW_FORMATS = ["csv", "tsv", "ndjson", "log"] as const;
+export type RowFormat = (typeof ROW_FORMATS)[number];
+
+/** How a file is written, and where in a row the values stand. */
+export interface RowLayout {
+  readonly format: RowFormat;
+  /** Column number from 0 on (csv, tsv), or member name (ndjson); undefined where none is looked up. */
+  readonly ip: number | string | undefined;
+  readonly email: number | string | undefined;
+  /** What separates the columns (csv, tsv): one character. */
+  readonly delimiter: string | undefined;
+}
+
+export function rowReader(plan: RowLayout): RowReader {
   if (plan.format === "ndjson")
     return new JsonRows(plan.ip as string | undefined, plan.email as string | undefined);
   if (plan.format === "log") return new LogRows();
@@ -168,7 +180,7 @@ class JsonRows implements RowReader {
       row.ipText = textAt(members, this.ip);
       row.emailText = textAt(members, this.email);
     } catch {
-      // a broken row is passed on, and counted by whoever asked
+      // a broken row stays as it is; the caller counts it
     }
     return row.end;
   }

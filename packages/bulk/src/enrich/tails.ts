@@ -1,16 +1,16 @@
-// tails.ts: what is added to a row, as bytes, made once for each distinct answer.
+// tails.ts: the bytes that are added to a row, made once for each distinct answer.
 //
 // in   answers as JSON text
 // out  bytes in the format of the file
-// cost an answer seen before: one Map look-up
+// cost a repeated answer: one Map lookup
 
-import type { Lookup } from "@inkling/engine";
+import { LOOKUPS, type Lookup } from "@inkling/engine";
 import { csvField } from "../export/csv.ts";
-import { MEMBERS, type Member, rowOf, type Value } from "../members.ts";
-import { Output } from "./output.ts";
+import { MEMBERS, type Member, perLookup, rowOf, type Value } from "../members.ts";
+import { Output } from "../output.ts";
 import type { Plan } from "./plan.ts";
 
-/** How a value is written after a row; text begins with what parts it from what stands before. */
+/** How a value is written after a row; the text begins with its separator. */
 type Write = (name: string, value: Value) => string;
 
 function writerOf({ format, delimiter = ",", prefix }: Plan): Write {
@@ -35,20 +35,21 @@ function logValue(value: Value): string {
 
 const encoder = new TextEncoder();
 
-/** The names that a header gets more. */
+/** The names that are added to a header. */
 export function headerTail(plan: Plan): Uint8Array {
-  const names = [...plan.added.geolocate, ...plan.added.reputation, ...plan.added.email];
+  const names = LOOKUPS.flatMap((lookup) => plan.added[lookup]);
   const { delimiter = ",", prefix } = plan;
   return encoder.encode(names.map((name) => delimiter + prefix + name).join(""));
 }
 
-/** The tails of one look-up, and how often each was added. */
+/** The tails of one lookup, and how often each was added. */
 export class Tails {
   private readonly members: readonly Member[];
   private readonly write: Write;
   private readonly bytes = new Output(1 << 12);
   private starts = new Uint32Array(256);
   private counts = new Float64Array(256);
+  private readonly numbers = new Map<string, number>();
   private readonly answers: string[] | undefined;
   private made = 0;
   private readonly none: Uint8Array;
@@ -56,7 +57,7 @@ export class Tails {
 
   /**
    * @param keepAnswers for a summary: {@link counted} needs them
-   * @param unknown flags that no list tells: their "false" says nothing, and is not written
+   * @param unknown flags without data: their "false" is not written
    */
   constructor(plan: Plan, lookup: Lookup, keepAnswers: boolean, unknown: ReadonlySet<string>) {
     this.unknown = unknown;
@@ -70,7 +71,7 @@ export class Tails {
     return this.answers !== undefined;
   }
 
-  /** Does no list tell this flag? */
+  /** Is the flag without data? */
   isUnknown(flag: string): boolean {
     return this.unknown.has(flag);
   }
@@ -80,30 +81,38 @@ export class Tails {
     return this.members.length > 0 || this.answers !== undefined;
   }
 
-  /** Makes the tail of an answer. @returns its number */
+  /** The number of an answer's tail. */
+  numberOf(answer: string): number {
+    let number = this.numbers.get(answer);
+    if (number === undefined) {
+      number = this.make(answer);
+      this.numbers.set(answer, number);
+    }
+    return number;
+  }
+
+  /** As {@link numberOf}, for an answer that was not seen before: its text is not kept. */
   make(answer: string): number {
     const number = this.made++;
     if (number + 1 >= this.starts.length) this.grow();
     this.answers?.push(answer);
     const values = rowOf(answer, this.members);
-    const told = (name: string, value: Value) =>
-      value === false && this.isUnknown(name) ? undefined : value;
-    const text = this.members.map(({ name }, i) => this.write(name, told(name, values[i]))).join("");
-    const bytes = encoder.encode(text);
-    this.bytes.append(bytes, 0, bytes.length);
+    const texts = this.members.map(({ name }, i) => {
+      const isKnown = values[i] !== false || !this.isUnknown(name);
+      return this.write(name, isKnown ? values[i] : undefined);
+    });
+    this.bytes.append(encoder.encode(texts.join("")));
     this.starts[number + 1] = this.bytes.length;
     return number;
   }
 
-  /** Appends tail `number`. */
+  /** Appends a tail. @param number -1: that of no answer */
   append(number: number, out: Output): void {
-    this.counts[number]!++;
-    out.append(this.bytes.bytes, this.starts[number]!, this.starts[number + 1]!);
-  }
-
-  /** Appends what stands for no answer. */
-  appendNone(out: Output): void {
-    out.append(this.none, 0, this.none.length);
+    if (number < 0) out.append(this.none);
+    else {
+      this.counts[number]!++;
+      out.append(this.bytes.bytes, this.starts[number]!, this.starts[number + 1]!);
+    }
   }
 
   /** How often each answer was added. */
@@ -112,21 +121,18 @@ export class Tails {
   }
 
   private grow(): void {
-    const starts = new Uint32Array(this.starts.length * 2);
-    starts.set(this.starts);
-    this.starts = starts;
-    const counts = new Float64Array(this.counts.length * 2);
-    counts.set(this.counts);
-    this.counts = counts;
+    const { starts, counts } = this;
+    this.starts = new Uint32Array(starts.length * 2);
+    this.starts.set(starts);
+    this.counts = new Float64Array(counts.length * 2);
+    this.counts.set(counts);
   }
 }
 
-/** Those of all three look-ups. */
 export function tailsFor(
   plan: Plan,
   keepAnswers: boolean,
   unknown: readonly string[],
 ): Record<Lookup, Tails> {
-  const of = (lookup: Lookup) => new Tails(plan, lookup, keepAnswers, new Set(unknown));
-  return { geolocate: of("geolocate"), reputation: of("reputation"), email: of("email") };
+  return perLookup((lookup) => new Tails(plan, lookup, keepAnswers, new Set(unknown)));
 }

@@ -1,4 +1,4 @@
-// tally.ts: what a file held, in numbers: counted by each worker, added up, shown at the end.
+// tally.ts: counts of a file: made by each worker, added up, shown at the end.
 
 export interface Tally {
   /** Rows, header and blank lines apart. */
@@ -9,10 +9,10 @@ export interface Tally {
   ragged: number;
   /** Rows with a quote that never closes: each was read as one line. */
   openQuotes: number;
-  /** Rows without an address, or e-mail address, that can be looked up; counted where one is looked for. */
+  /** Rows without an address, or email address, that can be looked up; counted where one is looked for. */
   withoutIp: number;
   withoutEmail: number;
-  /** Country code, "" = unknown -> rows. Empty unless a summary was asked for; so are the next two. */
+  /** Country code, "" = unknown -> rows. Empty without a summary; so are the next two. */
   countries: Record<string, number>;
   /** Flag -> rows that have it. */
   flags: Record<string, number>;

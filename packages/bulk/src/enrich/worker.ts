@@ -1,18 +1,18 @@
 // worker.ts: one thread of `inkling enrich`: opens the release once, then answers block after block.
 //
 // in   a Task: "start" first, then "block" as often as wanted, "finish" last
-// out  a Reply to each; an error ends the thread, which its pool hears
+// out  a Reply to each; an error ends the thread, and rejects its tasks in the pool
 
 import { createHash } from "node:crypto";
 import { Overrides } from "@inkling/engine";
 import { openRelease } from "@inkling/release-store";
-import { Answerer } from "./answerer.ts";
+import { LocalAnswers } from "./answers.ts";
 import { Enricher } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
 import { tailsFor } from "./tails.ts";
 import type { Tally } from "./tally.ts";
 
-/** What a thread is told first; plain data. */
+/** The first message to a thread; plain data. */
 export interface Start {
   readonly plan: Plan;
   readonly dataDir: string;
@@ -21,7 +21,7 @@ export interface Start {
   /** Epoch ms; decides which overrides have expired. */
   readonly now: number;
   readonly withSummary: boolean;
-  /** Flags that no list tells. */
+  /** Flags without data. */
   readonly unknown: readonly string[];
 }
 
@@ -36,24 +36,13 @@ export type Reply =
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-/** What a thread does, also without one: small files are not worth it. */
-export function makeEnricher({
-  plan,
-  dataDir,
-  release,
-  overrides,
-  now,
-  withSummary,
-  unknown,
-}: Start): Enricher {
-  const opened = openRelease(dataDir, release);
-  const answerer = new Answerer(
-    opened,
-    new Overrides(overrides, sha256),
-    now,
-    tailsFor(plan, withSummary, unknown),
-  );
-  return new Enricher(plan, answerer);
+/** The work of a thread; small files are enriched without one. */
+export function makeEnricher(start: Start): Enricher {
+  const { plan } = start;
+  const tails = tailsFor(plan, start.withSummary, start.unknown);
+  const overrides = new Overrides(start.overrides, sha256);
+  const release = openRelease(start.dataDir, start.release);
+  return new Enricher(plan, new LocalAnswers(release, overrides, start.now, tails));
 }
 
 declare const self: Worker;

@@ -2,6 +2,7 @@
 //
 // src  RFC 4180; ClickHouse: CREATE DICTIONARY, layouts IP_TRIE and COMPLEX_KEY_HASHED
 
+import type { IpLookup } from "@inkling/engine";
 import { MEMBERS, type Member, rowOf, type Value } from "../members.ts";
 import {
   type ExportFormat,
@@ -14,7 +15,6 @@ import {
   paused,
   type Request,
 } from "./format.ts";
-import type { IpLookup } from "./source.ts";
 
 export const csv: ExportFormat = {
   name: "csv",
@@ -41,13 +41,13 @@ export const clickhouse: ExportFormat = {
 };
 
 /**
- * IP_TRIE takes no Nullable columns, and reads an empty field as 0, which is a place in the sea: what is not known of a
- * number is "not a number".
+ * IP_TRIE takes no Nullable columns, and reads an empty field as 0, which is a position in the sea: an
+ * unknown number is "not a number".
  */
 const UNKNOWN_NUMBER = "nan";
 
-/** For forms that have no place for words. */
-export function attributionFile(request: Request): Piece {
+/** For formats without comments. */
+function attributionFile(request: Request): Piece {
   return { file: ".attribution.txt", data: heading(request, "") };
 }
 
@@ -60,7 +60,7 @@ export function csvField(value: Value, delimiter = ","): string {
 
 const csvLine = (values: readonly Value[]) => `${values.map((value) => csvField(value)).join(",")}\n`;
 
-/** @param unknown in place of a number that is not known */
+/** @param unknown stands for an unknown number */
 function csvLines(request: Request, unknown: Value = undefined): Iterable<string> {
   return request.lookup === "email" ? domainLines(request) : networkLines(request, request.lookup, unknown);
 }
@@ -86,7 +86,7 @@ function* networkLines({ source }: Request, lookup: IpLookup, unknown: Value): G
 const CLICKHOUSE_TYPES: Readonly<Record<Member["type"], string>> = {
   text: "String DEFAULT ''",
   number: "Float64 DEFAULT nan",
-  integer: "Float32 DEFAULT nan", // exact as far as a radius goes
+  integer: "Float32 DEFAULT nan", // exact for every radius
   boolean: "Bool DEFAULT false",
 };
 
@@ -105,7 +105,7 @@ LIFETIME(0);
 `;
   return `${heading(request, "--")}--
 -- Put the CSV files into the server's folder for user files (three times below), then run this file.
--- Every column is kept in memory: take those out here that you do not need. What is not known is '' or nan.
+-- Every column is kept in memory: take those out here that you do not need. Unknown values are '' or nan.
 -- IPv6StringToNum takes addresses of both families:
 --
 --   SELECT ip,

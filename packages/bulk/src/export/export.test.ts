@@ -140,10 +140,10 @@ describe("forms", () => {
     expect(String(files["inkling_geolocate.csv"])).toEndWith(`,${smallCity(N)},,nan,nan,nan,Europe/London\n`);
   });
 
-  test("every form is in the table above and has help", async () => {
-    const said = readFileSync(import.meta.path, "utf8");
+  test("every format is in the table above and has help", async () => {
+    const source = readFileSync(import.meta.path, "utf8");
     for (const { name } of FORMATS) {
-      expect(said).toContain(`"${name}"`);
+      expect(source).toContain(`"${name}"`);
       expect((await inkling("export", name, "--help")).out).toContain(`inkling export ${name} --out`);
     }
   });
@@ -168,12 +168,12 @@ test("overrides count, also inside a network and where nothing was known", async
   );
 });
 
-test("a flag that no list tells is left out, and the file says so", async () => {
+test("a flag without data is omitted, and the file names it", async () => {
   const own = join(temp, "data-gaps");
   smallRelease(own, N, ["is_abuser", "is_tor_exit"]);
   const gaps = [
-    "Nobody knows of is_abuser: no list that tells it was loaded.",
-    "Nobody knows of is_tor_exit: no list that tells it was loaded.",
+    "is_abuser is unknown: no feed with it was loaded.",
+    "is_tor_exit is unknown: no feed with it was loaded.",
   ];
   const reputation = ["--lookup", "reputation", "--data-dir", own];
   const csv = await exported("csv", ...reputation);
@@ -195,7 +195,7 @@ describe("bad input gets", () => {
     ["a target in no folder", ["export", "csv", "--out", "nowhere/x.csv"], "does not exist"],
     ["a folder form to standard output", ["export", "clickhouse", "--out", "-"], "has several files"],
     [
-      "a look-up that the form cannot hold",
+      "a lookup that the format cannot hold",
       ["export", "mmdb", "--lookup", "email", "--out", "x"],
       "is invalid",
     ],
@@ -211,9 +211,9 @@ describe("bad input gets", () => {
     ["csv", "the file to write to\nhint: for example --out inkling.csv; --out - is standard output"],
     ["nginx", "the file to write to\nhint: for example --out inkling.nginx.conf; --out - is standard output"],
     ["clickhouse", "the folder to write to\nhint: for example --out inkling-clickhouse/"],
-  ])("no target, and the target to begin with: %s", async (form, said) => {
-    const err = `inkling: --out is missing: ${said}\n`;
-    expect(await inkling("export", form)).toEqual({ out: "", err, code: 2 });
+  ])("no target, and the target to begin with: %s", async (format, message) => {
+    const err = `inkling: --out is missing: ${message}\n`;
+    expect(await inkling("export", format)).toEqual({ out: "", err, code: 2 });
   });
 });
 
@@ -293,8 +293,8 @@ test("special-use networks and IPv4 inside IPv6 have no rows", () => {
   const walk = source.ranges("geolocate");
   let step = walk.next();
   while (!step.done) step = walk.next();
-  const told = Array.from(networks(step.value), ({ address, bits }) => formatPrefix({ address, bits }));
-  expect(told).toEqual(["81.2.69.0/24"]);
+  const found = Array.from(networks(step.value), ({ address, bits }) => formatPrefix({ address, bits }));
+  expect(found).toEqual(["81.2.69.0/24"]);
 });
 
 test("a field of CSV is quoted where it must be", () => {

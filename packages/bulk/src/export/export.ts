@@ -1,10 +1,10 @@
-// export.ts: pieces of a form -> files, of which none is there before all of it is.
+// export.ts: pieces of a format -> files, none under its name before all of them are complete.
 //
-// in   a form, a request, where to write
+// in   a format, a request, a target
 // out  the files and their sizes
 // err  BulkError: a target that is in the way, a disk that is full, an interruption; what was written is removed then,
 //      and what stood under the name before is still there
-// cost the terminal is told, and a signal heard, between two pieces
+// cost between two pieces there is time for progress and signals
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -19,14 +19,14 @@ export interface Written {
 
 export interface ExportHooks {
   readonly signal: AbortSignal;
-  /** Told now and then how many bytes there are. */
+  /** Bytes so far; called about every 50 ms. */
   onProgress(bytes: number): void;
 }
 
-/** How long pieces are made without anybody being heard. */
-const BREATH_MS = 50;
+/** Time between two turns of the event loop. */
+const TURN_MS = 50;
 
-/** Writes all files of a form. @throws BulkError */
+/** Writes all files of a format. @throws BulkError */
 export async function writeExport(
   format: ExportFormat,
   request: Request,
@@ -35,7 +35,7 @@ export async function writeExport(
 ): Promise<Written[]> {
   const files = new PartialFiles(target, format.isFolder);
   try {
-    const pieces = heard(format.pieces(request), hooks.signal, () => hooks.onProgress(files.bytes));
+    const pieces = interruptible(format.pieces(request), hooks.signal, () => hooks.onProgress(files.bytes));
     for await (const piece of pieces) files.append(piece);
     return files.finish();
   } catch (error) {
@@ -45,34 +45,34 @@ export async function writeExport(
   }
 }
 
-/** Writes a form of one file to a stream instead. @throws Interrupted */
+/** The text of a format of one file. @throws Interrupted */
 export async function* textOf(
   format: ExportFormat,
   request: Request,
   signal: AbortSignal,
 ): AsyncGenerator<string | Uint8Array> {
-  for await (const { file, data } of heard(format.pieces(request), signal))
+  for await (const { file, data } of interruptible(format.pieces(request), signal))
     if (file === "" && data.length > 0) yield data;
 }
 
-/** The same pieces, with time between them to hear a signal. @throws Interrupted */
-async function* heard(
+/** The same pieces, with turns of the event loop between them. @throws Interrupted */
+async function* interruptible(
   pieces: Iterable<Piece>,
   signal: AbortSignal,
-  onBreath: () => void = () => {},
+  onTurn: () => void = () => {},
 ): AsyncGenerator<Piece> {
-  let heardAt = performance.now();
+  let turnedAt = performance.now();
   for (const piece of pieces) {
     yield piece;
-    if (performance.now() - heardAt < BREATH_MS) continue;
-    onBreath();
+    if (performance.now() - turnedAt < TURN_MS) continue;
+    onTurn();
     await new Promise((resolve) => setImmediate(resolve));
     if (signal.aborted) throw new Interrupted("not all was made");
-    heardAt = performance.now();
+    turnedAt = performance.now();
   }
 }
 
-/** The files of a form, none under its name until all of them are complete. */
+/** The files of a format, none under its name until all of them are complete. */
 class PartialFiles {
   private readonly target: string;
   private readonly isFolder: boolean;

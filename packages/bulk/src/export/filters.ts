@@ -1,53 +1,41 @@
-// filters.ts: exports that proxies and packet filters load: networks, and what is to be known of them, as few as there can be.
+// filters.ts: export formats of proxies and packet filters: as few networks as possible, with their flags or country.
 //
 // src  nginx ngx_http_geo_module; HAProxy map files (map_ip, map_str); ipset-restore; nft sets with intervals
 
+import type { IpLookup } from "@inkling/engine";
 import { MEMBERS } from "../members.ts";
-import {
-  type ExportFormat,
-  heading,
-  inPieces,
-  networks,
-  networkText,
-  paused,
-  type Request,
-  reduced,
-} from "./format.ts";
-import type { AnswerRanges, ExportSource, IpLookup } from "./source.ts";
+import { heading, networks, networkText, paused, type Request, reduced, textFormat } from "./format.ts";
+import type { AnswerRanges, ExportSource } from "./source.ts";
 
 const FLAGS = MEMBERS.reputation.map(({ name }) => name);
 
-export const nginx: ExportFormat = {
-  name: "nginx",
-  what: "a file of geo blocks to include: $inkling_is_abuser, …, or $inkling_country",
-  lookups: ["reputation", "geolocate"],
-  isFolder: false,
-  pieces: (request) => inPieces("", nginxLines(request)),
-};
+export const nginx = textFormat(
+  "nginx",
+  "a file of geo blocks to include: $inkling_is_abuser, …, or $inkling_country",
+  ["reputation", "geolocate"],
+  nginxLines,
+);
 
-export const haproxy: ExportFormat = {
-  name: "haproxy",
-  what: "a map file: networks with their flags or country, or disposable domains",
-  lookups: ["reputation", "geolocate", "email"],
-  isFolder: false,
-  pieces: (request) => inPieces("", haproxyLines(request)),
-};
+export const haproxy = textFormat(
+  "haproxy",
+  "a map file: networks with their flags or country, or disposable domains",
+  ["reputation", "geolocate", "email"],
+  haproxyLines,
+);
 
-export const ipset: ExportFormat = {
-  name: "ipset",
-  what: "for `ipset restore`: a set for each flag and family",
-  lookups: ["reputation"],
-  isFolder: false,
-  pieces: (request) => inPieces("", ipsetLines(request)),
-};
+export const ipset = textFormat(
+  "ipset",
+  "for `ipset restore`: a set for each flag and family",
+  ["reputation"],
+  (request) => flagSetLines(request, IPSET_HELP, ipsetLines),
+);
 
-export const nftables: ExportFormat = {
-  name: "nftables",
-  what: "for `nft -f`: a table with a set for each flag and family",
-  lookups: ["reputation"],
-  isFolder: false,
-  pieces: (request) => inPieces("", nftLines(request)),
-};
+export const nftables = textFormat(
+  "nftables",
+  "for `nft -f`: a table with a set for each flag and family",
+  ["reputation"],
+  (request) => flagSetLines(request, NFT_HELP, nftLines),
+);
 
 const countryOf = (answer: string): string => JSON.parse(answer).country.iso_code ?? "";
 const flagsOf = (answer: string): string[] => {
@@ -81,7 +69,7 @@ function* nginxLines(request: Request): Generator<string> {
 
 function* geoBlock(
   { source }: Request,
-  lookup: "geolocate" | "reputation",
+  lookup: IpLookup,
   name: string,
   otherwise: string,
   textOf: (answer: string) => string,
@@ -117,59 +105,58 @@ function* haproxyLines(request: Request): Generator<string> {
   for (const network of networks(ranges)) yield `${networkText(network)} ${ranges.answers[network.value]}\n`;
 }
 
-/** Each flag in each family: the name of its set, and the networks in it. */
+/** The networks with a flag, of one family. */
 interface FlagSet {
   readonly name: string;
   readonly family: 4 | 6;
-  readonly members: string[];
+  readonly members: readonly string[];
 }
 
-function* flagSets({ source }: Request): Generator<FlagSet | undefined> {
-  const all = yield* paused(source.ranges("reputation"), undefined);
+/** @yields the lines of each set; "" is a pause */
+function* flagSetLines(
+  request: Request,
+  help: string,
+  linesOf: (flagSet: FlagSet) => Iterable<string>,
+): Generator<string> {
+  yield heading(request);
+  yield help;
+  const all = yield* paused(request.source.ranges("reputation"), "");
   for (const flag of FLAGS) {
-    const ranges = yield* reduced(all, (answer) => (flagsOf(answer).includes(flag) ? flag : ""));
+    const isFlagged = (answer: string) => (flagsOf(answer).includes(flag) ? flag : "");
+    const ranges = yield* paused(reduced(all, isFlagged), "");
     for (const family of [4, 6] as const) {
       const members = Array.from(networks(ranges, [family]), networkText);
-      yield { name: `inkling_${flag}_v${family}`, family, members };
+      yield* linesOf({ name: `${flag}_v${family}`, family, members });
     }
   }
 }
 
+const IPSET_HELP =
+  "# ipset restore -exist < FILE; then: iptables -A INPUT -m set --match-set inkling_is_abuser_v4 src -j DROP\n";
 /** A set keeps the size that it was made with: sets of two exports can only be swapped when it is the same. */
 const LEAST_MAXELEM = 2 ** 20;
 
-/** A set is filled beside the one in use and then takes its place, so that there is never half of one. */
-function* ipsetLines(request: Request): Generator<string> {
-  yield heading(request);
-  yield "# ipset restore -exist < FILE; then: iptables -A INPUT -m set --match-set inkling_is_abuser_v4 src -j DROP\n";
-  for (const flagSet of flagSets(request)) {
-    if (flagSet === undefined) yield "";
-    if (flagSet === undefined) continue;
-    const { name, family, members } = flagSet;
-    const next = `${name}_new`;
-    const most = Math.max(LEAST_MAXELEM, 2 ** Math.ceil(Math.log2(members.length + 1)));
-    const type = `hash:net family ${family === 4 ? "inet" : "inet6"} maxelem ${most}`;
-    yield `create ${name} ${type}\ncreate ${next} ${type}\nflush ${next}\n`;
-    for (const member of members) yield `add ${next} ${member}\n`;
-    yield `swap ${next} ${name}\ndestroy ${next}\n`;
-  }
+/** A set is filled beside the one in use and then swapped with it, so that it is never incomplete. */
+function* ipsetLines({ name, family, members }: FlagSet): Generator<string> {
+  const used = `inkling_${name}`;
+  const next = `${used}_new`;
+  const most = Math.max(LEAST_MAXELEM, 2 ** Math.ceil(Math.log2(members.length + 1)));
+  const type = `hash:net family ${family === 4 ? "inet" : "inet6"} maxelem ${most}`;
+  yield `create ${used} ${type}\ncreate ${next} ${type}\nflush ${next}\n`;
+  for (const member of members) yield `add ${next} ${member}\n`;
+  yield `swap ${next} ${used}\ndestroy ${next}\n`;
 }
 
-/** One transaction that leaves the chains of the table alone: rules may stand in it. */
-function* nftLines(request: Request): Generator<string> {
-  yield heading(request);
-  yield "# nft -f FILE; then: nft add chain inet inkling input '{ type filter hook input priority 0; }'\n";
-  yield "#                    nft add rule inet inkling input ip saddr @is_abuser_v4 drop\n";
-  for (const flagSet of flagSets(request)) {
-    if (flagSet === undefined) yield "";
-    if (flagSet === undefined) continue;
-    const { name, family, members } = flagSet;
-    const set = name.replace("inkling_", "");
-    yield `table inet inkling {\n    set ${set} {\n        type ipv${family}_addr\n        flags interval\n    }\n}\n`;
-    yield `flush set inet inkling ${set}\n`;
-    if (members.length === 0) continue;
-    yield `add element inet inkling ${set} {\n`;
-    for (const member of members) yield `    ${member},\n`;
-    yield "}\n";
-  }
+const NFT_HELP = `# nft -f FILE; then: nft add chain inet inkling input '{ type filter hook input priority 0; }'
+#                    nft add rule inet inkling input ip saddr @is_abuser_v4 drop
+`;
+
+/** One transaction that keeps the chains of the table: rules may be in it. */
+function* nftLines({ name, family, members }: FlagSet): Generator<string> {
+  yield `table inet inkling {\n    set ${name} {\n        type ipv${family}_addr\n        flags interval\n    }\n}\n`;
+  yield `flush set inet inkling ${name}\n`;
+  if (members.length === 0) return;
+  yield `add element inet inkling ${name} {\n`;
+  for (const member of members) yield `    ${member},\n`;
+  yield "}\n";
 }

@@ -1,26 +1,24 @@
-// format.ts: what every form of export has in common.
+// format.ts: what all export formats have in common.
 //
-// A form is a generator of pieces: it never sees a file, so that any of them can be written anywhere, stopped between
-// two pieces, and tested in memory. export.ts writes the pieces.
+// A format is a generator of pieces. It opens no file, so it can be written anywhere, stopped between two pieces, and
+// tested in memory. export.ts writes the pieces.
 
 import type { Lookup } from "@inkling/engine";
 import { formatIp, IpAddress, networksOf, RangeColumns } from "@inkling/engine";
 import type { AnswerRanges, ExportSource } from "./source.ts";
 
-/** A part of a file; `file` is one of the form's files. */
+/** A part of a file; `file` is one of the format's files. */
 export interface Piece {
   readonly file: string;
   readonly data: string | Uint8Array;
-  /** How much of the whole is done with this piece, from 0 to 1. */
-  readonly done?: number;
 }
 
 export interface Request {
   readonly source: ExportSource;
   readonly lookup: Lookup;
-  /** Flags and the like that no loaded list tells. */
+  /** Flags without data. */
   readonly unknown: readonly string[];
-  /** What licences ask to be said where the data is shown. */
+  /** Texts that licences require where the data is shown. */
   readonly attributions: readonly string[];
   /** Names the release. */
   readonly release: string;
@@ -31,38 +29,48 @@ export interface Request {
 export interface ExportFormat {
   readonly name: string;
   readonly what: string;
-  /** Look-ups whose data it can hold; the first unless another is asked for. */
+  /** Lookups whose data it can hold; the first is the default. */
   readonly lookups: readonly [Lookup, ...Lookup[]];
-  /** Does it make a folder? Its pieces then name files in it; otherwise what is added to the file's name, often "". */
+  /** A folder's pieces name files in it; others name what is added to the file's name, often "". */
   readonly isFolder: boolean;
   pieces(request: Request): Iterable<Piece>;
 }
 
-/** Text is handed on in pieces of about this many characters. */
+/** Characters of a piece of text, about. */
 const PIECE = 1 << 18;
 
-/** Runs what takes long. @yields `breath` whenever it pauses @returns what it comes to */
-export function* paused<T, B>(work: Generator<undefined, T>, breath: B): Generator<B, T> {
+/** Runs long work. @yields `pause` whenever it pauses @returns its result */
+export function* paused<T, B>(work: Generator<undefined, T>, pause: B): Generator<B, T> {
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;
-    yield breath;
+    yield pause;
   }
 }
 
-/** Gathers lines into pieces; an empty line is a pause. */
-export function* inPieces(file: string, lines: Iterable<string>, done?: () => number): Generator<Piece> {
+/** Joins lines to pieces; an empty line is a pause. */
+export function* inPieces(file: string, lines: Iterable<string>): Generator<Piece> {
   let data = "";
   for (const line of lines) {
     data += line;
     if (data.length < PIECE && line !== "") continue;
-    yield done === undefined ? { file, data } : { file, data, done: done() };
+    yield { file, data };
     data = "";
   }
   yield { file, data };
 }
 
-/** One network of a table: what it is, and the index of its answer. */
+/** A format of one text file. */
+export function textFormat(
+  name: string,
+  what: string,
+  lookups: ExportFormat["lookups"],
+  lines: (request: Request) => Iterable<string>,
+): ExportFormat {
+  return { name, what, lookups, isFolder: false, pieces: (request) => inPieces("", lines(request)) };
+}
+
+/** A network, and the index of its answer. */
 export interface Network {
   readonly address: IpAddress;
   bits: number;
@@ -70,7 +78,7 @@ export interface Network {
 }
 
 /**
- * All networks about which something is known, IPv4 first, in address order.
+ * All networks with an answer, IPv4 first, in address order.
  * @yields the same object each time, good until the next one: there are 15 million
  */
 export function* networks(ranges: AnswerRanges, families: readonly (4 | 6)[] = [4, 6]): Generator<Network> {
@@ -87,7 +95,7 @@ export function* networks(ranges: AnswerRanges, families: readonly (4 | 6)[] = [
   }
 }
 
-/** What is made of an answer's text, made once for each answer. */
+/** `make` of an answer's text, called once for each answer. */
 export function onceEach<T>(answers: readonly string[], make: (answer: string) => T): (value: number) => T {
   const made = new Map<number, T>();
   return (value) => {
@@ -101,8 +109,8 @@ export function onceEach<T>(answers: readonly string[], make: (answer: string) =
 }
 
 /**
- * The same ranges, of which only a text is left: neighbours whose answers differ elsewhere become one.
- * @param textOf "" where there is nothing to say
+ * The same ranges with a text of each answer: neighbours with the same text become one.
+ * @param textOf "" = no answer
  */
 export function* reduced(
   ranges: AnswerRanges,
@@ -144,9 +152,9 @@ function* withValues(
 /** As `203.0.113.0/24`. */
 export const networkText = ({ address, bits }: Network) => `${formatIp(address)}/${bits}`;
 
-/** What a file says of itself: its release, what it cannot tell, what licences ask to be said. */
+/** The head of a file: its release, its gaps, its attributions. */
 export function about({ attributions, release, unknown }: Request): string[] {
-  const gaps = unknown.map((name) => `Nobody knows of ${name}: no list that tells it was loaded.`);
+  const gaps = unknown.map((name) => `${name} is unknown: no feed with it was loaded.`);
   return [`Inkling, release ${release}`, ...gaps, ...attributions];
 }
 

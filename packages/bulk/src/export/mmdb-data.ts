@@ -1,8 +1,10 @@
 // mmdb-data.ts: values -> the data section of a MaxMind DB file.
 //
 // in   maps, arrays, texts, numbers, booleans
-// out  their bytes; text and maps that were written before are pointed at
+// out  their bytes; repeated texts and maps are pointers to the first
 // src  MaxMind DB File Format Specification 2.0, "Output Data Section"
+
+import { Output } from "../output.ts";
 
 const TYPE = {
   pointer: 1,
@@ -27,7 +29,7 @@ export class Unsigned {
 }
 
 export type MmdbValue = string | number | boolean | Unsigned | readonly MmdbValue[] | MmdbMap;
-/** Members that are undefined are left out. */
+/** Members that are undefined are omitted. */
 export interface MmdbMap {
   readonly [key: string]: MmdbValue | undefined;
 }
@@ -35,10 +37,13 @@ export interface MmdbMap {
 const encoder = new TextEncoder();
 
 export class MmdbData {
-  private bytes = new Uint8Array(1 << 16);
-  length = 0;
+  private readonly out = new Output(1 << 16);
   private readonly texts = new Map<string, number>();
   private readonly shared = new Map<string, number>();
+
+  get length(): number {
+    return this.out.length;
+  }
 
   /** Writes a value. @returns where it begins */
   add(value: MmdbValue): number {
@@ -49,7 +54,7 @@ export class MmdbData {
 
   /** All that was written. */
   toBytes(): Uint8Array {
-    return this.bytes.subarray(0, this.length);
+    return this.out.bytes.subarray(0, this.length);
   }
 
   private write(value: MmdbValue): void {
@@ -83,14 +88,14 @@ export class MmdbData {
     const bytes = encoder.encode(value);
     if (bytes.length > 2) this.texts.set(value, this.length); // a pointer would be no shorter
     this.control(TYPE.text, bytes.length);
-    this.append(bytes);
+    this.out.append(bytes);
   }
 
   private double(value: number): void {
     this.control(TYPE.double, 8);
     const bytes = new Uint8Array(8);
     new DataView(bytes.buffer).setFloat64(0, value);
-    this.append(bytes);
+    this.out.append(bytes);
   }
 
   private unsigned({ bits, value }: Unsigned): void {
@@ -126,7 +131,7 @@ export class MmdbData {
     } else this.append([head | 0x18, to >>> 24, to >>> 16, to >>> 8, to]);
   }
 
-  /** The byte or bytes that say what follows. */
+  /** The control bytes: type and size of what follows. */
   private control(type: number, size: number): void {
     const extended = type > 7;
     const low = size < 29 ? size : size < 285 ? 29 : size < 65_821 ? 30 : 31;
@@ -137,14 +142,8 @@ export class MmdbData {
     else if (low === 31) this.append([(size - 65_821) >>> 16, (size - 65_821) >>> 8, size - 65_821]);
   }
 
-  private append(bytes: ArrayLike<number>): void {
-    if (this.length + bytes.length > this.bytes.length) {
-      const grown = new Uint8Array(Math.max(this.bytes.length * 2, this.length + bytes.length));
-      grown.set(this.bytes);
-      this.bytes = grown;
-    }
-    this.bytes.set(bytes, this.length);
-    this.length += bytes.length;
+  private append(bytes: readonly number[]): void {
+    this.out.append(Uint8Array.from(bytes));
   }
 }
 

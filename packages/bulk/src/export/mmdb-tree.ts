@@ -1,13 +1,13 @@
 // mmdb-tree.ts: the search tree of a MaxMind DB file, made of networks.
 //
-// in   networks in any order, none inside another; what stands for what (an alias)
+// in   networks in any order, none inside another; aliases of IPv4
 // out  the bytes of the tree
 // src  MaxMind DB File Format Specification 2.0, "Binary Search Tree Section"
 // cost 8 bytes a node while it grows
 
 import type { IpAddress } from "@inkling/engine";
 
-/** Empty: nothing is known. Below 0: the data with this index, from -1 on. Above 0: a node. */
+/** 0: no data. Below 0: the data with this index, from -1 on. Above 0: a node. */
 type Link = number;
 const EMPTY: Link = 0;
 
@@ -30,7 +30,7 @@ export class MmdbTree {
   }
 
   /**
-   * Says what data a network has. IPv4 networks stand under ::/96.
+   * Sets the data of a network. IPv4 networks stand under ::/96.
    * @param data its index, from 0 on
    * @throws RangeError when the network overlaps another
    */

@@ -4,12 +4,12 @@
 // note IPv4 stands under ::/96; ::ffff:0:0/96, 2002::/16 and 64:ff9b::/96 answer as the IPv4 address inside.
 //      The API also reads the address inside Teredo, inverted: a tree cannot.
 
+import type { IpLookup } from "@inkling/engine";
 import type { Answer } from "../members.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
 import { about, networks, paused } from "./format.ts";
 import { MmdbData, type MmdbValue, Unsigned } from "./mmdb-data.ts";
 import { MmdbTree, recordBitsFor, SEPARATOR_BYTES } from "./mmdb-tree.ts";
-import type { IpLookup } from "./source.ts";
 
 export const mmdb: ExportFormat = {
   name: "mmdb",
@@ -32,17 +32,17 @@ function* mmdbPieces(request: Request): Generator<Piece> {
   const lookup = request.lookup as IpLookup;
   const ranges = yield* paused(request.source.ranges(lookup), { file: "", data: "" });
   const data = new MmdbData();
-  const toValue = lookup === "geolocate" ? placeValue : (answer: Answer): MmdbValue => answer;
+  const toValue = lookup === "geolocate" ? locationValue : (answer: Answer): MmdbValue => answer;
   const offsets = new Uint32Array(ranges.answers.length);
   for (let i = 1; i < offsets.length; i++) {
     offsets[i] = data.add(toValue(JSON.parse(ranges.answers[i]!)));
-    if (i % ANSWERS_AT_ONCE === 0) yield breath();
+    if (i % ANSWERS_AT_ONCE === 0) yield collectGarbage();
   }
   const tree = new MmdbTree();
   let count = 0;
   for (const { address, bits, value } of networks(ranges)) {
     tree.add(address, bits, value);
-    if (++count % NETWORKS_AT_ONCE === 0) yield breath();
+    if (++count % NETWORKS_AT_ONCE === 0) yield collectGarbage();
   }
   for (const [first, bits] of IPV4_INSIDE) tree.alias(first, bits);
   const recordBits = recordBitsFor(tree.nodeCount, data.length);
@@ -56,10 +56,10 @@ function* mmdbPieces(request: Request): Generator<Piece> {
 }
 
 /**
- * Nothing, so that whoever waits is told and heard. JavaScriptCore collects late on machines with much memory: parsed
+ * A pause: the writer reports progress and checks the signal. JavaScriptCore collects late on machines with much memory: parsed
  * answers alone came to 2 GB.
  */
-function breath(): Piece {
+function collectGarbage(): Piece {
   Bun.gc(true);
   return { file: "", data: "" };
 }
@@ -78,10 +78,10 @@ function metadataOf(request: Request, nodes: number, recordBits: number): MmdbVa
   };
 }
 
-/** An answer of geolocate as GeoIP2 City has it; what is unknown is left out. */
-function placeValue(answer: Answer): MmdbValue {
+/** An answer of geolocate as GeoIP2 City has it; unknown members are omitted. */
+function locationValue(answer: Answer): MmdbValue {
   const { city, continent, country, location, postal, registered_country, subdivisions } = answer;
-  const place = (of: { name?: string; code?: string; iso_code?: string }): MmdbValue | undefined => {
+  const named = (of: { name?: string; code?: string; iso_code?: string }): MmdbValue | undefined => {
     const { name, ...codes } = of;
     const value = { ...codes, names: name === undefined ? undefined : { en: name } };
     return Object.values(value).every((member) => member === undefined) ? undefined : value;
@@ -89,12 +89,12 @@ function placeValue(answer: Answer): MmdbValue {
   const { accuracy_radius, ...spot } = location;
   const radius = accuracy_radius === undefined ? {} : { accuracy_radius: new Unsigned(16, accuracy_radius) };
   return {
-    city: place(city),
-    continent: place(continent),
-    country: place(country),
+    city: named(city),
+    continent: named(continent),
+    country: named(country),
     location: Object.keys(location).length === 0 ? undefined : { ...radius, ...spot },
     postal: postal.code === undefined ? undefined : postal,
-    registered_country: place(registered_country),
-    subdivisions: subdivisions.length === 0 ? undefined : subdivisions.map((one: Answer) => place(one)!),
+    registered_country: named(registered_country),
+    subdivisions: subdivisions.length === 0 ? undefined : subdivisions.map((one: Answer) => named(one)!),
   };
 }

@@ -1,9 +1,9 @@
-// parquet.ts: a column for each member, compressed, in row groups: for DuckDB, Spark, pandas and their like.
+// parquet.ts: a column for each member, compressed, in row groups: for DuckDB, Spark and pandas.
 //
 // Beside its text a network has `first` and `last`: its first and last address as 32 hexadecimal digits, IPv4 as
 // ::ffff:a.b.c.d, so that any engine finds the network of an address by comparing text, in both families.
 
-import type { IpAddress } from "@inkling/engine";
+import type { IpAddress, IpLookup } from "@inkling/engine";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { MEMBERS, type Member, rowOf, type Value } from "../members.ts";
 import {
@@ -16,7 +16,6 @@ import {
   paused,
   type Request,
 } from "./format.ts";
-import type { IpLookup } from "./source.ts";
 
 export const parquet: ExportFormat = {
   name: "parquet",
@@ -34,7 +33,7 @@ const TYPES = {
   boolean: { type: "BOOLEAN" },
 } as const satisfies Record<Member["type"], object>;
 
-/** In place of a row: nothing, so that whoever waits is told and heard. */
+/** A pause in place of a row: the writer reports progress and checks the signal. */
 const PAUSE: Value[] = [];
 
 type Column = Pick<Member, "name" | "type">;

@@ -2,7 +2,7 @@
 //
 // cost one binary search; then one step for each member that begins inside the network
 
-import type { IpAddress, Prefix } from "@inkling/engine";
+import { type IpAddress, type Prefix, prefixContains } from "@inkling/engine";
 
 export class PrefixSet {
   private readonly v4: readonly Prefix[];
@@ -24,7 +24,11 @@ export class PrefixSet {
       if (compare(members[middle]!.address.words, network.words) < 0) low = middle + 1;
       else high = middle;
     }
-    for (let i = low; i < members.length && isInside(members[i]!.address, network, bits); i++) {
+    for (
+      let i = low;
+      i < members.length && prefixContains({ address: network, bits }, members[i]!.address);
+      i++
+    ) {
       if (members[i]!.bits > bits) return true;
     }
     return false;
@@ -34,12 +38,4 @@ export class PrefixSet {
 function compare(a: Uint32Array, b: Uint32Array): number {
   for (let k = 0; k < 4; k++) if (a[k] !== b[k]) return a[k]! - b[k]!;
   return 0;
-}
-
-function isInside(address: IpAddress, network: IpAddress, bits: number): boolean {
-  for (let k = 0, left = bits; left > 0; k++, left -= 32) {
-    const differ = (address.words[k]! ^ network.words[k]!) >>> 0;
-    if (left >= 32 ? differ !== 0 : differ >>> (32 - left) !== 0) return false;
-  }
-  return true;
 }

@@ -1,10 +1,10 @@
-// source.ts: a release's answers as tables that other programs can be given: networks, or domains, and what is said of them.
+// source.ts: a release's answers as tables for other programs: networks, or domains, and their answers.
 //
 // in   an open release, the overrides in force, the time
 // out  AnswerRanges: ranges whose value is an index into the distinct answers; listed domains
-// err  BulkError when the release has no data for a look-up
-// note Left out is what the API has no answer for (special-use networks), and in IPv6 what it answers as the IPv4 address
-//      inside (mapped, 6to4, Teredo, NAT64): a table of networks can say neither.
+// err  BulkError when the release has no data for a lookup
+// note Omitted are networks without an answer (special-use), and IPv6 that is answered as the IPv4 address inside
+//      (mapped, 6to4, Teredo, NAT64).
 // cost geolocation: 8 bytes a range for IPv4, 20 for IPv6, and the text of each distinct answer
 
 import {
@@ -12,6 +12,7 @@ import {
   type AnswerSource,
   addSize,
   IpAddress,
+  type IpLookup,
   type IpSegment,
   type LoadedRelease,
   type Overrides,
@@ -19,6 +20,7 @@ import {
   parsePrefix,
   prefixContains,
   RangeColumns,
+  REPUTATION_ANSWERS,
   SPECIAL_USE,
   specialUse,
   type UnwrappedAddress,
@@ -26,13 +28,11 @@ import {
 import { BulkError } from "../errors.ts";
 import { PrefixSet } from "./prefix-set.ts";
 
-export type IpLookup = "geolocate" | "reputation";
-
-/** Both families; the value 0 says that nothing is known, others are indices of `answers`. */
+/** Both families; the value 0 is no answer, others are indices of `answers`. */
 export interface AnswerRanges {
   readonly v4: RangeColumns;
   readonly v6: RangeColumns;
-  /** The distinct answers as JSON text; the first is empty and stands for "nothing known". */
+  /** The distinct answers as JSON text; the first is empty: no answer. */
   readonly answers: readonly string[];
 }
 
@@ -43,7 +43,7 @@ export interface ListedDomain {
 }
 
 const decoder = new TextDecoder();
-const NO_FLAGS = '{"is_abuser":false,"is_proxy":false,"is_tor_exit":false}';
+const NO_FLAGS = decoder.decode(REPUTATION_ANSWERS[0]);
 /** Unwrapped by the API; Teredo and ::ffff:0:0/96 lie in special-use networks. */
 const EMBEDDED_IPV4 = ["2002::/16", "64:ff9b::/96"].map((text) => parsePrefix(text)!);
 const NO_ANSWER: readonly Prefix[] = [...SPECIAL_USE.map(({ prefix }) => prefix), ...EMBEDDED_IPV4];
@@ -62,15 +62,15 @@ export class ExportSource {
   }
 
   /**
-   * Takes seconds, so it pauses often: whoever waits can be told and heard.
+   * Takes seconds, so it pauses often, for progress and signals.
    * @throws BulkError
    */
   *ranges(lookup: IpLookup): Generator<undefined, AnswerRanges> {
     const segment = lookup === "geolocate" ? this.release.geo : this.release.reputation;
     if (segment === undefined) throw noData(lookup);
     const answers = new DistinctAnswers(segment, this.release.states[lookup].missing);
-    const spoken = lookup === "reputation" ? overriddenNetworks(this.overrides) : [];
-    const edges = new PrefixSet([...NO_ANSWER, ...spoken]);
+    const overridden = lookup === "reputation" ? overriddenNetworks(this.overrides) : [];
+    const edges = new PrefixSet([...NO_ANSWER, ...overridden]);
     const valueAt = (address: UnwrappedAddress) =>
       hasNoAnswer(address) ? 0 : (this.overridden(lookup, address, answers) ?? answers.valueAt(address));
     return {
@@ -99,7 +99,7 @@ export class ExportSource {
       .sort((a, b) => (a.domain < b.domain ? -1 : 1));
   }
 
-  /** The value for an address of which the operator has something to say. */
+  /** The value for an address with an override. */
   private overridden(
     lookup: IpLookup,
     address: UnwrappedAddress,
@@ -119,7 +119,7 @@ export class ExportSource {
   }
 }
 
-/** Numbers the distinct answers of a segment as they are met; a flag that no list tells is not in them unless it is set. */
+/** Numbers the distinct answers of a segment; a flag without data is in them only where it is set. */
 class DistinctAnswers {
   readonly texts: string[] = [""];
   private readonly segment: IpSegment;
@@ -156,7 +156,7 @@ class DistinctAnswers {
     return value;
   }
 
-  /** Without the "no" of a list that is not there. */
+  /** Without the "false" of flags without data. */
   private known(text: string): string {
     if (this.missing.length === 0) return text;
     const isKnown = (name: string, value: unknown) => value !== false || !this.missing.includes(name);
@@ -211,5 +211,5 @@ function overriddenNetworks({ all }: Overrides): Prefix[] {
 }
 
 function noData(lookup: string): BulkError {
-  return new BulkError(`the release in use has no data for ${lookup}`, "`npx inkling doctor` says why");
+  return new BulkError(`the release in use has no data for ${lookup}`, "`npx inkling doctor` shows why");
 }

@@ -2,19 +2,16 @@
 
 import type { Command } from "commander";
 import { userName } from "../config/user.ts";
-import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { addAction } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
 import { withStore } from "../runtime/keys.ts";
-
-const SETTINGS = ["dataDir"] as const;
 
 export function addAdmin(program: Command, context: Context): void {
   const admin = program.command("admin").description("the admin API on the admin listener");
-  const token = admin.command("token").description("the token that the admin API asks for");
+  const token = admin.command("token").description("the token that the admin API requires");
   const command = token
     .command("rotate")
-    .description(
-      "make a new admin token; the one before ends at once; the token alone goes to standard output",
-    )
+    .description("make a new admin token and print it; the previous one ends at once")
     .addHelpText(
       "after",
       `
@@ -23,12 +20,10 @@ export function addAdmin(program: Command, context: Context): void {
 Examples:
   TOKEN=$(inkling admin token rotate)
   curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8081/admin/v1/overrides`,
-    )
-    .action(async (flags) => {
-      const { settings } = settingsFor(context, flags, SETTINGS);
-      const made = await withStore(settings, (store) => store.adminToken.rotate(userName()));
-      context.terminal.err("Made a new admin token. It is shown this once: only its hash is kept.\n");
-      context.terminal.out(made);
-    });
-  withSettings(command, SETTINGS);
+    );
+  addAction(command, context, ["dataDir"], async ({ settings }) => {
+    const made = await withStore(settings, (store) => store.adminToken.rotate(userName()));
+    context.terminal.err("Made a new admin token. It is shown this once: only its hash is kept.\n");
+    context.terminal.out(made);
+  });
 }

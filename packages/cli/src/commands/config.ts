@@ -3,15 +3,9 @@
 import { formatPrefix, type Prefix } from "@inkling/engine";
 import { type DnsServer, formatDnsServer } from "@inkling/server";
 import type { Command } from "commander";
-import {
-  exampleFile,
-  type LoadedSettings,
-  SETTING_NAMES,
-  type SettingName,
-  shown,
-  tomlKey,
-  variableName,
-} from "../config/settings.ts";
+import { SETTING_NAMES, type SettingName, tomlKey, variableName } from "../config/setting-table.ts";
+import { exampleFile, type LoadedSettings, shown } from "../config/settings.ts";
+import { printResult } from "../runtime/command.ts";
 import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
 import { table } from "../terminal/terminal.ts";
 
@@ -34,7 +28,7 @@ Examples:
     .action((flags) => {
       if (flags.example) return context.terminal.out(exampleFile().trimEnd());
       const loaded = settingsFor(context, flags, SETTING_NAMES);
-      context.terminal.out(flags.json ? configJson(loaded) : configTable(loaded));
+      printResult(context, flags, { json: configJson(loaded), text: configTable(loaded) });
     });
   withSettings(command, SETTING_NAMES);
 }
@@ -46,12 +40,12 @@ function plain(name: SettingName, loaded: LoadedSettings): unknown {
   return name === "dnsServers" ? (value as DnsServer[]).map(formatDnsServer) : value;
 }
 
-function configJson(loaded: LoadedSettings): string {
+function configJson(loaded: LoadedSettings) {
   const settings = SETTING_NAMES.map((name) => [
     tomlKey(name),
     { value: plain(name, loaded), from: loaded.origins[name], variable: variableName(name) },
   ]);
-  return JSON.stringify({ file: loaded.file ?? null, settings: Object.fromEntries(settings) }, null, 2);
+  return { file: loaded.file ?? null, settings: Object.fromEntries(settings) };
 }
 
 /** As it would stand in a variable. */
@@ -61,15 +55,13 @@ function cell(value: unknown): string {
 }
 
 function configTable(loaded: LoadedSettings): string {
-  const origin = {
-    default: "default",
-    environment: "environment",
-    flag: "flag",
-    file: loaded.file ?? "file",
-  };
   const rows = SETTING_NAMES.map((name) => {
-    const value = plain(name, loaded);
-    return [variableName(name), cell(value), origin[loaded.origins[name]]];
+    const origin = loaded.origins[name];
+    return [
+      variableName(name),
+      cell(plain(name, loaded)),
+      origin === "file" ? (loaded.file ?? origin) : origin,
+    ];
   });
   return table([["SETTING", "VALUE", "FROM"], ...rows]);
 }

@@ -1,9 +1,11 @@
 // doctor.ts: `inkling doctor`: what is wrong with this installation, and what to do about it.
 
 import type { Command } from "commander";
-import { SETTING_NAMES, SettingsError } from "../config/settings.ts";
+import { SETTING_NAMES } from "../config/setting-table.ts";
+import { SettingsError } from "../config/settings.ts";
 import { CHECKS, type Checkup, type Finding } from "../runtime/checkup.ts";
-import { action, type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { printResult } from "../runtime/command.ts";
+import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
 import { EXIT } from "../terminal/errors.ts";
 import type { Style } from "../terminal/terminal.ts";
 
@@ -14,31 +16,30 @@ interface Named extends Finding {
 export function addDoctor(program: Command, context: Context): void {
   const command = program
     .command("doctor")
-    .description("say what is wrong with this installation, and what to do about it")
+    .description("find what is wrong with this installation, and what to do about it")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-The exit code is 1 when there is a problem; what \`inkling up\` brings by itself is a note. Nothing is changed.
+The exit code is 1 when there is a problem; what \`inkling up\` fixes by itself is a note. Nothing is changed.
 
 Examples:
   inkling doctor
   inkling doctor --json`,
     )
-    .action(
-      action(context, async (flags) => {
-        const findings = await examine(context, flags);
-        const { terminal } = context;
-        const ok = findings.every(({ state }) => state !== "problem");
-        if (flags.json) terminal.out(JSON.stringify({ ok, checks: findings }, null, 2));
-        else terminal.out(findings.map((finding) => findingText(finding, terminal.style)).join("\n"));
-        return ok ? EXIT.ok : EXIT.error;
-      }),
-    );
+    .action(async (flags) => {
+      const checks = await examine(context, flags);
+      const ok = checks.every(({ state }) => state !== "problem");
+      printResult(context, flags, {
+        json: { ok, checks },
+        text: checks.map((check) => findingText(check, context.terminal.style)).join("\n"),
+        exitCode: ok ? EXIT.ok : EXIT.error,
+      });
+    });
   withSettings(command, SETTING_NAMES);
 }
 
-/** Settings come first: without them nothing else can be looked at. */
+/** Settings come first: every other check needs them. */
 async function examine(context: Context, flags: Record<string, unknown>): Promise<Named[]> {
   let checkup: Checkup;
   try {

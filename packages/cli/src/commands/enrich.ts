@@ -1,4 +1,4 @@
-// enrich.ts: `inkling enrich FILE`: a file's rows with what is known of their addresses, here or by a server.
+// enrich.ts: `inkling enrich FILE`: adds the answers for each row's addresses, from the release here or from a server.
 
 import { createReadStream, fstatSync, openSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -26,46 +26,55 @@ import {
   untilStopped,
   type Wishes,
 } from "@inkling/bulk";
-import { openServable } from "@inkling/release-store";
 import { type Command, Option } from "commander";
+import type { Settings } from "../config/settings.ts";
+import { missingText, openAnswerData } from "../runtime/answer-data.ts";
 import { attributions } from "../runtime/build.ts";
-import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
-import { overridesNow } from "../runtime/overrides.ts";
+import { addAction } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
 import { summary } from "../terminal/enrich-summary.ts";
 import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
-import { renderBar } from "../terminal/progress.ts";
-import { formatBytes, formatCount, printable, type Terminal } from "../terminal/terminal.ts";
+import { LiveLine, renderBar } from "../terminal/progress.ts";
+import {
+  formatBytes,
+  formatCount,
+  printAttributions,
+  printable,
+  type Terminal,
+  warn,
+} from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir", "apiKey"] as const;
-/** From this much of the file's beginning its format and columns are found out. */
+/** The format and the columns are detected in this much of the file. */
 const HEAD_BYTES = 256 * 1024;
 const STDIN_OR_OUT = "-";
 const LF = 0x0a;
+const REDRAW_MS = 100;
 
 export function addEnrich(program: Command, context: Context): void {
   const command = program
     .command("enrich <file>")
     .description(
-      "add what is known of each row's IP address and e-mail address to a file; - reads standard input",
+      "add what is known of each row's IP address and email address to a file; - reads standard input",
     )
-    .addOption(new Option("--format <format>", "default: found out").choices([...ROW_FORMATS]))
+    .addOption(new Option("--format <format>", "default: detected").choices([...ROW_FORMATS]))
     .option("--out <file>", "where to write; - is standard output (default: -)")
-    .option("--ip-column <name>", "column of IP addresses, by name or number from 1 (default: found out)")
-    .option("--email-column <name>", "column of e-mail addresses, likewise")
+    .option("--ip-column <name>", "column of IP addresses, by name or number from 1 (default: detected)")
+    .option("--email-column <name>", "column of email addresses, likewise")
     .option("--add <members>", `what to add, or all: ${memberNames()}`, commas)
     .option("--prefix <text>", "put this before the name of all that is added")
     .option(
       "--url <url>",
-      "ask this server, with the key in INKLING_API_KEY (default: the release here, no server)",
+      "look up at this server, with the key in INKLING_API_KEY (default: the release here, no server)",
     )
-    .option("--summary", "print a picture of the result; without --out nothing else is printed")
+    .option("--summary", "print a summary of the result; without --out nothing else is printed")
     .addHelpText(
       "after",
       `
 Rows keep their order and their text; values are added at the end of each. A row without an address gets empty values, a
 row that cannot be read stays as it is. A log may have any form: the first public address of a line counts. Your
-overrides count. All cores are used, at constant memory. With --url it is the server's release and overrides, and each
-distinct address is one look-up of the key's rate and quota.
+overrides apply. All cores are used, at constant memory. With --url it is the server's release and overrides, and each
+distinct address is one lookup of the key's rate and quota.
 
 Examples:
   inkling enrich visits.csv --out visits-with-places.csv
@@ -73,11 +82,10 @@ Examples:
   zcat access.log.gz | inkling enrich - --format log --summary
   INKLING_API_KEY=ink_live_… inkling enrich visits.csv --url https://inkling.example --out out.csv`,
     );
-  withSettings(command, SETTINGS);
-  command.action(async (file: string, flags) => {
+  addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
     const target = flags.out === STDIN_OR_OUT ? undefined : flags.out;
     try {
-      await enrichFile(file, target, flags, context);
+      await enrichFile(file, target, settings, flags, context);
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error;
       throw new Stopped(remains(target, flags.summary === true));
@@ -85,7 +93,7 @@ Examples:
   });
 }
 
-interface Flags extends Wishes, Record<string, unknown> {
+interface EnrichFlags extends Wishes {
   readonly url?: string;
   readonly summary?: boolean;
 }
@@ -93,26 +101,23 @@ interface Flags extends Wishes, Record<string, unknown> {
 async function enrichFile(
   file: string,
   target: string | undefined,
-  flags: Flags,
+  settings: Settings,
+  flags: EnrichFlags,
   context: Context,
 ): Promise<void> {
-  const { settings } = settingsFor(context, flags, SETTINGS);
+  const { terminal } = context;
   const input = await openInput(file, context.stopper.signal);
   const plan = planFor(input.head, file, flags);
   const withSummary = flags.summary === true;
   const source =
     flags.url === undefined
-      ? await ownRelease(settings, plan, withSummary)
-      : await ofServer({ url: flags.url, key: keyOf(settings.apiKey) }, plan, withSummary);
-  for (const text of source.warnings) warn(text, context.terminal);
+      ? await localSource(settings, plan, withSummary)
+      : await serverSource({ url: flags.url, key: keyOf(settings) }, plan, withSummary);
+  for (const text of source.warnings) warn(terminal, printable(text));
   const tally = await run(input, plan, source.pool, withSummary, target, context);
-  tell(tally, plan, withSummary, target !== undefined, context.terminal);
-  for (const text of source.attributions) context.terminal.err(`${context.terminal.style.dim(text)}\n`);
+  printTally(tally, plan, withSummary, target !== undefined, terminal);
+  printAttributions(terminal, source.attributions.map(printable));
 }
-
-const warn = (text: string, { err, style }: Pick<Terminal, "err" | "style">) =>
-  err(`${style.yellow("warning")}: ${text}\n`);
-const unknown = (gap: string) => `${printable(gap)} is unknown: no feed with it is loaded`;
 
 /** Where answers come from. */
 interface Source {
@@ -122,7 +127,7 @@ interface Source {
   readonly attributions: readonly string[];
 }
 
-function keyOf(apiKey: string | undefined): string {
+function keyOf({ apiKey }: Settings): string {
   if (apiKey !== undefined) return apiKey;
   throw new CliError(
     "--url needs a key of that server",
@@ -131,21 +136,19 @@ function keyOf(apiKey: string | undefined): string {
   );
 }
 
-async function ofServer(remote: Remote, plan: Plan, withSummary: boolean): Promise<Source> {
+async function serverSource(remote: Remote, plan: Plan, withSummary: boolean): Promise<Source> {
   checkRemote(remote);
   const { missing, feeds } = await remoteStatus(remote);
   const pool = new RemotePool(plan, withSummary, remote, missing);
-  const asked = attributedSets(plan);
-  const shown = feeds.filter(({ sets, state }) => state === "loaded" && (asked?.includes(sets) ?? true));
-  const texts = shown.flatMap(({ attribution }) => (attribution === null ? [] : [printable(attribution)]));
   return {
     pool: () => pool,
-    warnings: missing.filter((gap) => plan.ip !== undefined || gap === "disposable").map(unknown),
-    attributions: [...new Set(texts)],
+    warnings: missing.filter((flag) => plan.ip !== undefined || flag === "disposable").map(missingText),
+    attributions: attributions(feeds, attributedLookups(plan)),
   };
 }
 
-const attributedSets = (plan: Plan) => (plan.ip === undefined ? ["disposable"] : undefined);
+/** Whose feeds are attributed; undefined = all. */
+const attributedLookups = (plan: Plan) => (plan.ip === undefined ? (["email"] as const) : undefined);
 
 const commas = (text: string) => text.split(",").map((name) => name.trim());
 const memberNames = () =>
@@ -153,7 +156,7 @@ const memberNames = () =>
 
 interface Input {
   readonly head: string;
-  /** Bytes; undefined while nobody knows. */
+  /** Bytes; undefined of a pipe. */
   readonly size: number | undefined;
   readonly chunks: AsyncIterable<Uint8Array>;
 }
@@ -201,33 +204,26 @@ async function openInput(file: string, signal: AbortSignal): Promise<Input> {
   }
 }
 
-async function ownRelease(
-  settings: Parameters<typeof overridesNow>[0] & { dataDir: string },
-  plan: Plan,
-  withSummary: boolean,
-): Promise<Source> {
+async function localSource(settings: Settings, plan: Plan, withSummary: boolean): Promise<Source> {
   const { dataDir } = settings;
-  const release = openServable(dataDir);
-  const { overrides, remark } = await overridesNow(settings);
-  const scopes = plan.ip === undefined ? [] : (["geolocate", "reputation"] as const);
-  const gaps = new Set(scopes.flatMap((scope) => release.states[scope].missing));
-  const { name, manifest } = release;
+  const lookups = plan.ip === undefined ? [] : (["geolocate", "reputation"] as const);
+  const { release, overrides, missing, warnings } = await openAnswerData(settings, lookups);
   const start: Start = {
     plan,
     dataDir,
-    release: name,
+    release: release.name,
     overrides: overrides.all,
     now: Date.now(),
     withSummary,
-    unknown: [...gaps],
+    unknown: missing,
   };
   return {
     pool: (size) =>
       size !== undefined && size < SMALL_BYTES
         ? new OwnThread(start)
         : new Threads(availableParallelism(), start),
-    warnings: [...(remark === undefined ? [] : [remark]), ...[...gaps].map(unknown)],
-    attributions: attributions(manifest, attributedSets(plan)),
+    warnings,
+    attributions: attributions(release.manifest.feeds, attributedLookups(plan)),
   };
 }
 
@@ -252,7 +248,7 @@ async function run(
         standard.write(bytes);
         await standard.flush();
       },
-      onProgress: (bytes, rows) => progress.show(bytes, rows),
+      onProgress: (bytes, rows) => progress.showRate(bytes, rows),
     });
     await standard?.end();
     file?.finish();
@@ -284,39 +280,36 @@ function openTarget(target: string, pool: Pool): PartialFile {
 }
 
 /** `██████░░░░  43 %  1,234,567 rows/s  12 s left`, rewritten in place. */
-class Progress {
-  private readonly terminal: Terminal;
+class Progress extends LiveLine {
   private readonly size: number | undefined;
   private readonly started = performance.now();
-  private shown = 0;
+  private drawnAt = 0;
 
   constructor(terminal: Terminal, size: number | undefined) {
-    this.terminal = terminal;
+    super(terminal);
     this.size = size;
   }
 
-  show(bytes: number, rows: number): void {
+  showRate(bytes: number, rows: number): void {
     const now = performance.now();
-    if (!this.terminal.live || now - this.shown < 100) return;
-    this.shown = now;
+    if (now - this.drawnAt < REDRAW_MS) return;
+    this.drawnAt = now;
     const seconds = (now - this.started) / 1000;
-    const pace = `${formatCount(Math.round(rows / seconds))} rows/s`;
+    const rate = `${formatCount(Math.round(rows / seconds))} rows/s`;
     const { size } = this;
-    const left =
-      size && bytes > 0 ? `${Math.ceil((seconds * (size - bytes)) / bytes)} s left` : formatBytes(bytes);
-    const part = size
-      ? `${renderBar(bytes / size, 24)} ${String(Math.floor((bytes / size) * 100)).padStart(3)} %  `
-      : "";
-    this.terminal.err(`\r\x1b[2K  ${part}${pace}  ${left}`);
-  }
-
-  clear(): void {
-    if (this.shown > 0) this.terminal.err("\r\x1b[2K");
+    if (!size) {
+      this.show(`  ${rate}  ${formatBytes(bytes)}`);
+      return;
+    }
+    const part = bytes / size;
+    const percent = `${String(Math.floor(part * 100)).padStart(3)} %`;
+    const left = bytes > 0 ? `${Math.ceil((seconds * (size - bytes)) / bytes)} s left` : formatBytes(0);
+    this.show(`  ${renderBar(part, 24)} ${percent}  ${rate}  ${left}`);
   }
 }
 
-/** What is odd about the file, and how it was read. */
-function oddities({ ragged, openQuotes }: Tally): string[] {
+/** What is irregular in the file, and how it was read. */
+function irregularities({ ragged, openQuotes }: Tally): string[] {
   return [
     ...(ragged > 0 ? [`${formatCount(ragged)} with another number of fields than the header`] : []),
     ...(openQuotes > 0
@@ -325,23 +318,24 @@ function oddities({ ragged, openQuotes }: Tally): string[] {
   ];
 }
 
-function tell(
+function printTally(
   tally: Tally,
   plan: Plan,
   withSummary: boolean,
   hasTarget: boolean,
-  { out, err, style }: Terminal,
+  terminal: Terminal,
 ): void {
+  const { out, err, style } = terminal;
   if (withSummary) {
     out(summary(tally, plan, style));
-    for (const oddity of oddities(tally)) warn(oddity, { err, style });
+    for (const text of irregularities(tally)) warn(terminal, text);
     return;
   }
   const counts = [`${formatCount(tally.rows)} rows`];
   if (plan.ip !== undefined) counts.push(`${formatCount(tally.withoutIp)} without a public IP address`);
-  if (plan.email !== undefined) counts.push(`${formatCount(tally.withoutEmail)} without an e-mail address`);
-  if (tally.broken > 0) counts.push(`${formatCount(tally.broken)} broken, passed on as they are`);
-  counts.push(...oddities(tally));
+  if (plan.email !== undefined) counts.push(`${formatCount(tally.withoutEmail)} without an email address`);
+  if (tally.broken > 0) counts.push(`${formatCount(tally.broken)} broken, left as they are`);
+  counts.push(...irregularities(tally));
   const line = counts.join(", ");
   if (hasTarget) out(line);
   else err(`${style.dim(line)}\n`);

@@ -10,28 +10,23 @@ import {
   unlessAborted,
   writeExport,
 } from "@inkling/bulk";
-import { openServable } from "@inkling/release-store";
 import { SCOPES, type Scope } from "@inkling/server";
 import { type Command, Option } from "commander";
+import type { Settings } from "../config/settings.ts";
+import { openAnswerData } from "../runtime/answer-data.ts";
 import { attributions } from "../runtime/build.ts";
-import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
-import { overridesNow } from "../runtime/overrides.ts";
+import { addAction } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
-import { formatBytes } from "../terminal/terminal.ts";
+import { LiveLine } from "../terminal/progress.ts";
+import { formatBytes, printAttributions, warn } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
-
-/** What feeds of each look-up set: their publishers ask to be named where it is shown. */
-const SETS: Readonly<Record<Scope, readonly string[]>> = {
-  geolocate: ["geolocation", "registered_country"],
-  reputation: ["is_abuser", "is_proxy", "is_tor_exit"],
-  email: ["disposable"],
-};
 
 export function addExport(program: Command, context: Context): void {
   const exports = program
     .command("export")
-    .description("write the release in use in a form that other programs read; overrides count");
+    .description("write the release in use in a format of other programs; overrides apply");
   for (const format of FORMATS) addForm(exports, format, context);
 }
 
@@ -52,14 +47,12 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
     );
   }
   command.addHelpText("after", `\nExample:\n  inkling export ${name} --out ${exampleOf(format)}`);
-  withSettings(command, SETTINGS);
-  command.action(async (flags) => {
-    const { settings } = settingsFor(context, flags, SETTINGS);
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     if (flags.out === undefined) throw noTarget(format);
     const lookup: Scope = flags.lookup ?? lookups[0];
     const request = await requestFor(settings, lookup, isFolder ? SCOPES : [lookup], context);
-    if (flags.out === "-") return toStandardOutput(format, request, context.stopper.signal);
-    await toFiles(format, request, flags.out, context);
+    if (flags.out === "-") await toStandardOutput(format, request, context.stopper.signal);
+    else await toFiles(format, request, flags.out, context);
   });
 }
 
@@ -83,26 +76,18 @@ function targetOf({ name, isFolder }: ExportFormat): string {
 }
 
 async function requestFor(
-  settings: Parameters<typeof overridesNow>[0] & { dataDir: string },
+  settings: Settings,
   lookup: Scope,
-  all: readonly Scope[],
+  lookups: readonly Scope[],
   { terminal }: Context,
 ): Promise<Request> {
-  const release = openServable(settings.dataDir);
-  const { overrides, remark } = await overridesNow(settings);
-  if (remark !== undefined) terminal.err(`${terminal.style.yellow("warning")}: ${remark}\n`);
-  const unknown = [...new Set(all.flatMap((scope) => release.states[scope].missing))];
-  for (const gap of unknown) {
-    terminal.err(`${terminal.style.yellow("warning")}: ${gap} is unknown: no feed with it is loaded\n`);
-  }
+  const { release, overrides, missing, warnings } = await openAnswerData(settings, lookups);
+  for (const text of warnings) warn(terminal, text);
   return {
     source: new ExportSource(release, overrides, Date.now()),
     lookup,
-    unknown,
-    attributions: attributions(
-      release.manifest,
-      all.flatMap((scope) => SETS[scope]),
-    ),
+    unknown: missing,
+    attributions: attributions(release.manifest.feeds, lookups),
     release: release.name,
     builtAt: Math.floor(Date.parse(release.manifest.created_at) / 1000),
   };
@@ -132,22 +117,18 @@ async function toFiles(
 ): Promise<void> {
   const { terminal, stopper } = context;
   const started = performance.now();
-  const line = (bytes: number) => {
-    const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    return `  ${format.name} ${terminal.style.dim(`${formatBytes(bytes)} ${seconds} s`)}`;
-  };
+  const progress = new LiveLine(terminal);
   const written = await writeExport(format, request, target, {
     signal: stopper.signal,
     onProgress: (bytes) => {
-      if (terminal.live) terminal.err(`\r\x1b[2K${line(bytes)}`);
+      const seconds = ((performance.now() - started) / 1000).toFixed(1);
+      progress.show(`  ${format.name} ${terminal.style.dim(`${formatBytes(bytes)} ${seconds} s`)}`);
     },
   })
     .catch((error) => {
       throw explainFileError(error, target);
     })
-    .finally(() => {
-      if (terminal.live) terminal.err("\r\x1b[2K");
-    });
+    .finally(() => progress.clear());
   for (const { path, bytes } of written) terminal.out(`${path}  ${formatBytes(bytes)}`);
-  for (const text of request.attributions) terminal.err(`${terminal.style.dim(text)}\n`);
+  printAttributions(terminal, request.attributions);
 }

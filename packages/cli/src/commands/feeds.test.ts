@@ -37,23 +37,23 @@ const folder = () => {
 interface Wishes {
   readonly signal?: AbortSignal;
   readonly env?: Record<string, string>;
-  /** What the operator types; without, nobody sits at the terminal. */
+  /** What the operator types; without, there is no terminal. */
   readonly typed?: string;
 }
 
 async function inkling(dataDir: string, line: string, { env = {}, typed, signal }: Wishes = {}) {
-  const asked: string[] = [];
-  const ask = async (question: string) => {
-    asked.push(question);
+  const questions: string[] = [];
+  const prompt = async (question: string) => {
+    questions.push(question);
     return typed!;
   };
   const { out, err, code } = await runHere(line.split(" "), {
     env: { INKLING_DATA_DIR: dataDir, ...env },
     cwd: temp,
-    ...(typed !== undefined && { ask }),
+    ...(typed !== undefined && { prompt }),
     ...(signal && { signal }),
   });
-  return { out: out.replace(/\n$/, ""), err, asked, code };
+  return { out: out.replace(/\n$/, ""), err, questions, code };
 }
 
 const choiceIn = (dataDir: string) =>
@@ -72,22 +72,29 @@ describe("enable", () => {
     err: RegExp,
     enabled: string[] | undefined,
   ][] = [
-    ["a noisy one: told, not asked", "wesbos-burner", {}, 0, /terms: .*ordinary people/, ["wesbos-burner"]],
+    [
+      "a noisy one: shown, without a question",
+      "wesbos-burner",
+      {},
+      0,
+      /terms: .*ordinary people/,
+      ["wesbos-burner"],
+    ],
     [
       "a non-commercial one without a terminal",
       "dshield",
       {},
       1,
-      /licence: CC-BY-NC-SA-2\.5\n.*terms: For non-commercial use[\s\S]*inkling: dshield asks for your agreement\nhint: `npx inkling feeds enable dshield --yes`/,
+      /licence: CC-BY-NC-SA-2\.5\n.*terms: For non-commercial use[\s\S]*inkling: dshield needs your agreement\nhint: `npx inkling feeds enable dshield --yes`/,
       undefined,
     ],
     ["the same with --yes", "dshield --yes", {}, 0, /non-commercial/, ["dshield"]],
     [
-      "a noisy one that states no licence: asked",
+      "a noisy one that states no licence: needs agreement",
       "socks-proxy-1d",
       {},
       1,
-      /terms: The publisher states no licence: .*ordinary people[\s\S]*inkling: socks-proxy-1d asks for your agreement\n/,
+      /terms: The publisher states no licence: .*ordinary people[\s\S]*inkling: socks-proxy-1d needs your agreement\n/,
       undefined,
     ],
     ["agreed at the terminal", "greensnow", { typed: "y" }, 0, /states no licence/, ["greensnow"]],
@@ -140,10 +147,10 @@ describe("enable", () => {
     expect(ran.code).toBe(code);
     expect(choiceIn(dataDir)?.enabled).toEqual(enabled);
     expect(ran.out + ran.err).not.toContain("abcdef_secret");
-    if (wishes.typed !== undefined) expect(ran.asked).toEqual(["Do you use it on these terms? [y/N] "]);
+    if (wishes.typed !== undefined) expect(ran.questions).toEqual(["Do you use it on these terms? [y/N] "]);
   });
 
-  test("on and off again, each said once", async () => {
+  test("on and off again, each reported once", async () => {
     const dataDir = folder();
     expect((await inkling(dataDir, "feeds enable ipsum-3")).out).toBe("ipsum-3 is on already.");
     expect((await inkling(dataDir, "feeds disable ipsum-3")).out).toStartWith("ipsum-3 is off. ");
@@ -193,11 +200,7 @@ describe("a feed that waits for the operator", () => {
   const why = "has 90 % of other entries";
   const rows: [name: string, error: string | undefined, remark: string][] = [
     ["for a copy of this round: the reason once", `publisher: ${why}`, `waits for you: publisher: ${why}`],
-    [
-      "and could not be asked since",
-      "publisher: answered 500",
-      `waits for you: ${why}; publisher: answered 500`,
-    ],
+    ["and no response since", "publisher: answered 500", `waits for you: ${why}; publisher: answered 500`],
     ["and nothing is wrong since", undefined, `waits for you: ${why}`],
   ];
   test.each(rows)("%s", async (_name, error, remark) => {
@@ -230,11 +233,11 @@ describe("tables in a terminal", () => {
       { id: "x4bnet-vpn-v4", sets: "is_proxy", ...about },
     ],
   );
-  const said = async (line: string, width?: number) =>
+  const printed = async (line: string, width?: number) =>
     (await runHere([...line.split(" "), "--data-dir", dataDir], { cwd: temp, ...(width && { width }) })).out;
 
   test("that is too narrow: what is long stands under its row, whole", async () => {
-    expect(await said("data status", 80)).toContain(
+    expect(await printed("data status", 80)).toContain(
       [
         "FEED          SETS      STATE   ENTRIES SOURCE AGE",
         "    PROBLEM",
@@ -243,7 +246,7 @@ describe("tables in a terminal", () => {
         "x4bnet-vpn-v4 is_proxy  missing       0 none   -\n",
       ].join("\n"),
     );
-    const list = (await said("feeds list", 80)).split("\n");
+    const list = (await printed("feeds list", 80)).split("\n");
     expect(list[1]).toBe("    LICENCE; REMARK");
     const row = list.findIndex((line) => line.startsWith("on ipsum-3 "));
     expect(list[row + 1]).toBe(`    Unlicense; ${error}`);
@@ -253,10 +256,10 @@ describe("tables in a terminal", () => {
   test.each(["data status", "feeds list", "data status --json", "feeds list --json"])(
     "that is wide enough, and where there is none, nothing moves: %s",
     async (line) => {
-      const piped = await said(line);
+      const piped = await printed(line);
       expect(piped).toContain(error);
-      expect(await said(line, 300)).toBe(piped);
-      const narrow = await said(line, 80);
+      expect(await printed(line, 300)).toBe(piped);
+      const narrow = await printed(line, 80);
       expect(narrow === piped).toBe(line.endsWith("--json"));
     },
   );
@@ -412,7 +415,7 @@ test("--accept takes ids of feeds alone", async () => {
   expect(code).toBe(2);
 });
 
-test("whom licences ask to be named stands below each answer for people, and only those", async () => {
+test("whom licences prompt to be named stands below each answer for people, and only those", async () => {
   const dataDir = folder();
   await buildFrom(dataDir, sampleMirror(), 0);
   const reputation = await inkling(dataDir, "lookup reputation 81.2.69.142");

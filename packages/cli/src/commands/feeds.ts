@@ -16,9 +16,11 @@ import { asksForAgreement, FEEDS, NO_LICENCE } from "@inkling/compiler/feeds";
 import { type FeedReport, nearest } from "@inkling/engine";
 import { feedsOf, openCurrent } from "@inkling/release-store";
 import type { Command } from "commander";
-import { type SettingName, type Settings, variableName } from "../config/settings.ts";
+import { type SettingName, variableName } from "../config/setting-table.ts";
+import type { Settings } from "../config/settings.ts";
 import { stateWord } from "../runtime/build.ts";
-import { action, type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { addAction } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
 import { ensureWritable } from "../runtime/writable.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
 import { formatAge, formatBytes, roomyTable, table } from "../terminal/terminal.ts";
@@ -36,13 +38,13 @@ export function addFeeds(program: Command, context: Context): void {
   addExportMirror(feeds, context);
 }
 
-/** What a feed is, whether it is used, and how its copy is. */
+/** A feed, whether it is used, and the state of its copy. */
 interface FeedLine {
   readonly feed: Feed;
   readonly on: boolean;
   /** In the release in use; absent before a build has read it. */
   readonly report: FeedReport | undefined;
-  /** Settings that its publisher asks for, and those of them that are not set. */
+  /** Settings that its publisher requires, and those of them that are not set. */
   readonly needs: readonly SettingName[];
   readonly lacking: readonly SettingName[];
 }
@@ -77,31 +79,26 @@ function choiceOf(dataDir: string): FeedChoice {
 function addList(feeds: Command, context: Context): void {
   const command = feeds
     .command("list")
-    .description("every feed: on or off, its state, age, licence and what it asks for")
+    .description("every feed: on or off, its state, age, licence and the settings it needs")
     .option("--json", "print JSON, with terms and attributions")
-    .addHelpText("after", "\nExamples:\n  inkling feeds list\n  inkling feeds list --json")
-    .action((flags) => {
-      const { settings } = settingsFor(context, flags, READ_SETTINGS);
-      const lines = linesOf(settings);
-      const { terminal } = context;
-      const now = Date.now();
-      if (flags.json) return terminal.out(JSON.stringify(lines.map(lineJson), null, 2));
-      const head = ["FEED", "SETS", "STATE", "AGE", "LICENCE", "REMARK"];
-      const shown = (on: boolean) => {
-        const rows = lines.filter((line) => line.on === on).map((line) => row(line, now));
-        const word = on ? "on" : "off";
-        const cells = [[word.toUpperCase(), ...head], ...rows.map((cells) => [word, ...cells])];
-        return roomyTable(cells, [], 5, terminal.width);
-      };
-      terminal.out(
-        [
-          shown(true),
-          shown(false),
-          "`npx inkling feeds enable FEED` shows its terms and turns it on; docs/feeds.md tells what each is.",
-        ].join("\n\n"),
-      );
-    });
-  withSettings(command, READ_SETTINGS);
+    .addHelpText("after", "\nExamples:\n  inkling feeds list\n  inkling feeds list --json");
+  addAction(command, context, READ_SETTINGS, ({ settings }) => {
+    const lines = linesOf(settings);
+    return { json: lines.map(lineJson), text: () => listText(lines, Date.now(), context.terminal.width) };
+  });
+}
+
+const HEAD = ["FEED", "SETS", "STATE", "AGE", "LICENCE", "REMARK"];
+
+function listText(lines: readonly FeedLine[], now: number, width: number | undefined): string {
+  const tableOf = (on: boolean) => {
+    const state = on ? "on" : "off";
+    const rows = lines.filter((line) => line.on === on).map((line) => [state, ...row(line, now)]);
+    return roomyTable([[state.toUpperCase(), ...HEAD], ...rows], [], 5, width);
+  };
+  const more =
+    "`npx inkling feeds enable FEED` shows its terms and turns it on; docs/feeds.md describes each.";
+  return [tableOf(true), tableOf(false), more].join("\n\n");
 }
 
 function row({ feed, report, lacking }: FeedLine, now: number): string[] {
@@ -118,7 +115,7 @@ function row({ feed, report, lacking }: FeedLine, now: number): string[] {
   return [feed.id, feed.sets, state, age, feed.licence, remarks.join("; ")];
 }
 
-/** What is wrong with a copy; why one waits is among its problems already. */
+/** What is wrong with a copy; the reason for a pending one may be part of its error already. */
 function troubles({ pending, error }: FeedReport): string[] {
   if (pending === undefined) return error === undefined ? [] : [error];
   if (error?.includes(pending.why)) return [`waits for you: ${error}`];
@@ -149,41 +146,37 @@ function addEnable(feeds: Command, context: Context): void {
   const command = feeds
     .command("enable <feed>")
     .description("turn a feed on, after showing its licence and terms")
-    .option("--yes", "you have read the terms and agree: nothing is asked")
+    .option("--yes", "you have read the terms and agree: no question")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-Feeds without a clear licence, and those for non-commercial use alone, ask before they are turned on.
+Feeds without a clear licence, and those for non-commercial use alone, need your agreement.
 Credentials are settings, never flags: docs/configuration.md.
 
 Examples:
   inkling feeds enable geolite2-city
   inkling feeds enable dshield --yes`,
-    )
-    .action(
-      action(context, async (id: string, flags) => {
-        const { settings } = settingsFor(context, flags, ENABLE_SETTINGS);
-        const { terminal } = context;
-        const feed = feedOf(id);
-        const line = linesOf(settings).find((one) => one.feed === feed)!;
-        requireCredentials(line, settings);
-        if (!line.on) {
-          for (const text of termsOf(feed)) terminal.err(`${text}\n`);
-          await agree(feed, context, flags.yes === true);
-          save(settings.dataDir, choose(choiceOf(settings.dataDir), feed, true));
-        }
-        if (flags.json) terminal.out(JSON.stringify({ id: feed.id, on: true, changed: !line.on }, null, 2));
-        else terminal.out(line.on ? `${feed.id} is on already.` : `${feed.id} is on. ${NEXT_ROUND}`);
-        return EXIT.ok;
-      }),
     );
-  withSettings(command, ENABLE_SETTINGS);
+  addAction(command, context, ENABLE_SETTINGS, async ({ settings, flags }, id: string) => {
+    const feed = feedOf(id);
+    const line = linesOf(settings).find((one) => one.feed === feed)!; // a line for each feed of the table
+    requireCredentials(line, settings);
+    if (!line.on) {
+      for (const text of termsOf(feed)) context.terminal.err(`${text}\n`);
+      await agree(feed, context, flags.yes === true);
+      save(settings.dataDir, choose(choiceOf(settings.dataDir), feed, true));
+    }
+    return {
+      json: { id: feed.id, on: true, changed: !line.on },
+      text: line.on ? `${feed.id} is on already.` : `${feed.id} is on. ${NEXT_ROUND}`,
+    };
+  });
 }
 
 const NEXT_ROUND = "A running server follows by itself; without one, `npx inkling data update` does.";
 
-/** @throws CliError when the publisher asks for what is not set, and no mirror has the file instead */
+/** @throws CliError when a setting that the publisher requires is missing, and no mirror has the file instead */
 function requireCredentials({ feed, lacking }: FeedLine, { mirror }: Settings): void {
   if (lacking.length === 0 || mirror !== undefined) return;
   throw new CliError(
@@ -205,9 +198,9 @@ function termsOf({ title, licence, attribution, optIn }: Feed): string[] {
 async function agree(feed: Feed, { terminal }: Context, yes: boolean): Promise<void> {
   if (yes || !asksForAgreement(feed)) return;
   const { id } = feed;
-  const again = `\`npx inkling feeds enable ${id} --yes\` says that you agree to its terms`;
-  if (terminal.ask === undefined) throw new CliError(`${id} asks for your agreement`, again);
-  const answer = await terminal.ask("Do you use it on these terms? [y/N] ");
+  const again = `\`npx inkling feeds enable ${id} --yes\` agrees to its terms`;
+  if (terminal.prompt === undefined) throw new CliError(`${id} needs your agreement`, again);
+  const answer = await terminal.prompt("Do you use it on these terms? [y/N] ");
   if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(`${id} stays off`, again);
 }
 
@@ -216,22 +209,17 @@ function addDisable(feeds: Command, context: Context): void {
     .command("disable <feed>")
     .description("turn a feed off, whether or not it is on by default")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling feeds disable dshield\n  inkling feeds disable ipsum-3")
-    .action(
-      action(context, (id: string, flags) => {
-        const { settings } = settingsFor(context, flags, READ_SETTINGS);
-        const feed = feedOf(id);
-        const choice = choiceOf(settings.dataDir);
-        const changed = isChosen(feed, choice);
-        if (changed) save(settings.dataDir, choose(choice, feed, false));
-        const words = changed ? `${feed.id} is off. ${NEXT_ROUND}` : `${feed.id} is off already.`;
-        context.terminal.out(
-          flags.json ? JSON.stringify({ id: feed.id, on: false, changed }, null, 2) : words,
-        );
-        return EXIT.ok;
-      }),
-    );
-  withSettings(command, READ_SETTINGS);
+    .addHelpText("after", "\nExamples:\n  inkling feeds disable dshield\n  inkling feeds disable ipsum-3");
+  addAction(command, context, READ_SETTINGS, ({ settings }, id: string) => {
+    const feed = feedOf(id);
+    const choice = choiceOf(settings.dataDir);
+    const changed = isChosen(feed, choice);
+    if (changed) save(settings.dataDir, choose(choice, feed, false));
+    return {
+      json: { id: feed.id, on: false, changed },
+      text: changed ? `${feed.id} is off. ${NEXT_ROUND}` : `${feed.id} is off already.`,
+    };
+  });
 }
 
 function addExportMirror(feeds: Command, context: Context): void {
@@ -245,54 +233,39 @@ function addExportMirror(feeds: Command, context: Context): void {
       "after",
       `
 The folder works as INKLING_MIRROR: one file per feed, as old as the copy is. What comes with Inkling is left out.
-Licences bind you there, too: some do not let you hand data on.
+Licences apply there, too: some do not allow redistribution.
 
 Examples:
   inkling feeds export-mirror /media/usb/feeds
   INKLING_MIRROR=/media/usb/feeds inkling up      on the other machine`,
-    )
-    .action(
-      action(context, async (folder: string, flags) => {
-        const { settings } = settingsFor(context, flags, READ_SETTINGS);
-        const { terminal } = context;
-        const chosen = linesOf(settings).flatMap(({ feed, on }) => (on ? [feed] : []));
-        const path = resolve(context.cwd, folder);
-        // Loaded when asked for: it knows the network and archives, which no other command needs.
-        const { exportMirror } = await import("@inkling/compiler/export-mirror");
-        const result = await exportMirror(chosen, settings.dataDir, path, new Date()).catch((error) => {
-          const explained = explainFileError(error, `the folder ${path}`);
-          if (!(explained instanceof CliError)) throw explained;
-          throw new CliError(
-            explained.message,
-            "name a folder that this user can write to, with room for all feeds",
-          );
-        });
-        if (flags.json) terminal.out(JSON.stringify({ folder: path, ...result }, null, 2));
-        else {
-          const rows = result.exported.map(({ feed, file, bytes, source }) => [
-            feed,
-            file,
-            formatBytes(bytes),
-            source,
-          ]);
-          const left = result.leftOut.map(({ feed, why }) => [feed, "-", "-", why]);
-          terminal.out(table([["FEED", "FILE", "SIZE", "SOURCE"], ...rows, ...left], [2]));
-          terminal.out(`\n${result.exported.length} feeds in ${path}`);
-        }
-        return EXIT.ok;
-      }),
     );
-  withSettings(command, READ_SETTINGS);
+  addAction(command, context, READ_SETTINGS, async ({ settings }, folder: string) => {
+    const chosen = linesOf(settings).flatMap(({ feed, on }) => (on ? [feed] : []));
+    const path = resolve(context.cwd, folder);
+    // Loaded here alone: it imports network and archive code, which no other command needs.
+    const { exportMirror } = await import("@inkling/compiler/export-mirror");
+    const result = await exportMirror(chosen, settings.dataDir, path, new Date()).catch((error) => {
+      const explained = explainFileError(error, `the folder ${path}`);
+      if (!(explained instanceof CliError)) throw explained;
+      throw new CliError(
+        explained.message,
+        "name a folder that this user can write to, with room for all feeds",
+      );
+    });
+    const { exported, leftOut } = result;
+    const rows = exported.map(({ feed, file, bytes, source }) => [feed, file, formatBytes(bytes), source]);
+    const left = leftOut.map(({ feed, why }) => [feed, "-", "-", why]);
+    const files = table([["FEED", "FILE", "SIZE", "SOURCE"], ...rows, ...left], [2]);
+    return { json: { folder: path, ...result }, text: `${files}\n\n${exported.length} feeds in ${path}` };
+  });
 }
 
 /** @throws CliError when there is no such feed, with the nearest that there is */
 export function feedOf(id: string): Feed {
   const feed = FEEDS.find((one) => one.id === id);
   if (feed !== undefined) return feed;
-  const near = nearest(
-    id,
-    FEEDS.map((one) => one.id),
-  );
+  const ids = FEEDS.map((one) => one.id);
+  const near = nearest(id, ids);
   const suggestion = near === undefined ? "" : `did you mean ${near}? `;
   throw new CliError(
     `there is no feed ${JSON.stringify(id.slice(0, 60))}`,

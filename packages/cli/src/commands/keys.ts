@@ -15,12 +15,13 @@ import {
 import type { Command } from "commander";
 import type { Settings } from "../config/settings.ts";
 import { userName } from "../config/user.ts";
-import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { addAction, type Flags, type Result } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
 import { withExistingStore, withStore } from "../runtime/keys.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import { formatCount, table } from "../terminal/terminal.ts";
 
-const STORE_SETTINGS = ["dataDir"] as const;
+const SETTINGS = ["dataDir"] as const;
 const SHOWN_ONCE = "It is shown this once: only its hash is kept.";
 
 export function addKeys(program: Command, context: Context): void {
@@ -39,33 +40,31 @@ function addCreate(keys: Command, context: Context): void {
     .description("make a key; the key alone goes to standard output")
     .option("--name <text>", "what the key is for", "unnamed")
     .option("--sandbox", "a sandbox key (ink_test_…): fixed answers, see docs/sandbox.md")
-    .option("--scopes <list>", `look-ups it may do: ${SCOPES.join(", ")} (default: all)`, collect)
+    .option("--scopes <list>", `lookups it may do: ${SCOPES.join(", ")} (default: all)`, collect)
     .option("--networks <list>", "networks that its callers must come from (default: any)", collect)
-    .option("--rate <number>", "look-ups per second; 0 = no limit (default: the server's)")
-    .option("--burst <number>", "look-ups at once (default: twice the rate, or the server's)")
-    .option("--quota <number>", "look-ups per UTC day (default: no limit)")
+    .option("--rate <number>", "lookups per second; 0 = no limit (default: the server's)")
+    .option("--burst <number>", "lookups at once (default: twice the rate, or the server's)")
+    .option("--quota <number>", "lookups per UTC day (default: no limit)")
     .option("--expires <time>", "when it ends: 90d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-A running server knows the key within a second.
+A running server accepts the key within a second.
 
 Examples:
   inkling keys create --name checkout
   inkling keys create --name signup --scopes email --networks 10.0.0.0/8 --expires 90d
   KEY=$(inkling keys create --sandbox --name tests)`,
-    )
-    .action(async (flags) => {
-      const { settings } = settingsFor(context, flags, STORE_SETTINGS);
-      const wanted = parseKey(flags);
-      const issued = await withStore(settings, (store) => store.createKey(wanted, undefined, userName()));
-      show(context, issued, flags.json, `Made ${describe(issued.key)}. ${SHOWN_ONCE}`);
-    });
-  withSettings(command, STORE_SETTINGS);
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const wanted = parseKey(flags);
+    const issued = await withStore(settings, (store) => store.createKey(wanted, undefined, userName()));
+    return issuedResult(context, flags, issued, `Made ${describe(issued.key)}. ${SHOWN_ONCE}`);
+  });
 }
 
-function parseKey(flags: Record<string, unknown>) {
+function parseKey(flags: Flags) {
   const now = Date.now();
   try {
     return parseNewKey(
@@ -108,44 +107,43 @@ const numberOf = (value: unknown) =>
 function addList(keys: Command, context: Context): void {
   const command = keys
     .command("list")
-    .description("list all keys and their look-ups of today (UTC); never the keys themselves")
+    .description("list all keys and their lookups of today (UTC); never the keys themselves")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling keys list\n  inkling keys list --json")
-    .action(async (flags) => {
-      const { settings } = settingsFor(context, flags, STORE_SETTINGS);
-      const now = Date.now();
-      const all = await withExistingStore(settings, (store) => keysWithUsage(store, new Date(now)));
-      if (flags.json) {
-        const keys = all.map(({ key, today }) => ({ ...keyJson(key, now), lookups_today: today }));
-        return context.terminal.out(JSON.stringify(keys, null, 2));
-      }
-      if (all.length === 0) {
-        context.terminal.err("There are no keys yet; `npx inkling keys create` makes one.\n");
-        return;
-      }
-      const rows = all.map(({ key, today }) => [
-        key.id,
-        key.hint,
-        key.name,
-        keyState(key, now),
-        key.scopes.join(","),
-        key.networks.map(formatPrefix).join(",") || "any",
-        rateOf(key),
-        formatCount(SCOPES.reduce((sum, lookup) => sum + today[lookup], 0)),
-        key.quota === undefined ? "none" : `${formatCount(key.quota)}/day`,
-        key.expiresAt === undefined ? "never" : new Date(key.expiresAt).toISOString(),
-      ]);
-      context.terminal.out(
-        table(
-          [
-            ["ID", "KEY", "NAME", "STATE", "SCOPES", "NETWORKS", "RATE", "TODAY", "QUOTA", "EXPIRES"],
-            ...rows,
-          ],
-          [7],
-        ),
-      );
-    });
-  withSettings(command, STORE_SETTINGS);
+    .addHelpText("after", "\nExamples:\n  inkling keys list\n  inkling keys list --json");
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const now = Date.now();
+    const all = await withExistingStore(settings, (store) => keysWithUsage(store, new Date(now)));
+    if (all.length === 0 && !flags.json) {
+      return context.terminal.err("There are no keys yet; `npx inkling keys create` makes one.\n");
+    }
+    const rows = all.map((entry) => listRow(entry, now));
+    return {
+      json: all.map(({ key, today }) => ({ ...keyJson(key, now), lookups_today: today })),
+      text: table([LIST_HEAD, ...rows], [LIST_HEAD.indexOf("TODAY")]),
+    };
+  });
+}
+
+const LIST_HEAD = ["ID", "KEY", "NAME", "STATE", "SCOPES", "NETWORKS", "RATE", "TODAY", "QUOTA", "EXPIRES"];
+
+interface KeyUsage {
+  readonly key: Key;
+  readonly today: Readonly<Record<Scope, number>>;
+}
+
+function listRow({ key, today }: KeyUsage, now: number): string[] {
+  return [
+    key.id,
+    key.hint,
+    key.name,
+    keyState(key, now),
+    key.scopes.join(","),
+    key.networks.map(formatPrefix).join(",") || "any",
+    rateOf(key),
+    formatCount(SCOPES.reduce((sum, lookup) => sum + today[lookup], 0)),
+    key.quota === undefined ? "none" : `${formatCount(key.quota)}/day`,
+    key.expiresAt === undefined ? "never" : new Date(key.expiresAt).toISOString(),
+  ];
 }
 
 function rateOf({ rate }: Key): string {
@@ -153,18 +151,16 @@ function rateOf({ rate }: Key): string {
   return rate === 0 ? "none" : `${formatCount(rate)}/s`;
 }
 
-/** All keys, each with its look-ups of this UTC day. */
-async function keysWithUsage(store: Store, now: Date) {
+/** All keys, each with its lookups of this UTC day. */
+async function keysWithUsage(store: Store, now: Date): Promise<KeyUsage[]> {
   const day = now.toISOString().slice(0, 10);
-  const all = [];
+  const all: KeyUsage[] = [];
   for (const key of await store.listKeys()) {
+    const today = { geolocate: 0, reputation: 0, email: 0 };
     const usage = await store.usage(key.id, day, day);
-    const count = (lookup: Scope) =>
-      usage.filter((entry) => entry.lookup === lookup).reduce((sum, entry) => sum + entry.count, 0);
-    all.push({
-      key,
-      today: { geolocate: count("geolocate"), reputation: count("reputation"), email: count("email") },
-    });
+    for (const lookup of SCOPES)
+      for (const entry of usage) if (entry.lookup === lookup) today[lookup] += entry.count;
+    all.push({ key, today });
   }
   return all;
 }
@@ -174,25 +170,19 @@ function addRevoke(keys: Command, context: Context): void {
     .command("revoke <id>")
     .description("end a key for good, within a second in every server")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling keys revoke key_3fK9mB2xQ7vR1tYz")
-    .action(async (id: string, flags) => {
-      const { settings } = settingsFor(context, flags, STORE_SETTINGS);
-      const key = await withExistingStore(
-        settings,
-        async (store) => (await store.revokeKey(id, userName())) ?? (await noSuchKey(store, id)),
-      );
-      if (flags.json) context.terminal.out(JSON.stringify(keyJson(key, Date.now()), null, 2));
-      else context.terminal.out(`Revoked ${describe(key)}.`);
-    });
-  withSettings(command, STORE_SETTINGS);
+    .addHelpText("after", "\nExamples:\n  inkling keys revoke key_3fK9mB2xQ7vR1tYz");
+  addAction(command, context, SETTINGS, async ({ settings }, id: string) => {
+    const key = await changed(settings, id, (store) => store.revokeKey(id, userName()));
+    return { json: keyJson(key, Date.now()), text: `Revoked ${describe(key)}.` };
+  });
 }
 
-const OVERLAP_UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** "24h" as milliseconds; undefined when it is no duration. */
-export function parseDuration(text: string): number | undefined {
+function parseDuration(text: string): number | undefined {
   const parts = /^([0-9]{1,6})(s|m|h|d)$/.exec(text);
-  return parts ? Number(parts[1]) * OVERLAP_UNITS[parts[2]!]! : undefined;
+  return parts ? Number(parts[1]) * UNITS_MS[parts[2]!]! : undefined;
 }
 
 function addRotate(keys: Command, context: Context): void {
@@ -207,36 +197,38 @@ function addRotate(keys: Command, context: Context): void {
 Examples:
   inkling keys rotate key_3fK9mB2xQ7vR1tYz
   inkling keys rotate key_3fK9mB2xQ7vR1tYz --overlap 0s      it leaked: end the old text now`,
-    )
-    .action(async (id: string, flags) => {
-      const { settings } = settingsFor(context, flags, STORE_SETTINGS);
-      const overlap = parseDuration(flags.overlap);
-      if (overlap === undefined) {
-        const problem = `--overlap must be a number and s, m, h or d: it is "${flags.overlap}"`;
-        throw new CliError(problem, "for example --overlap 24h", EXIT.usage);
-      }
-      const until = Date.now() + overlap;
-      const issued = await rotate(settings, id, until);
-      const end = `The old one ends ${overlap === 0 ? "now" : `at ${new Date(until).toISOString()}`}.`;
-      show(context, issued, flags.json, `New text for ${describe(issued.key)}. ${SHOWN_ONCE} ${end}`);
-    });
-  withSettings(command, STORE_SETTINGS);
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
+    const overlap = parseDuration(flags.overlap);
+    if (overlap === undefined) {
+      const problem = `--overlap must be a number and s, m, h or d: it is "${flags.overlap}"`;
+      throw new CliError(problem, "for example --overlap 24h", EXIT.usage);
+    }
+    const until = Date.now() + overlap;
+    const issued = await changed(settings, id, (store) => store.rotateKey(id, until, userName()));
+    const end = `The old one ends ${overlap === 0 ? "now" : `at ${new Date(until).toISOString()}`}.`;
+    return issuedResult(context, flags, issued, `New text for ${describe(issued.key)}. ${SHOWN_ONCE} ${end}`);
+  });
 }
 
-async function rotate(settings: Settings, id: string, until: number): Promise<IssuedKey> {
-  return withExistingStore(
-    settings,
-    async (store) => (await store.rotateKey(id, until, userName())) ?? (await noSuchKey(store, id)),
-  );
+/** The key alone goes to standard output, so that a shell can assign it. */
+function issuedResult(
+  { terminal }: Context,
+  flags: Flags,
+  { key, token }: IssuedKey,
+  remark: string,
+): Result {
+  if (!flags.json) terminal.err(`${remark}\n`);
+  return { json: { ...keyJson(key, Date.now()), token }, text: token };
 }
 
-function show(context: Context, { key, token }: IssuedKey, json: unknown, remark: string): void {
-  if (json) {
-    context.terminal.out(JSON.stringify({ ...keyJson(key, Date.now()), token }, null, 2));
-    return;
-  }
-  context.terminal.err(`${remark}\n`);
-  context.terminal.out(token);
+/** What `change` returns. @throws CliError when there is no such key */
+function changed<T>(
+  settings: Settings,
+  id: string,
+  change: (store: Store) => Promise<T | undefined>,
+): Promise<T> {
+  return withExistingStore(settings, async (store) => (await change(store)) ?? (await noSuchKey(store, id)));
 }
 
 /** @throws CliError always: names are not unique; the message has the ids */

@@ -24,10 +24,11 @@ import {
 import type { Command } from "commander";
 import type { Settings } from "../config/settings.ts";
 import { userName } from "../config/user.ts";
-import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { addAction, type Flags } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
 import { withExistingStore, withStore } from "../runtime/keys.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
-import { formatCount, table } from "../terminal/terminal.ts";
+import { formatCount, table, warn } from "../terminal/terminal.ts";
 import { expiryOf } from "./keys.ts";
 
 const SETTINGS = ["dataDir"] as const;
@@ -36,7 +37,7 @@ export function addOverride(program: Command, context: Context): void {
   const overrides = program
     .command("override")
     .description(
-      "your own verdict on an address, network, domain or e-mail address: beats every feed, at once",
+      "your own verdict on an address, network, domain or email address: beats every feed, at once",
     );
   addAdd(overrides, context);
   addList(overrides, context);
@@ -53,7 +54,7 @@ function addAdd(overrides: Command, context: Context): void {
     .command("add <value>")
     .description("force a flag on or off, or mute a feed")
     .option("--flag <flag=verdict>", "is_abuser, is_proxy, is_tor_exit or disposable, =true or =false")
-    .option("--mute <feed>", "do not hear this feed about the value; `inkling data status` lists feeds")
+    .option("--mute <feed>", "ignore this feed for the value; `inkling data status` lists feeds")
     .option("--note <text>", "why (required); at most 500 characters")
     .option("--expires <time>", "when it ends: 30d, 2027-01-31 or 2027-01-31T12:00:00Z (default: never)")
     .option(...AUTHOR)
@@ -62,8 +63,8 @@ function addAdd(overrides: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-VALUE is an address, a network, a domain (with all below it), or an e-mail address, of which only a SHA-256 is kept.
-The closest override wins: the longest prefix, the e-mail address before its domain. Servers know it within a second.
+VALUE is an address, a network, a domain (with all below it), or an email address, of which only a SHA-256 is kept.
+The closest override wins: the longest prefix, the email address before its domain. Servers apply it within a second.
 Adding it again changes its note and expiry. docs/overrides.md has more.
 
 Examples:
@@ -72,45 +73,42 @@ Examples:
   inkling override add 81.2.69.0/24 --mute ipsum-3 --note "too eager about this network"
   inkling override add example-shop.com --flag disposable=false --note "a customer"
   inkling override add someone@gmail.com --flag disposable=true --note "ticket 4712"`,
-    )
-    .action(async (value: string, flags) => {
-      const { settings } = settingsFor(context, flags, SETTINGS);
-      if (flags.note === undefined) {
-        throw new CliError(
-          "--note is missing: an override is kept with the reason for it",
-          'for example --note "our office"',
-          EXIT.usage,
-        );
-      }
-      const wanted = checked("no override can be made like that", () => {
-        const about = contextOf(settings, flags.author);
-        return parseNewOverride(inputOf(value, flags, about.now), about);
-      });
-      const [write] = await put(settings, [wanted]);
-      const { override, outcome } = write!;
-      if (flags.json) {
-        context.terminal.out(JSON.stringify({ ...overrideJson(override), outcome }, null, 2));
-      } else
-        context.terminal.out(
-          `${OUTCOMES[outcome]} ${override.id}: ${describeOverride(override)}, ${endOf(override)}.`,
-        );
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }, value: string) => {
+    if (flags.note === undefined) {
+      throw usage(
+        "--note is missing: an override is kept with the reason for it",
+        'for example --note "our office"',
+      );
+    }
+    const wanted = checked("no override can be made like that", () => {
+      const about = contextOf(settings, flags.author);
+      return parseNewOverride(inputOf(value, flags, about.now), about);
     });
-  withSettings(command, SETTINGS);
+    const [write] = await put(settings, [wanted]);
+    const { override, outcome } = write!; // one for each that is put
+    return {
+      json: { ...overrideJson(override), outcome },
+      text: `${OUTCOMES[outcome]} ${override.id}: ${describeOverride(override)}, ${endOf(override)}.`,
+    };
+  });
 }
+
+const usage = (message: string, hint: string) => new CliError(message, hint, EXIT.usage);
 
 const OUTCOMES = { added: "Added", changed: "Changed", unchanged: "There already:" } as const;
 
 const endOf = ({ expiresAt }: Override) =>
   expiresAt === undefined ? "for good" : `until ${new Date(expiresAt).toISOString()}`;
 
-/** The admin API's form of what the command line says. */
-function inputOf(value: string, flags: Record<string, unknown>, now: number): Record<string, unknown> {
+/** The flags as the admin API's input. */
+function inputOf(value: string, flags: Flags, now: number): Record<string, unknown> {
   const [flag, verdict, ...rest] = typeof flags.flag === "string" ? flags.flag.split("=") : [];
   if (flag !== undefined && (rest.length > 0 || (verdict !== "true" && verdict !== "false"))) {
-    throw new CliError(
-      `--flag must be a flag, "=" and true or false: it is ${JSON.stringify(String(flags.flag).slice(0, 60))}`,
+    const given = JSON.stringify(flags.flag.slice(0, 60));
+    throw usage(
+      `--flag must be a flag, "=" and true or false: it is ${given}`,
       "for example --flag is_tor_exit=false",
-      EXIT.usage,
     );
   }
   return {
@@ -123,7 +121,7 @@ function inputOf(value: string, flags: Record<string, unknown>, now: number): Re
   };
 }
 
-/** Who asks, when, which feeds the release in use has, and which there are. */
+/** The author, the time, the feeds of the release in use, and all feeds. */
 function contextOf(settings: Settings, author: unknown): OverrideContext {
   const feeds = openCurrent(settings.dataDir)?.manifest.feeds;
   return { now: Date.now(), author: authorOf(author), feeds, everyFeed: FEEDS.map(({ id }) => id) };
@@ -138,7 +136,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   override: "override",
 };
 
-/** What the library refuses, in words of the command line. */
+/** Runs `read`. @throws CliError for what it refuses, with flags in place of members */
 function checked<T>(title: string, read: () => T): T {
   try {
     return read();
@@ -150,7 +148,7 @@ function checked<T>(title: string, read: () => T): T {
       const what = rest.join(": ");
       return `  ${FLAG_OF[name!] ?? nameOf(name!)}: ${name === "expires_at" ? withDuration(what) : what}`;
     });
-    throw new CliError([`${title}:`, ...lines].join("\n"), hintFor(error), EXIT.usage);
+    throw usage([`${title}:`, ...lines].join("\n"), hintFor(error));
   }
 }
 
@@ -165,7 +163,7 @@ const hintFor = ({ code, needsForce }: OverrideInputError) =>
     ? `--force takes what is too wide, if that is meant; ${HINTS.INVALID}`
     : HINTS[code];
 
-/** Only the command line knows durations; a file and the API have times. */
+/** Only the command line accepts durations; a file and the API have times. */
 const withDuration = (problem: string) =>
   problem.replace(/^must be a time /, "must be a duration such as 30d, a time ");
 
@@ -188,35 +186,29 @@ function addList(overrides: Command, context: Context): void {
     .description("the overrides in force")
     .option("--all", "with those that were removed or have expired")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling override list\n  inkling override list --all --json")
-    .action(async (flags) => {
-      const { settings } = settingsFor(context, flags, SETTINGS);
-      const all = await withExistingStore(settings, (store) => everyOverride(store, flags.all === true));
-      if (flags.json) return context.terminal.out(JSON.stringify(all.map(overrideJson), null, 2));
-      if (all.length === 0) {
-        context.terminal.err("There are no overrides; `npx inkling override add` makes one.\n");
-        return;
-      }
-      const now = Date.now();
-      const rows = all.map((override) => [
-        override.id,
-        shortValue(override),
-        override.effect.type === "flag"
-          ? `${override.effect.flag}=${override.effect.verdict}`
-          : `mute ${override.effect.feed}`,
-        stateOf(override, now),
-        override.author,
-        override.note,
-      ]);
-      context.terminal.out(table([["ID", "VALUE", "EFFECT", "STATE", "AUTHOR", "NOTE"], ...rows]));
-    });
-  withSettings(command, SETTINGS);
+    .addHelpText("after", "\nExamples:\n  inkling override list\n  inkling override list --all --json");
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const all = await withExistingStore(settings, (store) => everyOverride(store, flags.all === true));
+    if (all.length === 0 && !flags.json) {
+      return context.terminal.err("There are no overrides; `npx inkling override add` makes one.\n");
+    }
+    return { json: all.map(overrideJson), text: () => listText(all, Date.now()) };
+  });
+}
+
+function listText(all: readonly Override[], now: number): string {
+  const rows = all.map((override) => {
+    const { id, effect, author, note } = override;
+    const shown = effect.type === "flag" ? `${effect.flag}=${effect.verdict}` : `mute ${effect.feed}`;
+    return [id, shortValue(override), shown, stateOf(override, now), author, note];
+  });
+  return table([["ID", "VALUE", "EFFECT", "STATE", "AUTHOR", "NOTE"], ...rows]);
 }
 
 const shortEffect = ({ kind, value, flag, verdict, mute }: OverrideJson) =>
   `${shortValue({ kind, value })} ${flag === null ? `mute ${mute}` : `${flag}=${verdict}`}`;
 
-/** What an entry of the audit trail is about: an override, a key by its name, the release in use. */
+/** The subject of an audit entry: an override, a key by its name, the release in use. */
 function aboutText(about: unknown): string {
   if (typeof about !== "object" || about === null) return "";
   if ("value" in about) return shortEffect(about as OverrideJson);
@@ -235,9 +227,9 @@ async function everyOverride(store: Store, ended: boolean): Promise<Override[]> 
   return all;
 }
 
-/** A hash is 64 characters: its first ones tell it apart. */
+/** A hash has 64 characters: the first 12 identify it. */
 const shortValue = ({ kind, value }: Pick<OverrideJson, "kind" | "value">) =>
-  kind === "email_hash" ? `e-mail ${value.slice(0, 12)}…` : value;
+  kind === "email_hash" ? `email ${value.slice(0, 12)}…` : value;
 
 function stateOf(override: Override, now: number): string {
   if (isInForce(override, now)) return endOf(override);
@@ -250,40 +242,33 @@ function addRemove(overrides: Command, context: Context): void {
     .description("end an override, within a second in every server")
     .option(...AUTHOR)
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling override remove ovr_3fK9mB2xQ7vR1tYz")
-    .action(async (id: string, flags) => {
-      const { settings } = settingsFor(context, flags, SETTINGS);
-      const actor = authorOf(flags.author);
-      const override = await withExistingStore(settings, (store) => store.overrides.remove(id, actor));
-      if (override === undefined) {
-        throw new CliError(
-          `there is no override ${id}`,
-          "`npx inkling override list` shows the ids of all overrides",
-        );
-      }
-      if (flags.json) context.terminal.out(JSON.stringify(overrideJson(override), null, 2));
-      else context.terminal.out(`Removed ${override.id}: ${describeOverride(override)}.`);
-    });
-  withSettings(command, SETTINGS);
+    .addHelpText("after", "\nExamples:\n  inkling override remove ovr_3fK9mB2xQ7vR1tYz");
+  addAction(command, context, SETTINGS, async ({ settings, flags }, id: string) => {
+    const actor = authorOf(flags.author);
+    const override = await withExistingStore(settings, (store) => store.overrides.remove(id, actor));
+    if (override === undefined) {
+      const hint = "`npx inkling override list` shows the ids of all overrides";
+      throw new CliError(`there is no override ${id}`, hint);
+    }
+    return { json: overrideJson(override), text: `Removed ${override.id}: ${describeOverride(override)}.` };
+  });
 }
 
 function addExport(overrides: Command, context: Context): void {
   const command = overrides
     .command("export [file]")
-    .description("all overrides in force as one JSON file (default: to standard output)")
+    .description("all overrides in force as one JSON file (default: -, which is standard output)")
     .addHelpText(
       "after",
       "\nExamples:\n  inkling override export overrides.json\n  inkling override export | jq .",
-    )
-    .action(async (file: string | undefined, flags) => {
-      const { settings } = settingsFor(context, flags, SETTINGS);
-      const { overrides } = await withExistingStore(settings, (store) => store.overrides.load());
-      const text = JSON.stringify(exportFile(overrides, Date.now()), null, 2);
-      if (file === undefined) return context.terminal.out(text);
-      fileWork(file, () => writeExport(file, `${text}\n`));
-      context.terminal.err(`Wrote ${formatCount(overrides.length)} overrides to ${file}.\n`);
-    });
-  withSettings(command, SETTINGS);
+    );
+  addAction(command, context, SETTINGS, async ({ settings }, file = "-") => {
+    const { overrides } = await withExistingStore(settings, (store) => store.overrides.load());
+    const text = JSON.stringify(exportFile(overrides, Date.now()), null, 2);
+    if (file === "-") return context.terminal.out(text);
+    fileWork(file, () => writeExport(file, `${text}\n`));
+    context.terminal.err(`Wrote ${formatCount(overrides.length)} overrides to ${file}.\n`);
+  });
 }
 
 function addImport(overrides: Command, context: Context): void {
@@ -300,39 +285,32 @@ Overrides that are in force already are left alone, so a file can be imported ag
 
 Examples:
   inkling override import overrides.json`,
-    )
-    .action(async (file: string, flags) => {
-      const { settings } = settingsFor(context, flags, SETTINGS);
-      const input = jsonOf(file);
-      const about = contextOf(settings, flags.author);
-      const read = checked(`${file} cannot be imported`, () => readFile(input, about, flags.force === true));
-      const writes = await put(settings, read.overrides, about.author);
-      tellWarnings(context, read.warnings);
-      const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;
-      const result = {
-        added: count("added"),
-        changed: count("changed"),
-        unchanged: count("unchanged"),
-        expired: read.expired,
-      };
-      if (flags.json) context.terminal.out(JSON.stringify(result, null, 2));
-      else {
-        const words = Object.entries(result).map(([what, number]) => `${formatCount(number)} ${what}`);
-        context.terminal.out(`Imported ${file}: ${words.join(", ")}.`);
-      }
-    });
-  withSettings(command, SETTINGS);
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
+    const input = jsonOf(file);
+    const about = contextOf(settings, flags.author);
+    const read = checked(`${file} cannot be imported`, () => readFile(input, about, flags.force === true));
+    const writes = await put(settings, read.overrides, about.author);
+    showWarnings(context, read.warnings);
+    const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;
+    const result = {
+      added: count("added"),
+      changed: count("changed"),
+      unchanged: count("unchanged"),
+      expired: read.expired,
+    };
+    const counts = Object.entries(result).map(([outcome, number]) => `${formatCount(number)} ${outcome}`);
+    return { json: result, text: `Imported ${file}: ${counts.join(", ")}.` };
+  });
 }
 
 const MOST_WARNINGS = 20;
 
-/** Mutes without effect here are in force all the same: they count once the feed is heard. */
-function tellWarnings({ terminal }: Context, warnings: readonly string[]): void {
-  for (const warning of warnings.slice(0, MOST_WARNINGS)) {
-    terminal.err(`warning: ${warning}\n`);
-  }
+/** Mutes without effect here are kept all the same: they apply once the feed is in use. */
+function showWarnings({ terminal }: Context, warnings: readonly string[]): void {
+  for (const warning of warnings.slice(0, MOST_WARNINGS)) warn(terminal, warning);
   const more = warnings.length - MOST_WARNINGS;
-  if (more > 0) terminal.err(`warning: and ${formatCount(more)} more mutes without effect\n`);
+  if (more > 0) warn(terminal, `and ${formatCount(more)} more mutes without effect`);
 }
 
 function jsonOf(file: string): unknown {
@@ -341,7 +319,7 @@ function jsonOf(file: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     const hint = "`npx inkling override export` writes such a file";
-    throw new CliError(`${file} is no JSON: ${(error as Error).message}`, hint, EXIT.usage);
+    throw usage(`${file} is not JSON: ${(error as Error).message}`, hint);
   }
 }
 
@@ -373,27 +351,17 @@ function addAudit(overrides: Command, context: Context): void {
     .addHelpText(
       "after",
       "\nExamples:\n  inkling override audit\n  inkling override audit --limit 1000 --json",
-    )
-    .action(async (flags) => {
-      const { settings } = settingsFor(context, flags, SETTINGS);
-      const limit = Number(flags.limit);
-      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
-        throw new CliError(
-          `--limit must be a whole number from 1 to ${MAX_PAGE}`,
-          "for example --limit 100",
-          EXIT.usage,
-        );
-      }
-      const { items } = await withExistingStore(settings, (store) => store.overrides.audit({ limit }));
-      if (flags.json) return context.terminal.out(JSON.stringify(items.map(auditJson), null, 2));
-      if (items.length === 0) {
-        context.terminal.err("Nothing was changed yet.\n");
-        return;
-      }
-      const rows = items.map(({ at, actor, action, subject, before, after }) => {
-        return [new Date(at).toISOString(), actor, action, subject, aboutText(after ?? before)];
-      });
-      context.terminal.out(table([["WHEN", "WHO", "WHAT", "ID", "ABOUT"], ...rows]));
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
+    const limit = Number(flags.limit);
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
+      throw usage(`--limit must be a whole number from 1 to ${MAX_PAGE}`, "for example --limit 100");
+    }
+    const { items } = await withExistingStore(settings, (store) => store.overrides.audit({ limit }));
+    if (items.length === 0 && !flags.json) return context.terminal.err("Nothing was changed yet.\n");
+    const rows = items.map(({ at, actor, action, subject, before, after }) => {
+      return [new Date(at).toISOString(), actor, action, subject, aboutText(after ?? before)];
     });
-  withSettings(command, SETTINGS);
+    return { json: items.map(auditJson), text: table([["WHEN", "WHO", "WHAT", "ID", "ABOUT"], ...rows]) };
+  });
 }

@@ -4,8 +4,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DATA_FOLDER } from "@inkling/release-store";
 import type { Command } from "commander";
-import type { SettingName, Settings } from "../config/settings.ts";
-import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import type { SettingName } from "../config/setting-table.ts";
+import type { Settings } from "../config/settings.ts";
+import { addAction } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
 import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
 import { ensureWritable } from "../runtime/writable.ts";
 
@@ -43,9 +45,8 @@ Examples:
   inkling data update && inkling serve
   inkling serve --host 0.0.0.0 --trusted-proxies 10.0.0.0/8
   INKLING_DATABASE_URL=postgres://inkling:…@db/inkling inkling serve`,
-    )
-    .action(async (flags) => serve(settingsFor(context, flags, SERVER_SETTINGS).settings, context));
-  withSettings(command, SERVER_SETTINGS);
+    );
+  addAction(command, context, SERVER_SETTINGS, ({ settings }) => serve(settings, context));
 }
 
 /** What the first answer does not need is loaded after the start, or with its first use. */

@@ -6,7 +6,8 @@ import type { Command } from "commander";
 import { type Settings, shown } from "../config/settings.ts";
 import { banner } from "../runtime/banner.ts";
 import { build, mayFetch, mayFindNewer } from "../runtime/build.ts";
-import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
+import { addAction } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
 import { dataActions, Updates } from "../runtime/data-actions.ts";
 import { countKeys, type KeysOf, makeFirstKeys } from "../runtime/first-keys.ts";
 import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../runtime/keep-fresh.ts";
@@ -14,7 +15,7 @@ import { withStore } from "../runtime/keys.ts";
 import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
 import { ensureWritable } from "../runtime/writable.ts";
 import { Stopped } from "../terminal/errors.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { type Terminal, warn } from "../terminal/terminal.ts";
 import { SERVER_SETTINGS } from "./serve.ts";
 
 export function addUp(program: Command, context: Context): void {
@@ -30,9 +31,8 @@ Examples:
   inkling up
   inkling up --port 9000 --data-dir /var/lib/inkling
   INKLING_MIRROR=/srv/feeds inkling up      lists from a folder: no internet needed`,
-    )
-    .action((flags) => up(settingsFor(context, flags, SERVER_SETTINGS).settings, context));
-  withSettings(command, SERVER_SETTINGS);
+    );
+  addAction(command, context, SERVER_SETTINGS, ({ settings }) => up(settings, context));
 }
 
 async function up(settings: Settings, context: Context): Promise<void> {
@@ -49,27 +49,15 @@ async function up(settings: Settings, context: Context): Promise<void> {
   try {
     const requests = new Updates();
     const actions = async () => dataActions(requests);
-    const watched = terminal.live || terminal.ask !== undefined;
+    const watched = terminal.live || terminal.prompt !== undefined;
     const server = await runServer({ ...serverOptions(settings, "up", context.version, watched), actions });
     served = true;
     const { version } = context;
-    terminal.out(
-      banner({
-        settings,
-        current,
-        keys,
-        version,
-        updates: updates && mayFindNewer(settings),
-        style: terminal.style,
-      }),
-    );
-    const fresh = keepSettingsFresh(
-      settings,
-      server.running.log,
-      stopper.signal,
-      updates ? 0 : SHORTEST_PAUSE_MS,
-      requests,
-    );
+    const { style } = terminal;
+    const updating = updates && mayFindNewer(settings);
+    terminal.out(banner({ settings, current, keys, version, updates: updating, style }));
+    const firstMs = updates ? 0 : SHORTEST_PAUSE_MS;
+    const fresh = keepSettingsFresh(settings, server.running.log, stopper.signal, firstMs, requests);
     await server.untilStopped(stopper.signal);
     await fresh;
   } finally {
@@ -96,7 +84,7 @@ async function keysOf(settings: Settings): Promise<KeysOf> {
 function usableRelease(settings: Settings, terminal: Terminal): LoadedRelease | undefined {
   const { release, problem } = findUsable(settings.dataDir);
   if (problem !== undefined) {
-    terminal.err(`${terminal.style.yellow("warning")}: ${problem}; a new release is built\n`);
+    warn(terminal, `${problem}; a new release is built`);
   }
   return release;
 }
@@ -108,7 +96,7 @@ function mirrorMayFill({ manifest }: LoadedRelease, { mirror }: Settings): boole
 
 /** Publishers are called later, in the background: the first answer does not wait for the internet. */
 async function buildFirst(settings: Settings, { terminal, stopper }: Context): Promise<LoadedRelease> {
-  terminal.err(`Building data in ${settings.dataDir} ${sourceWords(settings)}.\n`);
+  terminal.err(`Building data in ${settings.dataDir} ${sourceText(settings)}.\n`);
   const result = await build(settings, terminal, stopper.signal, { fetch: false, conflicts: false });
   const count = result.conflicts.length;
   if (count > 0) {
@@ -118,7 +106,7 @@ async function buildFirst(settings: Settings, { terminal, stopper }: Context): P
   return openServable(settings.dataDir);
 }
 
-export function sourceWords(settings: Settings): string {
+export function sourceText(settings: Settings): string {
   return settings.mirror !== undefined
     ? `from the mirror ${shown("mirror", settings)}`
     : "from the npm packages that came with Inkling";

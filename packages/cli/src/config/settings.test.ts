@@ -5,19 +5,15 @@ import { join } from "node:path";
 import { formatPrefix } from "@inkling/engine";
 import { formatDnsServer, newKeyToken } from "@inkling/server";
 import { parse } from "smol-toml";
+import { flagName, SETTING_NAMES, settingRow, tomlKey, variableName } from "./setting-table.ts";
 import {
   defaultWorkers,
   exampleFile,
-  flagName,
   loadSettings,
   maskUrl,
-  SETTING_NAMES,
   SettingsError,
   type SettingsInput,
-  settingRow,
   shown,
-  tomlKey,
-  variableName,
 } from "./settings.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-settings-"));
@@ -162,7 +158,7 @@ describe("values that are taken", () => {
   });
 });
 
-describe("values that are refused, in words", () => {
+describe("values that are refused", () => {
   const whole = "must be a whole number from 1 to 65535: it is";
   const rows: [name: string, input: Partial<SettingsInput>, problem: string | RegExp][] = [
     ["zero port", { env: { INKLING_PORT: "0" } }, `INKLING_PORT ${whole} "0"`],
@@ -204,7 +200,7 @@ describe("values that are refused, in words", () => {
     [
       "half of MaxMind's account",
       { env: { INKLING_MAXMIND_LICENSE_KEY: "abcdef_secret" } },
-      "INKLING_MAXMIND_LICENSE_KEY is set, but INKLING_MAXMIND_ACCOUNT_ID is not: MaxMind asks for both",
+      "INKLING_MAXMIND_LICENSE_KEY is set, but INKLING_MAXMIND_ACCOUNT_ID is not: MaxMind needs both",
     ],
     [
       "the other half, as a number in the file",
@@ -291,6 +287,11 @@ test("an unknown variable is pointed out, with the nearest name; it may belong t
     "INKLING_PROT is no setting; did you mean INKLING_PORT?",
     "INKLING_WHATEVER_ELSE is no setting",
   ]);
+});
+
+test("every flag but --offline takes a value", () => {
+  const flags = SETTING_NAMES.filter((name) => !settingRow(name).secret);
+  expect(flags.filter((name) => settingRow(name).placeholder === undefined)).toEqual(["offline"]);
 });
 
 test("secrets are masked", () => {

@@ -1,4 +1,4 @@
-// banner.ts: what `inkling up` says once it serves: where, on what data, and what to try next.
+// banner.ts: what `inkling up` prints once it serves: addresses, data, keys, and examples to try.
 
 import type { LoadedRelease } from "@inkling/engine";
 import type { Scope } from "@inkling/server";
@@ -39,7 +39,7 @@ export function banner({ settings, current, keys, version, updates, style }: Ban
         ...(shows === undefined ? [] : [style.dim(`    # ${shows}`)]),
       ]),
     ],
-    attributions(current.manifest).map((text) => style.dim(text)),
+    attributions(current.manifest.feeds).map((text) => style.dim(text)),
     ["Ctrl-C stops."],
   ];
   return parts
@@ -79,7 +79,7 @@ function keysPart({ made, live, sandbox }: KeysOf, style: Style): string[] {
 function adminPart({ adminToken }: KeysOf, style: Style): string[] {
   if (adminToken === undefined) return [];
   return [
-    `Your admin token, ${style.bold("shown this once")}; the console asks for it, and the admin API:`,
+    `Your admin token, ${style.bold("shown this once")}; the console and the admin API require it:`,
     `  ${adminToken}`,
   ];
 }
@@ -95,7 +95,7 @@ function urlHost(host: string): string {
 
 interface Example {
   readonly path: string;
-  /** What is worth seeing in the answer; undefined when nothing is. */
+  /** The notable part of the answer, if any. */
   readonly shows: string | undefined;
 }
 
@@ -106,7 +106,7 @@ interface Candidates {
   readonly lookup: Scope;
   readonly path: (value: string) => string;
   readonly values: readonly string[];
-  /** What is worth seeing in an answer, or undefined. */
+  /** The notable part of an answer, if any. */
   readonly shows: (body: Body) => string | undefined;
 }
 
@@ -138,7 +138,7 @@ const CANDIDATES: readonly Candidates[] = [
   },
 ];
 
-/** For each look-up the first candidate whose answer shows something; without data, the first of all. */
+/** For each lookup the first candidate whose answer shows something; without data, the first of all. */
 export function examples(current: LoadedRelease): Example[] {
   return CANDIDATES.map(({ lookup, path, values, shows }) => {
     for (const value of values) {
@@ -158,6 +158,6 @@ function bodyOf(
   try {
     return shows(JSON.parse(answer(current, lookup, value)));
   } catch {
-    return undefined; // no data for it: the banner says so in its own lines
+    return undefined; // no data for it: the banner reports it in lines of its own
   }
 }

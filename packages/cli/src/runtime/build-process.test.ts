@@ -31,7 +31,7 @@ const done = {
   peakBytes: 2,
 };
 const conflict = { type: "conflict", domain: "a.com", verdict: "disposable", reason: "r" };
-const say = (...events: object[]) =>
+const printing = (...events: object[]) =>
   events.map((event) => `console.log(${JSON.stringify(JSON.stringify(event))});`).join("");
 
 let scripts = 0;
@@ -59,21 +59,21 @@ async function errorOf(result: Promise<BuildResult>): Promise<CliError> {
 
 describe("how a build ends", () => {
   test("done: events in order, conflicts kept", async () => {
-    const { result, events } = runScript(say({ type: "note", text: "hello" }, conflict, done));
+    const { result, events } = runScript(printing({ type: "note", text: "hello" }, conflict, done));
     const { conflicts, done: last } = await result;
     expect(events.map(({ type }) => type)).toEqual(["note", "conflict", "done"]);
     expect([last.refused, conflicts.length, last.name]).toEqual([[], 1, "n"]);
   });
 
   test("exit code 3: done, but a feed was refused", async () => {
-    const { result } = runScript(`${say({ ...done, refused: ["ipsum-3"] })}process.exitCode = 3`);
+    const { result } = runScript(`${printing({ ...done, refused: ["ipsum-3"] })}process.exitCode = 3`);
     expect((await result).done.refused).toEqual(["ipsum-3"]);
   });
 
   test("the order comes through standard input, and nothing of it stands in the arguments", async () => {
     const { events, result } = runScript(
       `const text = process.argv.slice(2).join("|") + require("fs").readFileSync(0, "utf8");
-      console.log(JSON.stringify({ type: "note", text }));${say(done)}`,
+      console.log(JSON.stringify({ type: "note", text }));${printing(done)}`,
     );
     await result;
     expect(events[0]).toEqual({ type: "note", text: '{"dataDir":"/nowhere","fetch":false}' });
@@ -82,7 +82,7 @@ describe("how a build ends", () => {
   test("an event cut into pieces is one event", async () => {
     const text = JSON.stringify({ type: "note", text: "zürich" });
     const script = `const all = new TextEncoder().encode(${JSON.stringify(text)} + "\\n");
-      for (const byte of all) require("fs").writeSync(1, new Uint8Array([byte]));${say(done)}`;
+      for (const byte of all) require("fs").writeSync(1, new Uint8Array([byte]));${printing(done)}`;
     const { events, result } = runScript(script);
     await result;
     expect(events[0]).toEqual({ type: "note", text: "zürich" });
@@ -90,16 +90,16 @@ describe("how a build ends", () => {
 
   const failures: [name: string, script: string, message: RegExp, hint: RegExp][] = [
     [
-      "by its own words",
-      `${say({ type: "failed", message: "disk is full", hint: "free some" })}process.exitCode = 1`,
+      "by an event",
+      `${printing({ type: "failed", message: "disk is full", hint: "free some" })}process.exitCode = 1`,
       /^disk is full$/,
       /^free some\nNothing was published/,
     ],
     [
-      "by dying, with its last words",
-      `${say({ type: "note", text: "x" })}console.error("out of cheese");process.exit(7)`,
+      "by dying, with its last lines",
+      `${printing({ type: "note", text: "x" })}console.error("out of cheese");process.exit(7)`,
       /^the build died \(exit code 7\)$/,
-      /its last words:\n {2}out of cheese\nNothing was published/,
+      /its last lines:\n {2}out of cheese\nNothing was published/,
     ],
     [
       "by a signal from outside",
@@ -107,9 +107,14 @@ describe("how a build ends", () => {
       /^the build died \(SIGKILL\)$/,
       /short of memory.*\nNothing was published/,
     ],
-    ["by ending without a word", "", /^the build died \(exit code 0\)$/, /^Nothing was published/],
-    ["by claiming success and failing", `${say(done)}process.exitCode = 1`, /^the build died/, /Nothing was/],
-    ["by writing something else", 'console.log("{}")', /^the build died/, /its last words:\n {2}\{\}/],
+    ["by ending without output", "", /^the build died \(exit code 0\)$/, /^Nothing was published/],
+    [
+      "by claiming success and failing",
+      `${printing(done)}process.exitCode = 1`,
+      /^the build died/,
+      /Nothing was/,
+    ],
+    ["by writing something else", 'console.log("{}")', /^the build died/, /its last lines:\n {2}\{\}/],
   ];
   test.each(failures)("failed %s", async (_, script, message, hint) => {
     const error = await errorOf(runScript(script).result);
@@ -118,7 +123,7 @@ describe("how a build ends", () => {
     expect(error.exitCode).toBe(1);
   });
 
-  test("because another build is at work in the folder, as the compiler itself says it", async () => {
+  test("because another build is at work in the folder, as the compiler itself reports it", async () => {
     const dataDir = mkdtempSync(join(temp, "busy-"));
     const release = lockDataFolder(dataDir);
     const { signal } = new AbortController();
@@ -146,15 +151,15 @@ describe("how a build ends", () => {
   });
 });
 
-test("a build that takes the e-mail segment over keeps what was found when that was made", async () => {
+test("a build that keeps the email segment keeps the conflicts found when it was made", async () => {
   const dataDir = join(temp, "again");
   const segment = { sha256: "a".repeat(64), bytes: 1, inputs: "b".repeat(64) };
   const with_ = (sha256: string) => ({
     ...done,
     release: { ...release, segments: { email: { ...segment, sha256 } } },
   });
-  const record = async (...said: object[]) => {
-    writeLastBuild(dataDir, await runScript(say(...said)).result, new Date(0));
+  const record = async (...events: object[]) => {
+    writeLastBuild(dataDir, await runScript(printing(...events)).result, new Date(0));
     return JSON.parse(readFileSync(join(dataDir, LAST_BUILD), "utf8")).conflicts.length;
   };
   expect(await record(conflict, with_("a".repeat(64)))).toBe(1);
@@ -163,7 +168,7 @@ test("a build that takes the e-mail segment over keeps what was found when that 
 });
 
 test("the last build is recorded whole, without temporary files", async () => {
-  const { result } = runScript(say(conflict, done));
+  const { result } = runScript(printing(conflict, done));
   const dataDir = join(temp, "data");
   writeLastBuild(dataDir, await result, new Date("2026-06-01T12:00:00Z"));
   expect(readdirSync(dataDir)).toEqual([LAST_BUILD]);

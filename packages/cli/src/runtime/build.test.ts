@@ -1,4 +1,4 @@
-// What a build is asked to do follows from the settings.
+// A build order follows from the settings.
 
 import { describe, expect, test } from "bun:test";
 import type { FeedReport } from "@inkling/engine";
@@ -17,7 +17,7 @@ const CREDENTIALS = {
 };
 const settingsOf = (env: Record<string, string>) => loadSettings({ flags: {}, env, cwd: "/srv" }).settings;
 
-describe("a build is asked", () => {
+describe("a build order", () => {
   const rows: [
     name: string,
     env: Record<string, string>,
@@ -58,7 +58,7 @@ describe("a build is asked", () => {
 });
 
 test.each<[name: string, env: Record<string, string>, want: boolean]>([
-  ["publishers are asked", {}, true],
+  ["publishers may be fetched from", {}, true],
   ["a mirror is", { INKLING_MIRROR: "feeds" }, true],
   ["a mirror is, offline too", { INKLING_MIRROR: "feeds", INKLING_OFFLINE: "1" }, true],
   ["nobody is, offline", { INKLING_OFFLINE: "1" }, false],
@@ -84,11 +84,11 @@ describe("what could not be reached comes with what to do", () => {
     ],
     ["one of several", {}, ["ipsum-3"], ["last-good", "fetched"], /^others were reached: /],
     [
-      "a mirror, whose password is not told",
+      "a mirror, whose password is masked",
       { INKLING_MIRROR: "http://me:secret@mirror.example" },
       ["ipsum-3"],
       ["seed"],
-      /^nothing answers at the mirror http:\/\/(?!.*secret).*mirror\.example/,
+      /^no response from the mirror http:\/\/(?!.*secret).*mirror\.example/,
     ],
   ];
   test.each(rows)("%s", (_, env, unreached, sources, hint) => {

@@ -1,13 +1,15 @@
-// build.ts: a build as a command runs it: checks first, then progress on the terminal, then what is to be said.
+// build.ts: a build as a command runs it: checks, then progress on the terminal, then hints.
 
 import { readdirSync } from "node:fs";
 import type { BuildOrder } from "@inkling/compiler/events";
 import { CREDENTIALS } from "@inkling/compiler/feed";
 import type { FeedReport, Release } from "@inkling/engine";
 import { dropBrokenSegments, findUsable } from "@inkling/release-store";
-import { isUrl, type Settings, shown } from "../config/settings.ts";
+import type { Scope } from "@inkling/server";
+import { isUrl } from "../config/setting-types.ts";
+import { type Settings, shown } from "../config/settings.ts";
 import { CliError, explainFileError } from "../terminal/errors.ts";
-import { Progress } from "../terminal/progress.ts";
+import { LiveLine, Progress } from "../terminal/progress.ts";
 import {
   formatAge,
   formatBytes,
@@ -39,14 +41,14 @@ export function checkMirror(mirror: string | undefined): void {
 }
 
 export interface BuildWishes {
-  /** May publishers be asked? Never when the settings say offline, or name a mirror. */
+  /** May feeds be fetched from publishers? Never with the settings offline or mirror. */
   readonly fetch: boolean;
   readonly onlyDue?: boolean;
   /** Feeds of which a large change is accepted, this once. */
   readonly accept?: readonly string[];
 }
 
-/** What the compiler is asked to do. Credentials go along only where publishers are asked. */
+/** The compiler's input. It has credentials only where it may fetch from publishers. */
 export function buildOrder(settings: Settings, wishes: BuildWishes): BuildOrder {
   const fetch = wishes.fetch && mayFetch(settings);
   const { onlyDue = false, accept = [] } = wishes;
@@ -61,7 +63,7 @@ export function buildOrder(settings: Settings, wishes: BuildWishes): BuildOrder 
 }
 
 /** Those that are set, by the names that the feed table uses. */
-export function credentialsOf(settings: Settings): Record<string, string> {
+function credentialsOf(settings: Settings): Record<string, string> {
   return Object.fromEntries(
     CREDENTIALS.flatMap((name) => {
       const value = settings[name];
@@ -98,42 +100,29 @@ export async function build(
   ensureWritable(settings.dataDir);
   checkMirror(settings.mirror);
   if (findUsable(settings.dataDir).problem !== undefined) dropBrokenSegments(settings.dataDir);
-  const progress = new Progress({
-    live: terminal.live,
-    columns: terminal.columns,
-    style: terminal.style,
-    conflicts: look.conflicts,
-  });
-  let drawn = false;
-  const erase = () => {
-    if (drawn) terminal.err("\r\x1b[2K");
-    drawn = false;
-  };
-  const draw = (line: string | undefined) => {
-    erase();
-    if (line === undefined) return;
-    terminal.err(line);
-    drawn = true;
-  };
-  const timer = setInterval(() => draw(progress.live(performance.now())), REDRAW_MS);
+  const { live, columns, style } = terminal;
+  const progress = new Progress({ live, columns, style, conflicts: look.conflicts });
+  const line = new LiveLine(terminal);
+  const timer = setInterval(() => line.show(progress.live(performance.now())), REDRAW_MS);
   try {
     const result = await runBuild(buildOrder(settings, look), {
       signal,
       onEvent: (event) => {
         const { keep, live } = progress.next(event, performance.now());
-        if (keep.length > 0) erase();
-        for (const line of keep) terminal.err(`${line}\n`);
-        if (keep.length > 0) draw(live);
+        if (keep.length === 0) return;
+        line.clear();
+        for (const text of keep) terminal.err(`${text}\n`);
+        line.show(live);
       },
     });
     writeLastBuild(settings.dataDir, result, new Date());
-    erase();
+    line.clear();
     const hint = unreachedHint(settings, result);
     if (hint !== undefined) terminal.err(`hint: ${hint}\n`);
     return result;
   } finally {
     clearInterval(timer);
-    erase();
+    line.clear();
   }
 }
 
@@ -144,10 +133,10 @@ export function unreachedHint(
 ): string | undefined {
   if (done.unreached.length === 0) return undefined;
   if (feeds.some(({ source }) => source === "fetched" || source === "mirror"))
-    return "others were reached: `npx inkling data status` shows the addresses that were not; they are asked again";
+    return "others were reached: `npx inkling data status` shows the addresses that were not; they are tried again";
   if (settings.mirror !== undefined)
-    return `nothing answers at the mirror ${shown("mirror", settings)}: check the address, and try it from this machine`;
-  return "without internet: `--offline` (INKLING_OFFLINE=1) asks nobody, `--mirror FOLDER` takes the files from a folder; behind a proxy: set HTTPS_PROXY=http://HOST:PORT";
+    return `no response from the mirror ${shown("mirror", settings)}: check the address, and try it from this machine`;
+  return "without internet: `--offline` (INKLING_OFFLINE=1) fetches nothing, `--mirror FOLDER` takes the files from a folder; behind a proxy: set HTTPS_PROXY=http://HOST:PORT";
 }
 
 /** What an operator must know of a release before trusting it; empty when there is nothing. */
@@ -159,16 +148,29 @@ export function dataGaps(manifest: Release, style: Style): string[] {
   return [...missing, ...partial];
 }
 
-/** The texts that licences ask to be shown, each once. @param sets of feeds that contribute to these alone */
-export function attributions(manifest: Release, sets?: readonly string[]): string[] {
-  const texts = manifest.feeds
-    .filter((feed) => feed.state === "loaded" && feed.attribution !== undefined)
-    .filter((feed) => sets === undefined || sets.includes(feed.sets))
-    .map((feed) => feed.attribution!);
+/** What feeds of each lookup set. */
+const SETS_OF: Readonly<Record<Scope, readonly string[]>> = {
+  geolocate: ["geolocation", "registered_country"],
+  reputation: ["is_abuser", "is_proxy", "is_tor_exit"],
+  email: ["disposable"],
+};
+
+interface AttributedFeed {
+  readonly state: string;
+  readonly sets: string;
+  readonly attribution?: string | null | undefined;
+}
+
+/** The texts that licences require where data of these lookups is shown, each once. */
+export function attributions(feeds: readonly AttributedFeed[], lookups?: readonly Scope[]): string[] {
+  const sets = lookups?.flatMap((lookup) => SETS_OF[lookup]);
+  const texts = feeds
+    .filter((feed) => feed.state === "loaded" && (sets === undefined || sets.includes(feed.sets)))
+    .flatMap(({ attribution }) => attribution ?? []);
   return [...new Set(texts)];
 }
 
-/** How a feed is, in the one word that tables have for it. */
+/** The state of a feed, as tables show it. */
 export function stateWord({ state, pending, stale }: FeedReport): string {
   if (pending !== undefined) return "waits";
   return stale === true ? "stale" : state;

@@ -2,16 +2,11 @@
 
 import { type Command, Option } from "commander";
 import type { Environment } from "../config/environment.ts";
-import {
-  flagName,
-  type LoadedSettings,
-  loadSettings,
-  type SettingName,
-  settingRow,
-} from "../config/settings.ts";
+import { flagName, type SettingName, settingRow } from "../config/setting-table.ts";
+import { type LoadedSettings, loadSettings } from "../config/settings.ts";
 import type { ExitCode } from "../terminal/errors.ts";
 import type { Stopper } from "../terminal/stop.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { type Terminal, warn } from "../terminal/terminal.ts";
 
 export interface Context {
   readonly terminal: Terminal;
@@ -21,16 +16,6 @@ export interface Context {
   readonly stopper: Stopper;
   /** The exit code, unless an error has another. */
   readonly ending: { exitCode: ExitCode };
-}
-
-/** A command's action that may return an exit code. */
-export function action<Args extends unknown[]>(
-  context: Context,
-  run: (...args: Args) => ExitCode | undefined | Promise<ExitCode | undefined>,
-): (...args: Args) => Promise<void> {
-  return async (...args) => {
-    context.ending.exitCode = (await run(...args)) ?? context.ending.exitCode;
-  };
 }
 
 /** Gives a command the flags of the settings it uses, and --config. */
@@ -61,7 +46,7 @@ export function settingsFor(
   const taken = Object.fromEntries([...names, "config"].map((name) => [name, flags[name]]));
   const loaded = loadSettings({ flags: taken, env: context.env, cwd: context.cwd });
   for (const warning of loaded.warnings) {
-    context.terminal.err(`${context.terminal.style.yellow("warning")}: ${warning}\n`);
+    warn(context.terminal, warning);
   }
   return loaded;
 }

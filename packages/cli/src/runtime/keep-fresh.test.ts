@@ -99,7 +99,7 @@ async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Pro
 
 const events = ({ log }: Seen) => log.map(([, event]) => event);
 
-test("an hour of feeds that are due every ten minutes: six builds, each told", async () => {
+test("an hour of feeds that are due every ten minutes: six builds, each logged", async () => {
   const seen = await simulate([{ dueIn: 10 * MINUTE, published: true }], 1);
   expect(seen.at).toEqual([0, 10, 20, 30, 40, 50]);
   expect(new Set(events(seen))).toEqual(new Set(["data-update-done"]));
@@ -116,7 +116,7 @@ test("a day in which nothing is due: one look an hour", async () => {
   expect(at.length).toBe(24);
 });
 
-test("the first build waits where it is told to", async () => {
+test("the first build waits as long as it should", async () => {
   expect((await simulate([{}], 1, 5 * MINUTE)).at[0]).toBe(5);
 });
 
@@ -139,11 +139,11 @@ test("a build that fails is tried again, later each time, and at the usual pace 
 });
 
 describe("another build at work", () => {
-  const busy = new BuildBusy("whatever it says");
-  test("is no error, and is looked at again each minute, however often", async () => {
+  const busy = new BuildBusy("any message");
+  test("is no error, and is tried again each minute, however often", async () => {
     const seen = await simulate([busy, busy, busy, busy, {}], 0.5);
-    const told = [...Array(4).fill("info data-update-busy"), "info data-update-done"];
-    expect(seen.log.map(([level, event]) => `${level} ${event}`)).toEqual(told);
+    const expected = [...Array(4).fill("info data-update-busy"), "info data-update-done"];
+    expect(seen.log.map(([level, event]) => `${level} ${event}`)).toEqual(expected);
     expect(seen.at).toEqual([0, 1, 2, 3, 4]);
   });
   test("neither adds to failures nor forgets them", async () => {
@@ -157,13 +157,13 @@ describe("another build at work", () => {
     ]);
     expect(seen.at).toEqual([0, 1, 3, 5, 9]);
   });
-  test("is known by its code, not by its words", async () => {
+  test("is known by its code, not by its message", async () => {
     const seen = await simulate([new CliError("another build is at work in data (process 7)"), {}], 0.1);
     expect(events(seen)[0]).toBe("data-update-failed");
   });
 });
 
-test("a poisoned feed in the middle is named once with its reason, and once more when it is well again", async () => {
+test("a poisoned feed in the middle is named once with its reason, and once more when it works again", async () => {
   const good = { dueIn: 10 * MINUTE, feeds: [report("ipsum-3"), report("free-mail")] };
   const bad = { ...good, feeds: [report("ipsum-3", "publisher: has 0 entries"), report("free-mail")] };
   const other = { ...good, feeds: [report("ipsum-3", "publisher: answered 500"), report("free-mail")] };
@@ -183,13 +183,13 @@ test("a poisoned feed in the middle is named once with its reason, and once more
   ]);
 });
 
-test("a feed that a mirror does not have is told, and is no error", async () => {
+test("a feed that a mirror does not have is logged, not as an error", async () => {
   const lacking = { dueIn: 10 * MINUTE, feeds: [report("free-mail", "mirror: has no file free-mail.*")] };
   const { log } = await simulate([lacking], 1);
   expect(log.filter(([, event]) => event === "feed-not-updated").map(([level]) => level)).toEqual(["info"]);
 });
 
-test("publishers that nobody can reach are one short line, once", async () => {
+test("publishers that cannot be reached are one short line, once", async () => {
   const ids = ["ipsum-3", "free-mail", "tor-bulk-exits", "spamhaus-drop", "cins-army"];
   const away = ids.map((id) =>
     report(id, `publisher: https://${id}.example could not be reached: host not found`),
@@ -203,11 +203,11 @@ test("publishers that nobody can reach are one short line, once", async () => {
   ]);
 });
 
-test("stopped while it builds, it ends without a word", async () => {
+test("stopped while it builds, it ends without a log line", async () => {
   expect(await simulate([new BuildInterrupted()], 1)).toEqual({ at: [0], log: [] });
 });
 
-test("a sleep ends when it is told to stop, and leaves nothing behind", async () => {
+test("a sleep ends when it is aborted, and leaves nothing behind", async () => {
   const controller = new AbortController();
   const sleeping = sleepUnlessAborted(HOUR, controller.signal);
   controller.abort();
@@ -216,7 +216,7 @@ test("a sleep ends when it is told to stop, and leaves nothing behind", async ()
   await sleepUnlessAborted(0, new AbortController().signal);
 });
 
-describe("a sleep that looks up", () => {
+describe("a sleep that checks a condition", () => {
   const forever = new AbortController().signal;
   test("ends when it is time", async () => {
     let looks = 0;
@@ -226,7 +226,7 @@ describe("a sleep that looks up", () => {
   test("ends when it has slept enough", async () => {
     await sleepUntil(() => false, HOUR, 1, forever);
   });
-  test("ends when it is told to stop", async () => {
+  test("ends when it is aborted", async () => {
     const controller = new AbortController();
     const sleeping = sleepUntil(() => false, HOUR, HOUR, controller.signal);
     controller.abort();

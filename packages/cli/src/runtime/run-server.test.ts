@@ -10,7 +10,7 @@ const rows: [mode: "up" | "serve", watched: boolean, set: string | undefined, le
   ["up", true, "info", "info"],
   ["serve", false, "error", "error"],
 ];
-test.each(rows)("what %s logs, at a terminal %p, told %p: %s", (mode, watched, set, level) => {
+test.each(rows)("what %s logs, at a terminal %p, set %p: %s", (mode, watched, set, level) => {
   const env: Record<string, string> = set === undefined ? {} : { INKLING_LOG_LEVEL: set };
   const { settings } = loadSettings({ flags: {}, env, cwd: import.meta.dir });
   expect(serverOptions(settings, mode, "1.2.3", watched).logLevel).toBe(level as "info");

@@ -1,4 +1,4 @@
-// summary.ts: a tally as a picture in the terminal.
+// enrich-summary.ts: a tally as bars for a terminal.
 
 import type { Plan, Tally } from "@inkling/bulk";
 import { renderBar } from "./progress.ts";
@@ -9,28 +9,28 @@ const CELLS = 30;
 
 export function summary(tally: Tally, plan: Plan, style: Style): string {
   const parts = [style.bold(`${formatCount(tally.rows)} rows`)];
-  if (tally.broken > 0) parts.push(`${formatCount(tally.broken)} broken rows, passed on as they are`);
+  if (tally.broken > 0) parts.push(`${formatCount(tally.broken)} broken rows, left as they are`);
   if (plan.ip !== undefined) parts.push(...ipParts(tally, style));
   if (plan.email !== undefined) parts.push(...emailParts(tally, style));
   return parts.join("\n");
 }
 
 function ipParts({ rows, withoutIp, countries, flags }: Tally, style: Style): string[] {
-  const asked = rows - withoutIp;
+  const total = rows - withoutIp;
   const known = Object.values(countries).reduce((sum, count) => sum + count, 0);
   const ranked = Object.entries(countries)
     .filter(([code]) => code !== "")
     .sort(([, a], [, b]) => b - a);
   const top = ranked.slice(0, TOP_COUNTRIES);
   const others = ranked.slice(TOP_COUNTRIES).reduce((sum, [, count]) => sum + count, 0);
-  const unknown = asked - known + (countries[""] ?? 0);
+  const unknown = total - known + (countries[""] ?? 0);
   const most = top[0]?.[1] ?? 0;
-  const lines = top.map(([code, count]) => bar(code, count, most, asked));
-  if (others > 0) lines.push(bar(`${ranked.length - TOP_COUNTRIES} more`, others, most, asked));
-  if (unknown > 0) lines.push(bar("unknown", unknown, most, asked));
-  const raised = Object.entries(flags).map(([flag, count]) => bar(flag, count, asked, asked));
+  const lines = top.map(([code, count]) => bar(code, count, most, total));
+  if (others > 0) lines.push(bar(`${ranked.length - TOP_COUNTRIES} more`, others, most, total));
+  if (unknown > 0) lines.push(bar("unknown", unknown, most, total));
+  const raised = Object.entries(flags).map(([flag, count]) => bar(flag, count, total, total));
   const parts = [
-    `${formatCount(asked)} with a public IP address, ${formatCount(withoutIp)} without`,
+    `${formatCount(total)} with a public IP address, ${formatCount(withoutIp)} without`,
     "",
     style.bold("Countries"),
     table(lines, [1, 2]),
@@ -40,14 +40,14 @@ function ipParts({ rows, withoutIp, countries, flags }: Tally, style: Style): st
 }
 
 function emailParts({ rows, withoutEmail, email }: Tally, style: Style): string[] {
-  const asked = rows - withoutEmail;
+  const total = rows - withoutEmail;
   return [
     "",
-    style.bold("E-mail addresses"),
+    style.bold("Email addresses"),
     table(
       [
-        bar("valid", email.valid, asked, asked),
-        bar("disposable", email.disposable, asked, asked),
+        bar("valid", email.valid, total, total),
+        bar("disposable", email.disposable, total, total),
         ["empty", formatCount(withoutEmail), "", ""],
       ],
       [1, 2],

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Scope } from "@inkling/server";
-import { type Words, wordsFor } from "./lookup-text.ts";
+import { type LookupResult, lookupText } from "./lookup-text.ts";
 import { makeStyle } from "./terminal.ts";
 
 const NOW = Date.UTC(2026, 0, 3);
@@ -27,14 +27,14 @@ const NOWHERE = {
 
 const sets = (feed: string, flag: string, label = "vpn") => ({ feed, label, effect: "sets", flags: [flag] });
 
-function words(
+function textOf(
   lookup: Scope,
-  over: Partial<Words> & { body?: object; evidence?: readonly object[] } = {},
+  over: Partial<LookupResult> & { body?: object; evidence?: readonly object[] } = {},
 ): string {
   const { body = CLEAN, evidence = [], ...rest } = over;
-  return wordsFor(lookup, {
+  return lookupText(lookup, {
     value: lookup === "email" ? "jane@example.com" : "192.0.2.1",
-    answer: { ...body, evidence } as unknown as Words["answer"],
+    answer: { ...body, evidence } as unknown as LookupResult["answer"],
     missing: [],
     withEvidence: false,
     now: NOW,
@@ -43,7 +43,7 @@ function words(
   });
 }
 
-const rows: [name: string, lookup: Scope, over: Parameters<typeof words>[1], text: string][] = [
+const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], text: string][] = [
   [
     "a place",
     "geolocate",
@@ -58,12 +58,7 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof words>[1], tex
   time zone      Europe/London
   registered in  United Kingdom (GB)`,
   ],
-  [
-    "a place of which nothing is known",
-    "geolocate",
-    { body: NOWHERE },
-    "192.0.2.1: nobody knows where this is",
-  ],
+  ["a place of which nothing is known", "geolocate", { body: NOWHERE }, "192.0.2.1: unknown location"],
   [
     "a country without a name",
     "geolocate",
@@ -77,7 +72,7 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof words>[1], tex
     "192.0.2.1: nothing known against it\n  Tor exit      no\n  proxy or VPN  no\n  abuser        no",
   ],
   [
-    "flags, and who says so",
+    "flags, and the feeds that set them",
     "reputation",
     {
       body: { is_abuser: false, is_proxy: true, is_tor_exit: true },
@@ -116,7 +111,7 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof words>[1], tex
     "192.0.2.1: nothing known against it\n  Tor exit      no\n  proxy or VPN  no: relay-list against vpn-list\n  abuser        no",
   ],
   [
-    "the operator's own word",
+    "the operator's own verdict",
     "reputation",
     {
       body: { ...CLEAN, is_abuser: true },
@@ -144,10 +139,10 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof words>[1], tex
     "an ordinary address",
     "email",
     { body: PLAIN },
-    "jane@example.com: valid, not a throw-away\n  valid       yes\n  throw-away  no",
+    "jane@example.com: valid, not disposable\n  valid       yes\n  disposable  no",
   ],
   [
-    "a throw-away",
+    "disposable",
     "email",
     {
       body: { valid: true, disposable: true, providers: ["a.example", "b.example"] },
@@ -156,13 +151,13 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof words>[1], tex
         { ...sets("inkling", "disposable", "mail_host"), mail_host: "mx.b.example" },
       ],
     },
-    `jane@example.com: valid, a throw-away
+    `jane@example.com: valid, disposable
   valid       yes
-  throw-away  yes: list, mail_host
+  disposable  yes: list, mail_host
   provider    a.example, b.example`,
   ],
   [
-    "labels, and a slip of the keyboard",
+    "labels, and a typing error",
     "email",
     {
       body: { ...PLAIN, valid: false },
@@ -173,9 +168,9 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof words>[1], tex
         { feed: "inkling", label: "mistyped", effect: "label", did_you_mean: "gmail.com" },
       ],
     },
-    `jane@example.com: not valid, not a throw-away
+    `jane@example.com: not valid, not disposable
   valid         no
-  throw-away    no
+  disposable    no
   also          free mail (free-mail, ordinary-mail)
   also          role account
   did you mean  gmail.com`,
@@ -184,9 +179,9 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof words>[1], tex
     "no list at all",
     "email",
     { body: PLAIN, missing: ["disposable"] },
-    `jane@example.com: valid, not known to be a throw-away, but no list is loaded
+    `jane@example.com: valid, not known to be disposable, but no list is loaded
   valid       yes
-  throw-away  unknown: no list is loaded`,
+  disposable  unknown: no list is loaded`,
   ],
   [
     "all of the evidence",
@@ -216,21 +211,24 @@ Evidence
   old       attacker  no effect                    published 1 hour ago  too old`,
   ],
 ];
-test.each(rows)("%s", (_, lookup, over, text) => expect(words(lookup, over)).toBe(text));
+test.each(rows)("%s", (_, lookup, over, text) => expect(textOf(lookup, over)).toBe(text));
 
-test("no evidence is said, too", () => {
-  expect(words("reputation", { withEvidence: true })).toEndWith("\n\nEvidence: no list says anything.");
+test("missing evidence is reported", () => {
+  expect(textOf("reputation", { withEvidence: true })).toEndWith("\n\nEvidence: none.");
 });
 
-test("colour follows the verdict, and is asked for", () => {
+test("colour follows the verdict, where it is wanted", () => {
   const style = makeStyle(true);
-  expect(words("reputation", { style })).toContain(style.green("no"));
-  expect(words("reputation", { style, body: { ...CLEAN, is_proxy: true } })).toContain(style.red("yes"));
-  expect(words("reputation")).not.toContain("\x1b");
+  expect(textOf("reputation", { style })).toContain(style.green("no"));
+  expect(textOf("reputation", { style, body: { ...CLEAN, is_proxy: true } })).toContain(style.red("yes"));
+  expect(textOf("reputation")).not.toContain("\x1b");
 });
 
 test("what was looked up cannot steer the terminal", () => {
-  const text = words("email", { body: { ...PLAIN, valid: false }, value: "a\x1b[2J\r\n\u202eb@example.com" });
+  const text = textOf("email", {
+    body: { ...PLAIN, valid: false },
+    value: "a\x1b[2J\r\n\u202eb@example.com",
+  });
   expect(text).toStartWith("a\ufffd[2J\ufffd\ufffd\ufffdb@example.com: not valid");
-  expect(words("email", { body: PLAIN, value: "x".repeat(500) })).toMatch(/^x{120}…: /);
+  expect(textOf("email", { body: PLAIN, value: "x".repeat(500) })).toMatch(/^x{120}…: /);
 });

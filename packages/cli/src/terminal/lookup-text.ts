@@ -1,50 +1,19 @@
-// lookup-text.ts: an answer of a look-up in plain words, for people at a terminal.
+// lookup-text.ts: the answer of one lookup as text for a terminal.
 //
-// in   what was looked up, the answer with its evidence, what no list is loaded for
-// out  text: a headline, a line for each thing that is known with who says so, and if wanted all of the evidence
-// err  none thrown
-// note what was looked up comes from outside: characters that would steer the terminal are not passed on
+// in   the value, the answer with its evidence, the flags without data
+// out  a headline, a line for each known member with its feeds, and if wanted all of the evidence
+// note the value comes from outside: its control characters are replaced
 
-import type { Scope } from "@inkling/server";
+import type { Geolocation, Scope } from "@inkling/server";
 import { formatAge, type Style, table } from "./terminal.ts";
 
 /** An entry of evidence: docs/evidence.md. */
-interface Entry {
-  readonly feed: string;
-  readonly label: string;
-  readonly effect: string;
-  readonly flags?: readonly string[];
-  readonly members?: readonly string[];
-  readonly why?: string;
-  readonly id?: string;
-  readonly mutes?: string;
-  readonly network?: string;
-  readonly domain?: string;
-  readonly mail_host?: string;
-  readonly did_you_mean?: string;
-  readonly fetched_at?: string;
-  readonly published_at?: string;
-}
+type Entry = NonNullable<Geolocation["evidence"]>[number];
 
 interface Named {
-  readonly name?: string;
-  readonly iso_code?: string;
-  readonly code?: string;
-}
-
-interface Place {
-  readonly city: Named;
-  readonly continent: Named;
-  readonly country: Named;
-  readonly location: {
-    readonly accuracy_radius?: number;
-    readonly latitude?: number;
-    readonly longitude?: number;
-    readonly time_zone?: string;
-  };
-  readonly postal: Named;
-  readonly registered_country: Named;
-  readonly subdivisions: readonly Named[];
+  readonly name?: string | undefined;
+  readonly iso_code?: string | undefined;
+  readonly code?: string | undefined;
 }
 
 type Answer = Readonly<Record<string, unknown>> & {
@@ -52,12 +21,12 @@ type Answer = Readonly<Record<string, unknown>> & {
   readonly evidence_truncated?: true;
 };
 
-export interface Words {
-  /** What was looked up, as it was typed. */
+export interface LookupResult {
+  /** As it was typed. */
   readonly value: string;
   /** Parsed, with its evidence. */
   readonly answer: Answer;
-  /** Answers that no loaded list is for: "is_abuser". */
+  /** Flags that no loaded feed sets: "is_abuser". */
   readonly missing: readonly string[];
   /** All of the evidence, too. */
   readonly withEvidence: boolean;
@@ -66,15 +35,15 @@ export interface Words {
   readonly style: Style;
 }
 
-/** The answer of one look-up. */
-export function wordsFor(lookup: Scope, words: Words): string {
-  const parts = [DESCRIBE[lookup](words)];
-  if (words.withEvidence) parts.push(evidenceTable(words));
+/** The text for one lookup. */
+export function lookupText(lookup: Scope, result: LookupResult): string {
+  const parts = [DESCRIBE[lookup](result)];
+  if (result.withEvidence) parts.push(evidenceTable(result));
   return parts.join("\n\n");
 }
 
-const DESCRIBE: Readonly<Record<Scope, (words: Words) => string>> = {
-  geolocate: describePlace,
+const DESCRIBE: Readonly<Record<Scope, (result: LookupResult) => string>> = {
+  geolocate: describeLocation,
   reputation: describeReputation,
   email: describeEmail,
 };
@@ -82,13 +51,13 @@ const DESCRIBE: Readonly<Record<Scope, (words: Words) => string>> = {
 const MOST_VALUE = 120;
 const FEEDS_SHOWN = 3;
 
-function headline({ value, style }: Words, says: string): string {
+function headline({ value, style }: LookupResult, verdict: string): string {
   const printable = value.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd");
   const shown = printable.length > MOST_VALUE ? `${printable.slice(0, MOST_VALUE)}…` : printable;
-  return `${style.bold(shown)}: ${says}`;
+  return `${style.bold(shown)}: ${verdict}`;
 }
 
-/** Lines below a headline: what it is, what is known of it. */
+/** Lines below a headline: the name of a member, its value. */
 function lines(rows: readonly (readonly string[] | undefined)[]): string {
   const known = rows.filter((row) => row !== undefined);
   return table(known.map(([name, ...cells]) => [`  ${name}`, ...cells]));
@@ -102,15 +71,15 @@ function named({ name, iso_code, code = iso_code }: Named): string | undefined {
   return name !== undefined && code !== undefined ? `${name} (${code})` : (name ?? code);
 }
 
-function describePlace(words: Words): string {
-  const place = words.answer as unknown as Place;
+function describeLocation(result: LookupResult): string {
+  const place = result.answer as unknown as Geolocation;
   const { city, continent, country, location, postal, registered_country, subdivisions } = place;
   const where = listed([city.name, subdivisions[0]?.name, country.name ?? country.iso_code]);
   const { latitude, longitude, accuracy_radius, time_zone } = location;
   const near = accuracy_radius === undefined ? "" : `, within ${accuracy_radius} km (two times in three)`;
   const row = (name: string, text: string | undefined) => (text === undefined ? undefined : [name, text]);
   return [
-    headline(words, where === "" ? words.style.yellow("nobody knows where this is") : where),
+    headline(result, where === "" ? result.style.yellow("unknown location") : where),
     lines([
       row("city", city.name),
       row("postal code", postal.code),
@@ -130,86 +99,86 @@ function describePlace(words: Words): string {
 }
 
 interface FlagRow {
-  readonly flag: string;
+  readonly flag: NonNullable<Entry["flags"]>[number];
   readonly name: string;
-  /** After "…: ". */
-  readonly says: string;
+  /** In the headline. */
+  readonly verdict: string;
 }
 
 const REPUTATION: readonly FlagRow[] = [
-  { flag: "is_tor_exit", name: "Tor exit", says: "a Tor exit" },
-  { flag: "is_proxy", name: "proxy or VPN", says: "a proxy or VPN" },
-  { flag: "is_abuser", name: "abuser", says: "a known abuser" },
+  { flag: "is_tor_exit", name: "Tor exit", verdict: "a Tor exit" },
+  { flag: "is_proxy", name: "proxy or VPN", verdict: "a proxy or VPN" },
+  { flag: "is_abuser", name: "abuser", verdict: "a known abuser" },
 ];
-const DISPOSABLE: FlagRow = { flag: "disposable", name: "throw-away", says: "a throw-away" };
+const DISPOSABLE: FlagRow = { flag: "disposable", name: "disposable", verdict: "disposable" };
 
-function describeReputation(words: Words): string {
-  const { answer, missing, style } = words;
+function describeReputation(result: LookupResult): string {
+  const { answer, missing, style } = result;
   const raised = REPUTATION.filter(({ flag }) => answer[flag] === true);
   const clean =
     missing.length > 0
       ? style.yellow("nothing known, but not every list is loaded")
       : style.green("nothing known against it");
-  const says = raised.length === 0 ? clean : style.red(listed(raised.map(({ says }) => says)));
+  const verdict = raised.length === 0 ? clean : style.red(listed(raised.map(({ verdict }) => verdict)));
   return [
-    headline(words, says),
-    lines([...REPUTATION.map((row) => flagLine(row, words)), ...remarks(words)]),
+    headline(result, verdict),
+    lines([...REPUTATION.map((row) => flagLine(row, result)), ...remarks(result)]),
   ].join("\n");
 }
 
-function describeEmail(words: Words): string {
-  const { answer, missing, style } = words;
+function describeEmail(result: LookupResult): string {
+  const { answer, missing, style } = result;
   const isDisposable = answer.disposable === true;
   const isUnknown = missing.includes("disposable");
   const verdict = isDisposable
-    ? style.red("a throw-away")
+    ? style.red(DISPOSABLE.verdict)
     : isUnknown
-      ? style.yellow("not known to be a throw-away, but no list is loaded")
-      : style.green("not a throw-away");
+      ? style.yellow("not known to be disposable, but no list is loaded")
+      : style.green("not disposable");
   const valid = answer.valid === true ? "valid" : style.red("not valid");
   const providers = answer.providers as readonly string[];
   return [
-    headline(words, `${valid}, ${verdict}`),
+    headline(result, `${valid}, ${verdict}`),
     lines([
       ["valid", answer.valid === true ? style.green("yes") : style.red("no")],
-      flagLine(DISPOSABLE, words),
+      flagLine(DISPOSABLE, result),
       providers.length === 0 ? undefined : ["provider", listed(providers)],
-      ...remarks(words),
+      ...remarks(result),
     ]),
   ].join("\n");
 }
 
-/** A flag, and who speaks for and against it. */
-function flagLine({ flag, name }: FlagRow, { answer, missing, style }: Words): string[] {
+/** A flag, the feeds that set it, and those that remove it. */
+function flagLine({ flag, name }: FlagRow, { answer, missing, style }: LookupResult): string[] {
   const about = answer.evidence.filter(({ flags }) => flags?.includes(flag) === true);
-  const feeds = (effect: string) => about.filter((entry) => entry.effect === effect).map(voice);
+  const feeds = (effect: string) => about.filter((entry) => entry.effect === effect).map(sourceName);
   const pro = feeds("sets");
   const contra = feeds("removes");
-  const said = (text: string) => (text === "" ? "" : `: ${text}`);
-  if (answer[flag] === true) return [name, `${style.red("yes")}${said(who(pro))}`];
+  const afterColon = (text: string) => (text === "" ? "" : `: ${text}`);
+  if (answer[flag] === true) return [name, `${style.red("yes")}${afterColon(feedList(pro))}`];
   if (missing.includes(flag)) return [name, `${style.yellow("unknown")}: no list is loaded`];
-  const overruled = pro.length === 0 ? "" : `${who(contra)} against ${who(pro)}`;
-  return [name, `${style.green("no")}${said(overruled)}`];
+  const overruled = pro.length === 0 ? "" : `${feedList(contra)} against ${feedList(pro)}`;
+  return [name, `${style.green("no")}${afterColon(overruled)}`];
 }
 
-const voice = ({ feed, id, label }: Entry) =>
+const sourceName = ({ feed, id, label }: Entry) =>
   feed === "override" ? `your override ${id ?? ""}`.trimEnd() : feed === "inkling" ? label : feed;
 
-function who(feeds: readonly string[]): string {
+function feedList(feeds: readonly string[]): string {
   const different = [...new Set(feeds)];
   const more = different.length - FEEDS_SHOWN;
   const shown = different.slice(0, FEEDS_SHOWN);
   return more > 0 ? `${shown.join(", ")} and ${more} more` : shown.join(", ");
 }
 
-/** What is said without setting a flag: "role account", "public resolver"; a slip of the keyboard. */
-function remarks({ answer }: Words): string[][] {
+/** Claims that set no flag ("role account", "public resolver"), and probable typing errors. */
+function remarks({ answer }: LookupResult): string[][] {
   const labels = new Map<string, string[]>();
   const others: string[][] = [];
   for (const entry of answer.evidence) {
     const { effect, label, why, feed, did_you_mean, mutes } = entry;
     if (did_you_mean !== undefined) others.push(["did you mean", did_you_mean]);
-    else if (effect === "mutes") others.push(["muted", `${mutes}, by ${voice(entry)}`]);
+    else if (effect === "mutes") others.push(["muted", `${mutes}, by ${sourceName(entry)}`]);
     else if (effect === "label") {
       const key = JSON.stringify([label.replaceAll(/[_-]/g, " "), why ?? ""]);
       labels.set(key, [...(labels.get(key) ?? []), ...(feed === "inkling" ? [] : [feed])]);
@@ -217,22 +186,22 @@ function remarks({ answer }: Words): string[][] {
   }
   const also = [...labels].map(([key, feeds]) => {
     const [label, why] = JSON.parse(key) as [string, string];
-    const from = feeds.length === 0 ? "" : ` (${who(feeds)})`;
+    const from = feeds.length === 0 ? "" : ` (${feedList(feeds)})`;
     return ["also", label + from + (why === "" ? "" : `: ${why}`)];
   });
   return [...also, ...others];
 }
 
-/** Every entry: who, what, of what, since when. */
-function evidenceTable({ answer, now, style }: Words): string {
+/** Every entry: feed, label, effect, subject, time. */
+function evidenceTable({ answer, now, style }: LookupResult): string {
   const { evidence } = answer;
-  if (evidence.length === 0) return "Evidence: no list says anything.";
+  if (evidence.length === 0) return "Evidence: none.";
   const rows = evidence.map((entry) => {
     const { feed, label, effect, flags, members, mutes, network, domain, mail_host, why } = entry;
     const time = entry.published_at ?? entry.fetched_at;
     const verb = entry.published_at === undefined ? "fetched" : "published";
     return [
-      `  ${feed === "override" ? voice(entry) : feed}`,
+      `  ${feed === "override" ? sourceName(entry) : feed}`,
       label,
       effect === "label"
         ? "no effect"

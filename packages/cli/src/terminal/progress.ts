@@ -1,4 +1,4 @@
-// progress.ts: a build's events -> what is seen on a terminal, or written as plain lines.
+// progress.ts: a build's events -> a live line on a terminal, and lines that stay.
 //
 // in   BuildEvents and the time of each; nothing here reads a clock or writes
 // out  lines to keep, and the one line that is rewritten in place
@@ -6,9 +6,9 @@
 import type { BuildEvent } from "@inkling/compiler/events";
 import { splitTrouble } from "@inkling/compiler/unreached";
 import type { FeedReport } from "@inkling/engine";
-import { formatCount, type Style } from "./terminal.ts";
+import { formatCount, type Style, type Terminal } from "./terminal.ts";
 
-/** How often a plain log hears of a step that takes long. */
+/** How often a plain log has a line about a step that takes long. */
 const PLAIN_EVERY_MS = 10_000;
 const BAR_CELLS = 24;
 const SPACE_FOR_BAR = 70;
@@ -39,7 +39,7 @@ export interface ProgressOptions {
 export class Progress {
   private readonly options: ProgressOptions;
   private step: Step | undefined;
-  /** Feeds whose source did not answer, by why: without internet these are all, and one line says as much as thirty. */
+  /** Feeds whose source did not answer, by reason: without internet these are all feeds, and one line reports them. */
   private readonly unreached = new Map<string, FeedReport[]>();
 
   constructor(options: ProgressOptions) {
@@ -103,8 +103,8 @@ export class Progress {
       if (rest === "") return [];
     }
     const used = state === "loaded" ? `; in use instead: ${SOURCES[source]}` : "";
-    const word = state === "loaded" ? "not updated" : state;
-    return [`  ${this.options.style.yellow(`${id} ${word}`)}: ${rest}${used}`];
+    const shownState = state === "loaded" ? "not updated" : state;
+    return [`  ${this.options.style.yellow(`${id} ${shownState}`)}: ${rest}${used}`];
   }
 }
 
@@ -124,7 +124,7 @@ function unreachedLines(why: string, feeds: readonly FeedReport[], style: Style)
 /** "1 feed", "25 feeds" */
 export const feedCount = (count: number) => `${count} ${count === 1 ? "feed" : "feeds"}`;
 
-/** Where a feed's copy came from, in words. */
+/** Where a feed's copy came from, as shown. */
 export const SOURCES = {
   mirror: "mirror",
   fetched: "publisher",
@@ -144,6 +144,28 @@ export function stepLine(step: Omit<Step, "mentioned">, now: number, columns: nu
   const room = Math.max(8, columns - 3 - Bun.stringWidth(tail));
   const name = step.name.length > room ? `${step.name.slice(0, room - 1)}…` : step.name;
   return `  ${name}${style.dim(tail)}`;
+}
+
+/** The line on standard error that is rewritten in place; nothing where lines cannot be rewritten. */
+export class LiveLine {
+  private readonly terminal: Pick<Terminal, "err" | "live">;
+  private isDrawn = false;
+
+  constructor(terminal: Pick<Terminal, "err" | "live">) {
+    this.terminal = terminal;
+  }
+
+  show(line: string | undefined): void {
+    this.clear();
+    if (line === undefined || !this.terminal.live) return;
+    this.terminal.err(line);
+    this.isDrawn = true;
+  }
+
+  clear(): void {
+    if (this.isDrawn) this.terminal.err("\r\x1b[2K");
+    this.isDrawn = false;
+  }
 }
 
 /** `done` of `total` as 0 to 1; undefined while the total is unknown. */

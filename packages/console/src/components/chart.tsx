@@ -159,7 +159,7 @@ export const Legend = ({ entries }: { entries: readonly (readonly [color: string
   <ul class="legend">
     {entries.map(([color, text]) => (
       <li key={color}>
-        <svg viewBox="0 0 10 10" aria-hidden="true">
+        <svg width={10} viewBox="0 0 10 10" aria-hidden="true">
           <rect fill={color} width={10} height={10} rx={2} />
         </svg>
         {text}

@@ -2,13 +2,13 @@
 //
 // src  world-atlas (Natural Earth, 1:110 million), in which countries have numbers of ISO 3166-1
 
+import type { CountryCount } from "@inkling/server/admin-answers";
 import { bisectRight } from "d3-array";
 import { geoAzimuthalEquidistant, geoCircle, geoGraticule10, geoNaturalEarth1, geoPath } from "d3-geo";
 import { iso31661Alpha2ToNumeric } from "iso-3166";
 import { feature } from "topojson-client";
 import topology from "world-atlas/countries-110m.json";
 import { formatCount } from "../format.ts";
-import type { CountryCount } from "../types.ts";
 import { Legend } from "./chart.tsx";
 
 const WIDTH = 640;

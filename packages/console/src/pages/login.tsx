@@ -29,26 +29,31 @@ export function LoginPage({ note, onLogin }: { note: string; onLogin: () => void
     });
   const password = { name: "token", type: "password", autocomplete: "current-password" } as const;
   return (
-    <main>
-      <section class="card login">
-        <h1>Log in</h1>
-        <p>
-          Use the admin token that the first start printed. To create a new one, run{" "}
-          <code>inkling admin token rotate</code>.
-        </p>
-        {note && <Problem text={note} />}
-        <Form action="Log in" submit={submit}>
-          <Field label="Admin token">
-            <input ref={token} required placeholder="ink_admin_…" {...password} />
-          </Field>
-          <TextField
-            label="Your name"
-            note="Optional; recorded in the audit trail."
-            name="author"
-            maxLength={80}
-          />
-        </Form>
-      </section>
-    </main>
+    <>
+      <header>
+        <p class="brand">Inkling</p>
+      </header>
+      <main>
+        <section class="card login">
+          <h1>Log in</h1>
+          <p>
+            Use the admin token that the first start printed. To create a new one, run{" "}
+            <code>inkling admin token rotate</code>.
+          </p>
+          {note && <Problem text={note} />}
+          <Form action="Log in" submit={submit}>
+            <Field label="Admin token">
+              <input ref={token} required placeholder="ink_admin_…" {...password} />
+            </Field>
+            <TextField
+              label="Your name"
+              note="Optional; recorded in the audit trail."
+              name="author"
+              maxLength={80}
+            />
+          </Form>
+        </section>
+      </main>
+    </>
   );
 }

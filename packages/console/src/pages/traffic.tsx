@@ -1,5 +1,6 @@
 // traffic.tsx: requests of the last hours: counts only.
 
+import type { CountryCount, Traffic, TrafficPoint } from "@inkling/server/admin-answers";
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { Card } from "../components/basics.tsx";
@@ -9,7 +10,6 @@ import { LazyMap, Loaded } from "../components/loaded.tsx";
 import { TableCard } from "../components/table.tsx";
 import { countryName, FLAG_NAMES, flagName, formatCount, formatMilliseconds } from "../format.ts";
 import { useLoad } from "../hooks.ts";
-import type { CountryCount, Traffic, TrafficPoint } from "../types.ts";
 import { SCOPES } from "./keys/usage.tsx";
 
 const REFRESH_MS = 60_000;
@@ -44,11 +44,10 @@ export function TrafficPage() {
     const timer = setInterval(traffic.reload, REFRESH_MS);
     return () => clearInterval(timer);
   }, []);
-  const choose = (event: { currentTarget: HTMLSelectElement }) => setHours(event.currentTarget.value);
   return (
     <>
       <p class="actions">
-        <Select aria-label="Period" options={PERIODS} value={hours} onChange={choose} />
+        <Select aria-label="Period" options={PERIODS} value={hours} onChoose={setHours} />
         <span class="faint">
           Counted per minute, kept in memory for a day. No address or email address is stored.
         </span>

@@ -21,7 +21,8 @@ export async function admit(request: Request, context: AdminContext): Promise<Se
   if (cookie === undefined) throw new AdminProblem("TOKEN_MISSING");
   const session = context.sessions.find(cookie, await context.adminToken.hash(), context.now());
   if (session === undefined) throw new AdminProblem("SESSION_ENDED");
-  if (request.method !== "GET" && !isFromConsole(request)) throw new AdminProblem("FORGED");
+  const isReading = request.method === "GET" || request.method === "HEAD";
+  if (!isReading && !isFromConsole(request)) throw new AdminProblem("FORGED");
   return session;
 }
 

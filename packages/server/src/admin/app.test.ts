@@ -11,6 +11,7 @@ import {
 } from "../../../../test/admin-server.ts";
 import { newKeyToken, newToken } from "../keys/token.ts";
 import { StoreError } from "../store/error.ts";
+import { OPERATIONS } from "./operations.ts";
 import { ADMIN_PROBLEM_CODES, ADMIN_PROBLEMS, type AdminProblemCode } from "./problems.ts";
 
 afterAll(closeAdminServers);
@@ -70,7 +71,7 @@ describe("overrides", () => {
     expect(it.seen.refreshes).toBe(1);
   });
 
-  test("an e-mail address is kept as its hash, and nowhere else", async () => {
+  test("an email address is kept as its hash, and nowhere else", async () => {
     const body = { value: "jane.doe@gmail.com", flag: "disposable", verdict: true, note: "x" };
     const made = await it.ask("POST", "overrides", body);
     expect(made.document).toMatchObject({ kind: "email_hash" });
@@ -114,7 +115,7 @@ describe("overrides", () => {
     });
   });
 
-  test("a mute that has no effect here is taken, and told", async () => {
+  test("a mute without effect here is accepted, with a warning", async () => {
     const file = (await it.ask("GET", "overrides/export")).document;
     const overrides = [{ value: "81.2.69.0/24", mute: "mailchecker", note: "x" }];
     const { status, document } = await it.ask("POST", "overrides/import", { ...file, overrides });
@@ -168,20 +169,34 @@ describe("refusals", () => {
       undefined,
       { Authorization: `Bearer ${newKeyToken("live", randomBytes)}` },
     ],
-    ["no path", "NO_SUCH_PATH", "GET", "overides"],
+    ["an unknown path", "NO_SUCH_PATH", "GET", "overides"],
     ["no id", "NO_SUCH_PATH", "GET", "overrides/x"],
-    ["an id that never was", "OVERRIDE_NOT_FOUND", "GET", "overrides/ovr_0123456789abcdef"],
+    ["an unknown id", "OVERRIDE_NOT_FOUND", "GET", "overrides/ovr_0123456789abcdef"],
     ["removing it", "OVERRIDE_NOT_FOUND", "DELETE", "overrides/ovr_0123456789abcdef"],
     ["a method", "METHOD_INVALID", "PUT", "overrides", "{}"],
     ["a method of another path", "METHOD_INVALID", "POST", "audit", "{}"],
+    ["an encoded path", "NO_SUCH_PATH", "GET", "%6Beys"],
+    ["a slash at the end", "NO_SUCH_PATH", "GET", "keys/"],
+    [
+      "another method of an open path",
+      "TOKEN_MISSING",
+      "POST",
+      "openapi.json",
+      undefined,
+      { Authorization: "" },
+    ],
     ["a parameter", "QUERY_INVALID", "GET", "overrides?limt=1"],
+    ["a parameter that objects have", "QUERY_INVALID", "GET", "overrides?__proto__=1"],
+    ["a limit with a space", "QUERY_INVALID", "GET", "overrides?limit=%201"],
+    ["a limit with an exponent", "QUERY_INVALID", "GET", "overrides?limit=1e2"],
+    ["a boolean in capitals", "QUERY_INVALID", "GET", "overrides?ended=TRUE"],
     ["a parameter twice", "QUERY_INVALID", "GET", "overrides?limit=1&limit=2"],
     ["a limit of 0", "QUERY_INVALID", "GET", "overrides?limit=0"],
     ["a limit of 1,001", "QUERY_INVALID", "GET", "overrides?limit=1001"],
-    ["a cursor of nobody's", "QUERY_INVALID", "GET", "overrides?cursor=x"],
+    ["an invalid cursor", "QUERY_INVALID", "GET", "overrides?cursor=x"],
     ["a cursor of the other list", "QUERY_INVALID", "GET", "audit?cursor=1-ovr_0123456789abcdef"],
     [
-      "an author of two lines",
+      "an author of 101 characters",
       "AUTHOR_INVALID",
       "POST",
       "overrides",
@@ -229,7 +244,7 @@ describe("refusals", () => {
     expect(sent).toBeLessThan(1_000_000);
   });
 
-  test("random bodies are refused or taken, and never our fault", async () => {
+  test("random bodies are refused or accepted, and never a 500", async () => {
     const statuses = new Map<number, number>();
     const member = fc.oneof(
       fc.constantFrom<unknown>(
@@ -298,9 +313,19 @@ describe("refusals", () => {
     for (const status of [400, 409, 422]) expect(seen(status)).toBeGreaterThan(5);
   });
 
-  test("405 names the methods; HEAD is one of them", async () => {
+  test("a refused query names its faults", async () => {
+    const { document } = await it.ask("GET", "overrides?limit=0&ended=1");
+    expect(document.detail).toBe("Allowed here, each at most once: `limit`, `cursor`, `ended`.");
+    expect(document.problems).toEqual([
+      "limit: must be a whole number from 1 to 1000",
+      "ended: must be true or false",
+    ]);
+  });
+
+  test("405 lists the methods, HEAD included", async () => {
     expect((await it.ask("PATCH", "overrides", "{}")).headers.get("allow")).toBe("GET, HEAD, POST");
-    expect((await it.ask("HEAD", "overrides")).status).toBe(200);
+    const head = await it.ask("HEAD", "overrides");
+    expect([head.status, head.document, head.headers.get("content-length")]).toEqual([200, undefined, "35"]);
   });
 
   test("a token that was rotated is unknown at once", async () => {
@@ -308,7 +333,7 @@ describe("refusals", () => {
     expect((await it.ask("GET", "overrides")).code).toBe("TOKEN_INVALID");
   });
 
-  test("a database that is away, and a fault of ours, which is logged", async () => {
+  test("a database that is unreachable, and an unexpected error, which is logged", async () => {
     const failing = (error: Error) => adminServer({ adminToken: { hash: () => Promise.reject(error) } });
     const away = await (await failing(new StoreError("AWAY", "away", "x"))).ask("GET", "overrides");
     expect([away.code, away.headers.get("retry-after")]).toEqual(["DATABASE_AWAY", "5"]);
@@ -316,6 +341,14 @@ describe("refusals", () => {
     expect((await broken.ask("GET", "overrides")).code).toBe("ADMIN_INTERNAL");
     expect(broken.lines.join("")).toContain("a mistake");
   });
+});
+
+test("an operation has a pattern for `{id}` exactly where its path has one, and is there once", () => {
+  for (const { path, idPattern } of OPERATIONS) {
+    expect([path, path.includes("{id}")]).toEqual([path, idPattern !== undefined]);
+  }
+  const names = OPERATIONS.map(({ method, path }) => `${method} ${path}`);
+  expect(new Set(names).size).toBe(names.length);
 });
 
 test("docs/errors.md has one section for each code of the admin API, in order, with its status and title", async () => {

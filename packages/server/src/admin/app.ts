@@ -14,7 +14,7 @@ import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import { admit } from "./admission.ts";
-import { ADMIN_PATH, MAX_BODY_BYTES } from "./call.ts";
+import { ADMIN_PATH, MAX_BODY_BYTES } from "./constants.ts";
 import type { AdminAppOptions, AdminContext } from "./context.ts";
 import { Idempotency } from "./idempotency.ts";
 import type { Operation, Reply } from "./operation.ts";
@@ -26,7 +26,6 @@ import { AdminSessions, type Session } from "./sessions.ts";
 export type { AdminAppOptions } from "./context.ts";
 
 interface Env {
-  Bindings: { readonly method: string };
   Variables: {
     requestId: string;
     /** Template of the path, for the log. */
@@ -46,9 +45,7 @@ export class AdminApp {
   }
 
   async handle(request: Request): Promise<Response> {
-    const { method } = request;
-    // HEAD is served as GET: Bun leaves out the body, and still sends its length.
-    return this.app.fetch(method === "HEAD" ? new Request(request, { method: "GET" }) : request, { method });
+    return this.app.fetch(request);
   }
 }
 
@@ -100,7 +97,7 @@ function logRequest({ log, newRequestId }: AdminContext): Step {
     c.header("Cache-Control", "no-store");
     c.header("X-Request-Id", c.get("requestId"));
     log.info("admin-request", {
-      method: c.env.method,
+      method: c.req.method,
       route: c.get("route") ?? "none",
       status: c.res.status,
       request_id: c.get("requestId"),
@@ -149,20 +146,26 @@ async function run(
     });
   const key = isIdempotent ? c.req.header("idempotency-key") : undefined;
   const reply = key === undefined ? await work() : await idempotency.run(key, await digestOf(c), work);
-  return c.body(JSON.stringify(reply.document), (reply.status ?? status) as ContentfulStatusCode, {
-    "Content-Type": "application/json",
-    ...reply.headers,
-  });
+  return send(c, reply.status ?? status, "application/json", JSON.stringify(reply.document), reply.headers);
 }
 
 function sendProblem(c: Context<Env>, error: Error, { log }: AdminContext): Response {
   const id = c.get("requestId");
   const problem = problemOf(error);
   if (problem.code === "ADMIN_INTERNAL") log.crash("admin-request-failed", error, [], { request_id: id });
-  return c.body(problem.body(id), problem.status as ContentfulStatusCode, {
-    "Content-Type": "application/problem+json",
-    ...problem.headers,
-  });
+  return send(c, problem.status, "application/problem+json", problem.body(id), problem.headers);
+}
+
+function send(
+  c: Context<Env>,
+  status: number,
+  type: string,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  // Hono answers HEAD by GET, without the body: its length would be lost.
+  const length = c.req.method === "HEAD" ? { "Content-Length": String(Buffer.byteLength(body)) } : {};
+  return c.body(body, status as ContentfulStatusCode, { "Content-Type": type, ...length, ...headers });
 }
 
 /** Of method, path, query and body. */

@@ -7,6 +7,21 @@ import { AUDIT_ACTIONS, auditJson, isAuditCursor } from "../store/audit.ts";
 import { type Operation, operation } from "./operation.ts";
 import { count, nextCursor, pageQuery, text, time } from "./schemas.ts";
 
+export const auditAnswer = z.strictObject({
+  entries: z.array(
+    z.strictObject({
+      sequence: count,
+      at: time,
+      actor: text,
+      action: z.enum(AUDIT_ACTIONS),
+      subject: text.meta({ description: "Id of what was changed" }),
+      before: z.unknown(),
+      after: z.unknown(),
+    }),
+  ),
+  ...nextCursor,
+});
+
 export const AUDIT_OPERATIONS: readonly Operation[] = [
   operation({
     id: "audit",
@@ -15,20 +30,7 @@ export const AUDIT_OPERATIONS: readonly Operation[] = [
     tag: "Watch",
     summary: "Changes and their authors, newest first",
     query: pageQuery(isAuditCursor),
-    answer: z.strictObject({
-      entries: z.array(
-        z.strictObject({
-          sequence: count,
-          at: time,
-          actor: text,
-          action: z.enum(AUDIT_ACTIONS),
-          subject: text.meta({ description: "Id of what was changed" }),
-          before: z.unknown(),
-          after: z.unknown(),
-        }),
-      ),
-      ...nextCursor,
-    }),
+    answer: auditAnswer,
     run: async ({ overrides }, { query }) => {
       const page = await overrides.audit(query);
       return { document: { entries: page.items.map(auditJson), next_cursor: page.next ?? null } };

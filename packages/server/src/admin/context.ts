@@ -47,8 +47,8 @@ export interface AdminAppOptions {
   readonly overrides: OverrideStore;
   readonly adminToken: Pick<AdminTokenStore, "hash">;
   readonly store: Store;
-  readonly book: Pick<OverrideCache, "refresh" | "current">;
-  readonly keyring: Pick<KeyLoader, "refresh">;
+  readonly overrideCache: Pick<OverrideCache, "refresh" | "current">;
+  readonly keyLoader: Pick<KeyLoader, "refresh">;
   readonly releases: Pick<Releases, "current" | "check">;
   readonly status: StatusSource;
   readonly dataDir: string;

@@ -15,6 +15,43 @@ import { type Operation, operation } from "./operation.ts";
 import { changesAnswer, releaseChanges } from "./release-changes.ts";
 import { count, text, time } from "./schemas.ts";
 
+export const dataAnswer = z.strictObject({
+  ...answers.status.omit({ feeds: true }).shape,
+  pinned: text.nullable(),
+  update: updateState.nullable(),
+});
+export const feedsAnswer = z.strictObject({
+  feeds: z.array(
+    z.strictObject({
+      ...answers.feedStatus.shape,
+      title: text,
+      homepage: z.string().nullable(),
+      cadence_hours: z.number().nullable().meta({ description: "How often its publisher makes a new one" }),
+      stale_hours: z.number().nullable(),
+      history: z
+        .array(z.strictObject({ release: text, at: time, entries: count }))
+        .meta({ description: "Over the releases that are kept, oldest first" }),
+    }),
+  ),
+});
+export const releasesAnswer = z.strictObject({
+  releases: z.array(
+    z.strictObject({
+      name: text,
+      id: text,
+      created_at: time,
+      current: z.boolean(),
+      pinned: z.boolean(),
+      bytes: count,
+      missing: z.array(z.enum(ANSWERS)),
+      feeds_changed: z
+        .array(z.strictObject({ feed: text, entries_before: count, entries: count }))
+        .nullable()
+        .meta({ description: "Since the previous release; null for the oldest" }),
+    }),
+  ),
+});
+
 const tag = "Data";
 
 export const DATA_OPERATIONS: readonly Operation[] = [
@@ -24,11 +61,7 @@ export const DATA_OPERATIONS: readonly Operation[] = [
     path: "data",
     tag,
     summary: "The release in use, and the state of the builds",
-    answer: z.strictObject({
-      ...answers.status.omit({ feeds: true }).shape,
-      pinned: text.nullable(),
-      update: updateState.nullable(),
-    }),
+    answer: dataAnswer,
     run: (context) => {
       const { feeds: _, ...status } = statusDocument(context.status, context.now());
       const pinned = pinnedName(context.dataDir) ?? null;
@@ -41,23 +74,7 @@ export const DATA_OPERATIONS: readonly Operation[] = [
     path: "data/feeds",
     tag,
     summary: "Every feed, and its entries over the releases",
-    answer: z.strictObject({
-      feeds: z.array(
-        z.strictObject({
-          ...answers.feedStatus.shape,
-          title: text,
-          homepage: z.string().nullable(),
-          cadence_hours: z
-            .number()
-            .nullable()
-            .meta({ description: "How often its publisher makes a new one" }),
-          stale_hours: z.number().nullable(),
-          history: z
-            .array(z.strictObject({ release: text, at: time, entries: count }))
-            .meta({ description: "Over the releases that are kept, oldest first" }),
-        }),
-      ),
-    }),
+    answer: feedsAnswer,
     run: (context) => ({ document: { feeds: feedRows(context) } }),
   }),
   operation({
@@ -66,23 +83,7 @@ export const DATA_OPERATIONS: readonly Operation[] = [
     path: "data/releases",
     tag,
     summary: "The releases that are kept, newest first",
-    answer: z.strictObject({
-      releases: z.array(
-        z.strictObject({
-          name: text,
-          id: text,
-          created_at: time,
-          current: z.boolean(),
-          pinned: z.boolean(),
-          bytes: count,
-          missing: z.array(z.enum(ANSWERS)),
-          feeds_changed: z
-            .array(z.strictObject({ feed: text, entries_before: count, entries: count }))
-            .nullable()
-            .meta({ description: "Since the previous release; null for the oldest" }),
-        }),
-      ),
-    }),
+    answer: releasesAnswer,
     run: (context) => ({ document: { releases: releaseRows(context) } }),
   }),
   operation({

@@ -26,7 +26,7 @@ async function make(body: object = WANTED) {
 }
 
 describe("keys", () => {
-  test("made: the token is told once, and in force before the answer", async () => {
+  test("made: the token is shown once, and is in force before the answer", async () => {
     const made = await it.ask("POST", "keys", WANTED, ADA);
     const { id, token, ...rest } = made.document;
     expect([made.status, made.headers.get("location")]).toEqual([201, `/admin/v1/keys/${id}`]);
@@ -59,7 +59,7 @@ describe("keys", () => {
     });
   });
 
-  test("changed: what is named, and null takes away; the same again changes nothing", async () => {
+  test("changed: what is named, null unsets; the same again changes nothing", async () => {
     const { id, token: _, ...made } = await make();
     const changed = await it.ask(
       "PATCH",
@@ -103,7 +103,7 @@ describe("keys", () => {
     expect((await it.ask("POST", `keys/${id}/rotate`, {})).code).toBe("KEY_REVOKED");
   });
 
-  test("pages, newest first, with the look-ups of today", async () => {
+  test("pages, newest first, with today's lookups", async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i++) {
       it.clock.now++;

@@ -16,7 +16,7 @@ import {
 } from "../keys/key.ts";
 import { KEY_MODES } from "../keys/token.ts";
 import { KEY_PAGES } from "../store/store.ts";
-import { ADMIN_PATH } from "./call.ts";
+import { ADMIN_PATH } from "./constants.ts";
 import type { AdminContext } from "./context.ts";
 import {
   dayOf,
@@ -47,7 +47,11 @@ const members = {
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
 };
-const keyAnswer = z.strictObject(members).meta({ id: "Key", description: "Never its token" });
+export const keyAnswer = z.strictObject(members).meta({ id: "Key", description: "Never its token" });
+export const keysAnswer = z.strictObject({
+  keys: z.array(z.strictObject({ ...members, lookups_today: lookups, refused_today: refusals })),
+  ...nextCursor,
+});
 const token = text.meta({ description: "Shown this once: only its hash is stored" });
 
 const rotationBody = z
@@ -72,11 +76,8 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     path,
     tag,
     summary: "All keys, newest first, with today's lookups",
-    query: pageQuery((text) => KEY_PAGES.isCursor(text)),
-    answer: z.strictObject({
-      keys: z.array(z.strictObject({ ...members, lookups_today: lookups, refused_today: refusals })),
-      ...nextCursor,
-    }),
+    query: pageQuery((cursor) => KEY_PAGES.isCursor(cursor)),
+    answer: keysAnswer,
     run: async ({ store, now }, { query }) => {
       const at = now();
       const [page, today] = await Promise.all([store.keyPage(query), store.usageOfDay(dayOf(at))]);
@@ -100,10 +101,10 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     status: 201,
     headers: ["Location"],
     codes: ["IDEMPOTENCY_KEY_INVALID"],
-    run: async ({ store, keyring, now }, { body, actor }) => {
+    run: async ({ store, keyLoader, now }, { body, actor }) => {
       const at = now();
       const { key, token } = await store.createKey(parseNewKeyBody(body, at), undefined, actor);
-      await keyring.refresh();
+      await keyLoader.refresh();
       return {
         document: { ...keyJson(key, at), token },
         headers: { Location: `${ADMIN_PATH}keys/${key.id}` },
@@ -127,10 +128,10 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     body: rawBody(keyChangeBody),
     answer: keyAnswer,
     codes: ["KEY_NOT_FOUND", "KEY_REVOKED"],
-    run: async ({ store, keyring, now }, { id, body, actor }) => {
+    run: async ({ store, keyLoader, now }, { id, body, actor }) => {
       const key = await store.changeKey(id, parseKeyChange(body, now()), actor);
       if (key === undefined) throw await notInForce(store, id);
-      await keyring.refresh();
+      await keyLoader.refresh();
       return { document: keyJson(key, now()) };
     },
   }),
@@ -141,10 +142,10 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     summary: "Revoke a key for good",
     answer: keyAnswer,
     codes: ["KEY_NOT_FOUND"],
-    run: async ({ store, keyring, now }, { id, actor }) => {
+    run: async ({ store, keyLoader, now }, { id, actor }) => {
       const key = await store.revokeKey(id, actor);
       if (key === undefined) throw new AdminProblem("KEY_NOT_FOUND");
-      await keyring.refresh();
+      await keyLoader.refresh();
       return { document: keyJson(key, now()) };
     },
   }),
@@ -158,11 +159,11 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     body: { schema: rotationBody },
     answer: z.strictObject({ ...members, token, old_token_valid_until: time }).meta({ id: "RotatedKey" }),
     codes: ["KEY_NOT_FOUND", "KEY_REVOKED", "IDEMPOTENCY_KEY_INVALID"],
-    run: async ({ store, keyring, now }, { id, body, actor }) => {
+    run: async ({ store, keyLoader, now }, { id, body, actor }) => {
       const until = now() + body.overlap_seconds * 1000;
       const issued = await store.rotateKey(id, until, actor);
       if (issued === undefined) throw await notInForce(store, id);
-      await keyring.refresh();
+      await keyLoader.refresh();
       const { key, token } = issued;
       return {
         document: { ...keyJson(key, now()), token, old_token_valid_until: new Date(until).toISOString() },

@@ -23,8 +23,8 @@ const lookupBody = z
   })
   .meta({ id: "LookUp" });
 
-const orProblem = (answer: z.ZodType) => z.union([answer, answers.valueProblem]);
-const lookupAnswer = z.strictObject({
+const orProblem = <T extends z.ZodType>(answer: T) => z.union([answer, answers.valueProblem]);
+export const lookupAnswer = z.strictObject({
   release: text,
   missing: z.array(z.enum(ANSWERS)),
   partial: z.array(z.strictObject({ answer: z.enum(ANSWERS), why: z.string() })),
@@ -58,11 +58,11 @@ export const LOOKUP_OPERATIONS: readonly Operation[] = [
 
 const decoder = new TextDecoder();
 
-function lookUp({ releases, book, now }: AdminContext, values: readonly string[]) {
+function lookUp({ releases, overrideCache, now }: AdminContext, values: readonly string[]) {
   const release = releases.current;
   if (release === undefined) throw new AdminProblem("NO_RELEASE");
   // "up": the console shows what there is, and what is missing.
-  const source: AnswerSource = { release, overrides: book.current, now: now(), mode: "up" };
+  const source: AnswerSource = { release, overrides: overrideCache.current, now: now(), mode: "up" };
   const answerer = new Answerer();
   const found = values.map((text) => {
     const value = text.trim();

@@ -9,7 +9,7 @@ import { exportFile, readFile } from "../overrides/file.ts";
 import { newOverrideSchema, type OverrideContext, parseNewOverride } from "../overrides/override.ts";
 import { overrideJson } from "../overrides/record.ts";
 import { OVERRIDE_PAGES } from "../store/overrides.ts";
-import { ADMIN_PATH, MAX_IMPORT_BYTES } from "./call.ts";
+import { ADMIN_PATH, MAX_IMPORT_BYTES } from "./constants.ts";
 import type { AdminContext } from "./context.ts";
 import { type Operation, operation, rawBody } from "./operation.ts";
 import { AdminProblem, type AdminProblemCode } from "./problems.ts";
@@ -28,11 +28,18 @@ const members = {
   expires_at: time.nullable(),
   removed_at: time.nullable(),
 };
-const overrideAnswer = z.strictObject(members).meta({ id: "Override" });
+export const overrideAnswer = z.strictObject(members).meta({ id: "Override" });
 const overrideFile = z.looseObject({
   format: text,
   version: count,
   overrides: z.array(z.looseObject({})),
+});
+export const importAnswer = z.strictObject({
+  added: count,
+  changed: count,
+  unchanged: count,
+  expired: count,
+  warnings: z.array(text),
 });
 
 const path = "overrides";
@@ -52,7 +59,7 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
     tag,
     summary: "Overrides in force, newest first",
     query: {
-      ...pageQuery((text) => OVERRIDE_PAGES.isCursor(text)),
+      ...pageQuery((cursor) => OVERRIDE_PAGES.isCursor(cursor)),
       ended: booleanQuery("Also those that have ended"),
     },
     answer: z.strictObject({ overrides: z.array(overrideAnswer), ...nextCursor }),
@@ -76,7 +83,7 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
     run: async (context, { body, actor }) => {
       const wanted = parseNewOverride(body, parseContext(context, actor));
       const [write] = await context.overrides.put([wanted], actor);
-      await context.book.refresh();
+      await context.overrideCache.refresh();
       const { override, outcome } = write!; // one for each that was put
       const document = { ...overrideJson(override), outcome };
       if (outcome !== "added") return { status: 200, document };
@@ -104,18 +111,12 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
     summary: "Put the overrides of a file in force: all, or none",
     query: { force: booleanQuery("Accept very wide networks") },
     body: rawBody(overrideFile, MAX_IMPORT_BYTES),
-    answer: z.strictObject({
-      added: count,
-      changed: count,
-      unchanged: count,
-      expired: count,
-      warnings: z.array(text),
-    }),
+    answer: importAnswer,
     codes: CONFLICTS,
     run: async (context, { query, body, actor }) => {
       const file = readFile(body, parseContext(context, actor), query.force);
       const writes = await context.overrides.put(file.overrides, actor);
-      await context.book.refresh();
+      await context.overrideCache.refresh();
       const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;
       return {
         document: {
@@ -148,10 +149,10 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
     summary: "End an override",
     answer: overrideAnswer,
     codes: ["OVERRIDE_NOT_FOUND"],
-    run: async ({ overrides, book }, { id, actor }) => {
+    run: async ({ overrides, overrideCache }, { id, actor }) => {
       const override = await overrides.remove(id, actor);
       if (override === undefined) throw new AdminProblem("OVERRIDE_NOT_FOUND");
-      await book.refresh();
+      await overrideCache.refresh();
       return { document: overrideJson(override) };
     },
   }),

@@ -78,7 +78,7 @@ export const ADMIN_PROBLEMS = {
     "Internal error",
     "This is a fault of the server. The log has the cause under the request_id.",
   ),
-  NO_RELEASE: row(503, "No data loaded", "The server has no release yet.", { "Retry-After": "10" }),
+  NO_RELEASE: row(503, "No data loaded", "The server has no release of data yet.", { "Retry-After": "10" }),
   DATABASE_AWAY: row(
     503,
     "Database unreachable",
@@ -135,7 +135,7 @@ export function bodyProblem(problems: readonly string[]): AdminProblem {
   return new AdminProblem("BODY_INVALID", "The body is not what this path takes.", problems);
 }
 
-/** What the caller reads of an error; ADMIN_INTERNAL for one that nobody expected. */
+/** An error as the caller's problem; ADMIN_INTERNAL for an unexpected one. */
 export function problemOf(error: unknown): AdminProblem {
   if (error instanceof AdminProblem) return error;
   if (error instanceof KeyInputError) return bodyProblem(error.problems);

@@ -1,4 +1,4 @@
-// Log-ins to the admin API: what a cookie opens, when it ends, and that no other site can use it.
+// Logins to the admin API: what a cookie allows, when it ends, and that no other site can use it.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import {
@@ -28,7 +28,7 @@ async function logIn(body: object = { token: it.token, author: "ada" }) {
 }
 
 describe("a session", () => {
-  test("reads, writes in its author's name, and ends with a log-out", async () => {
+  test("reads, writes in its author's name, and ends with a logout", async () => {
     const { response, page } = await logIn();
     expect([response.status, response.document]).toEqual([
       201,
@@ -60,13 +60,13 @@ describe("a session", () => {
     expect((await it.ask("GET", "keys", undefined, page)).code).toBe("SESSION_ENDED");
   });
 
-  test("over HTTPS its cookie goes nowhere else", async () => {
+  test("over HTTPS its cookie is Secure", async () => {
     const headers = { Authorization: "", Origin: "https://inkling.example" };
-    const { headers: said } = await it.ask("POST", "session", { token: it.token }, headers);
-    expect(said.get("set-cookie")).toEndWith("; Secure");
+    const { headers: sent } = await it.ask("POST", "session", { token: it.token }, headers);
+    expect(sent.get("set-cookie")).toEndWith("; Secure");
   });
 
-  test("of the token itself there is none", async () => {
+  test("a request with the token has none", async () => {
     expect((await it.ask("GET", "session")).document).toEqual({ author: "admin API", expires_at: null });
     expect((await it.ask("POST", "keys", KEY)).status).toBe(201); // and it needs no header
   });
@@ -77,7 +77,7 @@ describe("a session", () => {
     expect(it.lines.join("")).not.toContain(page.Cookie.split("inkling_admin=")[1]!);
   });
 
-  test("there are a thousand at most: the oldest gives way", async () => {
+  test("at most a thousand: one more ends the oldest", async () => {
     const first = await logIn();
     for (let i = 0; i < 1_000; i++) await logIn();
     expect((await it.ask("GET", "keys", undefined, first.page)).code).toBe("SESSION_ENDED");
@@ -95,7 +95,7 @@ describe("refused", () => {
     ["a body of 20 KB", "BODY_TOO_LARGE", { token: "x".repeat(20_000) }],
     ["the page of another site", "FORGED", { token: "TOKEN" }, { "Sec-Fetch-Site": "cross-site" }],
   ];
-  test.each(logins)("a log-in with %s", async (_, code, body, headers) => {
+  test.each(logins)("a login with %s", async (_, code, body, headers) => {
     const sent = JSON.stringify(body)?.replace("TOKEN", it.token);
     const refused = await it.ask("POST", "session", sent, { Authorization: "", ...headers });
     expect([refused.code, refused.headers.get("set-cookie")]).toEqual([code, null]);
@@ -120,7 +120,7 @@ describe("refused", () => {
     expect((await it.ask("GET", "keys", undefined, page)).document.keys).toEqual([]);
   });
 
-  test("a cookie of nobody's", async () => {
+  test("an unknown cookie", async () => {
     const cookie = { Authorization: "", Cookie: `inkling_admin=${"a".repeat(43)}` };
     expect((await it.ask("GET", "keys", undefined, cookie)).code).toBe("SESSION_ENDED");
     expect(
@@ -128,7 +128,7 @@ describe("refused", () => {
     ).toBe("TOKEN_MISSING");
   });
 
-  test("a wrong token is not made good by a cookie", async () => {
+  test("a cookie does not help a wrong token", async () => {
     const { page } = await logIn();
     expect((await it.ask("GET", "keys", undefined, { ...page, Authorization: "Bearer x" })).code).toBe(
       "TOKEN_INVALID",

@@ -19,6 +19,17 @@ const moment = {
     .strictObject({ p50: seconds, p95: seconds, p99: seconds })
     .meta({ description: "Upper bound of the part of the histogram; null without requests, or above 0.5" }),
 };
+export const trafficAnswer = z.strictObject({
+  hours: count,
+  step_minutes: count,
+  series: z.array(z.strictObject({ at: time, ...moment })),
+  total: z.strictObject({
+    ...moment,
+    countries: z.array(z.strictObject({ iso_code: text, count })).meta({
+      description: "Of the addresses of single lookups, most first; sampled under load",
+    }),
+  }),
+});
 
 const HOURS = z.enum(["1", "3", "6", "12", "24"], "must be 1, 3, 6, 12 or 24");
 const STEPS = z.enum(["1", "5", "10", "15", "30", "60"], "must be 1, 5, 10, 15, 30 or 60");
@@ -35,17 +46,7 @@ export const TRAFFIC_OPERATIONS: readonly Operation[] = [
       hours: HOURS.default("24").meta({ description: "Hours before now" }),
       step: STEPS.optional().meta({ description: "Minutes of one row; 1 up to three hours, else 15" }),
     },
-    answer: z.strictObject({
-      hours: count,
-      step_minutes: count,
-      series: z.array(z.strictObject({ at: time, ...moment })),
-      total: z.strictObject({
-        ...moment,
-        countries: z.array(z.strictObject({ iso_code: text, count })).meta({
-          description: "Of the addresses of single lookups, most first; sampled under load",
-        }),
-      }),
-    }),
+    answer: trafficAnswer,
     run: ({ traffic, now }, { query }) => {
       const hours = Number(query.hours);
       const step = Number(query.step ?? (hours > LONG_HOURS ? 15 : 1));

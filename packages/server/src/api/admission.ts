@@ -46,7 +46,7 @@ export class Admission {
       return problem(result.code);
     }
     const { key } = result;
-    exchange.key = key;
+    exchange.setKey(key);
     if (key.networks.length > 0 && !isFrom(key, exchange.findCaller())) {
       exchange.rate = buckets.take(key, now, 0); // a stolen key must not use up its owner's rate
       return SOURCE_NOT_ALLOWED;

@@ -118,14 +118,15 @@ export class App {
     const value = exchange.target.slice(route.prefix?.length ?? 0);
     const context = { route: route.template, request_id: exchange.id };
     this.api.log.crash("request-failed", error, [value, decodeSegment(value) ?? ""], context);
-    exchange.key = undefined; // the error may lie in there
+    exchange.setKey(undefined); // the error may lie in there
     return this.api.responses.problem(exchange, INTERNAL);
   }
 }
 
-function methodProblem(request: Request, { methods }: Route): Problem | undefined {
-  if (methods === undefined || methods.includes(request.method)) return undefined;
+function methodProblem(request: Request, { method }: Route): Problem | undefined {
+  if (method === undefined || request.method === method) return undefined;
+  if (method === "GET" && request.method === "HEAD") return undefined;
   const declared = Number(request.headers.get("content-length") ?? 0);
   if (declared > MAX_BODY_BYTES) return TOO_LARGE;
-  return methods.includes("POST") ? ONLY_BATCHES : ONLY_READ;
+  return method === "POST" ? ONLY_BATCHES : ONLY_READ;
 }

@@ -23,7 +23,8 @@ export class Exchange implements Question {
   readonly mode: Mode;
   private readonly options: AppOptions;
   /** The key that the request came with, admitted or not. */
-  key: Key | undefined;
+  key: Key | undefined = undefined;
+  isSandbox = false;
   rate: Decision | undefined;
   /** Was it answered as one lookup, which the key's quota pays? */
   isLookup = false;
@@ -44,8 +45,9 @@ export class Exchange implements Question {
     this.options = options;
   }
 
-  get isSandbox(): boolean {
-    return this.key?.mode === "test";
+  setKey(key: Key | undefined): void {
+    this.key = key;
+    this.isSandbox = key?.mode === "test";
   }
 
   get audience(): Audience {

@@ -27,8 +27,8 @@ export interface Route {
   readonly prefix?: string;
   /** Another path that it has. */
   readonly alias?: string;
-  /** Undefined: the handler takes all. */
-  readonly methods: readonly string[] | undefined;
+  /** HEAD is answered as GET. Undefined: the handler takes all. */
+  readonly method: "GET" | "POST" | undefined;
   /** Undefined: the route is open. Otherwise it needs a key, and takes these. */
   readonly parameters: Parameters | undefined;
   /** What is looked up: the scope that the key needs. */
@@ -43,9 +43,6 @@ export interface ApiRoute extends Route {
 }
 
 export type Operation = Lookup | "batch" | "status" | "healthz" | "readyz" | "openapi" | "docs" | "root";
-
-/** Methods of most routes. */
-export const READ: readonly string[] = ["GET", "HEAD"];
 
 /** The value at the end of a path, as sent; "" where the route has none. */
 export function pathValue({ target, pathEnd }: Exchange, { prefix }: Route): string {

@@ -33,7 +33,7 @@ export interface CountedRoute extends Route {
 export const NO_ROUTE: CountedRoute = {
   template: "none",
   index: ROUTES.length,
-  methods: undefined,
+  method: undefined,
   parameters: undefined,
   handle: (exchange, { responses }) => responses.problem(exchange, PATH_NOT_FOUND),
 };

@@ -5,8 +5,8 @@ import type { CellMemory } from "../limits/cell-memory.ts";
 import { MxCounts } from "../mx/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { Answering } from "./answering.ts";
-import type { ServerOptions } from "./options.ts";
-import type { Change, Services } from "./services.ts";
+import type { Change, ServerOptions } from "./options.ts";
+import type { Services } from "./services.ts";
 import type { Serving } from "./serving.ts";
 
 export class LocalServing implements Serving {

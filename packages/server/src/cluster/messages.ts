@@ -12,7 +12,8 @@ import type { Refusal } from "../releases/follow.ts";
 import type { LogLevel } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
 import type { AnsweringOptions } from "./answering.ts";
-import type { Change, Services } from "./services.ts";
+import type { Change } from "./options.ts";
+import type { Services } from "./services.ts";
 
 /** Number of a worker, from 0; one that replaces another has its number. */
 export type WorkerSlot = number & { readonly of?: "worker" };

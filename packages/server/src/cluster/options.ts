@@ -1,4 +1,4 @@
-// options.ts: what a server is started with, and what its starter gets.
+// options.ts: what a server is started with, what its starter gets, and what changes while it runs.
 
 import type { Mode, Prefix } from "@inkling/engine";
 import type { DataActions } from "../admin/context.ts";
@@ -45,6 +45,10 @@ export interface RunningServer {
   /** Accepts nothing more, finishes requests under way (at most 10 s), stores usage. Safe to call twice. */
   stop(): Promise<void>;
 }
+
+/** What processes that answer have to know, and what can change. */
+export const CHANGES = ["release", "overrides", "keys"] as const;
+export type Change = (typeof CHANGES)[number];
 
 /** What a start that fails has to undo, in the reverse order. */
 export type Closers = (() => unknown)[];

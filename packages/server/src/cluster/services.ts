@@ -16,11 +16,7 @@ import { adoptKey } from "../store/adopt-key.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
-import type { Closers, ServerOptions } from "./options.ts";
-
-/** What processes that answer have to know, and what can change. */
-export const CHANGES = ["release", "overrides", "keys"] as const;
-export type Change = (typeof CHANGES)[number];
+import type { Change, Closers, ServerOptions } from "./options.ts";
 
 export interface Services {
   readonly releases: Releases;

@@ -3,8 +3,8 @@
 import type { EpochMs } from "../keys/key.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
-import type { ServerOptions } from "./options.ts";
-import type { Change, Services } from "./services.ts";
+import type { Change, ServerOptions } from "./options.ts";
+import type { Services } from "./services.ts";
 
 /** Numbers for metrics, of all processes that answer. */
 export type ServingNumbers = Required<

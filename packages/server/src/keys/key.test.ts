@@ -94,7 +94,7 @@ describe("a new key", () => {
     });
   }
 
-  test("all problems are told together", () => {
+  test("all problems are reported together", () => {
     expect(problems({ name: "", mode: "x", rate: -1 })).toHaveLength(3);
   });
 });

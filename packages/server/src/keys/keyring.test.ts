@@ -104,7 +104,7 @@ describe("keyring and its loader", () => {
     expect(at(NOW + 20)).toEqual(["KEY_EXPIRED", "KEY_EXPIRED", "KEY_EXPIRED"]);
   });
 
-  test("a token first seen expired is told so, each time", async () => {
+  test("a token that is expired when first seen is KEY_EXPIRED each time", async () => {
     const store = new FakeStore();
     const token = store.add("key_a", { expiresAt: NOW });
     const { keyring } = await setUp(store);
@@ -165,7 +165,7 @@ describe("keyring and its loader", () => {
   });
 
   describe("while the store is away", () => {
-    test("known keys are answered, and the state and the callback say so", async () => {
+    test("known keys stay in force; state and callback report it", async () => {
       const store = new FakeStore();
       const used = store.add("key_a");
       const unused = store.add("key_b");
@@ -185,7 +185,7 @@ describe("keyring and its loader", () => {
       expect(changes).toEqual(["database is away", undefined]);
     });
 
-    test("since the start: nobody can tell, so no key is called invalid, but for text that is no key", async () => {
+    test("since the start: keys are not loaded rather than invalid, except text that is no key", async () => {
       const store = new FakeStore();
       const token = store.add("key_a");
       store.isAway = true;

@@ -63,7 +63,7 @@ describe("key format", () => {
   }
 
   for (const mode of KEY_MODES) {
-    test(`new ${mode} keys are well formed, different, and say their mode`, () => {
+    test(`new ${mode} keys are well formed, different, and have their mode in the text`, () => {
       const tokens = new Set(Array.from({ length: 200 }, () => newKeyToken(mode, random)));
       expect(tokens.size).toBe(200);
       for (const token of tokens) {

@@ -138,7 +138,7 @@ describe("usage recorder", () => {
     expect(recorder.state).toMatchObject({ pending: 0, failures: 2, failuresInRow: 0 });
   });
 
-  test("a store that counted but could not say so counts once", async () => {
+  test("a store that counted but could not confirm it counts once", async () => {
     const { store, recorder } = setUp();
     store.mode = "deaf";
     recorder.record("a", "email", NOON);
@@ -313,7 +313,7 @@ describe("usage recorder", () => {
     expect([...store.counts.values()]).toEqual([1, 1]);
   });
 
-  test("stop says what is lost when the store stays away", async () => {
+  test("stop returns what is lost when the store stays away", async () => {
     const { store, recorder } = setUp();
     store.mode = "away";
     recorder.record("a", "email", NOON);

@@ -139,7 +139,7 @@ export const batchRequest = z
   .strictObject({ values: z.array(z.string()).max(1000) })
   .meta({ id: "Batch", description: "As many values as there are, in the order of their answers" });
 
-/** @param answer of a single look-up */
+/** @param answer of a single lookup */
 export function batchAnswers(answer: z.ZodType) {
   return z.strictObject({ answers: z.array(z.union([answer, valueProblem])) });
 }

@@ -1,7 +1,7 @@
 // admin.ts: /admin/v1/openapi.json, from the rows of the admin API's operations.
 
 import { z } from "zod";
-import { ADMIN_PATH } from "../admin/call.ts";
+import { ADMIN_PATH } from "../admin/constants.ts";
 import { type Operation, TAGS } from "../admin/operation.ts";
 import { OPERATIONS } from "../admin/operations.ts";
 import {

@@ -110,11 +110,13 @@ describe("the page", () => {
 });
 
 test("the start loads neither documents nor the admin API nor Hono", () => {
-  const modules = ["../server.ts", "../cluster/local-serving.ts"].map((path) => join(import.meta.dir, path));
+  const modules = ["primary.ts", "services.ts", "admin-listener.ts", "local-serving.ts"].map((name) =>
+    join(import.meta.dir, "../cluster", name),
+  );
   const code = `for (const path of ${JSON.stringify(modules)}) await import(path);
     console.log(Object.keys(require.cache).join("\\n"))`;
   const loaded = Bun.spawnSync([process.execPath, "-e", code]).stdout.toString().split("\n");
   expect(loaded.some((path) => path.endsWith("/server/src/api/app.ts"))).toBe(true);
-  const lazy = /\/server\/src\/(openapi\/|admin\/(?!call\.ts$))|\/node_modules\/hono\//;
+  const lazy = /\/server\/src\/(openapi\/|admin\/(?!constants\.ts$))|\/node_modules\/hono\//;
   expect(loaded.filter((path) => lazy.test(path))).toEqual([]);
 });

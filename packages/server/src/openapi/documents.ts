@@ -1,8 +1,8 @@
-// documents.ts: what the API tells about itself: /openapi.json, and the pages under /docs.
+// documents.ts: the public documents: /openapi.json, and the files under /docs.
 //
 // in   the name of a document
 // out  its bytes, type and ETag; undefined when there is none of that name
-// cost made, or read, when first asked for, and kept
+// cost made, or read, with the first request, and kept
 //
 // Imported with the first request for one of them, so that the start does not pay for it.
 
@@ -10,7 +10,7 @@ import { readFileSync } from "node:fs";
 import type { OpenDocument } from "../api/options.ts";
 import { openApiJson } from "./public.ts";
 
-/** Nothing but our own files, and requests to this server: what somebody puts into a page has no effect. */
+/** Own files, and requests to this server, only: injected content has no effect. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

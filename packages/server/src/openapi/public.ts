@@ -11,7 +11,7 @@ import { COMMON, DESCRIBED } from "./operations.ts";
 export function openApiJson(version: string): string {
   const paths: Record<string, Record<string, Operation<ProblemCode>>> = {};
   for (const route of ROUTES) {
-    const method = route.operation === "batch" ? "post" : "get";
+    const method = route.method === "POST" ? "post" : "get";
     paths[route.template] = { [method]: DESCRIBED[route.operation](route) };
   }
   const api: Api<ProblemCode> = {

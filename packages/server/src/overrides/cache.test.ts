@@ -164,7 +164,7 @@ describe("the book", () => {
     },
   );
 
-  test("a copy that cannot be written is told once, and tried again", async () => {
+  test("a copy that cannot be written is reported once, and tried again", async () => {
     const dataDir = folder();
     mkdirSync(join(dataDir, SNAPSHOT_FILE, "in the way"), { recursive: true });
     const { store, book, events, ids } = await setUp(new FakeStore(), dataDir);
@@ -274,7 +274,7 @@ describe("the file", () => {
     expect(refusal(file({ overrides: [...file().overrides, opposite, wrong] }))?.code).toBe("INVALID");
   });
 
-  test("rows that say the same again, or the opposite and have expired, contradict nothing", () => {
+  test("equal rows, and opposite ones that have expired, are no contradiction", () => {
     const more = [row({}), row({ verdict: false, expires_at: "2001-01-01" })];
     const read = readFile(file({ overrides: [...file().overrides, ...more] }), CONTEXT, false);
     expect([read.overrides.length, read.expired]).toEqual([5, 1]);

@@ -126,7 +126,7 @@ describe("an SQLite file", () => {
     expect((await failure(openStore(file))).code).toBe("REFUSED");
   });
 
-  test("locked by another program: waits without stopping this process, then says AWAY", async () => {
+  test("locked by another program: waits without stopping this process, then fails with AWAY", async () => {
     const file = join(folder, "locked.db");
     await (await openStore(file)).close();
     const other = new SQL({ adapter: "sqlite", filename: file });

@@ -1,12 +1,12 @@
 // data.tsx: the release in use, every feed's state, and the releases that are kept.
 
+import type { DataOverview, Feed, Release } from "@inkling/server/admin-answers";
 import { ApiError, api } from "../../api.ts";
 import { Card, Notice, RelativeTime } from "../../components/basics.tsx";
 import { ConfirmButton } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { formatExact } from "../../format.ts";
 import { notify, type PageProps, useLoad } from "../../hooks.ts";
-import type { DataOverview, Feed, Release } from "../../types.ts";
 import { FeedsCard } from "./feeds.tsx";
 import { ReleasesCard } from "./releases.tsx";
 import { UpdateText, useUpdate } from "./update.tsx";

@@ -1,10 +1,10 @@
 // feeds.tsx: every feed's state, age and size; those that need attention first.
 
+import type { Feed } from "@inkling/server/admin-answers";
 import { Badge, ExternalLink, type Kind } from "../../components/basics.tsx";
 import { Meter, Sparkline } from "../../components/chart.tsx";
 import { TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount, formatDuration, shortenUrls } from "../../format.ts";
-import type { Feed } from "../../types.ts";
 
 /** Smaller comes first. */
 function rankOf({ pending, state, stale, error }: Feed): number {

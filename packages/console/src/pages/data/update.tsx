@@ -1,10 +1,10 @@
 // update.tsx: starts an update, and follows any update to its end.
 
+import type { Update } from "@inkling/server/admin-answers";
 import { useEffect, useState } from "preact/hooks";
 import { api, isAbort } from "../../api.ts";
 import { formatRelative } from "../../format.ts";
 import { notify, useAction } from "../../hooks.ts";
-import type { Update } from "../../types.ts";
 
 const POLL_MS = 2_000;
 
@@ -26,7 +26,7 @@ export function useUpdate(loaded: Update | null, onEnd: () => void) {
       const update = await api<Update>("data/update", { signal });
       setState({ update });
       if (isUnfinished(update)) return;
-      notify(describeUpdate(update), update.last?.problem ? "bad" : "good");
+      notify(describeUpdate(update), update.last && "problem" in update.last ? "bad" : "good");
       onEnd();
     } catch (error) {
       if (!isAbort(error)) setState({ update: state.update, isAway: true });
@@ -50,11 +50,12 @@ function describeUpdate(update: Update | null): string {
   if (!update) return "This server does not build data itself.";
   if (update.running) return "An update is running …";
   if (update.asked) return "An update starts soon …";
-  if (!update.last) return "No update since the server started.";
-  const { at, seconds = 0, published, problem, hint } = update.last;
-  const time = formatRelative(at);
-  if (problem) return `The last update failed ${time}: ${problem}${hint ? ` (${hint})` : ""}`;
-  return `The last update ended ${time} after ${seconds.toFixed(1)} s: ${published ? "a new release" : "nothing new"}.`;
+  const { last } = update;
+  if (!last) return "No update since the server started.";
+  const time = formatRelative(last.at);
+  if ("problem" in last)
+    return `The last update failed ${time}: ${last.problem}${last.hint ? ` (${last.hint})` : ""}`;
+  return `The last update ended ${time} after ${last.seconds.toFixed(1)} s: ${last.published ? "a new release" : "nothing new"}.`;
 }
 
 export const UpdateText = ({ update, isAway, isPending }: UpdateState & { isPending: boolean }) => (

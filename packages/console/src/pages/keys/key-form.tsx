@@ -1,8 +1,8 @@
 // key-form.tsx: name, scopes and limits of a key, new or existing; and how its token is shown.
 
+import type { Key, KeySettings } from "@inkling/server/admin-answers";
 import { CopyButton, Notice } from "../../components/basics.tsx";
 import { Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
-import type { Key, KeySettings } from "../../types.ts";
 import { SCOPES } from "./usage.tsx";
 
 const MODES = [
@@ -15,9 +15,9 @@ function settingsOf(values: FormData): KeySettings {
   const number = (name: string) => (textOf(values, name) === "" ? null : Number(values.get(name)));
   const date = textOf(values, "expires");
   return {
-    ...(values.has("mode") ? { mode: textOf(values, "mode") } : {}),
+    ...(values.has("mode") ? { mode: textOf(values, "mode") as KeySettings["mode"] } : {}),
     name: textOf(values, "name"),
-    scopes: values.getAll("scope").map(String),
+    scopes: values.getAll("scope") as Key["scopes"],
     networks: textOf(values, "networks").match(/[^\s,]+/g) ?? [],
     rate: number("rate"),
     burst: number("burst"),
@@ -35,7 +35,7 @@ interface KeyFormProps {
 export function KeyForm({ of: key, submit }: KeyFormProps) {
   const number = (name: "rate" | "burst" | "quota", placeholder = "default", min = 0) =>
     ({ name, placeholder, min, type: "number", defaultValue: key?.[name] ?? "" }) as const;
-  const hasScope = (scope: string) => key?.scopes.includes(scope) ?? true;
+  const hasScope = (scope: Key["scopes"][number]) => key?.scopes.includes(scope) ?? true;
   const name = { name: "name", required: true, maxLength: 100, defaultValue: key?.name };
   const expires = { name: "expires", type: "date", defaultValue: key?.expires_at?.slice(0, 10) } as const;
   const networks = { placeholder: "10.0.0.0/8", defaultValue: key?.networks.join("\n") };

@@ -1,5 +1,6 @@
 // key.tsx: one key: usage, limits, rotation, revocation.
 
+import type { Key, KeySettings } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
 import { Badge, Card, type Kind, RelativeTime } from "../../components/basics.tsx";
@@ -7,7 +8,6 @@ import { ConfirmButton } from "../../components/dialog.tsx";
 import { Field, Select } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { notify, useLoad } from "../../hooks.ts";
-import type { Key, KeySettings } from "../../types.ts";
 import { KeyForm, TokenOnce } from "./key-form.tsx";
 import { KeyUsage } from "./usage.tsx";
 
@@ -82,11 +82,7 @@ function Rotate({ of: { id, name } }: { of: Key }) {
   return (
     <Card title="Rotate">
       <Field label="The old token stays valid" note="Time to replace it in the applications that use it.">
-        <Select
-          options={OVERLAPS}
-          value={overlap}
-          onChange={(event) => setOverlap(event.currentTarget.value)}
-        />
+        <Select options={OVERLAPS} value={overlap} onChoose={setOverlap} />
       </Field>
       <ConfirmButton class="" text="Rotate" question={[`Rotate ${name}?`, text, "Rotate"]} run={rotate} />
       {token && <TokenOnce token={token} />}
@@ -100,10 +96,11 @@ function Revoke({ of: { id, name } }: { of: Key }) {
     notify("Revoked.");
     location.hash = "#/keys";
   };
-  const question = [`Revoke ${name}?`, "This cannot be undone.", "Revoke"] as const;
+  const text = "Applications that use it get 401 within a second. This cannot be undone.";
+  const question = [`Revoke ${name}?`, text, "Revoke"] as const;
   return (
     <Card title="Revoke">
-      <p>Applications that use the key get 401 within a second. Its usage is kept.</p>
+      <p>For a key that is lost or no longer needed. Its usage is kept.</p>
       <ConfirmButton class="danger" text="Revoke this key" question={question} isDanger run={revoke} />
     </Card>
   );

@@ -1,5 +1,6 @@
 // keys.tsx: all API keys, and a form for a new one; a key by its id.
 
+import type { KeySettings, ListedKey } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api, listAll } from "../../api.ts";
 import { Card, Expiry } from "../../components/basics.tsx";
@@ -7,7 +8,6 @@ import { Loaded } from "../../components/loaded.tsx";
 import { TableCard, TwoLines } from "../../components/table.tsx";
 import { formatCount } from "../../format.ts";
 import { type PageProps, useLoad } from "../../hooks.ts";
-import type { KeySettings, ListedKey } from "../../types.ts";
 import { KeyDetail, KeyState } from "./key.tsx";
 import { KeyForm, TokenOnce } from "./key-form.tsx";
 import { countRefused, SCOPES } from "./usage.tsx";

@@ -1,10 +1,17 @@
 // address.tsx: everything about one IP address: location, reputation, evidence.
 
+import type {
+  Evidence,
+  Flag,
+  Geolocation,
+  IpAnswer,
+  Reputation,
+  ValueProblem,
+} from "@inkling/server/admin-answers";
 import { Badge, Card, Definitions } from "../../components/basics.tsx";
 import { LazyMap } from "../../components/loaded.tsx";
 import { TwoLines } from "../../components/table.tsx";
 import { countryName, FLAG_NAMES, FLAGS, formatLabel } from "../../format.ts";
-import type { Evidence, Flag, Geolocation, IpAnswer, Reputation, ValueProblem } from "../../types.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
 import { OverrideButton } from "./override-button.tsx";
 import { isProblem, isUnknown } from "./results.tsx";

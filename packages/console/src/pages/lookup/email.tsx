@@ -1,7 +1,7 @@
 // email.tsx: everything about one email address.
 
+import type { EmailAnswer, EmailVerdict } from "@inkling/server/admin-answers";
 import { Card, Definitions, Notice } from "../../components/basics.tsx";
-import type { EmailAnswer, EmailVerdict } from "../../types.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
 import { OverrideButton } from "./override-button.tsx";
 import { isProblem } from "./results.tsx";
@@ -23,7 +23,7 @@ export function EmailResult({ answer, reload }: { answer: EmailAnswer; reload: (
         {suggestion && <Notice kind="warn">Possible typing error: did they mean {suggestion}?</Notice>}
         <Definitions
           rows={[
-            ["Valid", valid ? "yes: it can receive email" : "no: it cannot receive email"],
+            ["Valid", valid ? "yes: email can be sent there" : "no: email cannot be sent there"],
             ["Disposable", disposable ? `yes, from ${providers.join(", ")}` : "no"],
           ]}
         />

@@ -1,9 +1,9 @@
 // evidence.tsx: details of every verdict: the evidence, the same lookup by the public API, or a problem.
 
+import type { EmailVerdict, Evidence, Reputation, ValueProblem } from "@inkling/server/admin-answers";
 import { Card, Code, CopyButton, RelativeTime } from "../../components/basics.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { flagName, formatLabel } from "../../format.ts";
-import type { EmailVerdict, Evidence, Reputation, ValueProblem } from "../../types.ts";
 
 export const ValueProblemCard = ({ value, problem }: { value: string; problem: ValueProblem }) => (
   <Card title={value}>

@@ -1,12 +1,12 @@
 // lookup.tsx: one field for an IP address, an email address, or a list of them.
 
+import type { Lookup } from "@inkling/server/admin-answers";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, api } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { Field } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { type PageProps, useLoad } from "../../hooks.ts";
-import type { Lookup } from "../../types.ts";
 import { AddressResult } from "./address.tsx";
 import { EmailResult } from "./email.tsx";
 import { lacksData, ResultList } from "./results.tsx";

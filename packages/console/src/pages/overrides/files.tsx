@@ -1,13 +1,10 @@
 // files.tsx: all overrides as a file: export and import.
 
+import type { Imported } from "@inkling/server/admin-answers";
 import { api, UserError } from "../../api.ts";
-import { Card, QuietButton } from "../../components/basics.tsx";
+import { Button, Card } from "../../components/basics.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { messageOf, notify, useAction } from "../../hooks.ts";
-
-type Imported = Readonly<Record<"added" | "changed" | "unchanged" | "expired", number>> & {
-  readonly warnings: readonly string[];
-};
 
 async function importFile(file: File): Promise<Imported> {
   try {
@@ -42,7 +39,7 @@ export function FilesCard({ reload }: { reload: () => void }) {
   return (
     <Card title="Export and import">
       <p>
-        <QuietButton text="Export all" isBusy={isBusy} onClick={() => start(download)} />
+        <Button text="Export all" isBusy={isBusy} onClick={() => start(download)} />
       </p>
       <Form action="Import" submit={submit}>
         <Field label="Import" note="The whole file is imported, or nothing.">

@@ -1,5 +1,6 @@
 // overrides.tsx: the overrides in force, searched and removed; and the audit trail.
 
+import type { AuditEntry, Override } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api, listAll } from "../../api.ts";
 import { Badge, Card, Code, Expiry, RelativeTime } from "../../components/basics.tsx";
@@ -9,7 +10,6 @@ import { Loaded } from "../../components/loaded.tsx";
 import { Table, TableCard, TwoLines } from "../../components/table.tsx";
 import { flagName, formatCount } from "../../format.ts";
 import { notify, useLoad } from "../../hooks.ts";
-import type { AuditEntry, Override } from "../../types.ts";
 import { AddCard } from "./add.tsx";
 import { FilesCard } from "./files.tsx";
 

@@ -11,7 +11,7 @@ import { SANDBOX_VERSION } from "../../lookup/sandbox.ts";
 import { IP_CACHE, JSON_TYPE } from "../answer-headers.ts";
 import type { Exchange } from "../exchange.ts";
 import { ADDRESS_PARAMETERS } from "../parameters.ts";
-import { type ApiContext, type ApiRoute, pathValue, READ } from "../route.ts";
+import { type ApiContext, type ApiRoute, pathValue } from "../route.ts";
 
 const PATH_INVALID = problem("PATH_INVALID");
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
@@ -22,7 +22,7 @@ function addressRoute(lookup: IpLookup): ApiRoute {
     template: `${prefix}{ip}`,
     operation: lookup,
     prefix,
-    methods: READ,
+    method: "GET",
     parameters: ADDRESS_PARAMETERS,
     lookup,
     handle: (exchange, api, route) => answerAddress(exchange, api, lookup, pathValue(exchange, route)),

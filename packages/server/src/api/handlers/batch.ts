@@ -12,7 +12,7 @@ function batchRoute(lookup: Lookup): ApiRoute {
   return {
     template: isEmail ? "/v1/user-intel/email" : `/v1/ip-intel/${lookup}`,
     operation: "batch",
-    methods: ["POST"],
+    method: "POST",
     parameters: isEmail ? EMAIL_PARAMETERS : ADDRESS_PARAMETERS,
     lookup,
     handle: (exchange, api) => answerValues(exchange, api, lookup),

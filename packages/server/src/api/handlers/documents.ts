@@ -4,7 +4,7 @@ import { problem } from "../../http/problems.ts";
 import { JSON_TYPE, NO_STORE } from "../answer-headers.ts";
 import type { Exchange } from "../exchange.ts";
 import type { OpenDocument, OpenDocuments } from "../options.ts";
-import { type ApiContext, type ApiRoute, type Handler, pathValue, READ } from "../route.ts";
+import { type ApiContext, type ApiRoute, type Handler, pathValue } from "../route.ts";
 
 const PATH_NOT_FOUND = problem("PATH_NOT_FOUND");
 const START_PAGE = "/docs";
@@ -16,7 +16,7 @@ export const DOCUMENT_ROUTES: readonly ApiRoute[] = [
   {
     template: "/openapi.json",
     operation: "openapi",
-    methods: READ,
+    method: "GET",
     parameters: undefined,
     handle: (exchange, api) => respond(exchange, api, ({ openApiDocument }) => openApiDocument(api.version)),
   },
@@ -24,7 +24,7 @@ export const DOCUMENT_ROUTES: readonly ApiRoute[] = [
     template: "/docs",
     operation: "docs",
     alias: "/docs/",
-    methods: READ,
+    method: "GET",
     parameters: undefined,
     handle: page,
   },
@@ -32,11 +32,11 @@ export const DOCUMENT_ROUTES: readonly ApiRoute[] = [
     template: "/docs/{file}",
     operation: "docs",
     prefix: "/docs/",
-    methods: READ,
+    method: "GET",
     parameters: undefined,
     handle: page,
   },
-  { template: "/", operation: "root", methods: undefined, parameters: undefined, handle: root },
+  { template: "/", operation: "root", method: undefined, parameters: undefined, handle: root },
 ];
 
 async function respond(
@@ -57,7 +57,8 @@ async function respond(
 /** For programs there is nothing at "/". */
 function root(exchange: Exchange, { responses }: ApiContext): Response {
   const { method, headers } = exchange.request;
-  if (!READ.includes(method) || !acceptsHtml(headers.get("accept"))) {
+  const isRead = method === "GET" || method === "HEAD";
+  if (!isRead || !acceptsHtml(headers.get("accept"))) {
     return responses.problem(exchange, PATH_NOT_FOUND);
   }
   const { "Content-Type": _, ...kept } = responses.headers(exchange, JSON_TYPE, NO_STORE);

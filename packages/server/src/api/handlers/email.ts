@@ -6,7 +6,7 @@ import { type Answer, isLookup } from "../../lookup/pipeline.ts";
 import { JSON_TYPE, NO_STORE } from "../answer-headers.ts";
 import type { Exchange } from "../exchange.ts";
 import { EMAIL_PARAMETERS } from "../parameters.ts";
-import { type ApiContext, type ApiRoute, pathValue, READ } from "../route.ts";
+import { type ApiContext, type ApiRoute, pathValue } from "../route.ts";
 
 const PATH_INVALID = problem("PATH_INVALID");
 
@@ -14,7 +14,7 @@ export const EMAIL_ROUTE: ApiRoute = {
   template: "/v1/user-intel/email/{email_address}",
   operation: "email",
   prefix: "/v1/user-intel/email/",
-  methods: READ,
+  method: "GET",
   parameters: EMAIL_PARAMETERS,
   lookup: "email",
   handle: (exchange, api, route) => {

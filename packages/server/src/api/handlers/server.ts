@@ -2,27 +2,27 @@
 
 import { readiness, statusDocument } from "../../lookup/status.ts";
 import { NO_PARAMETERS } from "../parameters.ts";
-import { type ApiRoute, READ } from "../route.ts";
+import type { ApiRoute } from "../route.ts";
 
 export const SERVER_ROUTES: readonly ApiRoute[] = [
   {
     template: "/v1/status",
     operation: "status",
-    methods: READ,
+    method: "GET",
     parameters: NO_PARAMETERS,
     handle: (exchange, api) => api.responses.json(exchange, 200, statusDocument(api, exchange.now)),
   },
   {
     template: "/healthz",
     operation: "healthz",
-    methods: READ,
+    method: "GET",
     parameters: undefined,
     handle: (exchange, api) => api.responses.json(exchange, 200, { status: "alive" }),
   },
   {
     template: "/readyz",
     operation: "readyz",
-    methods: READ,
+    method: "GET",
     parameters: undefined,
     handle: (exchange, api) => {
       const reasons = readiness(api);

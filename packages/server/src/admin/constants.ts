@@ -1,4 +1,4 @@
-// call.ts: where the admin API is, and how much it reads: all of it that the start of a server loads.
+// constants.ts: path and body limits of the admin API; the only file of it that the start of a server loads.
 
 export const ADMIN_PATH = "/admin/v1/";
 /** Of any body but a file of overrides. */

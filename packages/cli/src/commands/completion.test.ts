@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Command } from "commander";
 import { makeProgram } from "../program.ts";
 import { makeStyle } from "../terminal/terminal.ts";
-import { completion, SHELLS } from "./shell-completion.ts";
+import { completion, SHELLS } from "./completion.ts";
 
 const context = {
   terminal: { out: () => {}, err: () => {}, live: false, columns: 80, style: makeStyle(false) },

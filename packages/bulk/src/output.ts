@@ -9,7 +9,7 @@ export class Output {
   }
 
   /** Appends `from[start..end)`. */
-  append(from: Uint8Array, start: number, end: number): void {
+  append(from: Uint8Array, start = 0, end = from.length): void {
     const size = end - start;
     this.reserve(size);
     if (size < SHORT) {

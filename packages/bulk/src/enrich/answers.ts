@@ -1,0 +1,109 @@
+// answers.ts: from an address or email address to the number of its tail; -1 where the API has no answer.
+//
+// Answers       reads the address that the lookups are for
+// LocalAnswers  answers from the release in this process; remote.ts from a server
+//
+// in   an open release, the overrides, the time
+
+import {
+  Answerer,
+  type AnswerSource,
+  type LoadedRelease,
+  type Lookup,
+  type Overrides,
+  REPUTATION_ANSWERS,
+  specialUse,
+} from "@inkling/engine";
+import type { Tails } from "./tails.ts";
+
+const decoder = new TextDecoder();
+const NO_FLAGS = REPUTATION_ANSWERS[0]!;
+
+export abstract class Answers {
+  readonly tails: Readonly<Record<Lookup, Tails>>;
+  protected readonly engine = new Answerer();
+  protected readonly address = this.engine.address;
+
+  constructor(tails: Readonly<Record<Lookup, Tails>>) {
+    this.tails = tails;
+  }
+
+  /** Reads the address of the next lookups. @returns whether it is a public one */
+  readBytes(bytes: Uint8Array, start: number, end: number): boolean {
+    return this.engine.readAddressBytes(bytes, start, end) && specialUse(this.address) === undefined;
+  }
+
+  readText(text: string): boolean {
+    return this.engine.readAddress(text) === undefined && specialUse(this.address) === undefined;
+  }
+
+  abstract geolocate(): number;
+  abstract reputation(): number;
+  abstract email(text: string): number;
+}
+
+export class LocalAnswers extends Answers {
+  private readonly release: LoadedRelease;
+  private readonly source: AnswerSource;
+  /** Tails by record of their segment, and by the engine's body: most email addresses have the same one. */
+  private readonly locations = new Map<number, number>();
+  private readonly flags = new Map<number, number>();
+  private readonly emails = new WeakMap<Uint8Array, number>();
+
+  /** @param now epoch ms */
+  constructor(
+    release: LoadedRelease,
+    overrides: Overrides,
+    now: number,
+    tails: Readonly<Record<Lookup, Tails>>,
+  ) {
+    super(tails);
+    this.release = release;
+    this.source = { release, overrides, now, mode: "up" };
+  }
+
+  geolocate(): number {
+    const { geo } = this.release;
+    if (geo === undefined) return -1;
+    const record = geo.record(this.address);
+    if (record === 0) return -1;
+    let number = this.locations.get(record);
+    if (number === undefined) {
+      const answer = geo.lookup(this.address);
+      number = answer === undefined ? -1 : this.tails.geolocate.make(decoder.decode(answer));
+      this.locations.set(record, number);
+    }
+    return number;
+  }
+
+  reputation(): number {
+    const { reputation } = this.release;
+    if (reputation === undefined) return -1;
+    const { tails, source } = this;
+    if (source.overrides.hasAddresses) {
+      const body = this.engine.answerAddress("reputation", this.address, source);
+      if (this.engine.overridden?.isChanged && body instanceof Uint8Array) {
+        return tails.reputation.numberOf(decoder.decode(body));
+      }
+    }
+    const record = reputation.record(this.address);
+    let number = this.flags.get(record);
+    if (number === undefined) {
+      number = tails.reputation.numberOf(decoder.decode(reputation.lookup(this.address) ?? NO_FLAGS));
+      this.flags.set(record, number);
+    }
+    return number;
+  }
+
+  email(text: string): number {
+    if (text === "") return -1;
+    const body = this.engine.answerEmail(text, this.source);
+    if (!(body instanceof Uint8Array)) return -1;
+    let number = this.emails.get(body);
+    if (number === undefined) {
+      number = this.tails.email.numberOf(decoder.decode(body));
+      this.emails.set(body, number);
+    }
+    return number;
+  }
+}

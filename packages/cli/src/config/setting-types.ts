@@ -1,0 +1,103 @@
+// setting-types.ts: the types of settings: what a flag, a variable or a file may hold -> the value, or a problem.
+//
+// The description of each is its placeholder in --help.
+
+import { parsePrefix } from "@inkling/engine";
+import { isWellFormedToken, parseDnsServer } from "@inkling/server/settings";
+import { z } from "zod";
+
+export function wholeNumber(least: number, most: number) {
+  const problem = `must be a whole number from ${least} to ${most}`;
+  return z
+    .union([z.number(), z.string().regex(/^[0-9]{1,15}$/, problem)], problem)
+    .transform(Number)
+    .refine((value) => Number.isInteger(value) && value >= least && value <= most, problem)
+    .describe("number");
+}
+
+const YES = ["1", "true", "yes", "on"];
+const NO = ["0", "false", "no", "off"];
+
+export const yesOrNo = z
+  .union(
+    [
+      z.boolean(),
+      z.string().refine((text) => [...YES, ...NO].includes(text.toLowerCase()), "must be 1 or 0"),
+    ],
+    "must be 1 or 0",
+  )
+  .transform((value) => (typeof value === "boolean" ? value : YES.includes(value.toLowerCase())));
+
+export const host = z
+  .string("must be an address or a host name")
+  .regex(/^[0-9A-Za-z.:_-]+$/, "must be an address such as 127.0.0.1 or ::1, or a host name, without a port")
+  .describe("address");
+
+export const folder = z.string("must be a path").min(1, "must be a path").describe("folder");
+
+export const mirror = z
+  .string("must be a folder, or a base URL")
+  .refine(
+    (text) => !/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || /^https?:\/\/./i.test(text),
+    "must be a folder, or start with http:// or https://",
+  )
+  .refine(
+    // A file name is added at the end of the URL; a token after ? would be shown and logged.
+    (text) => !isUrl(text) || !/[?#]/.test(text),
+    "must be a base URL without ? and # (write %3F and %23 in a user name or password); file names are added to it",
+  )
+  .refine(
+    (text) => !isUrl(text) || /[?#]/.test(text) || URL.canParse(text),
+    "must be a URL that can be read, such as https://mirror.example/feeds",
+  )
+  .describe("folder or URL");
+
+export const databaseUrl = z
+  .string("must be text")
+  .regex(/^(sqlite|postgres|postgresql):\/\/./, "must start with sqlite:// or postgres://");
+
+export const apiKey = z
+  .string("must be text")
+  .refine(
+    isWellFormedToken,
+    "must be ink_live_ or ink_test_, 32 base62 characters, _ and their checksum; `npx inkling keys create` makes one",
+  );
+
+export const accountId = z
+  .union([z.string(), z.number()], "must be a number")
+  .transform(String)
+  .refine((text) => /^[0-9]{1,12}$/.test(text), "must be the number of your account");
+
+export const publisherKey = z
+  .string("must be text")
+  .regex(/^[!-~]{8,200}$/, "must be as the publisher gave it to you, 8 characters at least, without spaces");
+
+/** Texts, or one text of them separated by commas. @param form what each must be */
+function listOf<T>(what: string, form: string, parse: (text: string) => T | undefined) {
+  return z
+    .union([z.string(), z.array(z.string())], `must be a list of ${what}`)
+    .transform((value, context) => {
+      const texts = typeof value === "string" ? value.split(/[\s,]+/).filter(Boolean) : value;
+      const parsed = texts.map(parse);
+      const wrong = texts.filter((_, i) => parsed[i] === undefined);
+      if (wrong.length === 0) return parsed as T[];
+      const named = wrong.map((text) => JSON.stringify(text)).join(", ");
+      context.addIssue({ code: "custom", message: `must be ${form}: ${named} is none` });
+      return z.NEVER;
+    })
+    .describe(what);
+}
+
+export const prefixes = listOf(
+  "networks",
+  "addresses or networks such as 10.0.0.0/8 (no bits set after the prefix)",
+  parsePrefix,
+);
+
+export const dnsServers = listOf(
+  "addresses",
+  "addresses of DNS servers such as 192.0.2.53 or [2001:db8::53]:5353",
+  parseDnsServer,
+);
+
+export const isUrl = (text: string) => /^https?:\/\//i.test(text);

@@ -1,0 +1,68 @@
+// answer-data.ts: what a command without a server answers from: the release in use and the overrides in force.
+//
+// out  overrides of the database; where it cannot be read, those of the data folder's copy, with a warning
+// err  those of the release; none of the overrides: a lookup without them is better than none, and there is a warning
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type LoadedRelease, Overrides } from "@inkling/engine";
+import { openServable } from "@inkling/release-store";
+import { openStore, overridesOf, readSnapshot, type Scope, SNAPSHOT_FILE } from "@inkling/server";
+import type { Settings } from "../config/settings.ts";
+import { databaseFile } from "./keys.ts";
+
+/** A lookup should not wait long for a database that is unreachable. */
+const TIMEOUT_MS = 2_000;
+
+export interface AnswerData {
+  readonly release: LoadedRelease;
+  readonly overrides: Overrides;
+  /** Flags without data, for these lookups. */
+  readonly missing: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** @param withOverrides false where none can apply: the database is not opened then */
+export async function openAnswerData(
+  settings: Settings,
+  lookups: readonly Scope[],
+  withOverrides = true,
+): Promise<AnswerData> {
+  const release = openServable(settings.dataDir);
+  const { overrides, warnings } = withOverrides ? await loadOverrides(settings) : NO_OVERRIDES;
+  const missing = [...new Set(lookups.flatMap((lookup) => release.states[lookup].missing))];
+  return { release, overrides, missing, warnings: [...warnings, ...missing.map(missingText)] };
+}
+
+export const missingText = (flag: string) => `${flag} is unknown: no feed with it is loaded`;
+
+type OverridesNow = Pick<AnswerData, "overrides" | "warnings">;
+const NO_OVERRIDES: OverridesNow = { overrides: Overrides.NONE, warnings: [] };
+
+async function loadOverrides(settings: Settings): Promise<OverridesNow> {
+  const { databaseUrl, dataDir } = settings;
+  const file = databaseFile(settings);
+  if (file !== undefined && !existsSync(file)) return NO_OVERRIDES; // opening would make it
+  try {
+    const store = await openStore(databaseUrl, { timeoutMs: TIMEOUT_MS });
+    try {
+      return { overrides: overridesOf((await store.overrides.load()).overrides), warnings: [] };
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const overrides = copyOf(dataDir);
+    return overrides === undefined
+      ? { overrides: Overrides.NONE, warnings: [`${reason}; answered without overrides`] }
+      : { overrides, warnings: [`${reason}; overrides are those of ${SNAPSHOT_FILE}`] };
+  }
+}
+
+function copyOf(dataDir: string): Overrides | undefined {
+  try {
+    return overridesOf(readSnapshot(readFileSync(join(dataDir, SNAPSHOT_FILE), "utf8")).overrides);
+  } catch {
+    return undefined; // there is none, or it is damaged
+  }
+}

@@ -1,0 +1,47 @@
+// answers.ts: what the admin API answers, as types of the operations' schemas. The console imports them.
+
+import type { z } from "zod";
+import type { newKeyBody } from "../keys/key.ts";
+import type * as schemas from "../lookup/answer-schemas.ts";
+import type { auditAnswer } from "./audit.ts";
+import type { dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
+import type { updateState } from "./data-actions.ts";
+import type { usageAnswer } from "./key-usage.ts";
+import type { keyAnswer, keysAnswer } from "./keys.ts";
+import type { lookupAnswer } from "./lookup.ts";
+import type { importAnswer, overrideAnswer } from "./overrides.ts";
+import type { changesAnswer } from "./release-changes.ts";
+import type { trafficAnswer } from "./traffic.ts";
+
+export type { EmailVerdict, Geolocation, Reputation } from "../lookup/answer-schemas.ts";
+
+export type Flag = (typeof schemas.FLAGS)[number];
+export type Evidence = z.output<typeof schemas.evidenceEntry>;
+/** In place of one answer of a lookup. */
+export type ValueProblem = z.output<typeof schemas.valueProblem>;
+export type Lookup = z.output<typeof lookupAnswer>;
+export type Answer = Lookup["answers"][number];
+export type EmailAnswer = Extract<Answer, { kind: "email" }>;
+export type IpAnswer = Exclude<Answer, EmailAnswer>;
+
+export type DataOverview = z.output<typeof dataAnswer>;
+export type Update = z.output<typeof updateState>;
+export type Feed = z.output<typeof feedsAnswer>["feeds"][number];
+export type Release = z.output<typeof releasesAnswer>["releases"][number];
+export type ReleaseChanges = NonNullable<z.output<typeof changesAnswer>["changes"]>;
+
+export type Key = z.output<typeof keyAnswer>;
+export type ListedKey = z.output<typeof keysAnswer>["keys"][number];
+/** What can be set; null is "not set". */
+export type KeySettings = z.input<typeof newKeyBody>;
+export type Usage = z.output<typeof usageAnswer>;
+export type UsagePoint = Usage["usage"][number];
+export type Refusals = UsagePoint["refused"];
+
+export type Override = z.output<typeof overrideAnswer>;
+export type Imported = z.output<typeof importAnswer>;
+export type AuditEntry = z.output<typeof auditAnswer>["entries"][number];
+
+export type Traffic = z.output<typeof trafficAnswer>;
+export type TrafficPoint = Traffic["series"][number];
+export type CountryCount = Traffic["total"]["countries"][number];
