@@ -1,7 +1,7 @@
 // The public HTTP contract, byte for byte: about 5,000 requests against real servers, compared with the recording
 // contract/recorded.ndjson.br. Data, clock, keys and requests are fixed; contract/exchange.ts lists what is not compared.
 //
-// A change that is meant: `bun test/contract/record.ts` records anew, and CHANGELOG.md gets a line.
+// A change that is meant: `npx bun test/contract/record.ts` records anew, and CHANGELOG.md gets a line.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";

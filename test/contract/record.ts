@@ -1,4 +1,4 @@
-// record.ts: writes recorded.ndjson.br anew: `bun test/contract/record.ts`. Only for an intended change of
+// record.ts: writes recorded.ndjson.br anew: `npx bun test/contract/record.ts`. Only for an intended change of
 // the contract, with a line in CHANGELOG.md.
 //
 // out  one line of JSON for each request, and its response as exchange.ts writes it down
