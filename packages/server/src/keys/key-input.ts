@@ -46,7 +46,7 @@ const burst = within(z.number().int(), 1, 10_000_000, "a whole number");
 const quota = within(z.number().int(), 0, 1_000_000_000_000, "a whole number");
 
 /** A key as requested. */
-export const newKeySchema = z.strictObject({
+const newKeySchema = z.strictObject({
   name: keyName,
   mode: z.enum(KEY_MODES).default("live"),
   scopes: scopes.default([...SCOPES]),

@@ -12,7 +12,7 @@ import {
 } from "@inkling/engine";
 
 /** A feed, as far as a mute concerns it. */
-export type MutableFeed = Pick<FeedReport, "id" | "sets" | "names">;
+type MutableFeed = Pick<FeedReport, "id" | "sets" | "names">;
 
 export interface EffectContext {
   /** The feeds of the release in use; undefined before the first release. */
