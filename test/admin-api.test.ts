@@ -47,12 +47,12 @@ beforeAll(async () => {
     version: "0.0.0",
     actions: async () => dataActions(updates),
   });
-  const { releases } = (await ask("GET", "data/releases")).document;
+  const { releases } = (await send("GET", "data/releases")).document;
   names.push(...releases.map(({ name }: { name: string }) => name));
 });
 afterAll(() => server.stop());
 
-async function ask(method: string, path: string, body?: unknown) {
+async function send(method: string, path: string, body?: unknown) {
   const response = await fetch(`http://127.0.0.1:${server.adminPort}/admin/v1/${path}`, {
     method,
     headers: { Authorization: `Bearer ${token}`, "Inkling-Author": "ada" },
@@ -65,14 +65,14 @@ async function ask(method: string, path: string, body?: unknown) {
 
 const INSIDE = SMALL_NETWORK.replace("0/24", "9");
 const actions = async () =>
-  (await ask("GET", "audit?limit=5")).document.entries.map(
+  (await send("GET", "audit?limit=5")).document.entries.map(
     ({ actor, action }: { actor: string; action: string }) => `${actor} ${action}`,
   );
 
 describe("a lookup", () => {
   test("of addresses and email addresses, with evidence, not counted as usage", async () => {
     const values = [INSIDE, `::ffff:${INSIDE}`, ` jane@${smallDomain(3)} `, "8.8.8.8", "10.0.0.1", "nowhere"];
-    const { status, document } = await ask("POST", "lookup", { values });
+    const { status, document } = await send("POST", "lookup", { values });
     expect(status).toBe(200);
     const [first, mapped, mail, unknown, reserved, none] = document.answers;
     expect(first).toMatchObject({
@@ -91,20 +91,20 @@ describe("a lookup", () => {
     expect([unknown.geolocation.code, unknown.reputation.is_proxy]).toEqual(["IP_ADDRESS_NOT_FOUND", false]);
     expect(reserved.reputation.code).toBe("IP_ADDRESS_RESERVED");
     expect([none.kind, none.geolocation.code]).toEqual(["unknown", "IP_ADDRESS_INVALID"]);
-    expect((await ask("GET", "keys")).document.keys).toEqual([]);
+    expect((await send("GET", "keys")).document.keys).toEqual([]);
   });
 
   test("applies overrides", async () => {
-    const made = await ask("POST", "overrides", {
+    const made = await send("POST", "overrides", {
       value: INSIDE,
       flag: smallFlag(3),
       verdict: false,
       note: "x",
     });
-    const { document } = await ask("POST", "lookup", { values: [INSIDE] });
+    const { document } = await send("POST", "lookup", { values: [INSIDE] });
     expect(document.answers[0].reputation).toMatchObject({ [smallFlag(3)]: false });
     expect(document.answers[0].reputation.evidence[0]).toMatchObject({ feed: "override" });
-    await ask("DELETE", `overrides/${made.document.id}`);
+    await send("DELETE", `overrides/${made.document.id}`);
   });
 
   const bodies: [name: string, body: unknown][] = [
@@ -116,27 +116,27 @@ describe("a lookup", () => {
     ["a value of 401 characters", { values: ["x".repeat(401)] }],
   ];
   test.each(bodies)("of %s is refused", async (_, body) => {
-    expect((await ask("POST", "lookup", body)).code).toBe("BODY_INVALID");
+    expect((await send("POST", "lookup", body)).code).toBe("BODY_INVALID");
   });
 });
 
 describe("data", () => {
   test("the current release and the state of updates", async () => {
-    const { document } = await ask("GET", "data");
+    const { document } = await send("GET", "data");
     expect(document).toMatchObject({
       release: { name: names[0] },
       pinned: null,
       missing: [],
       update: { running: false, asked: false, last: null },
     });
-    expect((await ask("GET", "data/feeds")).document).toEqual({ feeds: [] });
+    expect((await send("GET", "data/feeds")).document).toEqual({ feeds: [] });
   });
 
   test("releases, newest first, and what changed between them", async () => {
-    const { releases } = (await ask("GET", "data/releases")).document;
+    const { releases } = (await send("GET", "data/releases")).document;
     expect(releases.map(({ current }: { current: boolean }) => current)).toEqual([true, false, false]);
     expect(releases[2].feeds_changed).toBeNull();
-    const { document } = await ask("GET", `data/releases/${names[0]}/changes`);
+    const { document } = await send("GET", `data/releases/${names[0]}/changes`);
     expect(document).toMatchObject({ release: names[0], before: names[1] });
     const nothing = { ipv4_addresses: 0, ipv6_networks: 0 };
     const all = { ipv4_addresses: 256, ipv6_networks: 0 };
@@ -148,10 +148,10 @@ describe("data", () => {
       flags: Object.fromEntries(flags),
       disposable: { added: 1, removed: 1 },
     });
-    expect(await ask("GET", `data/releases/${names[2]}/changes`)).toMatchObject({
+    expect(await send("GET", `data/releases/${names[2]}/changes`)).toMatchObject({
       document: { before: null },
     });
-    expect((await ask("GET", "data/releases/20200101T000000000Z-0123456789ab/changes")).code).toBe(
+    expect((await send("GET", "data/releases/20200101T000000000Z-0123456789ab/changes")).code).toBe(
       "RELEASE_NOT_FOUND",
     );
   });
@@ -168,24 +168,24 @@ describe("data", () => {
   });
 
   test("roll back, with the current release in the request, and forward again", async () => {
-    expect((await ask("POST", "data/rollback", { current: names[1] })).code).toBe("STALE_FORM");
-    expect((await ask("POST", "data/rollback", {})).code).toBe("BODY_INVALID");
-    const back = await ask("POST", "data/rollback", { current: names[0] });
+    expect((await send("POST", "data/rollback", { current: names[1] })).code).toBe("STALE_FORM");
+    expect((await send("POST", "data/rollback", {})).code).toBe("BODY_INVALID");
+    const back = await send("POST", "data/rollback", { current: names[0] });
     expect(back.document).toEqual({ from: names[0], to: names[1], pinned: names[1] });
-    expect((await ask("GET", "data")).document).toMatchObject({
+    expect((await send("GET", "data")).document).toMatchObject({
       release: { name: names[1] },
       pinned: names[1],
     });
-    expect((await ask("POST", "data/rollback", { current: names[0] })).code).toBe("STALE_FORM"); // sent twice
-    const forward = await ask("DELETE", "data/pin");
+    expect((await send("POST", "data/rollback", { current: names[0] })).code).toBe("STALE_FORM"); // sent twice
+    const forward = await send("DELETE", "data/pin");
     expect(forward.document).toEqual({ from: names[1], to: names[0], pinned: null });
-    expect((await ask("DELETE", "data/pin")).document).toEqual({
+    expect((await send("DELETE", "data/pin")).document).toEqual({
       from: names[0],
       to: names[0],
       pinned: null,
     });
     expect((await actions()).slice(0, 2)).toEqual(["ada release-unpinned", "ada release-rolled-back"]);
-    const { entries } = (await ask("GET", "audit?limit=2")).document;
+    const { entries } = (await send("GET", "audit?limit=2")).document;
     expect(entries[1]).toMatchObject({
       before: { current: names[0], pinned: null },
       after: { current: names[1], pinned: names[1] },
@@ -194,7 +194,7 @@ describe("data", () => {
 
   test("switch to any kept release", async () => {
     const choose = (current: string | undefined, to: unknown) =>
-      ask("POST", "data/rollback", { current, to });
+      send("POST", "data/rollback", { current, to });
     const oldest = await choose(names[0], names[2]);
     expect(oldest.document).toEqual({ from: names[0], to: names[2], pinned: names[2] });
     const between = await choose(names[2], names[1]);
@@ -206,22 +206,22 @@ describe("data", () => {
       expect((await choose(names[1], name)).code).toBe("RELEASE_NOT_FOUND");
     expect((await choose(names[1], 5)).code).toBe("BODY_INVALID");
     expect((await choose(names[0], names[2])).code).toBe("STALE_FORM");
-    expect((await ask("GET", "data")).document).toMatchObject({ release: { name: names[1] } });
-    await ask("DELETE", "data/pin");
+    expect((await send("GET", "data")).document).toMatchObject({ release: { name: names[1] } });
+    await send("DELETE", "data/pin");
   });
 
   test("pin the current release", async () => {
     const body = { current: names[0] };
-    expect((await ask("POST", "data/pin", body)).document).toMatchObject({ to: names[0], pinned: names[0] });
-    await ask("POST", "data/pin", body);
+    expect((await send("POST", "data/pin", body)).document).toMatchObject({ to: names[0], pinned: names[0] });
+    await send("POST", "data/pin", body);
     expect((await actions())[0]).toBe("ada release-pinned");
     expect((await actions())[1]).not.toBe("ada release-pinned");
-    await ask("DELETE", "data/pin");
+    await send("DELETE", "data/pin");
   });
 
   test("an update is requested once, until it starts", async () => {
     for (let i = 0; i < 2; i++) {
-      const { status, document } = await ask("POST", "data/update");
+      const { status, document } = await send("POST", "data/update");
       expect([status, document.asked]).toEqual([202, true]);
     }
     expect(updates.isRequested).toBe(true);
@@ -232,7 +232,7 @@ describe("data", () => {
         throw new Error("no room");
       })
       .catch(() => {});
-    expect((await ask("GET", "data/update")).document).toMatchObject({
+    expect((await send("GET", "data/update")).document).toMatchObject({
       running: false,
       asked: false,
       last: { problem: "no room", hint: null },
@@ -240,13 +240,13 @@ describe("data", () => {
   });
 
   test("nothing to roll back to: reason and hint; no change", async () => {
-    const before = (await ask("GET", "data")).document.release.name;
+    const before = (await send("GET", "data")).document.release.name;
     for (const name of names.slice(1)) rmSync(join(dataDir, "releases", `${name}.json`));
-    const refused = await ask("POST", "data/rollback", { current: before });
+    const refused = await send("POST", "data/rollback", { current: before });
     expect([refused.status, refused.code]).toEqual([409, "ACTION_REFUSED"]);
     expect(refused.document.detail).toBe(`there is no release before ${before}`);
     expect(refused.document.problems).not.toEqual([]);
-    expect((await ask("GET", "data")).document).toMatchObject({ release: { name: before }, pinned: null });
+    expect((await send("GET", "data")).document).toMatchObject({ release: { name: before }, pinned: null });
   });
 });
 

@@ -50,20 +50,20 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
   };
   const app = new AdminApp(options);
   /** @param headers an empty Authorization sends none */
-  const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+  const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const all = new Headers({ Authorization: `Bearer ${token}`, ...headers });
     if (all.get("authorization") === "") all.delete("authorization");
     const init: RequestInit = { method, headers: all };
     if (body !== undefined) init.body = typeof body === "string" ? body : JSON.stringify(body);
     const response = await app.handle(new Request(`http://t/admin/v1/${path}`, init));
-    // Without a socket HEAD still has the body that nobody would be sent.
+    // Without a socket HEAD still has its body.
     if (method !== "HEAD") await checkResponse(method, `/admin/v1/${path.split("?")[0]}`, response);
     const text = await response.text();
     // biome-ignore lint/suspicious/noExplicitAny: whatever a row of a table looks for
     const document: any = text === "" ? undefined : JSON.parse(text);
     return { status: response.status, headers: response.headers, document, code: document?.code as string };
   };
-  return { app, ask, store, token, clock, seen, lines, options };
+  return { app, ask: send, store, token, clock, seen, lines, options };
 }
 
 export type AdminTest = Awaited<ReturnType<typeof adminServer>>;

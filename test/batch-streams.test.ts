@@ -90,7 +90,7 @@ function listen(): Bun.Server<undefined> {
 beforeAll(async () => {
   server = listen();
   const [place, unknown, invalid] = (
-    await ask([KNOWN, "8.8.8.8", "nobody"].map((v) => JSON.stringify(v)).join("\n"))
+    await exchange([KNOWN, "8.8.8.8", "nobody"].map((v) => JSON.stringify(v)).join("\n"))
   )
     .trim()
     .split("\n");
@@ -210,7 +210,7 @@ class Client {
 }
 
 /** Sends one body and returns the whole response. */
-async function ask(
+async function exchange(
   body: string | Uint8Array,
   fields: Readonly<Record<string, string>> = {},
   path = GEO,
@@ -302,7 +302,7 @@ describe("a stream", () => {
 
   test("of a key with a rate is delayed, and no line is refused", async () => {
     const lines = `"${KNOWN}"\n`.repeat(100);
-    expect(await ask(lines, { Authorization: "Bearer slow" })).toBe(`${answers.place}\n`.repeat(100));
+    expect(await exchange(lines, { Authorization: "Bearer slow" })).toBe(`${answers.place}\n`.repeat(100));
   });
 
   test("that is read irregularly has correct answers", async () => {
@@ -359,7 +359,7 @@ describe("too much", () => {
     const watching = setInterval(() => {
       most = Math.max(most, rss() - before);
     }, 5);
-    const answer = await ask(bomb, { "Content-Encoding": "gzip" });
+    const answer = await exchange(bomb, { "Content-Encoding": "gzip" });
     clearInterval(watching);
     expect(answer).toContain("longer than 64 KiB");
     expect(answer.trim().split("\n")).toHaveLength(1);

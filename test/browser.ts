@@ -80,7 +80,7 @@ export async function launchBrowser(): Promise<Browser> {
 /**
  * A page in a context of its own.
  * @param faults gets what went wrong in the page: errors of scripts, what its policy blocked, requests to other hosts
- * @param isOurs whether a page may ask this origin
+ * @param isOurs whether a page may send requests to this origin
  */
 export async function openPage(
   browser: Browser,

@@ -1,5 +1,5 @@
 // Hours of `inkling serve` in seconds: the scheduler, the compiler and a publisher of our own on a clock that is the
-// test's, with a poisoned feed in the middle. Every release is opened and asked, as the server would.
+// test's, with a poisoned feed in the middle. Every release is opened and looked up in, as by the server.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -32,7 +32,7 @@ let now = 0;
 const requests: { at: number; feed: string; status: number }[] = [];
 let server: Bun.Server<undefined>;
 
-/** What ipsum-3 says at this minute: good, a web page from 60 to 100 minutes on, then something new. */
+/** What ipsum-3 serves at this minute: good, a web page from 60 to 100 minutes on, then something new. */
 function ipsum(): string {
   if (now < 60) return "81.2.69.1\n81.2.69.2\n81.2.69.3\n";
   if (now < 100) return "<!doctype html><title>We are moving</title>";
@@ -68,7 +68,7 @@ test("three hours: each feed at its own pace, the poison named and passed over, 
   const keep = (event: string, fields: Readonly<Record<string, unknown>> = {}) =>
     void log.push([event, Math.round(now), fields]);
   let builds = 0;
-  // The sample of a day's list is asked for each half hour here: an afternoon is enough.
+  // The sample of a day's list is fetched each half hour here: an afternoon is enough.
   const table = TABLE.map((feed) => (feed.id === "ipsum-3" ? { ...feed, cadenceHours: 0.5 } : feed));
   await keepFresh(
     {
@@ -107,24 +107,27 @@ test("three hours: each feed at its own pace, the poison named and passed over, 
     controller.signal,
   );
 
-  const asked = (feed: string) => requests.filter((request) => request.feed === feed);
+  const requestsFor = (feed: string) => requests.filter((request) => request.feed === feed);
   // Hourly lists three to four times, what hardly changes once; "not modified" after the first time.
-  expect([asked("tor-bulk-exits").length >= 3, asked("tor-bulk-exits").length <= 4]).toEqual([true, true]);
+  expect([requestsFor("tor-bulk-exits").length >= 3, requestsFor("tor-bulk-exits").length <= 4]).toEqual([
+    true,
+    true,
+  ]);
   expect(
-    asked("tor-bulk-exits")
+    requestsFor("tor-bulk-exits")
       .map(({ status }) => status)
       .slice(0, 2),
   ).toEqual([200, 304]);
-  expect(asked("free-mail").length).toBe(1);
+  expect(requestsFor("free-mail").length).toBe(1);
   expect(builds).toBeLessThan(30);
 
-  const told = log.filter(([event, , { feed }]) => event.startsWith("feed-") && feed === "ipsum-3");
-  expect(told.map(([event]) => event)).toEqual(["feed-not-updated", "feed-updated-again"]);
-  expect(told[0]![2]).toMatchObject({ state: "loaded", reason: expect.stringContaining("We are moving") });
-  expect(told[0]![1]).toBeGreaterThanOrEqual(60);
-  expect(told[1]![1]).toBeGreaterThanOrEqual(100);
+  const events = log.filter(([event, , { feed }]) => event.startsWith("feed-") && feed === "ipsum-3");
+  expect(events.map(([event]) => event)).toEqual(["feed-not-updated", "feed-updated-again"]);
+  expect(events[0]![2]).toMatchObject({ state: "loaded", reason: expect.stringContaining("We are moving") });
+  expect(events[0]![1]).toBeGreaterThanOrEqual(60);
+  expect(events[1]![1]).toBeGreaterThanOrEqual(100);
   // A failure is tried again sooner than a success.
-  const bad = asked("ipsum-3").filter(({ at }) => at >= 60 && at < 100);
+  const bad = requestsFor("ipsum-3").filter(({ at }) => at >= 60 && at < 100);
   expect(bad.length).toBeGreaterThan(1);
 
   // Never without the last good list, and the new one once it is there.

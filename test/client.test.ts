@@ -266,7 +266,7 @@ describe("the README's sign-up", () => {
     while (own.exitCode === null && !(await fetch(signup).catch(() => undefined))) await Bun.sleep(20);
   });
 
-  const ask = async (email: unknown, from?: string) => {
+  const send = async (email: unknown, from?: string) => {
     const headers = {
       "Content-Type": "application/json",
       ...(from !== undefined && { "X-Forwarded-For": from }),
@@ -286,7 +286,7 @@ describe("the README's sign-up", () => {
   ];
   test("has 15 lines", () => expect(guard.trim().split("\n").length).toBeLessThanOrEqual(15));
   test.each(rows)("%s", async (_, email, from, status) => {
-    const [got, text] = await ask(email, from);
+    const [got, text] = await send(email, from);
     expect(got).toBe(status);
     expect(README).toContain(text); // what the README says it prints
   });
@@ -295,7 +295,7 @@ describe("the README's sign-up", () => {
   test("accepts every sign-up while the service is unavailable", async () => {
     server.kill();
     await server.exited;
-    expect((await ask("jane@disposable.example", "192.0.2.7"))[0]).toBe(201);
+    expect((await send("jane@disposable.example", "192.0.2.7"))[0]).toBe(201);
   });
 });
 

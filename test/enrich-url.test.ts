@@ -1,4 +1,4 @@
-// `inkling enrich --url` against a real server: the same bytes as with the release at hand, and what is said when the
+// `inkling enrich --url` against a real server: the same bytes as with the release at hand, and the errors when the
 // server will not answer.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -95,12 +95,12 @@ describe("the same as with the release at hand", () => {
     ["access.log", '10.1.1.1 via 81.2.69.142:443 - "GET /"\nno address\n', []],
   ])("%s", async (name, text, more) => {
     const path = file(name, text);
-    const [own, asked] = [join(dataDir, `own-${name}`), join(dataDir, `asked-${name}`)];
+    const [own, remote] = [join(dataDir, `own-${name}`), join(dataDir, `remote-${name}`)];
     const first = await here(path, "--out", own, ...more);
-    const second = await there(tokens.good, path, "--url", url, "--out", asked, ...more);
+    const second = await there(tokens.good, path, "--url", url, "--out", remote, ...more);
     expect([second.code, second.err, second.out]).toEqual([first.code, first.err, first.out]);
     expect(first.code).toBe(0);
-    expect(readFileSync(asked).equals(readFileSync(own))).toBe(true);
+    expect(readFileSync(remote).equals(readFileSync(own))).toBe(true);
     expect(readFileSync(own, "utf8")).toContain("GB");
     const summaries = [
       await here(path, "--summary"),
@@ -116,10 +116,10 @@ describe("the same as with the release at hand", () => {
   });
 });
 
-describe("what is said when the server will not answer, and nothing is left half written", () => {
-  test.each<[what: string, key: () => string | undefined, at: () => string, exit: number, says: RegExp]>([
+describe("errors when the server does not answer, without a partial file", () => {
+  test.each<[what: string, key: () => string | undefined, at: () => string, exit: number, message: RegExp]>([
     [
-      "a key of nobody",
+      "an unknown key",
       () => nobodys,
       () => url,
       1,
@@ -129,7 +129,7 @@ describe("what is said when the server will not answer, and nothing is left half
     ["no key", () => undefined, () => url, 2, /--url needs a key[\s\S]*INKLING_API_KEY=ink_live_/],
     ["no scope", () => tokens.noPlaces, () => url, 1, /did not answer geolocate:[\s\S]*SCOPE_REQUIRED/],
     ["a quota used up", () => tokens.few, () => url, 1, /did not answer [a-z]+:[\s\S]*QUOTA_EXCEEDED/],
-    ["nobody there", () => tokens.good, () => "http://127.0.0.1:1", 1, /cannot be reached/],
+    ["no server", () => tokens.good, () => "http://127.0.0.1:1", 1, /cannot be reached/],
     [
       "another program",
       () => tokens.good,
@@ -139,18 +139,18 @@ describe("what is said when the server will not answer, and nothing is left half
     ],
     ["a path after it", () => tokens.good, () => `${url}/v1`, 1, /PATH_NOT_FOUND/],
     ["no URL", () => tokens.good, () => "here", 2, /--url must be the server's address/],
-  ])("%s", async (_, key, at, exit, says) => {
-    const path = file("ask.csv", "ip\n81.2.69.142\n81.2.69.143\n8.8.8.8\n");
+  ])("%s", async (_, key, at, exit, message) => {
+    const path = file("rows.csv", "ip\n81.2.69.142\n81.2.69.143\n8.8.8.8\n");
     const target = join(dataDir, "never.csv");
     const { code, err } = await there(key(), path, "--url", at(), "--out", target);
-    expect(err).toMatch(says);
+    expect(err).toMatch(message);
     expect(err).toMatch(/^hint: /m);
     expect(code).toBe(exit);
     expect(existsSync(target)).toBe(false);
     expect(readdirSync(dataDir).filter((name) => name.includes("never"))).toEqual([]);
   });
 
-  test("codes for the terminal in a server's words are not followed", async () => {
+  test("control codes of a server are not printed", async () => {
     const evil = "\x1b]0;pwned\x07\u202e";
     const country = { iso_code: evil };
     const place = { city: {}, continent: {}, country, location: {}, postal: {}, registered_country: {} };
@@ -161,12 +161,12 @@ describe("what is said when the server will not answer, and nothing is left half
     const odd = Bun.serve({
       hostname: "127.0.0.1",
       port: 0,
-      fetch: ({ url: asked }) => {
-        if (asked.endsWith("/v1/status")) return Response.json({ missing: [evil], feeds });
-        return line(asked.includes("geolocate") ? { ...place, subdivisions: [] } : flags);
+      fetch: ({ url: requested }) => {
+        if (requested.endsWith("/v1/status")) return Response.json({ missing: [evil], feeds });
+        return line(requested.includes("geolocate") ? { ...place, subdivisions: [] } : flags);
       },
     });
-    const path = file("ask.csv", "ip\n81.2.69.142\n");
+    const path = file("rows.csv", "ip\n81.2.69.142\n");
     const args = ["--url", `http://127.0.0.1:${odd.port}`, "--add", "country_name", "--summary"];
     const { code, err, out } = await there(tokens.good, path, ...args);
     await odd.stop(true);
@@ -179,12 +179,12 @@ describe("what is said when the server will not answer, and nothing is left half
     const half = Bun.serve({
       hostname: "127.0.0.1",
       port: 0,
-      fetch: ({ url: asked }) =>
-        asked.endsWith("/v1/status")
+      fetch: ({ url: requested }) =>
+        requested.endsWith("/v1/status")
           ? Response.json({ missing: [], feeds: [] })
           : new Response('{"city":', { headers: { "Content-Type": "application/x-ndjson" } }),
     });
-    const path = file("ask.csv", "ip\n81.2.69.142\n");
+    const path = file("rows.csv", "ip\n81.2.69.142\n");
     const target = join(dataDir, "never.csv");
     const { code, err } = await there(
       tokens.good,

@@ -75,7 +75,7 @@ for (const name of ["GeoLite2-City-Test", "GeoIP2-City-Test"]) {
       complete: (place) => place,
       encode: encodePlace,
       progress: () => {},
-      settle: () => {},
+      collectGarbage: () => {},
     });
     const segment = IpSegment.open(writeSegment("geo", table.sections, {}), "geo");
 

@@ -254,7 +254,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   "nothing 404": row("/v2/status", 404, code("PATH_NOT_FOUND")),
 };
 
-function ask(
+function send(
   running: RunningServer,
   { path, key = "good", init = {} }: Row,
   method = "GET",
@@ -279,7 +279,7 @@ describe("the HTTP contract", () => {
   });
 
   test.each(Object.entries(TABLE))("%s", async (_, row) => {
-    const response = await ask(server, row);
+    const response = await send(server, row);
     expect(response.status).toBe(row.status);
     expect(response.headers.get("x-request-id")).toMatch(/^\w{10}$/);
     const isProblem = row.status >= 400;
@@ -292,8 +292,8 @@ describe("the HTTP contract", () => {
 
   const mirrored = Object.entries(TABLE).filter(([, { init }]) => init?.method === undefined);
   test.each(mirrored)("HEAD %s", async (_, row) => {
-    const get = await ask(server, row);
-    const head = await ask(server, row, "HEAD");
+    const get = await send(server, row);
+    const head = await send(server, row, "HEAD");
     expect(head.status).toBe(get.status);
     expect(await head.text()).toBe("");
     for (const name of [
@@ -311,10 +311,10 @@ describe("the HTTP contract", () => {
   });
 
   test("a matching If-None-Match: 304", async () => {
-    const first = await ask(server, TABLE["geolocate 200"]!);
+    const first = await send(server, TABLE["geolocate 200"]!);
     const etag = first.headers.get("etag")!;
     const again = row(`${GEO}81.2.69.142`, 304, () => {}, { init: { headers: { "If-None-Match": etag } } });
-    const response = await ask(server, again);
+    const response = await send(server, again);
     expect(response.status).toBe(304);
     expect(await response.text()).toBe("");
     expect(response.headers.get("etag")).toBe(etag);
@@ -322,23 +322,23 @@ describe("the HTTP contract", () => {
 
   test("429: rate, then quota", async () => {
     const limited = row(`${REP}81.2.69.142`, 429, () => {}, { key: "slow" });
-    expect((await ask(server, limited)).status).toBe(200);
-    const response = await ask(server, limited);
+    expect((await send(server, limited)).status).toBe(200);
+    const response = await send(server, limited);
     expect(response.status).toBe(429);
     expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(100);
     expect(await response.json()).toMatchObject({ code: "RATE_LIMITED" });
     const spent = row(`${REP}81.2.69.142`, 429, () => {}, { key: "spent" });
-    expect((await ask(server, spent)).status).toBe(200);
-    const over = await ask(server, spent);
+    expect((await send(server, spent)).status).toBe(200);
+    const over = await send(server, spent);
     expect(over.status).toBe(429);
     expect(await over.json()).toMatchObject({ code: "QUOTA_EXCEEDED" });
     expect(over.headers.get("ratelimit")).toContain('"daily";r=0;');
   });
 
   test("503: a server without a release is alive, not ready, and has no answers", async () => {
-    const alive = await ask(bare, TABLE["healthz 200"]!);
+    const alive = await send(bare, TABLE["healthz 200"]!);
     expect(alive.status).toBe(200);
-    const ready = await ask(bare, TABLE["readyz 200"]!);
+    const ready = await send(bare, TABLE["readyz 200"]!);
     expect(ready.status).toBe(503);
     expect(await ready.json()).toEqual({ status: "not ready", reasons: ["no release of data is loaded"] });
   });

@@ -73,7 +73,7 @@ const askOnce = (address: string, query: string) =>
     headers: { Authorization: `Bearer ${token}` },
   });
 /** On a busy machine DNS may take longer than a request waits (500 ms): the lookup goes on behind it. */
-async function ask(address: string, query = "?checks=mx"): Promise<Response> {
+async function send(address: string, query = "?checks=mx"): Promise<Response> {
   for (;;) {
     const response = await askOnce(address, query);
     const { checks } = (await response.clone().json()) as { checks?: { mx: string } };
@@ -81,7 +81,7 @@ async function ask(address: string, query = "?checks=mx"): Promise<Response> {
   }
 }
 const answerFor = async (address: string, query?: string): Promise<unknown> =>
-  (await ask(address, query)).json();
+  (await send(address, query)).json();
 
 const ordinary = { valid: true, disposable: false, providers: [] };
 
@@ -104,7 +104,7 @@ describe("verdicts", () => {
     ["jane", { ...ordinary, valid: false, checks: { mx: "skipped" } }],
   ];
   test.concurrent.each(rows)("%s", async (address, want) => {
-    const response = await ask(address);
+    const response = await send(address);
     expect(response.status).toBe(200);
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(await response.json()).toEqual(want);

@@ -258,8 +258,8 @@ describe("the admin API's document", () => {
     expect(documented).toEqual(inCode);
   });
   test("needs no token", async () => {
-    const { ask } = await adminServer();
-    const { status, document } = await ask("GET", "openapi.json", undefined, { Authorization: "" });
+    const { ask: send } = await adminServer();
+    const { status, document } = await send("GET", "openapi.json", undefined, { Authorization: "" });
     expect([status, document.openapi, document.info.version]).toEqual([200, "3.1.1", "0.0.0"]);
     await closeAdminServers();
   });

@@ -50,11 +50,11 @@ async function start(dataDir: string, databaseUrl: string): Promise<Server> {
   return server;
 }
 
-const ask = ({ port }: Server, path: string) =>
+const send = ({ port }: Server, path: string) =>
   fetch(`http://127.0.0.1:${port}/v1/${path}`, { headers: { Authorization: `Bearer ${TOKEN}` } });
-const flagsOf = async (server: Server) => (await ask(server, `ip-intel/reputation/${ADDRESS}`)).json();
+const flagsOf = async (server: Server) => (await send(server, `ip-intel/reputation/${ADDRESS}`)).json();
 const disposable = async (server: Server, address: string) =>
-  ((await (await ask(server, `user-intel/email/${address}`)).json()) as { disposable: boolean }).disposable;
+  ((await (await send(server, `user-intel/email/${address}`)).json()) as { disposable: boolean }).disposable;
 
 /** Waits without a limit: the test's own time-out ends it. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
@@ -93,7 +93,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
     let isDone = false;
     const load = servers.map(async (server, i) => {
       while (!isDone) {
-        const response = await ask(server, `ip-intel/reputation/${ADDRESS}`);
+        const response = await send(server, `ip-intel/reputation/${ADDRESS}`);
         log[i]!.push(`${response.status} ${await response.text()}`);
       }
     });
@@ -141,7 +141,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
     const off = { value: ADDRESS, flag: smallFlag(1), verdict: false, note: "our own" };
     await admin(servers[0], "POST", "overrides", off);
     const { id } = smallRelease(folders[0]!, 1);
-    await until(async () => (await ask(servers[0], "status")).headers.get("inkling-data-version") === id);
+    await until(async () => (await send(servers[0], "status")).headers.get("inkling-data-version") === id);
     expect(await flagsOf(servers[0])).toEqual(CLEAN);
     expect(await servers[0].stop()).toBe(0);
     const again = await start(folders[0]!, databaseUrl);
@@ -158,7 +158,7 @@ describe.each(BACKENDS)("two processes on %s", (_, addressOf) => {
     await store.close();
     await until(async () => same(await flagsOf(servers[1]), CLEAN)); // still at release 0, with another flag
     smallRelease(folders[0]!, 2);
-    await until(async () => (await ask(again, "status")).headers.get("inkling-data-version") !== id);
+    await until(async () => (await send(again, "status")).headers.get("inkling-data-version") !== id);
     await until(async () => same(await flagsOf(again), CLEAN)); // its third flag: only the mute can be why
   });
 });
@@ -183,7 +183,7 @@ test("a server that starts while PostgreSQL is away has the overrides, and appli
   await postgres.start();
   const answers = new Set<string>();
   await until(async () => {
-    const response = await ask(second, `ip-intel/reputation/${ADDRESS}`);
+    const response = await send(second, `ip-intel/reputation/${ADDRESS}`);
     answers.add(`${response.status} ${await response.text()}`.replace(/"request_id":"\w+"/, ""));
     return response.status === 200;
   });

@@ -79,10 +79,7 @@ async function fetched(
   const { release } = await build(request, { now: () => now, emit, chance: () => 0.5, feeds: table });
   const folder = join(dataDir, "feeds", row.id);
   const kept = existsSync(folder) ? readdirSync(folder) : [];
-  const everything = [
-    ...events,
-    ...kept.map((name) => readFileSync(join(dataDir, "feeds", row.id, name), "latin1")),
-  ];
+  const everything = [...events, ...kept.map((name) => readFileSync(join(folder, name), "latin1"))];
   return { dataDir, report: release.feeds[0]!, kept, everything: everything.join("\n") };
 }
 

@@ -45,14 +45,14 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const ask = (path: string) =>
+const send = (path: string) =>
   fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { Authorization: `Bearer ${TOKEN}` } });
-const version = async () => (await ask("/healthz")).headers.get("inkling-data-version")!;
+const version = async () => (await send("/healthz")).headers.get("inkling-data-version")!;
 
 interface Status {
   readonly refused_release: { readonly name: string; readonly reason: string } | null;
 }
-const refused = async () => ((await (await ask("/v1/status")).json()) as Status).refused_release;
+const refused = async () => ((await (await send("/v1/status")).json()) as Status).refused_release;
 /** The members checked here, of any answer. */
 interface Answer {
   readonly city?: { readonly name: string };
@@ -67,8 +67,8 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 /** All three lookups: their answers must be of the release in their header. */
 async function checkAnswers(): Promise<string> {
   const [geo, reputation] = await Promise.all([
-    ask("/v1/ip-intel/geolocate/81.2.69.142"),
-    ask("/v1/ip-intel/reputation/81.2.69.142"),
+    send("/v1/ip-intel/geolocate/81.2.69.142"),
+    send("/v1/ip-intel/reputation/81.2.69.142"),
   ]);
   const geoId = geo.headers.get("inkling-data-version")!;
   expect(geo.status).toBe(200);
@@ -83,7 +83,7 @@ async function checkAnswers(): Promise<string> {
     [flag]: true,
   });
   const n = numberOf.get(geoId)!;
-  const email = await ask(`/v1/user-intel/email/a@${smallDomain(n)}`);
+  const email = await send(`/v1/user-intel/email/a@${smallDomain(n)}`);
   expect(email.status).toBe(200);
   const isSame = email.headers.get("inkling-data-version") === geoId;
   if (isSame) expect((await answerOf(email)).disposable).toBe(true);

@@ -67,7 +67,7 @@ export function smallRelease(
       complete: completePlace,
       encode: encodePlace,
       progress: () => {},
-      settle: () => {},
+      collectGarbage: () => {},
     },
   );
   const label = ({ is_abuser: "attacker", is_proxy: "vpn", is_tor_exit: "tor_exit" } as const)[smallFlag(n)];

@@ -26,7 +26,7 @@ const { INKLING_MIRROR: _, INKLING_VECTORS: __, ...env } = process.env;
 /** A proxy that no list knows before the publisher's next file. */
 const NEW_PROXY = "81.2.69.142";
 const HOURLY = ["tor-bulk-exits", "tor-onionoo", "monosans-proxies"];
-/** What the lists turn into, and what is said of that. */
+/** What the lists turn into, and the log lines about it. */
 const POISON: Readonly<Record<string, { body: string; reason: RegExp }>> = {
   "tor-bulk-exits": { body: "0.0.0.0/0\n", reason: /widest|wider|0\.0\.0\.0/ },
   "tor-onionoo": { body: '{"relays":[{"or_addr', reason: /JSON/ },
@@ -38,8 +38,8 @@ interface Source {
   /** As flags of the command. */
   readonly flags: readonly string[];
   put(file: string, body: string | Uint8Array): void;
-  /** How often a list was asked for; undefined where nobody is asked. */
-  asked?(feed: string): number;
+  /** How often a list was fetched; absent where none is. */
+  fetches?(feed: string): number;
 }
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-hours-"));
@@ -71,7 +71,7 @@ function publisher(): Source {
   return {
     flags: ["--mirror", `http://127.0.0.1:${server.port}`],
     put: (file, body) => void files.set(file, body),
-    asked: (feed) => [...counts].find(([name]) => name.startsWith(`${feed}.`))?.[1] ?? 0,
+    fetches: (feed) => [...counts].find(([name]) => name.startsWith(`${feed}.`))?.[1] ?? 0,
   };
 }
 
@@ -151,7 +151,7 @@ class Inkling {
   }
 
   /** The events of a name that were logged so far, about a feed. */
-  told(event: string, feed: string): { reason?: string; state?: string }[] {
+  logged(event: string, feed: string): { reason?: string; state?: string }[] {
     const lines = this.err.split("\n").filter((line) => line.startsWith("{") && line.endsWith("}"));
     const all: Record<string, string>[] = lines.map((line) => JSON.parse(line));
     return all.filter((line) => line.event === event && line.feed === feed);
@@ -177,7 +177,7 @@ const SCENES: [name: string, source: () => Source, factor: number][] = [
 
 describe("hours of inkling up", () => {
   test.each(share(SCENES, SCENES.slice(0, 1)))(
-    "with %s: poison, an operator's word, rollback and unpin",
+    "with %s: poison, an operator's override, rollback and unpin",
     async (name, makeSource, factor) => {
       const source = makeSource();
       const mirror = freshMirror();
@@ -188,7 +188,7 @@ describe("hours of inkling up", () => {
       const inkling = new Inkling(name.replaceAll(" ", "-"), factor);
       const key = await inkling.start(source);
       const headers = { authorization: `Bearer ${key}` };
-      const ask = async (ip: string) => {
+      const lookUp = async (ip: string) => {
         const response = await fetch(`${inkling.base}/v1/ip-intel/reputation/${ip}`, { headers });
         if (response.status !== 200) throw new Error(`${ip}: ${response.status} ${await response.text()}`);
         return (await response.json()) as Record<"is_abuser" | "is_proxy" | "is_tor_exit", boolean>;
@@ -198,13 +198,13 @@ describe("hours of inkling up", () => {
       const exits = good("tor-bulk-exits").trim().split("\n");
       const [unflagged, exit] = [exits[0]!, exits[1]!];
       const proxies: { host: string; exit_ip: string }[] = JSON.parse(good("monosans-proxies"));
-      const proxy = (await findProxy(proxies, ask))!;
-      let asked = 0;
+      const proxy = (await findProxy(proxies, lookUp))!;
+      let lookups = 0;
       let ended = false;
       const lookUps = (async () => {
-        for (; !ended; asked += 2) {
-          if (!(await ask(exit)).is_tor_exit) throw new Error(`${exit} was forgotten`);
-          if (!(await ask(proxy)).is_proxy) throw new Error(`${proxy} was forgotten`);
+        for (; !ended; lookups += 2) {
+          if (!(await lookUp(exit)).is_tor_exit) throw new Error(`${exit} was forgotten`);
+          if (!(await lookUp(proxy)).is_proxy) throw new Error(`${proxy} was forgotten`);
           await Bun.sleep(5);
         }
       })();
@@ -213,20 +213,20 @@ describe("hours of inkling up", () => {
         (error: Error) => error,
       );
 
-      // The operator's word holds at once, and through every build that follows.
-      expect((await ask(unflagged)).is_tor_exit).toBe(true);
+      // The operator's override holds at once, and through every build that follows.
+      expect((await lookUp(unflagged)).is_tor_exit).toBe(true);
       await inkling.run("override", "add", unflagged, "--flag", "is_tor_exit=false", "--note", "ours");
-      await inkling.until("the override held", async () => !(await ask(unflagged)).is_tor_exit);
+      await inkling.until("the override held", async () => !(await lookUp(unflagged)).is_tor_exit);
 
       for (const [feed, { body }] of Object.entries(POISON)) source.put(nameOf(feed), body);
       for (const [feed, { reason }] of Object.entries(POISON)) {
-        await inkling.until(`${feed} was refused`, () => inkling.told("feed-not-updated", feed).length > 0);
-        expect(inkling.told("feed-not-updated", feed)[0]).toMatchObject({
+        await inkling.until(`${feed} was refused`, () => inkling.logged("feed-not-updated", feed).length > 0);
+        expect(inkling.logged("feed-not-updated", feed)[0]).toMatchObject({
           state: "loaded",
           reason: expect.stringMatching(reason),
         });
       }
-      expect((await ask(NEW_PROXY)).is_proxy).toBe(false);
+      expect((await lookUp(NEW_PROXY)).is_proxy).toBe(false);
 
       const more = [...proxies, { ...proxies[0]!, host: NEW_PROXY, exit_ip: NEW_PROXY }];
       for (const feed of HOURLY) source.put(nameOf(feed), good(feed));
@@ -234,28 +234,31 @@ describe("hours of inkling up", () => {
       for (const feed of HOURLY)
         await inkling.until(
           `${feed} was good again`,
-          () => inkling.told("feed-updated-again", feed).length > 0,
+          () => inkling.logged("feed-updated-again", feed).length > 0,
         );
-      await inkling.until("the new list was in use", async () => (await ask(NEW_PROXY)).is_proxy);
-      expect((await ask(unflagged)).is_tor_exit).toBe(false);
+      await inkling.until("the new list was in use", async () => (await lookUp(NEW_PROXY)).is_proxy);
+      expect((await lookUp(unflagged)).is_tor_exit).toBe(false);
 
       // Back to the release without the new proxy, which stays in use whatever is built, until it is unpinned.
       await inkling.run("data", "rollback");
-      await inkling.until("the release before was in use", async () => !(await ask(NEW_PROXY)).is_proxy);
+      await inkling.until("the release before was in use", async () => !(await lookUp(NEW_PROXY)).is_proxy);
       source.put(nameOf("tor-bulk-exits"), `${good("tor-bulk-exits").trim()}\n81.2.69.143\n`);
       await inkling.run("data", "update", ...source.flags);
-      expect([(await ask(NEW_PROXY)).is_proxy, (await ask("81.2.69.143")).is_tor_exit]).toEqual([
+      expect([(await lookUp(NEW_PROXY)).is_proxy, (await lookUp("81.2.69.143")).is_tor_exit]).toEqual([
         false,
         false,
       ]);
       await inkling.run("data", "unpin");
-      await inkling.until("the newest was in use", async () => (await ask("81.2.69.143")).is_tor_exit);
-      expect([(await ask(NEW_PROXY)).is_proxy, (await ask(unflagged)).is_tor_exit]).toEqual([true, false]);
+      await inkling.until("the newest was in use", async () => (await lookUp("81.2.69.143")).is_tor_exit);
+      expect([(await lookUp(NEW_PROXY)).is_proxy, (await lookUp(unflagged)).is_tor_exit]).toEqual([
+        true,
+        false,
+      ]);
 
       ended = true;
       expect(await failed).toBeUndefined();
-      expect(asked).toBeGreaterThan(200);
-      for (const feed of HOURLY) if (source.asked) expect(source.asked(feed)).toBeGreaterThan(2);
+      expect(lookups).toBeGreaterThan(200);
+      for (const feed of HOURLY) if (source.fetches) expect(source.fetches(feed)).toBeGreaterThan(2);
       expect(await inkling.stop()).toBe(0);
     },
   );
@@ -264,8 +267,8 @@ describe("hours of inkling up", () => {
 /** A proxy of the list that is no relay. */
 async function findProxy(
   proxies: readonly { readonly exit_ip: string }[],
-  ask: (ip: string) => Promise<{ is_proxy: boolean }>,
+  lookUp: (ip: string) => Promise<{ is_proxy: boolean }>,
 ): Promise<string | undefined> {
-  for (const { exit_ip } of proxies) if ((await ask(exit_ip)).is_proxy) return exit_ip;
+  for (const { exit_ip } of proxies) if ((await lookUp(exit_ip)).is_proxy) return exit_ip;
   return undefined;
 }

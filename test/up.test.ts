@@ -110,13 +110,13 @@ describe("a build that is cut short", () => {
     const cli = descendants(up.child.pid)[0]!;
     process.kill(cli, "SIGKILL");
     expect(await up.child.exited).toBe(137);
-    // The compiler ends when it next reports progress and nobody reads it.
+    // The compiler ends when it next reports progress, which has no reader.
     while (existsSync(join(dataDir, "build.lock"))) await Bun.sleep(20);
     expect(existsSync(join(dataDir, "current"))).toBe(false);
     expect(existsSync(join(dataDir, "releases")) ? readdirSync(join(dataDir, "releases")) : []).toEqual([]);
   });
 
-  test("stopped, it says that nothing was published", async () => {
+  test("stopped, it reports that nothing was published", async () => {
     const up = startUp();
     await until(up, "the build began", () => up.err.includes("Building data in "));
     await Bun.sleep(1_000);
@@ -144,10 +144,10 @@ describe("the first run", () => {
     const console = /console on (http:\/\/\S+)/.exec(up.out)![1]!;
     const [, token] = /admin token.*\n {2}(ink_admin_\w+)$/m.exec(up.out) ?? [];
     const base = `${console}admin/v1/overrides`;
-    const ask = (authorization: string) => fetch(base, { headers: { Authorization: authorization } });
+    const get = (authorization: string) => fetch(base, { headers: { Authorization: authorization } });
     expect(await (await fetch(console)).text()).toContain("<title>Inkling console</title>");
-    expect((await ask(`Bearer ${token}`)).status).toBe(200);
-    expect((await ask(`Bearer ${live}`)).status).toBe(403);
+    expect((await get(`Bearer ${token}`)).status).toBe(200);
+    expect((await get(`Bearer ${live}`)).status).toBe(403);
   });
 
   test("prints three curl lines whose answers are interesting", async () => {
@@ -166,7 +166,7 @@ describe("the first run", () => {
     expect(email).toMatchObject({ valid: true, disposable: true });
   });
 
-  test("says whose data it is, and what is not complete", () => {
+  test("attributions and gaps of the data", () => {
     expect(up.out).toContain("https://db-ip.com");
     expect(up.out).toContain("This data is not complete:\n");
   });
@@ -291,7 +291,7 @@ describe("the commands on the release", () => {
     expect(code).toBe(1);
   });
 
-  test("a segment that was cut short: up says so, builds it again, and serves", async () => {
+  test("a segment that was cut short: up reports it, builds it again, and serves", async () => {
     const { release } = JSON.parse((await run("data", "status", "--json")).out);
     const file = join(dataDir, "segments", `${release.segments.reputation.sha256}.seg`);
     const half = (await Bun.file(file).bytes()).slice(0, 5_000);

@@ -67,7 +67,7 @@ class Server {
   }
 
   /** On a connection of its own. */
-  ask(path: string, token = TOKEN): Promise<Response> {
+  get(path: string, token = TOKEN): Promise<Response> {
     return fetch(`http://127.0.0.1:${this.port}${path}`, {
       headers: { Authorization: `Bearer ${token}`, Connection: "close" },
       keepalive: false,
@@ -78,7 +78,7 @@ class Server {
   async everywhere(path: string, isSo: (response: Response) => unknown, token = TOKEN): Promise<void> {
     for (;;) {
       const results = await Promise.all(
-        Array.from({ length: CONNECTIONS }, async () => isSo(await this.ask(path, token))),
+        Array.from({ length: CONNECTIONS }, async () => isSo(await this.get(path, token))),
       );
       if (results.every(Boolean)) return;
       await Bun.sleep(20);
@@ -196,7 +196,7 @@ linux("several workers", () => {
     await server.everywhere("/v1/status", ({ status }) => status === 200, quota!.token);
     const allow = async (token: string, requests: number) => {
       const statuses = await Promise.all(
-        Array.from({ length: requests }, async () => (await server.ask(GEOLOCATE, token)).status),
+        Array.from({ length: requests }, async () => (await server.get(GEOLOCATE, token)).status),
       );
       return {
         allowed: statuses.filter((status) => status === 200).length,
@@ -212,7 +212,7 @@ linux("several workers", () => {
     expect(rated.allowed + rated.refused).toBe(200);
 
     expect(await allow(quota!.token, 120)).toEqual({ allowed: 50, refused: 70 });
-    const last = await server.ask(GEOLOCATE, quota!.token);
+    const last = await server.get(GEOLOCATE, quota!.token);
     expect(((await last.json()) as { code: string }).code).toBe("QUOTA_EXCEEDED");
     expect(last.headers.get("ratelimit")).toContain('"daily";r=0');
 
@@ -271,7 +271,7 @@ linux("several workers", () => {
         return status.release.id === id && status.release.verified;
       });
     }
-    const email = await server.ask(`/v1/user-intel/email/a@${smallDomain(3)}`);
+    const email = await server.get(`/v1/user-intel/email/a@${smallDomain(3)}`);
     expect(((await email.json()) as { disposable: boolean }).disposable).toBe(true);
   });
 
@@ -388,6 +388,6 @@ linux("several workers", () => {
     const second = new Server({ port: first.port });
     expect(await second.start()).toBe(false);
     expect(second.log).toContain("is in use by another program");
-    expect((await first.ask(GEOLOCATE)).status).toBe(200);
+    expect((await first.get(GEOLOCATE)).status).toBe(200);
   });
 });

@@ -40,7 +40,7 @@ function make(path: string, factor: number): MadeGeo {
     complete: completePlace,
     encode: encodePlace,
     progress: () => {},
-    settle: () => Bun.gc(true),
+    collectGarbage: () => Bun.gc(true),
   });
   const file = openSync(path, "w");
   for (const chunk of segmentChunks("geo", sections, {})) writeFileSync(file, chunk);

@@ -95,7 +95,10 @@ export const focusedText = (page: Page) => page.evaluate("document.activeElement
 /** Clicks a button, and confirms in the dialog that it opens. */
 export async function confirm(page: Page, button: string | RegExp, action: string): Promise<void> {
   await page.getByRole("button", { name: button, exact: typeof button === "string" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: action, exact: true }).click();
+  const dialog = page.getByRole("dialog");
+  const { y, height } = (await dialog.boundingBox())!; // it was opened just now
+  expect(Math.abs(2 * y + height - page.viewportSize()!.height)).toBeLessThan(4); // in the middle
+  await dialog.getByRole("button", { name: action, exact: true }).click();
 }
 
 export const DEVICES = [

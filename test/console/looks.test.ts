@@ -177,8 +177,8 @@ describe("without data", () => {
     ["keys", "keys", "No keys yet"],
     ["traffic", "traffic", "No data yet: the first minute since the start is not over."],
     ["overrides", "overrides", "No overrides: feeds alone decide."],
-    ["address", "lookup/81.2.69.142", "The server has no release of data yet."],
-    ["list", "lookup/81.2.69.142%20someone@mailinator.com", "no release of data"],
+    ["address", "lookup/81.2.69.142", "The server has no release"],
+    ["list", "lookup/81.2.69.142%20someone@mailinator.com", "no release"],
   ];
   test.each(DEVICES)("every page shows what is missing on a $device", async ({ device, viewport }) => {
     const own = new ConsoleBrowser(tabs.browser, empty);

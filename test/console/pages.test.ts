@@ -364,7 +364,7 @@ describe("overrides", () => {
     await page.getByText("No override matches.").waitFor();
     await page.getByLabel("Search").fill("");
     await add("0.0.0.0/0", "everybody");
-    await page.getByRole("alert").filter({ hasText: /wide/ }).waitFor();
+    await page.getByRole("alert").filter({ hasText: 'check "Allow a very wide network"' }).waitFor();
     await page.getByLabel("Verdict").selectOption("mute");
     await page.getByLabel("Feed").fill("no-such-feed");
     await add("192.88.10.7", "it is wrong about us");

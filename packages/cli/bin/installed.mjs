@@ -1,7 +1,7 @@
 // installed.mjs: are the packages that package-lock.json lists installed?
 //
 // in   package-lock.json, and node_modules/.package-lock.json, which npm writes when an install is complete
-// out  why an install is needed, in words
+// out  the reason for an install, as text
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

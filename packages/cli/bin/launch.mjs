@@ -80,7 +80,7 @@ export function launch(args, find = packageFolder) {
     stdio: "inherit",
     env: { ...process.env, INKLING_LAUNCHER_PID: String(process.pid) },
   });
-  // A terminal sends Ctrl-C to both of us, so the child hears it twice: it takes near signals for one.
+  // A terminal sends Ctrl-C to both of us, so the child gets it twice: it counts near signals as one.
   for (const signal of FORWARDED) process.on(signal, () => child.kill(signal));
   const watch = watchNpm(() => child.kill("SIGTERM"));
   child.on("error", (error) => {

@@ -197,7 +197,7 @@ describe("errors: one line, a hint, the exit code", () => {
       /TypeError: x[\s\S]* at [\s\S]*\nhint: .*report/,
     );
     expect(describeError(new CliError("m", "h"), style)).toBe("inkling: m\nhint: h\n");
-    // names of a stranger's columns, words of a stranger's server
+    // column names of another's file, messages of another's server
     const codes = new CliError("columns: \x1b]0;x\x07\u009b2J\r\u202eab\n\tür", "\x1b[31m");
     expect(describeError(codes, style)).toBe(
       "inkling: columns: \ufffd]0;x\ufffd\ufffd2J\ufffd\ufffdab\n\tür\nhint: \ufffd[31m\n",

@@ -10,7 +10,7 @@ export interface Surroundings {
   readonly env?: Record<string, string>;
   readonly cwd: string;
   /** Whoever sits at the terminal. */
-  readonly ask?: (question: string) => Promise<string>;
+  readonly prompt?: (question: string) => Promise<string>;
   readonly signal?: AbortSignal;
   /** Columns of the terminal; without, standard output is none. */
   readonly width?: number;
@@ -24,7 +24,7 @@ export interface Ran {
 
 export async function runHere(
   args: readonly string[],
-  { env = {}, cwd, ask, signal = new AbortController().signal, width }: Surroundings,
+  { env = {}, cwd, prompt, signal = new AbortController().signal, width }: Surroundings,
 ): Promise<Ran> {
   let out = "";
   let err = "";
@@ -36,7 +36,7 @@ export async function runHere(
       err: (text) => {
         err += text;
       },
-      ...(ask && { ask }),
+      ...(prompt && { prompt }),
       ...(width !== undefined && { width }),
       live: false,
       columns: 80,

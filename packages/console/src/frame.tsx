@@ -4,7 +4,7 @@ import type { DataOverview, Feed } from "@inkling/server/admin-answers";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { api } from "./api.ts";
-import { Linked, QuietButton, RelativeTime } from "./components/basics.tsx";
+import { Button, Linked, RelativeTime } from "./components/basics.tsx";
 import { type Loading, useLoad, useRoute } from "./hooks.ts";
 import { DataPage } from "./pages/data/data.tsx";
 import { KeysPage } from "./pages/keys/keys.tsx";
@@ -55,7 +55,7 @@ export function Frame({ logOut }: { logOut: () => void }) {
             </a>
           ))}
         </nav>
-        <QuietButton text="Log out" onClick={logOut} />
+        <Button text="Log out" onClick={logOut} />
       </header>
       <main ref={main} tabIndex={-1}>
         <h1 tabIndex={-1}>{title}</h1>

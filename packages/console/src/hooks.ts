@@ -1,11 +1,11 @@
 // hooks.ts: the route, loaded data, actions and messages.
 
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isAbort, UserError } from "./api.ts";
 
-/** Listens on `window` as long as the component exists. */
+/** Listens on `window` as long as the component exists, from its first frame on. */
 export function useWindowEvent(name: string, listener: (event: Event) => void): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     addEventListener(name, listener);
     return () => removeEventListener(name, listener);
   }, []);

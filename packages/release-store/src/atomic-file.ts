@@ -1,11 +1,11 @@
 // atomic-file.ts: a file that appears whole or not at all: temporary name, fsync, rename, fsync of the folder.
 //
-// err  those of node:fs, with the path in them; what stood under the name before is still there then
+// err  those of node:fs, with the path in them; the previous file is then unchanged
 
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, utimesSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** How temporary files begin: nobody reads these, and a build removes those that a killed process left. */
+/** Prefix of temporary files: never read, and removed by the next build after a kill. */
 export const TEMPORARY = ".tmp-";
 /** Bytes for one write: Linux writes at most 2 GiB at once. */
 const MAX_WRITE = 1 << 26;
@@ -18,7 +18,7 @@ export class AtomicFile {
   constructor(path: string, mode = 0o644) {
     this.path = path;
     this.temporary = join(dirname(path), `${TEMPORARY}${process.pid}-${basename(path)}`);
-    // In a folder that others write to, a link may wait under that name: it is never followed.
+    // Never follows a link that another user placed under that name.
     rmSync(this.temporary, { force: true });
     this.descriptor = openSync(this.temporary, "wx", mode);
   }
@@ -52,7 +52,7 @@ export class AtomicFile {
   }
 }
 
-/** Writes a whole file in the place of what may be there. */
+/** Writes a whole file, replacing any under that name. */
 export function replaceFile(
   path: string,
   chunks: readonly (Uint8Array | string)[],

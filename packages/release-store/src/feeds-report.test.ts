@@ -33,14 +33,14 @@ const write = (feeds: readonly FeedReport[], at = "2026-08-22T13:00:00.000Z") =>
     JSON.stringify({ format: 1, at, release: "20260822T120000000Z-0123456789ab", feeds }),
   );
 
-test("no report, and one that cannot be read: the release says how its feeds are", () => {
+test("without a readable report: the release's own feed reports", () => {
   const file = new FeedsReportFile(dataDir);
   expect(feedsNow(manifest, file.current)).toBe(manifest.feeds);
   writeFileSync(join(dataDir, "feeds/report.json"), "{");
   expect(feedsNow(manifest, file.current)).toBe(manifest.feeds);
 });
 
-test("a build that found nothing new is seen at once, with its times", () => {
+test("a build without a new release updates the times at once", () => {
   const file = new FeedsReportFile(dataDir);
   expect(file.current).toBeUndefined();
   const now = feed({ fetched_at: "2026-08-22T13:00:00.000Z", checked_at: "2026-08-22T13:00:00.000Z" });
@@ -48,14 +48,14 @@ test("a build that found nothing new is seen at once, with its times", () => {
   expect(feedsNow(manifest, file.current)).toEqual([now]);
 });
 
-test("an error is told of the copy that answers, also when that is not the newest one", () => {
+test("an error is reported for the copy in use, also when that is not the newest one", () => {
   const file = new FeedsReportFile(dataDir);
   const failing = { error: "answered 500", failures: 3, checked_at: "2026-08-22T13:00:00.000Z" };
   write([feed({ sha256: sha("b"), entries: 9, ...failing })]);
   expect(feedsNow(manifest, file.current)).toEqual([feed(failing)]);
 });
 
-test("a report from before the release says nothing of it; nor does one of other feeds", () => {
+test("a report older than the release, or of other feeds, is ignored", () => {
   const file = new FeedsReportFile(dataDir);
   write([feed({ error: "old" })], "2026-08-22T11:00:00.000Z");
   expect(feedsNow(manifest, file.current)).toBe(manifest.feeds);

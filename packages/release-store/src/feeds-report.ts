@@ -1,8 +1,8 @@
-// feeds-report.ts: how feeds stand after the last build, which need not have made a release.
+// feeds-report.ts: the state of feeds after the last build, which need not have made a release.
 //
 // in   feeds/report.json of the data folder, which each build replaces by rename
 // out  FeedsReport, read again only when the file has changed
-// err  none: without a report that can be read, a release's own account of its feeds stands
+// err  none: without a readable report, the release's own feed reports are used
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ export class FeedsReportFile {
   }
 }
 
-/** The feeds of a release as they stand after the last build: what was tried, what is stale, what waits. */
+/** The feeds of a release in their state after the last build: attempts, stale and pending copies. */
 export function feedsOf(dataDir: string, { manifest }: NamedRelease): readonly FeedReport[] {
   return feedsNow(manifest, readFeedsReport(dataDir));
 }

@@ -1,4 +1,4 @@
-// file-stamp.ts: text that changes whenever a file at a path is another one, without reading it.
+// file-stamp.ts: text that changes when the file at a path is replaced, without reading it.
 
 import { statSync } from "node:fs";
 

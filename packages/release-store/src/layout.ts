@@ -1,4 +1,4 @@
-// layout.ts: where everything stands in the data folder (docs/operations.md).
+// layout.ts: paths in the data folder (docs/operations.md).
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ export const DATA_FOLDER = {
   segments: "segments",
   releases: "releases",
   current: "current",
-  /** Names the release that stays in use, whatever is built, as long as the file is there. */
+  /** Names the pinned release, which stays in use as long as this file exists. */
   pinned: "pinned",
   lock: "build.lock",
   feedsReport: "feeds/report.json",
@@ -18,7 +18,7 @@ export const DATA_FOLDER = {
   releaseFile: (name: string) => `releases/${name}.json`,
 } as const;
 
-/** Makes the folder and what belongs in it. */
+/** Creates the folder and its subfolders. */
 export function prepareDataFolder(dataDir: string): void {
   for (const part of [DATA_FOLDER.feeds, DATA_FOLDER.segments, DATA_FOLDER.releases]) {
     mkdirSync(join(dataDir, part), { recursive: true });

@@ -10,13 +10,13 @@ export class BuildBusy extends Error {
 }
 
 /**
- * Takes the folder for one build. A lock whose process is gone is taken over.
- * @returns gives the folder back
+ * Locks the folder for one build. A lock whose process is gone is taken over.
+ * @returns unlocks it
  * @throws BuildBusy when another build is at work in it
  */
 export function lockDataFolder(dataDir: string): () => void {
   const path = join(dataDir, DATA_FOLDER.lock);
-  // Linked into place with its content, so that nobody ever sees a lock that names no process.
+  // Linked into place with its content, so that a lock never exists without its process id.
   const own = join(dataDir, `${TEMPORARY}${process.pid}-${DATA_FOLDER.lock}`);
   writeFileSync(own, `${process.pid} ${startOf(process.pid) ?? ""}`);
   try {
@@ -40,7 +40,7 @@ export function lockDataFolder(dataDir: string): () => void {
   }
 }
 
-/** Is it alive, and the process that it was? Numbers are given again, at once in a container that starts anew. */
+/** Whether it is the same running process: ids are reused, at once in a restarted container. */
 function isAtWork(pid: number, started: string): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
@@ -52,7 +52,7 @@ function isAtWork(pid: number, started: string): boolean {
   return start === undefined || (start !== ENDED && (started === "" || start === started));
 }
 
-/** A process that has ended, and that nobody has asked for its exit status yet. */
+/** A zombie: it has ended, and its parent has not read its exit status. */
 const ENDED = "ended";
 
 /** When a process started, in ticks since the machine did; undefined where the system has no /proc. */
@@ -61,7 +61,7 @@ function startOf(pid: number): string | undefined {
   try {
     stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   } catch {
-    return undefined; // not Linux, or gone between two questions: then kill() has said so, or will the next time
+    return undefined; // not Linux, or just ended: kill() reports that
   }
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the name before may hold spaces
   return fields[0] === "Z" || fields[0] === "X" ? ENDED : fields[19];

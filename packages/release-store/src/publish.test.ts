@@ -53,7 +53,7 @@ describe("publishing", () => {
     });
   });
 
-  test("sweeps away what a killed build left", () => {
+  test("removes files of a killed build", () => {
     withFolder((dataDir) => {
       writeFileSync(join(dataDir, "segments/.tmp-1-x.seg"), "half");
       writeFileSync(join(dataDir, "releases/.tmp-1-y.json"), "half");
@@ -64,7 +64,7 @@ describe("publishing", () => {
     });
   });
 
-  test("a current that names nothing reads as no release", () => {
+  test("an empty `current` reads as no release", () => {
     withFolder((dataDir) => {
       expect(findCurrent(dataDir)).toBeUndefined();
       writeFileSync(join(dataDir, "current"), "gone\n");
@@ -74,7 +74,7 @@ describe("publishing", () => {
 });
 
 describe("a segment", () => {
-  test("that lost a bit on disk is written again", () => {
+  test("that is corrupt on disk is written again", () => {
     withFolder((dataDir) => {
       const chunks = [new TextEncoder().encode("segment"), new TextEncoder().encode(" in two chunks")];
       const { sha256 } = writeSegmentFile(dataDir, chunks);
@@ -112,7 +112,7 @@ describe("the lock", () => {
     ["of a process that is gone", () => "999999999 1", false],
     ["of a number that another process has now", () => `${process.ppid} 1`, !isLinux],
     ["without a number", () => "", false],
-    ["with something else in it", () => "<html>", false],
+    ["with other content", () => "<html>", false],
   ];
   test.each(rows)("%s", (_, content, isRefused) => {
     withFolder((dataDir) => {
@@ -131,7 +131,7 @@ describe("the lock", () => {
     });
   });
 
-  test.skipIf(!isLinux)("of a process that ended, though nobody asked for its status", () => {
+  test.skipIf(!isLinux)("of a zombie process", () => {
     withFolder((dataDir) => {
       // The shell's child ends at once; what the shell became does not ask for it.
       const shell = Bun.spawn(["sh", "-c", "sleep 0.2 & exec sleep 30"]);

@@ -93,7 +93,7 @@ describe("releases of a data folder", () => {
     expect(releaseNames(join(temp, "nowhere"))).toEqual([]);
   });
 
-  test("going back goes to the one before the current, not to the oldest, and once more to the one before", async () => {
+  test("rollback goes to the release before the current one, and again to the one before that", async () => {
     const dataDir = dataFolder();
     for (const step of [1, 0]) {
       const { from, to } = await previous(dataDir);
@@ -116,7 +116,7 @@ describe("releases of a data folder", () => {
     },
   );
 
-  test("a way back passes over releases that are not sound, and says so when none is", async () => {
+  test("rollback skips damaged releases, and reports when none is left", async () => {
     const dataDir = dataFolder({ [names[1]!]: "{" });
     expect(await previous(dataDir)).toMatchObject({ from: names[2], to: names[0] });
     writeFileSync(join(dataDir, "releases", `${names[0]}.json`), "{");
@@ -125,7 +125,7 @@ describe("releases of a data folder", () => {
     expect(error.hint).toContain("data update");
   });
 
-  test("a chosen one may be any that is kept, older or newer, or the one in use", async () => {
+  test("any kept release can be chosen, older, newer or the current one", async () => {
     const dataDir = dataFolder();
     makeCurrent(dataDir, names[1]!);
     for (const name of names) expect(await chosen(dataDir, name)).toMatchObject({ from: names[1], to: name });
@@ -140,7 +140,7 @@ describe("releases of a data folder", () => {
     expect(await unpin(dataDir, verifyRelease)).toEqual({ from: names[2]!, to: names[2]!, wasPinned: false });
   });
 
-  test("a pin stays where the newest release is not sound", async () => {
+  test("a pin stays when the newest release is damaged", async () => {
     const dataDir = dataFolder({ [names[2]!]: "{" });
     pin(dataDir, names[0]!);
     expect((await errorOf(() => unpin(dataDir, verifyRelease))).hint).toContain("nothing was switched");
@@ -157,7 +157,7 @@ describe("releases of a data folder", () => {
     },
   );
 
-  test("a chosen one that is not sound is refused, not passed over", async () => {
+  test("a chosen release that is damaged is refused, not skipped", async () => {
     const dataDir = dataFolder({ [names[1]!]: "{" });
     expect((await errorOf(() => chosen(dataDir, names[1]!))).message).toMatch(/^release .*: .*JSON/);
   });
@@ -167,7 +167,7 @@ describe("releases of a data folder", () => {
     ["of another format", release(3, { format: 2 as 1 }), /^release .*: .*format/],
     ["damaged", { ...release(3), missing: [] }, /^release .*: the manifest is damaged/],
   ];
-  test.each(broken)("a manifest that is %s is refused, with a way out", async (_, content, message) => {
+  test.each(broken)("a manifest that is %s is refused, with a hint", async (_, content, message) => {
     const dataDir = dataFolder({ [names[2]!]: content });
     const error = await errorOf(() => requireCurrent(dataDir));
     expect(error.message).toMatch(message);
@@ -178,7 +178,7 @@ describe("releases of a data folder", () => {
     });
   });
 
-  test("without any, the hint says how to make one", async () => {
+  test("without any release, the hint is the command that makes one", async () => {
     const empty = mkdtempSync(join(temp, "empty-"));
     for (const open of [requireCurrent, openServable, previous, requireRelease]) {
       expect((await errorOf(() => open(empty))).hint).toContain("inkling data update");
@@ -191,7 +191,7 @@ describe("releases of a data folder", () => {
     ["that `current` names wrongly", {}, "../../etc/passwd"],
     ["that is gone", {}, "20260609T000000000Z-000000000009"],
   ];
-  test.each(damaged)("a server starts beside a release %s, on an older one", async (_, over, current) => {
+  test.each(damaged)("a server starts on an older release when one is %s", async (_, over, current) => {
     const dataDir = dataFolder(over);
     writeFileSync(join(dataDir, "current"), `${current}\n`);
     expect(findUsable(dataDir).release).toBeUndefined();
@@ -244,7 +244,7 @@ describe("segments", () => {
     },
   );
 
-  test("one that another version of Inkling made is named, and stays", async () => {
+  test("one of another version of Inkling is reported and kept", async () => {
     const dataDir = dataFolder();
     const bytes = Buffer.alloc(64);
     bytes.write("INKLING\0");

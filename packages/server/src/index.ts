@@ -6,6 +6,7 @@ export * from "./keys/key.ts";
 export * from "./keys/key-input.ts";
 export * from "./keys/keyring.ts";
 export * from "./keys/token.ts";
+export type { Geolocation } from "./lookup/answer-schemas.ts";
 export { problemOf } from "./lookup/failures.ts";
 export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox-tables.ts";
 export type { DnsServer } from "./mx/dns-servers.ts";

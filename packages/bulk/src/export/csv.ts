@@ -47,7 +47,7 @@ export const clickhouse: ExportFormat = {
 const UNKNOWN_NUMBER = "nan";
 
 /** For formats without comments. */
-export function attributionFile(request: Request): Piece {
+function attributionFile(request: Request): Piece {
   return { file: ".attribution.txt", data: heading(request, "") };
 }
 

@@ -211,9 +211,9 @@ describe("bad input gets", () => {
     ["csv", "the file to write to\nhint: for example --out inkling.csv; --out - is standard output"],
     ["nginx", "the file to write to\nhint: for example --out inkling.nginx.conf; --out - is standard output"],
     ["clickhouse", "the folder to write to\nhint: for example --out inkling-clickhouse/"],
-  ])("no target, and the target to begin with: %s", async (form, said) => {
-    const err = `inkling: --out is missing: ${said}\n`;
-    expect(await inkling("export", form)).toEqual({ out: "", err, code: 2 });
+  ])("no target, and the target to begin with: %s", async (format, message) => {
+    const err = `inkling: --out is missing: ${message}\n`;
+    expect(await inkling("export", format)).toEqual({ out: "", err, code: 2 });
   });
 });
 

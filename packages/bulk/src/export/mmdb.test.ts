@@ -122,13 +122,13 @@ test("any ranges: each address has the answer of its range", () => {
     fc.property(
       fc.uniqueArray(address, { minLength: 1, maxLength: 60 }),
       fc.array(address),
-      (starts, asked) => {
+      (starts, others) => {
         starts.sort((a, b) => a - b);
         const v4 = new RangeColumns(4, 1);
         v4.append(0, 0, 0, 0, 0);
         for (const [i, start] of starts.entries()) v4.append(start, 0, 0, 0, i % 3);
         const db = file(v4, V6, ["", ...FLAGS]);
-        for (const at of [...asked, ...starts]) {
+        for (const at of [...others, ...starts]) {
           const i = starts.findLastIndex((start) => start <= at);
           const want = i < 0 || i % 3 === 0 ? undefined : JSON.parse(FLAGS[(i % 3) - 1]!);
           const text = [at >>> 24, (at >>> 16) & 255, (at >>> 8) & 255, at & 255].join(".");

@@ -89,10 +89,10 @@ function fish(all: readonly Node[]): string {
     const here = `complete -c inkling -n "test (__inkling_path) = '${path}'"`;
     return words.map(([word, what]) => {
       const values = choices.find(([flag]) => flag === word)?.[1];
-      const what1 = `-d ${quoted(what)}`;
-      if (!word.startsWith("--")) return `${here} -f -a ${word} ${what1}`;
+      const described = `-d ${quoted(what)}`;
+      if (!word.startsWith("--")) return `${here} -f -a ${word} ${described}`;
       const of = values === undefined ? "" : ` -x -a ${quoted(values.join(" "))}`;
-      return `${here} -l ${word.slice(2)} ${what1}${of}`;
+      return `${here} -l ${word.slice(2)} ${described}${of}`;
     });
   });
   const paths = all.slice(1).map(({ path }) => quoted(path));

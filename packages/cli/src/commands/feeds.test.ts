@@ -43,14 +43,14 @@ interface Wishes {
 
 async function inkling(dataDir: string, line: string, { env = {}, typed, signal }: Wishes = {}) {
   const questions: string[] = [];
-  const ask = async (question: string) => {
+  const prompt = async (question: string) => {
     questions.push(question);
     return typed!;
   };
   const { out, err, code } = await runHere(line.split(" "), {
     env: { INKLING_DATA_DIR: dataDir, ...env },
     cwd: temp,
-    ...(typed !== undefined && { ask }),
+    ...(typed !== undefined && { prompt }),
     ...(signal && { signal }),
   });
   return { out: out.replace(/\n$/, ""), err, questions, code };
@@ -415,7 +415,7 @@ test("--accept takes ids of feeds alone", async () => {
   expect(code).toBe(2);
 });
 
-test("whom licences ask to be named stands below each answer for people, and only those", async () => {
+test("whom licences prompt to be named stands below each answer for people, and only those", async () => {
   const dataDir = folder();
   await buildFrom(dataDir, sampleMirror(), 0);
   const reputation = await inkling(dataDir, "lookup reputation 81.2.69.142");

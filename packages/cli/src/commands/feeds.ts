@@ -199,8 +199,8 @@ async function agree(feed: Feed, { terminal }: Context, yes: boolean): Promise<v
   if (yes || !asksForAgreement(feed)) return;
   const { id } = feed;
   const again = `\`npx inkling feeds enable ${id} --yes\` agrees to its terms`;
-  if (terminal.ask === undefined) throw new CliError(`${id} needs your agreement`, again);
-  const answer = await terminal.ask("Do you use it on these terms? [y/N] ");
+  if (terminal.prompt === undefined) throw new CliError(`${id} needs your agreement`, again);
+  const answer = await terminal.prompt("Do you use it on these terms? [y/N] ");
   if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(`${id} stays off`, again);
 }
 

@@ -180,7 +180,7 @@ function addRevoke(keys: Command, context: Context): void {
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** "24h" as milliseconds; undefined when it is no duration. */
-export function parseDuration(text: string): number | undefined {
+function parseDuration(text: string): number | undefined {
   const parts = /^([0-9]{1,6})(s|m|h|d)$/.exec(text);
   return parts ? Number(parts[1]) * UNITS_MS[parts[2]!]! : undefined;
 }

@@ -49,7 +49,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
   try {
     const requests = new Updates();
     const actions = async () => dataActions(requests);
-    const watched = terminal.live || terminal.ask !== undefined;
+    const watched = terminal.live || terminal.prompt !== undefined;
     const server = await runServer({ ...serverOptions(settings, "up", context.version, watched), actions });
     served = true;
     const { version } = context;

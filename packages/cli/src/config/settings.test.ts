@@ -158,7 +158,7 @@ describe("values that are taken", () => {
   });
 });
 
-describe("values that are refused, in words", () => {
+describe("values that are refused", () => {
   const whole = "must be a whole number from 1 to 65535: it is";
   const rows: [name: string, input: Partial<SettingsInput>, problem: string | RegExp][] = [
     ["zero port", { env: { INKLING_PORT: "0" } }, `INKLING_PORT ${whole} "0"`],

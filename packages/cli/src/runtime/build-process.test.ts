@@ -90,16 +90,16 @@ describe("how a build ends", () => {
 
   const failures: [name: string, script: string, message: RegExp, hint: RegExp][] = [
     [
-      "by its own words",
+      "by an event",
       `${printing({ type: "failed", message: "disk is full", hint: "free some" })}process.exitCode = 1`,
       /^disk is full$/,
       /^free some\nNothing was published/,
     ],
     [
-      "by dying, with its last words",
+      "by dying, with its last lines",
       `${printing({ type: "note", text: "x" })}console.error("out of cheese");process.exit(7)`,
       /^the build died \(exit code 7\)$/,
-      /its last words:\n {2}out of cheese\nNothing was published/,
+      /its last lines:\n {2}out of cheese\nNothing was published/,
     ],
     [
       "by a signal from outside",
@@ -107,14 +107,14 @@ describe("how a build ends", () => {
       /^the build died \(SIGKILL\)$/,
       /short of memory.*\nNothing was published/,
     ],
-    ["by ending without a word", "", /^the build died \(exit code 0\)$/, /^Nothing was published/],
+    ["by ending without output", "", /^the build died \(exit code 0\)$/, /^Nothing was published/],
     [
       "by claiming success and failing",
       `${printing(done)}process.exitCode = 1`,
       /^the build died/,
       /Nothing was/,
     ],
-    ["by writing something else", 'console.log("{}")', /^the build died/, /its last words:\n {2}\{\}/],
+    ["by writing something else", 'console.log("{}")', /^the build died/, /its last lines:\n {2}\{\}/],
   ];
   test.each(failures)("failed %s", async (_, script, message, hint) => {
     const error = await errorOf(runScript(script).result);

@@ -1,8 +1,8 @@
-// build-process.ts: runs the compiler as a process of its own and follows what it says.
+// build-process.ts: runs the compiler as a process of its own, and reads its events.
 //
-// in   a BuildOrder, handed on through standard input
+// in   a BuildOrder, written to standard input
 // out  how it ended, and the domains that lists disagree on
-// err  CliError: it failed by its own words, it died, or it was interrupted; nothing was published then
+// err  CliError: it reported a failure, it died, or it was interrupted; nothing was published then
 //
 // A build that runs out of memory takes only itself down.
 
@@ -18,7 +18,7 @@ export type BuildConflict = BuildEvent & { type: "conflict" };
 
 export interface BuildResult {
   readonly done: BuildDone;
-  /** How each feed fared in this round; `done.release` may be an older release, found equal. */
+  /** The feeds of this build; `done.release` may be an older release, found equal. */
   readonly feeds: readonly FeedReport[];
   readonly conflicts: readonly BuildConflict[];
 }
@@ -34,7 +34,7 @@ export interface BuildOptions {
 
 /** A stopped build has this long to clean up before it is killed. */
 const GRACE_MS = 2_000;
-const LAST_WORDS_LINES = 12;
+const MOST_LAST_LINES = 12;
 const NOTHING_PUBLISHED = "Nothing was published; what was there before is untouched.";
 
 export async function runBuild(order: BuildOrder, options: BuildOptions): Promise<BuildResult> {
@@ -53,20 +53,20 @@ export async function runBuild(order: BuildOrder, options: BuildOptions): Promis
   let last: BuildEvent | undefined;
   const conflicts: BuildConflict[] = [];
   const feeds: FeedReport[] = [];
-  const stray: string[] = [];
-  const words: string[] = [];
+  const lastLines: string[] = [];
+  const keepLast = (line: string) => {
+    if (line.trim() !== "") lastLines.push(line);
+    if (lastLines.length > MOST_LAST_LINES) lastLines.shift();
+  };
   const follow = eachLine(child.stdout, (line) => {
     const event = parseEvent(line);
-    if (event === undefined) {
-      keepLast(stray, line);
-      return;
-    }
+    if (event === undefined) return keepLast(line);
     last = event;
     if (event.type === "conflict") conflicts.push(event);
     if (event.type === "feed") feeds.push(event.feed);
     options.onEvent(event);
   });
-  await Promise.all([follow, eachLine(child.stderr, (line) => keepLast(words, line))]);
+  await Promise.all([follow, eachLine(child.stderr, keepLast)]);
   await child.exited;
   options.signal.removeEventListener("abort", stop);
   if (last?.type === "done" && (child.exitCode === 0 || child.exitCode === 3)) {
@@ -77,7 +77,7 @@ export async function runBuild(order: BuildOrder, options: BuildOptions): Promis
     const Failure = last.code === "busy" ? BuildBusy : CliError;
     throw new Failure(last.message, `${last.hint}\n${NOTHING_PUBLISHED}`);
   }
-  throw died(child.exitCode, child.signalCode?.toString() ?? null, [...stray, ...words]);
+  throw died(child.exitCode, child.signalCode?.toString() ?? null, lastLines);
 }
 
 /** The user stopped the build. */
@@ -87,7 +87,7 @@ export class BuildInterrupted extends Stopped {
   }
 }
 
-/** Another build is at work in the data folder: this one did nothing, and nothing is wrong. */
+/** Another build holds the data folder: this one did nothing. */
 export class BuildBusy extends CliError {}
 
 function compilerCommand(): string[] {
@@ -99,24 +99,18 @@ function parseEvent(line: string): BuildEvent | undefined {
   try {
     return buildEvent.parse(JSON.parse(line));
   } catch {
-    return undefined; // not an event: shown as its last words if it dies
+    return undefined; // not an event: shown if it dies
   }
 }
 
-function keepLast(lines: string[], line: string): void {
-  if (line.trim() === "") return;
-  lines.push(line);
-  if (lines.length > LAST_WORDS_LINES) lines.shift();
-}
-
 /** SIGKILL that we did not send is nearly always the kernel's, short of memory. */
-function died(code: number | null, signal: string | null, words: readonly string[]): CliError {
+function died(code: number | null, signal: string | null, lines: readonly string[]): CliError {
   const how = signal === null ? `exit code ${code}` : signal;
   const memory =
     signal === "SIGKILL"
       ? "the system may be short of memory: a build takes 1.0 GB, with GeoLite2 City beside DB-IP 1.1 GB\n"
       : "";
-  const last = words.length > 0 ? `its last words:\n${words.map((line) => `  ${line}`).join("\n")}\n` : "";
+  const last = lines.length > 0 ? `its last lines:\n${lines.map((line) => `  ${line}`).join("\n")}\n` : "";
   return new CliError(`the build died (${how})`, `${memory}${last}${NOTHING_PUBLISHED}`);
 }
 
@@ -131,7 +125,7 @@ async function eachLine(stream: ReadableStream<Uint8Array>, use: (line: string) 
   if (rest !== "") use(rest);
 }
 
-/** File in the data folder that tells how the last build went. */
+/** File in the data folder with the result of the last build. */
 export const LAST_BUILD = "last-build.json";
 
 /** What is kept of a build beyond its release; the release itself has only what its content follows from. */
@@ -146,7 +140,7 @@ export interface LastBuild {
   readonly conflicts: readonly Omit<BuildConflict, "type">[];
 }
 
-/** How the last build went, or undefined when it was not recorded. */
+/** The result of the last build, or undefined when it was not recorded. */
 export function findLastBuild(dataDir: string): LastBuild | undefined {
   try {
     return JSON.parse(readFileSync(join(dataDir, LAST_BUILD), "utf8"));

@@ -63,7 +63,7 @@ export function buildOrder(settings: Settings, wishes: BuildWishes): BuildOrder 
 }
 
 /** Those that are set, by the names that the feed table uses. */
-export function credentialsOf(settings: Settings): Record<string, string> {
+function credentialsOf(settings: Settings): Record<string, string> {
   return Object.fromEntries(
     CREDENTIALS.flatMap((name) => {
       const value = settings[name];

@@ -2,7 +2,7 @@
 //
 // in   the settings in force and the time
 // out  a Finding: ok, a note (works, but know this), or a problem with what to do
-// err  none thrown: a check that fails in an unforeseen way is a problem that says so
+// err  none thrown: a check that throws is a problem with its message
 
 import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -46,7 +46,7 @@ const problem = (found: string, fix: string): Finding => ({ state: "problem", fo
 
 /** What is left free after a build of all feeds, with its temporary files. */
 const LEAST_FREE_BYTES = 1_000_000_000;
-/** Feeds change daily or more often; a week without an update is worth a word. */
+/** Feeds change daily or more often; a week without an update is worth a note. */
 const OLD_RELEASE_MS = 7 * 86_400_000;
 /** When this was written: a clock before it is wrong. */
 const WRITTEN = Date.parse("2026-08-01T00:00:00Z");
@@ -64,9 +64,9 @@ const LOOKS: readonly (readonly [name: string, look: Look])[] = [
   ["data folder", dataFolder],
   ["mirror", mirror],
   ["release", releaseOpens],
-  ["age of data", age],
-  ["feeds", feeds],
-  ["answers", answers],
+  ["age of data", onRelease(age)],
+  ["feeds", onRelease(feeds)],
+  ["answers", onRelease(answers)],
   ["database", database],
 ];
 
@@ -107,7 +107,7 @@ function clock({ settings, now }: Checkup): Finding {
   const why =
     built !== undefined && Date.parse(built) > now.getTime() ? `; the release is from ${built}` : "";
   return problem(
-    `it says ${now.toISOString()}, which is in the past${why}`,
+    `it is ${now.toISOString()}, which is in the past${why}`,
     "set the clock, and let NTP keep it",
   );
 }
@@ -121,7 +121,7 @@ async function listener(what: Listener, host: string, port: number): Promise<Fin
   return problem(found.message, found.hint);
 }
 
-/** What only ours says, on either listener. */
+/** What only Inkling serves, on either listener. */
 const SIGNS = [
   ["/healthz", '{"status":"alive"}'],
   ["/metrics", "inkling_"],
@@ -135,7 +135,7 @@ async function isInkling(host: string, port: number): Promise<boolean> {
       const answer = await fetch(base + path, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
       if (answer.ok && (await answer.text()).includes(sign)) return true;
     } catch {
-      return false; // it does not speak HTTP: the port is then reported as in use
+      return false; // no HTTP: the port is then reported as in use
     }
   }
   return false;
@@ -172,7 +172,7 @@ async function mirror({ settings }: Checkup): Promise<Finding> {
 
 const current = ({ dataDir }: Settings) => openCurrent(dataDir);
 
-/** Runs `look` on the release in use; without one there is nothing to add to the check `release`. */
+/** Runs `look` on the release in use; without one the check `release` has reported that. */
 function onRelease(look: (current: NamedRelease, checkup: Checkup) => Finding): Look {
   return (checkup) => {
     const found = current(checkup.settings);
@@ -189,7 +189,7 @@ async function releaseOpens({ settings }: Checkup): Promise<Finding> {
   return problem(broken.map((verdict) => `${verdict.kind}: ${verdict.problem}`).join("; "), hintFor(broken));
 }
 
-/** What has not been built yet is no fault: the first start does it. */
+/** A release that was never built is no problem: the first start builds it. */
 async function noRelease({ host, port }: Settings): Promise<Finding> {
   if (await isInkling(host, port)) {
     const found = "there is none, but Inkling is running: on another folder, or on what was deleted here";
@@ -198,27 +198,23 @@ async function noRelease({ host, port }: Settings): Promise<Finding> {
   return note("there is none yet", `\`npx inkling up\` builds one; before \`npx inkling serve\` ${UPDATE}`);
 }
 
-function age(checkup: Checkup): Finding | Promise<Finding> {
-  return onRelease(({ manifest }, { now, settings }) => {
-    const milliseconds = now.getTime() - Date.parse(manifest.created_at);
-    const found = `built ${manifest.created_at}, age: ${formatAge(milliseconds)}`;
-    if (pinnedName(settings.dataDir) !== undefined)
-      return note(`${found}; it is pinned`, "`npx inkling data unpin` uses the newest release again");
-    return milliseconds > OLD_RELEASE_MS ? note(found, UPDATE) : ok(found);
-  })(checkup);
+function age({ manifest }: NamedRelease, { now, settings }: Checkup): Finding {
+  const milliseconds = now.getTime() - Date.parse(manifest.created_at);
+  const found = `built ${manifest.created_at}, age: ${formatAge(milliseconds)}`;
+  if (pinnedName(settings.dataDir) !== undefined)
+    return note(`${found}; it is pinned`, "`npx inkling data unpin` uses the newest release again");
+  return milliseconds > OLD_RELEASE_MS ? note(found, UPDATE) : ok(found);
 }
 
-function feeds(checkup: Checkup): Finding | Promise<Finding> {
-  return onRelease((release, { settings }) => {
-    const all = feedsOf(settings.dataDir, release);
-    const troubled = all.filter((feed) => stateOf(feed) !== "loaded");
-    if (troubled.length === 0) return ok(`all ${all.length} loaded`);
-    const list = troubled.map((feed) => `${feed.id} ${stateOf(feed)}`).join(", ");
-    return note(
-      `${troubled.length} of ${all.length} need attention: ${list}`,
-      "`npx inkling data status` says why; `npx inkling data update` asks again; INKLING_MIRROR serves machines without internet",
-    );
-  })(checkup);
+function feeds(release: NamedRelease, { settings }: Checkup): Finding {
+  const all = feedsOf(settings.dataDir, release);
+  const troubled = all.filter((feed) => stateOf(feed) !== "loaded");
+  if (troubled.length === 0) return ok(`all ${all.length} loaded`);
+  const list = troubled.map((feed) => `${feed.id} ${stateOf(feed)}`).join(", ");
+  return note(
+    `${troubled.length} of ${all.length} need attention: ${list}`,
+    "`npx inkling data status` shows why; `npx inkling data update` tries again; INKLING_MIRROR serves machines without internet",
+  );
 }
 
 /** In the order of what matters most to the operator. */
@@ -229,37 +225,35 @@ function stateOf({ state, pending, stale, error }: FeedReport): string {
   return error === undefined ? "loaded" : "not updated";
 }
 
-function answers(checkup: Checkup): Finding | Promise<Finding> {
-  return onRelease((release, { settings }) => {
-    const { manifest } = release;
-    const gaps = [
-      ...manifest.missing.map((answer) => `${answer} is missing`),
-      ...manifest.partial.map(({ answer, why }) => `${answer} is partial (${why})`),
-    ];
-    if (gaps.length === 0) return ok("all have data");
-    const found = gaps.join("; ");
-    if (manifest.missing.length > 0 && willCome(release, settings)) {
-      const until = "until then `npx inkling serve` answers 503 for what is missing";
-      return note(found, `a server asks for these feeds within minutes of its start, or ${UPDATE}; ${until}`);
-    }
-    const fix = "`npx inkling serve` answers 503 for what is missing; get the feeds named above";
-    return manifest.missing.length > 0 ? problem(found, fix) : note(found, fix);
-  })(checkup);
+function answers(release: NamedRelease, { settings }: Checkup): Finding {
+  const { manifest } = release;
+  const gaps = [
+    ...manifest.missing.map((answer) => `${answer} is missing`),
+    ...manifest.partial.map(({ answer, why }) => `${answer} is partial (${why})`),
+  ];
+  if (gaps.length === 0) return ok("all have data");
+  const found = gaps.join("; ");
+  if (manifest.missing.length > 0 && willCome(release, settings)) {
+    const until = "until then `npx inkling serve` answers 503 for what is missing";
+    return note(found, `a server fetches these feeds within minutes of its start, or ${UPDATE}; ${until}`);
+  }
+  const fix = "`npx inkling serve` answers 503 for what is missing; get the feeds named above";
+  return manifest.missing.length > 0 ? problem(found, fix) : note(found, fix);
 }
 
-/** Is there for each answer that is missing a feed that nobody has asked for yet, and that the next round asks for? */
+/** Is there for each missing answer a feed that was never fetched, and that the next build fetches? */
 function willCome(release: NamedRelease, settings: Settings): boolean {
-  const unasked = feedsOf(settings.dataDir, release).filter(
+  const unfetched = feedsOf(settings.dataDir, release).filter(
     ({ state, error }) => state === "missing" && error === undefined,
   );
   return (
     mayFindNewer(settings) &&
-    release.manifest.missing.every((answer) => unasked.some(({ sets }) => sets === answer))
+    release.manifest.missing.every((answer) => unfetched.some(({ sets }) => sets === answer))
   );
 }
 
 async function database({ settings, now }: Checkup): Promise<Finding> {
-  // Opening would make the file; a look must not.
+  // Opening would make the file.
   const file = settings.databaseUrl.replace(/^sqlite:\/\//, "");
   if (file !== settings.databaseUrl && !existsSync(file)) {
     return note(`${file} does not exist yet`, "`npx inkling keys create` makes it, and a key");

@@ -1,11 +1,11 @@
-// errors.ts: how a command ends when it cannot do what it was asked: one line, a hint, an exit code.
+// errors.ts: expected failures of a command: one line, a hint, an exit code.
 
 import { BulkError, Interrupted } from "@inkling/bulk/errors";
 
 /** Documented in docs/operations.md and in `inkling --help`. */
 export const EXIT = {
   ok: 0,
-  /** What was asked could not be done. */
+  /** The command failed. */
   error: 1,
   /** The command line or a setting is wrong; nothing was tried. */
   usage: 2,
@@ -42,7 +42,7 @@ export function fromBulk(error: unknown): unknown {
   return new CliError(error.message, error.hint, error.isUsage ? EXIT.usage : EXIT.error);
 }
 
-/** What the system says in codes about a file or folder, in words that name it. */
+/** Messages and hints for the error codes of the file system. */
 const FILE_ERRORS: Readonly<Record<string, (what: string) => [message: string, hint: string]>> = {
   EACCES: (what) => [`${what}: permission denied`, OTHER_FOLDER],
   EPERM: (what) => [`${what}: not permitted`, OTHER_FOLDER],

@@ -111,7 +111,7 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], te
     "192.0.2.1: nothing known against it\n  Tor exit      no\n  proxy or VPN  no: relay-list against vpn-list\n  abuser        no",
   ],
   [
-    "the operator's own word",
+    "the operator's own verdict",
     "reputation",
     {
       body: { ...CLEAN, is_abuser: true },
@@ -157,7 +157,7 @@ const rows: [name: string, lookup: Scope, over: Parameters<typeof textOf>[1], te
   provider    a.example, b.example`,
   ],
   [
-    "labels, and a slip of the keyboard",
+    "labels, and a typing error",
     "email",
     {
       body: { ...PLAIN, valid: false },
@@ -213,7 +213,7 @@ Evidence
 ];
 test.each(rows)("%s", (_, lookup, over, text) => expect(textOf(lookup, over)).toBe(text));
 
-test("no evidence is said, too", () => {
+test("missing evidence is reported", () => {
   expect(textOf("reputation", { withEvidence: true })).toEndWith("\n\nEvidence: none.");
 });
 

@@ -4,46 +4,16 @@
 // out  a headline, a line for each known member with its feeds, and if wanted all of the evidence
 // note the value comes from outside: its control characters are replaced
 
-import type { Scope } from "@inkling/server";
+import type { Geolocation, Scope } from "@inkling/server";
 import { formatAge, type Style, table } from "./terminal.ts";
 
 /** An entry of evidence: docs/evidence.md. */
-interface Entry {
-  readonly feed: string;
-  readonly label: string;
-  readonly effect: string;
-  readonly flags?: readonly string[];
-  readonly members?: readonly string[];
-  readonly why?: string;
-  readonly id?: string;
-  readonly mutes?: string;
-  readonly network?: string;
-  readonly domain?: string;
-  readonly mail_host?: string;
-  readonly did_you_mean?: string;
-  readonly fetched_at?: string;
-  readonly published_at?: string;
-}
+type Entry = NonNullable<Geolocation["evidence"]>[number];
 
 interface Named {
-  readonly name?: string;
-  readonly iso_code?: string;
-  readonly code?: string;
-}
-
-interface Location {
-  readonly city: Named;
-  readonly continent: Named;
-  readonly country: Named;
-  readonly location: {
-    readonly accuracy_radius?: number;
-    readonly latitude?: number;
-    readonly longitude?: number;
-    readonly time_zone?: string;
-  };
-  readonly postal: Named;
-  readonly registered_country: Named;
-  readonly subdivisions: readonly Named[];
+  readonly name?: string | undefined;
+  readonly iso_code?: string | undefined;
+  readonly code?: string | undefined;
 }
 
 type Answer = Readonly<Record<string, unknown>> & {
@@ -102,7 +72,7 @@ function named({ name, iso_code, code = iso_code }: Named): string | undefined {
 }
 
 function describeLocation(result: LookupResult): string {
-  const place = result.answer as unknown as Location;
+  const place = result.answer as unknown as Geolocation;
   const { city, continent, country, location, postal, registered_country, subdivisions } = place;
   const where = listed([city.name, subdivisions[0]?.name, country.name ?? country.iso_code]);
   const { latitude, longitude, accuracy_radius, time_zone } = location;
@@ -129,7 +99,7 @@ function describeLocation(result: LookupResult): string {
 }
 
 interface FlagRow {
-  readonly flag: string;
+  readonly flag: NonNullable<Entry["flags"]>[number];
   readonly name: string;
   /** In the headline. */
   readonly verdict: string;

@@ -134,7 +134,7 @@ describe("the live line", () => {
   });
 });
 
-describe("words for people", () => {
+describe("texts", () => {
   const sizes: [bytes: number, text: string][] = [
     [0, "0 B"],
     [999, "999 B"],

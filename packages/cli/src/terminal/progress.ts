@@ -1,4 +1,4 @@
-// progress.ts: a build's events -> what is seen on a terminal, or written as plain lines.
+// progress.ts: a build's events -> a live line on a terminal, and lines that stay.
 //
 // in   BuildEvents and the time of each; nothing here reads a clock or writes
 // out  lines to keep, and the one line that is rewritten in place
@@ -103,8 +103,8 @@ export class Progress {
       if (rest === "") return [];
     }
     const used = state === "loaded" ? `; in use instead: ${SOURCES[source]}` : "";
-    const word = state === "loaded" ? "not updated" : state;
-    return [`  ${this.options.style.yellow(`${id} ${word}`)}: ${rest}${used}`];
+    const shownState = state === "loaded" ? "not updated" : state;
+    return [`  ${this.options.style.yellow(`${id} ${shownState}`)}: ${rest}${used}`];
   }
 }
 

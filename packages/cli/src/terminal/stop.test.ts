@@ -5,7 +5,7 @@ const rows: [name: string, times: number[], meanings: string[]][] = [
   ["one key press through npm, launcher and terminal", [0, 2, 5], ["first", "repeat", "repeat"]],
   ["two key presses", [0, 1_000], ["first", "again"]],
   [
-    "two key presses, each heard three times",
+    "two key presses, each received three times",
     [0, 3, 5, 900, 902],
     ["first", "repeat", "repeat", "again", "again"],
   ],

@@ -1,6 +1,6 @@
-// stop.ts: Ctrl-C and its kin, heard once: the first asks to stop, the second stops at once.
+// stop.ts: SIGINT, SIGTERM and SIGHUP: the first stops in order, the second at once.
 //
-// A terminal sends Ctrl-C to every process of a job, and npm and the launcher pass on what they get: one
+// A terminal sends Ctrl-C to every process of a job, and npm and the launcher forward theirs: one
 // key press arrives up to three times within milliseconds. Repeats that close are one.
 
 import { writeSync } from "node:fs";
@@ -29,7 +29,7 @@ export function makeStopRule(): (now: number) => "first" | "repeat" | "again" {
   };
 }
 
-/** The word may find nobody who reads it: that must not keep us. */
+/** Standard error may be closed: the process ends all the same. */
 function exitAtOnce(): never {
   try {
     writeSync(2, "inkling: stopped at once\n");

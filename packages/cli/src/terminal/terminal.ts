@@ -1,4 +1,4 @@
-// terminal.ts: where a command's words go, and how they may look there.
+// terminal.ts: the output of a command: streams, colours, tables, numbers.
 //
 // Results go to standard output; progress, warnings and errors to standard error.
 // A reader that closes the pipe early (`| head`) ends the command quietly.
@@ -8,13 +8,13 @@ import { createInterface } from "node:readline/promises";
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
-  /** Asks whoever sits there, and gives the line that they typed; absent where nobody does. */
-  readonly ask?: (question: string) => Promise<string>;
+  /** Shows a question, and returns the line that was typed; absent without a terminal. */
+  readonly prompt?: (question: string) => Promise<string>;
   /** Can lines on standard error be rewritten? */
   readonly live: boolean;
   /** Columns of standard error. */
   readonly columns: number;
-  /** Columns of standard output; absent where no person reads it. */
+  /** Columns of standard output; absent without a terminal. */
   readonly width?: number;
   readonly style: Style;
 }
@@ -41,7 +41,7 @@ export function makeStyle(color: boolean): Style {
   };
 }
 
-/** Words of others (a file, a server) without codes that a terminal would follow, and marks that turn a line round. */
+/** Text of others (a file, a server) without control codes and marks of text direction. */
 export const printable = (text: string): string =>
   text.replace(/[^\P{Cc}\n\t]|[\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
 
@@ -66,7 +66,7 @@ export function processTerminal(noColor: boolean): Terminal {
   return {
     out: (text) => void process.stdout.write(`${text}\n`),
     err: (text) => void process.stderr.write(text),
-    ...(process.stdin.isTTY && process.stderr.isTTY && { ask: askProcess }),
+    ...(process.stdin.isTTY && process.stderr.isTTY && { prompt: promptProcess }),
     live: process.stderr.isTTY === true && !noColor,
     columns: process.stderr.columns || 80,
     ...(process.stdout.isTTY && process.stdout.columns > 0 && { width: process.stdout.columns }),
@@ -75,7 +75,7 @@ export function processTerminal(noColor: boolean): Terminal {
 }
 
 /** Ctrl-C and Ctrl-D are an empty answer. */
-async function askProcess(question: string): Promise<string> {
+async function promptProcess(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   lines.on("SIGINT", () => lines.close());
   try {
@@ -88,7 +88,7 @@ async function askProcess(question: string): Promise<string> {
 
 type Rows = readonly (readonly string[])[];
 
-/** Values that can say they are unknown, in columns; numbers to the right. */
+/** Rows in columns. @param right columns that are aligned to the right */
 export function table(rows: Rows, right: readonly number[] = []): string {
   return tableLines(rows, right, "  ").join("\n");
 }
@@ -144,7 +144,7 @@ export function formatBytes(bytes: number): string {
   return unit === 0 ? `${value} B` : `${value.toFixed(1)} ${UNITS[unit]}`;
 }
 
-const SPANS: readonly [seconds: number, word: string][] = [
+const SPANS: readonly [seconds: number, unit: string][] = [
   [86_400, "day"],
   [3_600, "hour"],
   [60, "minute"],
@@ -155,9 +155,9 @@ const SPANS: readonly [seconds: number, word: string][] = [
 export function formatAge(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000);
   if (seconds < 0) return "in the future";
-  for (const [span, word] of SPANS) {
+  for (const [span, unit] of SPANS) {
     const count = Math.floor(seconds / span);
-    if (count > 0) return `${count} ${word}${count === 1 ? "" : "s"}`;
+    if (count > 0) return `${count} ${unit}${count === 1 ? "" : "s"}`;
   }
   return "just now";
 }

@@ -57,7 +57,7 @@ export interface BuildEffects {
   readonly emit: (event: BuildEvent) => void;
   /** From 0 to 1, as Math.random: spreads requests. */
   readonly chance: () => number;
-  /** For tests: another feed table, other limits of time. */
+  /** For tests: another feed table, other time limits. */
   readonly feeds?: readonly Feed[];
   readonly times?: FetchTimes;
 }
@@ -73,7 +73,7 @@ export interface Build {
   readonly refused: readonly string[];
   /** Feeds whose source did not answer at all. */
   readonly unreached: readonly string[];
-  /** When the next feed is to be asked for; absent when none ever is. */
+  /** When the next feed is due; absent when none has a remote source. */
   readonly nextDue?: string;
 }
 
@@ -86,8 +86,8 @@ const PARTS: Readonly<
   email: { deciding: ["disposable"], other: ["free", "relay"] },
 };
 
-/** A publisher that answers by drips does not keep the others waiting. */
-const AT_A_TIME = 4;
+/** Feeds loaded at once, so that a slow publisher does not delay the others. */
+const CONCURRENT_LOADS = 4;
 
 export async function build(request: BuildRequest, effects: BuildEffects): Promise<Build> {
   prepareDataFolder(request.dataDir);
@@ -127,7 +127,7 @@ async function buildLocked(request: BuildRequest, effects: BuildEffects): Promis
   const manifest = describe(segments, feeds, code, effects.now());
   const same = newest?.manifest.id === manifest.id ? newest : undefined;
   const name = same?.name ?? publish(request.dataDir, manifest);
-  const isMoved = same !== undefined && makeCurrent(request.dataDir, name); // it was pinned elsewhere, or broken
+  const isMoved = same !== undefined && makeCurrent(request.dataDir, name); // another was pinned, or it was damaged
   writeFeedsReport(request.dataDir, name, feeds, effects.now());
   const pinned = findCurrent(request.dataDir)?.name;
   return {
@@ -178,7 +178,7 @@ async function loadFeeds(
     }
   };
   report();
-  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+  await Promise.all(Array.from({ length: CONCURRENT_LOADS }, work));
   return loaded;
 }
 
@@ -193,7 +193,7 @@ function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
   return deciding.includes(feed.sets) || other.includes(feed.sets);
 }
 
-/** The segment of the release before, when it was made from the same and is still there. */
+/** The previous release's segment, when its inputs are the same and its file is intact. */
 function reusable(
   dataDir: string,
   before: SegmentReport | undefined,
@@ -216,7 +216,7 @@ function writeSegment(
     feeds: parts.filter(isLoaded).map(({ report }) => ({ id: report.id, sha256: report.sha256 })),
   };
   const written = writeSegmentFile(dataDir, segmentChunks(kind, make(), meta));
-  settle();
+  collectGarbage();
   emit({ type: "progress", step: `verifying ${kind}`, done: 0 });
   const bytes = Bun.mmap(join(dataDir, DATA_FOLDER.segmentFile(written.sha256)), { shared: false });
   if (kind === "email") EmailSegment.open(bytes).verify();
@@ -237,7 +237,7 @@ function makeGeo(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly
     complete: completePlace,
     encode: encodePlace,
     progress: (done, total) => emit({ type: "progress", step: "building geo", done, total }),
-    settle,
+    collectGarbage,
   });
   emit({
     type: "note",
@@ -246,8 +246,8 @@ function makeGeo(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly
   return table.sections;
 }
 
-/** Gives memory back, for 0.1 to 0.2 s each time: left to itself, the heap grows to twice what it needs. */
-function settle(): void {
+/** Collects garbage, in 0.1 to 0.2 s: without it the heap grows to twice what it needs. */
+function collectGarbage(): void {
   Bun.gc(true);
 }
 
@@ -295,7 +295,7 @@ function decidingFeeds(answer: Answer, feeds: readonly LoadedFeed[]): LoadedFeed
   return feeds.filter((loaded) => isData(loaded, [answer]));
 }
 
-/** Can it be answered from, as far as one of these goes? */
+/** Whether the feed decides one of these answers. */
 function isData({ feed }: LoadedFeed, sets: readonly Sets[]): boolean {
   return sets.includes(feed.sets) && feed.supplement !== true;
 }

@@ -1,6 +1,6 @@
 // events.ts: input and output of the compiler's process.
 //
-// in   a BuildRequest on standard input, one JSON document: it holds secrets, which argv would show to everybody
+// in   a BuildRequest on standard input, one JSON document: not argv, because it holds secrets
 // out  BuildEvents on standard output; "done" or "failed" is the last one
 // Exit status: 0 done, 3 done but a feed was refused or not reached, 1 failed and nothing was published.
 
@@ -11,13 +11,13 @@ export const buildRequest = z.object({
   dataDir: z.string(),
   /** Folder or base URL with one file per feed. The only source of new copies when set. */
   mirror: z.string().optional(),
-  /** May publishers be asked? Without: mirror, last good copies, seeds and our own lists only. */
+  /** Whether publishers are requested. If not: mirror, last good copies, seeds and our own lists only. */
   fetch: z.boolean(),
-  /** Ask only for feeds whose time has come; all others are taken as they are. */
+  /** Check only feeds that are due; the others keep their copies. */
   onlyDue: z.boolean().default(false),
   /** Feeds of which a larger change than usual is accepted, this once. */
   accept: z.array(z.string()).readonly().default([]),
-  /** What publishers ask for that know their readers, by the names that rows of the feed table use. */
+  /** Credentials of publishers with accounts, by the names in the feed table. */
   credentials: z.record(z.string(), z.string()).default({}),
 });
 export type BuildRequest = z.infer<typeof buildRequest>;
@@ -28,7 +28,7 @@ export const buildEvent = z.discriminatedUnion("type", [
   /** A step of the build; `total` is absent while unknown. Sent at most ten times a second. */
   z.object({ type: z.literal("progress"), step: z.string(), done: z.number(), total: z.number().optional() }),
   z.object({ type: z.literal("feed"), feed: feedReport }),
-  /** A domain that lists disagree on, and what policy made of it. */
+  /** A domain that lists disagree on, with its verdict. */
   z.object({
     type: z.literal("conflict"),
     domain: z.string(),
@@ -48,7 +48,7 @@ export const buildEvent = z.discriminatedUnion("type", [
     unreached: z.array(z.string()).readonly(),
     /** The release that stays in use because the operator pinned it, whatever was built. */
     pinned: z.string().optional(),
-    /** When the next feed is to be asked for; absent when none ever is. */
+    /** When the next feed is due; absent when none has a remote source. */
     nextDue: z.iso.datetime().optional(),
     seconds: z.number(),
     peakBytes: z.number(),
@@ -57,7 +57,7 @@ export const buildEvent = z.discriminatedUnion("type", [
     type: z.literal("failed"),
     message: z.string(),
     hint: z.string(),
-    /** What a program may act on. busy: another build is at work in the data folder, so this one did nothing. */
+    /** For programs. busy: another build is at work in the data folder, so this one did nothing. */
     code: z.literal("busy").optional(),
   }),
 ]);

@@ -1,11 +1,10 @@
 // export-mirror.ts: the copies of feeds that this machine has -> a folder that another one can use as its mirror.
 //
 // in   the feeds to take, the data folder, the folder to write
-// out  <feed id>.<ext> for each, as old as its copy, so that age counts on where it stood; what was left out, and why
+// out  <feed id>.<ext> for each, as old as its copy, so that its age is kept; the feeds left out, with reasons
 // err  what node:fs throws when the folder cannot be written; FeedError is a reason to leave out
 //
-// Our own lists are left out: they come with Inkling, and a newer Inkling brings newer ones. Seeds of two files as
-// well: a mirror holds one file for each feed, and every Inkling has the seeds.
+// Left out: our own lists and seeds of two files, which every installation has (a mirror holds one file per feed).
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -74,7 +73,7 @@ async function bestCopy(feed: Feed, dataDir: string, now: Date): Promise<FeedCop
   return { why: problems.length > 0 ? problems.join("; ") : "there is no copy yet" };
 }
 
-/** The one that a mirror takes for this format. */
+/** The extension that stands for this format in a mirror. */
 function extensionOf(feed: Feed, format: Format): string {
   if (format === feed.format) return EXTENSIONS[format];
   const other = Object.entries(feed.otherFormats ?? {}).find(([, value]) => value === format);

@@ -1,6 +1,6 @@
-// feed-report.ts: what status shows of a feed after a load. Pure.
+// feed-report.ts: the report of a feed after a load, as status shows it. Pure.
 //
-// note everybody with a key can read it: no path of this machine is in it
+// note visible to every key: it contains no local path
 
 import type { FeedReport } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
@@ -44,7 +44,7 @@ export function reportOf(load: Load, { refusals, used }: Tried, next: FeedState)
 /** Was a copy refused, rather than absent or out of reach? */
 export const isFault = ({ absent, unreached }: Refusal): boolean => absent !== true && unreached !== true;
 
-/** When its source is to be asked next; undefined when never. */
+/** When its source is due; undefined when never. */
 export function dueNext({ feed, options, source }: Load, next: FeedState): Date | undefined {
   const hasSource = options.mirror !== undefined || isRemote(feed, options);
   const attempts = attemptsAt(next, source.mirror);
@@ -53,7 +53,7 @@ export function dueNext({ feed, options, source }: Load, next: FeedState): Date 
   return dueAt(feed, attempts, options.now);
 }
 
-/** @param isCurrent a kept copy whose time has not come again is as good as fetched now */
+/** @param isCurrent the source is not due: the kept copy counts as fetched now */
 function describeUsed(feed: Feed, { copy, read, age }: Used, isCurrent: boolean) {
   const about = {
     source: isCurrent ? copy.keptFrom! : copy.source, // a last good copy is a kept one
@@ -75,7 +75,7 @@ function describeUsed(feed: Feed, { copy, read, age }: Used, isCurrent: boolean)
   } as const;
 }
 
-/** Why the source was not asked, and what it failed with the last time. */
+/** Why the source was not requested, and its last error. */
 function heldProblems({ hold, state, source }: Load): string[] {
   if (hold === undefined) return [];
   const { error } = attemptsAt(state, source.mirror) ?? {};
@@ -86,7 +86,7 @@ export function problemText({ source, error }: Refusal, options: Load["options"]
   return `${sourceWord(source)}: ${withoutFolders(error, options)}`;
 }
 
-/** Where the problem is: a feed whose publisher could not be reached was not "fetched". */
+/** Where the problem is: "fetched" would be wrong for an unreachable publisher. */
 const sourceWord = (source: FeedCopy["source"]) => (source === "fetched" ? "publisher" : source);
 
 function withoutFolders(text: string, { dataDir, mirror }: Load["options"]): string {

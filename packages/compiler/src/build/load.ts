@@ -1,11 +1,11 @@
 // load.ts: one feed -> the newest copy of it that passes the gates, read, and a report.
 //
 // in   a row of the feed table, where copies come from, the release before
-// out  LoadedFeed; the feed's state on disk remembers the copy, or the failure
+// out  LoadedFeed; the copy or the failure in the feed's state on disk
 // err  none for a bad copy: it is refused by name and reason, and the next one is tried
 //
 // readFeedState -> tryCopies -> outcomeOf -> nextFeedState -> writeFeedState; the state is read once and written once.
-// One more write comes first where the publisher has a budget: a build killed while it asks must not ask again.
+// With a budget the state is also written before the request: a build killed meanwhile has spent it.
 
 import type { FeedReport, Release } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
@@ -22,13 +22,13 @@ export interface LoadedFeed {
   readonly report: FeedReport;
   /** Was any copy refused, whether or not an older one is in use? */
   readonly refused: boolean;
-  /** Did its source not answer at all? Nothing was refused then. */
+  /** Whether its source could not be reached; then no copy was refused. */
   readonly unreached: boolean;
-  /** When it is to be asked for next; undefined when never. */
+  /** When its source is due; undefined when never. */
   readonly dueAt: Date | undefined;
   /** Reads the copy in use: empty when there is none. */
   readonly content: () => Content;
-  /** Releases what was read of it: when its segment is made, others need the memory. */
+  /** Releases the content from memory once its segment is made. */
   readonly forget: () => void;
 }
 
@@ -84,7 +84,7 @@ function newBodies({ kept }: Load, { refusals, used }: Tried, outcome: Outcome):
   return copies.flatMap((copy) => (copy?.sha256 === named.sha256 ? copy : [])).slice(0, 1);
 }
 
-/** What went wrong at the feed's source, not with copies of the past. */
+/** Failures of the feed's source, without those of kept copies. */
 function failuresOf(refusals: readonly Refusal[]): Refusal[] {
   return refusals.filter((refusal) => isNew(refusal) && refusal.unasked !== true);
 }

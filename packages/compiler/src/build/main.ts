@@ -7,10 +7,9 @@ import { build } from "./build.ts";
 import { type BuildEvent, buildRequest } from "./events.ts";
 
 const EXIT = { done: 0, failed: 1, withoutSome: 3 } as const;
-/** Progress more often than this is not shown. */
 const PROGRESS_EVERY_MS = 100;
 
-/** Writes events, of progress in one step only every so often. */
+/** Writes events; progress of one step at most every PROGRESS_EVERY_MS. */
 function eventWriter(): (event: BuildEvent) => void {
   let last = { step: "", at: 0 };
   return (event) => {
@@ -24,14 +23,14 @@ function eventWriter(): (event: BuildEvent) => void {
   };
 }
 
-/** The most memory this process ever held. On Linux maxRSS starts at what its parent held, so ask for our own. */
+/** Peak memory of this process. On Linux maxRSS starts at the parent's, so VmHWM is read instead. */
 function peakBytes(): number {
   const own = "/proc/self/status";
   const peak = existsSync(own) ? /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(own, "utf8"))?.[1] : undefined;
   return 1024 * (peak === undefined ? process.resourceUsage().maxRSS : Number(peak));
 }
 
-/** What an operator can do about an error of the operating system. */
+/** What to do about an error of the operating system. */
 const HINTS: Readonly<Record<string, string>> = {
   EACCES: "make the data folder writable for this user, or choose another with --data-dir",
   EPERM: "make the data folder writable for this user, or choose another with --data-dir",

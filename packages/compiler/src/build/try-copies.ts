@@ -1,7 +1,7 @@
 // try-copies.ts: the copies of one feed, tried in their order until one passes the gates.
 //
-// in   Load: the feed, its state, whether its source may be asked now
-// out  Tried: the copy that passed, and the ones before it with the reasons against them
+// in   Load: the feed, its state, whether its source may be requested now
+// out  Tried: the copy that passed, and those refused before it with reasons
 // err  what node:fs throws when the data folder cannot be written
 
 import type { Release } from "@inkling/engine";
@@ -20,7 +20,7 @@ import { HeldBack, requirePast } from "../validate/gates.ts";
 import { type Readable, readCopy } from "../validate/read-copy.ts";
 
 export interface LoadOptions extends SourceOptions {
-  /** Is only asked for what is due by its schedule? */
+  /** Whether only due feeds are requested. */
   readonly onlyDue: boolean;
   /** From 0 to 1, as Math.random. */
   readonly chance: () => number;
@@ -30,12 +30,12 @@ export interface LoadOptions extends SourceOptions {
 export interface Load {
   readonly feed: Feed;
   readonly options: LoadOptions;
-  /** The release before, when this same program made it: copies that it was made from are read only when needed. */
+  /** The previous release, if this version of the code made it: its copies are read only when needed. */
   readonly trusted: Release | undefined;
   readonly source: Source;
   readonly state: FeedState;
   readonly kept: KeptCopies;
-  /** Why its source is not asked now. */
+  /** Why its source is not requested now. */
   readonly hold: Hold | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface Load {
 export interface Refusal extends NoCopy {
   /** The copy, when there was one and a gate refused it. */
   readonly copy?: FeedCopy;
-  /** Did only the comparison with the last good copy refuse it? */
+  /** Whether only the comparison with the last good copy refused it. */
   readonly isHeld?: boolean;
 }
 
@@ -53,13 +53,13 @@ export interface Used {
   readonly age: Age;
 }
 
-/** How the candidates fared, in their order. */
+/** The refused candidates in order, and the one in use. */
 export interface Tried {
   readonly refusals: readonly Refusal[];
   readonly used?: Used;
 }
 
-/** How the candidates fared; when the last good copy was lost, its source is asked before its time. */
+/** Tries the candidates; when the last good copy was lost, its source is requested early. */
 export async function tryCopies(
   request: Omit<Load, "source" | "hold">,
 ): Promise<{ load: Load; tried: Tried }> {
@@ -70,7 +70,7 @@ export async function tryCopies(
   return { load: again, tried: await tryEach(again) };
 }
 
-/** Decides whether the source is asked; remembers a request that counts against its budget. */
+/** Decides whether the source is requested; stores a request that counts against its budget. */
 function prepare(load: Omit<Load, "source" | "hold">): Load {
   const { feed, options, state } = load;
   const { dataDir, mirror, now, chance, onlyDue, accept } = options;
@@ -116,19 +116,19 @@ function requireGood({ feed, options, state, kept }: Load, copy: FeedCopy, read:
   if (!isNew(copy)) return used;
   requirePast(publishedAt, now);
   const last = copy.accepted === true || accept === true ? undefined : kept.find("copy");
-  // A last good copy that has expired is nothing to compare with.
+  // An expired last good copy is not compared with.
   if (last !== undefined && ageOfCopy(feed, last, last.publishedAt, now) !== "dropped")
     requireLikeLast(feed, used.copy, read, { ...last, entries: state.copy?.entries }, now);
   return used;
 }
 
-/** A copy that is, or was, in the operator's mirror is one that the operator vouches for. */
+/** The operator vouches for copies from the mirror. */
 function ageOfCopy(feed: Feed, copy: FeedCopy, publishedAt: Date | undefined, now: Date): Age {
   const vouched = (copy.keptFrom ?? copy.source) === "mirror";
   return ageOf(feed, { confirmedAt: copy.fetchedAt, publishedAt, vouched }, now);
 }
 
-/** Is the last good copy gone or damaged, with its source not asked because it is not due? */
+/** Whether the last good copy is missing or damaged and its source was skipped as not due. */
 function hasLostCopy({ hold, options, state, source }: Load, { used }: Tried): boolean {
   if (hold === undefined || !options.onlyDue || state.copy === undefined) return false;
   if ((attemptsAt(state, source.mirror)?.failures ?? 0) > 0) return false;

@@ -1,11 +1,11 @@
-// claims.ts: what a parsed feed states, before policy judges it.
+// claims.ts: the claims of a parsed feed, the input of policy.
 
 import type { Prefix } from "@inkling/engine";
 
 /** A member of the answer about an address. */
 export type Flag = "is_abuser" | "is_proxy" | "is_tor_exit";
 
-/** What a list knows of the networks that it names; policy/labels.ts has what follows from it. */
+/** What a list states about its networks; policy/labels.ts has the effect of each. */
 export type Label =
   | "tor_exit"
   | "vpn"
@@ -16,7 +16,7 @@ export type Label =
   | "criminal_network"
   | "botnet_c2";
 
-/** Why a network that is on lists by mistake is guarded; policy/guards.ts has from what. */
+/** Why a network is guarded against false listings; policy/guards.ts has the effect of each kind. */
 export type GuardKind =
   | "public-resolver"
   | "listed-resolver"

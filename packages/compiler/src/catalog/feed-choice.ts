@@ -2,8 +2,8 @@
 //
 // in   {"enabled":["geolite2-city"],"disabled":["ipsum-3"]}, or no file: the feeds that are on by default
 // out  the rows of the feed table to build from, in the table's order
-// err  FeedChoiceError naming the file: a choice that cannot be read is never taken for none
-// A feed in both lists is off. Ids that no row has are kept: another version of Inkling may know them.
+// err  FeedChoiceError naming the file: an unreadable choice is not the default
+// A feed in both lists is off. Unknown ids are kept: another version of Inkling may have these feeds.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

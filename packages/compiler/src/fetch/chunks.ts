@@ -1,4 +1,4 @@
-// chunks.ts: streams of bytes, as the unpackers hand them on.
+// chunks.ts: streams of bytes for the unpackers.
 
 import { FeedError } from "../catalog/feed.ts";
 
@@ -14,7 +14,7 @@ export async function* limited(chunks: Chunks, maxBytes: number): AsyncGenerator
   }
 }
 
-/** A stream whose first bytes were looked at. */
+/** A stream whose first bytes have been read. */
 export interface Headed {
   /** As many as were wanted, or all there are. */
   readonly head: Uint8Array;

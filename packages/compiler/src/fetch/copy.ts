@@ -29,19 +29,19 @@ export interface FeedCopy {
   readonly fetchedAt?: Date;
   /** As a header or the seed's version states it; a date in the data counts before it. */
   readonly publishedAt?: Date;
-  /** Where it was asked for, and how to ask for a newer one. */
+  /** Its URL, with validators for conditional requests. */
   readonly origin?: { readonly url: string } & Validators;
 }
 
-/** A copy that could not be had, and why: the build records it and goes on to the next candidate. */
+/** Why a candidate is no copy: the build records it and tries the next one. */
 export interface NoCopy {
   readonly source: Source;
   readonly error: string;
-  /** There is none at that place: reported, but no fault of the feed. */
+  /** The source has no such file: reported, but not an error of the feed. */
   readonly absent?: true;
   /** The source could not be reached. */
   readonly unreached?: true;
-  /** The source was not asked: credentials are missing. */
+  /** No request was sent: credentials are missing. */
   readonly unasked?: true;
   /** The publisher's Retry-After, as it was sent. */
   readonly retryAfter?: string;
@@ -49,7 +49,7 @@ export interface NoCopy {
 
 export type Candidate = FeedCopy | NoCopy;
 
-/** Did it come from the feed's source just now? */
+/** Whether it came from the feed's source in this build. */
 export function isNew<T extends { readonly source: Source }>(
   copy: T,
 ): copy is T & { readonly source: "mirror" | "fetched" } {

@@ -1,4 +1,4 @@
-// feed-state.ts: what is remembered of a feed between builds: <dataDir>/feeds/<id>/state.json, and bodies beside it.
+// feed-state.ts: the state of a feed between builds: <dataDir>/feeds/<id>/state.json, and bodies beside it.
 //
 // in   a feed, the data folder
 // out  FeedState: read once when a load begins, written once when it ends
@@ -41,7 +41,7 @@ const attempts = z.object({
   nextAt: time.optional(),
   /** From Retry-After. */
   waitUntil: time.optional(),
-  /** Which point of its interval the feed is asked at: 0 to 1, drawn once. */
+  /** The point of its interval at which the feed is checked: 0 to 1, drawn once. */
   spread: z.number().min(0).max(1),
   /** Within the last day; kept where the publisher has a budget. */
   requests: z.array(time).readonly().optional(),
@@ -53,7 +53,7 @@ const feedState = z.object({
   pending: keptCopy.extend({ why: z.string() }).optional(),
   /** At the publisher. */
   attempts: attempts.optional(),
-  /** At the operator's mirror: what that lacks is no failure of the publisher. */
+  /** At the operator's mirror: its failures are not the publisher's. */
   mirror: attempts.extend({ of: z.string() }).optional(),
 });
 

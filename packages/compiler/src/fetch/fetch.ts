@@ -1,10 +1,10 @@
-// fetch.ts: one GET of one feed file, written to a file of ours.
+// fetch.ts: one GET of one feed file into a local file.
 //
 // in   a URL of the feed table or of the operator's mirror; validators of the copy that is at hand
 // out  the unpacked body in `into`, or "not modified"
 // err  FeedError: the status, the time or size limit, a redirect that is not followed, a body cut short;
 //      what node:fs throws when `into` cannot be written
-// note schedule.ts decides when to ask; this asks once
+// note one attempt; schedule.ts decides when
 
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
@@ -17,21 +17,21 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 export interface FetchTimes {
-  /** Until the head of the answer is there, redirects included. */
+  /** Until the response's headers, redirects included. */
   readonly responseMs: number;
-  /** Until its last byte is. */
+  /** Until its last byte. */
   readonly totalMs: number;
 }
 /** The largest file (DB-IP's) has 60 MB packed: ten minutes are enough at 1 Mbit/s. */
 export const FETCH_TIMES: FetchTimes = { responseMs: 20_000, totalMs: 600_000 };
 
-/** What a publisher sent with a copy, sent back to ask whether there is a newer one. */
+/** Validators of a copy, for conditional requests. */
 export interface Validators {
   readonly etag?: string | undefined;
   readonly lastModified?: string | undefined;
 }
 
-/** The publisher answered, and not with a file. */
+/** A response other than a file. */
 export class AnswerError extends FeedError {
   readonly status: number;
   /** As it was sent. */
@@ -43,7 +43,7 @@ export class AnswerError extends FeedError {
   }
 }
 
-/** There was no answer: no fault of the file. */
+/** No response. */
 export class UnreachedError extends FeedError {
   constructor(why: string) {
     super(unreachedWords(why));
@@ -52,7 +52,7 @@ export class UnreachedError extends FeedError {
 
 export interface Download {
   readonly url: string;
-  /** Where the SHA-256 of the file stands, as it is sent: the first word of that text. */
+  /** URL of a text whose first word is the SHA-256 of the file as sent. */
   readonly checksumUrl?: string | undefined;
   /** Credentials; sent to this URL's origin alone, wherever it redirects to. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -60,13 +60,15 @@ export interface Download {
   readonly maxBytes: number;
   readonly userAgent: string;
   readonly times: FetchTimes;
-  /** Plain HTTP is for a mirror in the operator's own network; publishers are asked over HTTPS alone. */
+  /** Plain HTTP is for mirrors in the operator's network; publishers need HTTPS. */
   readonly allowHttp: boolean;
   readonly validators?: Validators | undefined;
 }
 
-/** @returns undefined when the copy at hand is still the newest one
- * @throws FeedError saying why there is no usable answer */
+/**
+ * @returns undefined when the copy at hand is still current
+ * @throws FeedError with the reason why there is no usable response
+ */
 export async function download(request: Download): Promise<Validators | undefined> {
   const abort = new AbortController();
   const { responseMs, totalMs } = request.times;
@@ -101,7 +103,7 @@ export async function download(request: Download): Promise<Validators | undefine
   }
 }
 
-/** Asks, and follows redirects, but never from HTTPS to anything else. */
+/** Sends the request and follows redirects, but never from HTTPS to anything else. */
 async function follow(request: Download, signal: AbortSignal): Promise<Response> {
   let url = new URL(request.url);
   let mayBeHttp = true;
@@ -168,12 +170,12 @@ const isDiskError = (error: unknown): boolean =>
     (error as { code?: string }).code ?? "",
   );
 
-/** Tests run a publisher here; no publisher of the feed table does. */
+/** Publishers of tests run here; none of the feed table does. */
 function isLoopback(url: URL): boolean {
   return url.hostname === "127.0.0.1" || url.hostname === "[::1]" || url.hostname === "localhost";
 }
 
-/** Error codes of connections that were not made, in words. */
+/** Error codes of failed connections, as text. */
 const UNREACHED: Readonly<Record<string, string>> = {
   ENOTFOUND: "host not found",
   EAI_AGAIN: "host not found: the name server does not answer",

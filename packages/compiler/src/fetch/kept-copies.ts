@@ -1,6 +1,6 @@
-// kept-copies.ts: the copies that a feed's state names, each read from disk when it is first asked for, and once.
+// kept-copies.ts: the copies that a feed's state names, each read from disk once, on first use.
 //
-// err  FeedError when one is named and is missing or damaged, or the state itself is
+// err  FeedError when one is missing or damaged, or the state is
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ export class KeptCopies {
     try {
       return this.readOnce(which);
     } catch (error) {
-      if (error instanceof FeedError) return undefined; // it is reported where it would have been used
+      if (error instanceof FeedError) return undefined; // reported where it would have been used
       throw error;
     }
   }

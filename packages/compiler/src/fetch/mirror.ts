@@ -16,14 +16,14 @@ import type { Chunks } from "./chunks.ts";
 import { type FeedCopy, loadStable, MAP_FROM, measure } from "./copy.ts";
 import { unpacked } from "./unpack.ts";
 
-/** Is the mirror asked over HTTP, not a folder? */
+/** Whether the mirror is a URL, not a folder. */
 export const isMirrorUrl = (mirror: string): boolean => /^https?:\/\//i.test(mirror);
 
-/** A mirror as it may be shown and kept. */
+/** A mirror without its credentials. */
 export const mirrorName = (mirror: string): string =>
   isMirrorUrl(mirror) ? splitMirrorUrl(mirror).base : mirror;
 
-/** A base URL as it may be shown and kept, and its user and password as a header. */
+/** A base URL without credentials, and the credentials as a header. */
 export function splitMirrorUrl(mirror: string): { base: string; headers: Readonly<Record<string, string>> } {
   const url = new URL(mirror);
   const { username, password } = url;
@@ -35,7 +35,7 @@ export function splitMirrorUrl(mirror: string): { base: string; headers: Readonl
   return { base, headers: { authorization: `Basic ${Buffer.from(userinfo).toString("base64")}` } };
 }
 
-/** A part of a URL; with a stray "%", which is no escape, as it stands. */
+/** A decoded part of a URL; unchanged with an invalid escape. */
 function decodePart(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -47,7 +47,7 @@ function decodePart(text: string): string {
 /**
  * The copy that a mirror folder has.
  * @param into where a large file is written, to be mapped, and removed again
- * @param known the kept copy of a file at a path, if there is one: not read again while the file stands as it did
+ * @param known the kept copy of a file, if any: not read again while the file is unchanged
  * @returns undefined when it has none
  * @throws FeedError when it has several, or one that cannot be read or is too large; what node:fs throws when `into`
  *   cannot be written
@@ -89,7 +89,7 @@ async function* named(path: string, chunks: Chunks): Chunks {
   }
 }
 
-/** The chunks as one: in memory, or mapped, when there are many. A database of 134 MB took twice that while it was put together. */
+/** The chunks as one: in memory, or mapped when large: joining 134 MB in memory took twice as much. */
 async function gather(chunks: Chunks, into: string): Promise<Uint8Array> {
   const held: Uint8Array[] = [];
   let bytes = 0;

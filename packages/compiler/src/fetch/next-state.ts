@@ -1,7 +1,7 @@
-// next-state.ts: what a feed's state is after a load. Pure: the clock and chance come in.
+// next-state.ts: a feed's state after a load. Pure: clock and random numbers are arguments.
 //
-// in   the state before, what the load found out
-// out  the state to write; the very same object when there is nothing new to remember
+// in   the previous state, the outcome of the load
+// out  the state to write; the same object when nothing changed
 
 import type { Feed } from "../catalog/feed.ts";
 import type { Attempts, FeedState, KeptCopy, PendingCopy } from "./feed-state.ts";
@@ -21,7 +21,7 @@ export type Outcome = {
   | { readonly type: "passed"; readonly copy: KeptCopy }
   | { readonly type: "held"; readonly pending: PendingCopy; readonly failure: Failure }
   | { readonly type: "absent"; readonly failure: Failure }
-  /** `refetch`: the source confirmed a copy that is refused now, so its next answer must be a file. */
+  /** `refetch`: the source confirmed a copy that is refused now, so the next request is unconditional. */
   | { readonly type: "failed"; readonly failure: Failure; readonly refetch?: boolean }
 );
 
@@ -61,14 +61,14 @@ function remember(state: FeedState, outcome: Outcome, source: Source): FeedState
   };
 }
 
-/** The state to write before a source with a budget is asked: a process killed while it asks has spent it. */
+/** The state to write before a request to a source with a budget: a process killed meanwhile has spent it. */
 export function spendRequest(state: FeedState, { feed, mirror, now, chance }: Source): FeedState {
   if (feed.budgetPerDay === undefined) return state;
   const before = attemptsAt(state, mirror) ?? untried(chance);
   return { ...state, ...withAttempts(state, mirror, spent(feed, before, now)) };
 }
 
-/** What is remembered of asking the publisher, or this mirror. */
+/** The attempts at the publisher, or at this mirror. */
 export function attemptsAt(
   { attempts, mirror: known }: FeedState,
   mirror: string | undefined,

@@ -1,11 +1,10 @@
-// schedule.ts: when a publisher is asked again. Pure: the clock and chance come in.
+// schedule.ts: when a feed is requested again. Pure: clock and random numbers are arguments.
 //
-// in   a feed, what is remembered of its attempts, the time
-// out  what is remembered next; when it may be asked, and why not now
+// in   a feed, its attempts so far, the time
+// out  the attempts to store; when it may be requested, and why not now
 //
-// After a success a feed is asked once in each interval, at a point of the interval that was drawn once for this data
-// folder: neither all feeds of one machine nor one feed of all machines are asked in the same minute. After a failure
-// it is asked sooner, then ever later. Retry-After and a day's budget hold always.
+// After a success a feed is requested once per interval, at a random point of it that is drawn once per data folder, to
+// spread requests. After a failure it is requested sooner, with exponential backoff. Retry-After and budgets always hold.
 
 import type { Feed } from "../catalog/feed.ts";
 import type { Attempts } from "./feed-state.ts";
@@ -13,17 +12,17 @@ import type { Attempts } from "./feed-state.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** A monthly file is asked for daily: it appears on no fixed day, and "not modified" costs nothing. */
+/** A monthly file is requested daily: it appears on no fixed day, and "not modified" costs nothing. */
 const LONGEST_INTERVAL = DAY;
 const FIRST_RETRY = 5 * MINUTE;
-/** A publisher's slip of ten years in Retry-After must not end a feed. */
+/** A mistaken Retry-After of years must not end a feed. */
 const LONGEST_RETRY_AFTER = DAY;
 
 export function untried(chance: () => number): Attempts {
   return { failures: 0, spread: chance() };
 }
 
-/** Before the request goes out: a process killed while it runs has spent it all the same. */
+/** Counts a request, before it is sent. */
 export function spent(feed: Feed, attempts: Attempts, now: Date): Attempts {
   if (feed.budgetPerDay === undefined) return attempts;
   return { ...attempts, requests: [...recent(attempts, now), now.toISOString()] };
@@ -39,7 +38,7 @@ export function succeeded(feed: Feed, attempts: Attempts, now: Date): Attempts {
   return { at, okAt: at, failures: 0, nextAt, spread, ...(requests && { requests }) };
 }
 
-/** There is none where it was looked for, and nothing is wrong with that: it is looked for again at the usual time. */
+/** The source has no file, which is not a failure: it is checked again at the usual time. */
 export function absent(feed: Feed, attempts: Attempts, now: Date, error: string): Attempts {
   const { okAt } = attempts;
   const { okAt: _, ...looked } = succeeded(feed, attempts, now);
@@ -70,17 +69,17 @@ export function failed(
   };
 }
 
-/** From when on a build that asks only what is due asks this feed. */
+/** When this feed is due. */
 export function dueAt(feed: Feed, attempts: Attempts, now: Date): Date {
   if (isAhead(attempts, now)) return now;
   const times = [attempts.nextAt, attempts.waitUntil, budgetFreeAt(feed, attempts, now)];
   return new Date(Math.max(0, ...times.flatMap((time) => (time === undefined ? [] : [Date.parse(time)]))));
 }
 
-/** Why a feed is not asked now: it is not its time yet, or its publisher does not want to be asked. */
+/** Why a feed is not requested now: not due, or held by Retry-After or its budget. */
 export type Hold = { readonly why: "not due" } | { readonly why: "held"; readonly reason: string };
 
-/** @returns undefined when it may be asked */
+/** @returns undefined when it may be requested */
 export function findHold(feed: Feed, attempts: Attempts, now: Date, onlyDue: boolean): Hold | undefined {
   const { waitUntil } = attempts;
   if (!isAhead(attempts, now) && waitUntil !== undefined && Date.parse(waitUntil) > now.getTime())
@@ -95,7 +94,7 @@ export function findHold(feed: Feed, attempts: Attempts, now: Date, onlyDue: boo
   return undefined;
 }
 
-/** Remembered from a clock that was ahead: worth nothing. */
+/** Times from a clock that was ahead are ignored. */
 const isAhead = ({ at }: Attempts, now: Date) => at !== undefined && Date.parse(at) > now.getTime();
 
 function intervalOf(feed: Feed): number {
@@ -115,7 +114,7 @@ function budgetFreeAt(feed: Feed, attempts: Attempts, now: Date): string | undef
   return oldest === undefined ? undefined : new Date(Date.parse(oldest) + DAY).toISOString();
 }
 
-/** RFC 9110 10.2.3: seconds, or a date; anything else is nothing. */
+/** RFC 9110 10.2.3: seconds, or a date; anything else is ignored. */
 function readRetryAfter(text: string, now: Date): Date | undefined {
   const wait = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now.getTime();
   if (!(wait > 0)) return undefined;

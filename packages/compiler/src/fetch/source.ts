@@ -1,8 +1,8 @@
 // source.ts: where a copy of a feed comes from.
 //
-// in   a row of the feed table, its kept copies, the mirror (if any), whether publishers may be asked
+// in   a row of the feed table, its kept copies, the mirror (if any), whether publishers are requested
 // out  candidates, lazily, in order of preference; the first one that passes is used:
-//      0. the copy that waited for the operator, when he accepts it: nothing is fetched then
+//      0. the pending copy, when the operator accepts it; nothing is fetched then
 //      1. the mirror when one is set, else the publisher when allowed
 //      2. the last good copy
 //      3. the seed in an npm package
@@ -27,9 +27,9 @@ export interface SourceOptions {
   /** May publishers be requested when there is no mirror? */
   readonly fetch: boolean;
   readonly now: Date;
-  /** Is it this feed's time (schedule.ts)? Folders are read whether or not. */
+  /** Whether the feed is due (schedule.ts). Mirror folders are read in any case. */
   readonly ask?: boolean;
-  /** Is the copy taken that waits for the operator? */
+  /** Whether the pending copy is accepted. */
   readonly accept?: boolean;
   readonly credentials?: Credentials;
   readonly userAgent?: string;
@@ -39,7 +39,7 @@ export interface SourceOptions {
 }
 
 const USER_AGENT = `Inkling/${manifest.version}`;
-/** One name for all processes, so that what a killed build left is overwritten: a build has the folder to itself. */
+/** One name for all builds (the folder is locked), so that a killed build's file is overwritten. */
 const DOWNLOAD = ".tmp-download";
 
 /** Copies of `feed` in order of preference; see the head of this file. */
@@ -59,7 +59,7 @@ export async function* candidates(
   if (own !== undefined) yield await attempt("own", () => readOwn(feed, own));
 }
 
-/** Does asking for a newer copy of this feed mean asking over the network? */
+/** Whether a newer copy of this feed is requested over the network. */
 export function isRemote(feed: Feed, { mirror, fetch, now }: SourceOptions): boolean {
   if (mirror !== undefined) return isMirrorUrl(mirror);
   return fetch && feed.urls(now).length > 0;
@@ -115,12 +115,12 @@ async function* fromPublisher(
       options,
       kept,
     });
-    // Early in a month the newest file is not there yet: that is what the next URL is for.
+    // Early in a month the newest file does not exist yet: the next URL is the previous month's.
     if (index === urls.length - 1 || !isNotFound(candidate)) yield candidate;
   }
 }
 
-/** What a publisher asks its readers for, and the operator did not give. */
+/** Credentials that the publisher requires and the operator has not set. */
 export function lackingCredentials(
   feed: Feed,
   { mirror, credentials = {} }: SourceOptions,
@@ -134,7 +134,7 @@ const settingOf = (name: string) => `INKLING_${name.replace(/[A-Z]/g, "_$&").toU
 
 interface Request {
   readonly feed: Feed;
-  /** As it may be shown, and kept as the copy's origin. */
+  /** Without secrets: shown, and stored as the copy's origin. */
   readonly url: string;
   /** The request with its secrets, where it has any. */
   readonly secretRequest?: { readonly url: string; readonly checksumUrl?: string };
@@ -186,12 +186,12 @@ async function fetchFrom(request: Request): Promise<Candidate> {
   }
 }
 
-/** Where a copy is written that is too large to hold. */
+/** Where a download is written. */
 function downloadPath(feed: Feed, { dataDir }: SourceOptions): string {
   return join(feedFolder(feed, dataDir), DOWNLOAD);
 }
 
-/** Where a publisher with accounts refuses one: what to check. */
+/** What to check when a publisher refuses the credentials. */
 function credentialsHint({ optIn }: Feed, error: FeedError): string {
   const refused = error instanceof AnswerError && (error.status === 401 || error.status === 403);
   if (!refused || optIn?.credentials === undefined) return "";

@@ -40,7 +40,7 @@ export async function* untarred(chunks: Chunks): AsyncGenerator<Uint8Array> {
     }
   }
   if (found === undefined) throw noFile();
-  for await (const _ of input.rest()); // so that whatever packed it is checked to its end
+  for await (const _ of input.rest()); // so that the gzip layer is checked to its end
 }
 
 /** Chunks of any size, handed out by the number of bytes wanted. */

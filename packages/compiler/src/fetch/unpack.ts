@@ -1,10 +1,10 @@
 // unpack.ts: a stream of bytes -> the same bytes, unpacked when they are gzip, zip or tar, and never more than a limit.
 //
-// in   chunks of a file or an HTTP body; gzip is known by its first two bytes, whatever a name or header says
+// in   chunks of a file or an HTTP body; gzip is recognized by its first two bytes, not by its name or headers
 // out  chunks; a packed file of a feed can be packed again in transfer, so up to two layers of gzip come off;
 //      then the one file of data out of an archive (archive.ts)
 // err  FeedError: too large (also a small file that unpacks to a large one), damaged or cut gzip
-// cost the chunks in flight (of a zip file, the file): a bomb costs no more memory than an honest file
+// cost the chunks in flight (of a zip file, the file): a zip bomb takes no more memory than any other file
 
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";

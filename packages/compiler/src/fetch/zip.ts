@@ -18,7 +18,7 @@ const MOST_ENTRIES = 1_000;
 export async function* unzipped(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);
-  // Sizes are checked here, so that a bomb is called one.
+  // Sizes are checked here, for a clear message about zip bombs.
   const file = await fromBufferPromise(Buffer.concat(parts), { validateEntrySizes: false }).catch(damaged);
   const entry = await onlyDataFile(file);
   const { fileName, uncompressedSize, compressionMethod: method } = entry;

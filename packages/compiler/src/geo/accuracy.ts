@@ -1,4 +1,4 @@
-// accuracy.ts: an accuracy radius for places whose source states none, by what was measured for places like them.
+// accuracy.ts: an accuracy radius for places whose source states none, measured for similar places.
 //
 // in   a place as its source describes it
 // out  whole kilometres within which two of three such places lie; undefined without coordinates, without any
@@ -12,14 +12,14 @@ import { dataTable, once } from "./data-table.ts";
 import type { Place } from "./place.ts";
 import { cleanName } from "./place-names.ts";
 
-/** What a radius is rounded up to, in kilometres: MaxMind's steps. */
+/** Kilometres that a radius is rounded up to: MaxMind's steps. */
 export const RADIUS_STEPS = [1, 5, 10, 20, 50, 100, 200, 500, 1000] as const;
 
 /** The smallest part of the world that a place names; a postal code names more than a region. */
 export type Level = (typeof LEVELS)[number];
 export const LEVELS = ["city", "region", "country"] as const;
 
-/** What the table calls a continent: its codes are also codes of countries (AF, AS, NA, SA). */
+/** The table's name of a continent, whose code alone may also be a country's (AF, AS, NA, SA). */
 export const continentArea = (code: string) => `continent ${code}`;
 export const WORLD = "world";
 

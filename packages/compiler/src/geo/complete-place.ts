@@ -1,4 +1,4 @@
-// complete-place.ts: fills in what a source leaves out and its other members imply.
+// complete-place.ts: fills in missing members that the others imply.
 //
 // in   a place as a source describes it
 // out  the same with continent, country names, subdivision codes and names, time zone and accuracy radius where they follow
@@ -66,7 +66,7 @@ function completeSubdivision(
   return subdivision;
 }
 
-/** Coordinates that mean more than the middle of a country: a source that names no part of it knows no more. */
+/** Coordinates, unless they only stand for a whole country: when the source names no part of it. */
 function localCoordinates(place: Place): Coordinates | undefined {
   const level = levelOf(place);
   return level === "city" || level === "region" ? knownCoordinates(place) : undefined;

@@ -1,4 +1,4 @@
-// coordinates.ts: which coordinates of a source can be believed, and how they are written.
+// coordinates.ts: valid coordinates, and their rounding.
 //
 // in   WGS 84 degrees as a source's reader gives them
 
@@ -16,10 +16,10 @@ export function knownCoordinates({ latitude, longitude }: Place): Coordinates | 
   return latitude === 0 && longitude === 0 ? undefined : { latitude, longitude };
 }
 
-/** Six decimals are 11 cm: beyond them there is no information in a geolocation. */
+/** Six decimals are 11 cm: more precision is not in the data. */
 const DECIMALS = 1e6;
 
-/** The number with as many decimals as mean something. */
+/** Rounded to these decimals. */
 export function shortDegrees(degrees: number): number {
   return Math.round(degrees * DECIMALS) / DECIMALS + 0; // + 0: no -0
 }

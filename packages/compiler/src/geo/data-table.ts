@@ -1,4 +1,4 @@
-// data-table.ts: reads the project's own tables in packages/compiler/data, each when it is first needed.
+// data-table.ts: reads the project's own tables in packages/compiler/data, each on first use.
 
 import { readFileSync } from "node:fs";
 import { forEachRow } from "../parse/csv.ts";

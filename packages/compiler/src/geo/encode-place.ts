@@ -1,9 +1,9 @@
-// encode-place.ts: one place as the answer of the geolocate lookup, byte for byte as it goes out.
+// encode-place.ts: one place -> the bytes of the geolocate answer.
 //
 // in   a place, usually completed (complete-place.ts)
 // out  JSON text: the seven members of the contract, always all of them and in this order; unknown leaves omitted;
 //      "" when every leaf is unknown
-// err  values that mean nothing ("", "-", 0/0, ZZ, NaN) are unknown leaves
+// err  empty values ("", "-", 0/0, ZZ, NaN) are unknown leaves
 // src  DESIGN.md section 4
 // cost 1.4 µs a place of DB-IP City
 

@@ -1,4 +1,4 @@
-// evidence.ts: where a place comes from, and which of its members were filled in, and how.
+// evidence.ts: the source of a place, and which of its members were filled in, and how.
 //
 // in   a place as its source describes it, the same completed
 // out  a mask of what was filled in; entries of evidence for each mask

@@ -1,4 +1,4 @@
-// place-list.ts: what a source of geolocation, or of registered countries, is to those who read it.
+// place-list.ts: the interface of a source of geolocation or of registered countries.
 
 import type { RangeColumns } from "@inkling/engine";
 import type { IdVisitor } from "../mmdb/records.ts";
@@ -11,7 +11,7 @@ export interface NetworkWalk {
   readonly networks?: { readonly 4: number; readonly 6: number };
 }
 
-/** Places by number: an array, or what reads one anew each time that it is asked for. */
+/** Places by number: an array, or a list that decodes each on access. */
 export interface PlaceList {
   readonly length: number;
   at(id: number): Place | undefined;

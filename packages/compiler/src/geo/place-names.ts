@@ -22,7 +22,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const LETTER = new RegExp(`[${Object.keys(LETTERS).join("")}]`, "gu");
 
-/** Words for the kind of a division, not for which one it is. Only taken off the ends of a name. */
+/** Words for the type of a division. Removed only at the ends of a name. */
 const KIND_WORDS = new Set(
   // English
   (
@@ -44,7 +44,7 @@ const KIND_WORDS = new Set(
 const UNPRINTABLE = /[\p{Cc}\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd\p{Cs}]+/gu;
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
 const READABLE = /[\p{L}\p{N}]/u;
-/** No name begins so, but a cell that a spreadsheet takes for a formula does: exports and enriched files are opened in some. */
+/** Signs that begin a spreadsheet formula, and no name: exports and enriched files are opened in spreadsheets. */
 const FORMULA = /^[=+@\-\uff1d\uff0b\uff20\uff0d\s]+/u;
 
 /**

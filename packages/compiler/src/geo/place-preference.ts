@@ -1,10 +1,10 @@
-// place-preference.ts: several sources of geolocation -> one: for each network the first source that knows where it is.
+// place-preference.ts: several sources of geolocation -> one: each network has the place of the first source that has one.
 //
 // in   sources in order of preference
 // out  a PlaceSource whose ids go through the places of all; feedOf names the source of each
 // cost a covering of the address space for each family (8 bytes a range for IPv4, 20 for IPv6) beyond the sources
 //
-// A record with no more than where a network is registered does not know where it is: the next source decides.
+// A record with only a registered country is no place: the next source decides.
 
 import { cover, type Networks, overlay, type RangeColumns } from "@inkling/engine";
 import type { Place } from "./place.ts";
@@ -34,7 +34,7 @@ export function preferPlaces(sources: readonly PlaceSource[]): PlaceSource {
   };
 }
 
-/** From the least preferred on, each is laid over those before it wherever it knows a place. */
+/** Starting with the least preferred, each source is laid over the previous ones where it has a place. */
 function coverAll(
   sources: readonly PlaceSource[],
   knowing: readonly Uint8Array[],
@@ -54,7 +54,7 @@ function coverAll(
   return under!;
 }
 
-/** Numbers from 1, of all sources together; networks of which no place is known are left out. */
+/** Numbers from 1, of all sources together; networks without a place are left out. */
 function known(source: PlaceSource, knowing: Uint8Array, offset: number, family: 4 | 6): Networks {
   return (add) =>
     source.walk(family, (w0, w1, w2, w3, bits, id) => {
@@ -62,7 +62,7 @@ function known(source: PlaceSource, knowing: Uint8Array, offset: number, family:
     });
 }
 
-/** By id, 1 where a place is known: asked once a place, not once a network. */
+/** By id, 1 where a place is known: computed once per place, not per network. */
 function knownIds(places: PlaceList): Uint8Array {
   return Uint8Array.from({ length: places.length }, (_, id) => (isKnown(places.at(id)!) ? 1 : 0));
 }

@@ -1,4 +1,4 @@
-// place.ts: one place as a source of geolocation describes it, whatever its shape: what is unknown is undefined.
+// place.ts: one place of any source of geolocation; unknown members are undefined.
 
 export interface Subdivision {
   /** The part after the hyphen of ISO 3166-2. */

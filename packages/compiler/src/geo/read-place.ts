@@ -1,7 +1,7 @@
 // read-place.ts: one record of a geolocation database -> a place, whatever the publisher's shape.
 //
 // in   decoded MMDB records: flat (ip-location-db) or nested (MaxMind, DB-IP)
-// out  Place; what is empty, out of range or of the wrong type is undefined, and counted
+// out  Place; values that are empty, out of range or of the wrong type are undefined, and counted
 // src  dev.maxmind.com/geoip/docs/databases/city-and-country, github.com/sapics/ip-location-db (mmdb format)
 // cost 0.2 µs a record (zod: the same, but it refuses a whole record for one wrong member)
 //
@@ -13,7 +13,7 @@ import type { Place, Subdivision } from "./place.ts";
 /** Member -> how many times it was of the wrong type or out of range. */
 export type Ignored = Map<string, number>;
 
-/** Longer than any name of a place (DB-IP's longest has 80 characters): a name beyond is damage. */
+/** DB-IP's longest name has 80 characters: longer text is damage. */
 const MAX_TEXT = 200;
 /** Half the way round the Earth is 20,037.5 km. */
 const MAX_RADIUS = 20_040;
@@ -145,7 +145,7 @@ class Members {
     return typeof value === "number" && isValid(value) ? value + 0 : this.ignore(name); // -0 is 0
   }
 
-  /** Both or neither: half a position is none. */
+  /** Both or neither. */
   coordinates(): Pick<Place, "latitude" | "longitude"> {
     const latitude = this.number("latitude", (value) => Math.abs(value) <= 90);
     const longitude = this.number("longitude", (value) => Math.abs(value) <= 180);

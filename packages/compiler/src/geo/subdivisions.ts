@@ -5,7 +5,7 @@
 // err  undefined where a name is unknown, or fits more than one code
 // src  iso-3166 (npm: codes, ISO's names), data/subdivision-names.csv (English names of Unicode CLDR),
 //      data/subdivision-changes.csv (ISO's changes since), data/subdivision-aliases.csv (spellings of feeds)
-// cost the names of a country are indexed when it is first asked for, every answer is remembered
+// cost the names of a country are indexed on first use, and results are cached
 
 import { iso31662 } from "iso-3166";
 import { dataTable, once } from "./data-table.ts";
@@ -27,7 +27,7 @@ type Keys = Map<string, Set<Division>>;
 class CountryDivisions {
   readonly country: string;
   readonly byCode = new Map<string, Division>();
-  /** Spellings written down by hand: they decide. No division: known to be ambiguous, or to have no code. */
+  /** Spellings of the alias table, which decide. No division: ambiguous, or without a code. */
   readonly aliases = new Map<string, Division | undefined>();
   private readonly found = new Map<string, Division | undefined>();
   private readonly keys = once(() => this.index());
@@ -49,11 +49,11 @@ class CountryDivisions {
   }
 
   find(name: string, parent: string): Division | undefined {
-    const question = `${parent}\t${name}`;
-    const known = this.found.get(question);
-    if (known !== undefined || this.found.has(question)) return known;
+    const cacheKey = `${parent}\t${name}`;
+    const known = this.found.get(cacheKey);
+    if (known !== undefined || this.found.has(cacheKey)) return known;
     const answer = this.search(name, parent);
-    this.found.set(question, answer);
+    this.found.set(cacheKey, answer);
     return answer;
   }
 
@@ -63,7 +63,7 @@ class CountryDivisions {
     if (parent === this.country && this.aliases.has(keys.whole)) return this.aliases.get(keys.whole);
     const { whole, loose } = this.keys();
     const matches = [whole.get(keys.whole), ...keys.loose.map((key) => loose.get(key))];
-    // A larger division may share its name with one inside it (Madrid, Vilnius, Zlín): the level asked for comes first.
+    // A larger division may share its name with one inside it (Madrid, Vilnius, Zlín): the requested level comes first.
     for (const direct of [true, false]) {
       for (const match of matches) {
         const fitting = [...(match ?? [])].filter((division) => (division.parent === parent) === direct);
@@ -129,5 +129,5 @@ const countries = once((): ReadonlyMap<string, CountryDivisions> => {
   return result;
 });
 
-/** As long as the table's header. */
+/** Rows have as many fields as the table's header. */
 const rows = (file: string) => dataTable(file) as (readonly [string, string, string])[];

@@ -1,4 +1,4 @@
-// time-zone.ts: the IANA time zone of a place, where it can be known.
+// time-zone.ts: the IANA time zone of a place.
 //
 // in   a country (may be unknown), coordinates, and whether they mean a place inside the country
 // out  an IANA name such as Europe/Vienna; undefined when not known

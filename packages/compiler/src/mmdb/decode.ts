@@ -8,7 +8,7 @@
 // cost a flat DB-IP record of eight members 0.7 µs, a nested one of MaxMind 1.4 µs. Sizes are checked before anything is
 //      allocated; values count as often as pointers lead to them, so that a small file of pointers cannot blow up
 
-/** A file that is no MMDB, or a corrupt one; the message names the place. */
+/** A file that is no MMDB, or a corrupt one; the message has the position. */
 export class MmdbError extends Error {
   override readonly name = "MmdbError";
 }
@@ -37,7 +37,7 @@ const TYPE = {
   float: 15,
 } as const;
 
-/** Strings that are kept of those that pointers lead to (keys and place names repeat): how many, and how long. */
+/** Cached strings that pointers lead to (keys and place names repeat): number and longest. */
 const STRING_SLOTS = 1 << 17;
 const KEPT_STRING_BYTES = 64;
 /** Likewise maps and arrays (countries, continents, subdivisions): GeoLite2 City decodes seven times as fast. */
@@ -47,7 +47,7 @@ const KEPT_CONTAINER_BYTES = 4096;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export class MmdbDecoder {
-  /** What the decoder has done in all, in values plus bytes of payload: callers that decode a lot bound it. */
+  /** Values plus bytes of payload decoded so far, for callers that limit it. */
   work = 0;
   private readonly bytes: Uint8Array;
   private readonly buffer: Buffer;
@@ -132,7 +132,7 @@ export class MmdbDecoder {
         if (size > 1) this.fail(from, `boolean of size ${size}, want 0 or 1`);
         return size === 1;
       case TYPE.bytes: {
-        const at = this.charge(size, from);
+        const at = this.takePayload(size, from);
         return this.bytes.subarray(at, at + size);
       }
       default:
@@ -140,7 +140,7 @@ export class MmdbDecoder {
     }
   }
 
-  /** Follows the pointer whose control byte was read; afterwards reading goes on behind the pointer. */
+  /** Follows the pointer whose control byte was read; reading continues after the pointer. */
   private pointed(control: number, from: number, depth: number): unknown {
     const target = this.pointer(control, from);
     const back = this.at;
@@ -231,7 +231,7 @@ export class MmdbDecoder {
   }
 
   private string(size: number, from: number): string {
-    const at = this.charge(size, from);
+    const at = this.takePayload(size, from);
     const end = at + size;
     const bytes = this.bytes;
     for (let i = at; i < end; i++) {
@@ -263,7 +263,7 @@ export class MmdbDecoder {
   }
 
   /** As {@link take}, for strings and bytes: any size, but counted against the record's limit. */
-  private charge(size: number, from: number): number {
+  private takePayload(size: number, from: number): number {
     this.payload += size;
     if (this.payload > MAX_PAYLOAD) this.fail(from, `record holds more than ${MAX_PAYLOAD} bytes of text`);
     return this.take(size, 0, size, from);
@@ -297,7 +297,7 @@ export class MmdbDecoder {
   }
 }
 
-/** Decoded values by their position, in a fixed number of slots: a newcomer takes the slot of another. */
+/** A direct-mapped cache of decoded values by position. */
 class Kept {
   readonly offsets: Float64Array;
   readonly what: unknown[] = [];

@@ -1,10 +1,10 @@
-// mmdb.ts: MaxMind DB files, read strictly: a corrupt file ends in an error that names the place.
+// mmdb.ts: MaxMind DB files, read strictly: a corrupt file is an error with the position.
 //
 // in   the bytes of a whole file, read or mapped; nothing is copied, so they must not change
 // out  metadata; every network of a family in address order; the record of an address
-// err  MmdbError from open, walk, find and decode; nothing else is thrown, and everything ends
+// err  MmdbError from open, walk, find and decode; nothing else is thrown, and every call terminates
 // src  https://maxmind.github.io/MaxMind-DB/ (version 2.0)
-// cost open reads the metadata only; walk, find and decode check what they come across
+// cost open reads the metadata only; walk, find and decode check what they read
 
 import type { IpAddress } from "@inkling/engine";
 import { MmdbDecoder, MmdbError } from "./decode.ts";
@@ -17,7 +17,7 @@ export type { Found, NetworkVisitor } from "./tree.ts";
 const MARKER = Uint8Array.from("\xAB\xCD\xEFMaxMind.com", (c) => c.charCodeAt(0));
 /** The most that metadata may take, marker included. */
 const MAX_METADATA_BYTES = 128 * 1024;
-/** 9999-12-31T23:59:59Z: what lies beyond has no ISO form of four-digit years. */
+/** 9999-12-31T23:59:59Z: later dates have no ISO form with a four-digit year. */
 const LAST_EPOCH = 253_402_300_799n;
 
 export interface MmdbMetadata {
@@ -83,7 +83,7 @@ export class Mmdb {
   /**
    * The record of one address, as it stands: IPv4 inside IPv6 is the caller's to unwrap.
    * @returns undefined when the database has nothing on it
-   * @throws MmdbError when the way to it is broken
+   * @throws MmdbError when a node on its path is corrupt
    */
   find(address: IpAddress): Found | undefined {
     return this.tree.find(address);
@@ -98,7 +98,7 @@ export class Mmdb {
     return this.decoder.decode(dataOffset);
   }
 
-  /** Values plus bytes of text decoded so far: what a caller who decodes everything can set a limit to. */
+  /** Values plus bytes of text decoded so far, for callers that limit it. */
   get decodeWork(): number {
     return this.decoder.work;
   }

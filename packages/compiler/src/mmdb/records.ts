@@ -2,7 +2,7 @@
 //
 // in   one file, or one for each family; a function that reads a record and gives it a number
 // out  networks in address order, each with its record's number
-// err  MmdbError; what opens has been walked and decoded whole, so nothing corrupt is left in it
+// err  MmdbError; open walks and decodes everything, so later calls meet nothing corrupt
 // cost DB-IP City's 14.8 M networks and 703,356 records in about 2 s on Bun,
 //      0.7 s for each further walk of both families; 16 bytes a record, for records are not kept: decode gives one again
 

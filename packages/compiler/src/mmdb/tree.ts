@@ -56,7 +56,7 @@ export class MmdbTree {
 
   /**
    * @param bytes begin with the tree; its size is checked by the caller
-   * @throws MmdbError when the way to the IPv4 networks of an IPv6 tree is broken
+   * @throws MmdbError when the path to the IPv4 networks of an IPv6 tree is corrupt
    */
   constructor(bytes: Uint8Array, shape: TreeShape) {
     this.bytes = bytes;

@@ -8,13 +8,13 @@ import { NetworkList } from "./network-list.ts";
 import { type EntryList, lineParser } from "./parser.ts";
 import { findDate } from "./text.ts";
 
-/** A range of a list of proxies has 2 networks at most in all that was seen; one of thousands is a slip. */
+/** Ranges of the samples have at most 2 networks; one with thousands is an error. */
 const MOST_NETWORKS = 64;
 const IPV4_END = 2n ** 32n;
 const IPV6_END = 2n ** 128n;
 const MAPPED = 0xffffn << 32n;
 
-/** Both are followed by something: a number that was cut short is another number. */
+/** Both need a following character: a truncated number is another number. */
 const NUMBERS = /^"?([0-9]{1,39})"?,"?([0-9]{1,39})"?,/;
 
 export const parseIpRangeCsv = lineParser(NetworkList, () => (line, number, list) => {
@@ -64,7 +64,7 @@ function toNumber({ family, words }: IpAddress): bigint {
   return value;
 }
 
-/** The fewest networks that make up a range; undefined when it is none, or falls into absurdly many. */
+/** The fewest networks that make up a range; undefined for an invalid range, or one of too many networks. */
 function split(first: bigint, last: bigint, family: 4 | 6): Prefix[] | undefined {
   if (first > last) return undefined;
   const width = family === 4 ? 32 : 128;

@@ -9,7 +9,7 @@ import { IpAddress, type Prefix } from "@inkling/engine";
 import type { Label } from "../catalog/claims.ts";
 import { MmdbRecords } from "../mmdb/records.ts";
 
-/** A residential proxy is a public one to all who pay; the address is a home. */
+/** A residential proxy counts as a public proxy. */
 const LABEL_OF: Readonly<Record<string, Label>> = {
   is_anonymous_vpn: "vpn",
   is_public_proxy: "public_proxy",

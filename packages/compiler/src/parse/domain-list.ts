@@ -1,7 +1,7 @@
 // domain-list.ts: gathers the domains of one feed: A-labels in lower case, each once, sorted.
 //
-// note what a domain is, the engine decides: an entry that no lookup can ask for must not get into a table.
-//      Whether a public suffix such as "edu.pl" may stand on a list is policy
+// note the engine's parser decides what a domain is, so that every entry can be looked up. Public suffixes such as
+//      "edu.pl" are a matter of policy
 
 import { toAsciiDomain } from "@inkling/engine";
 import type { Tally } from "./tally.ts";
@@ -15,7 +15,7 @@ export class DomainList {
   }
 
   /**
-   * Takes a domain from `text`; what is none is tallied as unusable.
+   * Adds the domain in `text`; anything else is tallied as unusable.
    * @param service who runs it, "" when unknown; of several, the first named one stays
    */
   add(line: number, text: string, service = ""): void {

@@ -1,4 +1,4 @@
-// parse/index.ts: the parser of each format. Parsers take bytes and throw FeedError; nothing else is theirs.
+// parse/index.ts: the parser of each format: bytes in, claims out; FeedError.
 
 import { FeedError, type Format } from "../catalog/feed.ts";
 import { parseDshieldBlock, parseIpRangeCsv } from "./address-ranges.ts";
@@ -56,14 +56,14 @@ export const isNetworkFormat = (format: Format): boolean => NETWORK_PARSERS[form
 /** Does the format hold domains, so that {@link parseDomains} reads it? */
 export const isDomainFormat = (format: Format): boolean => DOMAIN_PARSERS[format] !== undefined;
 
-/** @throws FeedError when the body cannot be believed, or the format holds no networks */
+/** @throws FeedError when the body is invalid, or the format has no networks */
 export function parseNetworks(format: Format, body: Uint8Array): ParsedNetworks {
   const parse = NETWORK_PARSERS[format];
   if (parse === undefined) throw new FeedError(`${format} is no format of networks`);
   return parse(body);
 }
 
-/** @throws FeedError when the body cannot be believed, or the format holds no domains */
+/** @throws FeedError when the body is invalid, or the format has no domains */
 export function parseDomains(format: Format, body: Uint8Array): ParsedDomains {
   const parse = DOMAIN_PARSERS[format];
   if (parse === undefined) throw new FeedError(`${format} is no format of domains`);

@@ -48,7 +48,7 @@ export const parseMispJson = jsonParser(NetworkList, z.object({ list: texts }), 
   addEach(list, file.list),
 );
 
-/** Proxies that worked: where one connects to, and where the traffic leaves. */
+/** Working proxies: the address to connect to, and the exit address. */
 export const parseMonosans = jsonParser(
   NetworkList,
   z.array(z.object({ host: z.string(), exit_ip: z.string().nullish() })),
@@ -61,7 +61,7 @@ export const parseMonosans = jsonParser(
   },
 );
 
-/** What is asked for; a file made with less is cut down to it. */
+/** The requested confidence; entries below it are skipped. */
 const LEAST_CONFIDENCE = 100;
 
 export const parseAbuseipdb = jsonParser(
@@ -89,7 +89,7 @@ export const parseOnionoo = jsonParser(
       z.object({
         or_addresses: texts,
         exit_addresses: texts.optional(),
-        // Not asked for, but a copy made by hand may hold them, and all other relays with them.
+        // Not in the request, but a copy made by hand may have all relays.
         flags: texts.optional(),
         running: z.boolean().optional(),
       }),

@@ -14,7 +14,7 @@ import { lineParser, parsed, type ReadLine, readJson } from "./parser.ts";
 import { Tally } from "./tally.ts";
 import { findStatedDate, forEachLine, readText } from "./text.ts";
 
-/** An entry a line; what follows a `comment` sign is none of it. */
+/** One entry per line; text after a `comment` sign is ignored. */
 function entryReader(comment: RegExp): ReadLine {
   return (line, number, list) => {
     const at = line.search(comment);
@@ -27,7 +27,7 @@ function entryReader(comment: RegExp): ReadLine {
 export const parseIpLines = lineParser(NetworkList, () => entryReader(/[#;]/));
 export const parseDomainLines = lineParser(DomainList, () => entryReader(/#/));
 
-/** Fields after the network may be empty but their commas stand there: without them a line is cut or foreign. */
+/** Fields after the network may be empty, but not their commas: without these the line is cut or of another format. */
 const LEAST_FIELDS = 4;
 
 export const parseGeofeed = lineParser(NetworkList, () => (line, number, list) => {

@@ -4,8 +4,8 @@ import { IpAddress, type Prefix, parsePrefix, SPECIAL_USE, specialUse } from "@i
 import type { Tally } from "./tally.ts";
 
 /**
- * Shortest prefixes that are believed. The widest in any default feed are /16 and /29; a /7 or a 2000::/3
- * is a slip or an attack, and would flag a part of the internet.
+ * Shortest prefixes accepted. The widest in any default feed are /16 and /29; a /7 or a 2000::/3 is an error or an
+ * attack, and would flag a part of the internet.
  */
 const SHORTEST = { 4: 8, 6: 16 } as const;
 
@@ -17,7 +17,7 @@ export class NetworkList {
     this.tally = tally;
   }
 
-  /** Takes an address or a CIDR from `text`; what is neither is tallied as unusable. */
+  /** Adds the address or CIDR in `text`; anything else is tallied as unusable. */
   add(line: number, text: string): void {
     const prefix = parsePrefix(text);
     if (prefix === undefined) {

@@ -19,10 +19,10 @@ export interface Delegation {
 
 const VERSION_LINE = /^2(?:\.[0-9]+)?\|[a-z]+\|[0-9]+\|([0-9]+)\|/;
 const HELD = new Set(["allocated", "assigned"]);
-/** Regions and placeholders that stand in the country column. */
+/** Regions and placeholders in the country column. */
 const NO_COUNTRY = new Set(["", "*", "ZZ", "EU", "AP"]);
 
-/** @throws FeedError when the file cannot be believed */
+/** @throws FeedError when the file is invalid */
 export function parseNroDelegated(body: Uint8Array): readonly Delegation[] {
   const tally = new Tally();
   const delegations: Delegation[] = [];

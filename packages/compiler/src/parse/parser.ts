@@ -1,8 +1,8 @@
 // parser.ts: what parsers of lines and of JSON have in common; the formats are rows of line-formats.ts and json-formats.ts.
 //
 // in   the bytes of a feed file
-// out  its networks or domains, what was passed over, and the date that the file states
-// err  FeedError when the file cannot be believed
+// out  its networks or domains, the skipped lines, and the date that the file states
+// err  FeedError when the file is invalid
 
 import type { z } from "zod";
 import { FeedError } from "../catalog/feed.ts";

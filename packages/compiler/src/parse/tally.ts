@@ -1,13 +1,13 @@
-// tally.ts: what a parser used, what it passed over, and whether so much was unusable that the file is not believed.
+// tally.ts: counts the entries that a parser used and skipped, and refuses a file with too many unusable ones.
 //
-// A feed has its odd broken line (the free-mail list holds one); a file of which a tenth cannot be read
-// is another file, another form, or damaged.
-// cost at most MOST_NAMED entries are kept, and a hopeless file is given up early: 60 million commas took 35 s and 8 GB
+// A feed may have a broken line (the free-mail list has one); a file of which a tenth cannot be read is another file,
+// another format, or damaged.
+// cost at most MOST_NAMED entries are kept, and an invalid file is refused early: 60 million commas took 35 s and 8 GB
 
 import { FeedError } from "../catalog/feed.ts";
 import { excerpt, MAX_LINE } from "./text.ts";
 
-/** A line or record that was passed over, for the report; the reason quotes at most 80 characters of it. */
+/** A skipped line or record, for the report; the reason quotes at most 80 characters of it. */
 export interface Skipped {
   /** Counted from 1; records of a JSON document are counted alike. */
   readonly line: number;
@@ -45,7 +45,7 @@ export class Tally {
     this.latestUnusable = undefined;
   }
 
-  /** A well-formed entry that is not wanted: no sign of a broken file. */
+  /** Skips a well-formed entry, which is no sign of a broken file. */
   pass(line: number, reason: string): void {
     this.passed++;
     this.name({ line, reason });
@@ -54,7 +54,7 @@ export class Tally {
 
   /**
    * An entry that is not of the feed's form.
-   * @throws FeedError when there were so many by now, and hardly others, that there is no point in going on
+   * @throws FeedError when nearly all entries so far are unusable
    */
   fail(line: number, value: string, problem: string): void {
     const isLong = value.length > MAX_LINE;
@@ -83,7 +83,7 @@ export class Tally {
 
   /**
    * As {@link check}, for text that came line by line.
-   * @throws FeedError also when the last line makes no sense and has no end: the file was cut there
+   * @throws FeedError also when the last line is unusable and has no line end: the file is truncated
    */
   checkLines(text: string): void {
     if (this.latestUnusable !== undefined && !text.endsWith("\n")) {
@@ -93,7 +93,7 @@ export class Tally {
     this.check();
   }
 
-  /** What was passed over, for the report: all of it counted, the first of it named. */
+  /** For the report: the number of skipped entries, and the first ones. */
   get report(): Skips {
     return { skipped: this.named, skippedCount: this.passed + this.unusable };
   }

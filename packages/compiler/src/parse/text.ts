@@ -1,12 +1,12 @@
 // text.ts: the bytes of a feed file -> its text, and the lines of it.
 //
-// in   bytes as published; a byte-order mark, CRLF and missing last line end are all met in the wild
+// in   bytes as published; a byte-order mark, CRLF and a missing last line end occur
 // out  text; lines without their ends, numbered from 1
-// err  FeedError for what cannot be a list: nothing, a web page, a packed or binary file, another encoding
+// err  FeedError for anything but text: empty, a web page, a packed or binary file, another encoding
 
 import { FeedError } from "../catalog/feed.ts";
 
-/** Longest line that is looked into; the longest real one, in any default feed, has 200 characters. */
+/** Longest line that is parsed; the longest in any default feed has 200 characters. */
 export const MAX_LINE = 65_536;
 const EXCERPT = 80;
 const HEAD = 1024;
@@ -55,7 +55,7 @@ export function excerpt(value: string): string {
 }
 
 const STATED_DATE = /\blast[ -]?(?:updated?|modified)\s*:\s*(.+?)[\s#]*$/i;
-/** Longest comment that is searched for a date: the pattern takes the square of its length. */
+/** Longest comment searched for a date: the pattern takes quadratic time. */
 const MAX_COMMENT = 200;
 
 /** The date that a comment such as "# Last updated: 2026-03-07 21:15:07 UTC" states. */

@@ -4,7 +4,7 @@
 // out  for each domain that any list names, allow-lists included: its entries
 // cost 150,000 domains: 0.2 s; domains with the same evidence share one array
 //
-// A domain is disposable when an entry sets it and no entry removes it: nothing else.
+// A domain is disposable exactly when an entry sets it and no entry removes it.
 
 import { cutSuffix, SPAN_NONE, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
@@ -71,7 +71,7 @@ interface Facts {
   readonly hasMail: boolean;
   /** The feed that has a relay below it. */
   readonly relayBelow: string | undefined;
-  /** Was there a vote, and did its name have one? */
+  /** Whether its name counted in a vote. */
   readonly nameVoted: boolean;
   readonly isBelow: boolean;
 }

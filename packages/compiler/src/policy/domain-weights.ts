@@ -1,6 +1,6 @@
 // domain-weights.ts: the weight of each list of mail domains, where lists disagree.
 //
-// A weight is about where a list gets its knowledge, not about its size: lists that copy each other count once.
+// A weight reflects a list's sources, not its size: lists that copy each other count once.
 // docs/policy.md shows how these numbers were found, and all that they decide.
 
 /** Feed -> weight; 1 for a feed that is not here. */
@@ -9,7 +9,7 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   "disposable-services": 3, // ours: each row with the service's own page as its source
   "disposable-email-domains": 2, // people review each entry in a pull request
   fakefilter: 2, // takes domains from the services' own pages, day by day
-  "disposable-domains-mx": 1, // collects other lists, the one above and mailchecker among them: mostly their echo
+  "disposable-domains-mx": 1, // collects other lists, the one above and mailchecker among them: mostly copies
   // Against.
   "ordinary-mail": 6, // ours: each row with a source; more than all default lists together
   "free-mail": 2, // grown from lists that put every unknown domain under "free": emailondeck.com, mail.tm
@@ -19,10 +19,10 @@ export function weightOf(feed: string): number {
   return WEIGHTS[feed] ?? 1;
 }
 
-/** Of a name that advertises what it is for. It never decides alone: only domains on some list have a vote. */
+/** Of a name with one of DISPOSABLE_WORDS. It never decides alone: only listed domains are voted on. */
 export const NAME_WEIGHT = 2;
 
-/** Looked for in a name without its hyphens and dots. None is in the name of a university or of ordinary free mail. */
+/** Searched in a name without hyphens and dots. No university's or free-mail provider's name has one. */
 export const DISPOSABLE_WORDS: readonly string[] = [
   "tempmail",
   "tempemail",
@@ -46,7 +46,7 @@ export const DISPOSABLE_WORDS: readonly string[] = [
 ];
 
 /**
- * Does the name itself advertise it?
+ * Whether the name has one of DISPOSABLE_WORDS.
  * @param path from the engine's `walkUp`: the domain, its parents, last its registrable domain
  */
 export function hasDisposableName(path: readonly string[]): boolean {

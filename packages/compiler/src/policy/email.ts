@@ -73,7 +73,7 @@ function byDepth(domains: ReadonlySet<string>): string[] {
   return byLabels.flat();
 }
 
-/** A name that can be registered, under a suffix that is known, and not set aside by a standard. */
+/** A registrable name under a known suffix that no standard reserves. */
 export function mayHaveMail(domain: string, { registrableStart, known }: SuffixCut): boolean {
   return registrableStart >= 0 && known && !isSpecialUseDomain(domain);
 }
@@ -111,7 +111,7 @@ function vote(
   };
 }
 
-/** A lookup cannot distinguish the two: it walks up from the domain to its parent. */
+/** Disposable like its parent, which every lookup of the domain finds. */
 function below(domain: string, parent: string): Conflict {
   return { domain, verdict: "disposable", reason: `below ${parent}, which is disposable` };
 }
@@ -135,7 +135,7 @@ function heaviestFirst(a: DomainClaims, b: DomainClaims): number {
   return weightOf(b.feed) - weightOf(a.feed) || (a.feed < b.feed ? -1 : 1);
 }
 
-/** Who runs a domain, or the nearest parent that a list knows; a service that is no domain name is no provider. */
+/** The service of a domain or its nearest listed parent; a service that is no domain name is no provider. */
 function serviceOf(path: readonly string[], naming: readonly DomainClaims[]): string | undefined {
   for (const { domains } of naming) {
     for (const name of path) {

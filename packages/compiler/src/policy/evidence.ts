@@ -1,7 +1,7 @@
-// evidence.ts: why an address has its flags: which networks of which lists, guards and labels count, and how.
+// evidence.ts: the entries of lists, guards and labels behind an address's flags.
 //
-// out  ranges like those of the flags; a value is the number of a list of entries, 0 where nothing is known
-// The flags of an address are those that its entries set, less those that its entries remove: nothing else.
+// out  ranges like those of the flags; a value is the number of a list of entries, 0 for none
+// An address has exactly the flags that its entries set and no entry removes.
 
 import type { Effect, Prefix, RangeColumns } from "@inkling/engine";
 import type { Flag, GuardKind, Label } from "../catalog/claims.ts";
@@ -16,17 +16,17 @@ export interface EvidenceEntry {
   readonly effect: "sets" | "removes" | "label";
   /** Empty for the effect "label". */
   readonly flags: readonly Flag[];
-  /** The rule that kept it from having an effect, or that widened it. */
+  /** The rule that prevented its effect, or widened it. */
   readonly why?: string;
 }
 
 /** An entry of evidence as it goes out. */
 export interface EvidenceText {
-  /** A feed's id, or a word for what is no feed: `special-use`, `inkling`. */
+  /** A feed's id, or `special-use`, `inkling`. */
   readonly feed: string;
   readonly label: string;
   readonly effect: Effect;
-  /** What it sets or takes away, or would have. */
+  /** What it sets or removes, or would without the rule of `why`. */
   readonly flags?: readonly string[];
   /** What it filled in, as paths of the answer. */
   readonly members?: readonly string[];

@@ -1,6 +1,6 @@
-// guards.ts: which flags networks never have that stand on lists by mistake, by kind.
+// guards.ts: the flags that guarded networks never have, by kind of guard.
 //
-// Which networks those are is a matter of feeds (guard-feeds.ts); here is only what each kind of them means.
+// catalog/guard-feeds.ts has the networks.
 
 import type { GuardKind } from "../catalog/claims.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY } from "./flags.ts";
@@ -9,11 +9,10 @@ interface GuardRule {
   /** Bits of flags that a network of this kind never has. */
   readonly takes?: number;
   /**
-   * Bits of flags that it does not have from lists that know less of the address: those that saw traffic,
-   * and of those that name a network around it.
+   * Bits of flags that it does not have from less specific lists: lists of traffic, and lists of a network around it.
    */
   readonly outweighs?: number;
-  /** Bits of flags that it does not have from one list alone. */
+  /** Bits of flags that one list alone does not set. */
   readonly doubts?: number;
   readonly reason: string;
 }

@@ -11,7 +11,7 @@ interface LabelRule {
   readonly flag?: Flag;
   /** Bits of flags that such a network never has. */
   readonly takes?: number;
-  /** Is it about traffic that came from the address, not about who runs it? */
+  /** The label is about traffic from the address, not about its operator. */
   readonly traffic?: true;
 }
 
@@ -39,7 +39,7 @@ export const UNKNOWN_LIST: ListWeight = 2;
 
 /** Feed -> its weight, for each flag that it sets. */
 export const LIST_WEIGHTS: Readonly<Record<string, ListWeight>> = {
-  // On by default: each of these is about exactly one thing, and states what it saw.
+  // On by default: each lists one thing, from its own observation.
   "tor-bulk-exits": 2,
   "tor-onionoo": 2,
   "tor-exit-networks": 2,
@@ -50,10 +50,10 @@ export const LIST_WEIGHTS: Readonly<Record<string, ListWeight>> = {
   "spamhaus-drop-v4": 2,
   "spamhaus-drop-v6": 2,
   "feodo-recommended": 2,
-  // Off by default: who turns one on trusts it.
+  // Off by default: the operator who enables one trusts it.
   "geoip2-anonymous-ip": 2,
   "ip2proxy-lite": 2,
-  abuseipdb: 2, // asked for confidence 100 only
+  abuseipdb: 2, // requested with confidence 100 only
   "blocklist-de": 2,
   "cins-army": 2,
   greensnow: 2,
@@ -62,7 +62,7 @@ export const LIST_WEIGHTS: Readonly<Record<string, ListWeight>> = {
   "firehol-level1": 2,
   "firehol-level2": 2,
   "stopforumspam-1d": 2,
-  // Noisy: collected from anywhere, and not tried.
+  // Noisy: collected from anywhere, untested.
   "thespeedx-proxies": 1,
   "socks-proxy-1d": 1,
 };

@@ -2,18 +2,18 @@
 //
 // in   lists with their weights and the feeds that they take entries from (feed.ts, `lineage`)
 // out  the greatest weight of those that have no origin in common
-// cost exponential in the lists that depend on each other, of which there are ten at most; asked once for each
-//      set of lists that meet anywhere
+// cost exponential in the lists that depend on each other, of which there are ten at most; computed once for each
+//      set of lists that share an address
 
 export interface WeightedList {
   readonly feed: string;
   readonly weight: number;
-  /** Directly or not: a test holds the feed table to naming all. */
+  /** Direct and indirect sources; a test checks that the feed table is complete. */
   readonly lineage?: readonly string[] | undefined;
 }
 
 /**
- * One more list never makes it less. Two copies of one list count once even where that list itself is absent.
+ * Never lower with one more list. Two copies of one list count once even without that list.
  */
 export function independentWeight(lists: readonly WeightedList[]): number {
   const [first, ...others] = lists;

@@ -46,8 +46,8 @@ interface Span<Key extends number | bigint> extends Interval<Key>, Network {
 }
 
 /**
- * The subnet of IPv6 (RFC 7421): within it a machine takes a new address whenever it likes, as every phone does for
- * privacy (RFC 8981). A claim of abuse on less counts for all of it.
+ * The IPv6 subnet (RFC 7421): devices change their address within it (RFC 8981), so abuse of a smaller network counts
+ * for all of it.
  */
 export const ABUSE_BITS_6 = 64;
 const WIDENED = `an address in it is listed: IPv6 abuse counts for its /${ABUSE_BITS_6}`;
@@ -55,27 +55,27 @@ const WIDENED = `an address in it is listed: IPv6 abuse counts for its /${ABUSE_
 /** The flags of every address, with the evidence for them. */
 export function judgeNetworks(claims: readonly NetworkClaims[]): Judgement {
   const lists = listed(claims);
-  const meetings = new Meetings(lists.map((list) => list.source));
+  const verdicts = new Verdicts(lists.map((list) => list.source));
   const flags = { v4: new RangeColumns(4), v6: new RangeColumns(6) };
   const evidence = { v4: new RangeColumns(4), v6: new RangeColumns(6) };
   const spans4 = spans(lists, 4, 0, span4);
   const spans6 = spans(lists, 6, spans4.length, span6);
   sweep(0, 2 ** 32, spans4, lists.length, (start, covers) => {
-    const verdict = meetings.verdict(covers);
+    const verdict = verdicts.verdict(covers);
     flags.v4.append(start, 0, 0, 0, verdict.flags);
-    evidence.v4.append(start, 0, 0, 0, meetings.evidence(verdict, covers));
+    evidence.v4.append(start, 0, 0, 0, verdicts.evidence(verdict, covers));
   });
   sweep(0n, 1n << 128n, spans6, lists.length, (start, covers) => {
     const [w0, w1, w2, w3] = [word(start, 96n), word(start, 64n), word(start, 32n), word(start, 0n)];
-    const verdict = meetings.verdict(covers);
+    const verdict = verdicts.verdict(covers);
     flags.v6.append(w0, w1, w2, w3, verdict.flags);
-    evidence.v6.append(w0, w1, w2, w3, meetings.evidence(verdict, covers));
+    evidence.v6.append(w0, w1, w2, w3, verdicts.evidence(verdict, covers));
   });
-  return { flags, evidence: { ...evidence, lists: meetings.lists } };
+  return { flags, evidence: { ...evidence, lists: verdicts.lists } };
 }
 
-/** Which sources meet where: each set of them is judged once, however many addresses it covers. */
-class Meetings {
+/** Verdicts by set of sources: each set is judged once, however many addresses it covers. */
+class Verdicts {
   private readonly sources: readonly Source[];
   private readonly verdicts = new Map<string, Verdict & { readonly present: readonly number[] }>();
   private readonly evidenceLists = new EvidenceLists();

@@ -1,14 +1,13 @@
-// verdict.ts: the lists, labels and guards that meet at one address -> its flags, and what each of them does there.
+// verdict.ts: the lists, labels and guards of one address -> its flags, and the effect of each source.
 //
-// in   those that name the address
+// in   the sources that name the address
 // out  flag bits, and one part for each that is evidence
 //
 // The rules (docs/policy.md gives their reasons):
 //   1 a flag is set when the lists for it weigh QUORUM together (labels.ts); copies count once (lineage.ts)
-//   2 of a Tor exit, lists that saw traffic do not count
+//   2 for a Tor exit, lists of traffic do not count
 //   3 relay: never is_proxy or is_abuser
-//   4 guard: never the flags that its kind takes away, or not those that are set by lists that know less of the
-//     address, or by one list alone
+//   4 guard: never the flags that its kind removes, or not those set by less specific lists or by one list alone
 //   5 special-use: no flag at all
 
 import { SPECIAL_USE } from "@inkling/engine";
@@ -23,20 +22,20 @@ import { independentWeight, type WeightedList } from "./lineage.ts";
 export interface Source extends Pick<EvidenceEntry, "feed" | "label">, WeightedList {
   /** Bits of the flag that it sets, 0 for none. */
   readonly adds: number;
-  /** Bits of the flags that it takes away. */
+  /** Bits of the flags that it removes. */
   readonly takes: number;
-  /** Bits of the flags that it takes away where all that set them saw traffic, or list a wider network. */
+  /** Bits of the flags that it removes where only lists of traffic or of a wider network set them. */
   readonly outweighs: number;
-  /** Those of them that it takes away unless what set them weighs twice {@link QUORUM}. */
+  /** Those of them that it removes unless the lists that set them weigh twice {@link QUORUM}. */
   readonly doubts: number;
   readonly traffic: boolean;
-  /** Does it list a network, not the very address? */
+  /** Whether it lists a network around the address. */
   readonly wide: boolean;
 }
 
-/** What one of the sources does. */
+/** The effect of one source. */
 export interface Part extends Pick<EvidenceEntry, "effect" | "flags" | "why"> {
-  /** Its place among the sources that were judged. */
+  /** Its index among the judged sources. */
   readonly index: number;
 }
 
@@ -90,7 +89,7 @@ export function judge(sources: readonly Source[]): Verdict {
     if (!counted.includes(source)) return [];
     const removed = (source.takes & set) | (source.outweighs & lost);
     if (removed !== 0) return [{ index, effect: "removes", flags: flagsOf(removed) }];
-    if (source.label === "special_use" || source.outweighs !== 0) return []; // of interest where it matters
+    if (source.label === "special_use" || source.outweighs !== 0) return []; // evidence only where it has an effect
     if (source.adds === 0) return [{ index, effect: "label", flags: [] }];
     if (isTorExit && source.traffic) return [{ index, effect: "label", flags: [], why: TOR_EXIT }];
     if ((source.adds & set) !== 0) return [{ index, effect: "sets", flags: flagsOf(source.adds) }];
@@ -103,12 +102,12 @@ export function judge(sources: readonly Source[]): Verdict {
   };
 }
 
-/** Does the same feed list the very address under the same label? */
+/** Whether the same feed also lists the address itself under the same label. */
 function isShadowed({ feed, label, wide }: Source, sources: readonly Source[]): boolean {
   return wide && sources.some((other) => !other.wide && other.feed === feed && other.label === label);
 }
 
-/** Bits of the flags that these weigh so much for. */
+/** Bits of the flags whose lists weigh at least so much. */
 function reached(sources: readonly Source[], least: number): number {
   return FLAGS.map((flag) => FLAG_BITS[flag])
     .filter((bit) => weigh(sources, bit) >= least)

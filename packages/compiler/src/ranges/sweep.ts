@@ -47,7 +47,7 @@ function compare<Key extends number | bigint>(a: Key, b: Key): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Networks lie inside each other or apart, so that it is nearly always the last one. */
+/** Networks are nested or disjoint, so it is nearly always the last one. */
 function close<Key extends number | bigint, Of extends Interval<Key>>(covers: Of[][], interval: Of): void {
   const open = covers[interval.source]!;
   open.splice(open.lastIndexOf(interval), 1);

@@ -26,7 +26,7 @@ import type { SectionData } from "./segment-writer.ts";
 /** Natural tables fit with seed 0; from this seed on, the table doubles each time as well. */
 const SEEDS_BEFORE_GROWTH = 8;
 const MAX_SEEDS = 12;
-/** Of the slots, at most this share is taken: a search for a name that is not there then reads three slots or four. */
+/** Share of slots in use, at most: a search for an absent name then reads three or four slots. */
 const MOST_FULL = 0.6;
 
 /**

@@ -1,8 +1,8 @@
 // evidence-records.ts: entries of evidence -> the sections `evidence…`.
 //
-// in   lists of entries; a network or domain is given by its span alone, since it contains what was asked about
+// in   lists of entries; a network or domain is given by its span alone, since it contains the subject of the lookup
 // out  a value for each list; equal lists share one record
-// err  RangeError for what no reader would take: too many feeds, an entry that is too long
+// err  RangeError beyond the format's limits: too many feeds, an entry that is too long
 // src  docs/segment-format.md; the reader is packages/engine/src/segment/evidence.ts
 // note the same lists in the same order give the same bytes: no time is in them
 
@@ -17,7 +17,7 @@ import type { EvidenceText } from "../policy/evidence.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import type { SectionData } from "./segment-writer.ts";
 
-/** Room for an entry's own text; the bound of what goes out is the reader's. */
+/** Limit of an entry's text; the reader limits answers. */
 const MAX_ENTRY_TEXT = 1024;
 
 export class EvidenceWriter {
@@ -65,7 +65,7 @@ export class EvidenceWriter {
   }
 }
 
-/** An entry as it goes out, up to where its network or domain follows. */
+/** An entry's JSON up to its network or domain. */
 function entryText({ feed, label, effect, flags, members, weight, why }: EvidenceText): string {
   const text = JSON.stringify({ feed, label, effect, flags, members, weight, why }).slice(0, -1);
   if (text.length > MAX_ENTRY_TEXT) throw new RangeError(`evidence: an entry of ${text.length} characters`);
@@ -74,8 +74,8 @@ function entryText({ feed, label, effect, flags, members, weight, why }: Evidenc
 }
 
 /**
- * What sets comes first, then what removes, fills in, and only labels; otherwise as they came.
- * Of too many, one for each effect on each flag stays for certain: no flag is without its evidence.
+ * Sorted by effect (sets, removes, fills, label), otherwise in input order. Of too many, one for each effect on each
+ * flag is always kept, so that every flag has evidence.
  */
 function mostTelling(entries: readonly EvidenceText[]): readonly EvidenceText[] {
   const byEffect = (a: EvidenceText, b: EvidenceText) =>

@@ -24,7 +24,7 @@ function segmentOf(rows: readonly (readonly [network: string, city: string])[]):
       complete: (place) => place,
       encode: ({ cityName }) => cityName ?? "",
       progress: () => {},
-      settle: () => {},
+      collectGarbage: () => {},
     },
   );
   const segment = IpSegment.open(Uint8Array.from(writeSegment("geo", sections, {})), "geo");

@@ -22,15 +22,15 @@ export interface GeoTable {
 }
 
 export interface GeoSteps {
-  /** What evidence calls the sources. */
+  /** Ids of the sources, for evidence. */
   readonly feeds: GeoFeeds;
-  /** Fills what a place leaves out. */
+  /** Fills in missing members. */
   readonly complete: (place: Place) => Place;
   /** The answer as it goes out; "" when nothing is known. */
   readonly encode: (place: Place) => string;
   readonly progress: (done: number, total: number) => void;
-  /** Called where much was just left behind: a good moment to give memory back. */
-  readonly settle: () => void;
+  /** Called where much garbage has just become collectable. */
+  readonly collectGarbage: () => void;
 }
 
 /** More countries than ISO 3166-1 will ever have: part of a place-and-country number. */
@@ -49,12 +49,12 @@ export function geoTable(
     const countries = numbered(registered ?? NO_NETWORKS, which);
     const ofCountries = registered?.networks?.[which];
     const under = source.cover?.(which) ?? cover(which, countries, ofCountries);
-    steps.settle();
+    steps.collectGarbage();
     const ranges =
       source.cover === undefined
         ? overlay(under, numbered(source, which), valueFor, source.networks?.[which])
         : overlay(under, countries, (country, place) => valueFor(place, country), ofCountries);
-    steps.settle();
+    steps.collectGarbage();
     return ranges;
   };
   const v4 = family(4);
@@ -104,16 +104,16 @@ function numbered(source: NetworkWalk, family: 4 | 6): Networks {
   return (add) => source.walk(family, (w0, w1, w2, w3, bits, id) => add(w0, w1, w2, w3, bits, id + 1));
 }
 
-/** Answers made between two moments to settle: each leaves about 3 KB behind. */
-const SETTLE_EVERY = 50_000;
+/** Answers made between two collections: each leaves about 3 KB of garbage. */
+const COLLECT_EVERY = 50_000;
 
-/** (place number, country number) -> record, made when it is first asked for. */
+/** (place number, country number) -> record, made on first use. */
 function answerValues(
   { places, feedOf }: PlaceSource,
   countries: readonly string[],
   records: AnswerRecords,
   evidence: EvidenceWriter,
-  { feeds, complete, encode, settle }: GeoSteps,
+  { feeds, complete, encode, collectGarbage }: GeoSteps,
 ): (place: number, country: number) => number {
   if (countries.length >= COUNTRY_ROOM) throw new RangeError(`${countries.length} registered countries`);
   // Most places are met with one country only: that one stands in columns (a Map of all takes 80 MB), the rest in a Map.
@@ -122,7 +122,7 @@ function answerValues(
   const others = new Map<number, number>();
   let made = 0;
   const make = (placeNumber: number, countryNumber: number) => {
-    if (++made % SETTLE_EVERY === 0) settle();
+    if (++made % COLLECT_EVERY === 0) collectGarbage();
     const place: Place = placeNumber > 0 ? places.at(placeNumber - 1)! : { subdivisions: [] };
     const code = countryNumber > 0 ? countries[countryNumber - 1]! : undefined;
     const isSilent = code !== undefined && place.registeredCountryCode === undefined;

@@ -57,7 +57,7 @@ function withValues(
   return out;
 }
 
-/** The answer as it goes out (DESIGN.md section 4): exactly these members, in this order. */
+/** The JSON answer (DESIGN.md section 4): exactly these members, in this order. */
 export function reputationAnswer(bits: number): string {
   return JSON.stringify(Object.fromEntries(FLAGS.map((flag) => [flag, (bits & FLAG_BITS[flag]) !== 0])));
 }

@@ -1,4 +1,4 @@
-// compare-copies.ts: holds a new copy of a feed against its last good one.
+// compare-copies.ts: compares a new copy of a feed with its last good one.
 //
 // err  HeldBack: it differs in a way that the operator has to accept
 
@@ -29,7 +29,7 @@ export function requireLikeLast(
   } else if (last.entries !== undefined) requireLikeness(feed, read, { entries: last.entries });
 }
 
-/** Undefined for a list that this version of Inkling would refuse: that is nothing to compare with. */
+/** Undefined for a list that this version of Inkling would refuse. */
 function findList(feed: Feed, copy: FeedCopy): Comparable | undefined {
   try {
     const { entries, content } = readContent(feed, copy);

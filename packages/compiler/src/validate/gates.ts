@@ -1,7 +1,7 @@
 // gates.ts: which copies of a feed are used. Pure: time and the last good copy come in.
 //
 // in   a feed's row, what a new copy holds, what the last good one held, the time
-// out  nothing when it passes; entries that no flag can come of
+// out  nothing when it passes; entries that can never set a flag
 // err  FeedError with the reason; HeldBack where only the comparison with the last good copy fails, so that the
 //      operator may accept it
 // cost a comparison walks both lists once
@@ -15,10 +15,10 @@ import { mayHaveMail } from "../policy/email.ts";
 import { FLAGS } from "../policy/flags.ts";
 
 const HOUR = 3_600_000;
-/** Clocks differ, and a date without a time may be tomorrow's somewhere. */
+/** Clocks differ, and a date without a time may be tomorrow's in another zone. */
 const FUTURE_MS = 24 * HOUR;
 
-/** Refused for what it is compared with: `--accept` takes it. */
+/** Refused by a comparison with the last good copy: `--accept` takes it. */
 export class HeldBack extends FeedError {}
 
 /** @throws FeedError when it was made in the future */
@@ -29,14 +29,14 @@ export function requirePast(publishedAt: Date | undefined, now: Date): void {
 
 const isAhead = (time: Date, now: Date) => time.getTime() > now.getTime() + FUTURE_MS;
 
-/** @throws HeldBack when the publisher went back to a file from before the one that is in use */
+/** @throws HeldBack when the file is older than the one in use */
 export function requireNewer(
   publishedAt: Date | undefined,
   lastPublishedAt: Date | undefined,
   now: Date,
 ): void {
   if (publishedAt === undefined || lastPublishedAt === undefined) return;
-  // The clock was wrong when that one was taken.
+  // A last date in the future came from a wrong clock.
   if (isAhead(lastPublishedAt, now) || publishedAt >= lastPublishedAt) return;
   throw new HeldBack(
     `was made on ${publishedAt.toISOString()}, before the last good copy of ${lastPublishedAt.toISOString()}`,
@@ -56,8 +56,7 @@ const LINES: ReadonlySet<Format> = new Set([
 const LINE_END = 10;
 
 /**
- * A list that always ended its last line and does not now was cut in the middle of one: what is left of that line can
- * be an address all the same.
+ * A list whose last line has lost its line end was cut inside that line: the rest of it may be a valid address.
  * @throws HeldBack
  */
 export function requireWholeLines(format: Format, next: Uint8Array, last: Uint8Array): void {
@@ -122,7 +121,7 @@ export function changes(next: Comparable, last: Comparable): { added: number; re
   return { added: next.entries - kept, removed: last.entries - kept };
 }
 
-/** The list of a feed that knows one label; those with several are compared by how many they have. */
+/** The list of a feed with one label; feeds with several are compared by their number of entries. */
 function onlyOne(claims: readonly NetworkClaims[] | undefined): readonly Prefix[] | undefined {
   return claims?.length === 1 ? claims[0]!.networks : undefined;
 }
@@ -139,7 +138,7 @@ function common(a: readonly Prefix[], b: readonly Prefix[]): number {
   return count;
 }
 
-/** Networks that no visitor comes from: policy never flags them. */
+/** Special-use networks: policy never flags them. */
 export function unflaggableNetworks({ sets }: Feed, networks: readonly Prefix[]): string[] {
   if (!FLAGS.includes(sets as Flag)) return [];
   return networks.flatMap((network) => {

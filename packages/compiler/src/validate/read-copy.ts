@@ -2,7 +2,7 @@
 //
 // in   a row of the feed table, a copy
 // out  Content: claims, places or registered countries; how many entries, when it was made, what it left out
-// err  FeedError, MmdbError: it is not believed, and why
+// err  FeedError, MmdbError: why it is refused
 
 import type { FeedReport, Release } from "@inkling/engine";
 import type { DomainClaims, DomainSubject, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
@@ -25,7 +25,7 @@ import { requireEntries, requireNarrow, unflaggableDomains, unflaggableNetworks 
 
 /** What a copy holds, by what it is for. */
 export interface Content {
-  /** One for each label that the feed knows. */
+  /** One for each label of the feed. */
   readonly networks?: readonly NetworkClaims[];
   readonly domains?: DomainClaims;
   readonly places?: PlaceSource;
@@ -41,19 +41,18 @@ export interface Read {
   readonly skipped?: FeedReport["skipped"];
 }
 
-/** What is known of a copy without reading it, or from having read it. */
+/** A copy that has been read, or that the previous release describes. */
 export interface Readable extends Omit<Read, "content"> {
   readonly content: () => Content;
-  /** Lets go of what was read: asked again, the copy is read again. */
+  /** Releases the content; the next call of `content` reads the copy again. */
   readonly forget: () => void;
 }
 
 /**
- * @param trusted the release before, when this same program made it: a copy that it was made from is read only when
- *   its content is needed
+ * @param trusted the previous release, if this version of the code made it: its copies are read only when needed
  */
 export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefined): Readable {
-  // What was just fetched is read, also when its bytes are known: its date may be another one.
+  // A fetched copy is read even when its bytes are known: its date may differ.
   const isFresh = (copy.source === "mirror" || copy.source === "fetched") && copy.keptFrom === undefined;
   const before = isFresh
     ? undefined
@@ -77,7 +76,7 @@ export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefine
     return { ...known, content, forget };
   }
   const { entries, published_at, attribution, skipped } = before;
-  // A kept copy has its date with it, and that may be newer than the release.
+  // A kept copy has its own date, which may be newer than the release's.
   const known = published_at ? new Date(published_at) : undefined;
   return {
     entries,
@@ -141,7 +140,7 @@ function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
   return { content: { networks: claims }, entries, publishedAt };
 }
 
-/** Lines that the parser passed over, and entries that no flag can come of. */
+/** Lines that the parser skipped, and entries that can never set a flag. */
 function leftOut({ skipped, skippedCount }: Skips, unflaggable: readonly string[]): FeedReport["skipped"] {
   const entries = skippedCount + unflaggable.length;
   if (entries === 0) return undefined;

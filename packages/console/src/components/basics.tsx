@@ -81,16 +81,18 @@ export const Code = ({ text }: { text: string }) => (
   <pre tabIndex={0}>{text}</pre>
 );
 
-interface QuietButtonProps {
+export interface ButtonProps {
   readonly text: string;
   /** Where the text does not tell two buttons apart. */
   readonly label?: string;
+  /** "quiet", "danger" or "" for the main one. */
+  readonly class?: "quiet" | "danger" | "";
   readonly isBusy?: boolean;
   readonly onClick: () => void;
 }
 
-export const QuietButton = ({ text, label, isBusy, onClick }: QuietButtonProps) => (
-  <button type="button" class="quiet" aria-label={label} aria-busy={isBusy} onClick={onClick}>
+export const Button = ({ text, label, class: kind = "quiet", isBusy = false, onClick }: ButtonProps) => (
+  <button type="button" class={kind} aria-label={label} aria-busy={isBusy} onClick={onClick}>
     {text}
   </button>
 );
@@ -101,5 +103,5 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
       () => notify("Copied."),
       () => notify("The browser does not allow copying: select the text and copy it.", "bad"),
     );
-  return <QuietButton text={label} onClick={copy} />;
+  return <Button text={label} onClick={copy} />;
 }

@@ -159,7 +159,7 @@ export const Legend = ({ entries }: { entries: readonly (readonly [color: string
   <ul class="legend">
     {entries.map(([color, text]) => (
       <li key={color}>
-        <svg viewBox="0 0 10 10" aria-hidden="true">
+        <svg width={10} viewBox="0 0 10 10" aria-hidden="true">
           <rect fill={color} width={10} height={10} rx={2} />
         </svg>
         {text}
@@ -187,7 +187,7 @@ export const Meter = ({ part, text, color = "good" }: MeterProps) => (
   </span>
 );
 
-/** A few numbers as a line. @param label what it shows, for those who do not see it */
+/** A few numbers as a line. @param label what it shows, for screen readers */
 export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
   const [low = 0, high = 0] = [min(values), max(values)];
   const path = line<number>(

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../hooks.ts";
-import { QuietButton } from "./basics.tsx";
+import { Button, type ButtonProps } from "./basics.tsx";
 
 interface DialogProps {
   readonly title: string;
@@ -28,11 +28,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   );
 }
 
-interface ConfirmButtonProps {
-  readonly text: string;
-  /** Where the text does not tell two buttons apart. */
-  readonly label?: string;
-  readonly class?: string;
+interface ConfirmButtonProps extends Omit<ButtonProps, "isBusy" | "onClick"> {
   readonly question: readonly [title: string, text: string, action: string];
   readonly isDanger?: boolean;
   /** Its failure becomes a message. */
@@ -40,7 +36,7 @@ interface ConfirmButtonProps {
 }
 
 export function ConfirmButton(props: ConfirmButtonProps) {
-  const { text, label, class: kind = "quiet", question, isDanger, run } = props;
+  const { question, isDanger, run, ...button } = props;
   const [isOpen, setOpen] = useState(false);
   const [start, isBusy] = useAction();
   const [title, details, action] = question;
@@ -51,23 +47,13 @@ export function ConfirmButton(props: ConfirmButtonProps) {
   };
   return (
     <>
-      <button
-        type="button"
-        class={kind}
-        aria-label={label}
-        aria-busy={isBusy}
-        onClick={() => setOpen(!isBusy)}
-      >
-        {text}
-      </button>
+      <Button {...button} isBusy={isBusy} onClick={() => setOpen(!isBusy)} />
       {isOpen && (
         <Dialog title={title} onClose={close}>
           <p>{details}</p>
           <p class="actions">
-            <QuietButton text="Cancel" onClick={close} />
-            <button type="button" class={isDanger ? "danger" : undefined} onClick={confirm}>
-              {action}
-            </button>
+            <Button text="Cancel" onClick={close} />
+            <Button text={action} class={isDanger ? "danger" : ""} onClick={confirm} />
           </p>
         </Dialog>
       )}

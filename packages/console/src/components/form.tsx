@@ -76,8 +76,14 @@ export const TextField = ({ label, note, ...attributes }: FieldProps & InputHTML
 
 export type Options = readonly (readonly [value: string, text: string])[];
 
-export const Select = ({ options, ...attributes }: SelectHTMLAttributes & { options: Options }) => (
-  <select {...attributes}>
+type SelectProps = SelectHTMLAttributes & {
+  readonly options: Options;
+  /** Gets the value of the chosen option. */
+  readonly onChoose?: (value: string) => void;
+};
+
+export const Select = ({ options, onChoose, ...attributes }: SelectProps) => (
+  <select {...attributes} onChange={(event) => onChoose?.(event.currentTarget.value)}>
     {options.map(([value, text]) => (
       <option key={value} value={value}>
         {text}

@@ -1,9 +1,9 @@
-// loaded.tsx: what is loaded, or the state on the way there; and code that is loaded when it is needed.
+// loaded.tsx: loaded data or its loading state, and code that is loaded on demand.
 
 import type { ComponentChildren, VNode } from "preact";
 import { ApiError } from "../api.ts";
 import { type Loading, messageOf, useLoad } from "../hooks.ts";
-import { Problem, QuietButton } from "./basics.tsx";
+import { Button, Problem } from "./basics.tsx";
 
 interface LoadedProps<T> {
   readonly from: Loading<T>;
@@ -17,7 +17,7 @@ export function Loaded<T>({ from, waiting = "Loading …", hint, children }: Loa
   const { data, error, reload } = from;
   if (data === undefined && error === undefined)
     return (
-      <p class="loading" role="status">
+      <p class="loading faint" role="status">
         {waiting}
       </p>
     );
@@ -30,7 +30,7 @@ export function Loaded<T>({ from, waiting = "Loading …", hint, children }: Loa
           {error instanceof ApiError && error.requestId && (
             <p class="faint">Request {error.requestId}: search the server's log for it.</p>
           )}
-          <QuietButton text="Try again" onClick={reload} />
+          <Button text="Try again" onClick={reload} />
         </section>
       )}
       {data !== undefined && children(data)}

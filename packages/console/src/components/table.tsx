@@ -16,7 +16,7 @@ interface TableProps<T> {
 }
 
 export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T>) {
-  if (rows.length === 0) return <p class="empty">{empty}</p>;
+  if (rows.length === 0) return <p class="empty faint">{empty}</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region needs keyboard focus (axe)
     <section class="scroll" tabIndex={0} aria-label={caption}>

@@ -44,11 +44,10 @@ export function TrafficPage() {
     const timer = setInterval(traffic.reload, REFRESH_MS);
     return () => clearInterval(timer);
   }, []);
-  const choose = (event: { currentTarget: HTMLSelectElement }) => setHours(event.currentTarget.value);
   return (
     <>
       <p class="actions">
-        <Select aria-label="Period" options={PERIODS} value={hours} onChange={choose} />
+        <Select aria-label="Period" options={PERIODS} value={hours} onChoose={setHours} />
         <span class="faint">
           Counted per minute, kept in memory for a day. No address or email address is stored.
         </span>

@@ -100,7 +100,7 @@ describe("parseIp", () => {
     });
   }
 
-  test("a holder keeps nothing of the address before", () => {
+  test("a reused holder keeps nothing of the previous address", () => {
     const holder = new IpAddress();
     assert.ok(parseIpInto("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", holder));
     assert.ok(parseIpInto("::1", holder));
@@ -182,7 +182,7 @@ describe("parseIp and node:net", () => {
     assert.ok(accepted > 5_000 && refused > 3_000, `accepted ${accepted}, refused ${refused}`);
   });
 
-  test("parse, print, parse is stable, and what is printed is no longer than the limit", () => {
+  test("parse, print, parse is stable, and printed addresses are within the length limit", () => {
     fc.assert(
       fc.property(fc.oneof(ipv4, ipv6), (text) => {
         const first = parseIp(text);

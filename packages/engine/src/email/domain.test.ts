@@ -114,7 +114,7 @@ describe("toAsciiDomain refuses", () => {
   }
 });
 
-test("toAsciiDomain: whatever comes out goes in again, unchanged", () => {
+test("toAsciiDomain is idempotent", () => {
   const good = fc.constantFrom(
     "a",
     "Z",

@@ -53,7 +53,7 @@ export function parseEmail(text: string): EmailAddress {
   };
 }
 
-/** As {@link parseEmail}, the long way: what {@link readPlain} must agree with. */
+/** {@link parseEmail} without the fast path of {@link readPlain}, which must agree with it. */
 export function parseEmailInFull(text: string): EmailAddress {
   const at = text.lastIndexOf("@");
   if (at < 0) return UNREADABLE;

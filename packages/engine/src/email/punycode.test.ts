@@ -22,7 +22,7 @@ describe("decodeALabel", () => {
 // The runtime's own encoder as oracle.
 declare const URL: { new (text: string): { readonly hostname: string } };
 
-test("takes back what the runtime encodes", () => {
+test("decodes what the runtime encodes", () => {
   const letters = fc.array(fc.constantFrom(..."aze0-é中а𠀀ü食ñ"), { minLength: 1, maxLength: 10 });
   let encoded = 0;
   fc.assert(

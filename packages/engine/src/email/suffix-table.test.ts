@@ -53,7 +53,7 @@ function compare(host: string): boolean {
 const rules = namesOf(rulesRoot);
 const exceptions = namesOf(exceptionsRoot);
 
-test("at every rule, above and below, the table says what tldts says", () => {
+test("the table agrees with tldts at every rule, above and below", () => {
   let decided = 0;
   let leftToTldts = 0;
   for (const rule of rules) {
@@ -90,7 +90,7 @@ describe("registrableLabel", () => {
     ["a.city.kawasaki.jp", undefined], // !city.kawasaki.jp
     ["co.uk", undefined],
     ["a.b.nosuchtld", undefined],
-    ["b.test", undefined], // left to others from here on
+    ["b.test", undefined], // left to tldts from here on
     ["example.com", undefined],
     ["a.example.com", undefined],
     ["notexample.com", "notexample.com"],
@@ -105,25 +105,25 @@ describe("registrableLabel", () => {
   }
 });
 
-test("a name left to others does not hide the rules beside it", () => {
+test("an excluded name does not hide neighbouring rules", () => {
   const { registrableLabel } = SuffixTable.prototype;
   const left = new SuffixTable(["mine.uk", "deep.mine.ck"]);
-  const ask = (host: string) => {
+  const find = (host: string) => {
     const starts = [...host.matchAll(/(?<=^|\.)[^.]/g)].map(({ index }) => index).reverse();
     const hashes = starts.map((start) => hashDomain(host.slice(start), 0));
     return registrableLabel.call(left, host, Int32Array.from(starts), Int32Array.from(hashes), starts.length);
   };
-  assert.equal(ask("a.example.co.uk"), 2);
-  assert.equal(ask("a.mine.uk"), -1);
+  assert.equal(find("a.example.co.uk"), 2);
+  assert.equal(find("a.mine.uk"), -1);
   assert.equal(
-    ask("a.example.mine.ck"),
+    find("a.example.mine.ck"),
     -1,
     "mine.ck is a suffix by *.ck: not for a table that has it otherwise",
   );
-  assert.equal(ask("a.other.ck"), 2);
+  assert.equal(find("a.other.ck"), 2);
 });
 
-test("a name with the hash of a rule is not taken for it", () => {
+test("a name with the hash of a rule does not match it", () => {
   // The second has the length of its rule, too.
   for (const [host, rule] of [
     ["hksn.com", "kvinnherad.no"],
@@ -137,7 +137,7 @@ test("a name with the hash of a rule is not taken for it", () => {
   }
 });
 
-test("what a reader of hosts may leave to the table: no last label of the list begins with a digit", () => {
+test("no last label of the list begins with a digit", () => {
   assert.deepEqual(
     rules.filter((rule) => /(^|\.)\d[^.]*$/.test(rule)),
     [],

@@ -20,7 +20,7 @@ function answersOf(texts: readonly string[]): Answers {
   return new Answers(new SegmentFile(whole, "geo", sections));
 }
 
-test("each number has its own record, however often and in whichever order they are asked for", () => {
+test("each number has its own record, in any order of reads", () => {
   const COUNT = 100_000; // more than views are kept
   const answers = answersOf(Array.from({ length: COUNT }, (_, i) => (i === 0 ? "" : `record ${i}`)));
   assert.equal(answers.count, COUNT);
@@ -39,7 +39,7 @@ test("each number has its own record, however often and in whichever order they 
   assert.equal(kept, 3 * 32_767);
 });
 
-test("numbers out of bounds have no record, also when others are kept", () => {
+test("numbers out of bounds have no record, also when others are cached", () => {
   const answers = answersOf(["", "one"]);
   for (const number of [2, 3, 1e6, 2 ** 31 - 1, 2 ** 32 - 1]) assert.equal(answers.at(number), undefined);
   assert.equal(answers.copyInto(1, new Uint8Array(2), 0), -1);

@@ -27,7 +27,7 @@ const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES as [
 
 /**
  * CRC-32 of `bytes`, as an unsigned 32-bit number.
- * @param seed the CRC of what came before, to continue it
+ * @param seed the CRC of the preceding bytes, to continue it
  */
 export function crc32(bytes: Uint8Array, seed = 0): number {
   let c = ~seed;

@@ -96,7 +96,7 @@ export class DomainTable {
     return 0;
   }
 
-  /** The value of the name that `host` is from `start` on, or 0. */
+  /** The value of the name `host.slice(start)`, or 0. */
   private find(hash: number, host: string, start: number, what: ValueOf): number {
     const pointer = this.pointerTo(hash, host, start);
     return pointer === 0 ? 0 : this.nameWords[pointer + what]!;

@@ -52,7 +52,7 @@ export class EmailSegment {
 
   /**
    * The disposable providers that a host belongs to, as the bytes of a JSON array: the entry that matched, then
-   * the service that runs it. The closest entry answers: the host itself, then each parent, never a public suffix.
+   * the service that runs it. The closest entry decides: the host itself, then each parent, never a public suffix.
    * @param host from `toAsciiDomain`
    * @returns `undefined` when it is not disposable; otherwise a view of the segment: never write to it
    */

@@ -15,7 +15,7 @@ const SETS: readonly (readonly [name: string, firsts: readonly number[]])[] = [
 
 describe("a prefix index", () => {
   for (const [name, firsts] of SETS) {
-    test(`of ${name} knows these and no others`, () => {
+    test(`of ${name} has these and no others`, () => {
       const index = new PrefixIndex(firsts.flatMap((first, i) => [first, cellOf(i)]));
       firsts.forEach((first, i) => {
         assert.equal(index.find(first), cellOf(i));

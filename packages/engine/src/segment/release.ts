@@ -17,13 +17,13 @@ const time = z.iso.datetime();
 
 export const feedReport = z.object({
   id: z.string(),
-  /** What it contributes to, in the feed table's words. */
+  /** What it contributes to, as in the feed table. */
   sets: z.string(),
   /** What a list names; absent for places, and in older releases. */
   names: z.enum(["networks", "domains"]).optional(),
   /** Where this copy came from; "none" when there was no copy at all. */
   source: z.enum(["mirror", "fetched", "last-good", "seed", "own", "none"]),
-  /** expired: there is a copy, too old to be believed, and none newer. */
+  /** expired: the newest copy is too old to be used. */
   state: z.enum(["loaded", "missing", "refused", "expired"]),
   /** Networks, domains or records taken from it. */
   entries: z.number().int().nonnegative(),
@@ -43,9 +43,9 @@ export const feedReport = z.object({
   next_check_at: time.optional(),
   /** Attempts in a row that gave no copy that passed. */
   failures: z.number().int().nonnegative().optional(),
-  /** A copy that waits for the operator, because it differs too much from the last good one. */
+  /** A copy that needs the operator's acceptance, because it differs too much from the last good one. */
   pending: z.object({ sha256, why: z.string() }).optional(),
-  /** Entries of the copy in use that were ignored: unreadable, or of what can never be flagged. */
+  /** Ignored entries of the copy in use: unreadable, or never flagged. */
   skipped: z.object({ entries: z.number().int().positive(), first: z.string() }).optional(),
 });
 export type FeedReport = z.infer<typeof feedReport>;
@@ -62,7 +62,7 @@ export const release = z.object({
   format: z.literal(1),
   id: z.string().regex(/^[0-9a-f]{12}$/),
   created_at: time,
-  /** Digest of the program that made it: what another version made is read anew, not trusted. */
+  /** Digest of the code that made it: copies are read again after a change of version. */
   code: sha256,
   /** A segment that no loaded feed contributes to is absent. */
   segments: z.object({
@@ -71,7 +71,7 @@ export const release = z.object({
     email: segmentReport.optional(),
   }),
   feeds: z.array(feedReport),
-  /** Answers without any loaded feed: never to be taken for "no". */
+  /** Answers without any loaded feed: unknown, not "no". */
   missing: z.array(z.enum(ANSWERS)),
   /** Answers made from fallbacks alone, and why, for the operator. */
   partial: z.array(z.object({ answer: z.enum(ANSWERS), why: z.string() })),
@@ -124,8 +124,8 @@ const SEGMENT_OF: Readonly<Record<Answer, keyof Release["segments"]>> = {
 
 /**
  * What a release's id is made of, as text: the id is the first {@link RELEASE_ID_DIGITS} hex digits of its SHA-256.
- * It is all that decides answers, and not times or where a copy came from: an hour without a publisher makes
- * no new release.
+ * Everything that decides answers, without times and sources of copies: an hour without a publisher makes no new
+ * release.
  */
 export function releaseContent({
   format,

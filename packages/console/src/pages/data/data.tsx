@@ -20,7 +20,7 @@ async function loadData(signal: AbortSignal) {
   return { overview, feeds, releases };
 }
 
-/** What the page shows is no longer true. */
+/** The page is out of date. */
 const OUTDATED = ["STALE_FORM", "RELEASE_NOT_FOUND"];
 
 export function DataPage({ onRelease }: PageProps) {

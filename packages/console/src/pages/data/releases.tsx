@@ -3,7 +3,7 @@
 import type { Release, ReleaseChanges } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
-import { Badge, QuietButton, RelativeTime } from "../../components/basics.tsx";
+import { Badge, Button, RelativeTime } from "../../components/basics.tsx";
 import { ConfirmButton } from "../../components/dialog.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { TableCard } from "../../components/table.tsx";
@@ -64,7 +64,7 @@ function Changes({ release: { name, feeds_changed } }: { release: Release }) {
     <>
       <small>{`${changed.join(", ") || "no feed changed"}${more > 0 ? ` and ${more} more` : ""}`}</small>
       {isShown && <Comparison name={name} />}
-      {!isShown && <QuietButton text="Show changes" label={`Show changes in ${name}`} onClick={show} />}
+      {!isShown && <Button text="Show changes" label={`Show changes in ${name}`} onClick={show} />}
     </>
   );
 }

@@ -82,11 +82,7 @@ function Rotate({ of: { id, name } }: { of: Key }) {
   return (
     <Card title="Rotate">
       <Field label="The old token stays valid" note="Time to replace it in the applications that use it.">
-        <Select
-          options={OVERLAPS}
-          value={overlap}
-          onChange={(event) => setOverlap(event.currentTarget.value)}
-        />
+        <Select options={OVERLAPS} value={overlap} onChoose={setOverlap} />
       </Field>
       <ConfirmButton class="" text="Rotate" question={[`Rotate ${name}?`, text, "Rotate"]} run={rotate} />
       {token && <TokenOnce token={token} />}

@@ -38,20 +38,17 @@ const PERIODS = {
   hour: { last: "24 hours", stepMs: 3_600_000, suffix: ":00:00Z", format: formatHour },
 };
 type Period = keyof typeof PERIODS;
-const OPTIONS = [
-  ["day", PERIODS.day.last],
-  ["hour", PERIODS.hour.last],
-] as const;
+const OPTIONS = Object.entries(PERIODS).map(([by, { last }]) => [by, last] as const);
 
 export function KeyUsage({ id }: { id: string }) {
   const [by, setBy] = useState<Period>("day");
   const load = (signal: AbortSignal) => api<Usage>(`keys/${id}/usage?by=${by}`, { signal });
   const loading = useLoad(async (signal) => ({ by, usage: await load(signal) }), [id, by]);
-  const choose = (event: { currentTarget: HTMLSelectElement }) => setBy(event.currentTarget.value as Period);
+  const choose = (value: string) => setBy(value as Period); // the options are its values
   return (
     <>
       <p class="actions">
-        <Select aria-label="Usage of the last" options={OPTIONS} value={by} onChange={choose} />
+        <Select aria-label="Usage of the last" options={OPTIONS} value={by} onChoose={choose} />
       </p>
       <Loaded from={loading}>{(loaded) => <UsageCharts {...loaded} />}</Loaded>
     </>
@@ -70,7 +67,7 @@ function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
   const total = (of: (point: UsagePoint) => number) => sum(points, of);
   const served = total((point) => point.total);
   const all = served + total(({ refused }) => countRefused(refused));
-  if (all === 0) return <p class="empty">No lookups in the last {last}.</p>;
+  if (all === 0) return <p class="empty faint">No lookups in the last {last}.</p>;
   const refusals = REFUSALS.map(([id, name]) => [name, total(({ refused }) => refused[id])] as const);
   const lookups = SCOPES.map(([scope, name]) => [name, total((point) => point[scope])] as const);
   return (

@@ -1,4 +1,4 @@
-// evidence.tsx: what stands beside every verdict: the evidence, the same lookup by the public API, or a problem.
+// evidence.tsx: details of every verdict: the evidence, the same lookup by the public API, or a problem.
 
 import type { EmailVerdict, Evidence, Reputation, ValueProblem } from "@inkling/server/admin-answers";
 import { Card, Code, CopyButton, RelativeTime } from "../../components/basics.tsx";
@@ -50,7 +50,7 @@ export const EvidenceCard = ({ from }: { from: Reputation | EmailVerdict }) => (
   </Card>
 );
 
-/** $URL stays a variable: this listener does not know under which name applications reach the public one. */
+/** $URL stays a variable: the public API's URL is not known to this listener. */
 function curlOf(value: string): string {
   const curl = 'curl -H "Authorization: Bearer $KEY"';
   if (!value.includes("@")) return `${curl} "$URL/v1/ip-intel/reputation/${value}?include=evidence"`;

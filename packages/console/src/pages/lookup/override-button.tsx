@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { api } from "../../api.ts";
-import { QuietButton } from "../../components/basics.tsx";
+import { Button } from "../../components/basics.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { ExpiryField, expiryOf, Form, TextField, textOf } from "../../components/form.tsx";
 import { flagName } from "../../format.ts";
@@ -32,11 +32,11 @@ export function OverrideButton({ value, flag, verdict, text, onDone }: OverrideB
   const label = text ?? `${action} ${name} for ${value}`;
   return (
     <>
-      <QuietButton text={text ?? action} label={label} onClick={() => setOpen(true)} />
+      <Button text={text ?? action} label={label} onClick={() => setOpen(true)} />
       {isOpen && (
         <Dialog title={`${value}: ${name} ${verdict ? "yes" : "no"}`} onClose={close}>
           <p>An override takes precedence over every feed.</p>
-          <Form action="Add override" submit={submit} aside={<QuietButton text="Cancel" onClick={close} />}>
+          <Form action="Add override" submit={submit} aside={<Button text="Cancel" onClick={close} />}>
             <TextField label="Reason" note="Also in the audit trail." name="note" required maxLength={500} />
             <ExpiryField />
           </Form>

@@ -1,13 +1,6 @@
 // results.tsx: several answers as a table, and what an answer lacks for want of data.
 
-import type {
-  Answer,
-  EmailVerdict,
-  Flag,
-  Geolocation,
-  Reputation,
-  ValueProblem,
-} from "@inkling/server/admin-answers";
+import type { Answer, EmailVerdict, Flag, Reputation, ValueProblem } from "@inkling/server/admin-answers";
 import { Badge, Card } from "../../components/basics.tsx";
 import { Table } from "../../components/table.tsx";
 import { FLAG_NAMES, FLAGS, flagName } from "../../format.ts";
@@ -38,7 +31,7 @@ export const ResultList = ({ answers, missing }: { answers: readonly Answer[]; m
       rowKey={(_, i) => i}
       columns={[
         ["Value", ({ value }) => <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>],
-        ["Location", (answer) => (answer.kind === "address" ? locationOf(answer.geolocation) : null)],
+        ["Location", locationOf],
         ["Verdict", (answer) => verdictOf(answer, missing)],
       ]}
       empty=""
@@ -46,9 +39,13 @@ export const ResultList = ({ answers, missing }: { answers: readonly Answer[]; m
   </Card>
 );
 
-function locationOf(answer: Geolocation | ValueProblem) {
-  if (isProblem(answer)) return <span class="faint">{answer.title}</span>;
-  const names = [answer.city.name, answer.subdivisions[0]?.name, answer.country.name].filter(Boolean);
+/** None where the verdict already names the problem. */
+function locationOf(answer: Answer) {
+  if (answer.kind === "email" || isProblem(answer.reputation)) return null;
+  const { geolocation } = answer;
+  if (isProblem(geolocation)) return <span class="faint">{geolocation.title}</span>;
+  const { city, subdivisions, country } = geolocation;
+  const names = [city.name, subdivisions[0]?.name, country.name].filter(Boolean);
   return names.join(", ") || "unknown";
 }
 

@@ -1,7 +1,7 @@
 // add.tsx: a form that adds an override.
 
 import { useState } from "preact/hooks";
-import { api } from "../../api.ts";
+import { ApiError, api, UserError } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { ExpiryField, expiryOf, Field, Form, Select, TextField, textOf } from "../../components/form.tsx";
 import { FLAG_NAMES, flagName } from "../../format.ts";
@@ -28,17 +28,25 @@ function bodyOf(values: FormData) {
   };
 }
 
+const FORCE = "Allow a very wide network";
+
+/** The API advises to send `force`; here that is a checkbox. */
+function adviseForce(error: unknown): never {
+  const isWide = error instanceof ApiError && error.code === "OVERRIDE_TOO_WIDE";
+  throw isWide ? new UserError(`This network is very wide. To add it, check "${FORCE}".`) : error;
+}
+
 export function AddCard({ reload }: { reload: () => void }) {
   const [verdict, setVerdict] = useState(FIRST);
   const submit = async (values: FormData, form: HTMLFormElement) => {
-    const { outcome } = await api<{ outcome: string }>("overrides", { method: "POST", body: bodyOf(values) });
+    const request = { method: "POST", body: bodyOf(values) } as const;
+    const { outcome } = await api<{ outcome: string }>("overrides", request).catch(adviseForce);
     const isNew = outcome !== "unchanged";
     notify(isNew ? "Override added. All servers apply it within a second." : "This override exists already.");
     form.reset();
     setVerdict(FIRST);
     reload();
   };
-  const choose = (event: { currentTarget: HTMLSelectElement }) => setVerdict(event.currentTarget.value);
   const value = { name: "value", placeholder: "203.0.113.9, 203.0.113.0/24, example.com", required: true };
   return (
     <Card title="Add an override">
@@ -49,14 +57,14 @@ export function AddCard({ reload }: { reload: () => void }) {
           {...value}
         />
         <Field label="Verdict">
-          <Select name="verdict" options={VERDICTS} value={verdict} onChange={choose} />
+          <Select name="verdict" options={VERDICTS} value={verdict} onChoose={setVerdict} />
         </Field>
         {verdict === MUTE && <TextField label="Feed" name="feed" required placeholder="id of the feed" />}
         <TextField label="Reason" name="note" required maxLength={500} />
         <ExpiryField />
         <label class="inline">
           <input type="checkbox" name="force" />
-          Allow a very wide network
+          {FORCE}
         </label>
       </Form>
     </Card>

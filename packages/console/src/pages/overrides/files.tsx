@@ -2,7 +2,7 @@
 
 import type { Imported } from "@inkling/server/admin-answers";
 import { api, UserError } from "../../api.ts";
-import { Card, QuietButton } from "../../components/basics.tsx";
+import { Button, Card } from "../../components/basics.tsx";
 import { Field, Form } from "../../components/form.tsx";
 import { messageOf, notify, useAction } from "../../hooks.ts";
 
@@ -39,7 +39,7 @@ export function FilesCard({ reload }: { reload: () => void }) {
   return (
     <Card title="Export and import">
       <p>
-        <QuietButton text="Export all" isBusy={isBusy} onClick={() => start(download)} />
+        <Button text="Export all" isBusy={isBusy} onClick={() => start(download)} />
       </p>
       <Form action="Import" submit={submit}>
         <Field label="Import" note="The whole file is imported, or nothing.">
