@@ -1,6 +1,6 @@
 // up-hours.test.ts: hours of `inkling up` in a minute: the real command and the builds that it starts, on clocks that run
 // fast (fast-clock.ts), with a publisher of our own that goes bad in the middle, and again with an offline folder.
-// Look-ups run all the time: none may fail, and what stands on the good lists is never forgotten.
+// Lookups run all the time: none may fail, and what stands on the good lists is never forgotten.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import {
