@@ -40,7 +40,6 @@ const MUTABLE_SETS: Readonly<Record<OverrideKind, readonly string[]>> = {
 };
 
 /** @param problems gets a line for each thing that is wrong */
-
 export function readEffect(
   { flag, verdict, mute }: EffectInput,
   kind: OverrideKind | undefined,
