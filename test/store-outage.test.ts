@@ -221,7 +221,7 @@ describe("several processes on one database", () => {
     ["postgres", () => postgres.freshDatabase()],
   ];
   for (const [name, address] of addresses) {
-    test(`${name}: revocation is seen by the others, and usage adds up`, async () => {
+    test(`${name}: revocation reaches the others, and usage adds up`, async () => {
       const where = await address();
       const store = await open(where);
       const { key, token } = await store.createKey(parseNewKey({ name: "shop", quota: 1_000_000 }, 0));

@@ -366,7 +366,7 @@ linux("several workers", () => {
   });
 
   test.each([
-    ["nobody shares", false],
+    ["not shared", false],
     ["may be shared", true],
   ])("do not start on a port that another program has and %s", async (_, reusePort) => {
     const other = Bun.serve({

@@ -68,7 +68,7 @@ function lookup(
   const unchanged: Success = { description: "The answer of `If-None-Match` is still valid", headers };
   return {
     id: scope,
-    tag: "Look-ups",
+    tag: "Lookups",
     summary,
     description,
     security: [{ key: [scope] }],

@@ -23,7 +23,7 @@ export function openApiJson(version: string): string {
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     tags: [
-      { name: "Look-ups", description: "One value, one answer." },
+      { name: "Lookups", description: "One value, one answer." },
       {
         name: "Many at once",
         description:
