@@ -628,9 +628,7 @@ describe("between builds", () => {
       script.answer = good(TOR_LIST, 1);
       await run(TOR, DAY_1 + 3, {});
       expect(script.count).toBe(requestsBefore + 1);
-      expect(shown().error).toMatch(
-        /^on hold: .* ends at 2026-08-22T13:00.*; publisher: \S+ answered 429/,
-      );
+      expect(shown().error).toMatch(/^on hold: .* ends at 2026-08-22T13:00.*; publisher: \S+ answered 429/);
       await run(TOR, DAY_1 + HOUR + 1, {});
       expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });
       expect(shown().error).toBeUndefined();
