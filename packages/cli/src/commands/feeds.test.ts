@@ -85,7 +85,7 @@ describe("enable", () => {
       "dshield",
       {},
       1,
-      /licence: CC-BY-NC-SA-2\.5\n.*terms: For non-commercial use[\s\S]*inkling: dshield needs your agreement\nhint: `npx inkling feeds enable dshield --yes`/,
+      /licence: CC-BY-NC-SA-2\.5\n.*terms: The publisher.s terms allow non-commercial use only[\s\S]*inkling: dshield needs your agreement\nhint: `npx inkling feeds enable dshield --yes`/,
       undefined,
     ],
     ["the same with --yes", "dshield --yes", {}, 0, /non-commercial/, ["dshield"]],
