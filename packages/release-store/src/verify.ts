@@ -29,11 +29,10 @@ export interface SegmentVerdict {
   readonly isGone?: true;
 }
 
-const OPEN: Record<SegmentKind, (bytes: Uint8Array) => { verify(isIntact: boolean): void }> = {
-  geo: (bytes) => IpSegment.open(bytes, "geo"),
-  reputation: (bytes) => IpSegment.open(bytes, "reputation"),
-  email: (bytes) => EmailSegment.open(bytes),
-};
+/** @throws SegmentError when header or bounds are wrong; `verify` of the segment reads the rest */
+export function openSegmentOf(kind: SegmentKind, bytes: Uint8Array): IpSegment | EmailSegment {
+  return kind === "email" ? EmailSegment.open(bytes) : IpSegment.open(bytes, kind);
+}
 
 const NEW_RELEASE = "make a new one with `npx inkling data update`";
 const OTHER_VERSION_HINT = `another version of Inkling made it: ${NEW_RELEASE}`;
@@ -74,7 +73,7 @@ function findProblem(
     const isIntact = sha256 === report.sha256;
     const problems: string[] = [];
     try {
-      OPEN[kind](bytes).verify(isIntact);
+      openSegmentOf(kind, bytes).verify(isIntact);
     } catch (error) {
       problems.push((error as Error).message);
     }
