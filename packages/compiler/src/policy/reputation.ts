@@ -7,8 +7,8 @@
 
 import { IpAddress, type Prefix, RangeColumns } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
-import { type Interval, sweep } from "../ranges/sweep.ts";
 import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
+import { type Interval, sweep } from "./sweep.ts";
 import {
   judge,
   type Source,
