@@ -12,9 +12,11 @@ import {
   type SegmentKind,
   type SegmentReport,
 } from "@inkling/engine";
+import { messageOf } from "./error-message.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { mapFile } from "./open.ts";
 import { findCurrent, openManifest, ReleaseError } from "./releases.ts";
+import { sha256Hex } from "./sha256.ts";
 
 /** What is wrong with one segment, or nothing. */
 export interface SegmentVerdict {
@@ -69,18 +71,18 @@ function findProblem(
       return { problem: "is not there", isGone: true };
     const bytes = mapFile(path);
     if (bytes.length !== report.bytes) return { problem: `has ${bytes.length} bytes, want ${report.bytes}` };
-    const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+    const sha256 = sha256Hex(bytes);
     const isIntact = sha256 === report.sha256;
     const problems: string[] = [];
     try {
       openSegmentOf(kind, bytes).verify(isIntact);
     } catch (error) {
-      problems.push((error as Error).message);
+      problems.push(messageOf(error));
     }
     if (!isIntact) problems.push(`SHA-256 is ${sha256.slice(0, 12)}…, not what its name says`);
     return problems.length === 0 ? {} : { problem: problems.join("; "), ...(isIntact && { isIntact }) };
   } catch (error) {
-    return { problem: (error as Error).message };
+    return { problem: messageOf(error) };
   }
 }
 

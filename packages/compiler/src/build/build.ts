@@ -27,7 +27,7 @@ import {
   prepareDataFolder,
   publish,
   releaseId,
-  replaceFile,
+  replaceJson,
   writeSegmentFile,
 } from "@inkling/release-store";
 import type { DomainClaims, NetworkClaims } from "../catalog/claims.ts";
@@ -146,7 +146,7 @@ function writeFeedsReport(dataDir: string, release: string, feeds: readonly Load
     release,
     feeds: feeds.map((loaded) => loaded.report),
   };
-  replaceFile(join(dataDir, DATA_FOLDER.feedsReport), [`${JSON.stringify(report, null, 2)}\n`]);
+  replaceJson(join(dataDir, DATA_FOLDER.feedsReport), report);
 }
 
 function nextDue(feeds: readonly LoadedFeed[]): Pick<Build, "nextDue"> {

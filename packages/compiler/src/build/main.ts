@@ -1,7 +1,7 @@
 // main.ts: the compiler's process; events.ts has its input and output.
 
 import { existsSync, readFileSync, writeSync } from "node:fs";
-import { BuildBusy } from "@inkling/release-store";
+import { DataFolderLocked, messageOf } from "@inkling/release-store";
 import { FeedChoiceError } from "../catalog/feed-choice.ts";
 import { build } from "./build.ts";
 import { type BuildEvent, buildRequest } from "./events.ts";
@@ -42,7 +42,7 @@ const HINTS: Readonly<Record<string, string>> = {
 
 /** @returns undefined for an error that is a defect of ours */
 function hintFor(error: unknown): string | undefined {
-  if (error instanceof BuildBusy) return "wait for it to end, then try again";
+  if (error instanceof DataFolderLocked) return "wait for it to end, then try again";
   if (error instanceof FeedChoiceError)
     return "correct it, or delete it: then the feeds of the default are on";
   const code = (error as { code?: unknown }).code;
@@ -63,9 +63,9 @@ try {
   const hint = hintFor(error);
   emit({
     type: "failed",
-    message: error instanceof Error ? error.message : String(error),
+    message: messageOf(error),
     hint: hint ?? DEFECT_HINT,
-    ...(error instanceof BuildBusy && { code: "busy" }),
+    ...(error instanceof DataFolderLocked && { code: "busy" }),
   });
   if (hint === undefined && error instanceof Error) writeSync(2, `${error.stack}\n`);
   process.exitCode = EXIT.failed;
