@@ -3,7 +3,6 @@
 // in   random bytes, or text that claims to be a key
 // out  a token, whether text is one, its SHA-256 (what is stored), its hint (what is shown)
 // err  none thrown: false or undefined means "not a key"
-// src  DESIGN.md section 4, last paragraph
 // cost isWellFormedToken 160 ns, hashToken 270 ns
 
 import { crc32 } from "@inkling/engine";
