@@ -13,7 +13,7 @@ import type { Feed } from "./feed.ts";
 
 const ids = z.array(z.string().regex(/^[a-z0-9-]{1,64}$/, "is no feed id")).readonly();
 
-export const feedChoice = z.strictObject({ enabled: ids.default([]), disabled: ids.default([]) });
+const feedChoice = z.strictObject({ enabled: ids.default([]), disabled: ids.default([]) });
 export type FeedChoice = z.infer<typeof feedChoice>;
 
 export class FeedChoiceError extends Error {
