@@ -19,6 +19,7 @@ export * from "./overrides/match.ts";
 export * from "./overrides/model.ts";
 export * from "./overrides/reputation-flags.ts";
 export * from "./segment/answers.ts";
+export * from "./segment/cover.ts";
 export * from "./segment/crc32.ts";
 export * from "./segment/domain-table.ts";
 export * from "./segment/email-segment.ts";

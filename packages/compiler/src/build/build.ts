@@ -6,17 +6,12 @@
 //
 // feeds -> claims -> policy -> tables -> segment files -> (rename) -> manifest -> (rename) -> current
 
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import {
   ANSWERS,
   type Answer,
-  EmailSegment,
   type FeedsReport,
-  IpSegment,
-  RELEASE_ID_DIGITS,
   type Release,
-  releaseContent,
   type SegmentKind,
   type SegmentReport,
 } from "@inkling/engine";
@@ -27,30 +22,24 @@ import {
   hasSegment,
   lockDataFolder,
   makeCurrent,
+  mapFile,
+  openSegmentOf,
   prepareDataFolder,
   publish,
-  replaceFile,
+  releaseId,
+  replaceJson,
   writeSegmentFile,
 } from "@inkling/release-store";
-import type { DomainClaims, NetworkClaims } from "../catalog/claims.ts";
-import type { Feed, Sets } from "../catalog/feed.ts";
+import type { Feed } from "../catalog/feed.ts";
 import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
-import { FEEDS, PLACE_PREFERENCE } from "../catalog/feeds.ts";
+import { FEEDS } from "../catalog/feeds.ts";
 import type { FetchTimes } from "../fetch/fetch.ts";
-import { completePlace } from "../geo/complete-place.ts";
-import { encodePlace } from "../geo/encode-place.ts";
-import { preferPlaces } from "../geo/place-preference.ts";
-import { domainEvidence } from "../policy/domain-evidence.ts";
-import { judgeDomains } from "../policy/email.ts";
-import { judgeNetworks } from "../policy/reputation.ts";
-import { emailSections } from "../segments/email-table.ts";
-import { geoTable } from "../segments/geo-table.ts";
-import { reputationSections } from "../segments/reputation-table.ts";
-import { type SectionData, segmentChunks } from "../segments/segment-writer.ts";
+import { segmentChunks } from "../segments/segment-writer.ts";
 import type { BuildEvent, BuildRequest } from "./events.ts";
 import { codeDigest, inputsDigest } from "./inputs.ts";
 import { type LoadedFeed, loadFeed } from "./load.ts";
-import { overruledLines } from "./overruled.ts";
+import { collectGarbage, MAKERS } from "./makers.ts";
+import { belongsTo, decides, isLoaded, PARTS } from "./parts.ts";
 
 export interface BuildEffects {
   readonly now: () => Date;
@@ -77,15 +66,6 @@ export interface Build {
   readonly nextDue?: string;
 }
 
-/** Which feeds a segment is made of: those that decide it, and those that only add to or correct it. */
-const PARTS: Readonly<
-  Record<SegmentKind, { readonly deciding: readonly Sets[]; readonly other: readonly Sets[] }>
-> = {
-  geo: { deciding: ["geolocation", "registered_country"], other: [] },
-  reputation: { deciding: ["is_abuser", "is_proxy", "is_tor_exit"], other: ["hosting", "relay", "guard"] },
-  email: { deciding: ["disposable"], other: ["free", "relay"] },
-};
-
 /** Feeds loaded at once, so that a slow publisher does not delay the others. */
 const CONCURRENT_LOADS = 4;
 
@@ -105,15 +85,10 @@ async function buildLocked(request: BuildRequest, effects: BuildEffects): Promis
   const before = newest?.manifest;
   const trusted = before?.code === code ? before : undefined;
   const feeds = await loadFeeds(request, trusted, effects);
-  const makers: Record<SegmentKind, () => readonly SectionData[]> = {
-    geo: () => makeGeo(feeds, effects),
-    reputation: () => makeReputation(feeds, effects),
-    email: () => makeEmail(feeds, effects),
-  };
   const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
   for (const kind of ["reputation", "email", "geo"] as const) {
     const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
-    if (!parts.some((loaded) => isLoaded(loaded) && isData(loaded, PARTS[kind].deciding))) continue;
+    if (!parts.some((loaded) => isLoaded(loaded) && decides(loaded, PARTS[kind].deciding))) continue;
     const inputs = inputsDigest(
       code,
       kind,
@@ -121,7 +96,7 @@ async function buildLocked(request: BuildRequest, effects: BuildEffects): Promis
     );
     segments[kind] =
       reusable(request.dataDir, before?.segments[kind], inputs) ??
-      writeSegment(request.dataDir, kind, makers[kind], parts, inputs, effects);
+      writeSegment(request.dataDir, kind, parts, inputs, effects);
     for (const part of parts) part.forget();
   }
   const manifest = describe(segments, feeds, code, effects.now());
@@ -148,7 +123,7 @@ function writeFeedsReport(dataDir: string, release: string, feeds: readonly Load
     release,
     feeds: feeds.map((loaded) => loaded.report),
   };
-  replaceFile(join(dataDir, DATA_FOLDER.feedsReport), [`${JSON.stringify(report, null, 2)}\n`]);
+  replaceJson(join(dataDir, DATA_FOLDER.feedsReport), report);
 }
 
 function nextDue(feeds: readonly LoadedFeed[]): Pick<Build, "nextDue"> {
@@ -182,17 +157,6 @@ async function loadFeeds(
   return loaded;
 }
 
-function isLoaded({ report }: LoadedFeed): boolean {
-  return report.state === "loaded";
-}
-
-/** `relay` is claimed of networks and of domains: the format decides which segment it belongs to. */
-function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
-  const { deciding, other } = PARTS[kind];
-  if (feed.sets === "relay") return kind === (feed.format === "geofeed-csv" ? "reputation" : "email");
-  return deciding.includes(feed.sets) || other.includes(feed.sets);
-}
-
 /** The previous release's segment, when its inputs are the same and its file is intact. */
 function reusable(
   dataDir: string,
@@ -206,7 +170,6 @@ function reusable(
 function writeSegment(
   dataDir: string,
   kind: SegmentKind,
-  make: () => readonly SectionData[],
   parts: readonly LoadedFeed[],
   inputs: string,
   { emit }: BuildEffects,
@@ -215,60 +178,11 @@ function writeSegment(
   const meta = {
     feeds: parts.filter(isLoaded).map(({ report }) => ({ id: report.id, sha256: report.sha256 })),
   };
-  const written = writeSegmentFile(dataDir, segmentChunks(kind, make(), meta));
+  const written = writeSegmentFile(dataDir, segmentChunks(kind, MAKERS[kind](parts, emit), meta));
   collectGarbage();
   emit({ type: "progress", step: `verifying ${kind}`, done: 0 });
-  const bytes = Bun.mmap(join(dataDir, DATA_FOLDER.segmentFile(written.sha256)), { shared: false });
-  if (kind === "email") EmailSegment.open(bytes).verify();
-  else IpSegment.open(bytes, kind).verify();
+  openSegmentOf(kind, mapFile(join(dataDir, DATA_FOLDER.segmentFile(written.sha256)))).verify();
   return { ...written, inputs };
-}
-
-function makeGeo(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {
-  const parts = feeds.filter((loaded) => belongsTo("geo", loaded));
-  const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
-  const located = contents
-    .flatMap(({ id, places }) => (places ? [{ id, places }] : []))
-    .sort((a, b) => PLACE_PREFERENCE.indexOf(a.id) - PLACE_PREFERENCE.indexOf(b.id));
-  const places = preferPlaces(located.map((source) => source.places));
-  const registry = contents.find((content) => content.registered);
-  const table = geoTable(places, registry?.registered, {
-    feeds: { places: located.map(({ id }) => id), ...(registry && { registered: registry.id }) },
-    complete: completePlace,
-    encode: encodePlace,
-    progress: (done, total) => emit({ type: "progress", step: "building geo", done, total }),
-    collectGarbage,
-  });
-  emit({
-    type: "note",
-    text: `geolocation: ${table.ranges.v4} IPv4 and ${table.ranges.v6} IPv6 ranges, ${table.answers} different answers`,
-  });
-  return table.sections;
-}
-
-/** Collects garbage, in 0.1 to 0.2 s: without it the heap grows to twice what it needs. */
-function collectGarbage(): void {
-  Bun.gc(true);
-}
-
-function makeReputation(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {
-  const claims = feeds.flatMap((loaded): readonly NetworkClaims[] => {
-    const { networks } = belongsTo("reputation", loaded) ? loaded.content() : {};
-    return networks ?? [];
-  });
-  const judged = judgeNetworks(claims);
-  for (const text of overruledLines(judged.evidence)) emit({ type: "note", text });
-  return reputationSections(judged);
-}
-
-function makeEmail(feeds: readonly LoadedFeed[], { emit }: BuildEffects): readonly SectionData[] {
-  const claims = feeds.flatMap((loaded): DomainClaims[] => {
-    const { domains } = belongsTo("email", loaded) ? loaded.content() : {};
-    return domains ? [domains] : [];
-  });
-  const verdicts = judgeDomains(claims);
-  for (const conflict of verdicts.conflicts) emit({ type: "conflict", ...conflict });
-  return emailSections(verdicts.disposable, domainEvidence(claims, verdicts));
 }
 
 function describe(
@@ -287,17 +201,11 @@ function describe(
     missing: ANSWERS.filter((answer) => !decidingFeeds(answer, feeds).some(isLoaded)),
     partial: ANSWERS.flatMap((answer) => whyPartial(answer, decidingFeeds(answer, feeds))),
   };
-  const content = createHash("sha256").update(releaseContent(manifest)).digest("hex");
-  return { id: content.slice(0, RELEASE_ID_DIGITS), ...manifest };
+  return { id: releaseId(manifest), ...manifest };
 }
 
 function decidingFeeds(answer: Answer, feeds: readonly LoadedFeed[]): LoadedFeed[] {
-  return feeds.filter((loaded) => isData(loaded, [answer]));
-}
-
-/** Whether the feed decides one of these answers. */
-function isData({ feed }: LoadedFeed, sets: readonly Sets[]): boolean {
-  return sets.includes(feed.sets) && feed.supplement !== true;
+  return feeds.filter((loaded) => decides(loaded, [answer]));
 }
 
 function whyPartial(answer: Answer, feeds: readonly LoadedFeed[]): Release["partial"] {

@@ -6,11 +6,10 @@
 // cost one pass over the networks of each family; an answer is made once, however many networks share it
 
 import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "@inkling/engine";
-import { filledMask, type GeoFeeds, geoEntries } from "../geo/evidence.ts";
-import type { Place } from "../geo/place.ts";
 import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
+import { type AnswerSteps, GeoAnswers } from "./geo-answers.ts";
 import { rangeSections } from "./range-table.ts";
 import type { SectionData } from "./segment-writer.ts";
 
@@ -21,20 +20,9 @@ export interface GeoTable {
   readonly answers: number;
 }
 
-export interface GeoSteps {
-  /** Ids of the sources, for evidence. */
-  readonly feeds: GeoFeeds;
-  /** Fills in missing members. */
-  readonly complete: (place: Place) => Place;
-  /** The answer's JSON; "" when nothing is known. */
-  readonly encode: (place: Place) => string;
+export interface GeoSteps extends AnswerSteps {
   readonly progress: (done: number, total: number) => void;
-  /** Called where much garbage has just become collectable. */
-  readonly collectGarbage: () => void;
 }
-
-/** More countries than ISO 3166-1 will ever have: part of a place-and-country number. */
-const COUNTRY_ROOM = 1024;
 
 /** @param registered absent when no registry feed is loaded */
 export function geoTable(
@@ -44,7 +32,7 @@ export function geoTable(
 ): GeoTable {
   const records = new AnswerRecords("");
   const evidence = new EvidenceWriter();
-  const valueFor = answerValues(source, registered?.countries ?? [], records, evidence, steps);
+  const answers = new GeoAnswers(source, registered?.countries ?? [], records, evidence, steps);
   const family = (which: 4 | 6) => {
     const countries = numbered(registered ?? NO_NETWORKS, which);
     const ofCountries = registered?.networks?.[which];
@@ -52,8 +40,13 @@ export function geoTable(
     steps.collectGarbage();
     const ranges =
       source.cover === undefined
-        ? overlay(under, numbered(source, which), valueFor, source.networks?.[which])
-        : overlay(under, countries, (country, place) => valueFor(place, country), ofCountries);
+        ? overlay(
+            under,
+            numbered(source, which),
+            (place, country) => answers.valueFor(place, country),
+            source.networks?.[which],
+          )
+        : overlay(under, countries, (country, place) => answers.valueFor(place, country), ofCountries);
     steps.collectGarbage();
     return ranges;
   };
@@ -102,63 +95,6 @@ const NO_NETWORKS: NetworkWalk = { walk: () => {} };
 /** Numbers from 1: 0 means that nothing is known. */
 function numbered(source: NetworkWalk, family: 4 | 6): Networks {
   return (add) => source.walk(family, (w0, w1, w2, w3, bits, id) => add(w0, w1, w2, w3, bits, id + 1));
-}
-
-/** Answers made between two collections: each leaves about 3 KB of garbage. */
-const COLLECT_EVERY = 50_000;
-
-/** (place number, country number) -> record, made on first use. */
-function answerValues(
-  { places, feedOf }: PlaceSource,
-  countries: readonly string[],
-  records: AnswerRecords,
-  evidence: EvidenceWriter,
-  { feeds, complete, encode, collectGarbage }: GeoSteps,
-): (place: number, country: number) => number {
-  if (countries.length >= COUNTRY_ROOM) throw new RangeError(`${countries.length} registered countries`);
-  // Most places occur with one country only: that one is in columns (a Map of all takes 80 MB), the rest in a Map.
-  const firstCountry = new Uint16Array(places.length + 1).fill(COUNTRY_ROOM);
-  const firstValue = new Uint32Array(places.length + 1);
-  const others = new Map<number, number>();
-  let made = 0;
-  const make = (placeNumber: number, countryNumber: number) => {
-    if (++made % COLLECT_EVERY === 0) collectGarbage();
-    const place: Place = placeNumber > 0 ? places.at(placeNumber - 1)! : { subdivisions: [] };
-    const code = countryNumber > 0 ? countries[countryNumber - 1]! : undefined;
-    const isSilent = code !== undefined && place.registeredCountryCode === undefined;
-    const whole = complete(isSilent ? { ...place, registeredCountryCode: code } : place);
-    const answer = encode(whole);
-    if (answer === "") return 0;
-    return records.add(
-      answer,
-      noteFor(filledMask(place, whole), placeNumber > 0 ? (feedOf?.(placeNumber - 1) ?? 0) : undefined),
-    );
-  };
-  const notes = new Map<string, number>();
-  const noteFor = (mask: number, feed: number | undefined) => {
-    const key = `${mask} ${feed}`;
-    let note = notes.get(key);
-    if (note === undefined) {
-      note = evidence.add(geoEntries(mask, feed, feeds));
-      notes.set(key, note);
-    }
-    return note;
-  };
-  return (placeNumber, countryNumber) => {
-    if (firstCountry[placeNumber] === countryNumber) return firstValue[placeNumber]!;
-    if (firstCountry[placeNumber] === COUNTRY_ROOM) {
-      firstCountry[placeNumber] = countryNumber;
-      firstValue[placeNumber] = make(placeNumber, countryNumber);
-      return firstValue[placeNumber]!;
-    }
-    const number = placeNumber * COUNTRY_ROOM + countryNumber;
-    let value = others.get(number);
-    if (value === undefined) {
-      value = make(placeNumber, countryNumber);
-      others.set(number, value);
-    }
-    return value;
-  };
 }
 
 function countAnswered({ values, length }: RangeColumns): number {

@@ -6,6 +6,8 @@
 //      Growing leaves two thirds of the size behind as garbage, so callers state how many networks to expect: room that
 //      is never written to takes no memory
 
+import type { IpAddress } from "../address/ip.ts";
+
 export class RangeColumns {
   readonly family: 4 | 6;
   /** Words of a start: 1 or 4. */
@@ -105,107 +107,10 @@ function trailingZeros(words: Uint32Array, width: number): number {
   return 32 * width;
 }
 
-/** Adds a network; `bits` is its prefix length. IPv4 uses `w0` alone. */
-export type AddNetwork = (
-  w0: number,
-  w1: number,
-  w2: number,
-  w3: number,
-  bits: number,
-  value: number,
-) => void;
-
-/** Adds networks of one family in address order, without overlaps. */
-export type Networks = (add: AddNetwork) => void;
-
-/**
- * The covering with the values of these networks, and 0 between them.
- * @param expected how many networks there are, as far as known
- * @throws RangeError when networks overlap or are out of order
- */
-export function cover(family: 4 | 6, networks: Networks, expected = 0): RangeColumns {
-  return overlay(new EmptySpace(family), networks, (value) => value, expected);
-}
-
-/**
- * Lays networks over a covering: wherever either changes, `combine` gives the new value.
- * @param combine gets the network's value, 0 between networks, and the value of `under`
- * @param expected how many networks there are, as far as known
- * @throws RangeError when networks overlap or are out of order
- */
-export function overlay(
-  under: RangeColumns,
-  networks: Networks,
-  combine: (over: number, under: number) => number,
-  expected = 0,
-): RangeColumns {
-  const { family, width, starts, values, length } = under;
-  const out = new RangeColumns(family, Math.max(1 << 12, length + expected));
-  let row = 0; // the range of `under` that holds where the next span starts
-  const words = [new Uint32Array(4), new Uint32Array(4)] as const;
-  let start = words[0];
-  let end = words[1];
-  let open = true; // false once the end of the space is reached
-
-  const isBefore = (i: number, w: Uint32Array) => {
-    for (let k = 0; k < width; k++) {
-      const difference = starts[i * width + k]! - w[k]!;
-      if (difference !== 0) return difference < 0;
-    }
-    return false;
-  };
-  const isAt = (i: number, w: Uint32Array) => {
-    for (let k = 0; k < width; k++) if (starts[i * width + k] !== w[k]) return false;
-    return true;
-  };
-  /** From `start` up to `end` (or the end of the space), the networks have `value`. */
-  const span = (value: number, toEnd: boolean) => {
-    if (row + 1 < length && isAt(row + 1, start)) row++;
-    out.append(start[0]!, start[1]!, start[2]!, start[3]!, combine(value, values[row]!));
-    while (row + 1 < length && (toEnd || isBefore(row + 1, end))) {
-      row++;
-      const at = row * width;
-      out.append(
-        starts[at]!,
-        starts[at + 1]!,
-        starts[at + 2]!,
-        starts[at + 3]!,
-        combine(value, values[row]!),
-      );
-    }
-    const used = start;
-    start = end;
-    end = used;
-    open = !toEnd;
-  };
-
-  networks((w0, w1, w2, w3, bits, value) => {
-    const order = w0 - start[0]! || w1 - start[1]! || w2 - start[2]! || w3 - start[3]!;
-    if (!open || order < 0) throw new RangeError("networks overlap or are out of order");
-    if (order > 0) {
-      setWords(end, w0, w1, w2, w3);
-      span(0, false);
-    }
-    setWords(end, w0, w1, w2, w3);
-    span(value, !addSize(end, bits));
-  });
-  if (open) span(0, true);
-  return out;
-}
-
-/** A covering of one range of value 0. */
-class EmptySpace extends RangeColumns {
-  constructor(family: 4 | 6) {
-    super(family, 1);
-    this.append(0, 0, 0, 0, 0);
-  }
-}
-
-function setWords(words: Uint32Array, w0: number, w1: number, w2: number, w3: number): void {
-  words[0] = w0;
-  words[1] = w1;
-  words[2] = w2;
-  words[3] = w3;
+/** The prefix length of the largest network that begins at an address. */
+export function alignedBits({ family, words }: IpAddress): number {
+  const width = family === 4 ? 1 : 4;
+  return 32 * width - trailingZeros(words, width);
 }
 
 /** Moves a network's first address to the address after its last; false past the end of the space. */

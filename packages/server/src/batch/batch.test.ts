@@ -1,5 +1,5 @@
 // Batches as a function of a request: forms, limits, one answer or problem for each value, what is counted.
-// test/batch.test.ts asks over real sockets: streams, back-pressure, clients that stop.
+// test/batch-streams.test.ts tests over real sockets: streams, back-pressure, clients that stop.
 
 import { describe, expect, test } from "bun:test";
 import { gunzipSync, gzipSync } from "node:zlib";

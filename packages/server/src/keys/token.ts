@@ -3,10 +3,10 @@
 // in   random bytes, or text that claims to be a key
 // out  a token, whether text is one, its SHA-256 (what is stored), its hint (what is shown)
 // err  none thrown: false or undefined means "not a key"
-// src  DESIGN.md section 4, last paragraph
 // cost isWellFormedToken 160 ns, hashToken 270 ns
 
 import { crc32 } from "@inkling/engine";
+import { sha256Hex } from "@inkling/release-store";
 
 /** `live` keys answer from data, `test` keys give fixed sandbox answers. */
 export const KEY_MODES = ["live", "test"] as const;
@@ -70,7 +70,7 @@ export function tokenMode(token: string): KeyMode {
 
 /** SHA-256 of a token in hex: the only form of it that is stored. */
 export function hashToken(text: string): string {
-  return new Bun.CryptoHasher("sha256").update(text).digest("hex");
+  return sha256Hex(text);
 }
 
 /** What lists show instead of a token: `ink_live_3fK9…`. 24 of its 190 bits. */

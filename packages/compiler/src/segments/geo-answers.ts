@@ -1,0 +1,97 @@
+// geo-answers.ts: (place number, country number) -> the record of their answer, made on first use.
+
+import { filledMask, type GeoFeeds, geoEntries } from "../geo/evidence.ts";
+import type { Place } from "../geo/place.ts";
+import type { PlaceSource } from "../geo/place-list.ts";
+import type { AnswerRecords } from "./answer-records.ts";
+import type { EvidenceWriter } from "./evidence-records.ts";
+
+export interface AnswerSteps {
+  /** Ids of the sources, for evidence. */
+  readonly feeds: GeoFeeds;
+  /** Fills in missing members. */
+  readonly complete: (place: Place) => Place;
+  /** The answer as it goes out; "" when nothing is known. */
+  readonly encode: (place: Place) => string;
+  /** Called where much garbage has just become collectable. */
+  readonly collectGarbage: () => void;
+}
+
+/** More countries than ISO 3166-1 will ever have: part of a place-and-country number. */
+const COUNTRY_ROOM = 1024;
+/** Answers made between two collections: each leaves about 3 KB of garbage. */
+const COLLECT_EVERY = 50_000;
+
+export class GeoAnswers {
+  private readonly source: Pick<PlaceSource, "places" | "feedOf">;
+  private readonly countries: readonly string[];
+  private readonly records: AnswerRecords;
+  private readonly evidence: EvidenceWriter;
+  private readonly steps: AnswerSteps;
+  // Most places are met with one country only: that one stands in columns (a Map of all takes 80 MB), the rest in a Map.
+  private readonly firstCountry: Uint16Array;
+  private readonly firstValue: Uint32Array;
+  private readonly others = new Map<number, number>();
+  private readonly notes = new Map<string, number>();
+  private made = 0;
+
+  constructor(
+    source: Pick<PlaceSource, "places" | "feedOf">,
+    countries: readonly string[],
+    records: AnswerRecords,
+    evidence: EvidenceWriter,
+    steps: AnswerSteps,
+  ) {
+    if (countries.length >= COUNTRY_ROOM) throw new RangeError(`${countries.length} registered countries`);
+    this.source = source;
+    this.countries = countries;
+    this.records = records;
+    this.evidence = evidence;
+    this.steps = steps;
+    this.firstCountry = new Uint16Array(source.places.length + 1).fill(COUNTRY_ROOM);
+    this.firstValue = new Uint32Array(source.places.length + 1);
+  }
+
+  /** Both numbers count from 1; 0 is none. */
+  valueFor(place: number, country: number): number {
+    const first = this.firstCountry[place];
+    if (first === country) return this.firstValue[place]!;
+    if (first === COUNTRY_ROOM) {
+      this.firstCountry[place] = country;
+      const value = this.make(place, country);
+      this.firstValue[place] = value;
+      return value;
+    }
+    const number = place * COUNTRY_ROOM + country;
+    let value = this.others.get(number);
+    if (value === undefined) {
+      value = this.make(place, country);
+      this.others.set(number, value);
+    }
+    return value;
+  }
+
+  private make(placeNumber: number, countryNumber: number): number {
+    const { complete, encode, collectGarbage } = this.steps;
+    if (++this.made % COLLECT_EVERY === 0) collectGarbage();
+    const { places, feedOf } = this.source;
+    const place: Place = placeNumber > 0 ? places.at(placeNumber - 1)! : { subdivisions: [] };
+    const code = countryNumber > 0 ? this.countries[countryNumber - 1]! : undefined;
+    const isSilent = code !== undefined && place.registeredCountryCode === undefined;
+    const whole = complete(isSilent ? { ...place, registeredCountryCode: code } : place);
+    const answer = encode(whole);
+    if (answer === "") return 0;
+    const feed = placeNumber > 0 ? (feedOf?.(placeNumber - 1) ?? 0) : undefined;
+    return this.records.add(answer, this.noteFor(filledMask(place, whole), feed));
+  }
+
+  private noteFor(mask: number, feed: number | undefined): number {
+    const key = `${mask} ${feed}`;
+    let note = this.notes.get(key);
+    if (note === undefined) {
+      note = this.evidence.add(geoEntries(mask, feed, this.steps.feeds));
+      this.notes.set(key, note);
+    }
+    return note;
+  }
+}
