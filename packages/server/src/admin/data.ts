@@ -95,7 +95,7 @@ export const DATA_OPERATIONS: readonly Operation[] = [
     summary: "What was flagged and unflagged since the previous release",
     answer: changesAnswer,
     codes: ["RELEASE_NOT_FOUND", "ACTION_REFUSED"],
-    run: async ({ dataDir }, { id }) => ({ document: await releaseChanges(dataDir, id) }),
+    run: async (context, { id }) => ({ document: await releaseChanges(context, id) }),
   }),
 ];
 

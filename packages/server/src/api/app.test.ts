@@ -21,6 +21,7 @@ import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { knownHosts } from "../mx/hosts.ts";
 import type { MxFinding } from "../mx/outcome.ts";
+import { PublicDocuments } from "../openapi/documents.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { emailHash } from "../overrides/target.ts";
 import { Log } from "../telemetry/log.ts";
@@ -161,7 +162,7 @@ function setUp(setting: Setting = {}) {
     },
     overrides: { current: overridesOf(setting.overrides ?? []) },
     checks: { mx: () => setting.mx ?? { outcome: "found", known: [] } },
-    documents: () => import("../openapi/documents.ts"),
+    documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
     counts,
     log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),

@@ -34,8 +34,8 @@ export interface OpenDocument {
 }
 
 export interface OpenDocuments {
-  /** /openapi.json of a version of the server. */
-  openApiDocument(version: string): OpenDocument;
+  /** /openapi.json */
+  openApi(): OpenDocument;
   /** @param name what follows "/docs/", or "" for /docs itself */
   docsPage(name: string): OpenDocument | undefined;
 }

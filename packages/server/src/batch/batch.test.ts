@@ -22,6 +22,7 @@ import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
 import { SANDBOX_ADDRESSES, SANDBOX_PROBLEMS } from "../lookup/sandbox-tables.ts";
+import { PublicDocuments } from "../openapi/documents.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { Log } from "../telemetry/log.ts";
 import { HOLD_MS } from "./batch.ts";
@@ -161,7 +162,7 @@ function setUp(setting: Setting = {}) {
     },
     overrides: { current: overridesOf(setting.overrides ?? []) },
     checks: { mx: setting.mx ?? (() => ({ outcome: "found", known: [] })) },
-    documents: () => import("../openapi/documents.ts"),
+    documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: [],
     counts,
     log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),

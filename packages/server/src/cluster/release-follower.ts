@@ -3,7 +3,7 @@
 // out  `current`, as Releases has it
 // err  a release that cannot be opened here is reported once and tried again each second; the one before stays in use
 
-import { type FeedReport, feedsNow, type LoadedRelease } from "@inkling/engine";
+import type { FeedReport, LoadedRelease } from "@inkling/engine";
 import { FeedsReportFile, openRelease } from "@inkling/release-store";
 import type { EpochMs } from "../keys/key.ts";
 import type { Refusal } from "../releases/follow.ts";
@@ -38,7 +38,7 @@ export class ReleaseFollower {
   }
 
   get feeds(): readonly FeedReport[] {
-    return this.current === undefined ? [] : feedsNow(this.current.manifest, this.report.current);
+    return this.report.feedsOf(this.current);
   }
 
   get refused(): Refusal | undefined {

@@ -10,7 +10,7 @@ const PATH_NOT_FOUND = problem("PATH_NOT_FOUND");
 const START_PAGE = "/docs";
 
 const page: Handler = (exchange, api, route) =>
-  respond(exchange, api, ({ docsPage }) => docsPage(pathValue(exchange, route)));
+  respond(exchange, api, (documents) => documents.docsPage(pathValue(exchange, route)));
 
 export const DOCUMENT_ROUTES: readonly ApiRoute[] = [
   {
@@ -18,7 +18,7 @@ export const DOCUMENT_ROUTES: readonly ApiRoute[] = [
     operation: "openapi",
     method: "GET",
     parameters: undefined,
-    handle: (exchange, api) => respond(exchange, api, ({ openApiDocument }) => openApiDocument(api.version)),
+    handle: (exchange, api) => respond(exchange, api, (documents) => documents.openApi()),
   },
   {
     template: "/docs",
