@@ -4,7 +4,8 @@
 // out  a Response; a problem document for everything that is wrong with the request
 // err  none: an unexpected error becomes 500 without details, and its stack goes to the log
 //
-// Order: path, method, key, allowed network, scope, rate, quota, parameters; only then the value.
+// Order of the checks: path, method, key, allowed network, scope, rate, quota, parameters; only then the value.
+// A token of the rate is taken before the scope is checked (admission.ts).
 
 import { Arriving } from "../batch/body.ts";
 import { type Problem, problem } from "../http/problems.ts";
@@ -13,6 +14,7 @@ import { Pipeline } from "../lookup/pipeline.ts";
 import { Admission } from "./admission.ts";
 import { Exchange } from "./exchange.ts";
 import type { AppOptions, Peers } from "./options.ts";
+import { NO_PARAMETERS } from "./parameters.ts";
 import { Responses } from "./responses.ts";
 import type { ApiContext, Route } from "./route.ts";
 import { type CountedRoute, findRoute } from "./routes.ts";
@@ -71,8 +73,9 @@ export class App {
       : this.charge(exchange, route, response);
   }
 
-  private admit(exchange: Exchange, { lookup, parameters }: Route): Problem | undefined {
-    if (parameters === undefined) return undefined;
+  private admit(exchange: Exchange, route: Route): Problem | undefined {
+    const { isOpen = false, lookup, parameters = NO_PARAMETERS } = route;
+    if (isOpen) return undefined;
     const refusal = this.api.admission.admit(exchange, lookup);
     if (refusal !== undefined) return refusal;
     const { target, pathEnd } = exchange;

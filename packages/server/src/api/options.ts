@@ -2,8 +2,8 @@
 
 import type { Mode, Overrides, Prefix } from "@inkling/engine";
 import type { ProblemCode } from "../http/problems.ts";
-import type { Counted, Key } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
+import type { UsageCounter } from "../limits/key-cells.ts";
 import type { Buckets } from "../limits/token-bucket.ts";
 import type { EmailChecks } from "../lookup/mx.ts";
 import type { StatusSource } from "../lookup/status.ts";
@@ -15,15 +15,6 @@ export interface Peers {
   requestIP(request: Request): { readonly address: string } | null;
   /** Sets after how many seconds an idle connection is closed. */
   timeout?(request: Request, seconds: number): void;
-}
-
-export interface UsageCounter {
-  record(keyId: string, counted: Counted, now: number, count?: number): void;
-  countToday(keyId: string, now: number): number;
-  /** Takes from the quota, so that no other request gets the same. @returns how many; all where the key has none */
-  takeQuota(key: Key, now: number, most: number): number;
-  /** Returns what was taken and is not recorded. */
-  giveQuotaBack(key: Key, now: number, count: number): void;
 }
 
 /** A file that this server publishes about itself. */

@@ -36,7 +36,7 @@ export const ROUTES = ROWS.map(counted);
 const NO_ROUTE = counted<Route>({
   template: "none",
   method: undefined,
-  parameters: undefined,
+  isOpen: true,
   handle: (exchange, { responses }) => responses.problem(exchange, PATH_NOT_FOUND),
 });
 

@@ -37,6 +37,8 @@ const BACKSLASH = 0x5c;
 const FIRST_PRINTABLE = 0x20;
 const LAST_PRINTABLE = 0x7e;
 
+/** In place of the answers that the key's quota does not cover. */
+export const QUOTA_EXCEEDED = problem("QUOTA_EXCEEDED");
 const NOT_JSON = problem("VALUE_INVALID", "This is not JSON in UTF-8. A value is a JSON string.");
 const NOT_TEXT = problem("VALUE_INVALID", "A value is a JSON string; this is JSON of another type.");
 const TOO_LONG = problem("VALUE_INVALID", "This line is longer than 64 KiB.");

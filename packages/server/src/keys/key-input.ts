@@ -7,7 +7,7 @@
 
 import { issueLines, type Prefix, parsePrefix } from "@inkling/engine";
 import { z } from "zod";
-import { isoTime } from "./fields.ts";
+import { isoTime, oneLine } from "./fields.ts";
 import { type KeyChange, KeyInputError, type NewKey, SCOPES } from "./key.ts";
 import { KEY_MODES } from "./token.ts";
 
@@ -29,12 +29,7 @@ function within(number: z.ZodNumber, least: number, most: number, kind: string) 
     .meta({ type: number.isInt ? "integer" : "number", minimum: least, maximum: most });
 }
 
-const keyName = z
-  .string()
-  .trim()
-  .min(1)
-  .max(100)
-  .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control characters");
+const keyName = oneLine(100);
 
 const scopes = z
   .array(z.enum(SCOPES, `must be some of ${SCOPES.join(", ")}`))

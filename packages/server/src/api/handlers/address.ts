@@ -4,16 +4,13 @@
 
 import type { IpLookup, LoadedRelease, Overridden } from "@inkling/engine";
 import { callerEtag, overriddenEtag } from "../../http/etag.ts";
-import { problem } from "../../http/problems.ts";
-import { decodeSegment } from "../../http/request-target.ts";
 import { isLookup, type Subject, WANTS } from "../../lookup/pipeline.ts";
 import { SANDBOX_VERSION } from "../../lookup/sandbox.ts";
 import { IP_CACHE, JSON_TYPE } from "../answer-headers.ts";
 import type { Exchange } from "../exchange.ts";
 import { ADDRESS_PARAMETERS } from "../parameters.ts";
-import { type ApiContext, type ApiRoute, pathValue } from "../route.ts";
+import { type ApiContext, type ApiRoute, type Route, readPathValue } from "../route.ts";
 
-const PATH_INVALID = problem("PATH_INVALID");
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
 
 function addressRoute(lookup: IpLookup): ApiRoute {
@@ -25,16 +22,16 @@ function addressRoute(lookup: IpLookup): ApiRoute {
     method: "GET",
     parameters: ADDRESS_PARAMETERS,
     lookup,
-    handle: (exchange, api, route) => answerAddress(exchange, api, lookup, pathValue(exchange, route)),
+    handle: (exchange, api, route) => answerAddress(exchange, api, lookup, route),
   };
 }
 
 export const ADDRESS_ROUTES = [addressRoute("geolocate"), addressRoute("reputation")];
 
-function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, segment: string): Response {
+function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, route: Route): Response {
   const { pipeline, responses } = api;
-  const text = decodeSegment(segment);
-  if (text === undefined) return responses.problem(exchange, PATH_INVALID);
+  const text = readPathValue(exchange, route);
+  if (typeof text !== "string") return responses.problem(exchange, text);
   const subject = pipeline.readSubject(text, exchange);
   if ("code" in subject) return responses.problem(exchange, subject);
   const body = pipeline.answerAddress(lookup, subject, exchange);

@@ -17,7 +17,7 @@ export const DOCUMENT_ROUTES: readonly ApiRoute[] = [
     template: "/openapi.json",
     operation: "openapi",
     method: "GET",
-    parameters: undefined,
+    isOpen: true,
     handle: (exchange, api) => respond(exchange, api, (documents) => documents.openApi()),
   },
   {
@@ -25,7 +25,7 @@ export const DOCUMENT_ROUTES: readonly ApiRoute[] = [
     operation: "docs",
     alias: "/docs/",
     method: "GET",
-    parameters: undefined,
+    isOpen: true,
     handle: page,
   },
   {
@@ -33,10 +33,10 @@ export const DOCUMENT_ROUTES: readonly ApiRoute[] = [
     operation: "docs",
     prefix: "/docs/",
     method: "GET",
-    parameters: undefined,
+    isOpen: true,
     handle: page,
   },
-  { template: "/", operation: "root", method: undefined, parameters: undefined, handle: root },
+  { template: "/", operation: "root", method: undefined, isOpen: true, handle: root },
 ];
 
 async function respond(
