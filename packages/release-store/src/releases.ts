@@ -31,7 +31,8 @@ export interface NamedRelease {
 }
 
 /** What `releaseName` of the engine makes; anything else in `current` is refused before it becomes a path. */
-const RELEASE_NAME = /^\d{8}T\d{6,9}Z-[0-9a-f]{12}$/;
+export const RELEASE_NAME_PATTERN = "\\d{8}T\\d{6,9}Z-[0-9a-f]{12}";
+const RELEASE_NAME = new RegExp(`^${RELEASE_NAME_PATTERN}$`);
 
 export function isReleaseName(text: string): boolean {
   return RELEASE_NAME.test(text);

@@ -5,22 +5,14 @@
 // note A token is in the answer that made it, and nowhere else.
 
 import { z } from "zod";
+import { dayOf } from "../keys/day.ts";
 import { type Key, keyJson, SCOPES } from "../keys/key.ts";
 import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKeyBody } from "../keys/key-input.ts";
 import { KEY_MODES } from "../keys/token.ts";
 import { KEY_PAGES } from "../store/store.ts";
 import { ADMIN_PATH } from "./constants.ts";
 import type { AdminContext } from "./context.ts";
-import {
-  dayOf,
-  keyUsage,
-  lookups,
-  lookupsOf,
-  refusals,
-  refusalsOf,
-  usageAnswer,
-  usageQuery,
-} from "./key-usage.ts";
+import { keyUsage, lookups, lookupsOf, refusals, refusalsOf, usageAnswer, usageQuery } from "./key-usage.ts";
 import { type Operation, operation, rawBody } from "./operation.ts";
 import { AdminProblem } from "./problems.ts";
 import { count, nextCursor, pageQuery, text, time } from "./schemas.ts";

@@ -8,6 +8,7 @@ import {
   formatIp,
   type IpSegment,
   type LoadedRelease,
+  type Mode,
   type Override,
   parsePrefix,
   type Release,
@@ -16,7 +17,7 @@ import fc from "fast-check";
 import { checkResponse } from "../../../../test/checked-fetch.ts";
 import { makeCounts } from "../api/counts.ts";
 import { requestIds } from "../http/request-id.ts";
-import { isScope, type Key } from "../keys/key.ts";
+import { type Key, SCOPES } from "../keys/key.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { knownHosts } from "../mx/hosts.ts";
@@ -105,7 +106,7 @@ const KEY: Key = {
 interface Setting {
   readonly release?: LoadedRelease | undefined;
   readonly key?: Partial<Key>;
-  readonly mode?: "up" | "serve";
+  readonly mode?: Mode;
   readonly trustedProxies?: readonly string[];
   readonly peer?: string;
   readonly rate?: number;
@@ -152,7 +153,8 @@ function setUp(setting: Setting = {}) {
     },
     buckets: new Buckets({ rate: setting.rate ?? 1000, burst: setting.burst ?? 2000 }, cellsOnDemand(NOON)),
     usage: {
-      record: (keyId, counted) => (isScope(counted) ? recorded : refused).push(`${keyId} ${counted}`),
+      record: (keyId, counted) =>
+        (SCOPES.some((scope) => scope === counted) ? recorded : refused).push(`${keyId} ${counted}`),
       countToday: () => (setting.used ?? 0) + recorded.length,
       takeQuota: ({ quota }, _, most) =>
         quota === undefined

@@ -1,5 +1,5 @@
 // Batches as a function of a request: forms, limits, one answer or problem for each value, what is counted.
-// test/batch.test.ts asks over real sockets: streams, back-pressure, clients that stop.
+// test/batch-streams.test.ts tests over real sockets: streams, back-pressure, clients that stop.
 
 import { describe, expect, test } from "bun:test";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -17,7 +17,7 @@ import {
 import fc from "fast-check";
 import { App, type AppOptions } from "../api/app.ts";
 import { makeCounts } from "../api/counts.ts";
-import { isScope, type Key } from "../keys/key.ts";
+import { type Key, SCOPES } from "../keys/key.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
@@ -146,7 +146,8 @@ function setUp(setting: Setting = {}) {
     },
     buckets: new Buckets({ rate: setting.rate ?? 0, burst: setting.burst ?? 1 }, cellsOnDemand(NOON)),
     usage: {
-      record: (_, counted, __, count = 1) => (isScope(counted) ? recorded : refused).push([counted, count]),
+      record: (_, counted, __, count = 1) =>
+        (SCOPES.some((scope) => scope === counted) ? recorded : refused).push([counted, count]),
       countToday: () => (setting.used ?? 0) + recorded.reduce((sum, [, count]) => sum + count, 0),
       takeQuota: ({ quota }, _, most) =>
         quota === undefined

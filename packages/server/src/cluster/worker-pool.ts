@@ -22,7 +22,7 @@ const MAIN = join(import.meta.dir, "worker-main.ts");
 /** As the launcher of the command line starts Bun. */
 const BUN_FLAGS = ["--no-install", "--no-env-file"];
 
-export const WORKER_STATES = ["starting", "serving", "waiting"] as const;
+const WORKER_STATES = ["starting", "serving", "waiting"] as const;
 export type WorkerState = (typeof WORKER_STATES)[number];
 
 /** A worker that ran so long did not fail at its start. */

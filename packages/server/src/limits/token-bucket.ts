@@ -17,8 +17,6 @@ export interface RateDefaults {
   readonly burst: number;
 }
 
-export const DEFAULT_RATE: RateDefaults = { rate: 1_000, burst: 2_000 };
-
 /** What {@link Buckets.take} decided. */
 export interface Decision {
   readonly allowed: boolean;

@@ -9,9 +9,9 @@
 // store has confirmed it, and the store knows the number of the last batch that it counted (Store.addUsage): so it counts
 // once. A process that is killed loses what was counted since the last flush, less than a second.
 
+import { DAY_MS, dayOf } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, type KeyId } from "../keys/key.ts";
 import type { UsageBatch, UsageEntry } from "../store/usage.ts";
-import { DAY_MS } from "./cells.ts";
 import type { StoredUsage, UsageSink } from "./usage-collector.ts";
 
 /** From start to start of a flush: with the flush's own time, less than a second is at risk. */
@@ -196,7 +196,7 @@ export class UsageRecorder {
     const entries: UsageEntry[] = [];
     for (const [day, tallies] of this.days) {
       for (const [keyId, tally] of tallies) {
-        if (!tally.isStored) drain(tally, keyId, dayText(day), entries);
+        if (!tally.isStored) drain(tally, keyId, dayOf(day * DAY_MS), entries);
       }
     }
     if (entries.length > 0) this.batch = { recorder: this.id, sequence: ++this.sequence, entries };
@@ -224,7 +224,7 @@ export class UsageRecorder {
   /** Reads what all processes counted. Nothing is being sent meanwhile: what is not confirmed is of other recorders. */
   private async readToday(): Promise<void> {
     const day = Math.floor(this.now() / DAY_MS);
-    const totals = await this.store.quotaUsage(dayText(day));
+    const totals = await this.store.quotaUsage(dayOf(day * DAY_MS));
     if (day !== this.day) this.turnTo(day);
     for (const [keyId, stored] of totals) {
       const confirmed = this.today.get(keyId)?.confirmed ?? 0;
@@ -246,9 +246,4 @@ function drain(tally: Tally, keyId: KeyId, day: string, entries: UsageEntry[]): 
 function isStored(tallies: Tallies): boolean {
   for (const tally of tallies.values()) if (!tally.isStored) return false;
   return true;
-}
-
-/** "2026-06-01" of a UTC day number. */
-function dayText(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }

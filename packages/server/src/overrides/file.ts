@@ -19,8 +19,8 @@ import {
 } from "./override.ts";
 import { describeOverride, effectText, overrideJson, subjectText } from "./record.ts";
 
-export const FILE_FORMAT = "inkling-overrides";
-export const FILE_VERSION = 1;
+const FILE_FORMAT = "inkling-overrides";
+const FILE_VERSION = 1;
 const MOST_PROBLEMS = 20;
 
 /** One override of a file: what `override add` takes, with author and times. */
@@ -68,7 +68,7 @@ const fileSchema = z.strictObject({
 
 const rowSchema = newOverrideSchema.omit({ force: true }).extend({ created_at: isoTime.optional() });
 
-export interface ReadFile {
+export interface ParsedFile {
   readonly overrides: readonly NewOverride[];
   /** How many were left out because they have expired since the export. */
   readonly expired: number;
@@ -81,7 +81,7 @@ export interface ReadFile {
  * @param force take networks and domains that are too wide otherwise
  * @throws OverrideInputError
  */
-export function readFile(input: unknown, context: OverrideContext, force: boolean): ReadFile {
+export function parseOverrideFile(input: unknown, context: OverrideContext, force: boolean): ParsedFile {
   const file = fileSchema.safeParse(input);
   if (!file.success) {
     throw new OverrideInputError(issueLines(file.error, "file"));

@@ -20,7 +20,7 @@ import {
 } from "@inkling/engine";
 
 /** Networks with fewer bits, and public suffixes, need `force`. */
-export const WIDEST = { 4: 16, 6: 32 } as const;
+const WIDEST = { 4: 16, 6: 32 } as const;
 
 export interface ReadTarget extends OverrideTarget {
   /** Why it needs `force`. */

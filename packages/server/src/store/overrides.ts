@@ -21,10 +21,7 @@ import {
 } from "../overrides/record.ts";
 import { type AuditEntry, auditPage, insertAudit, lockOverrides, type NewAuditEntry } from "./audit.ts";
 import { StoreError } from "./error.ts";
-import { NewestFirst, type Page, type PageRequest, type Tables } from "./tables.ts";
-
-/** Rows in one INSERT. */
-const ROWS_AT_ONCE = 500;
+import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 /** What a write did. */
 export interface OverrideWrite {

@@ -6,6 +6,7 @@
 // cost see each method; no lookup waits for it
 
 import type { SQL, TransactionSQL } from "bun";
+import { DAY_MS } from "../keys/day.ts";
 import {
   type EpochMs,
   type Key,
@@ -30,7 +31,7 @@ import { NewestFirst, type Page, type PageRequest, type Tables } from "./tables.
 import { type DayUsage, type HourlyUsage, type UsageBatch, type UsageEntry, UsageTables } from "./usage.ts";
 
 /** A replaced token is kept this long after its end, so that its users read KEY_EXPIRED, not KEY_INVALID. */
-const KEEP_TOKENS_MS = 30 * 86_400_000;
+const KEEP_TOKENS_MS = 30 * DAY_MS;
 /** The actor, where the caller names none. */
 const UNNAMED_ACTOR = "inkling";
 
