@@ -67,7 +67,7 @@ function listen(): Bun.Server<undefined> {
       giveQuotaBack: () => {},
     },
     overrides: { current: Overrides.NONE },
-    checks: { mx: () => ({ outcome: "found", known: [] }) },
+    checks: { checkMx: () => ({ outcome: "found", known: [] }) },
     documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: [],
     counts: makeCounts(),

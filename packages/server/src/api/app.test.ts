@@ -163,7 +163,7 @@ function setUp(setting: Setting = {}) {
       giveQuotaBack: () => {},
     },
     overrides: { current: overridesOf(setting.overrides ?? []) },
-    checks: { mx: () => setting.mx ?? { outcome: "found", known: [] } },
+    checks: { checkMx: () => setting.mx ?? { outcome: "found", known: [] } },
     documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
     counts,

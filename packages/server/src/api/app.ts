@@ -55,18 +55,18 @@ export class App {
     try {
       response = this.answer(exchange, route);
     } catch (error) {
-      response = this.crashed(exchange, route, error);
+      response = this.reportCrash(exchange, route, error);
     }
     return response instanceof Promise
       ? response
-          .catch((error) => this.crashed(exchange, route, error))
+          .catch((error) => this.reportCrash(exchange, route, error))
           .then((late) => this.record(exchange, route, late, started))
       : this.record(exchange, route, response, started);
   }
 
   private answer(exchange: Exchange, route: Route): Response | Promise<Response> {
     const refusal = methodProblem(exchange.request, route) ?? this.admit(exchange, route);
-    if (refusal !== undefined) return this.api.responses.problem(exchange, refusal);
+    if (refusal !== undefined) return this.api.responses.sendProblem(exchange, refusal);
     const response = route.handle(exchange, this.api, route);
     return response instanceof Promise
       ? response.then((late) => this.charge(exchange, route, late))
@@ -90,7 +90,7 @@ export class App {
   private charge(exchange: Exchange, { lookup }: Route, response: Response): Response {
     if (!exchange.isLookup || lookup === undefined) return response;
     const refusal = this.api.admission.chargeQuota(exchange, lookup);
-    return refusal === undefined ? response : this.api.responses.problem(exchange, refusal);
+    return refusal === undefined ? response : this.api.responses.sendProblem(exchange, refusal);
   }
 
   /** Counts and logs a response; of a stream when its last line was sent. */
@@ -117,12 +117,12 @@ export class App {
     return response;
   }
 
-  private crashed(exchange: Exchange, route: Route, error: unknown): Response {
+  private reportCrash(exchange: Exchange, route: Route, error: unknown): Response {
     const value = exchange.target.slice(route.prefix?.length ?? 0);
     const context = { route: route.template, request_id: exchange.id };
     this.api.log.crash("request-failed", error, [value, decodeSegment(value) ?? ""], context);
     exchange.setKey(undefined); // the error may lie in there
-    return this.api.responses.problem(exchange, INTERNAL);
+    return this.api.responses.sendProblem(exchange, INTERNAL);
   }
 }
 

@@ -37,7 +37,7 @@ export interface AppOptions extends StatusSource {
   readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
   readonly usage: UsageCounter;
   readonly overrides: { readonly current: Overrides };
-  readonly checks: Pick<EmailChecks, "mx">;
+  readonly checks: Pick<EmailChecks, "checkMx">;
   readonly trustedProxies: readonly Prefix[];
   readonly counts: Counts<ProblemCode>;
   readonly log: Log;

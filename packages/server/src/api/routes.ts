@@ -37,7 +37,7 @@ const NO_ROUTE = counted<Route>({
   template: "none",
   method: undefined,
   isOpen: true,
-  handle: (exchange, { responses }) => responses.problem(exchange, PATH_NOT_FOUND),
+  handle: (exchange, { responses }) => responses.sendProblem(exchange, PATH_NOT_FOUND),
 });
 
 const WITH_VALUE = ROUTES.flatMap((route) =>

@@ -111,7 +111,7 @@ interface Setting {
   readonly burst?: number;
   readonly used?: number;
   readonly overrides?: readonly Override[];
-  readonly mx?: AppOptions["checks"]["mx"];
+  readonly mx?: AppOptions["checks"]["checkMx"];
   readonly peer?: string;
 }
 
@@ -162,7 +162,7 @@ function setUp(setting: Setting = {}) {
       giveQuotaBack: () => {},
     },
     overrides: { current: overridesOf(setting.overrides ?? []) },
-    checks: { mx: setting.mx ?? (() => ({ outcome: "found", known: [] })) },
+    checks: { checkMx: setting.mx ?? (() => ({ outcome: "found", known: [] })) },
     documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: [],
     counts,

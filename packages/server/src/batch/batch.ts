@@ -129,7 +129,7 @@ async function answerValues(
       answers.refuse(QUOTA_EXCEEDED);
       meter.recordRefusals("quota_exceeded", 1, now);
     } else {
-      const pending = answers.value(value);
+      const pending = answers.answerValue(value);
       if (pending !== undefined) await pending; // an await for each value would cost as much as its answer
     }
   }

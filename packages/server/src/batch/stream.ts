@@ -140,8 +140,8 @@ export class BatchStream {
       if (answers.lookups >= left) {
         answers.refuse(QUOTA_EXCEEDED);
         meter.recordRefusals("quota_exceeded", 1, now);
-      } else if (lines.isTooLong) answers.tooLong();
-      else answers.line(lines.bytes, lines.start, lines.end);
+      } else if (lines.isTooLong) answers.refuseLongLine();
+      else answers.answerLine(lines.bytes, lines.start, lines.end);
     }
     return "full";
   }

@@ -9,7 +9,7 @@ import type { Keyring, KeySnapshot } from "./keyring.ts";
 
 export interface KeySource {
   /** Changes whenever any key or token does. */
-  keyStamp(): Promise<string>;
+  readKeyStamp(): Promise<string>;
   /** All keys that are not revoked, with the hashes of their tokens. */
   loadKeys(): Promise<KeySnapshot>;
 }
@@ -100,7 +100,7 @@ export class KeyLoader {
   private async loadIfChanged(): Promise<void> {
     const { store, keyring, onSnapshot } = this.options;
     const isFresh = this.now() - this.loadedAt < FULL_RELOAD_MS;
-    if (this.stamp !== undefined && isFresh && (await store.keyStamp()) === this.stamp) return;
+    if (this.stamp !== undefined && isFresh && (await store.readKeyStamp()) === this.stamp) return;
     const snapshot = await store.loadKeys();
     onSnapshot?.(snapshot);
     keyring.replace(snapshot);

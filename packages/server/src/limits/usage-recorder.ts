@@ -21,7 +21,7 @@ const MAX_BACKOFF_MS = 5_000;
 
 export interface UsageStore {
   addUsage(batch: UsageBatch): Promise<boolean>;
-  quotaUsage(day: string): Promise<Map<KeyId, number>>;
+  readQuotaUsage(day: string): Promise<Map<KeyId, number>>;
 }
 
 export interface UsageRecorderOptions {
@@ -224,7 +224,7 @@ export class UsageRecorder {
   /** Reads what all processes counted. Nothing is being sent meanwhile: what is not confirmed is of other recorders. */
   private async readToday(): Promise<void> {
     const day = Math.floor(this.now() / DAY_MS);
-    const totals = await this.store.quotaUsage(dayOf(day * DAY_MS));
+    const totals = await this.store.readQuotaUsage(dayOf(day * DAY_MS));
     if (day !== this.day) this.turnTo(day);
     for (const [keyId, stored] of totals) {
       const confirmed = this.today.get(keyId)?.confirmed ?? 0;

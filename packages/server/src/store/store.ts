@@ -155,7 +155,7 @@ export class Store implements KeySource {
   }
 
   /** Newest first. */
-  async keyPage({ limit, cursor }: PageRequest): Promise<Page<Key>> {
+  async readKeyPage({ limit, cursor }: PageRequest): Promise<Page<Key>> {
     const rows: KeyRow[] = await this.read(
       (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k WHERE ${KEY_PAGES.after(sql, cursor)}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
@@ -221,7 +221,7 @@ export class Store implements KeySource {
   }
 
   /** A text that changes with any change to keys. Reads one row. */
-  async keyStamp(): Promise<string> {
+  async readKeyStamp(): Promise<string> {
     const rows: { stamp: string }[] = await this.read((sql) => sql`SELECT stamp FROM inkling_key_stamp`);
     return rows[0]?.stamp ?? "";
   }
@@ -229,7 +229,7 @@ export class Store implements KeySource {
   /** All tokens of keys that are not revoked. */
   async loadKeys(): Promise<KeySnapshot> {
     // The stamp comes first: keys that change in between are then read again, not missed.
-    const stamp = await this.keyStamp();
+    const stamp = await this.readKeyStamp();
     const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.read(
       (sql) => sql`SELECT ${keyColumns(sql)}, t.hash, t.valid_until
         FROM inkling_tokens t JOIN inkling_keys k ON k.id = t.key_id WHERE k.revoked_at IS NULL`,
@@ -247,24 +247,24 @@ export class Store implements KeySource {
     return this.usageTables.add(batch);
   }
 
-  /** @see UsageTables.byHour */
-  hourlyUsage(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
-    return this.usageTables.byHour(keyId, fromHour, toHour);
+  /** @see UsageTables.readByHour */
+  readUsageByHour(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
+    return this.usageTables.readByHour(keyId, fromHour, toHour);
   }
 
-  /** @see UsageTables.ofDay */
-  usageOfDay(day: string): Promise<Map<KeyId, DayUsage>> {
-    return this.usageTables.ofDay(day);
+  /** @see UsageTables.readDay */
+  readUsageOfDay(day: string): Promise<Map<KeyId, DayUsage>> {
+    return this.usageTables.readDay(day);
   }
 
-  /** @see UsageTables.byDay */
-  usage(keyId: KeyId, fromDay: string, toDay: string): Promise<UsageEntry[]> {
-    return this.usageTables.byDay(keyId, fromDay, toDay);
+  /** @see UsageTables.readByDay */
+  readUsageByDay(keyId: KeyId, fromDay: string, toDay: string): Promise<UsageEntry[]> {
+    return this.usageTables.readByDay(keyId, fromDay, toDay);
   }
 
-  /** @see UsageTables.ofQuotas */
-  quotaUsage(day: string): Promise<Map<KeyId, number>> {
-    return this.usageTables.ofQuotas(day);
+  /** @see UsageTables.readQuotas */
+  readQuotaUsage(day: string): Promise<Map<KeyId, number>> {
+    return this.usageTables.readQuotas(day);
   }
 
   private newToken(mode: KeyMode): string {

@@ -85,7 +85,7 @@ export class UsageTables {
    * Usage of one key by the hour, from one hour to another, both included, as "2026-06-01T13". An hour is that in
    * which the count arrived here: a second later than the lookup, or more when the database was unreachable.
    */
-  async byHour(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
+  async readByHour(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
     const rows: { hour: string; lookup: Counted; count: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT hour, lookup, count FROM inkling_usage_hours
         WHERE key_id = ${keyId} AND hour >= ${fromHour} AND hour <= ${toHour} ORDER BY hour, lookup`,
@@ -94,7 +94,7 @@ export class UsageTables {
   }
 
   /** Usage of each key on one UTC day. */
-  async ofDay(day: string): Promise<Map<KeyId, DayUsage>> {
+  async readDay(day: string): Promise<Map<KeyId, DayUsage>> {
     const rows: { key_id: string; lookup: Counted; count: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT key_id, lookup, count FROM inkling_usage WHERE day = ${day}`,
     );
@@ -112,7 +112,7 @@ export class UsageTables {
   }
 
   /** Usage of one key from one UTC day to another, both included, as "2026-06-01". */
-  async byDay(keyId: KeyId, fromDay: string, toDay: string): Promise<UsageEntry[]> {
+  async readByDay(keyId: KeyId, fromDay: string, toDay: string): Promise<UsageEntry[]> {
     const rows: { day: string; lookup: Counted; count: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT day, lookup, count FROM inkling_usage
         WHERE key_id = ${keyId} AND day >= ${fromDay} AND day <= ${toDay} ORDER BY day, lookup`,
@@ -121,7 +121,7 @@ export class UsageTables {
   }
 
   /** Lookups on one UTC day of each key that has a quota and was used, by all processes. */
-  async ofQuotas(day: string): Promise<Map<KeyId, number>> {
+  async readQuotas(day: string): Promise<Map<KeyId, number>> {
     const rows: { key_id: string; total: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT u.key_id, SUM(u.count) AS total
         FROM inkling_usage u JOIN inkling_keys k ON k.id = u.key_id

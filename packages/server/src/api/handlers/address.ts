@@ -31,23 +31,23 @@ export const ADDRESS_ROUTES = [addressRoute("geolocate"), addressRoute("reputati
 function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, route: Route): Response {
   const { pipeline, responses } = api;
   const text = readPathValue(exchange, route);
-  if (typeof text !== "string") return responses.problem(exchange, text);
+  if (typeof text !== "string") return responses.sendProblem(exchange, text);
   const subject = pipeline.readSubject(text, exchange);
-  if ("code" in subject) return responses.problem(exchange, subject);
+  if ("code" in subject) return responses.sendProblem(exchange, subject);
   const body = pipeline.answerAddress(lookup, subject, exchange);
   exchange.isLookup = isLookup(body);
-  if (!(body instanceof Uint8Array)) return responses.problem(exchange, body);
+  if (!(body instanceof Uint8Array)) return responses.sendProblem(exchange, body);
   const release = exchange.isSandbox ? undefined : exchange.release;
   const overridden = shownOverride(exchange, pipeline.overridden);
   const isCommon = overridden === undefined && !subject.isCaller;
   if (release !== undefined && isCommon && !exchange.request.headers.has("if-none-match")) {
-    return responses.answer(exchange, release, lookup, body);
+    return responses.sendAnswer(exchange, release, lookup, body);
   }
-  const headers = responses.headers(exchange, JSON_TYPE, IP_CACHE);
+  const headers = responses.makeHeaders(exchange, JSON_TYPE, IP_CACHE);
   headers.ETag = etagOf(exchange, release, subject, overridden);
   headers.Vary = "Authorization";
   responses.setDataState(exchange, lookup, headers);
-  return responses.conditional(exchange, body, headers);
+  return responses.sendConditional(exchange, body, headers);
 }
 
 /** Undefined where the answer is the one that every key gets from this release. */

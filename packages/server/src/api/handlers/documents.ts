@@ -45,13 +45,13 @@ async function respond(
   find: (documents: OpenDocuments) => OpenDocument | undefined,
 ): Promise<Response> {
   const document = find(await documents());
-  if (document === undefined) return responses.problem(exchange, PATH_NOT_FOUND);
+  if (document === undefined) return responses.sendProblem(exchange, PATH_NOT_FOUND);
   const headers = {
-    ...responses.headers(exchange, JSON_TYPE, "no-cache"),
+    ...responses.makeHeaders(exchange, JSON_TYPE, "no-cache"),
     ...document.headers,
     ETag: document.etag,
   };
-  return responses.conditional(exchange, document.body, headers);
+  return responses.sendConditional(exchange, document.body, headers);
 }
 
 /** For programs there is nothing at "/". */
@@ -59,9 +59,9 @@ function root(exchange: Exchange, { responses }: ApiContext): Response {
   const { method, headers } = exchange.request;
   const isRead = method === "GET" || method === "HEAD";
   if (!isRead || !acceptsHtml(headers.get("accept"))) {
-    return responses.problem(exchange, PATH_NOT_FOUND);
+    return responses.sendProblem(exchange, PATH_NOT_FOUND);
   }
-  const { "Content-Type": _, ...kept } = responses.headers(exchange, JSON_TYPE, NO_STORE);
+  const { "Content-Type": _, ...kept } = responses.makeHeaders(exchange, JSON_TYPE, NO_STORE);
   return new Response(null, { status: 302, headers: { ...kept, Location: START_PAGE } });
 }
 

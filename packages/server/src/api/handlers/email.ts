@@ -15,7 +15,7 @@ export const EMAIL_ROUTE: ApiRoute = {
   lookup: "email",
   handle: (exchange, api, route) => {
     const text = readPathValue(exchange, route);
-    if (typeof text !== "string") return api.responses.problem(exchange, text);
+    if (typeof text !== "string") return api.responses.sendProblem(exchange, text);
     const answer = api.pipeline.answerEmail(text, exchange);
     return answer instanceof Promise
       ? answer.then((late) => respond(exchange, api, late))
@@ -25,9 +25,9 @@ export const EMAIL_ROUTE: ApiRoute = {
 
 function respond(exchange: Exchange, { responses }: ApiContext, body: Answer): Response {
   exchange.isLookup = isLookup(body);
-  if (!(body instanceof Uint8Array)) return responses.problem(exchange, body);
+  if (!(body instanceof Uint8Array)) return responses.sendProblem(exchange, body);
   const { isSandbox, release } = exchange;
-  if (!isSandbox && release !== undefined) return responses.answer(exchange, release, "email", body);
-  const headers = responses.headers(exchange, JSON_TYPE, NO_STORE);
+  if (!isSandbox && release !== undefined) return responses.sendAnswer(exchange, release, "email", body);
+  const headers = responses.makeHeaders(exchange, JSON_TYPE, NO_STORE);
   return new Response(body as Uint8Array<ArrayBuffer>, { headers });
 }

@@ -8,14 +8,14 @@ export const SERVER_ROUTES: readonly ApiRoute[] = [
     template: "/v1/status",
     operation: "status",
     method: "GET",
-    handle: (exchange, api) => api.responses.json(exchange, 200, statusDocument(api, exchange.now)),
+    handle: (exchange, api) => api.responses.sendJson(exchange, 200, statusDocument(api, exchange.now)),
   },
   {
     template: "/healthz",
     operation: "healthz",
     method: "GET",
     isOpen: true,
-    handle: (exchange, api) => api.responses.json(exchange, 200, { status: "alive" }),
+    handle: (exchange, api) => api.responses.sendJson(exchange, 200, { status: "alive" }),
   },
   {
     template: "/readyz",
@@ -25,8 +25,8 @@ export const SERVER_ROUTES: readonly ApiRoute[] = [
     handle: (exchange, api) => {
       const reasons = readiness(api);
       return reasons.length === 0
-        ? api.responses.json(exchange, 200, { status: "ready" })
-        : api.responses.json(exchange, 503, { status: "not ready", reasons });
+        ? api.responses.sendJson(exchange, 200, { status: "ready" })
+        : api.responses.sendJson(exchange, 503, { status: "not ready", reasons });
     },
   },
 ];
