@@ -101,7 +101,7 @@ for (const backend of BACKENDS) {
           rate: 0.25,
           burst: 10_000_000,
           quota: 1_000_000_000_000,
-          expiresAt: "2027-01-31",
+          expires_at: "2027-01-31",
         });
         const { key, token } = await store.createKey(input);
         expect(isWellFormedToken(token)).toBe(true);

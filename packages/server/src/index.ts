@@ -2,6 +2,7 @@
 
 export type { DataActions, FeedFacts, UpdateState } from "./admin/context.ts";
 export { type Problem, problem, problemBody } from "./http/problems.ts";
+export { dayOf } from "./keys/day.ts";
 export * from "./keys/key.ts";
 export * from "./keys/key-input.ts";
 export * from "./keys/keyring.ts";

@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { dayOf } from "../keys/day.ts";
 import { type Key, keyJson, SCOPES } from "../keys/key.ts";
-import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKeyBody } from "../keys/key-input.ts";
+import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKey } from "../keys/key-input.ts";
 import { KEY_MODES } from "../keys/token.ts";
 import { KEY_PAGES } from "../store/store.ts";
 import { ADMIN_PATH } from "./constants.ts";
@@ -88,7 +88,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     codes: ["IDEMPOTENCY_KEY_INVALID"],
     run: async ({ store, keyLoader, now }, { body, actor }) => {
       const at = now();
-      const { key, token } = await store.createKey(parseNewKeyBody(body, at), undefined, actor);
+      const { key, token } = await store.createKey(parseNewKey(body, at), undefined, actor);
       await keyLoader.refresh();
       return {
         document: { ...keyJson(key, at), token },

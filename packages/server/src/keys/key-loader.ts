@@ -4,6 +4,7 @@
 // out  snapshots in the keyring
 // err  none: a store that is unreachable leaves the keyring as it is, and is checked less often; see the keyring's `state`
 
+import { backoffMs } from "./backoff.ts";
 import type { EpochMs } from "./key.ts";
 import type { Keyring, KeySnapshot } from "./keyring.ts";
 
@@ -73,7 +74,7 @@ export class KeyLoader {
   private schedule(): void {
     if (this.isStopped) return;
     const { refreshMs = REFRESH_MS, keyring } = this.options;
-    const wait = Math.min(refreshMs * 2 ** keyring.state.failures, Math.max(refreshMs, MAX_BACKOFF_MS));
+    const wait = backoffMs(refreshMs, Math.max(refreshMs, MAX_BACKOFF_MS), keyring.state.failures);
     this.timer = setTimeout(() => {
       void this.refresh().then(() => this.schedule());
     }, wait);

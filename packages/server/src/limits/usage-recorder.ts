@@ -9,6 +9,7 @@
 // store has confirmed it, and the store knows the number of the last batch that it counted (Store.addUsage): so it counts
 // once. A process that is killed loses what was counted since the last flush, less than a second.
 
+import { backoffMs } from "../keys/backoff.ts";
 import { DAY_MS, dayOf } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, type KeyId } from "../keys/key.ts";
 import type { UsageBatch, UsageEntry } from "../store/usage.ts";
@@ -165,7 +166,7 @@ export class UsageRecorder {
     this.timer = setTimeout(() => {
       const started = performance.now();
       void this.flush().then((isStored) => {
-        const backOff = Math.min(this.flushMs * 2 ** this.failuresInRow, MAX_BACKOFF_MS);
+        const backOff = backoffMs(this.flushMs, MAX_BACKOFF_MS, this.failuresInRow);
         this.schedule(isStored ? Math.max(0, this.flushMs - (performance.now() - started)) : backOff);
       });
     }, wait);
