@@ -160,7 +160,7 @@ export function explained<T>(dataDir: string, name: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    // Holders of keys read this in /v1/status: where the folder lies is not theirs to know.
+    // /v1/status shows this to every key: without local paths.
     const reason = (error instanceof Error ? error.message : String(error))
       .replaceAll(`${dataDir}/`, "")
       .replace(/\s+/g, " ");

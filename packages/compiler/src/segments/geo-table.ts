@@ -26,7 +26,7 @@ export interface GeoSteps {
   readonly feeds: GeoFeeds;
   /** Fills in missing members. */
   readonly complete: (place: Place) => Place;
-  /** The answer as it goes out; "" when nothing is known. */
+  /** The answer's JSON; "" when nothing is known. */
   readonly encode: (place: Place) => string;
   readonly progress: (done: number, total: number) => void;
   /** Called where much garbage has just become collectable. */
@@ -116,7 +116,7 @@ function answerValues(
   { feeds, complete, encode, collectGarbage }: GeoSteps,
 ): (place: number, country: number) => number {
   if (countries.length >= COUNTRY_ROOM) throw new RangeError(`${countries.length} registered countries`);
-  // Most places are met with one country only: that one stands in columns (a Map of all takes 80 MB), the rest in a Map.
+  // Most places occur with one country only: that one is in columns (a Map of all takes 80 MB), the rest in a Map.
   const firstCountry = new Uint16Array(places.length + 1).fill(COUNTRY_ROOM);
   const firstValue = new Uint32Array(places.length + 1);
   const others = new Map<number, number>();

@@ -76,8 +76,8 @@ export async function keyUsage(
   requireSpan(by, from, to);
   const rows =
     by === "hour"
-      ? (await store.readUsageByHour(keyId, from, to)).map(({ hour, ...row }) => ({ at: hour, ...row }))
-      : (await store.readUsageByDay(keyId, from, to)).map(({ day, ...row }) => ({ at: day, ...row }));
+      ? (await store.usage.readByHour(keyId, from, to)).map(({ hour, ...row }) => ({ at: hour, ...row }))
+      : (await store.usage.readByDay(keyId, from, to)).map(({ day, ...row }) => ({ at: day, ...row }));
   return { by, from, to, usage: inColumns(rows) };
 }
 

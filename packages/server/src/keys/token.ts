@@ -15,7 +15,7 @@ const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_LENGTH = 32; // 190 bits
 const CHECKSUM_LENGTH = 6; // 62^6 > 2^32
 /** Every token has this many characters. */
-export const TOKEN_LENGTH = "ink_live_".length + RANDOM_LENGTH + 1 + CHECKSUM_LENGTH;
+const TOKEN_LENGTH = "ink_live_".length + RANDOM_LENGTH + 1 + CHECKSUM_LENGTH;
 
 const encoder = new TextEncoder();
 

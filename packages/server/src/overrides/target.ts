@@ -22,7 +22,7 @@ import {
 /** Networks with fewer bits, and public suffixes, need `force`. */
 const WIDEST = { 4: 16, 6: 32 } as const;
 
-export interface ReadTarget extends OverrideTarget {
+interface ReadTarget extends OverrideTarget {
   /** Why it needs `force`. */
   readonly tooWide?: string;
 }
