@@ -71,6 +71,21 @@ const deadMentions = (all: readonly ProjectFile[], existing = all.map(({ path })
         .map((problem) => `${path}: ${problem}`),
     );
 
+/** Source files that comments name and nobody has, and notes that are no part of the project. */
+const deadFileNames = (all: readonly ProjectFile[], existing = all.map(({ path }) => path)) =>
+  all
+    .filter(({ path }) => /\.(?:m?js|tsx?)$/.test(path) && path !== OWN_PATH)
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/^\s*(?:\/\/|\*|\/\*).*$| \/\/ .*$/gm)]
+        .flatMap(
+          ([comment]) => comment.match(/(?<![\w./*-])[\w.][\w./-]*\.tsx?\b|\b(?:DESIGN|STYLE)\.md\b/g) ?? [],
+        )
+        .filter(
+          (name) => !existing.some((one) => `/${one}`.endsWith(`/${name.replace(/^(?:\.\.?\/)+/, "")}`)),
+        )
+        .map((name) => `${path}: no file ${name}`),
+    );
+
 /** The number of the first line that a pattern matches, from 1. */
 const lineOf = ({ text }: ProjectFile, pattern: RegExp) =>
   text.split("\n").findIndex((line) => pattern.test(line)) + 1 || Number.POSITIVE_INFINITY;
@@ -93,6 +108,11 @@ describe("links", () => {
   });
   test("of code to pages of docs/ resolve", () => {
     expect(deadMentions(files, paths)).toEqual([]);
+  });
+  test("of comments to source files resolve", () => {
+    expect(deadFileNames(files, paths)).toEqual([]);
+    const named = files.flatMap(({ text }) => text.match(/^\/\/ [\w-]+\.tsx?: /) ?? []);
+    expect(named.length).toBeGreaterThan(300);
   });
 
   const page = made("docs/a.md", '# A\n\n## Where to start?\n\n## `x=1`, y\n\n## `x=1`, y\n\n<a id="own">\n');
@@ -121,6 +141,17 @@ describe("links", () => {
       "packages/x/src/a.ts: no file docs/b.md",
       "packages/x/src/a.ts: no anchor docs/a.md#other",
     ]);
+  });
+  test("a missing source file that a comment names is found", () => {
+    const lines = [
+      "// a.ts: as src/a.ts does, x/a.ts, ./a.ts, *.ts, but not b.ts",
+      "/** See src/c.tsx. */",
+      'import "./d.ts"; // DESIGN.md',
+      '"in a string: e.ts"',
+    ];
+    expect(deadFileNames([made("packages/x/src/a.ts", lines.join("\n"))])).toEqual(
+      ["x/a.ts", "b.ts", "src/c.tsx", "DESIGN.md"].map((name) => `packages/x/src/a.ts: no file ${name}`),
+    );
   });
 });
 

@@ -22,8 +22,8 @@ import {
   parseIp,
   parsePrefix,
   prefixContains,
+  publicSuffix,
   REPUTATION_ANSWERS,
-  registrableDomain,
   specialUse,
   toAsciiDomain,
   type UnwrappedAddress,
@@ -190,7 +190,7 @@ describeWith([MIRROR], "evidence on the mirror", () => {
       let checked = 0;
       for (const line of lines(`${feed}.txt`)) {
         const domain = toAsciiDomain(line);
-        if (domain === undefined || registrableDomain(domain) === undefined) continue;
+        if (domain === undefined || publicSuffix(domain) === domain) continue;
         for (const host of [domain, `x-9-q.${domain}`]) {
           const { evidence, disposable } = email(release, `jane@${host}`);
           expect(evidence).toContainEqual(expect.objectContaining({ feed, label, domain }));

@@ -33,7 +33,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   engine: [["address"], ["email"], ["segment"], ["overrides"], ["lookup"], ["."]],
   compiler: [
     ["catalog"],
-    ["ranges", "mmdb"],
+    ["mmdb"],
     ["parse"],
     ["policy"],
     ["geo"],

@@ -116,7 +116,7 @@ export async function build(root: string, dataDir: string, mirror?: string): Pro
 }
 
 export const lastBuild = (dataDir: string): LastBuild =>
-  JSON.parse(readFileSync(join(dataDir, "last-build.json"), "utf8"));
+  JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.lastBuild), "utf8"));
 
 /** The mirror as if it had been copied today, since most lists of addresses in old copies would be dropped. */
 function freshMirror(): string | undefined {

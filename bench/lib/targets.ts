@@ -1,4 +1,4 @@
-// targets.ts: the targets of DESIGN.md, section 7, further ones, and the rules that parts check.
+// targets.ts: the targets of the benchmark, and the rules that parts check.
 //
 // A target is judged by the median, a ratio by the median of the ratios within each round; without figures it is not
 // measured. README.md, Limits: what limits those that are not reached.

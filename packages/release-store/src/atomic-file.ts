@@ -68,6 +68,11 @@ export function replaceFile(
   }
 }
 
+/** As {@link replaceFile}: a value as JSON, indented, and a line feed. */
+export function replaceJson(path: string, value: unknown): void {
+  replaceFile(path, [`${JSON.stringify(value, null, 2)}\n`]);
+}
+
 function syncFolder(path: string): void {
   const folder = openSync(path, "r");
   try {

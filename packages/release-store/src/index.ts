@@ -1,6 +1,7 @@
 // @inkling/release-store: the data folder: its releases, which one is current, and publishing without a gap.
 
 export * from "./atomic-file.ts";
+export * from "./error-message.ts";
 export * from "./feeds-report.ts";
 export * from "./file-stamp.ts";
 export * from "./layout.ts";
@@ -9,5 +10,6 @@ export * from "./open.ts";
 export * from "./publish.ts";
 export * from "./releases.ts";
 export * from "./servable.ts";
+export * from "./sha256.ts";
 export * from "./switch.ts";
 export * from "./verify.ts";

@@ -12,6 +12,11 @@ export const DATA_FOLDER = {
   pinned: "pinned",
   lock: "build.lock",
   feedsReport: "feeds/report.json",
+  /** Which feeds are turned on or off. */
+  feedChoice: "feeds.json",
+  /** The copy of the overrides, for a start while the database is unreachable. */
+  overrides: "overrides.json",
+  /** What is kept of the last build beyond its release. */
   lastBuild: "last-build.json",
   database: "inkling.db",
   segmentFile: (sha256: string) => `segments/${sha256}.seg`,

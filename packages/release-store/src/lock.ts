@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { TEMPORARY } from "./atomic-file.ts";
 import { DATA_FOLDER } from "./layout.ts";
 
-export class BuildBusy extends Error {
-  override readonly name = "BuildBusy";
+export class DataFolderLocked extends Error {
+  override readonly name = "DataFolderLocked";
 }
 
 /**
  * Locks the folder for one build. A lock whose process is gone is taken over.
  * @returns unlocks it
- * @throws BuildBusy when another build is at work in it
+ * @throws DataFolderLocked when another build is at work in it
  */
 export function lockDataFolder(dataDir: string): () => void {
   const path = join(dataDir, DATA_FOLDER.lock);
@@ -28,7 +28,7 @@ export function lockDataFolder(dataDir: string): () => void {
         if ((error as NodeJS.ErrnoException).code !== "EEXIST" || attempt === 1) throw error;
         const [pid = "", started = ""] = readFileSync(path, "utf8").split(" ");
         if (isAtWork(Number(pid), started)) {
-          throw new BuildBusy(
+          throw new DataFolderLocked(
             `another build is at work in ${dataDir} (process ${pid}; if it is not, delete ${path})`,
           );
         }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, type Release } from "@inkling/engine";
 import {
-  BuildBusy,
+  DataFolderLocked,
   findCurrent,
   hasSegment,
   KEPT_RELEASES,
@@ -119,11 +119,11 @@ describe("the lock", () => {
       const path = join(dataDir, "build.lock");
       writeFileSync(path, content());
       if (isRefused) {
-        expect(() => lockDataFolder(dataDir)).toThrow(BuildBusy);
+        expect(() => lockDataFolder(dataDir)).toThrow(DataFolderLocked);
         expect(readFileSync(path, "utf8")).toBe(content());
       } else {
         const release = lockDataFolder(dataDir);
-        expect(() => lockDataFolder(dataDir)).toThrow(BuildBusy);
+        expect(() => lockDataFolder(dataDir)).toThrow(DataFolderLocked);
         release();
         expect(existsSync(path)).toBe(false);
       }

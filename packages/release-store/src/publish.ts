@@ -7,7 +7,7 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type Release, releaseName } from "@inkling/engine";
-import { replaceFile, TEMPORARY } from "./atomic-file.ts";
+import { replaceFile, replaceJson, TEMPORARY } from "./atomic-file.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { findCurrent, pinnedName, releaseNames, segmentFiles } from "./releases.ts";
 
@@ -49,7 +49,7 @@ export function hasSegment(dataDir: string, sha256: string): boolean {
 /** Makes `manifest` a release, and the current one unless another is pinned. @returns its name */
 export function publish(dataDir: string, manifest: Release): string {
   const name = releaseName(manifest);
-  replaceFile(join(dataDir, DATA_FOLDER.releaseFile(name)), [`${JSON.stringify(manifest, null, 2)}\n`]);
+  replaceJson(join(dataDir, DATA_FOLDER.releaseFile(name)), manifest);
   makeCurrent(dataDir, name);
   sweep(dataDir, name);
   return name;

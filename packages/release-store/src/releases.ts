@@ -10,7 +10,9 @@ import {
   release as releaseSchema,
   unfoundedAnswers,
 } from "@inkling/engine";
+import { messageOf } from "./error-message.ts";
 import { DATA_FOLDER } from "./layout.ts";
+import { sha256Hex } from "./sha256.ts";
 
 /** A release that cannot be used. Message and hint are for the operator. */
 export class ReleaseError extends Error {
@@ -149,10 +151,7 @@ export function segmentFiles(dataDir: string, name: string): string[] {
 
 /** The id that a manifest's content makes. */
 export function releaseId(manifest: Omit<Release, "id">): string {
-  return new Bun.CryptoHasher("sha256")
-    .update(releaseContent(manifest))
-    .digest("hex")
-    .slice(0, RELEASE_ID_DIGITS);
+  return sha256Hex(releaseContent(manifest)).slice(0, RELEASE_ID_DIGITS);
 }
 
 /** Every error on the way becomes one that names the release; JSON's and zod's come on one line. */
@@ -161,9 +160,7 @@ export function explained<T>(dataDir: string, name: string, read: () => T): T {
     return read();
   } catch (error) {
     // /v1/status shows this to every key: without local paths.
-    const reason = (error instanceof Error ? error.message : String(error))
-      .replaceAll(`${dataDir}/`, "")
-      .replace(/\s+/g, " ");
+    const reason = messageOf(error).replaceAll(`${dataDir}/`, "").replace(/\s+/g, " ");
     const hint = error instanceof ReleaseError ? error.hint : undefined;
     throw new ReleaseError(`release ${name.slice(0, 80)}: ${reason.slice(0, 500)}`, hint, { cause: error });
   }

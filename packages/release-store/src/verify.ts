@@ -12,9 +12,11 @@ import {
   type SegmentKind,
   type SegmentReport,
 } from "@inkling/engine";
+import { messageOf } from "./error-message.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { mapFile } from "./open.ts";
 import { findCurrent, openManifest, ReleaseError } from "./releases.ts";
+import { sha256Hex } from "./sha256.ts";
 
 /** The problem of one segment, if any. */
 export interface SegmentVerdict {
@@ -29,11 +31,10 @@ export interface SegmentVerdict {
   readonly isGone?: true;
 }
 
-const OPEN: Record<SegmentKind, (bytes: Uint8Array) => { verify(isIntact: boolean): void }> = {
-  geo: (bytes) => IpSegment.open(bytes, "geo"),
-  reputation: (bytes) => IpSegment.open(bytes, "reputation"),
-  email: (bytes) => EmailSegment.open(bytes),
-};
+/** @throws SegmentError when header or bounds are wrong; `verify` of the segment reads the rest */
+export function openSegmentOf(kind: SegmentKind, bytes: Uint8Array): IpSegment | EmailSegment {
+  return kind === "email" ? EmailSegment.open(bytes) : IpSegment.open(bytes, kind);
+}
 
 const NEW_RELEASE = "make a new one with `npx inkling data update`";
 const OTHER_VERSION_HINT = `another version of Inkling made it: ${NEW_RELEASE}`;
@@ -70,18 +71,18 @@ function findProblem(
       return { problem: "is not there", isGone: true };
     const bytes = mapFile(path);
     if (bytes.length !== report.bytes) return { problem: `has ${bytes.length} bytes, want ${report.bytes}` };
-    const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+    const sha256 = sha256Hex(bytes);
     const isIntact = sha256 === report.sha256;
     const problems: string[] = [];
     try {
-      OPEN[kind](bytes).verify(isIntact);
+      openSegmentOf(kind, bytes).verify(isIntact);
     } catch (error) {
-      problems.push((error as Error).message);
+      problems.push(messageOf(error));
     }
     if (!isIntact) problems.push(`SHA-256 is ${sha256.slice(0, 12)}…, not what its name says`);
     return problems.length === 0 ? {} : { problem: problems.join("; "), ...(isIntact && { isIntact }) };
   } catch (error) {
-    return { problem: (error as Error).message };
+    return { problem: messageOf(error) };
   }
 }
 

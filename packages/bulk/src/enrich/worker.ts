@@ -3,9 +3,8 @@
 // in   a Task: "start" first, then "block" as often as wanted, "finish" last
 // out  a Reply to each; an error ends the thread, and rejects its tasks in the pool
 
-import { createHash } from "node:crypto";
 import { Overrides } from "@inkling/engine";
-import { openRelease } from "@inkling/release-store";
+import { openRelease, sha256Hex } from "@inkling/release-store";
 import { LocalAnswers } from "./answers.ts";
 import { Enricher } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
@@ -34,13 +33,11 @@ export type Reply =
   | { readonly type: "block"; readonly bytes: Uint8Array<ArrayBuffer>; readonly rows: number }
   | { readonly type: "finish"; readonly tally: Tally };
 
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
-
 /** The work of a thread; small files are enriched without one. */
 export function makeEnricher(start: Start): Enricher {
   const { plan } = start;
   const tails = tailsFor(plan, start.withSummary, start.unknown);
-  const overrides = new Overrides(start.overrides, sha256);
+  const overrides = new Overrides(start.overrides, sha256Hex);
   const release = openRelease(start.dataDir, start.release);
   return new Enricher(plan, new LocalAnswers(release, overrides, start.now, tails));
 }

@@ -11,6 +11,7 @@ import {
   Answerer,
   type AnswerSource,
   addSize,
+  alignedBits,
   IpAddress,
   type IpLookup,
   type IpSegment,
@@ -188,15 +189,6 @@ function* familyRanges(
     isOpen = addSize(words, bits);
   }
   return ranges;
-}
-
-/** The prefix length of the largest network that begins at an address. */
-function alignedBits({ family, words }: IpAddress): number {
-  for (let k = family === 4 ? 0 : 3; k >= 0; k--) {
-    const word = words[k]!;
-    if (word !== 0) return 32 * k + 1 + Math.clz32(word & -word);
-  }
-  return 0;
 }
 
 function hasNoAnswer(address: IpAddress): boolean {

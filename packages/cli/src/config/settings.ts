@@ -10,6 +10,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import { nearest } from "@inkling/engine";
+import { DATA_FOLDER } from "@inkling/release-store";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
 import { CliError, EXIT } from "../terminal/errors.ts";
@@ -144,7 +145,7 @@ function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingNa
     mirror: mirror === undefined || isUrl(mirror) ? mirror : resolve(raw.mirror.base, mirror),
     databaseUrl:
       databaseUrl === undefined
-        ? `sqlite://${resolve(dataDir, "inkling.db")}`
+        ? `sqlite://${resolve(dataDir, DATA_FOLDER.database)}`
         : file === undefined
           ? databaseUrl
           : `sqlite://${resolve(raw.databaseUrl.base, file)}`,

@@ -6,8 +6,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LoadedRelease, Overrides } from "@inkling/engine";
-import { openServable } from "@inkling/release-store";
-import { openStore, overridesOf, readSnapshot, type Scope, SNAPSHOT_FILE } from "@inkling/server";
+import { DATA_FOLDER, openServable } from "@inkling/release-store";
+import { openStore, overridesOf, readSnapshot, type Scope } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
 import { databaseFile } from "./keys.ts";
 
@@ -55,13 +55,13 @@ async function loadOverrides(settings: Settings): Promise<OverridesNow> {
     const overrides = copyOf(dataDir);
     return overrides === undefined
       ? { overrides: Overrides.NONE, warnings: [`${reason}; answered without overrides`] }
-      : { overrides, warnings: [`${reason}; overrides are those of ${SNAPSHOT_FILE}`] };
+      : { overrides, warnings: [`${reason}; overrides are those of ${DATA_FOLDER.overrides}`] };
   }
 }
 
 function copyOf(dataDir: string): Overrides | undefined {
   try {
-    return overridesOf(readSnapshot(readFileSync(join(dataDir, SNAPSHOT_FILE), "utf8")).overrides);
+    return overridesOf(readSnapshot(readFileSync(join(dataDir, DATA_FOLDER.overrides), "utf8")).overrides);
   } catch {
     return undefined; // there is none, or it is damaged
   }

@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BuildEvent } from "@inkling/compiler/events";
-import { lockDataFolder } from "@inkling/release-store";
+import { DATA_FOLDER, lockDataFolder } from "@inkling/release-store";
 import type { CliError } from "../terminal/errors.ts";
-import { BuildBusy, type BuildResult, LAST_BUILD, runBuild, writeLastBuild } from "./build-process.ts";
+import { BuildBusy, type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-build-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
@@ -160,7 +160,7 @@ test("a build that keeps the email segment keeps the conflicts found when it was
   });
   const record = async (...events: object[]) => {
     writeLastBuild(dataDir, await runScript(printing(...events)).result, new Date(0));
-    return JSON.parse(readFileSync(join(dataDir, LAST_BUILD), "utf8")).conflicts.length;
+    return JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.lastBuild), "utf8")).conflicts.length;
   };
   expect(await record(conflict, with_("a".repeat(64)))).toBe(1);
   expect(await record(with_("a".repeat(64)))).toBe(1);
@@ -171,8 +171,8 @@ test("the last build is recorded whole, without temporary files", async () => {
   const { result } = runScript(printing(conflict, done));
   const dataDir = join(temp, "data");
   writeLastBuild(dataDir, await result, new Date("2026-06-01T12:00:00Z"));
-  expect(readdirSync(dataDir)).toEqual([LAST_BUILD]);
-  expect(JSON.parse(readFileSync(join(dataDir, LAST_BUILD), "utf8"))).toEqual({
+  expect(readdirSync(dataDir)).toEqual([DATA_FOLDER.lastBuild]);
+  expect(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.lastBuild), "utf8"))).toEqual({
     finished_at: "2026-06-01T12:00:00.000Z",
     release: "n",
     published: true,

@@ -10,7 +10,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type BuildEvent, type BuildOrder, buildEvent } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
-import { replaceFile } from "@inkling/release-store";
+import { DATA_FOLDER, replaceJson } from "@inkling/release-store";
 import { CliError, Stopped } from "../terminal/errors.ts";
 
 export type BuildDone = BuildEvent & { type: "done" };
@@ -125,9 +125,6 @@ async function eachLine(stream: ReadableStream<Uint8Array>, use: (line: string) 
   if (rest !== "") use(rest);
 }
 
-/** File in the data folder with the result of the last build. */
-export const LAST_BUILD = "last-build.json";
-
 /** What is kept of a build beyond its release; the release itself has only what its content follows from. */
 export interface LastBuild {
   readonly finished_at: string;
@@ -143,7 +140,7 @@ export interface LastBuild {
 /** The result of the last build, or undefined when it was not recorded. */
 export function findLastBuild(dataDir: string): LastBuild | undefined {
   try {
-    return JSON.parse(readFileSync(join(dataDir, LAST_BUILD), "utf8"));
+    return JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.lastBuild), "utf8"));
   } catch {
     return undefined;
   }
@@ -152,7 +149,7 @@ export function findLastBuild(dataDir: string): LastBuild | undefined {
 /** Writes `last-build.json`, whole or not at all. */
 export function writeLastBuild(dataDir: string, result: BuildResult, now: Date): void {
   const { done } = result;
-  const path = join(dataDir, LAST_BUILD);
+  const path = join(dataDir, DATA_FOLDER.lastBuild);
   const email = done.release.segments.email?.sha256;
   const before = findLastBuild(dataDir);
   const isSame = email !== undefined && before?.email_sha256 === email;
@@ -167,5 +164,5 @@ export function writeLastBuild(dataDir: string, result: BuildResult, now: Date):
     conflicts: conflicts.map(({ domain, verdict, reason }) => ({ domain, verdict, reason })),
   };
   mkdirSync(dirname(path), { recursive: true });
-  replaceFile(path, [`${JSON.stringify(content, null, 2)}\n`]);
+  replaceJson(path, content);
 }

@@ -11,8 +11,8 @@
 import { statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
-import { FEED_CHOICE_FILE } from "@inkling/compiler/feed-choice";
 import { splitTrouble } from "@inkling/compiler/unreached";
+import { DATA_FOLDER } from "@inkling/release-store";
 import type { RunningServer } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
@@ -137,7 +137,7 @@ export function keepSettingsFresh(
   firstMs: number,
   updates = new Updates(),
 ): Promise<void> {
-  const choice = join(settings.dataDir, FEED_CHOICE_FILE);
+  const choice = join(settings.dataDir, DATA_FOLDER.feedChoice);
   let built = stampOf(choice);
   const build = () => updates.run(buildOnce);
   const buildOnce = async (isWanted: boolean) => {

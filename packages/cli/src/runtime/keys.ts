@@ -1,6 +1,7 @@
 // keys.ts: the store of keys, opened for one command.
 
 import { existsSync } from "node:fs";
+import { DATA_FOLDER } from "@inkling/release-store";
 import { openStore, type Store } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
@@ -48,4 +49,4 @@ async function withOpened<T>(settings: Settings, work: (store: Store) => Promise
   }
 }
 
-const defaultDatabase = (settings: Settings) => `sqlite://${settings.dataDir}/inkling.db`;
+const defaultDatabase = (settings: Settings) => `sqlite://${settings.dataDir}/${DATA_FOLDER.database}`;

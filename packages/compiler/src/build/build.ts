@@ -6,17 +6,12 @@
 //
 // feeds -> claims -> policy -> tables -> segment files -> (rename) -> manifest -> (rename) -> current
 
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import {
   ANSWERS,
   type Answer,
-  EmailSegment,
   type FeedsReport,
-  IpSegment,
-  RELEASE_ID_DIGITS,
   type Release,
-  releaseContent,
   type SegmentKind,
   type SegmentReport,
 } from "@inkling/engine";
@@ -27,9 +22,12 @@ import {
   hasSegment,
   lockDataFolder,
   makeCurrent,
+  mapFile,
+  openSegmentOf,
   prepareDataFolder,
   publish,
-  replaceFile,
+  releaseId,
+  replaceJson,
   writeSegmentFile,
 } from "@inkling/release-store";
 import type { DomainClaims, NetworkClaims } from "../catalog/claims.ts";
@@ -148,7 +146,7 @@ function writeFeedsReport(dataDir: string, release: string, feeds: readonly Load
     release,
     feeds: feeds.map((loaded) => loaded.report),
   };
-  replaceFile(join(dataDir, DATA_FOLDER.feedsReport), [`${JSON.stringify(report, null, 2)}\n`]);
+  replaceJson(join(dataDir, DATA_FOLDER.feedsReport), report);
 }
 
 function nextDue(feeds: readonly LoadedFeed[]): Pick<Build, "nextDue"> {
@@ -218,9 +216,7 @@ function writeSegment(
   const written = writeSegmentFile(dataDir, segmentChunks(kind, make(), meta));
   collectGarbage();
   emit({ type: "progress", step: `verifying ${kind}`, done: 0 });
-  const bytes = Bun.mmap(join(dataDir, DATA_FOLDER.segmentFile(written.sha256)), { shared: false });
-  if (kind === "email") EmailSegment.open(bytes).verify();
-  else IpSegment.open(bytes, kind).verify();
+  openSegmentOf(kind, mapFile(join(dataDir, DATA_FOLDER.segmentFile(written.sha256)))).verify();
   return { ...written, inputs };
 }
 
@@ -287,8 +283,7 @@ function describe(
     missing: ANSWERS.filter((answer) => !decidingFeeds(answer, feeds).some(isLoaded)),
     partial: ANSWERS.flatMap((answer) => whyPartial(answer, decidingFeeds(answer, feeds))),
   };
-  const content = createHash("sha256").update(releaseContent(manifest)).digest("hex");
-  return { id: content.slice(0, RELEASE_ID_DIGITS), ...manifest };
+  return { id: releaseId(manifest), ...manifest };
 }
 
 function decidingFeeds(answer: Answer, feeds: readonly LoadedFeed[]): LoadedFeed[] {

@@ -4,11 +4,11 @@
 // out  SHA-256, hex
 // The digest covers code and pinned dependencies, so a new version of Inkling builds everything anew.
 
-import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FeedReport, SegmentKind } from "@inkling/engine";
+import { sha256Hex } from "@inkling/release-store";
 
 const compilerDir = resolve(import.meta.dir, "../..");
 const engineDir = dirname(fileURLToPath(import.meta.resolve("@inkling/engine/package.json")));
@@ -23,7 +23,7 @@ const CODE = [
 
 /** Digest of the compiler's and the engine's own files, tests left out. */
 export function codeDigest(): string {
-  const hash = createHash("sha256");
+  const hash = new Bun.CryptoHasher("sha256");
   for (const root of CODE) {
     for (const file of filesBelow(root)) {
       if (file.endsWith(".test.ts")) continue;
@@ -47,7 +47,5 @@ function filesBelow(path: string): string[] {
 /** Digest of a segment's inputs: the code, and the copies of the feeds that were loaded for it. */
 export function inputsDigest(code: string, kind: SegmentKind, feeds: readonly FeedReport[]): string {
   const loaded = feeds.filter((feed) => feed.state === "loaded").map((feed) => `${feed.id}=${feed.sha256}`);
-  return createHash("sha256")
-    .update([kind, code, ...loaded.sort()].join("\n"))
-    .digest("hex");
+  return sha256Hex([kind, code, ...loaded.sort()].join("\n"));
 }

@@ -1,7 +1,7 @@
 // main.ts: the compiler's process; events.ts has its input and output.
 
 import { existsSync, readFileSync, writeSync } from "node:fs";
-import { BuildBusy } from "@inkling/release-store";
+import { DataFolderLocked, messageOf } from "@inkling/release-store";
 import { FeedChoiceError } from "../catalog/feed-choice.ts";
 import { build } from "./build.ts";
 import { type BuildEvent, buildRequest } from "./events.ts";
@@ -40,14 +40,16 @@ const HINTS: Readonly<Record<string, string>> = {
   ENOTDIR: "a part of the path is a file: choose another data folder with --data-dir",
 };
 
-function hintFor(error: unknown): string {
-  if (error instanceof BuildBusy) return "wait for it to end, then try again";
+/** @returns undefined for an error that is a defect of ours */
+function hintFor(error: unknown): string | undefined {
+  if (error instanceof DataFolderLocked) return "wait for it to end, then try again";
   if (error instanceof FeedChoiceError)
     return "correct it, or delete it: then the feeds of the default are on";
   const code = (error as { code?: unknown }).code;
-  const known = typeof code === "string" ? HINTS[code] : undefined;
-  return known ?? "this is a defect of Inkling: please report it with the lines above";
+  return typeof code === "string" ? HINTS[code] : undefined;
 }
+
+const DEFECT_HINT = "this is a defect of Inkling: please report it with the lines above";
 
 const emit = eventWriter();
 try {
@@ -58,13 +60,13 @@ try {
   emit({ type: "done", ...result, seconds, peakBytes: peakBytes() });
   process.exitCode = result.refused.length + result.unreached.length > 0 ? EXIT.withoutSome : EXIT.done;
 } catch (error) {
+  const hint = hintFor(error);
   emit({
     type: "failed",
-    message: error instanceof Error ? error.message : String(error),
-    hint: hintFor(error),
-    ...(error instanceof BuildBusy && { code: "busy" }),
+    message: messageOf(error),
+    hint: hint ?? DEFECT_HINT,
+    ...(error instanceof DataFolderLocked && { code: "busy" }),
   });
-  if (hintFor(error).startsWith("this is a defect") && error instanceof Error)
-    writeSync(2, `${error.stack}\n`);
+  if (hint === undefined && error instanceof Error) writeSync(2, `${error.stack}\n`);
   process.exitCode = EXIT.failed;
 }

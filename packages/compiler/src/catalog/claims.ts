@@ -1,9 +1,9 @@
 // claims.ts: the claims of a parsed feed, the input of policy.
 
-import type { Prefix } from "@inkling/engine";
+import type { AddressFlag, Prefix } from "@inkling/engine";
 
 /** A member of the answer about an address. */
-export type Flag = "is_abuser" | "is_proxy" | "is_tor_exit";
+export type Flag = AddressFlag;
 
 /** What a list states about its networks; policy/labels.ts has the effect of each. */
 export type Label =

@@ -2,8 +2,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DATA_FOLDER } from "@inkling/release-store";
 import type { Feed } from "./feed.ts";
-import { choose, chosenFeeds, FEED_CHOICE_FILE, readFeedChoice, writeFeedChoice } from "./feed-choice.ts";
+import { choose, chosenFeeds, readFeedChoice, writeFeedChoice } from "./feed-choice.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-choice-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
@@ -40,8 +41,8 @@ test("a written choice reads back, each id once", () => {
   expect(readFeedChoice(temp)).toEqual(NONE);
   writeFeedChoice(temp, { enabled: ["b", "a", "b"], disabled: ["c"] });
   expect(readFeedChoice(temp)).toEqual({ enabled: ["a", "b"], disabled: ["c"] });
-  expect(readdirSync(temp)).toEqual([FEED_CHOICE_FILE]);
-  expect(readFileSync(join(temp, FEED_CHOICE_FILE), "utf8")).toEndWith("}\n");
+  expect(readdirSync(temp)).toEqual([DATA_FOLDER.feedChoice]);
+  expect(readFileSync(join(temp, DATA_FOLDER.feedChoice), "utf8")).toEndWith("}\n");
 });
 
 describe("an unusable choice is an error, not the default", () => {
@@ -51,10 +52,10 @@ describe("an unusable choice is an error, not the default", () => {
     ["with a member too many", '{"enabled":[],"enable":[]}', /cannot be used: .*"enable"/],
     ["with a path for an id", '{"disabled":["../x"]}', /cannot be used: disabled 0 is no feed id$/],
   ])("%s", (_name, text, problem) => {
-    writeFileSync(join(temp, FEED_CHOICE_FILE), text);
+    writeFileSync(join(temp, DATA_FOLDER.feedChoice), text);
     expect(() => readFeedChoice(temp)).toThrow(problem);
   });
   test("a folder in its place", () => {
-    expect(() => readFeedChoice(join(temp, FEED_CHOICE_FILE))).toThrow("cannot be read");
+    expect(() => readFeedChoice(join(temp, DATA_FOLDER.feedChoice))).toThrow("cannot be read");
   });
 });

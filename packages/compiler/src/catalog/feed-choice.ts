@@ -7,15 +7,13 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { replaceFile } from "@inkling/release-store";
+import { DATA_FOLDER, replaceJson } from "@inkling/release-store";
 import { z } from "zod";
 import type { Feed } from "./feed.ts";
 
-export const FEED_CHOICE_FILE = "feeds.json";
-
 const ids = z.array(z.string().regex(/^[a-z0-9-]{1,64}$/, "is no feed id")).readonly();
 
-export const feedChoice = z.strictObject({ enabled: ids.default([]), disabled: ids.default([]) });
+const feedChoice = z.strictObject({ enabled: ids.default([]), disabled: ids.default([]) });
 export type FeedChoice = z.infer<typeof feedChoice>;
 
 export class FeedChoiceError extends Error {
@@ -24,7 +22,7 @@ export class FeedChoiceError extends Error {
 
 /** @throws FeedChoiceError when the file is there and cannot be used */
 export function readFeedChoice(dataDir: string): FeedChoice {
-  const path = join(dataDir, FEED_CHOICE_FILE);
+  const path = join(dataDir, DATA_FOLDER.feedChoice);
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -50,7 +48,7 @@ export function writeFeedChoice(dataDir: string, choice: FeedChoice): void {
     enabled: [...new Set(choice.enabled)].sort(),
     disabled: [...new Set(choice.disabled)].sort(),
   };
-  replaceFile(join(dataDir, FEED_CHOICE_FILE), [`${JSON.stringify(content, null, 2)}\n`]);
+  replaceJson(join(dataDir, DATA_FOLDER.feedChoice), content);
 }
 
 /** Is this feed used under this choice? */

@@ -1,8 +1,8 @@
-// unpacked: what comes out of archives, and which are refused.
+// unpack.ts: what comes out of archives, and which are refused.
 
 import { describe, expect, test } from "bun:test";
 import { crc32, deflateRawSync, gzipSync } from "node:zlib";
-import { unpacked } from "./unpack.ts";
+import { unpack } from "./unpack.ts";
 
 const LIST = "192.0.2.1\n".repeat(200);
 const MOST = 100_000;
@@ -79,14 +79,14 @@ async function* pieces(bytes: Uint8Array) {
   for (let at = 0; at < bytes.length; at += 700) yield bytes.subarray(at, at + 700);
 }
 
-async function unpack(bytes: Uint8Array, most = MOST): Promise<string> {
+async function unpackAll(bytes: Uint8Array, most = MOST): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of unpacked(pieces(bytes), most)) chunks.push(chunk);
+  for await (const chunk of unpack(pieces(bytes), most)) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
 
 const problem = (bytes: Uint8Array, most?: number): Promise<string> =>
-  unpack(bytes, most).then(
+  unpackAll(bytes, most).then(
     () => "no error",
     (error) => `${error.name}: ${error.message}`,
   );
@@ -159,7 +159,7 @@ const good: readonly [name: string, bytes: Buffer][] = [
 
 describe("archives", () => {
   test.each(good)("%s", async (_name, bytes) => {
-    expect(await unpack(bytes)).toBe(LIST);
+    expect(await unpackAll(bytes)).toBe(LIST);
   });
 
   const two = [
@@ -210,7 +210,7 @@ describe("archives", () => {
   test.each(good.slice(0, 8))("%s: truncated anywhere, it is refused or complete", async (_name, bytes) => {
     let refused = 0;
     for (let length = 4; length < bytes.length; length += 7) {
-      const outcome = await unpack(bytes.subarray(0, length)).catch((error) => error);
+      const outcome = await unpackAll(bytes.subarray(0, length)).catch((error) => error);
       if (outcome instanceof Error) {
         expect(outcome.name).toBe("FeedError");
         refused++;
@@ -232,7 +232,7 @@ describe("archives", () => {
       const changed = Buffer.from(bytes);
       changed[at]! ^= 0x10;
       // The last byte has bits that mean nothing: then nothing has changed.
-      const outcome = await unpack(changed).catch((error: Error) => error.name);
+      const outcome = await unpackAll(changed).catch((error: Error) => error.name);
       expect(["FeedError", LIST]).toContain(outcome);
       if (outcome === "FeedError") refused++;
     }

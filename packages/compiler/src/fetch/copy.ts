@@ -39,6 +39,8 @@ export interface NoCopy {
   readonly error: string;
   /** The source has no such file: reported, but not an error of the feed. */
   readonly absent?: true;
+  /** The source answered 404. */
+  readonly notFound?: true;
   /** The source could not be reached. */
   readonly unreached?: true;
   /** No request was sent: credentials are missing. */

@@ -9,7 +9,7 @@
 
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER, replaceFile, TEMPORARY } from "@inkling/release-store";
+import { DATA_FOLDER, replaceFile, replaceJson, TEMPORARY } from "@inkling/release-store";
 import { z } from "zod";
 import { EXTENSIONS, type Feed, type Format } from "../catalog/feed.ts";
 import { type FeedCopy, isNew } from "./copy.ts";
@@ -108,7 +108,7 @@ export function writeFeedState(
       copy.files.map(({ bytes }) => bytes),
     );
   }
-  replaceFile(join(folder, STATE), [`${JSON.stringify(state, undefined, 2)}\n`]);
+  replaceJson(join(folder, STATE), state);
   for (const name of readdirSync(folder)) {
     const isStale = BODY.test(name) && !named.some(({ file }) => file === name);
     if (isStale || name.startsWith(TEMPORARY)) rmSync(join(folder, name), { force: true });

@@ -1,7 +1,7 @@
 // fetch.ts: one GET of one feed file into a local file.
 //
 // in   a URL of the feed table or of the operator's mirror; validators of the copy that is at hand
-// out  the unpacked body in `into`, or "not modified"
+// out  the unpack body in `into`, or "not modified"
 // err  FeedError: the status, the time or size limit, a redirect that is not followed, a body cut short;
 //      what node:fs throws when `into` cannot be written
 // note one attempt; schedule.ts decides when
@@ -10,7 +10,7 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { FeedError } from "../catalog/feed.ts";
-import { unpacked } from "./unpack.ts";
+import { unpack } from "./unpack.ts";
 import { unreachedWords } from "./unreached.ts";
 
 const MAX_REDIRECTS = 5;
@@ -141,7 +141,7 @@ async function save(response: Response, request: Download, signal: AbortSignal):
   if (response.body === null) throw new FeedError("is empty");
   const hash = new Bun.CryptoHasher("sha256");
   const sent = hashed(response.body, hash);
-  const chunks = Readable.from(unpacked(sent, request.maxBytes), { objectMode: false });
+  const chunks = Readable.from(unpack(sent, request.maxBytes), { objectMode: false });
   await pipeline(chunks, createWriteStream(request.into), { signal });
   return hash.digest("hex");
 }
@@ -161,7 +161,7 @@ async function fetchChecksum(request: Download, signal: AbortSignal): Promise<st
     await response.body?.cancel();
     throw new FeedError(`has no checksum: its publisher answered ${response.status}`);
   }
-  const text = await Array.fromAsync(unpacked(response.body, MAX_CHECKSUM_BYTES));
+  const text = await Array.fromAsync(unpack(response.body, MAX_CHECKSUM_BYTES));
   return Buffer.concat(text).toString().trim().split(/\s/, 1)[0]!.toLowerCase(); // a split has one part at least
 }
 

@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import type { Chunks } from "./chunks.ts";
 import { type FeedCopy, loadStable, MAP_FROM, measure } from "./copy.ts";
-import { unpacked } from "./unpack.ts";
+import { unpack } from "./unpack.ts";
 
 /** Whether the mirror is a URL, not a folder. */
 export const isMirrorUrl = (mirror: string): boolean => /^https?:\/\//i.test(mirror);
@@ -70,7 +70,7 @@ export async function readFromFolder(
   const kept = known(path);
   if (kept?.origin?.etag === etag) return { ...kept, source: "mirror", fetchedAt: mtime };
   // Not mapped in place: others write to a mirror, and a mapped file that shrinks kills the process.
-  const bytes = await gather(named(path, unpacked(createReadStream(path), feed.maxBytes)), into);
+  const bytes = await gather(withPath(path, unpack(createReadStream(path), feed.maxBytes)), into);
   return {
     source: "mirror",
     format: formatOf(feed, name),
@@ -81,7 +81,7 @@ export async function readFromFolder(
   };
 }
 
-async function* named(path: string, chunks: Chunks): Chunks {
+async function* withPath(path: string, chunks: Chunks): Chunks {
   try {
     yield* chunks;
   } catch (error) {

@@ -5,7 +5,7 @@ import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import type { Attempts, FeedState, KeptCopy } from "./feed-state.ts";
 import { nextFeedState, type Outcome, type Source, spendRequest } from "./next-state.ts";
-import { absent, failed, spent, succeeded, untried } from "./schedule.ts";
+import { afterAbsence, afterFailure, afterSuccess, recordRequest, untried } from "./schedule.ts";
 
 const NOW = new Date("2026-08-22T12:34:56.000Z");
 const BEFORE = new Date("2026-08-21T12:34:56.000Z");
@@ -26,13 +26,13 @@ const A = copy("a");
 const B = copy("b");
 const HELD = { ...copy("c"), why: "differs too much" };
 const FAILURE = { error: "publisher: broken", retryAfter: "7200" };
-const tried: Attempts = { ...succeeded(FEED, untried(half), BEFORE), failures: 2 };
+const tried: Attempts = { ...afterSuccess(FEED, untried(half), BEFORE), failures: 2 };
 const other: Attempts = { ...tried, failures: 7 };
 const bare = <T extends KeptCopy>(kept: T): T => ({ ...kept, etag: undefined, lastModified: undefined });
 
-const ok = succeeded(FEED, tried, NOW);
-const bad = failed(FEED, tried, NOW, FAILURE, half);
-const none = absent(FEED, tried, NOW, FAILURE.error);
+const ok = afterSuccess(FEED, tried, NOW);
+const bad = afterFailure(FEED, tried, NOW, FAILURE, half);
+const none = afterAbsence(FEED, tried, NOW, FAILURE.error);
 const full: FeedState = { copy: A, pending: HELD, attempts: tried, mirror: { ...other, of: MIRROR } };
 const mirror = full.mirror!;
 
@@ -47,13 +47,13 @@ const rows: readonly [name: string, before: FeedState, outcome: Outcome, after: 
     "passed, of a feed that was never asked",
     {},
     { type: "passed", copy: B },
-    { copy: B, attempts: succeeded(FEED, untried(half), NOW) },
+    { copy: B, attempts: afterSuccess(FEED, untried(half), NOW) },
   ],
   [
     "passed, over a damaged state",
     { damage: "not JSON" },
     { type: "passed", copy: B },
-    { copy: B, attempts: succeeded(FEED, untried(half), NOW) },
+    { copy: B, attempts: afterSuccess(FEED, untried(half), NOW) },
   ],
   [
     "held: waits beside the last good copy",
@@ -72,7 +72,7 @@ const rows: readonly [name: string, before: FeedState, outcome: Outcome, after: 
     "failed, over a damaged state",
     { damage: "not JSON" },
     { type: "failed", failure: FAILURE },
-    { attempts: failed(FEED, untried(half), NOW, FAILURE, half) },
+    { attempts: afterFailure(FEED, untried(half), NOW, FAILURE, half) },
   ],
   [
     "a confirmed copy is refused: it is not revalidated",
@@ -108,8 +108,8 @@ describe("after a load from the publisher", () => {
 });
 
 describe("after a load from a mirror", () => {
-  const failedThere = { ...failed(FEED, other, NOW, FAILURE, half), of: MIRROR };
-  const failedFirst = { ...failed(FEED, untried(half), NOW, FAILURE, half), of: "/mnt/mirror" };
+  const failedThere = { ...afterFailure(FEED, other, NOW, FAILURE, half), of: MIRROR };
+  const failedFirst = { ...afterFailure(FEED, untried(half), NOW, FAILURE, half), of: "/mnt/mirror" };
   const outcome: Outcome = { type: "failed", failure: FAILURE };
   test("the publisher's attempts stay", () => {
     expect(nextFeedState(full, outcome, at(MIRROR))).toEqual({ ...full, mirror: failedThere });
@@ -124,7 +124,7 @@ describe("a request that counts against a budget", () => {
   const source = { ...at(), feed };
   test("is in the state before it is sent, and stays in it", () => {
     const asking = spendRequest(full, source);
-    expect(asking).toEqual({ ...full, attempts: spent(feed, tried, NOW) });
+    expect(asking).toEqual({ ...full, attempts: recordRequest(feed, tried, NOW) });
     expect(asking.attempts!.requests).toEqual([NOW.toISOString()]);
     const after = nextFeedState(asking, { type: "failed", failure: FAILURE }, source);
     expect(after.attempts!.requests).toEqual([NOW.toISOString()]);

@@ -5,7 +5,7 @@
 
 import type { Feed } from "../catalog/feed.ts";
 import type { Attempts, FeedState, KeptCopy, PendingCopy } from "./feed-state.ts";
-import { absent, failed, spent, succeeded, untried } from "./schedule.ts";
+import { afterAbsence, afterFailure, afterSuccess, recordRequest, untried } from "./schedule.ts";
 
 /** A failure at the feed's source; `retryAfter` as it was sent. */
 export interface Failure {
@@ -47,11 +47,11 @@ function remember(state: FeedState, outcome: Outcome, source: Source): FeedState
   const { attempts, mirror: mirrored, copy, pending } = state;
   const before = attemptsAt(state, mirror) ?? untried(chance);
   const after = (next: Attempts) => withAttempts({ attempts, mirror: mirrored }, mirror, next);
-  if (outcome.type === "passed") return { copy: outcome.copy, ...after(succeeded(feed, before, now)) };
+  if (outcome.type === "passed") return { copy: outcome.copy, ...after(afterSuccess(feed, before, now)) };
   const { failure } = outcome;
   const kept = { ...(copy && { copy }), ...(pending && { pending }) };
-  if (outcome.type === "absent") return { ...kept, ...after(absent(feed, before, now, failure.error)) };
-  const tried = after(failed(feed, before, now, failure, chance));
+  if (outcome.type === "absent") return { ...kept, ...after(afterAbsence(feed, before, now, failure.error)) };
+  const tried = after(afterFailure(feed, before, now, failure, chance));
   if (outcome.type === "held") return { ...kept, pending: outcome.pending, ...tried };
   if (outcome.refetch !== true) return { ...kept, ...tried };
   return {
@@ -65,7 +65,7 @@ function remember(state: FeedState, outcome: Outcome, source: Source): FeedState
 export function spendRequest(state: FeedState, { feed, mirror, now, chance }: Source): FeedState {
   if (feed.budgetPerDay === undefined) return state;
   const before = attemptsAt(state, mirror) ?? untried(chance);
-  return { ...state, ...withAttempts(state, mirror, spent(feed, before, now)) };
+  return { ...state, ...withAttempts(state, mirror, recordRequest(feed, before, now)) };
 }
 
 /** The attempts at the publisher, or at this mirror. */

@@ -4,7 +4,15 @@ import { describe, expect, test } from "bun:test";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import type { Attempts } from "./feed-state.ts";
-import { absent, dueAt, failed, findHold, spent, succeeded, untried } from "./schedule.ts";
+import {
+  afterAbsence,
+  afterFailure,
+  afterSuccess,
+  dueAt,
+  findHold,
+  recordRequest,
+  untried,
+} from "./schedule.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -18,7 +26,7 @@ const row = (cadenceHours: number, more: Partial<Feed> = {}): Feed => ({
 const HOURLY = row(1);
 const minutesUntil = (text: string | undefined) => (Date.parse(text!) - NOW.getTime()) / MINUTE;
 const fail = (feed: Feed, attempts: Attempts, chance = 1, retryAfter?: string, now = NOW) =>
-  failed(feed, attempts, now, { error: "broken", retryAfter }, () => chance);
+  afterFailure(feed, attempts, now, { error: "broken", retryAfter }, () => chance);
 
 describe("after a success", () => {
   const cadences: readonly [name: string, hours: number, checkHours: number][] = [
@@ -30,7 +38,7 @@ describe("after a success", () => {
   test.each(cadences)("%s: once in each interval, at any point of it", (_name, hours, checkHours) => {
     for (const spread of [0, 0.25, 0.5, 0.999]) {
       const feed = row(hours);
-      let attempts = succeeded(
+      let attempts = afterSuccess(
         feed,
         untried(() => spread),
         NOW,
@@ -41,7 +49,7 @@ describe("after a success", () => {
       // A late check does not move the feed's point of the interval.
       for (const lateBy of [0, 7 * MINUTE, 0.4 * checkHours * HOUR]) {
         const dueAt = Date.parse(attempts.nextAt!);
-        attempts = succeeded(feed, attempts, new Date(dueAt + lateBy));
+        attempts = afterSuccess(feed, attempts, new Date(dueAt + lateBy));
         expect(Date.parse(attempts.nextAt!) - dueAt).toBe(checkHours * HOUR);
       }
     }
@@ -54,13 +62,13 @@ describe("after a success", () => {
     };
     const minutes = new Set(
       Array.from({ length: 20 }, () =>
-        Math.floor(minutesUntil(succeeded(HOURLY, untried(chance), NOW).nextAt)),
+        Math.floor(minutesUntil(afterSuccess(HOURLY, untried(chance), NOW).nextAt)),
       ),
     );
     expect(minutes.size).toBeGreaterThan(10);
   });
   test("failures are reset", () => {
-    const attempts = succeeded(
+    const attempts = afterSuccess(
       HOURLY,
       fail(
         HOURLY,
@@ -77,14 +85,14 @@ describe("after a success", () => {
 });
 
 test("a missing file is no failure, and is checked at the usual time", () => {
-  const ok = succeeded(
+  const ok = afterSuccess(
     HOURLY,
     untried(() => 0.5),
     NOW,
   );
-  const attempts = absent(HOURLY, ok, later(HOUR), "no file");
+  const attempts = afterAbsence(HOURLY, ok, later(HOUR), "no file");
   expect(attempts).toMatchObject({ failures: 0, error: "no file", okAt: NOW.toISOString() });
-  expect(attempts.nextAt).toBe(succeeded(HOURLY, ok, later(HOUR)).nextAt!);
+  expect(attempts.nextAt).toBe(afterSuccess(HOURLY, ok, later(HOUR)).nextAt!);
 });
 
 describe("after failures", () => {
@@ -101,7 +109,7 @@ describe("after failures", () => {
     expect(waits(row(720), 1).slice(8)).toEqual([1_280, 1_440, 1_440, 1_440]);
   });
   test("they are counted, and the last success is kept", () => {
-    const ok = succeeded(
+    const ok = afterSuccess(
       HOURLY,
       untried(() => 0),
       NOW,
@@ -153,7 +161,7 @@ describe("what is due", () => {
     ).toBeUndefined();
   });
   test("a manual build requests every feed", () => {
-    const attempts = succeeded(
+    const attempts = afterSuccess(
       HOURLY,
       untried(() => 0.5),
       NOW,
@@ -178,7 +186,7 @@ describe("budget", () => {
   const feed = row(1, { budgetPerDay: 3 });
   const used = (...hours: number[]) =>
     hours.reduce(
-      (attempts, hour) => spent(feed, attempts, later(hour * HOUR)),
+      (attempts, hour) => recordRequest(feed, attempts, later(hour * HOUR)),
       untried(() => 0),
     );
   test("of the last 24 hours", () => {
@@ -189,12 +197,12 @@ describe("budget", () => {
     expect(dueAt(feed, used(0, 1, 2), later(3 * HOUR))).toEqual(later(24 * HOUR));
   });
   test("only the last day's requests are kept, through successes and failures", () => {
-    const attempts = succeeded(feed, fail(feed, used(0, 1, 30)), later(30 * HOUR));
+    const attempts = afterSuccess(feed, fail(feed, used(0, 1, 30)), later(30 * HOUR));
     expect(attempts.requests).toEqual([later(30 * HOUR).toISOString()]);
   });
   test("no requests are kept without a budget", () => {
     expect(
-      spent(
+      recordRequest(
         HOURLY,
         untried(() => 0),
         NOW,

@@ -23,12 +23,12 @@ export function untried(chance: () => number): Attempts {
 }
 
 /** Counts a request, before it is sent. */
-export function spent(feed: Feed, attempts: Attempts, now: Date): Attempts {
+export function recordRequest(feed: Feed, attempts: Attempts, now: Date): Attempts {
   if (feed.budgetPerDay === undefined) return attempts;
   return { ...attempts, requests: [...recent(attempts, now), now.toISOString()] };
 }
 
-export function succeeded(feed: Feed, attempts: Attempts, now: Date): Attempts {
+export function afterSuccess(feed: Feed, attempts: Attempts, now: Date): Attempts {
   const { spread, requests } = attempts;
   const at = now.toISOString();
   const interval = intervalOf(feed);
@@ -39,13 +39,13 @@ export function succeeded(feed: Feed, attempts: Attempts, now: Date): Attempts {
 }
 
 /** The source has no file, which is not a failure: it is checked again at the usual time. */
-export function absent(feed: Feed, attempts: Attempts, now: Date, error: string): Attempts {
+export function afterAbsence(feed: Feed, attempts: Attempts, now: Date, error: string): Attempts {
   const { okAt } = attempts;
-  const { okAt: _, ...looked } = succeeded(feed, attempts, now);
+  const { okAt: _, ...looked } = afterSuccess(feed, attempts, now);
   return { ...looked, ...(okAt && { okAt }), error };
 }
 
-export function failed(
+export function afterFailure(
   feed: Feed,
   attempts: Attempts,
   now: Date,

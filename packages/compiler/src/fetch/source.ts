@@ -174,11 +174,12 @@ async function fetchFrom(request: Request): Promise<Candidate> {
     };
   } catch (error) {
     if (!(error instanceof FeedError)) throw error;
-    const { retryAfter } = error instanceof AnswerError ? error : {};
+    const { retryAfter, status } = error instanceof AnswerError ? error : {};
     return {
       source,
       error: `${url} ${error.message}${credentialsHint(feed, error)}`,
       ...(retryAfter && { retryAfter }),
+      ...(status === 404 && { notFound: true }),
       ...(error instanceof UnreachedError && { unreached: true }),
     };
   } finally {
@@ -198,8 +199,7 @@ function credentialsHint({ optIn }: Feed, error: FeedError): string {
   return `: check ${optIn.credentials.map(settingOf).join(" and ")}`;
 }
 
-const isNotFound = (candidate: Candidate): boolean =>
-  "error" in candidate && / answered 404\b/.test(candidate.error);
+const isNotFound = (candidate: Candidate): boolean => !isCopy(candidate) && candidate.notFound === true;
 
 /** A FeedError becomes a value. */
 async function attempt<T>(source: Source, read: () => T | Promise<T>): Promise<T | NoCopy> {

@@ -1,4 +1,4 @@
-// unpack.ts: a stream of bytes -> the same bytes, unpacked when they are gzip, zip or tar, and never more than a limit.
+// unpack.ts: a stream of bytes -> the same bytes, unpack when they are gzip, zip or tar, and never more than a limit.
 //
 // in   chunks of a file or an HTTP body; gzip is recognized by its first two bytes, not by its name or headers
 // out  chunks; a packed file of a feed can be packed again in transfer, so up to two layers of gzip come off;
@@ -14,7 +14,7 @@ import { unarchived } from "./archive.ts";
 import { type Chunks, limited, withHead } from "./chunks.ts";
 
 /** @throws FeedError (when iterated) as above, and whatever `chunks` throws */
-export function unpacked(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
+export function unpack(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
   return limited(unarchived(gunzipped(gunzipped(limited(chunks, maxBytes))), maxBytes), maxBytes);
 }
 

@@ -20,7 +20,7 @@ export type Level = (typeof LEVELS)[number];
 export const LEVELS = ["city", "region", "country"] as const;
 
 /** The table's name of a continent, whose code alone may also be a country's (AF, AS, NA, SA). */
-export const continentArea = (code: string) => `continent ${code}`;
+const continentArea = (code: string) => `continent ${code}`;
 export const WORLD = "world";
 
 /** The next step up; undefined beyond the last. */

@@ -4,7 +4,7 @@
 // out  JSON text: the seven members of the contract, always all of them and in this order; unknown leaves omitted;
 //      "" when every leaf is unknown
 // err  empty values ("", "-", 0/0, ZZ, NaN) are unknown leaves
-// src  DESIGN.md section 4
+// src  docs/api.md
 // cost 1.4 µs a place of DB-IP City
 
 import { knownCoordinates, shortDegrees } from "./coordinates.ts";

@@ -96,11 +96,6 @@ export function findSubdivisionName(country: string, code: string): string | und
   return countries().get(country)?.byCode.get(`${country}-${code}`)?.name;
 }
 
-/** Is this a code of ISO 3166-2 today? `code` is the part after the hyphen. */
-export function isSubdivisionCode(country: string, code: string): boolean {
-  return countries().get(country)?.byCode.has(`${country}-${code}`) === true;
-}
-
 const countries = once((): ReadonlyMap<string, CountryDivisions> => {
   const result = new Map<string, CountryDivisions>();
   const of = (code: string) => {

@@ -19,7 +19,7 @@ const OURS = "inkling";
 const LABELS = { disposable: "disposable", free: "free_mail", relay: "relay" } as const;
 const FLAGS = ["disposable"];
 
-export const WHY = {
+const WHY = {
   noMail: "no mail can come from there",
   outvoted: "the lists that say disposable weigh more",
   below: "it lies below a disposable domain",

@@ -1,11 +1,12 @@
-// flags.ts: the bits of a reputation verdict.
+// flags.ts: the bits of a reputation verdict; REPUTATION_ANSWERS of the engine are in their order.
 
+import { ADDRESS_FLAGS, bitsOf } from "@inkling/engine";
 import type { Flag } from "../catalog/claims.ts";
 
-export const IS_ABUSER = 1;
-export const IS_PROXY = 2;
-export const IS_TOR_EXIT = 4;
-export const ALL_FLAGS = IS_ABUSER | IS_PROXY | IS_TOR_EXIT;
+export const IS_ABUSER = bitsOf(["is_abuser"]);
+export const IS_PROXY = bitsOf(["is_proxy"]);
+export const IS_TOR_EXIT = bitsOf(["is_tor_exit"]);
+export const ALL_FLAGS = bitsOf(ADDRESS_FLAGS);
 
 export const FLAG_BITS: Readonly<Record<Flag, number>> = {
   is_abuser: IS_ABUSER,
@@ -13,10 +14,7 @@ export const FLAG_BITS: Readonly<Record<Flag, number>> = {
   is_tor_exit: IS_TOR_EXIT,
 };
 
-/** In the order of the answer. */
-export const FLAGS = Object.keys(FLAG_BITS) as readonly Flag[];
-
-/** The flags whose bits are set. */
+/** The flags whose bits are set, in the order of the answer. */
 export function flagsOf(bits: number): Flag[] {
-  return FLAGS.filter((flag) => (bits & FLAG_BITS[flag]) !== 0);
+  return ADDRESS_FLAGS.filter((flag) => (bits & FLAG_BITS[flag]) !== 0);
 }

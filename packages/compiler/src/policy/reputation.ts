@@ -7,8 +7,8 @@
 
 import { IpAddress, type Prefix, RangeColumns } from "@inkling/engine";
 import type { NetworkClaims } from "../catalog/claims.ts";
-import { type Interval, sweep } from "../ranges/sweep.ts";
 import { EvidenceLists, type EvidenceRanges } from "./evidence.ts";
+import { type Interval, sweep } from "./sweep.ts";
 import {
   judge,
   type Source,
@@ -49,7 +49,7 @@ interface Span<Key extends number | bigint> extends Interval<Key>, Network {
  * The IPv6 subnet (RFC 7421): devices change their address within it (RFC 8981), so abuse of a smaller network counts
  * for all of it.
  */
-export const ABUSE_BITS_6 = 64;
+const ABUSE_BITS_6 = 64;
 const WIDENED = `an address in it is listed: IPv6 abuse counts for its /${ABUSE_BITS_6}`;
 
 /** The flags of every address, with the evidence for them. */

@@ -10,10 +10,10 @@
 //   4 guard: never the flags that its kind removes, or not those set by less specific lists or by one list alone
 //   5 special-use: no flag at all
 
-import { SPECIAL_USE } from "@inkling/engine";
+import { ADDRESS_FLAGS, SPECIAL_USE } from "@inkling/engine";
 import type { GuardKind, Label, NetworkClaims } from "../catalog/claims.ts";
 import type { EvidenceEntry } from "./evidence.ts";
-import { ALL_FLAGS, FLAG_BITS, FLAGS, flagsOf, IS_TOR_EXIT } from "./flags.ts";
+import { ALL_FLAGS, FLAG_BITS, flagsOf, IS_TOR_EXIT } from "./flags.ts";
 import { GUARD_KINDS } from "./guards.ts";
 import { LABELS, QUORUM, weightOfList } from "./labels.ts";
 import { independentWeight, type WeightedList } from "./lineage.ts";
@@ -108,7 +108,7 @@ function isShadowed({ feed, label, wide }: Source, sources: readonly Source[]): 
 
 /** Bits of the flags whose lists weigh at least so much. */
 function reached(sources: readonly Source[], least: number): number {
-  return FLAGS.map((flag) => FLAG_BITS[flag])
+  return ADDRESS_FLAGS.map((flag) => FLAG_BITS[flag])
     .filter((bit) => weigh(sources, bit) >= least)
     .reduce((bits, bit) => bits | bit, 0);
 }

@@ -30,8 +30,8 @@ export class AnswerRecords {
   private lengths = new Uint32Array(1 << 11);
   private notes = new Uint32Array(1 << 11);
 
-  /** @param standard the answer where nothing is known; "" for none */
-  constructor(standard: string) {
+  /** @param standard the answer where nothing is known; empty for none */
+  constructor(standard: string | Uint8Array) {
     this.add(standard);
   }
 

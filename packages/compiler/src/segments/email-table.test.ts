@@ -297,7 +297,7 @@ describe("damage", () => {
       opened++;
       for (const email of emails) answerEmail(email, segment);
       for (const [host] of HOSTS) segment.evidenceFrom(host, 0);
-      if (bit >> 3 >= 36 && bit >> 3 < 64) continue; // reserved bytes of the header: see segment.test.ts
+      if (bit >> 3 >= 36 && bit >> 3 < 64) continue; // reserved bytes of the header: see segment-writer.test.ts
       expect(() => segment.verify()).toThrow(SegmentError);
     }
     expect(opened).toBeGreaterThan(whole.length * 4);

@@ -1,8 +1,7 @@
 // reputation-table.ts: the flags of every address, and the evidence for them -> the sections of the reputation segment.
 
-import { IpAddress, prefixContains, RANGE_SECTIONS, RangeColumns } from "@inkling/engine";
+import { IpAddress, prefixContains, RANGE_SECTIONS, RangeColumns, REPUTATION_ANSWERS } from "@inkling/engine";
 import type { EvidenceEntry, EvidenceRanges } from "../policy/evidence.ts";
-import { FLAG_BITS, FLAGS } from "../policy/flags.ts";
 import type { Judgement } from "../policy/reputation.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
@@ -11,8 +10,8 @@ import type { SectionData } from "./segment-writer.ts";
 
 /** @param judgement the coverings of `flags` have flag bits as values (policy/flags.ts) */
 export function reputationSections({ flags, evidence }: Judgement): SectionData[] {
-  const records = new AnswerRecords(reputationAnswer(0));
-  const answer = (bits: number) => records.add(reputationAnswer(bits));
+  const records = new AnswerRecords(REPUTATION_ANSWERS[0]!);
+  const answer = (bits: number) => records.add(REPUTATION_ANSWERS[bits]!);
   return [
     ...rangeSections(withValues(flags.v4, answer)),
     ...rangeSections(withValues(flags.v6, answer)),
@@ -55,9 +54,4 @@ function withValues(
     out.append(w[0]!, w[1]!, w[2]!, w[3]!, valueFor(values[i]!, start));
   }
   return out;
-}
-
-/** The JSON answer (DESIGN.md section 4): exactly these members, in this order. */
-export function reputationAnswer(bits: number): string {
-  return JSON.stringify(Object.fromEntries(FLAGS.map((flag) => [flag, (bits & FLAG_BITS[flag]) !== 0])));
 }

@@ -6,13 +6,12 @@
 //      operator may accept it
 // cost a comparison walks both lists once
 
-import { cutSuffix, formatPrefix, type Prefix, specialUse } from "@inkling/engine";
+import { ADDRESS_FLAGS, cutSuffix, formatPrefix, type Prefix, specialUse } from "@inkling/engine";
 import type { DomainClaims, Flag, NetworkClaims } from "../catalog/claims.ts";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import { comparePrefixes } from "../parse/network-list.ts";
 import type { Skipped } from "../parse/tally.ts";
 import { mayHaveMail } from "../policy/email.ts";
-import { FLAGS } from "../policy/flags.ts";
 
 const HOUR = 3_600_000;
 /** Clocks differ, and a date without a time may be tomorrow's in another zone. */
@@ -140,7 +139,7 @@ function common(a: readonly Prefix[], b: readonly Prefix[]): number {
 
 /** Special-use networks: policy never flags them. */
 export function unflaggableNetworks({ sets }: Feed, networks: readonly Prefix[]): string[] {
-  if (!FLAGS.includes(sets as Flag)) return [];
+  if (!ADDRESS_FLAGS.includes(sets as Flag)) return [];
   return networks.flatMap((network) => {
     const special = specialUse(network.address);
     return special === undefined ? [] : [`${formatPrefix(network)} is ${special.use}: never flagged`];

@@ -137,15 +137,6 @@ export function publicSuffix(host: string): string {
   return parse(host, WITH_PRIVATE).publicSuffix ?? host;
 }
 
-/**
- * The public suffix and one label more: "example.co.uk", "someone.github.io".
- * @param host from {@link toAsciiDomain}
- * @returns `undefined` when `host` is itself a public suffix
- */
-export function registrableDomain(host: string): string | undefined {
-  return parse(host, WITH_PRIVATE).domain ?? undefined;
-}
-
 /** Where a host may be registered. */
 export interface SuffixCut {
   /** Index in the host where its registrable domain begins; -1 when the host is itself a public suffix. */

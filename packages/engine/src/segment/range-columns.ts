@@ -6,6 +6,8 @@
 //      Growing leaves two thirds of the size behind as garbage, so callers state how many networks to expect: room that
 //      is never written to takes no memory
 
+import type { IpAddress } from "../address/ip.ts";
+
 export class RangeColumns {
   readonly family: 4 | 6;
   /** Words of a start: 1 or 4. */
@@ -103,6 +105,12 @@ function trailingZeros(words: Uint32Array, width: number): number {
     if (word !== 0) return 32 * (width - 1 - k) + 31 - Math.clz32(word & -word);
   }
   return 32 * width;
+}
+
+/** The prefix length of the largest network that begins at an address. */
+export function alignedBits({ family, words }: IpAddress): number {
+  const width = family === 4 ? 1 : 4;
+  return 32 * width - trailingZeros(words, width);
 }
 
 /** Adds a network; `bits` is its prefix length. IPv4 uses `w0` alone. */

@@ -4,7 +4,7 @@
 // err  a release that cannot be opened here is reported once and tried again each second; the one before stays in use
 
 import type { FeedReport, LoadedRelease } from "@inkling/engine";
-import { FeedsReportFile, openRelease } from "@inkling/release-store";
+import { FeedsReportFile, messageOf, openRelease } from "@inkling/release-store";
 import type { EpochMs } from "../keys/key.ts";
 import type { Refusal } from "../releases/follow.ts";
 import type { ReleaseMessage } from "./messages.ts";
@@ -68,7 +68,7 @@ export class ReleaseFollower {
       this.timer = setTimeout(() => this.open(), RETRY_MS);
       if (this.failed === name) return;
       this.failed = name;
-      this.onFailed(name, error instanceof Error ? error.message : String(error));
+      this.onFailed(name, messageOf(error));
     }
   }
 }

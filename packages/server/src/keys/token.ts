@@ -6,6 +6,7 @@
 // cost isWellFormedToken 160 ns, hashToken 270 ns
 
 import { crc32 } from "@inkling/engine";
+import { sha256Hex } from "@inkling/release-store";
 
 /** `live` keys answer from data, `test` keys give fixed sandbox answers. */
 export const KEY_MODES = ["live", "test"] as const;
@@ -68,7 +69,7 @@ export function tokenMode(token: string): KeyMode {
 
 /** SHA-256 of a token in hex: the only form of it that is stored. */
 export function hashToken(text: string): string {
-  return new Bun.CryptoHasher("sha256").update(text).digest("hex");
+  return sha256Hex(text);
 }
 
 /** What lists show instead of a token: `ink_live_3fK9…`. 24 of its 190 bits. */

@@ -9,6 +9,7 @@
 // store has confirmed it, and the store knows the number of the last batch that it counted (UsageTables.add): so it counts
 // once. A process that is killed loses what was counted since the last flush, less than a second.
 
+import { messageOf } from "@inkling/release-store";
 import { backoffMs } from "../keys/backoff.ts";
 import { DAY_MS, dayOf } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, type KeyId } from "../keys/key.ts";
@@ -187,7 +188,7 @@ export class UsageRecorder {
     } catch (error) {
       this.failures++;
       this.failuresInRow++;
-      this.lastError = error instanceof Error ? error.message : String(error);
+      this.lastError = messageOf(error);
       return false;
     }
   }

@@ -6,7 +6,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Override } from "@inkling/engine";
-import { type LoadedOverrides, OverrideCache, type OverrideEvent, SNAPSHOT_FILE } from "./cache.ts";
+import { DATA_FOLDER } from "@inkling/release-store";
+import { type LoadedOverrides, OverrideCache, type OverrideEvent } from "./cache.ts";
 import { exportFile, parseOverrideFile, readSnapshot, snapshotText } from "./file.ts";
 import type { OverrideContext, OverrideInputError } from "./override.ts";
 
@@ -129,8 +130,8 @@ describe("the book", () => {
     const { store, book, dataDir } = await setUp();
     store.set(override("a"));
     await book.refresh();
-    expect(readdirSync(dataDir)).toEqual([SNAPSHOT_FILE]);
-    expect(statSync(join(dataDir, SNAPSHOT_FILE)).mode & 0o777).toBe(0o600);
+    expect(readdirSync(dataDir)).toEqual([DATA_FOLDER.overrides]);
+    expect(statSync(join(dataDir, DATA_FOLDER.overrides)).mode & 0o777).toBe(0o600);
     await book.stop();
   });
 
@@ -148,7 +149,7 @@ describe("the book", () => {
     "a copy that is damaged (%s) is told, passed over, and written anew",
     async (_, text) => {
       const dataDir = folder();
-      writeFileSync(join(dataDir, SNAPSHOT_FILE), text);
+      writeFileSync(join(dataDir, DATA_FOLDER.overrides), text);
       const store = new FakeStore();
       store.isAway = true;
       const { book, events, ids } = await setUp(store, dataDir);
@@ -157,7 +158,7 @@ describe("the book", () => {
       store.isAway = false;
       store.set(override("a"));
       await book.refresh();
-      expect(readSnapshot(readFileSync(join(dataDir, SNAPSHOT_FILE), "utf8")).overrides).toEqual([
+      expect(readSnapshot(readFileSync(join(dataDir, DATA_FOLDER.overrides), "utf8")).overrides).toEqual([
         override("a"),
       ]);
       await book.stop();
@@ -166,15 +167,15 @@ describe("the book", () => {
 
   test("a copy that cannot be written is reported once, and tried again", async () => {
     const dataDir = folder();
-    mkdirSync(join(dataDir, SNAPSHOT_FILE, "in the way"), { recursive: true });
+    mkdirSync(join(dataDir, DATA_FOLDER.overrides, "in the way"), { recursive: true });
     const { store, book, events, ids } = await setUp(new FakeStore(), dataDir);
     store.set(override("a"));
     for (let i = 0; i < 3; i++) await book.refresh();
     expect(ids()).toEqual(["a"]);
     expect(events.filter(({ type }) => type === "copy-failed")).toHaveLength(2); // read, then written
-    rmSync(join(dataDir, SNAPSHOT_FILE), { recursive: true });
+    rmSync(join(dataDir, DATA_FOLDER.overrides), { recursive: true });
     await book.refresh();
-    expect(readdirSync(dataDir)).toEqual([SNAPSHOT_FILE]);
+    expect(readdirSync(dataDir)).toEqual([DATA_FOLDER.overrides]);
     await book.stop();
   });
 

@@ -8,12 +8,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Override, Overrides } from "@inkling/engine";
-import { replaceFile } from "@inkling/release-store";
+import { DATA_FOLDER, messageOf, replaceFile } from "@inkling/release-store";
 import { readSnapshot, snapshotText } from "./file.ts";
 import { overridesOf } from "./record.ts";
 
-/** The copy's name in the data folder. */
-export const SNAPSHOT_FILE = "overrides.json";
 /** A change counts within a second: half of it is the wait, the rest is for reading. */
 const REFRESH_MS = 500;
 /** Everything is read again after this long, so that rows changed by hand count too. */
@@ -142,7 +140,7 @@ export class OverrideCache {
   private readCopy(): void {
     let text: string;
     try {
-      text = readFileSync(join(this.options.dataDir, SNAPSHOT_FILE), "utf8");
+      text = readFileSync(join(this.options.dataDir, DATA_FOLDER.overrides), "utf8");
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.reportCopyError(error);
       return;
@@ -161,7 +159,7 @@ export class OverrideCache {
 
   /** By rename, so that a process that starts reads the old copy or the new one. Failed: tried again with the next check. */
   private writeCopy(): void {
-    const path = join(this.options.dataDir, SNAPSHOT_FILE);
+    const path = join(this.options.dataDir, DATA_FOLDER.overrides);
     try {
       replaceFile(path, [snapshotText({ stamp: this.stamp!, overrides: this.current.all })], { mode: 0o600 });
       this.savedStamp = this.stamp;
@@ -173,7 +171,7 @@ export class OverrideCache {
 
   /** Once for each reason: it is tried twice a second. */
   private reportCopyError(error: unknown): void {
-    const reason = `${SNAPSHOT_FILE}: ${error instanceof Error ? error.message : error}`.slice(0, 500);
+    const reason = `${DATA_FOLDER.overrides}: ${messageOf(error)}`.slice(0, 500);
     if (reason === this.copyError) return;
     this.copyError = reason;
     this.options.onEvent?.({ type: "copy-failed", reason });

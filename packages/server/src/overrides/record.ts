@@ -12,11 +12,11 @@ import {
   Overrides,
   type OverrideTarget,
 } from "@inkling/engine";
-import { sha256 } from "./target.ts";
+import { sha256Hex } from "@inkling/release-store";
 
 /** All overrides in force, ready to be matched. */
 export function overridesOf(all: readonly Override[]): Overrides {
-  return all.length === 0 ? Overrides.NONE : new Overrides(all, sha256);
+  return all.length === 0 ? Overrides.NONE : new Overrides(all, sha256Hex);
 }
 
 /** Equal for overrides that do the same; two with the same subject cannot both be in force. */

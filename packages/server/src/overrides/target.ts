@@ -18,6 +18,7 @@ import {
   toAsciiDomain,
   unwrapIpv4,
 } from "@inkling/engine";
+import { sha256Hex } from "@inkling/release-store";
 
 /** Networks with fewer bits, and public suffixes, need `force`. */
 const WIDEST = { 4: 16, 6: 32 } as const;
@@ -103,13 +104,8 @@ function readDomain(text: string, refuse: Refuse): ReadTarget | undefined {
   return { kind: "domain", value: host };
 }
 
-/** SHA-256 in lower-case hex, as overrides keep email addresses. */
-export function sha256(text: string): string {
-  return new Bun.CryptoHasher("sha256").update(text).digest("hex");
-}
-
 /** The hash that an email address is kept as; undefined for text that is none. */
 export function emailHash(text: string): string | undefined {
   const { valid, host } = parseEmail(text);
-  return valid && host !== undefined ? sha256(normalMailbox(text, host)) : undefined;
+  return valid && host !== undefined ? sha256Hex(normalMailbox(text, host)) : undefined;
 }

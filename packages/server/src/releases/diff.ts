@@ -8,6 +8,8 @@
 import {
   ADDRESS_FLAGS,
   type AddressFlag,
+  addSize,
+  alignedBits,
   IpAddress,
   type IpSegment,
   type LoadedRelease,
@@ -119,29 +121,6 @@ function walk(
     let bits = alignedBits(address);
     for (const segment of segments) bits = Math.max(bits, segment.networkBits(address));
     visit(address, bits);
-    isOpen = advance(address, bits);
+    isOpen = addSize(address.words, bits);
   }
-}
-
-/** The prefix length of the largest network that begins at an address. */
-function alignedBits({ family, words }: IpAddress): number {
-  for (let k = family === 4 ? 0 : 3; k >= 0; k--) {
-    const word = words[k]!;
-    if (word !== 0) return 32 * k + 1 + Math.clz32(word & -word);
-  }
-  return 0;
-}
-
-/** Goes to the first address after a network; false when that was the last one. */
-function advance({ words }: IpAddress, bits: number): boolean {
-  if (bits === 0) return false;
-  let k = Math.floor((bits - 1) / 32);
-  let step = 2 ** (31 - ((bits - 1) % 32));
-  for (; k >= 0; k--) {
-    const sum = words[k]! + step;
-    words[k] = sum >>> 0;
-    if (sum < 2 ** 32) return true;
-    step = 1;
-  }
-  return false;
 }

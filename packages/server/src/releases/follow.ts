@@ -17,6 +17,7 @@ import {
   FeedsReportFile,
   fileStamp,
   isReleaseName,
+  messageOf,
   openRelease,
   ReleaseError,
   releaseNames,
@@ -201,7 +202,7 @@ export class Releases {
   }
 
   private refuse(name: string, error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     // At start several may be refused: the first is the one that `current` names.
     if (this.refusal === undefined || this.current !== undefined) {
       this.refusal = { name: name.slice(0, 80), reason, at: this.options.now() };
@@ -243,7 +244,7 @@ export class Releases {
   private watchFailed(error: unknown): void {
     this.watcher?.close();
     this.watcher = undefined;
-    const reason = `${error instanceof Error ? error.message : error}; looking once a second instead`;
+    const reason = `${messageOf(error)}; looking once a second instead`;
     this.options.onEvent({ type: "watch-failed", reason });
   }
 }

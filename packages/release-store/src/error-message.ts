@@ -1,0 +1,5 @@
+// error-message.ts: the message of whatever was thrown.
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
