@@ -11,6 +11,7 @@ import { makeCounts } from "../packages/server/src/api/counts.ts";
 import type { Key } from "../packages/server/src/keys/key.ts";
 import { cellsOnDemand } from "../packages/server/src/limits/key-cells.testing.ts";
 import { Buckets } from "../packages/server/src/limits/token-bucket.ts";
+import { PublicDocuments } from "../packages/server/src/openapi/documents.ts";
 import { Log } from "../packages/server/src/telemetry/log.ts";
 import { randomBelow } from "./random.ts";
 import { smallCity, smallRelease, temporaryFolder } from "./release.ts";
@@ -66,8 +67,8 @@ function listen(): Bun.Server<undefined> {
       giveQuotaBack: () => {},
     },
     overrides: { current: Overrides.NONE },
-    checks: { mx: () => ({ outcome: "found", known: [] }) },
-    documents: () => import("../packages/server/src/openapi/documents.ts"),
+    checks: { checkMx: () => ({ outcome: "found", known: [] }) },
+    documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: [],
     counts: makeCounts(),
     log: new Log({ level: "access", write: (text) => logged.push(text), now: () => 0 }),

@@ -48,7 +48,7 @@ async function until(isTrue: () => boolean): Promise<void> {
 }
 
 async function stored(store: Store, keyId: string): Promise<number> {
-  const entries = await store.usage.byDay(keyId, ...ALL_DAYS);
+  const entries = await store.usage.readByDay(keyId, ...ALL_DAYS);
   return entries.reduce((sum, { count }) => sum + count, 0);
 }
 
@@ -234,7 +234,9 @@ describe("several processes on one database", () => {
       for (const process of processes) recorded += (await process.stop()).recorded;
       expect(recorded).toBeGreaterThan(0);
       expect(await stored(store, key.id)).toBe(recorded);
-      expect((await store.usage.ofQuotas(new Date().toISOString().slice(0, 10))).get(key.id)).toBe(recorded);
+      expect((await store.usage.readQuotas(new Date().toISOString().slice(0, 10))).get(key.id)).toBe(
+        recorded,
+      );
     });
   }
 

@@ -101,7 +101,7 @@ for (const backend of BACKENDS) {
           rate: 0.25,
           burst: 10_000_000,
           quota: 1_000_000_000_000,
-          expiresAt: "2027-01-31",
+          expires_at: "2027-01-31",
         });
         const { key, token } = await store.createKey(input);
         expect(isWellFormedToken(token)).toBe(true);
@@ -131,7 +131,7 @@ for (const backend of BACKENDS) {
         expect(await store.revokeKey("key_nope")).toBeUndefined();
         expect(await store.rotateKey("key_nope", NOW)).toBeUndefined();
         expect(await store.listKeys()).toEqual([]);
-        expect(await store.usage.byDay("key_nope", DAY, DAY)).toEqual([]);
+        expect(await store.usage.readByDay("key_nope", DAY, DAY)).toEqual([]);
       });
 
       test("keys are listed from oldest to newest", async () => {
@@ -159,12 +159,12 @@ for (const backend of BACKENDS) {
       test("a change replaces the named members; the others and the tokens stay", async () => {
         const store = await open();
         const { key, token } = await store.createKey(wanted({ quota: 5, networks: ["10.0.0.0/8"] }));
-        const stamp = await store.keyStamp();
+        const stamp = await store.readKeyStamp();
         const changed = (await store.changeKey(key.id, { name: "till", quota: undefined, networks: [] }))!;
         expect(rows([changed])).toEqual(rows([{ ...key, name: "till", quota: undefined, networks: [] }]));
         expect(rows([(await store.findKey(key.id))!])).toEqual(rows([changed]));
         expect(rows([(await store.keyByHash(hashToken(token)))!])).toEqual(rows([changed]));
-        expect(await store.keyStamp()).not.toBe(stamp);
+        expect(await store.readKeyStamp()).not.toBe(stamp);
         await store.revokeKey(key.id);
         expect(await store.changeKey(key.id, { name: "back" })).toBeUndefined();
         expect(await store.changeKey("key_nope", { name: "x" })).toBeUndefined();
@@ -180,7 +180,7 @@ for (const backend of BACKENDS) {
         const seen: Key[] = [];
         let cursor: string | undefined;
         do {
-          const page = await store.keyPage({ limit: 2, cursor });
+          const page = await store.readKeyPage({ limit: 2, cursor });
           seen.push(...page.items);
           cursor = page.next;
         } while (cursor !== undefined);
@@ -232,16 +232,16 @@ for (const backend of BACKENDS) {
 
       test("the stamp changes with every change, and only then", async () => {
         const store = await open();
-        const stamps = [await store.keyStamp()];
+        const stamps = [await store.readKeyStamp()];
         const { key } = await store.createKey(wanted());
-        stamps.push(await store.keyStamp());
+        stamps.push(await store.readKeyStamp());
         await store.rotateKey(key.id, NOW);
-        stamps.push(await store.keyStamp());
+        stamps.push(await store.readKeyStamp());
         await store.revokeKey(key.id);
-        stamps.push(await store.keyStamp());
+        stamps.push(await store.readKeyStamp());
         expect(new Set(stamps).size).toBe(4);
         await store.usage.add(batch(1));
-        expect(await store.keyStamp()).toBe(stamps[3]!);
+        expect(await store.readKeyStamp()).toBe(stamps[3]!);
         expect((await store.loadKeys()).stamp).toBe(stamps[3]!);
       });
 
@@ -283,11 +283,11 @@ for (const backend of BACKENDS) {
         });
         await store.usage.add(batch(2, 4));
         await store.usage.add(batch(1, 3, "r2"));
-        expect(await store.usage.byDay("key_a", DAY, "2026-06-02")).toEqual([
+        expect(await store.usage.readByDay("key_a", DAY, "2026-06-02")).toEqual([
           { keyId: "key_a", day: DAY, lookup: "email", count: 5_000_000_007 },
           { keyId: "key_a", day: "2026-06-02", lookup: "geolocate", count: 1 },
         ]);
-        expect(await store.usage.byDay("key_a", "2026-06-02", "2026-06-03")).toHaveLength(1);
+        expect(await store.usage.readByDay("key_a", "2026-06-02", "2026-06-03")).toHaveLength(1);
       });
 
       test("a batch that is sent again counts once, also when both attempts run at the same time", async () => {
@@ -297,7 +297,7 @@ for (const backend of BACKENDS) {
         expect(await store.usage.add(batch(1))).toBe(false);
         const both = await Promise.all([store.usage.add(batch(2)), other.usage.add(batch(2))]);
         expect(both.sort()).toEqual([false, true]);
-        expect(await store.usage.byDay("key_a", DAY, DAY)).toMatchObject([{ count: 6 }]);
+        expect(await store.usage.readByDay("key_a", DAY, DAY)).toMatchObject([{ count: 6 }]);
       });
 
       test("the day's usage of keys with a quota", async () => {
@@ -311,7 +311,7 @@ for (const backend of BACKENDS) {
           { keyId: id, day: "2026-05-31", lookup: "email" as const, count: 100 },
         ]);
         await store.usage.add({ recorder: "r1", sequence: 1, entries });
-        expect(await store.usage.ofQuotas(DAY)).toEqual(new Map([[limited.id, 5]]));
+        expect(await store.usage.readQuotas(DAY)).toEqual(new Map([[limited.id, 5]]));
       });
 
       test("a batch of 5,000 keys", async () => {
@@ -323,8 +323,8 @@ for (const backend of BACKENDS) {
           count: i + 1,
         }));
         await store.usage.add({ recorder: "r1", sequence: 1, entries });
-        expect(await store.usage.byDay("key_0", DAY, DAY)).toMatchObject([{ count: 1 }]);
-        expect(await store.usage.byDay("key_4999", DAY, DAY)).toMatchObject([{ count: 5_000 }]);
+        expect(await store.usage.readByDay("key_0", DAY, DAY)).toMatchObject([{ count: 1 }]);
+        expect(await store.usage.readByDay("key_4999", DAY, DAY)).toMatchObject([{ count: 5_000 }]);
       });
 
       test("two processes that count the same keys in opposite order lose nothing and do not block each other", async () => {
@@ -340,7 +340,7 @@ for (const backend of BACKENDS) {
           }),
         );
         for (const id of ["key_0", "key_49"]) {
-          expect(await stores[0]!.usage.byDay(id, DAY, DAY)).toMatchObject([{ count: 20 }]);
+          expect(await stores[0]!.usage.readByDay(id, DAY, DAY)).toMatchObject([{ count: 20 }]);
         }
       });
 
@@ -360,17 +360,17 @@ for (const backend of BACKENDS) {
         await store.usage.add({ recorder: "r", sequence: 2, entries: [entry(today, 2)] });
         await store.usage.add({ recorder: "r", sequence: 3, entries: [entry(today, 4)] });
         await store.usage.add({ recorder: "r", sequence: 3, entries: [entry(today, 4)] });
-        expect(await store.usage.byHour("key_a", `${yesterday}T00`, hour(clock))).toEqual([
+        expect(await store.usage.readByHour("key_a", `${yesterday}T00`, hour(clock))).toEqual([
           { hour: `${yesterday}T23`, lookup: "email", count: 7 },
           { hour: hour(NOW), lookup: "email", count: 1 },
           { hour: hour(clock), lookup: "email", count: 6 },
         ]);
-        expect(await store.usage.byHour("key_b", `${yesterday}T00`, hour(clock))).toEqual([]);
-        expect(await store.usage.ofDay(today)).toEqual(new Map([["key_a", { email: 7 }]]));
+        expect(await store.usage.readByHour("key_b", `${yesterday}T00`, hour(clock))).toEqual([]);
+        expect(await store.usage.readDay(today)).toEqual(new Map([["key_a", { email: 7 }]]));
         clock += 32 * 86_400_000;
         await store.usage.add({ recorder: "r2", sequence: 1, entries: [] });
-        expect(await store.usage.byHour("key_a", `${yesterday}T00`, hour(clock))).toEqual([]);
-        expect(await store.usage.byDay("key_a", yesterday, today)).toHaveLength(2);
+        expect(await store.usage.readByHour("key_a", `${yesterday}T00`, hour(clock))).toEqual([]);
+        expect(await store.usage.readByDay("key_a", yesterday, today)).toHaveLength(2);
       });
 
       test("old recorders are deleted with the first batch of a new one", async () => {
@@ -529,7 +529,7 @@ for (const backend of BACKENDS) {
 
       test("the stamp changes with every change; keys have their own", async () => {
         const store = await open();
-        const keyStamp = await store.keyStamp();
+        const keyStamp = await store.readKeyStamp();
         const stamps = [await store.overrides.stamp()];
         const [write] = await store.overrides.put([flagged("81.2.69.142")], "ada");
         stamps.push(await store.overrides.stamp());
@@ -537,7 +537,7 @@ for (const backend of BACKENDS) {
         stamps.push(await store.overrides.stamp());
         expect(new Set(stamps).size).toBe(3);
         expect((await store.overrides.load()).stamp).toBe(stamps[2]!);
-        expect(await store.keyStamp()).toBe(keyStamp);
+        expect(await store.readKeyStamp()).toBe(keyStamp);
       });
 
       test("the limit is enforced", async () => {

@@ -35,6 +35,11 @@ export class FeedsReportFile {
     this.stamp = stamp;
     return this.report;
   }
+
+  /** The feeds of a release in their present state: checks and failures since the build included. */
+  feedsOf(release: Pick<NamedRelease, "manifest"> | undefined): readonly FeedReport[] {
+    return release === undefined ? [] : feedsNow(release.manifest, this.current);
+  }
 }
 
 /** The feeds of a release in their state after the last build: attempts, stale and pending copies. */

@@ -33,7 +33,8 @@ export interface NamedRelease {
 }
 
 /** What `releaseName` of the engine makes; anything else in `current` is refused before it becomes a path. */
-const RELEASE_NAME = /^\d{8}T\d{6,9}Z-[0-9a-f]{12}$/;
+export const RELEASE_NAME_PATTERN = "\\d{8}T\\d{6,9}Z-[0-9a-f]{12}";
+const RELEASE_NAME = new RegExp(`^${RELEASE_NAME_PATTERN}$`);
 
 export function isReleaseName(text: string): boolean {
   return RELEASE_NAME.test(text);
@@ -158,7 +159,7 @@ export function explained<T>(dataDir: string, name: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    // Holders of keys read this in /v1/status: where the folder lies is not theirs to know.
+    // /v1/status shows this to every key: without local paths.
     const reason = messageOf(error).replaceAll(`${dataDir}/`, "").replace(/\s+/g, " ");
     const hint = error instanceof ReleaseError ? error.hint : undefined;
     throw new ReleaseError(`release ${name.slice(0, 80)}: ${reason.slice(0, 500)}`, hint, { cause: error });

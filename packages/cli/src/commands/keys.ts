@@ -2,6 +2,7 @@
 
 import { formatPrefix } from "@inkling/engine";
 import {
+  dayOf,
   type IssuedKey,
   type Key,
   KeyInputError,
@@ -76,14 +77,14 @@ function parseKey(flags: Flags) {
         rate: numberOf(flags.rate),
         burst: numberOf(flags.burst),
         quota: numberOf(flags.quota),
-        expiresAt: expiryOf(flags.expires, now),
+        expires_at: expiryOf(flags.expires, now),
       },
       now,
     );
   } catch (error) {
     if (!(error instanceof KeyInputError)) throw error;
     const problems = error.problems.map((problem) => {
-      const named = problem.replace(/^expiresAt/, "expires");
+      const named = problem.replace(/^expires_at/, "expires");
       return `  --${named.replace("must be a time such as", "must be 90d or the like, a time such as")}`;
     });
     throw new CliError(
@@ -153,11 +154,11 @@ function rateOf({ rate }: Key): string {
 
 /** All keys, each with its lookups of this UTC day. */
 async function keysWithUsage(store: Store, now: Date): Promise<KeyUsage[]> {
-  const day = now.toISOString().slice(0, 10);
+  const day = dayOf(now.getTime());
   const all: KeyUsage[] = [];
   for (const key of await store.listKeys()) {
     const today = { geolocate: 0, reputation: 0, email: 0 };
-    const usage = await store.usage.byDay(key.id, day, day);
+    const usage = await store.usage.readByDay(key.id, day, day);
     for (const lookup of SCOPES)
       for (const entry of usage) if (entry.lookup === lookup) today[lookup] += entry.count;
     all.push({ key, today });

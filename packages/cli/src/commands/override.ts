@@ -18,7 +18,7 @@ import {
   type OverrideJson,
   overrideJson,
   parseNewOverride,
-  readFile,
+  parseOverrideFile,
   type Store,
 } from "@inkling/server";
 import type { Command } from "commander";
@@ -289,7 +289,9 @@ Examples:
   addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
     const input = jsonOf(file);
     const about = contextOf(settings, flags.author);
-    const read = checked(`${file} cannot be imported`, () => readFile(input, about, flags.force === true));
+    const read = checked(`${file} cannot be imported`, () =>
+      parseOverrideFile(input, about, flags.force === true),
+    );
     const writes = await put(settings, read.overrides, about.author);
     showWarnings(context, read.warnings);
     const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;

@@ -1,6 +1,7 @@
 // run-server.ts: starts the server, and stops it with a signal.
 
 import type { ConsoleFiles } from "@inkling/console/files";
+import type { Mode } from "@inkling/engine";
 import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
 import type { Settings } from "../config/settings.ts";
 
@@ -10,7 +11,7 @@ const LOG_LEVEL = { serve: "access", up: "info", watched: "error" } as const;
 /** @param watched is the log shown at a terminal? */
 export function serverOptions(
   settings: Settings,
-  mode: "up" | "serve",
+  mode: Mode,
   version: string,
   watched = false,
 ): ServerOptions {

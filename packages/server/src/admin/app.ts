@@ -13,6 +13,7 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { pathEnd, targetOf } from "../http/request-target.ts";
+import { ReleaseComparisons } from "../releases/comparisons.ts";
 import { admit } from "./admission.ts";
 import { ADMIN_PATH, MAX_BODY_BYTES } from "./constants.ts";
 import type { AdminAppOptions, AdminContext } from "./context.ts";
@@ -41,7 +42,11 @@ export class AdminApp {
   private readonly app: Hono<Env>;
 
   constructor(options: AdminAppOptions) {
-    this.app = createApp({ ...options, sessions: new AdminSessions(options.randomBytes) });
+    this.app = createApp({
+      ...options,
+      sessions: new AdminSessions(options.randomBytes),
+      comparisons: new ReleaseComparisons(options.dataDir),
+    });
   }
 
   async handle(request: Request): Promise<Response> {

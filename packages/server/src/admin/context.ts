@@ -4,6 +4,7 @@ import type { KeyLoader } from "../keys/key-loader.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import type { OverrideCache } from "../overrides/cache.ts";
 import type { OverrideContext } from "../overrides/override.ts";
+import type { ReleaseComparisons } from "../releases/comparisons.ts";
 import type { Releases } from "../releases/follow.ts";
 import type { AdminTokenStore } from "../store/admin-token.ts";
 import type { OverrideStore } from "../store/overrides.ts";
@@ -69,4 +70,5 @@ export interface AdminAppOptions {
 /** The options, and what requests share. */
 export interface AdminContext extends AdminAppOptions {
   readonly sessions: AdminSessions;
+  readonly comparisons: ReleaseComparisons;
 }

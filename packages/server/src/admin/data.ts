@@ -5,7 +5,7 @@
 // src  docs/admin-api.md
 
 import { ANSWERS, type Release } from "@inkling/engine";
-import { findManifest, pinnedName, releaseNames } from "@inkling/release-store";
+import { findManifest, pinnedName, RELEASE_NAME_PATTERN, releaseNames } from "@inkling/release-store";
 import { z } from "zod";
 import * as answers from "../lookup/answer-schemas.ts";
 import { statusDocument } from "../lookup/status.ts";
@@ -90,12 +90,12 @@ export const DATA_OPERATIONS: readonly Operation[] = [
     id: "release_changes",
     method: "GET",
     path: "data/releases/{id}/changes",
-    idPattern: "\\d{8}T\\d{6,9}Z-[0-9a-f]{12}",
+    idPattern: RELEASE_NAME_PATTERN,
     tag,
     summary: "What was flagged and unflagged since the previous release",
     answer: changesAnswer,
     codes: ["RELEASE_NOT_FOUND", "ACTION_REFUSED"],
-    run: async ({ dataDir }, { id }) => ({ document: await releaseChanges(dataDir, id) }),
+    run: async (context, { id }) => ({ document: await releaseChanges(context, id) }),
   }),
 ];
 

@@ -4,26 +4,25 @@
 // src  docs/admin-api.md
 
 import { z } from "zod";
+import { DAY_MS, dayOf, hourOf } from "../keys/day.ts";
 import type { Counted } from "../keys/key.ts";
 import type { Store } from "../store/store.ts";
 import { AdminProblem } from "./problems.ts";
 import { count, text } from "./schemas.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const DEFAULT_DAYS = 30;
 
 /** A row for each day, or for each hour of the last month. */
 const STEPS = {
   day: {
-    digits: "2026-06-01".length,
+    textOf: dayOf,
     rest: "T00:00:00Z",
     defaultMs: DEFAULT_DAYS * DAY_MS,
     maxMs: 400 * DAY_MS,
     must: "`from` and `to` are days in UTC such as 2026-06-01, at most 400 days apart.",
   },
   hour: {
-    digits: "2026-06-01T13".length,
+    textOf: hourOf,
     rest: ":00:00Z",
     defaultMs: DAY_MS,
     maxMs: 31 * DAY_MS,
@@ -65,8 +64,6 @@ export const refusalsOf = ({ not_allowed = 0, rate_limited = 0, quota_exceeded =
   rate_limited,
   quota_exceeded,
 });
-/** The day of a time in epoch ms, such as 2026-06-01. */
-export const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, STEPS.day.digits);
 
 export async function keyUsage(
   store: Store,
@@ -74,14 +71,13 @@ export async function keyUsage(
   { by, ...span }: z.output<z.ZodObject<typeof usageQuery>>,
   now: number,
 ) {
-  const { digits, defaultMs } = STEPS[by];
-  const textOf = (ms: number) => new Date(ms).toISOString().slice(0, digits);
+  const { textOf, defaultMs } = STEPS[by];
   const { from = textOf(now - defaultMs), to = textOf(now) } = span;
   requireSpan(by, from, to);
   const rows =
     by === "hour"
-      ? (await store.usage.byHour(keyId, from, to)).map(({ hour, ...row }) => ({ at: hour, ...row }))
-      : (await store.usage.byDay(keyId, from, to)).map(({ day, ...row }) => ({ at: day, ...row }));
+      ? (await store.usage.readByHour(keyId, from, to)).map(({ hour, ...row }) => ({ at: hour, ...row }))
+      : (await store.usage.readByDay(keyId, from, to)).map(({ day, ...row }) => ({ at: day, ...row }));
   return { by, from, to, usage: inColumns(rows) };
 }
 
@@ -97,7 +93,8 @@ function inColumns(rows: readonly { at: string; lookup: Counted; count: number }
 }
 
 function requireSpan(by: keyof typeof STEPS, from: string, to: string): void {
-  const { digits, rest, maxMs, must } = STEPS[by];
+  const { textOf, rest, maxMs, must } = STEPS[by];
+  const digits = textOf(0).length;
   const ms = Date.parse(to + rest) - Date.parse(from + rest);
   if (from.length === digits && to.length === digits && ms >= 0 && ms <= maxMs) return;
   throw new AdminProblem("QUERY_INVALID", must);

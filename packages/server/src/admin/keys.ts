@@ -5,22 +5,14 @@
 // note A token is in the answer that made it, and nowhere else.
 
 import { z } from "zod";
+import { dayOf } from "../keys/day.ts";
 import { type Key, keyJson, SCOPES } from "../keys/key.ts";
-import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKeyBody } from "../keys/key-input.ts";
+import { keyChangeBody, newKeyBody, parseKeyChange, parseNewKey } from "../keys/key-input.ts";
 import { KEY_MODES } from "../keys/token.ts";
 import { KEY_PAGES } from "../store/store.ts";
 import { ADMIN_PATH } from "./constants.ts";
 import type { AdminContext } from "./context.ts";
-import {
-  dayOf,
-  keyUsage,
-  lookups,
-  lookupsOf,
-  refusals,
-  refusalsOf,
-  usageAnswer,
-  usageQuery,
-} from "./key-usage.ts";
+import { keyUsage, lookups, lookupsOf, refusals, refusalsOf, usageAnswer, usageQuery } from "./key-usage.ts";
 import { type Operation, operation, rawBody } from "./operation.ts";
 import { AdminProblem } from "./problems.ts";
 import { count, nextCursor, pageQuery, text, time } from "./schemas.ts";
@@ -73,7 +65,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     answer: keysAnswer,
     run: async ({ store, now }, { query }) => {
       const at = now();
-      const [page, today] = await Promise.all([store.keyPage(query), store.usage.ofDay(dayOf(at))]);
+      const [page, today] = await Promise.all([store.readKeyPage(query), store.usage.readDay(dayOf(at))]);
       const keys = page.items.map((key) => ({
         ...keyJson(key, at),
         lookups_today: lookupsOf(today.get(key.id) ?? {}),
@@ -96,7 +88,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     codes: ["IDEMPOTENCY_KEY_INVALID"],
     run: async ({ store, keyLoader, now }, { body, actor }) => {
       const at = now();
-      const { key, token } = await store.createKey(parseNewKeyBody(body, at), undefined, actor);
+      const { key, token } = await store.createKey(parseNewKey(body, at), undefined, actor);
       await keyLoader.refresh();
       return {
         document: { ...keyJson(key, at), token },

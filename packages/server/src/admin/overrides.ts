@@ -5,7 +5,7 @@
 
 import { OVERRIDE_FLAGS, OVERRIDE_KINDS } from "@inkling/engine";
 import { z } from "zod";
-import { exportFile, readFile } from "../overrides/file.ts";
+import { exportFile, parseOverrideFile } from "../overrides/file.ts";
 import { newOverrideSchema, type OverrideContext, parseNewOverride } from "../overrides/override.ts";
 import { overrideJson } from "../overrides/record.ts";
 import { OVERRIDE_PAGES } from "../store/overrides.ts";
@@ -114,7 +114,7 @@ export const OVERRIDE_OPERATIONS: readonly Operation[] = [
     answer: importAnswer,
     codes: CONFLICTS,
     run: async (context, { query, body, actor }) => {
-      const file = readFile(body, parseContext(context, actor), query.force);
+      const file = parseOverrideFile(body, parseContext(context, actor), query.force);
       const writes = await context.overrides.put(file.overrides, actor);
       await context.overrideCache.refresh();
       const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;

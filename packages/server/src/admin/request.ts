@@ -2,6 +2,7 @@
 //
 // err  AdminProblem
 
+import { issueLines } from "@inkling/engine";
 import { z } from "zod";
 import { oneLine } from "../keys/fields.ts";
 import { MAX_AUTHOR } from "../overrides/override.ts";
@@ -24,7 +25,7 @@ export function readQuery(search: string, query: z.ZodRawShape): Record<string, 
     allowed.length === 0
       ? undefined
       : `Allowed here, each at most once: ${allowed.map((name) => `\`${name}\``).join(", ")}.`;
-  throw new AdminProblem("QUERY_INVALID", detail, read.success ? [] : issueLines(read.error));
+  throw new AdminProblem("QUERY_INVALID", detail, read.success ? [] : issueLines(read.error, "body"));
 }
 
 const author = oneLine(MAX_AUTHOR);
@@ -48,9 +49,5 @@ export function readBody<T>(bytes: ArrayBuffer, { schema, isRaw = false }: BodyF
   if (isRaw) return json;
   const read = schema.safeParse(json);
   if (read.success) return read.data;
-  throw bodyProblem(issueLines(read.error));
-}
-
-function issueLines({ issues }: z.ZodError): string[] {
-  return issues.map(({ path, message }) => `${path.join(".") || "body"}: ${message}`);
+  throw bodyProblem(issueLines(read.error, "body"));
 }

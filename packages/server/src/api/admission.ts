@@ -1,4 +1,5 @@
-// admission.ts: may this request be answered? Its key, the key's networks and scope, rate, quota, in this order.
+// admission.ts: may this request be answered? Checked in this order: its key, the key's networks, scope, rate, quota.
+// A token of the rate is taken before the scope is checked: requests out of scope use up the rate, too.
 //
 // in   the Authorization header, the caller's address, the scope of the route
 // out  the exchange's key and rate; or a problem, which usage counts as refused
@@ -6,7 +7,7 @@
 import type { IpAddress, Lookup } from "@inkling/engine";
 import { bearerToken } from "../http/bearer-token.ts";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
-import { isSourceAllowed, type Key, type Refusal } from "../keys/key.ts";
+import { isSourceAllowed, type Key, type KeyId, type Refusal } from "../keys/key.ts";
 import { secondsToMidnight } from "../limits/rate-headers.ts";
 import type { Exchange } from "./exchange.ts";
 import type { AppOptions } from "./options.ts";
@@ -30,19 +31,20 @@ export class Admission {
   /** @param scope of the lookup; undefined for routes that any key may use */
   admit(exchange: Exchange, scope: Lookup | undefined): Problem | undefined {
     const refusal = this.check(exchange, scope);
-    if (refusal === undefined || exchange.key === undefined) return refusal;
-    this.options.usage.record(exchange.key.id, REFUSED_AS.get(refusal.code) ?? "not_allowed", exchange.now);
+    if (refusal !== undefined && exchange.key !== undefined) {
+      this.recordRefusal(exchange.key.id, refusal.code, exchange.now);
+    }
     return refusal;
   }
 
   private check(exchange: Exchange, scope: Lookup | undefined): Problem | undefined {
-    const { keyring, buckets, usage } = this.options;
+    const { keyring, buckets } = this.options;
     const { request, now } = exchange;
     const token = bearerToken(request.headers.get("authorization"));
     if (token === undefined) return KEY_MISSING;
     const result = keyring.authenticate(token, now);
     if (!result.ok) {
-      if (result.code === "KEY_EXPIRED") usage.record(result.key.id, "not_allowed", now);
+      if (result.code === "KEY_EXPIRED") this.recordRefusal(result.key.id, result.code, now);
       return problem(result.code);
     }
     const { key } = result;
@@ -81,12 +83,17 @@ export class Admission {
   chargeQuota({ now, admittedKey: key }: Exchange, lookup: Lookup): Problem | undefined {
     const { usage, counts } = this.options;
     if (usage.takeQuota(key, now, 1) === 0) {
-      usage.record(key.id, "quota_exceeded", now);
-      return quotaProblem(now);
+      const refusal = quotaProblem(now);
+      this.recordRefusal(key.id, refusal.code, now);
+      return refusal;
     }
     usage.record(key.id, lookup, now);
     counts.countLookup(lookup, key.mode);
     return undefined;
+  }
+
+  private recordRefusal(keyId: KeyId, code: ProblemCode, now: number): void {
+    this.options.usage.record(keyId, REFUSED_AS.get(code) ?? "not_allowed", now);
   }
 }
 

@@ -8,6 +8,7 @@ import {
   formatIp,
   type IpSegment,
   type LoadedRelease,
+  type Mode,
   type Override,
   parsePrefix,
   type Release,
@@ -22,6 +23,7 @@ import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { knownHosts } from "../mx/hosts.ts";
 import type { MxFinding } from "../mx/outcome.ts";
+import { PublicDocuments } from "../openapi/documents.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { emailHash } from "../overrides/target.ts";
 import { Log } from "../telemetry/log.ts";
@@ -105,7 +107,7 @@ const KEY: Key = {
 interface Setting {
   readonly release?: LoadedRelease | undefined;
   readonly key?: Partial<Key>;
-  readonly mode?: "up" | "serve";
+  readonly mode?: Mode;
   readonly trustedProxies?: readonly string[];
   readonly peer?: string;
   readonly rate?: number;
@@ -162,8 +164,8 @@ function setUp(setting: Setting = {}) {
       giveQuotaBack: () => {},
     },
     overrides: { current: overridesOf(setting.overrides ?? []) },
-    checks: { mx: () => setting.mx ?? { outcome: "found", known: [] } },
-    documents: () => import("../openapi/documents.ts"),
+    checks: { checkMx: () => setting.mx ?? { outcome: "found", known: [] } },
+    documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
     counts,
     log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),

@@ -4,7 +4,8 @@
 // out  a Response; a problem document for everything that is wrong with the request
 // err  none: an unexpected error becomes 500 without details, and its stack goes to the log
 //
-// Order: path, method, key, allowed network, scope, rate, quota, parameters; only then the value.
+// Order of the checks: path, method, key, allowed network, scope, rate, quota, parameters; only then the value.
+// A token of the rate is taken before the scope is checked (admission.ts).
 
 import { Arriving } from "../batch/body.ts";
 import { type Problem, problem } from "../http/problems.ts";
@@ -13,6 +14,7 @@ import { Pipeline } from "../lookup/pipeline.ts";
 import { Admission } from "./admission.ts";
 import { Exchange } from "./exchange.ts";
 import type { AppOptions, Peers } from "./options.ts";
+import { NO_PARAMETERS } from "./parameters.ts";
 import { Responses } from "./responses.ts";
 import type { ApiContext, Route } from "./route.ts";
 import { type CountedRoute, findRoute } from "./routes.ts";
@@ -53,26 +55,27 @@ export class App {
     try {
       response = this.answer(exchange, route);
     } catch (error) {
-      response = this.crashed(exchange, route, error);
+      response = this.reportCrash(exchange, route, error);
     }
     return response instanceof Promise
       ? response
-          .catch((error) => this.crashed(exchange, route, error))
+          .catch((error) => this.reportCrash(exchange, route, error))
           .then((late) => this.record(exchange, route, late, started))
       : this.record(exchange, route, response, started);
   }
 
   private answer(exchange: Exchange, route: Route): Response | Promise<Response> {
     const refusal = methodProblem(exchange.request, route) ?? this.admit(exchange, route);
-    if (refusal !== undefined) return this.api.responses.problem(exchange, refusal);
+    if (refusal !== undefined) return this.api.responses.sendProblem(exchange, refusal);
     const response = route.handle(exchange, this.api, route);
     return response instanceof Promise
       ? response.then((late) => this.charge(exchange, route, late))
       : this.charge(exchange, route, response);
   }
 
-  private admit(exchange: Exchange, { lookup, parameters }: Route): Problem | undefined {
-    if (parameters === undefined) return undefined;
+  private admit(exchange: Exchange, route: Route): Problem | undefined {
+    const { isOpen = false, lookup, parameters = NO_PARAMETERS } = route;
+    if (isOpen) return undefined;
     const refusal = this.api.admission.admit(exchange, lookup);
     if (refusal !== undefined) return refusal;
     const { target, pathEnd } = exchange;
@@ -87,7 +90,7 @@ export class App {
   private charge(exchange: Exchange, { lookup }: Route, response: Response): Response {
     if (!exchange.isLookup || lookup === undefined) return response;
     const refusal = this.api.admission.chargeQuota(exchange, lookup);
-    return refusal === undefined ? response : this.api.responses.problem(exchange, refusal);
+    return refusal === undefined ? response : this.api.responses.sendProblem(exchange, refusal);
   }
 
   /** Counts and logs a response; of a stream when its last line was sent. */
@@ -114,12 +117,12 @@ export class App {
     return response;
   }
 
-  private crashed(exchange: Exchange, route: Route, error: unknown): Response {
+  private reportCrash(exchange: Exchange, route: Route, error: unknown): Response {
     const value = exchange.target.slice(route.prefix?.length ?? 0);
     const context = { route: route.template, request_id: exchange.id };
     this.api.log.crash("request-failed", error, [value, decodeSegment(value) ?? ""], context);
     exchange.setKey(undefined); // the error may lie in there
-    return this.api.responses.problem(exchange, INTERNAL);
+    return this.api.responses.sendProblem(exchange, INTERNAL);
   }
 }
 

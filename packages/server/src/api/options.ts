@@ -2,8 +2,8 @@
 
 import type { Mode, Overrides, Prefix } from "@inkling/engine";
 import type { ProblemCode } from "../http/problems.ts";
-import type { Counted, Key } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
+import type { UsageCounter } from "../limits/key-cells.ts";
 import type { Buckets } from "../limits/token-bucket.ts";
 import type { EmailChecks } from "../lookup/mx.ts";
 import type { StatusSource } from "../lookup/status.ts";
@@ -17,15 +17,6 @@ export interface Peers {
   timeout?(request: Request, seconds: number): void;
 }
 
-interface UsageCounter {
-  record(keyId: string, counted: Counted, now: number, count?: number): void;
-  countToday(keyId: string, now: number): number;
-  /** Takes from the quota, so that no other request gets the same. @returns how many; all where the key has none */
-  takeQuota(key: Key, now: number, most: number): number;
-  /** Returns what was taken and is not recorded. */
-  giveQuotaBack(key: Key, now: number, count: number): void;
-}
-
 /** A file that this server publishes about itself. */
 export interface OpenDocument {
   readonly body: string;
@@ -34,8 +25,8 @@ export interface OpenDocument {
 }
 
 export interface OpenDocuments {
-  /** /openapi.json of a version of the server. */
-  openApiDocument(version: string): OpenDocument;
+  /** /openapi.json */
+  openApi(): OpenDocument;
   /** @param name what follows "/docs/", or "" for /docs itself */
   docsPage(name: string): OpenDocument | undefined;
 }
@@ -46,7 +37,7 @@ export interface AppOptions extends StatusSource {
   readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
   readonly usage: UsageCounter;
   readonly overrides: { readonly current: Overrides };
-  readonly checks: Pick<EmailChecks, "mx">;
+  readonly checks: Pick<EmailChecks, "checkMx">;
   readonly trustedProxies: readonly Prefix[];
   readonly counts: Counts<ProblemCode>;
   readonly log: Log;

@@ -28,32 +28,32 @@ export class Responses {
     this.options = options;
   }
 
-  problem(exchange: Exchange, problem: Problem): Response {
+  sendProblem(exchange: Exchange, problem: Problem): Response {
     this.options.counts.countProblem(problem.code);
-    const headers = Object.assign(this.headers(exchange, PROBLEM_TYPE, NO_STORE), problem.headers);
+    const headers = Object.assign(this.makeHeaders(exchange, PROBLEM_TYPE, NO_STORE), problem.headers);
     if (hasLongBody(exchange.request)) headers.Connection = "close";
     return new Response(problemBody(problem, exchange.id), { status: problem.status, headers });
   }
 
-  json(exchange: Exchange, status: number, document: unknown): Response {
-    const headers = this.headers(exchange, JSON_TYPE, NO_STORE);
+  sendJson(exchange: Exchange, status: number, document: unknown): Response {
+    const headers = this.makeHeaders(exchange, JSON_TYPE, NO_STORE);
     return new Response(JSON.stringify(document), { status, headers });
   }
 
   /** The answer of nearly every request, from data: its headers are kept from one to the next. */
-  answer(exchange: Exchange, release: LoadedRelease, lookup: Lookup, body: Uint8Array): Response {
+  sendAnswer(exchange: Exchange, release: LoadedRelease, lookup: Lookup, body: Uint8Array): Response {
     if (release !== this.templatesOf || this.templates === undefined) {
       this.templatesOf = release;
       this.templates = answerTemplates(release);
     }
-    const policy = this.policy(exchange);
-    const left = policy === undefined ? "" : this.left(exchange);
+    const policy = this.formatPolicy(exchange);
+    const left = policy === undefined ? "" : this.formatLeft(exchange);
     const headers = this.templates[lookup].fill(exchange.id, policy, left);
     return new Response(body as Uint8Array<ArrayBuffer>, { headers });
   }
 
   /** 304 where the request has this answer already. @param headers with its ETag */
-  conditional(exchange: Exchange, body: Uint8Array | string, headers: HeaderFields): Response {
+  sendConditional(exchange: Exchange, body: Uint8Array | string, headers: HeaderFields): Response {
     const condition = exchange.request.headers.get("if-none-match");
     if (condition === null || !matchesEtag(condition, headers.ETag ?? "")) {
       return new Response(body as Uint8Array<ArrayBuffer> | string, { headers });
@@ -63,7 +63,7 @@ export class Responses {
   }
 
   /** The headers that every response has. */
-  headers(exchange: Exchange, type: string, cache: string): HeaderFields {
+  makeHeaders(exchange: Exchange, type: string, cache: string): HeaderFields {
     const headers: HeaderFields = {
       "Content-Type": type,
       "Cache-Control": cache,
@@ -72,10 +72,10 @@ export class Responses {
         : (exchange.release?.manifest.id ?? NO_RELEASE_VERSION),
       "X-Request-Id": exchange.id,
     };
-    const policy = this.policy(exchange);
+    const policy = this.formatPolicy(exchange);
     if (policy !== undefined) {
       headers["RateLimit-Policy"] = policy;
-      headers.RateLimit = this.left(exchange);
+      headers.RateLimit = this.formatLeft(exchange);
     }
     return headers;
   }
@@ -86,15 +86,15 @@ export class Responses {
     if (state !== undefined) headers[DATA_STATE] = state;
   }
 
-  private policy({ key, rate }: Exchange): string | undefined {
-    return key === undefined || rate === undefined ? undefined : this.rateHeaders.policy(key, rate);
+  private formatPolicy({ key, rate }: Exchange): string | undefined {
+    return key === undefined || rate === undefined ? undefined : this.rateHeaders.formatPolicy(key, rate);
   }
 
   /** What is left of the key's rate and quota, this lookup already counted. */
-  private left(exchange: Exchange): string {
+  private formatLeft(exchange: Exchange): string {
     const { admittedKey: key, admittedRate: rate, now, isLookup } = exchange;
     const counted = key.quota === undefined ? 0 : this.options.usage.countToday(key.id, now);
-    return this.rateHeaders.left(key, rate, counted + (isLookup ? 1 : 0), now);
+    return this.rateHeaders.formatLeft(key, rate, counted + (isLookup ? 1 : 0), now);
   }
 }
 

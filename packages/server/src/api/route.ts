@@ -2,6 +2,8 @@
 
 import type { Lookup } from "@inkling/engine";
 import type { Arriving } from "../batch/body.ts";
+import { type Problem, problem } from "../http/problems.ts";
+import { decodeSegment } from "../http/request-target.ts";
 import type { Pipeline } from "../lookup/pipeline.ts";
 import type { Admission } from "./admission.ts";
 import type { Template } from "./counts.ts";
@@ -30,8 +32,10 @@ export interface Route {
   readonly alias?: string;
   /** HEAD is answered as GET. Undefined: the handler takes all. */
   readonly method: "GET" | "POST" | undefined;
-  /** Undefined: the route is open. Otherwise it needs a key, and takes these. */
-  readonly parameters: Parameters | undefined;
+  /** Needs no key, and ignores its query. */
+  readonly isOpen?: boolean;
+  /** None unless given. */
+  readonly parameters?: Parameters;
   /** What is looked up: the scope that the key needs. */
   readonly lookup?: Lookup;
   readonly handle: Handler;
@@ -44,6 +48,13 @@ export interface ApiRoute extends Route {
 }
 
 export type Operation = Lookup | "batch" | "status" | "healthz" | "readyz" | "openapi" | "docs" | "root";
+
+const PATH_INVALID = problem("PATH_INVALID");
+
+/** The value at the end of a path, decoded. */
+export function readPathValue(exchange: Exchange, route: Route): string | Problem {
+  return decodeSegment(pathValue(exchange, route)) ?? PATH_INVALID;
+}
 
 /** The value at the end of a path, as sent; "" where the route has none. */
 export function pathValue({ target, pathEnd }: Exchange, { prefix }: Route): string {

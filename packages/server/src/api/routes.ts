@@ -36,8 +36,8 @@ export const ROUTES = ROWS.map(counted);
 const NO_ROUTE = counted<Route>({
   template: "none",
   method: undefined,
-  parameters: undefined,
-  handle: (exchange, { responses }) => responses.problem(exchange, PATH_NOT_FOUND),
+  isOpen: true,
+  handle: (exchange, { responses }) => responses.sendProblem(exchange, PATH_NOT_FOUND),
 });
 
 const WITH_VALUE = ROUTES.flatMap((route) =>

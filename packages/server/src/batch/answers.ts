@@ -37,6 +37,8 @@ const BACKSLASH = 0x5c;
 const FIRST_PRINTABLE = 0x20;
 const LAST_PRINTABLE = 0x7e;
 
+/** In place of the answers that the key's quota does not cover. */
+export const QUOTA_EXCEEDED = problem("QUOTA_EXCEEDED");
 const NOT_JSON = problem("VALUE_INVALID", "This is not JSON in UTF-8. A value is a JSON string.");
 const NOT_TEXT = problem("VALUE_INVALID", "A value is a JSON string; this is JSON of another type.");
 const TOO_LONG = problem("VALUE_INVALID", "This line is longer than 64 KiB.");
@@ -68,18 +70,18 @@ export class BatchAnswers {
   }
 
   /** Answers one value of any type. A promise only while DNS is queried. */
-  value(value: unknown): void | Promise<void> {
+  answerValue(value: unknown): void | Promise<void> {
     if (typeof value !== "string") return this.refuse(NOT_TEXT);
     const answer = this.answer(value);
     if (!(answer instanceof Promise)) return this.write(answer);
     return answer.then(
       (found) => this.write(found),
-      (error) => this.write(this.crashed(error, value)),
+      (error) => this.write(this.reportCrash(error, value)),
     );
   }
 
   /** Answers one line: one JSON string, with white space around it. */
-  line(bytes: Buffer, start: number, end: number): void {
+  answerLine(bytes: Buffer, start: number, end: number): void {
     const { pipeline, lookup } = this.options;
     const isQuoted = end - start >= 2 && bytes[start] === QUOTE && bytes[end - 1] === QUOTE;
     if (isQuoted && lookup !== "email" && pipeline.readAddressBytes(bytes, start + 1, end - 1)) {
@@ -87,12 +89,12 @@ export class BatchAnswers {
       return;
     }
     const isPlain = isQuoted && isPlainText(bytes, start + 1, end - 1);
-    if (isPlain) void this.value(bytes.toString("latin1", start + 1, end - 1));
+    if (isPlain) void this.answerValue(bytes.toString("latin1", start + 1, end - 1));
     else this.oddLine(bytes.subarray(start, end));
   }
 
   /** Answers a line that was too long to be kept. */
-  tooLong(): void {
+  refuseLongLine(): void {
     this.refuse(TOO_LONG);
   }
 
@@ -135,7 +137,7 @@ export class BatchAnswers {
       this.refuse(NOT_JSON);
       return;
     }
-    void this.value(value);
+    void this.answerValue(value);
   }
 
   private answer(text: string): Answer | Promise<Answer> {
@@ -147,7 +149,7 @@ export class BatchAnswers {
     try {
       return pipeline.answerEmail(text, this.question);
     } catch (error) {
-      return this.crashed(error, text);
+      return this.reportCrash(error, text);
     }
   }
 
@@ -155,11 +157,11 @@ export class BatchAnswers {
     try {
       return this.options.pipeline.answerAddress(lookup, subject, this.question);
     } catch (error) {
-      return this.crashed(error, text);
+      return this.reportCrash(error, text);
     }
   }
 
-  private crashed(error: unknown, text: string): Problem {
+  private reportCrash(error: unknown, text: string): Problem {
     this.options.onCrash(error, text);
     return CRASHED;
   }

@@ -22,6 +22,7 @@ import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
 import { SANDBOX_ADDRESSES, SANDBOX_PROBLEMS } from "../lookup/sandbox-tables.ts";
+import { PublicDocuments } from "../openapi/documents.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { Log } from "../telemetry/log.ts";
 import { HOLD_MS } from "./batch.ts";
@@ -110,7 +111,7 @@ interface Setting {
   readonly burst?: number;
   readonly used?: number;
   readonly overrides?: readonly Override[];
-  readonly mx?: AppOptions["checks"]["mx"];
+  readonly mx?: AppOptions["checks"]["checkMx"];
   readonly peer?: string;
 }
 
@@ -161,8 +162,8 @@ function setUp(setting: Setting = {}) {
       giveQuotaBack: () => {},
     },
     overrides: { current: overridesOf(setting.overrides ?? []) },
-    checks: { mx: setting.mx ?? (() => ({ outcome: "found", known: [] })) },
-    documents: () => import("../openapi/documents.ts"),
+    checks: { checkMx: setting.mx ?? (() => ({ outcome: "found", known: [] })) },
+    documents: async () => new PublicDocuments("0.0.0"),
     trustedProxies: [],
     counts,
     log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),

@@ -15,7 +15,7 @@ import type { Key } from "../keys/key.ts";
 import type { Decision } from "../limits/token-bucket.ts";
 import { type Pipeline, type Question, refusalOf, WANTS } from "../lookup/pipeline.ts";
 import type { Counts } from "../telemetry/counts.ts";
-import { BatchAnswers } from "./answers.ts";
+import { BatchAnswers, QUOTA_EXCEEDED } from "./answers.ts";
 import {
   type Arriving,
   acceptsGzip,
@@ -46,7 +46,6 @@ const CLOSING = new TextEncoder().encode("]}");
 const OPENING = new TextEncoder().encode('{"answers":[');
 
 const RATE_LIMITED = problem("RATE_LIMITED");
-const QUOTA_EXCEEDED = problem("QUOTA_EXCEEDED");
 const ONE_CHECK = problem(
   "PARAMETER_INVALID",
   "`checks=mx` asks DNS, about one address at a time: send one value, as JSON, or ask with GET.",
@@ -130,7 +129,7 @@ async function answerValues(
       answers.refuse(QUOTA_EXCEEDED);
       meter.recordRefusals("quota_exceeded", 1, now);
     } else {
-      const pending = answers.value(value);
+      const pending = answers.answerValue(value);
       if (pending !== undefined) await pending; // an await for each value would cost as much as its answer
     }
   }

@@ -26,7 +26,7 @@ export class GzipPieces {
 
   /** Compresses a piece. */
   add(piece: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
-    return this.made((done) => {
+    return this.compress((done) => {
       this.gzip.write(piece);
       this.gzip.flush(constants.Z_SYNC_FLUSH, done);
     });
@@ -34,7 +34,7 @@ export class GzipPieces {
 
   /** Closes the stream. @returns its last bytes */
   end(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.made((done) => this.gzip.once("end", done).end());
+    return this.compress((done) => this.gzip.once("end", done).end());
   }
 
   /** Frees zlib's memory, at any time. */
@@ -42,7 +42,7 @@ export class GzipPieces {
     this.gzip.destroy();
   }
 
-  private made(work: (done: () => void) => void): Promise<Uint8Array<ArrayBuffer>> {
+  private compress(work: (done: () => void) => void): Promise<Uint8Array<ArrayBuffer>> {
     return new Promise((resolve, reject) => {
       this.gzip.once("error", reject);
       work(() => {

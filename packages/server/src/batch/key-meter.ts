@@ -2,17 +2,14 @@
 
 import type { Lookup } from "@inkling/engine";
 import type { ProblemCode } from "../http/problems.ts";
-import type { Counted, Key, Refusal } from "../keys/key.ts";
+import type { Key, Refusal } from "../keys/key.ts";
+import type { UsageCounter } from "../limits/key-cells.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import type { Counts } from "../telemetry/counts.ts";
 
 export interface MeterOptions {
   readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
-  readonly usage: {
-    record(keyId: string, counted: Counted, now: number, count?: number): void;
-    takeQuota(key: Key, now: number, most: number): number;
-    giveQuotaBack(key: Key, now: number, count: number): void;
-  };
+  readonly usage: Omit<UsageCounter, "countToday">;
   readonly counts: Pick<Counts<ProblemCode>, "countLookup">;
 }
 

@@ -11,7 +11,7 @@
 
 import { type Problem, problem } from "../http/problems.ts";
 import type { Question } from "../lookup/pipeline.ts";
-import { type BatchAnswers, MOST_ANSWER_BYTES } from "./answers.ts";
+import { type BatchAnswers, MOST_ANSWER_BYTES, QUOTA_EXCEEDED } from "./answers.ts";
 import type { ByteReader, ByteStream } from "./body.ts";
 import type { GzipPieces } from "./gzip.ts";
 import type { KeyMeter } from "./key-meter.ts";
@@ -40,7 +40,6 @@ const BROKEN_OFF = problem(
   "BATCH_INVALID",
   "The gzip is damaged, or ends early: nothing after this was read.",
 );
-const QUOTA_EXCEEDED = problem("QUOTA_EXCEEDED");
 /** The shortest answer, `{"valid":true,"disposable":true,"providers":[]}`, has 47 bytes. */
 const LEAST_ANSWER_BYTES = 40;
 /** One token of the rate covers this much of a body beyond its values: a small gzip holds gigabytes of blank lines. */
@@ -141,8 +140,8 @@ export class BatchStream {
       if (answers.lookups >= left) {
         answers.refuse(QUOTA_EXCEEDED);
         meter.recordRefusals("quota_exceeded", 1, now);
-      } else if (lines.isTooLong) answers.tooLong();
-      else answers.line(lines.bytes, lines.start, lines.end);
+      } else if (lines.isTooLong) answers.refuseLongLine();
+      else answers.answerLine(lines.bytes, lines.start, lines.end);
     }
     return "full";
   }

@@ -4,6 +4,7 @@
 import type { Mode, Overrides, Prefix } from "@inkling/engine";
 import { App } from "../api/app.ts";
 import type { ApiCounts } from "../api/counts.ts";
+import type { OpenDocuments } from "../api/options.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
 import { drained, listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
@@ -55,6 +56,7 @@ export class Answering {
   private readonly app: App;
   private server: Bun.Server<undefined> | undefined;
   private limit: ConnectionLimit | undefined;
+  private documents: Promise<OpenDocuments> | undefined;
 
   constructor(options: AnsweringOptions, parts: AnsweringParts) {
     this.options = options;
@@ -71,12 +73,20 @@ export class Answering {
       mode,
       buckets: this.buckets,
       usage: this.keyCells,
-      documents: () => import("../openapi/documents.ts"),
+      documents: () => this.loadDocuments(),
       checks: new EmailChecks(this.mx, this.mxCounts),
       now: Date.now,
       elapsed,
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
     });
+  }
+
+  /** With the first request for a document: the start does not wait for it. */
+  private loadDocuments(): Promise<OpenDocuments> {
+    this.documents ??= import("../openapi/documents.ts").then(
+      ({ PublicDocuments }) => new PublicDocuments(this.options.version),
+    );
+    return this.documents;
   }
 
   /** Uses these cells from now on. Call it before the keys are in force: a key without a cell gets nothing. */

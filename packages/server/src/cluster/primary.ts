@@ -5,6 +5,7 @@
 // are exact for the host and outlive any worker.
 
 import { mkdirSync } from "node:fs";
+import { messageOf } from "@inkling/release-store";
 import { StartError } from "../http/start-error.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { HeapCells } from "../limits/cell-memory.ts";
@@ -99,7 +100,7 @@ function makeDataFolder(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new StartError(
       "DATA_FOLDER",
       `cannot use the data folder ${dataDir}: ${reason}`,

@@ -3,8 +3,8 @@
 // out  `current`, as Releases has it
 // err  a release that cannot be opened here is reported once and tried again each second; the one before stays in use
 
-import { type FeedReport, feedsNow, type LoadedRelease } from "@inkling/engine";
-import { FeedsReportFile, openRelease } from "@inkling/release-store";
+import type { FeedReport, LoadedRelease } from "@inkling/engine";
+import { FeedsReportFile, messageOf, openRelease } from "@inkling/release-store";
 import type { EpochMs } from "../keys/key.ts";
 import type { Refusal } from "../releases/follow.ts";
 import type { ReleaseMessage } from "./messages.ts";
@@ -38,7 +38,7 @@ export class ReleaseFollower {
   }
 
   get feeds(): readonly FeedReport[] {
-    return this.current === undefined ? [] : feedsNow(this.current.manifest, this.report.current);
+    return this.report.feedsOf(this.current);
   }
 
   get refused(): Refusal | undefined {
@@ -68,7 +68,7 @@ export class ReleaseFollower {
       this.timer = setTimeout(() => this.open(), RETRY_MS);
       if (this.failed === name) return;
       this.failed = name;
-      this.onFailed(name, error instanceof Error ? error.message : String(error));
+      this.onFailed(name, messageOf(error));
     }
   }
 }

@@ -7,9 +7,7 @@ import type { Change, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 
 /** Numbers for metrics, of all processes that answer. */
-type ServingNumbers = Required<
-  Pick<MetricsSource, "counts" | "mx" | "connections" | "workers" | "processes">
->;
+type ServingNumbers = Pick<MetricsSource, "counts" | "mx" | "connections" | "workers" | "processes">;
 
 export interface Serving extends ServingNumbers {
   /** Takes over what the services have, and listens. @returns the port. @throws StartError */

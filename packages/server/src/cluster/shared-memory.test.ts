@@ -3,9 +3,10 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { HammerOrder, HammerReport } from "../../../../test/limit-hammer.ts";
 import { temporaryFolder } from "../../../../test/release.ts";
+import { DAY_MS } from "../keys/day.ts";
 import { COUNTED } from "../keys/key.ts";
 import { CellAllocator } from "../limits/cell-allocator.ts";
-import { CELL_BYTES, CELL_COUNTS, countedAt, DAY_MS, LimitCells } from "../limits/cells.ts";
+import { CELL_BYTES, CELL_COUNTS, countedAt, LimitCells } from "../limits/cells.ts";
 import { UsageCollector } from "../limits/usage-collector.ts";
 import { SharedMemory, SharedView } from "./shared-memory.ts";
 

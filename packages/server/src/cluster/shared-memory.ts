@@ -13,6 +13,7 @@
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { messageOf } from "@inkling/release-store";
 import { API_COUNTS, type ApiCounts, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
 import type { EpochMs } from "../keys/key.ts";
@@ -119,7 +120,7 @@ function openFilled(folders: readonly string[], bytes: number): number {
       return descriptor;
     } catch (error) {
       if (descriptor !== undefined) closeSync(descriptor);
-      reasons.push(error instanceof Error ? error.message : String(error));
+      reasons.push(messageOf(error));
     }
   }
   throw new StartError(

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { formatPrefix } from "@inkling/engine";
 import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
+import { backoffMs } from "../keys/backoff.ts";
 import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type FromWorker, messageOf, type ToWorker, type WorkerSlot } from "./messages.ts";
@@ -247,8 +248,7 @@ export class WorkerPool implements Serving {
     if (this.isStopping) return;
     const livedMs = performance.now() - (member.startedAt ?? 0);
     member.failures = livedMs < SETTLED_MS ? member.failures + 1 : 1;
-    const waitMs =
-      member.failures <= 1 ? 0 : Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (member.failures - 2));
+    const waitMs = member.failures <= 1 ? 0 : backoffMs(FIRST_WAIT_MS, MAX_WAIT_MS, member.failures - 2);
     const fields = {
       worker: member.slot,
       pid: child.pid,

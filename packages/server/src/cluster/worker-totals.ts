@@ -52,7 +52,7 @@ export class WorkerTotals {
     };
   }
 
-  get processes(): NonNullable<MetricsSource["processes"]> {
+  get processes(): MetricsSource["processes"] {
     return {
       cpuSeconds: this.ended.cpuSeconds + this.sum(({ cpuSeconds }) => cpuSeconds),
       residentBytes: this.sum(({ residentBytes }) => residentBytes),

@@ -1,5 +1,6 @@
 // listen-error.ts: why a port cannot be listened on, in words.
 
+import { messageOf } from "@inkling/release-store";
 import { StartError } from "./start-error.ts";
 
 export type Listener = "port" | "admin port";
@@ -36,7 +37,7 @@ export function listenError(what: Listener, hostname: string, port: number, erro
     const setting = what === "port" ? "--port (INKLING_PORT)" : "--admin-port (INKLING_ADMIN_PORT)";
     return new StartError(code, texts.problem(where, hostname), texts.hint(setting), error);
   }
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   return new StartError(code, `cannot listen on ${where}: ${reason}`, OTHER_HINT, error);
 }
 

@@ -4,12 +4,13 @@
 // out  snapshots in the keyring
 // err  none: a store that is unreachable leaves the keyring as it is, and is checked less often; see the keyring's `state`
 
+import { backoffMs } from "./backoff.ts";
 import type { EpochMs } from "./key.ts";
 import type { Keyring, KeySnapshot } from "./keyring.ts";
 
 export interface KeySource {
   /** Changes whenever any key or token does. */
-  keyStamp(): Promise<string>;
+  readKeyStamp(): Promise<string>;
   /** All keys that are not revoked, with the hashes of their tokens. */
   loadKeys(): Promise<KeySnapshot>;
 }
@@ -73,7 +74,7 @@ export class KeyLoader {
   private schedule(): void {
     if (this.isStopped) return;
     const { refreshMs = REFRESH_MS, keyring } = this.options;
-    const wait = Math.min(refreshMs * 2 ** keyring.state.failures, Math.max(refreshMs, MAX_BACKOFF_MS));
+    const wait = backoffMs(refreshMs, Math.max(refreshMs, MAX_BACKOFF_MS), keyring.state.failures);
     this.timer = setTimeout(() => {
       void this.refresh().then(() => this.schedule());
     }, wait);
@@ -100,7 +101,7 @@ export class KeyLoader {
   private async loadIfChanged(): Promise<void> {
     const { store, keyring, onSnapshot } = this.options;
     const isFresh = this.now() - this.loadedAt < FULL_RELOAD_MS;
-    if (this.stamp !== undefined && isFresh && (await store.keyStamp()) === this.stamp) return;
+    if (this.stamp !== undefined && isFresh && (await store.readKeyStamp()) === this.stamp) return;
     const snapshot = await store.loadKeys();
     onSnapshot?.(snapshot);
     keyring.replace(snapshot);

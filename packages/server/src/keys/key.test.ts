@@ -24,7 +24,7 @@ const FULL: Key = {
       rate: 0.5,
       burst: 10,
       quota: 1_000_000_000_000,
-      expiresAt: "2027-01-31T12:00:00+01:00",
+      expires_at: "2027-01-31T12:00:00+01:00",
     },
     NOW,
   ),
@@ -56,7 +56,7 @@ describe("a new key", () => {
   });
 
   test("a bare date is its first moment in UTC", () => {
-    expect(parseNewKey({ name: "x", expiresAt: "2027-01-31" }, NOW).expiresAt).toBe(Date.UTC(2027, 0, 31));
+    expect(parseNewKey({ name: "x", expires_at: "2027-01-31" }, NOW).expiresAt).toBe(Date.UTC(2027, 0, 31));
   });
 
   const refused: [string, unknown, string][] = [
@@ -75,9 +75,9 @@ describe("a new key", () => {
     ["burst of 0", { name: "x", burst: 0 }, "burst"],
     ["half a burst", { name: "x", burst: 1.5 }, "burst"],
     ["negative quota", { name: "x", quota: -1 }, "quota"],
-    ["expired", { name: "x", expiresAt: "2026-05-31" }, "expiresAt"],
-    ["expiry that is no time", { name: "x", expiresAt: "next year" }, "expiresAt"],
-    ["expiry without an offset", { name: "x", expiresAt: "2027-01-31T12:00:00" }, "expiresAt"],
+    ["expired", { name: "x", expires_at: "2026-05-31" }, "expires_at"],
+    ["expiry that is no time", { name: "x", expires_at: "next year" }, "expires_at"],
+    ["expiry without an offset", { name: "x", expires_at: "2027-01-31T12:00:00" }, "expires_at"],
     ["unknown member", { name: "x", scope: "email" }, "key"],
     ["not an object", "x", "key"],
   ];

@@ -35,7 +35,7 @@ class FakeStore implements KeySource {
     return token;
   }
 
-  async keyStamp(): Promise<string> {
+  async readKeyStamp(): Promise<string> {
     this.stampReads++;
     this.isWaiting = true;
     await this.gate;

@@ -13,6 +13,7 @@
 //                    16 lookups on even days, by scope (3 x uint32)   28 on odd days
 //                    40 refused on even days, by reason (3 x uint32)   52 on odd days
 
+import { DAY_MS } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, SCOPES } from "../keys/key.ts";
 
 /** Number of a cell in the memory. */
@@ -28,7 +29,6 @@ const LOOKUPS = 4;
 const NS = 1e6;
 /** Further ahead than an empty bucket by this much: the clock was set back, or the key's limits were changed. */
 const SLACK_NS = 5e9;
-export const DAY_MS = 86_400_000;
 /** More than any quota (a million millions), and leaves room for 8,000 days. */
 const DAY_UNIT = 2 ** 40;
 

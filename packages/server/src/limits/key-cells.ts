@@ -8,6 +8,9 @@
 import type { Counted, EpochMs, Key, KeyId } from "../keys/key.ts";
 import type { CellIndex, LimitCells } from "./cells.ts";
 
+/** What counts usage, and gives out quotas. */
+export type UsageCounter = Pick<KeyCells, "record" | "countToday" | "takeQuota" | "giveQuotaBack">;
+
 export class KeyCells {
   private shared: LimitCells;
   private byKey: ReadonlyMap<KeyId, CellIndex> = new Map();

@@ -27,8 +27,8 @@ describe("rate headers", () => {
     ["more used than allowed", 5, 0, '"daily";q=5;w=86400', '"daily";r=0;t=43200'],
     ["no limit", undefined, 0, undefined, ""],
   ])("%s", (_, quota, limit, policy, left) => {
-    expect(headers.policy({ quota }, rate(limit))).toBe(policy as string);
-    expect(headers.left({ quota }, rate(limit), 7, NOON)).toBe(left);
+    expect(headers.formatPolicy({ quota }, rate(limit))).toBe(policy as string);
+    expect(headers.formatLeft({ quota }, rate(limit), 7, NOON)).toBe(left);
   });
 
   test("the day ends at midnight UTC, never now", () => {
@@ -53,12 +53,12 @@ describe("rate headers", () => {
     ];
     for (const row of [...rows, ...rows.toReversed()]) {
       const { limit, windowSeconds, remaining, resetSeconds } = row;
-      expect(headers.policy({ quota: undefined }, row)).toBe(`"default";q=${limit};w=${windowSeconds}`);
-      expect(headers.left({ quota: undefined }, row, 0, NOON)).toBe(
+      expect(headers.formatPolicy({ quota: undefined }, row)).toBe(`"default";q=${limit};w=${windowSeconds}`);
+      expect(headers.formatLeft({ quota: undefined }, row, 0, NOON)).toBe(
         `"default";r=${remaining};t=${resetSeconds}`,
       );
     }
-    expect(headers.policy({ quota: undefined }, { ...rows[0]!, windowSeconds: 3 })).toBe(
+    expect(headers.formatPolicy({ quota: undefined }, { ...rows[0]!, windowSeconds: 3 })).toBe(
       '"default";q=2000;w=3',
     );
   });

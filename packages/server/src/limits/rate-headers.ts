@@ -24,7 +24,7 @@ export class RateHeaders {
     new Array(KEPT).fill(undefined);
 
   /** What a key may do; undefined when it has no limit at all. */
-  policy(key: Pick<Key, "quota">, rate: Decision): string | undefined {
+  formatPolicy(key: Pick<Key, "quota">, rate: Decision): string | undefined {
     const daily = key.quota === undefined ? undefined : `"daily";q=${key.quota};w=${DAY_SECONDS}`;
     if (rate.limit === 0) return daily;
     const bucket = this.bucketPolicy(rate);
@@ -35,7 +35,7 @@ export class RateHeaders {
    * What is left of it.
    * @param used lookups of this key today
    */
-  left(key: Pick<Key, "quota">, rate: Decision, used: number, now: EpochMs): string {
+  formatLeft(key: Pick<Key, "quota">, rate: Decision, used: number, now: EpochMs): string {
     const bucket = rate.limit === 0 ? "" : this.bucketLeft(rate);
     if (key.quota === undefined) return bucket;
     const daily = `"daily";r=${Math.max(0, key.quota - used)};t=${secondsToMidnight(now)}`;

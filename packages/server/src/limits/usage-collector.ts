@@ -1,7 +1,8 @@
 // usage-collector.ts: carries counts from the cells to the recorder, and what other hosts used of a quota to the cells.
 
+import { DAY_MS } from "../keys/day.ts";
 import type { Counted, EpochMs, KeyId } from "../keys/key.ts";
-import { CELL_COUNTS, type CellIndex, countedAt, DAY_MS, type LimitCells } from "./cells.ts";
+import { CELL_COUNTS, type CellIndex, countedAt, type LimitCells } from "./cells.ts";
 
 /** Where collected counts go. */
 export interface UsageSink {

@@ -9,9 +9,11 @@
 // store has confirmed it, and the store knows the number of the last batch that it counted (UsageTables.add): so it counts
 // once. A process that is killed loses what was counted since the last flush, less than a second.
 
+import { messageOf } from "@inkling/release-store";
+import { backoffMs } from "../keys/backoff.ts";
+import { DAY_MS, dayOf } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, type KeyId } from "../keys/key.ts";
 import type { UsageBatch, UsageEntry } from "../store/usage.ts";
-import { DAY_MS } from "./cells.ts";
 import type { StoredUsage, UsageSink } from "./usage-collector.ts";
 
 /** From start to start of a flush: with the flush's own time, less than a second is at risk. */
@@ -21,7 +23,7 @@ const MAX_BACKOFF_MS = 5_000;
 
 export interface UsageStore {
   add(batch: UsageBatch): Promise<boolean>;
-  ofQuotas(day: string): Promise<Map<KeyId, number>>;
+  readQuotas(day: string): Promise<Map<KeyId, number>>;
 }
 
 interface UsageRecorderOptions {
@@ -165,7 +167,7 @@ export class UsageRecorder {
     this.timer = setTimeout(() => {
       const started = performance.now();
       void this.flush().then((isStored) => {
-        const backOff = Math.min(this.flushMs * 2 ** this.failuresInRow, MAX_BACKOFF_MS);
+        const backOff = backoffMs(this.flushMs, MAX_BACKOFF_MS, this.failuresInRow);
         this.schedule(isStored ? Math.max(0, this.flushMs - (performance.now() - started)) : backOff);
       });
     }, wait);
@@ -186,7 +188,7 @@ export class UsageRecorder {
     } catch (error) {
       this.failures++;
       this.failuresInRow++;
-      this.lastError = error instanceof Error ? error.message : String(error);
+      this.lastError = messageOf(error);
       return false;
     }
   }
@@ -196,7 +198,7 @@ export class UsageRecorder {
     const entries: UsageEntry[] = [];
     for (const [day, tallies] of this.days) {
       for (const [keyId, tally] of tallies) {
-        if (!tally.isStored) drain(tally, keyId, dayText(day), entries);
+        if (!tally.isStored) drain(tally, keyId, dayOf(day * DAY_MS), entries);
       }
     }
     if (entries.length > 0) this.batch = { recorder: this.id, sequence: ++this.sequence, entries };
@@ -224,7 +226,7 @@ export class UsageRecorder {
   /** Reads what all processes counted. Nothing is being sent meanwhile: what is not confirmed is of other recorders. */
   private async readToday(): Promise<void> {
     const day = Math.floor(this.now() / DAY_MS);
-    const totals = await this.store.ofQuotas(dayText(day));
+    const totals = await this.store.readQuotas(dayOf(day * DAY_MS));
     if (day !== this.day) this.turnTo(day);
     for (const [keyId, stored] of totals) {
       const confirmed = this.today.get(keyId)?.confirmed ?? 0;
@@ -246,9 +248,4 @@ function drain(tally: Tally, keyId: KeyId, day: string, entries: UsageEntry[]): 
 function isStored(tallies: Tallies): boolean {
   for (const tally of tallies.values()) if (!tally.isStored) return false;
   return true;
-}
-
-/** "2026-06-01" of a UTC day number. */
-function dayText(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }

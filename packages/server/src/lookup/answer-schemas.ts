@@ -128,7 +128,6 @@ export const problemDocument = z
     request_id: text,
   })
   .meta({ id: "Problem", description: "RFC 9457. `title` and `detail` are for people and may change." });
-export type ProblemDocument = z.infer<typeof problemDocument>;
 
 /** In place of one answer of a batch: the request, and so its id, is another's. */
 export const valueProblem = problemDocument

@@ -87,7 +87,7 @@ describe("the name that DNS is queried for", () => {
         return { outcome: "found", known: [] };
       },
     };
-    const finding = new EmailChecks(source, counts).mx(text) as MxFinding;
+    const finding = new EmailChecks(source, counts).checkMx(text) as MxFinding;
     expect([...counts.answers]).toEqual([[finding.outcome, 1]]);
     return hosts[0] ?? finding.outcome;
   };
@@ -112,7 +112,7 @@ describe("the name that DNS is queried for", () => {
   test("a late finding is counted when it comes", async () => {
     const counts = new MxCounts();
     const late: Promise<MxFinding> = Promise.resolve({ outcome: "timeout", known: [] });
-    const waiting = new EmailChecks({ find: () => late }, counts).mx("jane@example.de");
+    const waiting = new EmailChecks({ find: () => late }, counts).checkMx("jane@example.de");
     expect(counts.answers.size).toBe(0);
     expect(await waiting).toMatchObject({ outcome: "timeout" });
     expect([...counts.answers]).toEqual([["timeout", 1]]);

@@ -37,13 +37,13 @@ export class EmailChecks {
   }
 
   /** "skipped" for what cannot be a domain with mail: DNS is not queried. */
-  mx(text: string): MxFinding | Promise<MxFinding> {
+  checkMx(text: string): MxFinding | Promise<MxFinding> {
     const host = hostToCheck(text);
     const finding = host === undefined ? SKIPPED : this.source.find(host);
-    return finding instanceof Promise ? finding.then((found) => this.counted(found)) : this.counted(finding);
+    return finding instanceof Promise ? finding.then((found) => this.count(found)) : this.count(finding);
   }
 
-  private counted(finding: MxFinding): MxFinding {
+  private count(finding: MxFinding): MxFinding {
     this.counts.recordAnswer(finding.outcome);
     return finding;
   }

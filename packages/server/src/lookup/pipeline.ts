@@ -61,10 +61,10 @@ export class Pipeline {
   private readonly answerer = new Answerer();
   /** What was read last and is not the caller. */
   readonly named: Subject = { address: this.answerer.address, isCaller: false };
-  private readonly checks: Pick<EmailChecks, "mx">;
+  private readonly checks: Pick<EmailChecks, "checkMx">;
   private readonly counts: Pick<Counts, "countFlags">;
 
-  constructor(checks: Pick<EmailChecks, "mx">, counts: Pick<Counts, "countFlags">) {
+  constructor(checks: Pick<EmailChecks, "checkMx">, counts: Pick<Counts, "countFlags">) {
     this.checks = checks;
     this.counts = counts;
   }
@@ -120,7 +120,7 @@ export class Pipeline {
     if (!wantsMx) return this.listedEmail(text, question);
     const refusal = refusalOf("email", question);
     if (refusal !== undefined) return refusal;
-    const finding = this.checks.mx(text);
+    const finding = this.checks.checkMx(text);
     return finding instanceof Promise
       ? finding.then((found) => this.listedEmail(text, question, found))
       : this.listedEmail(text, question, finding);

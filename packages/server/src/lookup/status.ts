@@ -4,13 +4,13 @@
 // out  the reasons of /readyz; the JSON of /v1/status
 // note here, not in telemetry: it is made of releases and keys, and both the API and the admin API need it
 
-import { type FeedReport, feedAgeSeconds, type LoadedRelease } from "@inkling/engine";
+import { type FeedReport, feedAgeSeconds, type LoadedRelease, type Mode } from "@inkling/engine";
 import type { KeyringState } from "../keys/keyring.ts";
 import type { Refusal } from "../releases/follow.ts";
 
 export interface StatusSource {
   readonly version: string;
-  readonly mode: "up" | "serve";
+  readonly mode: Mode;
   readonly releases: {
     readonly current: LoadedRelease | undefined;
     readonly refused: Refusal | undefined;

@@ -17,8 +17,8 @@ import {
   type Api,
   type Operation as Described,
   type Header,
-  openApiDocument,
   type Parameter,
+  writeOpenApi,
 } from "./document.ts";
 
 const JSON_TYPE = "application/json";
@@ -81,7 +81,7 @@ export function adminOpenApi(version: string): unknown {
     ],
     elsewhereHeaders: [...COMMON, "Allow?"],
   };
-  return openApiDocument(api);
+  return writeOpenApi(api);
 }
 
 function describe(operation: Operation): Described<AdminProblemCode> {

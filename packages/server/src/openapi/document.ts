@@ -82,7 +82,7 @@ export interface Api<Code extends string> {
   readonly elsewhereHeaders: readonly string[];
 }
 
-export function openApiDocument<Code extends string>(api: Api<Code>): Json {
+export function writeOpenApi<Code extends string>(api: Api<Code>): Json {
   const schemas = new Schemas();
   const problems = new Problems(api, schemas);
   const paths = mapValues(api.paths, (methods) =>

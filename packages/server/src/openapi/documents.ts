@@ -7,7 +7,7 @@
 // Imported with the first request for one of them, so that the start does not pay for it.
 
 import { readFileSync } from "node:fs";
-import type { OpenDocument } from "../api/options.ts";
+import type { OpenDocument, OpenDocuments } from "../api/options.ts";
 import { openApiJson } from "./public.ts";
 
 /** Own files, and requests to this server, only: injected content has no effect. */
@@ -27,39 +27,45 @@ const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "elements.js": ["elements.js", SCRIPT],
 };
 
-const kept = new Map<string, OpenDocument>();
+export class PublicDocuments implements OpenDocuments {
+  private readonly version: string;
+  private readonly kept = new Map<string, OpenDocument>();
 
-/** @param version of the server */
-export function openApiDocument(version: string): OpenDocument {
-  return keep(`openapi ${version}`, () => ({ body: openApiJson(version), type: "application/json" }));
-}
+  /** @param version of the server */
+  constructor(version: string) {
+    this.version = version;
+  }
 
-/** @param name what follows "/docs/", or "" for /docs itself */
-export function docsPage(name: string): OpenDocument | undefined {
-  const row = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
-  if (row === undefined) return undefined;
-  const [file, type] = row;
-  return keep(`docs ${file}`, () => ({
-    body: readFileSync(new URL(`./reference/${file}`, import.meta.url), "utf8"),
-    type,
-  }));
-}
+  openApi(): OpenDocument {
+    return this.keep("/openapi.json", () => ({ body: openApiJson(this.version), type: "application/json" }));
+  }
 
-function keep(name: string, make: () => { body: string; type: string }): OpenDocument {
-  const before = kept.get(name);
-  if (before !== undefined) return before;
-  const { body, type } = make();
-  const document = {
-    body,
-    etag: `"${Bun.hash.xxHash64(body).toString(16)}"`,
-    headers: {
-      "Content-Type": type,
-      "X-Content-Type-Options": "nosniff",
-      ...(type === HTML
-        ? { "Content-Security-Policy": CONTENT_SECURITY_POLICY, "Referrer-Policy": "no-referrer" }
-        : {}),
-    },
-  };
-  kept.set(name, document);
-  return document;
+  docsPage(name: string): OpenDocument | undefined {
+    const row = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
+    if (row === undefined) return undefined;
+    const [file, type] = row;
+    return this.keep(file, () => ({
+      body: readFileSync(new URL(`./reference/${file}`, import.meta.url), "utf8"),
+      type,
+    }));
+  }
+
+  private keep(name: string, make: () => { body: string; type: string }): OpenDocument {
+    const before = this.kept.get(name);
+    if (before !== undefined) return before;
+    const { body, type } = make();
+    const document = {
+      body,
+      etag: `"${Bun.hash.xxHash64(body).toString(16)}"`,
+      headers: {
+        "Content-Type": type,
+        "X-Content-Type-Options": "nosniff",
+        ...(type === HTML
+          ? { "Content-Security-Policy": CONTENT_SECURITY_POLICY, "Referrer-Policy": "no-referrer" }
+          : {}),
+      },
+    };
+    this.kept.set(name, document);
+    return document;
+  }
 }

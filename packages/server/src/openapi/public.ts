@@ -3,7 +3,7 @@
 import { ROUTES } from "../api/routes.ts";
 import { PROBLEMS, type ProblemCode } from "../http/problems.ts";
 import { problemDocument } from "../lookup/answer-schemas.ts";
-import { type Api, type Header, type Operation, openApiDocument } from "./document.ts";
+import { type Api, type Header, type Operation, writeOpenApi } from "./document.ts";
 import { problemExample } from "./examples.ts";
 import { COMMON, DESCRIBED } from "./operations.ts";
 
@@ -48,7 +48,7 @@ export function openApiJson(version: string): string {
     elsewhere: ["PATH_NOT_FOUND", "METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE"],
     elsewhereHeaders: COMMON,
   };
-  return JSON.stringify(openApiDocument(api));
+  return JSON.stringify(writeOpenApi(api));
 }
 
 const ABOUT = `Send the key with every lookup: \`Authorization: Bearer ink_live_…\`. HEAD answers as GET does, without the body;

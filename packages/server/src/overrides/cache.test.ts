@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Override } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { type LoadedOverrides, OverrideCache, type OverrideEvent } from "./cache.ts";
-import { exportFile, readFile, readSnapshot, snapshotText } from "./file.ts";
+import { exportFile, parseOverrideFile, readSnapshot, snapshotText } from "./file.ts";
 import type { OverrideContext, OverrideInputError } from "./override.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-overrides-"));
@@ -212,7 +212,7 @@ describe("the file", () => {
   const file = (over: object = {}) => ({ ...exportFile(ALL, NOW), ...over });
   function refusal(input: unknown): OverrideInputError | undefined {
     try {
-      readFile(input, CONTEXT, false);
+      parseOverrideFile(input, CONTEXT, false);
     } catch (error) {
       return error as OverrideInputError;
     }
@@ -220,7 +220,7 @@ describe("the file", () => {
   }
 
   test("what is exported is read back: all but ids", () => {
-    const { overrides, expired } = readFile(JSON.parse(JSON.stringify(file())), CONTEXT, false);
+    const { overrides, expired } = parseOverrideFile(JSON.parse(JSON.stringify(file())), CONTEXT, false);
     const bare = ALL.map(({ id: _, removedAt: __, ...rest }) => rest);
     const byValue = (a: { value: string }, b: { value: string }) => (a.value < b.value ? -1 : 1);
     expect(overrides.toSorted(byValue)).toEqual(bare.toSorted(byValue));
@@ -233,7 +233,7 @@ describe("the file", () => {
 
   test("what expired since the export is left out, and counted", () => {
     const later = { ...CONTEXT, now: NOW + 1_000 };
-    expect(readFile(file(), later, false)).toMatchObject({ expired: 1, overrides: { length: 3 } });
+    expect(parseOverrideFile(file(), later, false)).toMatchObject({ expired: 1, overrides: { length: 3 } });
   });
 
   const row = (over: object) => ({ ...exportFile(ALL, NOW).overrides[0], ...over });
@@ -277,7 +277,7 @@ describe("the file", () => {
 
   test("equal rows, and opposite ones that have expired, are no contradiction", () => {
     const more = [row({}), row({ verdict: false, expires_at: "2001-01-01" })];
-    const read = readFile(file({ overrides: [...file().overrides, ...more] }), CONTEXT, false);
+    const read = parseOverrideFile(file({ overrides: [...file().overrides, ...more] }), CONTEXT, false);
     expect([read.overrides.length, read.expired]).toEqual([5, 1]);
   });
 
@@ -286,9 +286,9 @@ describe("the file", () => {
       overrides: [row({ value: "81.0.0.0/8", flag: "is_proxy", mute: undefined, verdict: true })],
     });
     expect(refusal(wide)?.code).toBe("TOO_WIDE");
-    expect(readFile(wide, CONTEXT, true).overrides).toHaveLength(1);
+    expect(parseOverrideFile(wide, CONTEXT, true).overrides).toHaveLength(1);
     const expired = file({ overrides: [{ ...wide.overrides[0], expires_at: "2001-01-01" }] });
-    expect(readFile(expired, CONTEXT, false)).toEqual({ overrides: [], expired: 1, warnings: [] });
+    expect(parseOverrideFile(expired, CONTEXT, false)).toEqual({ overrides: [], expired: 1, warnings: [] });
     const mixed = refusal(file({ overrides: [wide.overrides[0], row({ value: "x y" })] }));
     expect([mixed?.code, mixed?.needsForce]).toEqual(["INVALID", true]);
     expect(refusal(file({ overrides: [row({ value: "x y" })] }))?.needsForce).toBe(false);
@@ -304,9 +304,9 @@ describe("the file", () => {
     ],
   ];
   test.each(elsewhere)("an export is read %s, and its mutes are told", (_, feeds, warning) => {
-    const read = readFile(file(), { ...CONTEXT, feeds }, false);
-    expect(read.overrides).toEqual(readFile(file(), CONTEXT, false).overrides);
+    const read = parseOverrideFile(file(), { ...CONTEXT, feeds }, false);
+    expect(read.overrides).toEqual(parseOverrideFile(file(), CONTEXT, false).overrides);
     expect(read.warnings).toEqual([expect.stringMatching(warning)]);
-    expect(readFile(file(), CONTEXT, false).warnings).toEqual([]);
+    expect(parseOverrideFile(file(), CONTEXT, false).warnings).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Override, Overrides } from "@inkling/engine";
-import { DATA_FOLDER, replaceFile } from "@inkling/release-store";
+import { DATA_FOLDER, messageOf, replaceFile } from "@inkling/release-store";
 import { readSnapshot, snapshotText } from "./file.ts";
 import { overridesOf } from "./record.ts";
 
@@ -171,10 +171,7 @@ export class OverrideCache {
 
   /** Once for each reason: it is tried twice a second. */
   private reportCopyError(error: unknown): void {
-    const reason = `${DATA_FOLDER.overrides}: ${error instanceof Error ? error.message : error}`.slice(
-      0,
-      500,
-    );
+    const reason = `${DATA_FOLDER.overrides}: ${messageOf(error)}`.slice(0, 500);
     if (reason === this.copyError) return;
     this.copyError = reason;
     this.options.onEvent?.({ type: "copy-failed", reason });

@@ -68,7 +68,7 @@ const fileSchema = z.strictObject({
 
 const rowSchema = newOverrideSchema.omit({ force: true }).extend({ created_at: isoTime.optional() });
 
-interface ReadFile {
+interface ParsedFile {
   readonly overrides: readonly NewOverride[];
   /** How many were left out because they have expired since the export. */
   readonly expired: number;
@@ -81,7 +81,7 @@ interface ReadFile {
  * @param force take networks and domains that are too wide otherwise
  * @throws OverrideInputError
  */
-export function readFile(input: unknown, context: OverrideContext, force: boolean): ReadFile {
+export function parseOverrideFile(input: unknown, context: OverrideContext, force: boolean): ParsedFile {
   const file = fileSchema.safeParse(input);
   if (!file.success) {
     throw new OverrideInputError(issueLines(file.error, "file"));

@@ -21,7 +21,7 @@ import {
 import { sha256Hex } from "@inkling/release-store";
 
 /** Networks with fewer bits, and public suffixes, need `force`. */
-export const WIDEST = { 4: 16, 6: 32 } as const;
+const WIDEST = { 4: 16, 6: 32 } as const;
 
 interface ReadTarget extends OverrideTarget {
   /** Why it needs `force`. */

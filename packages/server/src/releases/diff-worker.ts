@@ -3,7 +3,7 @@
 // in   one message: { dataDir, before, after }, names of releases
 // out  one message: { changes }, or { problem } when one of them cannot be opened
 
-import { openRelease } from "@inkling/release-store";
+import { messageOf, openRelease } from "@inkling/release-store";
 import { type ReleaseChanges, releaseChanges } from "./diff.ts";
 
 declare const self: Worker;
@@ -19,7 +19,7 @@ self.onmessage = ({ data }: MessageEvent<{ dataDir: string; before: string; afte
   try {
     answer = { changes: releaseChanges(openRelease(dataDir, before), openRelease(dataDir, after)) };
   } catch (error) {
-    answer = { problem: error instanceof Error ? error.message : String(error) };
+    answer = { problem: messageOf(error) };
   }
   self.postMessage(answer);
 };

@@ -10,18 +10,20 @@
 
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
-import { type FeedReport, feedsNow, type LoadedRelease } from "@inkling/engine";
+import type { FeedReport, LoadedRelease } from "@inkling/engine";
 import {
   currentName,
   DATA_FOLDER,
   FeedsReportFile,
   fileStamp,
   isReleaseName,
+  messageOf,
   openRelease,
   ReleaseError,
   releaseNames,
   segmentFiles,
 } from "@inkling/release-store";
+import { runInThread } from "./thread.ts";
 
 export type ReleaseEvent =
   | { readonly type: "serving"; readonly name: string; readonly before: string | undefined }
@@ -74,7 +76,7 @@ export class Releases {
 
   /** The feeds of the current release in their present state: checks and failures since the build included. */
   get feeds(): readonly FeedReport[] {
-    return this.current === undefined ? [] : feedsNow(this.current.manifest, this.report.current);
+    return this.report.feedsOf(this.current);
   }
 
   /** Opens what `current` names, or the newest older release that opens. */
@@ -200,7 +202,7 @@ export class Releases {
   }
 
   private refuse(name: string, error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     // At start several may be refused: the first is the one that `current` names.
     if (this.refusal === undefined || this.current !== undefined) {
       this.refusal = { name: name.slice(0, 80), reason, at: this.options.now() };
@@ -242,22 +244,16 @@ export class Releases {
   private watchFailed(error: unknown): void {
     this.watcher?.close();
     this.watcher = undefined;
-    const reason = `${error instanceof Error ? error.message : error}; looking once a second instead`;
+    const reason = `${messageOf(error)}; looking once a second instead`;
     this.options.onEvent({ type: "watch-failed", reason });
   }
 }
 
-/** Verifies in a worker thread, which ends with its answer. */
-export function verifyInWorker(dataDir: string, name: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL("./verify-worker.ts", import.meta.url).href, { smol: true });
-    const settle = (refusal: string | undefined) => {
-      worker.terminate();
-      if (refusal === undefined) resolve();
-      else reject(new ReleaseError(refusal));
-    };
-    worker.onmessage = ({ data }: MessageEvent<string | undefined>) => settle(data);
-    worker.onerror = ({ message }) => settle(`release ${name}: the verifying thread failed: ${message}`);
-    worker.postMessage({ dataDir, name });
-  });
+/** Verifies on a thread of its own. @throws ReleaseError when the release is not sound */
+export async function verifyInWorker(dataDir: string, name: string): Promise<void> {
+  const module = new URL("./verify-worker.ts", import.meta.url);
+  const refusal = await runInThread<string | undefined>(module, { dataDir, name }).catch(
+    ({ message }: Error) => `release ${name}: the verifying thread failed: ${message}`,
+  );
+  if (refusal !== undefined) throw new ReleaseError(refusal);
 }

@@ -3,7 +3,7 @@
 // in   one message: { dataDir, name }
 // out  one message: undefined when the release is sound, otherwise why it is not
 
-import { verifyRelease } from "@inkling/release-store";
+import { messageOf, verifyRelease } from "@inkling/release-store";
 
 declare const self: Worker;
 
@@ -12,7 +12,7 @@ self.onmessage = ({ data }: MessageEvent<{ dataDir: string; name: string }>) => 
   try {
     verifyRelease(data.dataDir, data.name);
   } catch (error) {
-    refusal = error instanceof Error ? error.message : String(error);
+    refusal = messageOf(error);
   }
   self.postMessage(refusal);
 };

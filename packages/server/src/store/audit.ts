@@ -3,10 +3,7 @@
 import type { SQL, TransactionSQL } from "bun";
 import type { EpochMs } from "../keys/key.ts";
 import { randomBase62 } from "../keys/token.ts";
-import type { Page, PageRequest } from "./tables.ts";
-
-/** Rows in one INSERT. */
-const ROWS_AT_ONCE = 500;
+import { type Page, type PageRequest, ROWS_AT_ONCE } from "./tables.ts";
 
 export const AUDIT_ACTIONS = [
   "override-added",

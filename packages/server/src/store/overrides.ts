@@ -21,10 +21,7 @@ import {
 } from "../overrides/record.ts";
 import { type AuditEntry, auditPage, insertAudit, lockOverrides, type NewAuditEntry } from "./audit.ts";
 import { StoreError } from "./error.ts";
-import { NewestFirst, type Page, type PageRequest, type Tables } from "./tables.ts";
-
-/** Rows in one INSERT. */
-const ROWS_AT_ONCE = 500;
+import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
 /** What a write did. */
 export interface OverrideWrite {
@@ -72,7 +69,7 @@ export class OverrideStore {
   async load(): Promise<LoadedOverrides> {
     // The stamp comes first: what changes in between is then read again, not missed.
     const stamp = await this.stamp();
-    return { stamp, overrides: await this.tables.read((sql) => this.inForce(sql)) };
+    return { stamp, overrides: await this.tables.read((sql) => this.readInForce(sql)) };
   }
 
   /**
@@ -82,9 +79,9 @@ export class OverrideStore {
    */
   async put(wanted: readonly NewOverride[], actor: string): Promise<OverrideWrite[]> {
     return this.change(async (tx) => {
-      const inForce = await this.inForce(tx);
+      const inForce = await this.readInForce(tx);
       const bySubject = new Map(inForce.map((override) => [subjectText(override), override]));
-      const writes = plan(wanted, bySubject, (created) => this.made(created));
+      const writes = plan(wanted, bySubject, (created) => this.makeOverride(created));
       const added = writes.filter(({ outcome }) => outcome === "added").map(({ override }) => override);
       const total = inForce.length + added.length;
       if (total > MAX_OVERRIDES) {
@@ -153,7 +150,7 @@ export class OverrideStore {
     await this.change((tx) => insertAudit(tx, [entry], this.tables.now()));
   }
 
-  private made(wanted: NewOverride): Override {
+  private makeOverride(wanted: NewOverride): Override {
     const id = `ovr_${randomBase62(16, this.tables.randomBytes)}`;
     return Object.freeze({
       ...wanted,
@@ -163,7 +160,7 @@ export class OverrideStore {
     });
   }
 
-  private async inForce(sql: SQL): Promise<Override[]> {
+  private async readInForce(sql: SQL): Promise<Override[]> {
     const now = this.tables.now();
     const rows: OverrideRow[] = await sql`SELECT ${columns(sql)} FROM inkling_overrides o
       WHERE removed_at IS NULL AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY created_at, id`;

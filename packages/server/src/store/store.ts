@@ -6,6 +6,7 @@
 // cost see each method; no lookup waits for it
 
 import type { SQL, TransactionSQL } from "bun";
+import { DAY_MS } from "../keys/day.ts";
 import {
   type EpochMs,
   type Key,
@@ -28,7 +29,7 @@ import { NewestFirst, type Page, type PageRequest, Tables } from "./tables.ts";
 import { UsageTables } from "./usage.ts";
 
 /** A replaced token is kept for so long after its end: its users read KEY_EXPIRED, not KEY_INVALID. */
-const KEEP_TOKENS_MS = 30 * 86_400_000;
+const KEEP_TOKENS_MS = 30 * DAY_MS;
 /** The actor, where the caller names none. */
 const UNNAMED_ACTOR = "inkling";
 
@@ -140,7 +141,7 @@ export class Store implements KeySource {
   }
 
   /** Newest first. */
-  async keyPage({ limit, cursor }: PageRequest): Promise<Page<Key>> {
+  async readKeyPage({ limit, cursor }: PageRequest): Promise<Page<Key>> {
     const rows: KeyRow[] = await this.tables.read(
       (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k WHERE ${KEY_PAGES.after(sql, cursor)}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
@@ -206,7 +207,7 @@ export class Store implements KeySource {
   }
 
   /** A text that changes with any change to keys. Reads one row. */
-  async keyStamp(): Promise<string> {
+  async readKeyStamp(): Promise<string> {
     const rows: { stamp: string }[] = await this.tables.read(
       (sql) => sql`SELECT stamp FROM inkling_key_stamp`,
     );
@@ -216,7 +217,7 @@ export class Store implements KeySource {
   /** All tokens of keys that are not revoked. */
   async loadKeys(): Promise<KeySnapshot> {
     // The stamp comes first: keys that change in between are then read again, not missed.
-    const stamp = await this.keyStamp();
+    const stamp = await this.readKeyStamp();
     const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.tables.read(
       (sql) => sql`SELECT ${keyColumns(sql)}, t.hash, t.valid_until
         FROM inkling_tokens t JOIN inkling_keys k ON k.id = t.key_id WHERE k.revoked_at IS NULL`,

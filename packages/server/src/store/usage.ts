@@ -3,18 +3,16 @@
 // err  StoreError
 
 import type { TransactionSQL } from "bun";
+import { DAY_MS, hourOf } from "../keys/day.ts";
 import { type Counted, type KeyId, SCOPES } from "../keys/key.ts";
-import type { Tables } from "./tables.ts";
+import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
-const DAY_MS = 86_400_000;
 /** A recorder that flushed nothing for this long is gone. */
 const KEEP_RECORDERS_MS = 30 * DAY_MS;
 /** Hours of usage are kept this long; days for good. */
 const KEEP_HOURS_MS = 31 * DAY_MS;
 /** With the first batch of a recorder, and about once an hour after that. */
 const FORGET_EVERY = 4_000;
-/** Rows in one INSERT. SQLite runs inside this process: 15,000 rows at once would keep requests waiting 34 ms. */
-const ROWS_AT_ONCE = 500;
 
 /** Lookups of one kind, or refusals for one reason, of one key on one day. */
 export interface UsageEntry {
@@ -75,7 +73,7 @@ export class UsageTables {
           ON CONFLICT (day, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
         const hours = rows
           .slice(at, at + ROWS_AT_ONCE)
-          .map(({ day, ...row }) => ({ hour: this.hourOf(day), ...row }));
+          .map(({ day, ...row }) => ({ hour: this.hourInto(day), ...row }));
         await tx`INSERT INTO inkling_usage_hours AS u ${tx(hours)}
           ON CONFLICT (hour, key_id, lookup) DO UPDATE SET count = u.count + excluded.count`;
       }
@@ -87,7 +85,7 @@ export class UsageTables {
    * Usage of one key by the hour, from one hour to another, both included, as "2026-06-01T13". An hour is that in
    * which the count arrived here: a second later than the lookup, or more when the database was unreachable.
    */
-  async byHour(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
+  async readByHour(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
     const rows: { hour: string; lookup: Counted; count: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT hour, lookup, count FROM inkling_usage_hours
         WHERE key_id = ${keyId} AND hour >= ${fromHour} AND hour <= ${toHour} ORDER BY hour, lookup`,
@@ -96,7 +94,7 @@ export class UsageTables {
   }
 
   /** Usage of each key on one UTC day. */
-  async ofDay(day: string): Promise<Map<KeyId, DayUsage>> {
+  async readDay(day: string): Promise<Map<KeyId, DayUsage>> {
     const rows: { key_id: string; lookup: Counted; count: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT key_id, lookup, count FROM inkling_usage WHERE day = ${day}`,
     );
@@ -108,13 +106,13 @@ export class UsageTables {
   }
 
   /** The hour of a day's count that arrives now: this one, or the day's last when it is over. */
-  private hourOf(day: string): string {
-    const hour = new Date(this.tables.now()).toISOString().slice(0, "2026-06-01T13".length);
+  private hourInto(day: string): string {
+    const hour = hourOf(this.tables.now());
     return hour.startsWith(day) ? hour : `${day}T23`;
   }
 
   /** Usage of one key from one UTC day to another, both included, as "2026-06-01". */
-  async byDay(keyId: KeyId, fromDay: string, toDay: string): Promise<UsageEntry[]> {
+  async readByDay(keyId: KeyId, fromDay: string, toDay: string): Promise<UsageEntry[]> {
     const rows: { day: string; lookup: Counted; count: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT day, lookup, count FROM inkling_usage
         WHERE key_id = ${keyId} AND day >= ${fromDay} AND day <= ${toDay} ORDER BY day, lookup`,
@@ -123,7 +121,7 @@ export class UsageTables {
   }
 
   /** Lookups on one UTC day of each key that has a quota and was used, by all processes. */
-  async ofQuotas(day: string): Promise<Map<KeyId, number>> {
+  async readQuotas(day: string): Promise<Map<KeyId, number>> {
     const rows: { key_id: string; total: number | string }[] = await this.tables.read(
       (sql) => sql`SELECT u.key_id, SUM(u.count) AS total
         FROM inkling_usage u JOIN inkling_keys k ON k.id = u.key_id
@@ -134,7 +132,7 @@ export class UsageTables {
 
   private async forget(tx: TransactionSQL): Promise<void> {
     await tx`DELETE FROM inkling_recorders WHERE flushed_at < ${this.tables.now() - KEEP_RECORDERS_MS}`;
-    const oldest = new Date(this.tables.now() - KEEP_HOURS_MS).toISOString().slice(0, "2026-06-01T13".length);
+    const oldest = hourOf(this.tables.now() - KEEP_HOURS_MS);
     await tx`DELETE FROM inkling_usage_hours WHERE hour < ${oldest}`;
   }
 }

@@ -4,13 +4,13 @@
 // out  rows of labels and a number
 // src  docs/metrics.md lists the names, which do not change; a test compares the two
 
-import { type FeedReport, feedAgeSeconds, type Release } from "@inkling/engine";
+import { type FeedReport, feedAgeSeconds, type Mode, type Release } from "@inkling/engine";
 import type { Counts } from "./counts.ts";
 
 /** What the metrics are made of: the parts of the server's objects that they need. Times are epoch ms. */
 export interface MetricsSource {
   readonly version: string;
-  readonly mode: "up" | "serve";
+  readonly mode: Mode;
   readonly counts: Counts;
   readonly releases: {
     readonly current: { readonly name: string; readonly manifest: Release } | undefined;
@@ -42,10 +42,10 @@ export interface MetricsSource {
     readonly refused: number;
     readonly most: number;
   };
-  /** The worker processes; without, this process serves. */
-  readonly workers?: { readonly states: ReadonlyMap<string, number>; readonly restarts: number };
-  /** What the worker processes use, together. */
-  readonly processes?: { readonly cpuSeconds: number; readonly residentBytes: number };
+  /** The processes that answer, by their state. */
+  readonly workers: { readonly states: ReadonlyMap<string, number>; readonly restarts: number };
+  /** What the processes beside this one use, together. */
+  readonly processes: { readonly cpuSeconds: number; readonly residentBytes: number };
   readonly now: () => number;
   readonly startedAt: number;
 }
@@ -59,8 +59,6 @@ interface Definition {
   readonly labels: readonly string[];
   readonly rows: Rows;
 }
-
-const NO_WORKERS = new Map([["serving", 1]]);
 
 /** No labels; an undefined value is not shown. */
 function single(help: string, read: (source: MetricsSource) => number | undefined): Definition {
@@ -223,11 +221,11 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
   inkling_workers: labelled(
     "Processes that serve requests, by state: starting, serving, waiting (ended, and not yet replaced).",
     "state",
-    ({ workers }) => workers?.states ?? NO_WORKERS,
+    ({ workers }) => workers.states,
   ),
   inkling_worker_restarts_total: single(
     "Workers started in place of one that ended.",
-    ({ workers }) => workers?.restarts ?? 0,
+    ({ workers }) => workers.restarts,
   ),
   inkling_build_info: {
     help: "Version and mode of this server: always 1.",
@@ -236,11 +234,11 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
   },
   process_cpu_seconds_total: single("CPU time of this process and its workers.", ({ processes }) => {
     const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6 + (processes?.cpuSeconds ?? 0);
+    return (user + system) / 1e6 + processes.cpuSeconds;
   }),
   process_resident_memory_bytes: single(
     "Memory of this process and its workers; each counts the pages of segments that it maps.",
-    ({ processes }) => process.memoryUsage.rss() + (processes?.residentBytes ?? 0),
+    ({ processes }) => process.memoryUsage.rss() + processes.residentBytes,
   ),
   process_start_time_seconds: single("When this process started serving.", ({ startedAt }) =>
     seconds(startedAt),

@@ -50,6 +50,8 @@ function source(
     usage: {
       state: { pending: 4, failures: 2 },
     },
+    workers: { states: new Map([["serving", 1]]), restarts: 0 },
+    processes: { cpuSeconds: 0, residentBytes: 0 },
     connections: { open: undefined, refused: 6, most: 100 },
     overrides: { state: { overrides: 8, checkedAt: 3_000 } },
     now: () => Date.UTC(2026, 5, 1, 12),

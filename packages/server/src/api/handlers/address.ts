@@ -4,16 +4,13 @@
 
 import type { IpLookup, LoadedRelease, Overridden } from "@inkling/engine";
 import { callerEtag, overriddenEtag } from "../../http/etag.ts";
-import { problem } from "../../http/problems.ts";
-import { decodeSegment } from "../../http/request-target.ts";
 import { isLookup, type Subject, WANTS } from "../../lookup/pipeline.ts";
 import { SANDBOX_VERSION } from "../../lookup/sandbox.ts";
 import { IP_CACHE, JSON_TYPE } from "../answer-headers.ts";
 import type { Exchange } from "../exchange.ts";
 import { ADDRESS_PARAMETERS } from "../parameters.ts";
-import { type ApiContext, type ApiRoute, pathValue } from "../route.ts";
+import { type ApiContext, type ApiRoute, type Route, readPathValue } from "../route.ts";
 
-const PATH_INVALID = problem("PATH_INVALID");
 const SANDBOX_ETAG = `"${SANDBOX_VERSION}"`;
 
 function addressRoute(lookup: IpLookup): ApiRoute {
@@ -25,32 +22,32 @@ function addressRoute(lookup: IpLookup): ApiRoute {
     method: "GET",
     parameters: ADDRESS_PARAMETERS,
     lookup,
-    handle: (exchange, api, route) => answerAddress(exchange, api, lookup, pathValue(exchange, route)),
+    handle: (exchange, api, route) => answerAddress(exchange, api, lookup, route),
   };
 }
 
 export const ADDRESS_ROUTES = [addressRoute("geolocate"), addressRoute("reputation")];
 
-function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, segment: string): Response {
+function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, route: Route): Response {
   const { pipeline, responses } = api;
-  const text = decodeSegment(segment);
-  if (text === undefined) return responses.problem(exchange, PATH_INVALID);
+  const text = readPathValue(exchange, route);
+  if (typeof text !== "string") return responses.sendProblem(exchange, text);
   const subject = pipeline.readSubject(text, exchange);
-  if ("code" in subject) return responses.problem(exchange, subject);
+  if ("code" in subject) return responses.sendProblem(exchange, subject);
   const body = pipeline.answerAddress(lookup, subject, exchange);
   exchange.isLookup = isLookup(body);
-  if (!(body instanceof Uint8Array)) return responses.problem(exchange, body);
+  if (!(body instanceof Uint8Array)) return responses.sendProblem(exchange, body);
   const release = exchange.isSandbox ? undefined : exchange.release;
   const overridden = shownOverride(exchange, pipeline.overridden);
   const isCommon = overridden === undefined && !subject.isCaller;
   if (release !== undefined && isCommon && !exchange.request.headers.has("if-none-match")) {
-    return responses.answer(exchange, release, lookup, body);
+    return responses.sendAnswer(exchange, release, lookup, body);
   }
-  const headers = responses.headers(exchange, JSON_TYPE, IP_CACHE);
+  const headers = responses.makeHeaders(exchange, JSON_TYPE, IP_CACHE);
   headers.ETag = etagOf(exchange, release, subject, overridden);
   headers.Vary = "Authorization";
   responses.setDataState(exchange, lookup, headers);
-  return responses.conditional(exchange, body, headers);
+  return responses.sendConditional(exchange, body, headers);
 }
 
 /** Undefined where the answer is the one that every key gets from this release. */

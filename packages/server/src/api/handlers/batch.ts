@@ -38,10 +38,10 @@ async function answerValues(exchange: Exchange, api: ApiContext, lookup: Lookup)
       log.crash("request-failed", error, [value], { route, request_id: id });
     },
   });
-  if ("code" in answer) return responses.problem(exchange, answer);
+  if ("code" in answer) return responses.sendProblem(exchange, answer);
   exchange.values = answer.values;
   exchange.rate = buckets.take(key, now, 0); // what the other values left
-  const headers = responses.headers(exchange, answer.type, NO_STORE);
+  const headers = responses.makeHeaders(exchange, answer.type, NO_STORE);
   responses.setDataState(exchange, lookup, headers);
   if (answer.isGzip) headers["Content-Encoding"] = "gzip";
   return new Response(answer.body, { headers });

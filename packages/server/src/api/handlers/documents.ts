@@ -10,22 +10,22 @@ const PATH_NOT_FOUND = problem("PATH_NOT_FOUND");
 const START_PAGE = "/docs";
 
 const page: Handler = (exchange, api, route) =>
-  respond(exchange, api, ({ docsPage }) => docsPage(pathValue(exchange, route)));
+  respond(exchange, api, (documents) => documents.docsPage(pathValue(exchange, route)));
 
 export const DOCUMENT_ROUTES: readonly ApiRoute[] = [
   {
     template: "/openapi.json",
     operation: "openapi",
     method: "GET",
-    parameters: undefined,
-    handle: (exchange, api) => respond(exchange, api, ({ openApiDocument }) => openApiDocument(api.version)),
+    isOpen: true,
+    handle: (exchange, api) => respond(exchange, api, (documents) => documents.openApi()),
   },
   {
     template: "/docs",
     operation: "docs",
     alias: "/docs/",
     method: "GET",
-    parameters: undefined,
+    isOpen: true,
     handle: page,
   },
   {
@@ -33,10 +33,10 @@ export const DOCUMENT_ROUTES: readonly ApiRoute[] = [
     operation: "docs",
     prefix: "/docs/",
     method: "GET",
-    parameters: undefined,
+    isOpen: true,
     handle: page,
   },
-  { template: "/", operation: "root", method: undefined, parameters: undefined, handle: root },
+  { template: "/", operation: "root", method: undefined, isOpen: true, handle: root },
 ];
 
 async function respond(
@@ -45,13 +45,13 @@ async function respond(
   find: (documents: OpenDocuments) => OpenDocument | undefined,
 ): Promise<Response> {
   const document = find(await documents());
-  if (document === undefined) return responses.problem(exchange, PATH_NOT_FOUND);
+  if (document === undefined) return responses.sendProblem(exchange, PATH_NOT_FOUND);
   const headers = {
-    ...responses.headers(exchange, JSON_TYPE, "no-cache"),
+    ...responses.makeHeaders(exchange, JSON_TYPE, "no-cache"),
     ...document.headers,
     ETag: document.etag,
   };
-  return responses.conditional(exchange, document.body, headers);
+  return responses.sendConditional(exchange, document.body, headers);
 }
 
 /** For programs there is nothing at "/". */
@@ -59,9 +59,9 @@ function root(exchange: Exchange, { responses }: ApiContext): Response {
   const { method, headers } = exchange.request;
   const isRead = method === "GET" || method === "HEAD";
   if (!isRead || !acceptsHtml(headers.get("accept"))) {
-    return responses.problem(exchange, PATH_NOT_FOUND);
+    return responses.sendProblem(exchange, PATH_NOT_FOUND);
   }
-  const { "Content-Type": _, ...kept } = responses.headers(exchange, JSON_TYPE, NO_STORE);
+  const { "Content-Type": _, ...kept } = responses.makeHeaders(exchange, JSON_TYPE, NO_STORE);
   return new Response(null, { status: 302, headers: { ...kept, Location: START_PAGE } });
 }
 

@@ -1,0 +1,35 @@
+// comparisons.ts: what changed between releases, compared on a thread of its own, and kept: a release never changes.
+
+import type { ReleaseChanges } from "./diff.ts";
+import type { ChangesAnswer } from "./diff-worker.ts";
+import { runInThread } from "./thread.ts";
+
+const MAX_KEPT = 50;
+
+export class ReleaseComparisons {
+  private readonly dataDir: string;
+  private readonly kept = new Map<string, Promise<ReleaseChanges>>();
+
+  constructor(dataDir: string) {
+    this.dataDir = dataDir;
+  }
+
+  /** @throws Error when one of the releases cannot be opened */
+  compare(before: string, after: string): Promise<ReleaseChanges> {
+    const pair = `${before} ${after}`;
+    const known = this.kept.get(pair);
+    if (known !== undefined) return known;
+    if (this.kept.size >= MAX_KEPT) this.kept.clear();
+    const changes = compareInThread(this.dataDir, before, after);
+    this.kept.set(pair, changes);
+    changes.catch(() => this.kept.delete(pair));
+    return changes;
+  }
+}
+
+async function compareInThread(dataDir: string, before: string, after: string): Promise<ReleaseChanges> {
+  const module = new URL("./diff-worker.ts", import.meta.url);
+  const { changes, problem } = await runInThread<ChangesAnswer>(module, { dataDir, before, after });
+  if (changes === undefined) throw new Error(problem);
+  return changes;
+}
