@@ -136,7 +136,7 @@ function conflicts(settings: z.output<typeof settingsSchema>, raw: Record<Settin
 function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingName, Raw>): Settings {
   const dataDir = resolve(raw.dataDir.base, settings.dataDir);
   const { mirror, databaseUrl } = settings;
-  const file = databaseUrl?.startsWith("sqlite://") ? databaseUrl.slice("sqlite://".length) : undefined;
+  const file = databaseUrl === undefined ? undefined : sqlitePath(databaseUrl);
   return {
     ...settings,
     workers: settings.workers ?? defaultWorkers(process.platform, availableParallelism()),
@@ -149,6 +149,16 @@ function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingNa
           ? databaseUrl
           : `sqlite://${resolve(raw.databaseUrl.base, file)}`,
   };
+}
+
+const SQLITE = "sqlite://";
+const sqlitePath = (databaseUrl: string) =>
+  databaseUrl.startsWith(SQLITE) ? databaseUrl.slice(SQLITE.length) : undefined;
+
+/** The file of an SQLite database; undefined of another, or of one in memory. */
+export function databaseFile({ databaseUrl }: Pick<Settings, "databaseUrl">): string | undefined {
+  const path = sqlitePath(databaseUrl);
+  return path === ":memory:" ? undefined : path;
 }
 
 const MOST_WORKERS_BY_DEFAULT = 8;

@@ -10,6 +10,7 @@ import type { FeedReport } from "@inkling/engine";
 import {
   feedsOf,
   hintFor,
+  isBroken,
   type NamedRelease,
   openCurrent,
   pinnedName,
@@ -19,7 +20,7 @@ import { type Listener, probePort } from "@inkling/server/serve";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
 import { isUrl } from "../config/setting-types.ts";
-import { type Settings, shown } from "../config/settings.ts";
+import { databaseFile, type Settings, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { formatAge, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
@@ -184,7 +185,7 @@ async function releaseOpens({ settings }: Checkup): Promise<Finding> {
   const found = current(settings);
   if (found === undefined) return noRelease(settings);
   const verdicts = verifySegments(settings.dataDir, found.manifest);
-  const broken = verdicts.filter((verdict) => verdict.problem !== undefined);
+  const broken = verdicts.filter(isBroken);
   if (broken.length === 0) return ok(`${found.name}: every byte of ${verdicts.length} segments verified`);
   return problem(broken.map((verdict) => `${verdict.kind}: ${verdict.problem}`).join("; "), hintFor(broken));
 }
@@ -254,8 +255,8 @@ function willCome(release: NamedRelease, settings: Settings): boolean {
 
 async function database({ settings, now }: Checkup): Promise<Finding> {
   // Opening would make the file.
-  const file = settings.databaseUrl.replace(/^sqlite:\/\//, "");
-  if (file !== settings.databaseUrl && !existsSync(file)) {
+  const file = databaseFile(settings);
+  if (file !== undefined && !existsSync(file)) {
     return note(`${file} does not exist yet`, "`npx inkling keys create` makes it, and a key");
   }
   return withStore(settings, async (store) => {
