@@ -9,6 +9,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
+import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { nearest } from "@inkling/engine";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
@@ -23,7 +24,6 @@ import {
   tomlKey,
   variableName,
 } from "./setting-table.ts";
-import { isUrl } from "./setting-types.ts";
 
 const DEFAULT_FILE = "inkling.toml";
 const FILE_VARIABLE = "INKLING_CONFIG";
@@ -141,7 +141,7 @@ function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingNa
     ...settings,
     workers: settings.workers ?? defaultWorkers(process.platform, availableParallelism()),
     dataDir,
-    mirror: mirror === undefined || isUrl(mirror) ? mirror : resolve(raw.mirror.base, mirror),
+    mirror: mirror === undefined || isMirrorUrl(mirror) ? mirror : resolve(raw.mirror.base, mirror),
     databaseUrl:
       databaseUrl === undefined
         ? `sqlite://${resolve(dataDir, "inkling.db")}`

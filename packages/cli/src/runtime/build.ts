@@ -3,10 +3,10 @@
 import { readdirSync } from "node:fs";
 import type { BuildOrder } from "@inkling/compiler/events";
 import { CREDENTIALS } from "@inkling/compiler/feed";
+import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { FeedReport, Release } from "@inkling/engine";
 import { dropBrokenSegments, findUsable } from "@inkling/release-store";
 import type { Scope } from "@inkling/server";
-import { isUrl } from "../config/setting-types.ts";
 import { type Settings, shown } from "../config/settings.ts";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 import { LiveLine, Progress } from "../terminal/progress.ts";
@@ -26,7 +26,7 @@ const REDRAW_MS = 100;
 
 /** @throws CliError when a mirror is set that cannot be a source of feeds */
 export function checkMirror(mirror: string | undefined): void {
-  if (mirror === undefined || isUrl(mirror)) return;
+  if (mirror === undefined || isMirrorUrl(mirror)) return;
   try {
     if (readdirSync(mirror).length > 0) return;
   } catch (error) {

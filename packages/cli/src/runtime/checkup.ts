@@ -6,6 +6,7 @@
 
 import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { FeedReport } from "@inkling/engine";
 import {
   feedsOf,
@@ -19,13 +20,13 @@ import {
 import { type Listener, probePort } from "@inkling/server/serve";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
-import { isUrl } from "../config/setting-types.ts";
 import { databaseFile, type Settings, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { formatAge, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
 import { countKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
+import { localUrl } from "./local-url.ts";
 
 export interface Checkup {
   readonly settings: Settings;
@@ -130,7 +131,7 @@ const SIGNS = [
 
 /** Does one of ours listen there? */
 async function isInkling(host: string, port: number): Promise<boolean> {
-  const base = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const base = localUrl(host, port);
   for (const [path, sign] of SIGNS) {
     try {
       const answer = await fetch(base + path, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
@@ -161,7 +162,7 @@ function dataFolder({ settings: { dataDir } }: Checkup): Finding {
 async function mirror({ settings }: Checkup): Promise<Finding> {
   const { mirror } = settings;
   if (mirror === undefined) return ok("none set: feeds come from their publishers");
-  if (isUrl(mirror)) {
+  if (isMirrorUrl(mirror)) {
     const answer = await fetch(mirror, { method: "HEAD", signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
     return ok(`${shown("mirror", settings)} answers (${answer.status})`);
   }
