@@ -6,6 +6,7 @@ import { dirname } from "node:path";
 import {
   BulkError,
   checkRemote,
+  type EnrichOptions,
   enrich,
   Interrupted,
   MEMBERS,
@@ -24,7 +25,6 @@ import {
   type Tally,
   Threads,
   untilStopped,
-  type Wishes,
 } from "@inkling/bulk";
 import { type Command, Option } from "commander";
 import type { Settings } from "../config/settings.ts";
@@ -93,7 +93,7 @@ Examples:
   });
 }
 
-interface EnrichFlags extends Wishes {
+interface EnrichFlags extends EnrichOptions {
   readonly url?: string;
   readonly summary?: boolean;
 }

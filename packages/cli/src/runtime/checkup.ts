@@ -40,7 +40,7 @@ export interface Finding {
   readonly fix?: string;
 }
 
-type Look = (checkup: Checkup) => Finding | Promise<Finding>;
+type Check = (checkup: Checkup) => Finding | Promise<Finding>;
 
 const ok = (found: string): Finding => ({ state: "ok", found });
 const note = (found: string, fix: string): Finding => ({ state: "note", found, fix });
@@ -57,7 +57,7 @@ const HTTP_TIMEOUT_MS = 3_000;
 
 const UPDATE = "run `npx inkling data update`";
 
-const LOOKS: readonly (readonly [name: string, look: Look])[] = [
+const ROWS: readonly (readonly [name: string, check: Check])[] = [
   ["runtime", runtime],
   ["packages", packages],
   ["clock", clock],
@@ -72,12 +72,12 @@ const LOOKS: readonly (readonly [name: string, look: Look])[] = [
   ["database", database],
 ];
 
-export const CHECKS = LOOKS.map(([name, look]) => [name, guarded(look)] as const);
+export const CHECKS = ROWS.map(([name, check]) => [name, guarded(check)] as const);
 
-function guarded(look: Look): Look {
+function guarded(check: Check): Check {
   return async (checkup) => {
     try {
-      return await look(checkup);
+      return await check(checkup);
     } catch (error) {
       const { message, hint } = error as Error & { hint?: string };
       return problem(message, hint ?? "see the message");
@@ -129,7 +129,7 @@ const SIGNS = [
   ["/metrics", "inkling_"],
 ] as const;
 
-/** Does one of ours listen there? */
+/** Does Inkling listen there? */
 async function isInkling(host: string, port: number): Promise<boolean> {
   const base = localUrl(host, port);
   for (const [path, sign] of SIGNS) {
@@ -174,11 +174,11 @@ async function mirror({ settings }: Checkup): Promise<Finding> {
 
 const current = ({ dataDir }: Settings) => openCurrent(dataDir);
 
-/** Runs `look` on the release in use; without one the check `release` has reported that. */
-function onRelease(look: (current: NamedRelease, checkup: Checkup) => Finding): Look {
+/** Runs `check` on the release in use; without one the check `release` has reported that. */
+function onRelease(check: (current: NamedRelease, checkup: Checkup) => Finding): Check {
   return (checkup) => {
     const found = current(checkup.settings);
-    return found === undefined ? note("unknown: there is no release", UPDATE) : look(found, checkup);
+    return found === undefined ? note("unknown: there is no release", UPDATE) : check(found, checkup);
   };
 }
 
