@@ -4,9 +4,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type NewKey, newKeyToken, openStore, type RunningServer, startServer } from "@inkling/server";
+import { type NewKey, openStore, type RunningServer, startServer } from "@inkling/server";
 import { runHere } from "../packages/cli/src/program.testing.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
+import { freshToken } from "./tokens.ts";
 
 const KEY: NewKey = {
   name: "enrich",
@@ -29,7 +30,7 @@ type KeyName = keyof typeof KEYS;
 
 const dataDir = temporaryFolder();
 const tokens = {} as Record<KeyName, string>;
-const nobodys = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
+const nobodys = freshToken();
 let server: RunningServer;
 let url: string;
 

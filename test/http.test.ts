@@ -5,16 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parsePrefix } from "@inkling/engine";
-import {
-  type Key,
-  type NewKey,
-  newKeyToken,
-  openStore,
-  type RunningServer,
-  startServer,
-} from "@inkling/server";
+import { type Key, type NewKey, openStore, type RunningServer, startServer } from "@inkling/server";
 import { fetch } from "./checked-fetch.ts";
 import { freshMirror, realRelease, temporaryFolder } from "./release.ts";
+import { freshToken } from "./tokens.ts";
 
 const EVERYTHING: NewKey = {
   name: "test",
@@ -42,7 +36,7 @@ const KEYS = {
 type KeyName = keyof typeof KEYS;
 
 /** Well formed, checksum included. */
-const NOBODYS = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
+const NOBODYS = freshToken();
 const tokens = new Map<KeyName, string>();
 let server: RunningServer;
 let bare: RunningServer;

@@ -3,12 +3,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { newKeyToken } from "../packages/server/src/keys/token.ts";
 import { type RunningServer, startServer } from "../packages/server/src/server.ts";
 import { fetch } from "./checked-fetch.ts";
 import { smallCity, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
+import { freshToken } from "./tokens.ts";
+import { until } from "./until.ts";
 
-const TOKEN = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
+const TOKEN = freshToken();
 const dataDir = temporaryFolder();
 const logged: string[] = [];
 let server: RunningServer;
@@ -59,10 +60,6 @@ interface Answer {
   readonly disposable?: boolean;
 }
 const answerOf = async (response: Response) => (await response.json()) as Answer;
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await Bun.sleep(20);
-}
 
 /** All three lookups: their answers must be of the release in their header. */
 async function checkAnswers(): Promise<string> {

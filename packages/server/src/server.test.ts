@@ -7,11 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, releaseName } from "@inkling/engine";
 import { releaseId } from "@inkling/release-store";
-import { newKeyToken } from "./keys/token.ts";
+import { freshToken } from "../../../test/tokens.ts";
 import { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
 import { openStore } from "./store/store.ts";
 
-const TOKEN = newKeyToken("test", (n) => crypto.getRandomValues(new Uint8Array(n)));
+const TOKEN = freshToken("test");
 const folders: string[] = [];
 const logged: string[] = [];
 
