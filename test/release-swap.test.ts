@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type RunningServer, startServer } from "../packages/server/src/server.ts";
 import { fetch } from "./checked-fetch.ts";
 import { smallCity, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
+import { testServerOptions } from "./server-options.ts";
 import { freshToken } from "./tokens.ts";
 import { until } from "./until.ts";
 
@@ -17,20 +18,9 @@ const numberOf = new Map<string, number>();
 
 const start = () =>
   startServer({
-    host: "127.0.0.1",
-    port: 0,
-    adminHost: "127.0.0.1",
-    adminPort: 0,
-    dataDir,
-    mode: "serve",
-    databaseUrl: `sqlite://${join(dataDir, "inkling.db")}`,
-    rate: 0,
-    burst: 1,
-    trustedProxies: [],
-    maxConnections: 1000,
+    ...testServerOptions(dataDir),
     logLevel: "info",
     adoptKey: TOKEN,
-    version: "0.0.0",
     writeLog: (lines) => logged.push(lines),
   });
 
