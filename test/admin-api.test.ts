@@ -18,7 +18,7 @@ import {
   smallRelease,
   temporaryFolder,
 } from "./release.ts";
-import { TEST_SERVER } from "./small-server.ts";
+import { testServerOptions } from "./server-options.ts";
 
 const dataDir = temporaryFolder();
 const updates = new Updates();
@@ -33,9 +33,7 @@ beforeAll(async () => {
   token = (await store.adminToken.create("test"))!;
   await store.close();
   server = await startServer({
-    ...TEST_SERVER,
-    dataDir,
-    databaseUrl,
+    ...testServerOptions(dataDir),
     actions: async () => dataActions(updates),
   });
   const { releases } = (await send("GET", "data/releases")).document;

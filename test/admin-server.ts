@@ -5,9 +5,9 @@ import { AdminApp, type AdminAppOptions } from "../packages/server/src/admin/app
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { Log } from "../packages/server/src/telemetry/log.ts";
 import { checkResponse } from "./checked-fetch.ts";
+import { randomBytes } from "./tokens.ts";
 
 export const ADMIN_NOW = Date.parse("2026-06-01T12:00:00Z");
-export const randomBytes = (n: number) => crypto.getRandomValues(new Uint8Array(n));
 const stores: Store[] = [];
 
 /** Closes what {@link adminServer} has opened. */

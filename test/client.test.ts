@@ -8,6 +8,7 @@ import { IpAddress, parseIpInto } from "@inkling/engine";
 import {
   type NewKey,
   openStore,
+  parseNewKey,
   SANDBOX_ADDRESSES,
   SANDBOX_DOMAINS,
   SANDBOX_PROBLEMS,
@@ -24,16 +25,7 @@ const ROOT = resolve(import.meta.dir, "..");
 const README = readFileSync(join(CLIENT, "README.md"), "utf8");
 const NODE = Bun.which("node")!;
 
-const EVERYTHING: NewKey = {
-  name: "test",
-  mode: "live",
-  scopes: ["geolocate", "reputation", "email"],
-  networks: [],
-  rate: 0,
-  burst: undefined,
-  quota: undefined,
-  expiresAt: undefined,
-};
+const EVERYTHING: NewKey = parseNewKey({ name: "test", rate: 0 }, Date.now());
 const tokens = { sandbox: "", live: "", paced: "" };
 
 /** A folder with the package installed in it, as npm would. */

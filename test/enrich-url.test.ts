@@ -4,20 +4,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type NewKey, newKeyToken, openStore, type RunningServer, startServer } from "@inkling/server";
+import { type NewKey, openStore, parseNewKey, type RunningServer, startServer } from "@inkling/server";
 import { runHere } from "../packages/cli/src/program.testing.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
+import { testServerOptions } from "./server-options.ts";
+import { freshToken } from "./tokens.ts";
 
-const KEY: NewKey = {
-  name: "enrich",
-  mode: "live",
-  scopes: ["geolocate", "reputation", "email"],
-  networks: [],
-  rate: 0,
-  burst: undefined,
-  quota: undefined,
-  expiresAt: undefined,
-};
+const KEY: NewKey = parseNewKey({ name: "enrich", rate: 0 }, Date.now());
 const KEYS = {
   good: {},
   revoked: {},
@@ -29,7 +22,7 @@ type KeyName = keyof typeof KEYS;
 
 const dataDir = temporaryFolder();
 const tokens = {} as Record<KeyName, string>;
-const nobodys = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
+const nobodys = freshToken();
 let server: RunningServer;
 let url: string;
 
@@ -44,19 +37,7 @@ beforeAll(async () => {
   }
   await store.close();
   server = await startServer({
-    host: "127.0.0.1",
-    port: 0,
-    adminHost: "127.0.0.1",
-    adminPort: 0,
-    dataDir,
-    mode: "serve",
-    databaseUrl,
-    rate: 0,
-    burst: 1,
-    trustedProxies: [],
-    maxConnections: 100,
-    logLevel: "error",
-    version: "0.0.0",
+    ...testServerOptions(dataDir),
     writeLog: () => {},
   });
   url = `http://127.0.0.1:${server.port}`;

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { freePort } from "./ports.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
+import { until } from "./until.ts";
 
 const MAIN = resolve(import.meta.dir, "../packages/cli/src/main.ts");
 const isLinux = process.platform === "linux";
@@ -25,10 +26,6 @@ function workersOf(mark: string): number[] {
       }
     })
     .map(Number);
-}
-
-async function until(isSo: () => unknown): Promise<void> {
-  while (!(await isSo())) await Bun.sleep(10);
 }
 
 /** `inkling serve` with its own data folder, which also identifies its workers. */

@@ -8,24 +8,17 @@ import { parsePrefix } from "@inkling/engine";
 import {
   type Key,
   type NewKey,
-  newKeyToken,
   openStore,
+  parseNewKey,
   type RunningServer,
   startServer,
 } from "@inkling/server";
 import { fetch } from "./checked-fetch.ts";
 import { freshMirror, realRelease, temporaryFolder } from "./release.ts";
+import { testServerOptions } from "./server-options.ts";
+import { freshToken } from "./tokens.ts";
 
-const EVERYTHING: NewKey = {
-  name: "test",
-  mode: "live",
-  scopes: ["geolocate", "reputation", "email"],
-  networks: [],
-  rate: 0,
-  burst: undefined,
-  quota: undefined,
-  expiresAt: undefined,
-};
+const EVERYTHING: NewKey = parseNewKey({ name: "test", rate: 0 }, Date.now());
 
 /** The keys of the table, by name. */
 const KEYS = {
@@ -42,26 +35,17 @@ const KEYS = {
 type KeyName = keyof typeof KEYS;
 
 /** Well formed, checksum included. */
-const NOBODYS = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
+const NOBODYS = freshToken();
 const tokens = new Map<KeyName, string>();
 let server: RunningServer;
 let bare: RunningServer;
 
 async function start(dataDir: string, trusted: readonly string[]): Promise<RunningServer> {
   return startServer({
-    host: "127.0.0.1",
-    port: 0,
-    adminHost: "127.0.0.1",
-    adminPort: 0,
-    dataDir,
-    mode: "serve",
-    databaseUrl: `sqlite://${join(dataDir, "inkling.db")}`,
+    ...testServerOptions(dataDir),
     rate: 1000,
     burst: 2000,
     trustedProxies: trusted.map((text) => parsePrefix(text)!),
-    maxConnections: 1000,
-    logLevel: "error",
-    version: "0.0.0",
     writeLog: () => {},
   });
 }

@@ -4,10 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStore, type RunningServer, startServer } from "@inkling/server";
+import { openStore, parseNewKey, type RunningServer, startServer } from "@inkling/server";
 import { fetch } from "./checked-fetch.ts";
 import { type DnsServer, knowing, mx, startDnsServer } from "./dns-server.ts";
 import { smallDomain, smallRelease } from "./release.ts";
+import { testServerOptions } from "./server-options.ts";
 
 const SLOW_MS = 5_000;
 const dataDir = mkdtempSync(join(tmpdir(), "inkling-mx-"));
@@ -33,32 +34,14 @@ beforeAll(async () => {
   smallRelease(dataDir, 1);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
-  ({ token } = await store.createKey({
-    name: "test",
-    mode: "live",
-    scopes: ["email"],
-    networks: [],
-    rate: 0,
-    burst: undefined,
-    quota: undefined,
-    expiresAt: undefined,
-  }));
+  ({ token } = await store.createKey(parseNewKey({ name: "test", scopes: ["email"], rate: 0 }, Date.now())));
   await store.close();
   server = await startServer({
-    host: "127.0.0.1",
-    port: 0,
-    adminHost: "127.0.0.1",
-    adminPort: 0,
-    dataDir,
-    mode: "serve",
-    databaseUrl,
-    rate: 0,
-    burst: 2000,
-    trustedProxies: [],
+    ...testServerOptions(dataDir),
     maxConnections: 5_000,
+    burst: 2000,
     dnsServers: [{ address: "127.0.0.1", port: dns.port }],
     logLevel: "access",
-    version: "0.0.0",
     writeLog: (lines) => log.push(lines),
   });
 });

@@ -17,6 +17,7 @@ import { openStore } from "../packages/server/src/store/store.ts";
 import { adminServer, closeAdminServers } from "./admin-server.ts";
 import { apiContract, fetch, type ReceivedResponse } from "./checked-fetch.ts";
 import { temporaryFolder } from "./release.ts";
+import { testServerOptions } from "./server-options.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document, walked by name
 type Json = any;
@@ -177,19 +178,9 @@ test("batches over a socket match the document: JSON and NDJSON, answers and pro
   const { token } = await store.createKey(parseNewKey({ name: "test", mode: "test" }, Date.now()));
   await store.close();
   const server = await startServer({
-    host: "127.0.0.1",
-    port: 0,
-    adminHost: "127.0.0.1",
-    adminPort: 0,
-    dataDir,
-    mode: "serve",
-    databaseUrl,
+    ...testServerOptions(dataDir),
     rate: 1000,
     burst: 2000,
-    trustedProxies: [],
-    maxConnections: 100,
-    logLevel: "error",
-    version: "0.0.0",
   });
   const post = (path: string, type: string, body: string) =>
     fetch(`http://127.0.0.1:${server.port}${path}`, {

@@ -23,13 +23,13 @@ const TABLE: readonly Feed[] = FEEDS.map(({ seed: _, ...feed }) => ({
 }));
 
 let folders = 0;
-interface Wishes {
+interface BuildOptions {
   readonly disabled?: readonly string[];
   /** Files over the samples, by name. */
   readonly files?: Readonly<Record<string, Uint8Array | string>>;
 }
 
-async function built(enabled: readonly string[], { disabled = [], files = {} }: Wishes = {}) {
+async function built(enabled: readonly string[], { disabled = [], files = {} }: BuildOptions = {}) {
   const dataDir = join(temp, String(folders++));
   cpSync(FIXTURES, join(dataDir, "mirror"), { recursive: true });
   // The samples of two forms of one feed: a mirror holds one.

@@ -4,14 +4,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
-import { newKeyToken } from "../packages/server/src/keys/token.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";
 import { Postgres } from "./postgres.ts";
 import { SMALL_NETWORK, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";
+import { freshToken } from "./tokens.ts";
+import { until } from "./until.ts";
 
-const TOKEN = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
+const TOKEN = freshToken();
 const ADDRESS = "81.2.69.142";
 const CLEAN = { is_abuser: false, is_proxy: false, is_tor_exit: false };
 const flagged = (n: number) => ({ ...CLEAN, [smallFlag(n)]: true });
@@ -56,10 +57,6 @@ const flagsOf = async (server: Server) => (await send(server, `ip-intel/reputati
 const disposable = async (server: Server, address: string) =>
   ((await (await send(server, `user-intel/email/${address}`)).json()) as { disposable: boolean }).disposable;
 
-/** Waits without a limit: the test's own time-out ends it. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await Bun.sleep(5);
-}
 const same = (a: unknown, b: unknown) => Bun.deepEquals(a, b);
 
 const BACKENDS: readonly [name: string, address: (dataDir: string) => Promise<string>][] = [

@@ -3,12 +3,14 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { newKeyToken } from "../packages/server/src/keys/token.ts";
 import { type RunningServer, startServer } from "../packages/server/src/server.ts";
 import { fetch } from "./checked-fetch.ts";
 import { smallCity, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
+import { testServerOptions } from "./server-options.ts";
+import { freshToken } from "./tokens.ts";
+import { until } from "./until.ts";
 
-const TOKEN = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
+const TOKEN = freshToken();
 const dataDir = temporaryFolder();
 const logged: string[] = [];
 let server: RunningServer;
@@ -16,20 +18,9 @@ const numberOf = new Map<string, number>();
 
 const start = () =>
   startServer({
-    host: "127.0.0.1",
-    port: 0,
-    adminHost: "127.0.0.1",
-    adminPort: 0,
-    dataDir,
-    mode: "serve",
-    databaseUrl: `sqlite://${join(dataDir, "inkling.db")}`,
-    rate: 0,
-    burst: 1,
-    trustedProxies: [],
-    maxConnections: 1000,
+    ...testServerOptions(dataDir),
     logLevel: "info",
     adoptKey: TOKEN,
-    version: "0.0.0",
     writeLog: (lines) => logged.push(lines),
   });
 
@@ -59,10 +50,6 @@ interface Answer {
   readonly disposable?: boolean;
 }
 const answerOf = async (response: Response) => (await response.json()) as Answer;
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await Bun.sleep(20);
-}
 
 /** All three lookups: their answers must be of the release in their header. */
 async function checkAnswers(): Promise<string> {

@@ -1,24 +1,11 @@
 // small-server.ts: a server in this process with a small release (release.ts), and a key of each kind, for tests of pages.
 
 import { join } from "node:path";
+import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { type RunningServer, startServer } from "../packages/server/src/server.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
-
-/** Options of a server on free ports, without limits. */
-export const TEST_SERVER = {
-  host: "127.0.0.1",
-  port: 0,
-  adminHost: "127.0.0.1",
-  adminPort: 0,
-  mode: "serve",
-  rate: 0,
-  burst: 1,
-  trustedProxies: [],
-  maxConnections: 100,
-  logLevel: "error",
-  version: "0.0.0",
-} as const;
+import { testServerOptions } from "./server-options.ts";
 
 export interface SmallServer {
   readonly server: RunningServer;
@@ -34,25 +21,12 @@ export async function startSmallServer(): Promise<SmallServer> {
   smallRelease(dataDir, 1);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
-  const keyOf = async (mode: "live" | "test") => {
-    const { token } = await store.createKey({
-      name: mode,
-      mode,
-      scopes: ["geolocate", "reputation", "email"],
-      networks: [],
-      rate: undefined,
-      burst: undefined,
-      quota: undefined,
-      expiresAt: undefined,
-    });
-    return token;
-  };
+  const keyOf = async (mode: "live" | "test") =>
+    (await store.createKey(parseNewKey({ name: mode, mode }, Date.now()))).token;
   const keys = { live: await keyOf("live"), test: await keyOf("test") };
   await store.close();
   const server = await startServer({
-    ...TEST_SERVER,
-    dataDir,
-    databaseUrl,
+    ...testServerOptions(dataDir),
   });
   return { server, origin: `http://127.0.0.1:${server.port}`, keys };
 }

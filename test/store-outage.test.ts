@@ -8,7 +8,6 @@ import { SQL } from "bun";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { KeyLoader } from "../packages/server/src/keys/key-loader.ts";
 import { Keyring } from "../packages/server/src/keys/keyring.ts";
-import { newKeyToken } from "../packages/server/src/keys/token.ts";
 import { UsageRecorder } from "../packages/server/src/limits/usage-recorder.ts";
 import { StoreError } from "../packages/server/src/store/error.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
@@ -17,6 +16,8 @@ import { POSTGRES_PASSWORD, Postgres } from "./postgres.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";
 import type { Report } from "./store-process.ts";
+import { freshToken } from "./tokens.ts";
+import { until } from "./until.ts";
 
 const ALL_DAYS = ["2000-01-01", "2999-12-31"] as const;
 
@@ -40,11 +41,6 @@ async function open(address: string, options = {}): Promise<Store> {
   const store = await openStore(address, options);
   cleanUps.push(() => store.close());
   return store;
-}
-
-/** Waits without a limit: the test's own time-out ends it. */
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await Bun.sleep(2);
 }
 
 async function stored(store: Store, keyId: string): Promise<number> {
@@ -137,7 +133,7 @@ describe("PostgreSQL in the middle of traffic", () => {
     cleanUps.push(() => postgres.start().catch(() => {})); // running already, when the test went well
     expect(await openStore(address).catch((error) => error)).toMatchObject({ code: "AWAY" });
     const store = await open(address, { mayBeAway: true });
-    const token = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
+    const token = freshToken();
     const keyring = new Keyring();
     const loader = new KeyLoader({
       store,

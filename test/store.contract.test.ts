@@ -8,7 +8,7 @@ import type { NewOverride } from "@inkling/engine";
 import { SQL } from "bun";
 import { type Key, rowFromKey } from "../packages/server/src/keys/key.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
-import { hashToken, isWellFormedToken, newKeyToken, tokenHint } from "../packages/server/src/keys/token.ts";
+import { hashToken, isWellFormedToken, tokenHint } from "../packages/server/src/keys/token.ts";
 import { MAX_OVERRIDES } from "../packages/server/src/overrides/override.ts";
 import { overrideJson } from "../packages/server/src/overrides/record.ts";
 import { isAdminToken } from "../packages/server/src/store/admin-token.ts";
@@ -19,6 +19,7 @@ import { MIGRATIONS, migrate } from "../packages/server/src/store/migrations.ts"
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import type { UsageBatch } from "../packages/server/src/store/usage.ts";
 import { Postgres } from "./postgres.ts";
+import { freshToken } from "./tokens.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
 const DAY = "2026-06-01";
@@ -254,7 +255,7 @@ for (const backend of BACKENDS) {
 
       test("a key with a given token is created once, also by two processes at the same time; a revoked one is refused", async () => {
         const stores = [await open(), await open()];
-        const token = newKeyToken("test", (n) => crypto.getRandomValues(new Uint8Array(n)));
+        const token = freshToken("test");
         const keys = await Promise.all(stores.map((store) => adoptKey(store, token)));
         expect(keys[0]!.id).toBe(keys[1]!.id);
         expect(keys[0]).toMatchObject({ mode: "test", name: "from settings" });

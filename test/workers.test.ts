@@ -4,13 +4,14 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
-import { newKeyToken } from "../packages/server/src/keys/token.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";
 import { SMALL_NETWORK, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";
+import { freshToken } from "./tokens.ts";
+import { until } from "./until.ts";
 
-const TOKEN = newKeyToken("live", (n) => crypto.getRandomValues(new Uint8Array(n)));
+const TOKEN = freshToken();
 const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
 const GEOLOCATE = `/v1/ip-intel/geolocate/${ADDRESS}`;
 const WORKERS = 2;
@@ -76,13 +77,10 @@ class Server {
 
   /** Waits until the response on each of many connections passes: then it does for every worker. */
   async everywhere(path: string, isSo: (response: Response) => unknown, token = TOKEN): Promise<void> {
-    for (;;) {
-      const results = await Promise.all(
-        Array.from({ length: CONNECTIONS }, async () => isSo(await this.get(path, token))),
-      );
-      if (results.every(Boolean)) return;
-      await Bun.sleep(20);
-    }
+    const isSoOnce = async () => isSo(await this.get(path, token));
+    await until(async () =>
+      (await Promise.all(Array.from({ length: CONNECTIONS }, isSoOnce))).every(Boolean),
+    );
   }
 
   /** The sum of a metric's rows. */
@@ -144,10 +142,6 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-async function until(isSo: () => unknown): Promise<void> {
-  while (!(await isSo())) await Bun.sleep(10);
 }
 
 const running: Server[] = [];

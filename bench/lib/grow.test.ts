@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { RangeColumns } from "@inkling/engine";
+import { randomWords } from "../../test/random.ts";
 import { growRanges, newPlaceShare } from "./grow.ts";
-import { generator } from "./random.ts";
 
 /** Ranges with gaps between some of them, sizes from one address to many. */
 function sample(family: 4 | 6, count: number): RangeColumns {
-  const next = generator(7);
+  const next = randomWords(7);
   const columns = new RangeColumns(family);
   columns.append(0, 0, 0, 0, 0);
   let word = 2 ** 24;
@@ -31,7 +31,7 @@ const valueAt = ({ starts, values, width, length }: RangeColumns, words: readonl
 
 describe.each([4, 6] as const)("IPv%d", (family) => {
   const before = sample(family, 2_000);
-  const { columns, besides } = growRanges(before, 10, 0.05, 501, generator(1));
+  const { columns, besides } = growRanges(before, 10, 0.05, 501, randomWords(1));
 
   test("grows to about the size that was asked for", () => {
     expect(columns.length / before.length).toBeGreaterThan(6);
@@ -61,7 +61,7 @@ describe.each([4, 6] as const)("IPv%d", (family) => {
   });
 
   test("once is the same again", () => {
-    const same = growRanges(before, 1, 0, 501, generator(1));
+    const same = growRanges(before, 1, 0, 501, randomWords(1));
     expect(same.columns.length).toBe(before.length);
     expect(same.besides).toEqual([]);
   });

@@ -5,6 +5,7 @@
 
 import { closeSync, openSync, statSync, writeFileSync } from "node:fs";
 import { cover, type RangeColumns } from "@inkling/engine";
+import { randomWords } from "../../test/random.ts";
 import {
   CountrySource,
   completePlace,
@@ -18,7 +19,7 @@ import {
 import { databaseFiles, registryFiles } from "./data.ts";
 import { growRanges, newPlaceShare } from "./grow.ts";
 import { peakOf } from "./proc.ts";
-import { generator, SEED } from "./random.ts";
+import { SEED } from "./random.ts";
 
 export interface MadeGeo {
   readonly bytes: number;
@@ -51,7 +52,7 @@ function make(path: string, factor: number): MadeGeo {
 
 /** Today's places and new ones beside them; the ranges of each family are given away when they are requested. */
 function grow(today: GeoSource, factor: number): PlaceSource {
-  const next = generator(SEED);
+  const next = randomWords(SEED);
   const first = today.places.length;
   const besides: number[] = [];
   const columnsOf = (family: 4 | 6) =>

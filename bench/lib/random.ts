@@ -1,27 +1,13 @@
-// random.ts: a seeded generator, and addresses made with it: the same in every run.
-//
-// src  splitmix32
+// random.ts: addresses and orders that are the same in every run.
 
 import { formatIp, IpAddress, specialUse, unwrapIpv4 } from "@inkling/engine";
+import { randomWords } from "../../test/random.ts";
 
 export const SEED = 20_261_121;
 
-/** @returns a function that returns the next uint32 */
-export function generator(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x9e3779b9) >>> 0;
-    let mixed = state ^ (state >>> 16);
-    mixed = Math.imul(mixed, 0x21f0aaad);
-    mixed ^= mixed >>> 15;
-    mixed = Math.imul(mixed, 0x735a2d97);
-    return (mixed ^ (mixed >>> 15)) >>> 0;
-  };
-}
-
 /** Public IPv4 addresses, every one as likely as any other. */
 export function publicIpv4(count: number, seed = SEED): string[] {
-  const next = generator(seed);
+  const next = randomWords(seed);
   const address = new IpAddress();
   const made: string[] = [];
   while (made.length < count) {
@@ -47,7 +33,7 @@ function standsForIpv4(address: IpAddress): boolean {
  * @throws RangeError when the source has no public IPv6 network
  */
 export function networkIpv6(count: number, walk: WalkNetworks, seed = SEED): string[] {
-  const next = generator(seed);
+  const next = randomWords(seed);
   const words = new Uint32Array(count * 5);
   let seen = 0;
   const address = new IpAddress();

@@ -7,11 +7,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EmailSegment, type SegmentKind } from "@inkling/engine";
+import { randomWords } from "../../test/random.ts";
 import * as data from "../lib/data.ts";
 import { compiled, hasNpmPeers, PEERS } from "../lib/peers.ts";
 import { output } from "../lib/proc.ts";
 import { type Program, startProgram } from "../lib/program.ts";
-import { generator, SEED, shuffle } from "../lib/random.ts";
+import { SEED, shuffle } from "../lib/random.ts";
 import type { Run } from "../lib/record.ts";
 import { quantile } from "../lib/stats.ts";
 
@@ -73,7 +74,7 @@ async function peers(run: Run, family: "v4" | "v6", fast: number, slow: number):
 /** Email addresses: half of them at domains that a list has, half at unknown ones. */
 function emailFile(segmentPath: string, count: number): string {
   const listed = [...EmailSegment.open(readFileSync(segmentPath)).domains()].map(({ name }) => name);
-  const next = generator(SEED);
+  const next = randomWords(SEED);
   const emails = Array.from({ length: count }, (_, i) => {
     const domain = i % 2 === 0 ? listed[next() % listed.length] : `${next().toString(36)}.com`;
     return `user${next() % 10_000}@${domain}`;

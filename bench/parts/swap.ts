@@ -7,10 +7,11 @@
 import { readFileSync } from "node:fs";
 import * as engine from "@inkling/engine";
 import * as store from "@inkling/release-store";
+import { randomWords } from "../../test/random.ts";
 import * as data from "../lib/data.ts";
 import { CONNECTIONS } from "../lib/load.ts";
 import { memoryOf, processTree, SERVER_CORE } from "../lib/proc.ts";
-import { generator, SEED, shuffle } from "../lib/random.ts";
+import { SEED, shuffle } from "../lib/random.ts";
 import { log, type Run } from "../lib/record.ts";
 import { startInkling, TOKEN } from "../lib/server.ts";
 import { figure, sum } from "../lib/stats.ts";
@@ -93,7 +94,7 @@ function pathsOf(run: Run, { manifest, segmentPath }: data.CurrentRelease): [Seg
       run.note(`${kind} is left out: ${refused}`);
       return [];
     }
-    const values = shuffle(lists[kind](), generator(SEED)).slice(0, VALUES);
+    const values = shuffle(lists[kind](), randomWords(SEED)).slice(0, VALUES);
     return [[kind, values.map((value) => KINDS[kind].path + value)]];
   });
 }

@@ -8,7 +8,7 @@ import { openConsole } from "../../packages/console/src/files.ts";
 import { startServer } from "../../packages/server/src/server.ts";
 import { openStore } from "../../packages/server/src/store/store.ts";
 import { DESK, faultsOf, openPage, PHONE, picture } from "../browser.ts";
-import { TEST_SERVER } from "../small-server.ts";
+import { testServerOptions } from "../server-options.ts";
 
 export interface ConsoleServer {
   /** Of the admin listener. */
@@ -27,9 +27,7 @@ export async function startConsole(dataDir: string): Promise<ConsoleServer> {
   await store.close();
   const files = await openConsole();
   const server = await startServer({
-    ...TEST_SERVER,
-    dataDir,
-    databaseUrl,
+    ...testServerOptions(dataDir),
     actions: async () => dataActions(new Updates()),
     console: async (request, path) => files.serve(request, path),
   });

@@ -11,6 +11,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pass } from "../fast-clock.ts";
+import { testServerOptions } from "../server-options.ts";
 import { contractFeeds } from "./feeds.ts";
 
 export const SERVERS = ["full", "serve", "up", "empty"] as const;
@@ -118,20 +119,12 @@ async function main(folder: string): Promise<Started> {
     const adminToken = await store.adminToken.create("contract");
     await store.close();
     const { port, adminPort } = await startServer({
-      host: "127.0.0.1",
-      port: 0,
-      adminHost: "127.0.0.1",
-      adminPort: 0,
-      dataDir,
+      ...testServerOptions(dataDir),
       mode,
-      databaseUrl,
       rate: 1000,
       burst: 2000,
       trustedProxies: trustedProxies.map((text) => parsePrefix(text)!),
-      maxConnections: 1000,
       dnsServers: [],
-      logLevel: "error",
-      version: "0.0.0",
       writeLog: (lines) => void (lines.includes("request-failed") && process.stderr.write(lines)),
     });
     while (!(await isSettled(port, tokens.live!))) await Bun.sleep(10);

@@ -1,7 +1,7 @@
 // @inkling/bulk: files enriched with a release's answers, and releases exported for other programs.
 
 export { enrich, SMALL_BYTES, untilStopped } from "./enrich/enrich.ts";
-export { type Plan, planFor, type Wishes } from "./enrich/plan.ts";
+export { type EnrichOptions, type Plan, planFor } from "./enrich/plan.ts";
 export { OwnThread, type Pool, Threads } from "./enrich/pool.ts";
 export { checkRemote, type Remote, RemotePool, remoteStatus } from "./enrich/remote.ts";
 export { ROW_FORMATS } from "./enrich/rows.ts";

@@ -57,8 +57,10 @@ export function verifySegments(dataDir: string, { segments }: Release): SegmentV
   });
 }
 
+export const isBroken = ({ problem }: SegmentVerdict): boolean => problem !== undefined;
+
 export function brokenSegments(dataDir: string, manifest: Release): SegmentVerdict[] {
-  return verifySegments(dataDir, manifest).filter(({ problem }) => problem !== undefined);
+  return verifySegments(dataDir, manifest).filter(isBroken);
 }
 
 function findProblem(

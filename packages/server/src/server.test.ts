@@ -7,11 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, releaseName } from "@inkling/engine";
 import { releaseId } from "@inkling/release-store";
-import { newKeyToken } from "./keys/token.ts";
+import { testServerOptions } from "../../../test/server-options.ts";
+import { freshToken } from "../../../test/tokens.ts";
 import { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
 import { openStore } from "./store/store.ts";
 
-const TOKEN = newKeyToken("test", (n) => crypto.getRandomValues(new Uint8Array(n)));
+const TOKEN = freshToken("test");
 const folders: string[] = [];
 const logged: string[] = [];
 
@@ -19,20 +20,12 @@ function options(over: Partial<ServerOptions> = {}): ServerOptions {
   const dataDir = mkdtempSync(join(tmpdir(), "inkling-serve-"));
   folders.push(dataDir);
   return {
-    host: "127.0.0.1",
-    port: 0,
-    adminHost: "127.0.0.1",
-    adminPort: 0,
-    dataDir,
-    mode: "serve",
-    databaseUrl: `sqlite://${join(dataDir, "inkling.db")}`,
+    ...testServerOptions(dataDir),
     rate: 1000,
     burst: 2000,
-    trustedProxies: [],
     maxConnections: 40,
     logLevel: "info",
     adoptKey: TOKEN,
-    version: "0.0.0",
     writeLog: (lines) => logged.push(lines),
     ...over,
   };

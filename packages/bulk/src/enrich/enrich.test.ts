@@ -11,7 +11,7 @@ import { smallRelease } from "../../../../test/release.ts";
 import { runHere } from "../../../cli/src/program.testing.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
 import { enrich, untilStopped } from "./enrich.ts";
-import { planFor, type Wishes } from "./plan.ts";
+import { type EnrichOptions, planFor } from "./plan.ts";
 import { OwnThread, Threads } from "./pool.ts";
 import { lastRowEnd } from "./rows.ts";
 import type { Tally } from "./tally.ts";
@@ -26,21 +26,21 @@ const encoder = new TextEncoder();
 
 const inkling = (...args: string[]) => runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp });
 
-function startFor(head: string, wishes: Wishes, withSummary = false): Start {
-  const plan = planFor(head, "-", wishes);
+function startFor(head: string, options: EnrichOptions, withSummary = false): Start {
+  const plan = planFor(head, "-", options);
   return { plan, dataDir, release, overrides: Overrides.NONE.all, now: 0, withSummary, unknown: [] };
 }
 
 /** A text enriched in one block. */
-function enriched(text: string, wishes: Wishes = {}): string {
-  const enricher = makeEnricher(startFor(text, wishes));
+function enriched(text: string, options: EnrichOptions = {}): string {
+  const enricher = makeEnricher(startFor(text, options));
   return new TextDecoder().decode(enricher.block(encoder.encode(text), true));
 }
 
 const FEW = { add: ["country_iso_code", "is_proxy"] };
 
 describe("formats", () => {
-  test.each<[what: string, wishes: Wishes, text: string, want: string]>([
+  test.each<[what: string, options: EnrichOptions, text: string, want: string]>([
     ["one column", FEW, "81.2.69.142\n8.8.8.8\n", "81.2.69.142,GB,true\n8.8.8.8,,false\n"],
     ["no line end at the end", FEW, "81.2.69.142\n8.8.8.8", "81.2.69.142,GB,true\n8.8.8.8,,false"],
     [
@@ -114,9 +114,9 @@ describe("formats", () => {
       "81.2.69.142.\n",
       '81.2.69.142. city_name="City 1"\n',
     ],
-  ])("%s", (_, wishes, text, want) => expect(enriched(text, wishes)).toBe(want));
+  ])("%s", (_, options, text, want) => expect(enriched(text, options)).toBe(want));
 
-  test.each<[what: string, wishes: Wishes, text: string, want: string]>([
+  test.each<[what: string, options: EnrichOptions, text: string, want: string]>([
     [
       "csv",
       FEW,
@@ -135,8 +135,8 @@ describe("formats", () => {
       "81.2.69.142 x\n",
       "81.2.69.142 x x_country_iso_code=GB x_is_proxy=true\n",
     ],
-  ])("--prefix: %s", (_, wishes, text, want) =>
-    expect(enriched(text, { ...wishes, prefix: "x_" })).toBe(want),
+  ])("--prefix: %s", (_, options, text, want) =>
+    expect(enriched(text, { ...options, prefix: "x_" })).toBe(want),
   );
 
   test("all members", () => {
@@ -171,7 +171,7 @@ describe("what a file is", () => {
     ["tabs", "ip\tn\n", "-", { format: "tsv", ip: 0 }],
   ])("%s", (_, head, name, want) => expect(planFor(head, name, {})).toMatchObject(want));
 
-  test.each<[what: string, head: string, wishes: Wishes, message: string]>([
+  test.each<[what: string, head: string, options: EnrichOptions, message: string]>([
     [
       "nothing to look up",
       "a,b\n1,2\n",
@@ -215,7 +215,9 @@ describe("what a file is", () => {
       "has country_iso_code, is_proxy already",
     ],
     ["a column of that name by chance", "ip,valid,mail\n8.8.8.8,yes,a@b.com\n", {}, "has valid already"],
-  ])("%s: refused", (_, head, wishes, message) => expect(() => planFor(head, "-", wishes)).toThrow(message));
+  ])("%s: refused", (_, head, options, message) =>
+    expect(() => planFor(head, "-", options)).toThrow(message),
+  );
 });
 
 /** Runs a text through blocks, cut into chunks at these places. */

@@ -20,7 +20,7 @@ export interface Plan extends RowLayout {
   readonly prefix: string;
 }
 
-export interface Wishes {
+export interface EnrichOptions {
   readonly format?: RowFormat | undefined;
   /** A name, or a number from 1 on. */
   readonly ipColumn?: string | undefined;
@@ -50,12 +50,12 @@ const DELIMITERS = [",", ";", "\t"] as const;
  * @param name of the file: its extension may give the format
  * @throws BulkError
  */
-export function planFor(head: string, name: string, wishes: Wishes): Plan {
+export function planFor(head: string, name: string, options: EnrichOptions): Plan {
   const lines = head.split(/\r?\n/).filter((line) => line !== "");
-  const format = wishes.format ?? formatOf(name, lines[0] ?? "");
-  const columns = format === "log" ? logColumns(wishes) : columnsOf(format, lines, wishes);
-  const added = addedMembers(wishes.add, columns);
-  const { prefix = "" } = wishes;
+  const format = options.format ?? formatOf(name, lines[0] ?? "");
+  const columns = format === "log" ? logColumns(options) : columnsOf(format, lines, options);
+  const added = addedMembers(options.add, columns);
+  const { prefix = "" } = options;
   if (!PREFIX.test(prefix))
     throw usage("--prefix must be up to 40 letters, digits, _, - or .", "for example --prefix inkling_");
   const isThere = namesThere(format, lines, columns);
@@ -109,7 +109,7 @@ function formatOf(name: string, first: string): RowFormat {
 
 type Columns = Pick<Plan, "ip" | "email" | "hasHeader" | "delimiter" | "width">;
 
-function logColumns({ ipColumn, emailColumn }: Wishes): Columns {
+function logColumns({ ipColumn, emailColumn }: EnrichOptions): Columns {
   const named = ipColumn ?? emailColumn;
   if (named !== undefined) {
     throw usage(
@@ -120,7 +120,11 @@ function logColumns({ ipColumn, emailColumn }: Wishes): Columns {
   return { ip: 0, email: undefined, hasHeader: false, delimiter: undefined, width: undefined };
 }
 
-function columnsOf(format: Exclude<RowFormat, "log">, lines: readonly string[], wishes: Wishes): Columns {
+function columnsOf(
+  format: Exclude<RowFormat, "log">,
+  lines: readonly string[],
+  options: EnrichOptions,
+): Columns {
   const delimiter = format === "ndjson" ? undefined : format === "tsv" ? "\t" : delimiterIn(lines[0] ?? "");
   const rows = lines
     .slice(0, HEAD_ROWS)
@@ -131,8 +135,8 @@ function columnsOf(format: Exclude<RowFormat, "log">, lines: readonly string[], 
     format !== "ndjson" && !names.some((cell) => isIp(cell) || isEmail(cell)) && names.length > 0;
   const data = hasHeader ? rows.slice(1) : rows;
   const keys: (number | string)[] = format === "ndjson" ? names : names.map((_, i) => i);
-  const wished = (wish: string | undefined, what: string) =>
-    wish === undefined ? undefined : columnNamed(wish, what, names, hasHeader || format === "ndjson", format);
+  const chosen = (name: string | undefined, flag: string) =>
+    name === undefined ? undefined : columnNamed(name, flag, names, hasHeader || format === "ndjson", format);
   const found = (named: RegExp, fits: (value: string) => boolean) => {
     const values = (key: number | string) =>
       data
@@ -145,10 +149,10 @@ function columnsOf(format: Exclude<RowFormat, "log">, lines: readonly string[], 
     const byName = keys.filter((_, i) => (hasHeader || format === "ndjson") && named.test(names[i]!.trim()));
     return [...byName, ...keys].find((key) => share(key) > 0.5) ?? byName[0];
   };
-  const wanted = wishes.ipColumn !== undefined || wishes.emailColumn !== undefined;
-  const ip = wished(wishes.ipColumn, "--ip-column") ?? (wanted ? undefined : found(IP_NAME, isIp));
+  const wanted = options.ipColumn !== undefined || options.emailColumn !== undefined;
+  const ip = chosen(options.ipColumn, "--ip-column") ?? (wanted ? undefined : found(IP_NAME, isIp));
   const email =
-    wished(wishes.emailColumn, "--email-column") ?? (wanted ? undefined : found(EMAIL_NAME, isEmail));
+    chosen(options.emailColumn, "--email-column") ?? (wanted ? undefined : found(EMAIL_NAME, isEmail));
   if (ip === undefined && email === undefined) {
     const seen = names.length === 0 ? "the file is empty" : `columns: ${names.slice(0, 20).join(", ")}`;
     throw usage(
@@ -160,36 +164,36 @@ function columnsOf(format: Exclude<RowFormat, "log">, lines: readonly string[], 
 }
 
 function columnNamed(
-  wish: string,
+  column: string,
   flag: string,
   names: readonly string[],
   areNames: boolean,
   format: RowFormat,
 ): number | string {
-  const byName = areNames ? names.findIndex((name) => name.trim() === wish) : -1;
-  if (format === "ndjson") return wish; // rows may differ in their members
+  const byName = areNames ? names.findIndex((name) => name.trim() === column) : -1;
+  if (format === "ndjson") return column; // rows may differ in their members
   if (byName >= 0) return byName;
-  const number = /^[1-9]\d{0,3}$/.test(wish) ? Number(wish) : 0;
+  const number = /^[1-9]\d{0,3}$/.test(column) ? Number(column) : 0;
   if (number >= 1 && number <= names.length) return number - 1;
   const there = areNames
     ? `there are: ${names.slice(0, 20).join(", ")}`
     : `the file has ${names.length} columns and no header`;
-  throw usage(`${flag}: there is no column ${JSON.stringify(wish)}`, `${there}; a number counts from 1`);
+  throw usage(`${flag}: there is no column ${JSON.stringify(column)}`, `${there}; a number counts from 1`);
 }
 
-function addedMembers(wish: readonly string[] | undefined, columns: Columns): Plan["added"] {
+function addedMembers(add: readonly string[] | undefined, columns: Columns): Plan["added"] {
   const possible = perLookup((lookup): readonly Member[] =>
     (lookup === "email" ? columns.email : columns.ip) === undefined ? [] : MEMBERS[lookup],
   );
   const names = LOOKUPS.flatMap((scope) => possible[scope].map(({ name }) => name));
-  const unknown = (wish ?? []).filter((name) => name !== "all" && !names.includes(name));
+  const unknown = (add ?? []).filter((name) => name !== "all" && !names.includes(name));
   if (unknown.length > 0) {
     throw usage(
       `--add: there is no member ${unknown.join(", ")} for these columns`,
       `there are: all, ${names.join(", ")}`,
     );
   }
-  const wanted = new Set(wish?.includes("all") ? names : (wish ?? USUAL));
+  const wanted = new Set(add?.includes("all") ? names : (add ?? USUAL));
   return perLookup((lookup) => possible[lookup].map(({ name }) => name).filter((name) => wanted.has(name)));
 }
 

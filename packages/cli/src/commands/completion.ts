@@ -6,7 +6,7 @@ import { Argument, type Command } from "commander";
 import type { Context } from "../runtime/context.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
-export type Shell = (typeof SHELLS)[number];
+type Shell = (typeof SHELLS)[number];
 
 export function addCompletion(program: Command, { terminal }: Context): void {
   program

@@ -6,6 +6,7 @@ import {
   feedsOf,
   findRollback,
   hintFor,
+  isBroken,
   pin,
   pinnedName,
   releaseNames,
@@ -150,7 +151,7 @@ function addVerify(data: Command, context: Context): void {
   addAction(command, context, READ_SETTINGS, ({ settings, flags }) => {
     const { name, manifest } = requireCurrent(settings.dataDir);
     const segments = verifySegments(settings.dataDir, manifest);
-    const broken = segments.filter(({ problem }) => problem !== undefined);
+    const broken = segments.filter(isBroken);
     const ok = broken.length === 0;
     const text = segments
       .map(({ kind, file, bytes, problem }) => `${kind} (${file}): ${problem ?? `ok, ${formatBytes(bytes)}`}`)

@@ -1,11 +1,11 @@
 // enrich.ts: `inkling enrich FILE`: adds the answers for each row's addresses, from the release here or from a server.
 
-import { createReadStream, fstatSync, openSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import {
   BulkError,
   checkRemote,
+  type EnrichOptions,
   enrich,
   Interrupted,
   MEMBERS,
@@ -23,8 +23,6 @@ import {
   type Start,
   type Tally,
   Threads,
-  untilStopped,
-  type Wishes,
 } from "@inkling/bulk";
 import { type Command, Option } from "commander";
 import type { Settings } from "../config/settings.ts";
@@ -32,24 +30,13 @@ import { missingText, openAnswerData } from "../runtime/answer-data.ts";
 import { attributions } from "../runtime/build.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
-import { summary } from "../terminal/enrich-summary.ts";
+import { type Input, openInput, STDIN_OR_OUT } from "../runtime/input.ts";
+import { printTally } from "../terminal/enrich-summary.ts";
 import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
-import { LiveLine, renderBar } from "../terminal/progress.ts";
-import {
-  formatBytes,
-  formatCount,
-  printAttributions,
-  printable,
-  type Terminal,
-  warn,
-} from "../terminal/terminal.ts";
+import { RateLine } from "../terminal/rate-line.ts";
+import { printAttributions, printable, warn } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir", "apiKey"] as const;
-/** The format and the columns are detected in this much of the file. */
-const HEAD_BYTES = 256 * 1024;
-const STDIN_OR_OUT = "-";
-const LF = 0x0a;
-const REDRAW_MS = 100;
 
 export function addEnrich(program: Command, context: Context): void {
   const command = program
@@ -93,7 +80,7 @@ Examples:
   });
 }
 
-interface EnrichFlags extends Wishes {
+interface EnrichFlags extends EnrichOptions {
   readonly url?: string;
   readonly summary?: boolean;
 }
@@ -154,56 +141,6 @@ const commas = (text: string) => text.split(",").map((name) => name.trim());
 const memberNames = () =>
   [...MEMBERS.geolocate, ...MEMBERS.reputation, ...MEMBERS.email].map(({ name }) => name).join(", ");
 
-interface Input {
-  readonly head: string;
-  /** Bytes; undefined of a pipe. */
-  readonly size: number | undefined;
-  readonly chunks: AsyncIterable<Uint8Array>;
-}
-
-/** Reads the beginning, and gives all of it back. @throws CliError */
-async function openInput(file: string, signal: AbortSignal): Promise<Input> {
-  try {
-    const descriptor = file === STDIN_OR_OUT ? 0 : openSync(file, "r");
-    if (file !== STDIN_OR_OUT && statSync(file).isDirectory())
-      throw new CliError(`${file} is a folder`, "name a file");
-    const stats = fstatSync(descriptor);
-    const isFile = stats.isFile();
-    const stream = createReadStream("", {
-      fd: descriptor,
-      highWaterMark: 1 << 20,
-      autoClose: file !== STDIN_OR_OUT,
-    });
-    const rest = untilStopped(stream as AsyncIterable<Uint8Array>, signal);
-    const begun: Uint8Array[] = [];
-    let length = 0;
-    let isWhole = false;
-    while (length < HEAD_BYTES && !isWhole) {
-      const { value, done } = await rest.next();
-      isWhole = done === true;
-      if (value === undefined) break;
-      begun.push(value);
-      length += value.length;
-      if (!isFile && value.includes(LF)) break; // a pipe may not hold more for long
-    }
-    const head = Buffer.concat(begun).subarray(0, HEAD_BYTES);
-    const lineEnd = isWhole && length <= HEAD_BYTES ? length : head.lastIndexOf(LF) + 1;
-    return {
-      head: head
-        .subarray(0, lineEnd || head.length)
-        .toString("utf8")
-        .replace(/^\uFEFF/, ""),
-      size: isFile ? stats.size : undefined,
-      chunks: (async function* () {
-        yield* begun;
-        yield* rest;
-      })(),
-    };
-  } catch (error) {
-    throw explainFileError(error, file);
-  }
-}
-
 async function localSource(settings: Settings, plan: Plan, withSummary: boolean): Promise<Source> {
   const { dataDir } = settings;
   const lookups = plan.ip === undefined ? [] : (["geolocate", "reputation"] as const);
@@ -238,7 +175,7 @@ async function run(
   const pool = poolFor(input.size);
   const file = target === undefined ? undefined : openTarget(target, pool);
   const standard = file === undefined && !withSummary ? Bun.stdout.writer() : undefined;
-  const progress = new Progress(terminal, input.size);
+  const progress = new RateLine(terminal, input.size);
   try {
     const tally = await enrich(input.chunks, plan.delimiter, pool, {
       signal: stopper.signal,
@@ -277,66 +214,4 @@ function openTarget(target: string, pool: Pool): PartialFile {
     const isFolderMissing = (error as NodeJS.ErrnoException).code === "ENOENT"; // the file itself would be made
     throw explainFileError(error, isFolderMissing ? `the folder ${dirname(target)}` : target);
   }
-}
-
-/** `██████░░░░  43 %  1,234,567 rows/s  12 s left`, rewritten in place. */
-class Progress extends LiveLine {
-  private readonly size: number | undefined;
-  private readonly started = performance.now();
-  private drawnAt = 0;
-
-  constructor(terminal: Terminal, size: number | undefined) {
-    super(terminal);
-    this.size = size;
-  }
-
-  showRate(bytes: number, rows: number): void {
-    const now = performance.now();
-    if (now - this.drawnAt < REDRAW_MS) return;
-    this.drawnAt = now;
-    const seconds = (now - this.started) / 1000;
-    const rate = `${formatCount(Math.round(rows / seconds))} rows/s`;
-    const { size } = this;
-    if (!size) {
-      this.show(`  ${rate}  ${formatBytes(bytes)}`);
-      return;
-    }
-    const part = bytes / size;
-    const percent = `${String(Math.floor(part * 100)).padStart(3)} %`;
-    const left = bytes > 0 ? `${Math.ceil((seconds * (size - bytes)) / bytes)} s left` : formatBytes(0);
-    this.show(`  ${renderBar(part, 24)} ${percent}  ${rate}  ${left}`);
-  }
-}
-
-/** What is irregular in the file, and how it was read. */
-function irregularities({ ragged, openQuotes }: Tally): string[] {
-  return [
-    ...(ragged > 0 ? [`${formatCount(ragged)} with another number of fields than the header`] : []),
-    ...(openQuotes > 0
-      ? [`${formatCount(openQuotes)} with a quote that is never closed, read as one line each`]
-      : []),
-  ];
-}
-
-function printTally(
-  tally: Tally,
-  plan: Plan,
-  withSummary: boolean,
-  hasTarget: boolean,
-  terminal: Terminal,
-): void {
-  const { out, err, style } = terminal;
-  if (withSummary) {
-    out(summary(tally, plan, style));
-    for (const text of irregularities(tally)) warn(terminal, text);
-    return;
-  }
-  const counts = [`${formatCount(tally.rows)} rows`];
-  if (plan.ip !== undefined) counts.push(`${formatCount(tally.withoutIp)} without a public IP address`);
-  if (plan.email !== undefined) counts.push(`${formatCount(tally.withoutEmail)} without an email address`);
-  if (tally.broken > 0) counts.push(`${formatCount(tally.broken)} broken, left as they are`);
-  counts.push(...irregularities(tally));
-  const line = counts.join(", ");
-  if (hasTarget) out(line);
-  else err(`${style.dim(line)}\n`);
 }

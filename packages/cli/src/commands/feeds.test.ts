@@ -34,14 +34,14 @@ const folder = () => {
   return path;
 };
 
-interface Wishes {
+interface RunOptions {
   readonly signal?: AbortSignal;
   readonly env?: Record<string, string>;
   /** What the operator types; without, there is no terminal. */
   readonly typed?: string;
 }
 
-async function inkling(dataDir: string, line: string, { env = {}, typed, signal }: Wishes = {}) {
+async function inkling(dataDir: string, line: string, { env = {}, typed, signal }: RunOptions = {}) {
   const questions: string[] = [];
   const prompt = async (question: string) => {
     questions.push(question);
@@ -67,7 +67,7 @@ describe("enable", () => {
   const rows: [
     name: string,
     line: string,
-    wishes: Wishes,
+    options: RunOptions,
     code: number,
     err: RegExp,
     enabled: string[] | undefined,
@@ -140,14 +140,14 @@ describe("enable", () => {
       undefined,
     ],
   ];
-  test.each(rows)("%s", async (_name, line, wishes, code, err, enabled) => {
+  test.each(rows)("%s", async (_name, line, options, code, err, enabled) => {
     const dataDir = folder();
-    const ran = await inkling(dataDir, `feeds enable ${line}`, wishes);
+    const ran = await inkling(dataDir, `feeds enable ${line}`, options);
     expect(ran.err).toMatch(err);
     expect(ran.code).toBe(code);
     expect(choiceIn(dataDir)?.enabled).toEqual(enabled);
     expect(ran.out + ran.err).not.toContain("abcdef_secret");
-    if (wishes.typed !== undefined) expect(ran.questions).toEqual(["Do you use it on these terms? [y/N] "]);
+    if (options.typed !== undefined) expect(ran.questions).toEqual(["Do you use it on these terms? [y/N] "]);
   });
 
   test("on and off again, each reported once", async () => {

@@ -3,33 +3,18 @@
 // The database is written directly, as `inkling keys` does: no server needs to run, and those that do know within a
 // second. The admin API does the same over HTTP (docs/overrides.md).
 
-import { readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
-import { FEEDS } from "@inkling/compiler/feeds";
-import { isInForce, type NewOverride, type Override } from "@inkling/engine";
-import { openCurrent, replaceFile } from "@inkling/release-store";
-import {
-  auditJson,
-  describeOverride,
-  exportFile,
-  MAX_PAGE,
-  OverrideConflictError,
-  type OverrideContext,
-  OverrideInputError,
-  type OverrideJson,
-  overrideJson,
-  parseNewOverride,
-  parseOverrideFile,
-  type Store,
-} from "@inkling/server";
+import { isInForce, type Override } from "@inkling/engine";
+import { describeOverride, MAX_PAGE, overrideJson, parseNewOverride, type Store } from "@inkling/server";
 import type { Command } from "commander";
-import type { Settings } from "../config/settings.ts";
-import { userName } from "../config/user.ts";
 import { addAction, type Flags } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
-import { withExistingStore, withStore } from "../runtime/keys.ts";
-import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
-import { formatCount, table, warn } from "../terminal/terminal.ts";
+import { withExistingStore } from "../runtime/keys.ts";
+import { AUTHOR, authorOf, checked, contextOf, put, usage } from "../runtime/put-overrides.ts";
+import { CliError } from "../terminal/errors.ts";
+import { table } from "../terminal/terminal.ts";
 import { expiryOf } from "./keys.ts";
+import { addAudit, shortValue } from "./override-audit.ts";
+import { addExport, addImport } from "./override-files.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
@@ -46,8 +31,6 @@ export function addOverride(program: Command, context: Context): void {
   addImport(overrides, context);
   addAudit(overrides, context);
 }
-
-const AUTHOR = ["--author <name>", "who decides this, for the audit trail (default: this user)"] as const;
 
 function addAdd(overrides: Command, context: Context): void {
   const command = overrides
@@ -94,8 +77,6 @@ Examples:
   });
 }
 
-const usage = (message: string, hint: string) => new CliError(message, hint, EXIT.usage);
-
 const OUTCOMES = { added: "Added", changed: "Changed", unchanged: "There already:" } as const;
 
 const endOf = ({ expiresAt }: Override) =>
@@ -119,65 +100,6 @@ function inputOf(value: string, flags: Flags, now: number): Record<string, unkno
     ...(flags.expires === undefined ? {} : { expires_at: expiryOf(flags.expires, now) }),
     ...(flags.force ? { force: true } : {}),
   };
-}
-
-/** The author, the time, the feeds of the release in use, and all feeds. */
-function contextOf(settings: Settings, author: unknown): OverrideContext {
-  const feeds = openCurrent(settings.dataDir)?.manifest.feeds;
-  return { now: Date.now(), author: authorOf(author), feeds, everyFeed: FEEDS.map(({ id }) => id) };
-}
-
-const authorOf = (author: unknown) => (typeof author === "string" && author !== "" ? author : userName());
-
-const FLAG_OF: Readonly<Record<string, string>> = {
-  value: "VALUE",
-  verdict: "--flag",
-  expires_at: "--expires",
-  override: "override",
-};
-
-/** Runs `read`. @throws CliError for what it refuses, with flags in place of members */
-function checked<T>(title: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof OverrideInputError)) throw error;
-    const lines = error.problems.map((problem) => {
-      const [name, ...rest] = problem.split(": ");
-      if (rest.length === 0) return `  ${problem}`;
-      const what = rest.join(": ");
-      return `  ${FLAG_OF[name!] ?? nameOf(name!)}: ${name === "expires_at" ? withDuration(what) : what}`;
-    });
-    throw usage([`${title}:`, ...lines].join("\n"), hintFor(error));
-  }
-}
-
-const HINTS = {
-  INVALID: "`npx inkling override add --help` shows examples",
-  TOO_WIDE: "--force, if this is meant",
-  CONTRADICTS: "leave one of the two rows out",
-} as const;
-
-const hintFor = ({ code, needsForce }: OverrideInputError) =>
-  code === "INVALID" && needsForce
-    ? `--force takes what is too wide, if that is meant; ${HINTS.INVALID}`
-    : HINTS[code];
-
-/** Only the command line accepts durations; a file and the API have times. */
-const withDuration = (problem: string) =>
-  problem.replace(/^must be a time /, "must be a duration such as 30d, a time ");
-
-/** Members of a file keep their path: "overrides.3.note". */
-const nameOf = (name: string) => (/^[a-z]+$/.test(name) ? `--${name}` : name);
-
-async function put(settings: Settings, wanted: readonly NewOverride[], author?: string) {
-  try {
-    return await withStore(settings, (store) => store.overrides.put(wanted, author ?? wanted[0]!.author));
-  } catch (error) {
-    if (!(error instanceof OverrideConflictError)) throw error;
-    const [first, ...more] = error.problems;
-    throw new CliError([first, ...more.map((problem) => `  ${problem}`)].join("\n"), error.hint);
-  }
 }
 
 function addList(overrides: Command, context: Context): void {
@@ -205,17 +127,6 @@ function listText(all: readonly Override[], now: number): string {
   return table([["ID", "VALUE", "EFFECT", "STATE", "AUTHOR", "NOTE"], ...rows]);
 }
 
-const shortEffect = ({ kind, value, flag, verdict, mute }: OverrideJson) =>
-  `${shortValue({ kind, value })} ${flag === null ? `mute ${mute}` : `${flag}=${verdict}`}`;
-
-/** The subject of an audit entry: an override, a key by its name, the release in use. */
-function aboutText(about: unknown): string {
-  if (typeof about !== "object" || about === null) return "";
-  if ("value" in about) return shortEffect(about as OverrideJson);
-  const { name, current } = about as { readonly name?: unknown; readonly current?: unknown };
-  return String(name ?? current ?? "");
-}
-
 async function everyOverride(store: Store, ended: boolean): Promise<Override[]> {
   const all: Override[] = [];
   let cursor: string | undefined;
@@ -226,10 +137,6 @@ async function everyOverride(store: Store, ended: boolean): Promise<Override[]> 
   } while (cursor !== undefined);
   return all;
 }
-
-/** A hash has 64 characters: the first 12 identify it. */
-const shortValue = ({ kind, value }: Pick<OverrideJson, "kind" | "value">) =>
-  kind === "email_hash" ? `email ${value.slice(0, 12)}…` : value;
 
 function stateOf(override: Override, now: number): string {
   if (isInForce(override, now)) return endOf(override);
@@ -251,119 +158,5 @@ function addRemove(overrides: Command, context: Context): void {
       throw new CliError(`there is no override ${id}`, hint);
     }
     return { json: overrideJson(override), text: `Removed ${override.id}: ${describeOverride(override)}.` };
-  });
-}
-
-function addExport(overrides: Command, context: Context): void {
-  const command = overrides
-    .command("export [file]")
-    .description("all overrides in force as one JSON file (default: -, which is standard output)")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  inkling override export overrides.json\n  inkling override export | jq .",
-    );
-  addAction(command, context, SETTINGS, async ({ settings }, file = "-") => {
-    const { overrides } = await withExistingStore(settings, (store) => store.overrides.load());
-    const text = JSON.stringify(exportFile(overrides, Date.now()), null, 2);
-    if (file === "-") return context.terminal.out(text);
-    fileWork(file, () => writeExport(file, `${text}\n`));
-    context.terminal.err(`Wrote ${formatCount(overrides.length)} overrides to ${file}.\n`);
-  });
-}
-
-function addImport(overrides: Command, context: Context): void {
-  const command = overrides
-    .command("import <file>")
-    .description("put the overrides of an exported file in force: all of them, or none")
-    .option(...AUTHOR)
-    .option("--force", "also networks and domains that are too wide otherwise")
-    .option("--json", "print JSON")
-    .addHelpText(
-      "after",
-      `
-Overrides that are in force already are left alone, so a file can be imported again. Nothing is removed.
-
-Examples:
-  inkling override import overrides.json`,
-    );
-  addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
-    const input = jsonOf(file);
-    const about = contextOf(settings, flags.author);
-    const read = checked(`${file} cannot be imported`, () =>
-      parseOverrideFile(input, about, flags.force === true),
-    );
-    const writes = await put(settings, read.overrides, about.author);
-    showWarnings(context, read.warnings);
-    const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;
-    const result = {
-      added: count("added"),
-      changed: count("changed"),
-      unchanged: count("unchanged"),
-      expired: read.expired,
-    };
-    const counts = Object.entries(result).map(([outcome, number]) => `${formatCount(number)} ${outcome}`);
-    return { json: result, text: `Imported ${file}: ${counts.join(", ")}.` };
-  });
-}
-
-const MOST_WARNINGS = 20;
-
-/** Mutes without effect here are kept all the same: they apply once the feed is in use. */
-function showWarnings({ terminal }: Context, warnings: readonly string[]): void {
-  for (const warning of warnings.slice(0, MOST_WARNINGS)) warn(terminal, warning);
-  const more = warnings.length - MOST_WARNINGS;
-  if (more > 0) warn(terminal, `and ${formatCount(more)} more mutes without effect`);
-}
-
-function jsonOf(file: string): unknown {
-  const text = fileWork(file, () => readFileSync(file, "utf8"));
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const hint = "`npx inkling override export` writes such a file";
-    throw usage(`${file} is not JSON: ${(error as Error).message}`, hint);
-  }
-}
-
-function fileWork<T>(file: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw explainFileError(error, file);
-  }
-}
-
-/** By rename, so that a file that is there stays whole until the new one is. */
-function writeExport(file: string, text: string): void {
-  const known = statSync(file, { throwIfNoEntry: false });
-  if (known?.isFile() === false) {
-    writeFileSync(file, text); // a pipe or device; a folder is refused
-    return;
-  }
-  const target = known === undefined ? file : realpathSync(file); // a link stays one
-  replaceFile(target, [text], { mode: 0o600 });
-}
-
-function addAudit(overrides: Command, context: Context): void {
-  const command = overrides
-    .command("audit")
-    .description("who changed what, newest first: overrides, keys, data and the admin token")
-    .option("--limit <number>", "how many entries", "50")
-    .option("--json", "print JSON, with before and after")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  inkling override audit\n  inkling override audit --limit 1000 --json",
-    );
-  addAction(command, context, SETTINGS, async ({ settings, flags }) => {
-    const limit = Number(flags.limit);
-    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
-      throw usage(`--limit must be a whole number from 1 to ${MAX_PAGE}`, "for example --limit 100");
-    }
-    const { items } = await withExistingStore(settings, (store) => store.overrides.audit({ limit }));
-    if (items.length === 0 && !flags.json) return context.terminal.err("Nothing was changed yet.\n");
-    const rows = items.map(({ at, actor, action, subject, before, after }) => {
-      return [new Date(at).toISOString(), actor, action, subject, aboutText(after ?? before)];
-    });
-    return { json: items.map(auditJson), text: table([["WHEN", "WHO", "WHAT", "ID", "ABOUT"], ...rows]) };
   });
 }

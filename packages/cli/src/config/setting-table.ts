@@ -5,6 +5,8 @@ import { LOG_LEVELS } from "@inkling/server/settings";
 import { z } from "zod";
 import * as types from "./setting-types.ts";
 
+export { variableName } from "@inkling/compiler/feed";
+
 interface Row {
   readonly schema: z.ZodType;
   /** Raw, as it would stand in the file; undefined when there is none. */
@@ -106,5 +108,4 @@ export const settingRow = (name: SettingName): Row => SETTINGS[name];
 
 const parts = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).split(" ");
 export const tomlKey = (name: string) => parts(name).join("_");
-export const variableName = (name: string) => `INKLING_${tomlKey(name).toUpperCase()}`;
 export const flagName = (name: string) => `--${parts(name).join("-")}`;

@@ -2,6 +2,7 @@
 //
 // The description of each is its placeholder in --help.
 
+import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { parsePrefix } from "@inkling/engine";
 import { isWellFormedToken, parseDnsServer } from "@inkling/server/settings";
 import { z } from "zod";
@@ -43,11 +44,11 @@ export const mirror = z
   )
   .refine(
     // A file name is added at the end of the URL; a token after ? would be shown and logged.
-    (text) => !isUrl(text) || !/[?#]/.test(text),
+    (text) => !isMirrorUrl(text) || !/[?#]/.test(text),
     "must be a base URL without ? and # (write %3F and %23 in a user name or password); file names are added to it",
   )
   .refine(
-    (text) => !isUrl(text) || /[?#]/.test(text) || URL.canParse(text),
+    (text) => !isMirrorUrl(text) || /[?#]/.test(text) || URL.canParse(text),
     "must be a URL that can be read, such as https://mirror.example/feeds",
   )
   .describe("folder or URL");
@@ -99,5 +100,3 @@ export const dnsServers = listOf(
   "addresses of DNS servers such as 192.0.2.53 or [2001:db8::53]:5353",
   parseDnsServer,
 );
-
-export const isUrl = (text: string) => /^https?:\/\//i.test(text);

@@ -9,6 +9,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
+import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { nearest } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { parse as parseToml, TomlError } from "smol-toml";
@@ -24,7 +25,6 @@ import {
   tomlKey,
   variableName,
 } from "./setting-table.ts";
-import { isUrl } from "./setting-types.ts";
 
 const DEFAULT_FILE = "inkling.toml";
 const FILE_VARIABLE = "INKLING_CONFIG";
@@ -137,12 +137,12 @@ function conflicts(settings: z.output<typeof settingsSchema>, raw: Record<Settin
 function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingName, Raw>): Settings {
   const dataDir = resolve(raw.dataDir.base, settings.dataDir);
   const { mirror, databaseUrl } = settings;
-  const file = databaseUrl?.startsWith("sqlite://") ? databaseUrl.slice("sqlite://".length) : undefined;
+  const file = databaseUrl === undefined ? undefined : sqlitePath(databaseUrl);
   return {
     ...settings,
     workers: settings.workers ?? defaultWorkers(process.platform, availableParallelism()),
     dataDir,
-    mirror: mirror === undefined || isUrl(mirror) ? mirror : resolve(raw.mirror.base, mirror),
+    mirror: mirror === undefined || isMirrorUrl(mirror) ? mirror : resolve(raw.mirror.base, mirror),
     databaseUrl:
       databaseUrl === undefined
         ? `sqlite://${resolve(dataDir, DATA_FOLDER.database)}`
@@ -150,6 +150,16 @@ function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingNa
           ? databaseUrl
           : `sqlite://${resolve(raw.databaseUrl.base, file)}`,
   };
+}
+
+const SQLITE = "sqlite://";
+const sqlitePath = (databaseUrl: string) =>
+  databaseUrl.startsWith(SQLITE) ? databaseUrl.slice(SQLITE.length) : undefined;
+
+/** The file of an SQLite database; undefined of another, or of one in memory. */
+export function databaseFile({ databaseUrl }: Pick<Settings, "databaseUrl">): string | undefined {
+  const path = sqlitePath(databaseUrl);
+  return path === ":memory:" ? undefined : path;
 }
 
 const MOST_WORKERS_BY_DEFAULT = 8;

@@ -8,8 +8,7 @@ import { join } from "node:path";
 import { type LoadedRelease, Overrides } from "@inkling/engine";
 import { DATA_FOLDER, openServable } from "@inkling/release-store";
 import { openStore, overridesOf, readSnapshot, type Scope } from "@inkling/server";
-import type { Settings } from "../config/settings.ts";
-import { databaseFile } from "./keys.ts";
+import { databaseFile, type Settings } from "../config/settings.ts";
 
 /** A lookup should not wait long for a database that is unreachable. */
 const TIMEOUT_MS = 2_000;

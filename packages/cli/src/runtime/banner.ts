@@ -7,6 +7,7 @@ import { formatAge, type Style } from "../terminal/terminal.ts";
 import { answer } from "./answer.ts";
 import { attributions, dataGaps } from "./build.ts";
 import type { KeysOf } from "./first-keys.ts";
+import { localUrl } from "./local-url.ts";
 
 interface BannerInput {
   readonly settings: Settings;
@@ -19,14 +20,14 @@ interface BannerInput {
 }
 
 export function banner({ settings, current, keys, version, updates, style }: BannerInput): string {
-  const base = `http://${urlHost(settings.host)}:${settings.port}`;
+  const base = localUrl(settings.host, settings.port);
   const age = formatAge(Date.now() - Date.parse(current.manifest.created_at));
   const key = keys.made?.live ?? (settings.apiKey === undefined ? "$KEY" : "$INKLING_API_KEY");
   const parts = [
     [
       style.bold(`Inkling ${version} answers on ${base}`),
       style.dim(
-        `release ${current.name}, built ${age === "just now" ? age : `${age} ago`}; reference on ${base}/docs, console on ${adminBase(settings)}/`,
+        `release ${current.name}, built ${age === "just now" ? age : `${age} ago`}; reference on ${base}/docs, console on ${localUrl(settings.adminHost, settings.adminPort)}/`,
       ),
     ],
     gapsPart(current, updates, style),
@@ -82,15 +83,6 @@ function adminPart({ adminToken }: KeysOf, style: Style): string[] {
     `Your admin token, ${style.bold("shown this once")}; the console and the admin API require it:`,
     `  ${adminToken}`,
   ];
-}
-
-const adminBase = ({ adminHost, adminPort }: Settings) => `http://${urlHost(adminHost)}:${adminPort}`;
-
-/** Any address of this machine is best tried at the loopback one. */
-function urlHost(host: string): string {
-  if (host === "0.0.0.0") return "127.0.0.1";
-  if (host === "::") return "[::1]";
-  return host.includes(":") ? `[${host}]` : host;
 }
 
 interface Example {

@@ -14,7 +14,7 @@ import { DATA_FOLDER, replaceJson } from "@inkling/release-store";
 import { CliError, Stopped } from "../terminal/errors.ts";
 
 export type BuildDone = BuildEvent & { type: "done" };
-export type BuildConflict = BuildEvent & { type: "conflict" };
+type BuildConflict = BuildEvent & { type: "conflict" };
 
 export interface BuildResult {
   readonly done: BuildDone;
@@ -23,7 +23,7 @@ export interface BuildResult {
   readonly conflicts: readonly BuildConflict[];
 }
 
-export interface BuildOptions {
+export interface SpawnOptions {
   readonly onEvent: (event: BuildEvent) => void;
   readonly onStart?: (pid: number) => void;
   /** Aborting stops the build; what was published before stays. */
@@ -37,7 +37,7 @@ const GRACE_MS = 2_000;
 const MOST_LAST_LINES = 12;
 const NOTHING_PUBLISHED = "Nothing was published; what was there before is untouched.";
 
-export async function runBuild(order: BuildOrder, options: BuildOptions): Promise<BuildResult> {
+export async function runBuild(order: BuildOrder, options: SpawnOptions): Promise<BuildResult> {
   const child = Bun.spawn([...(options.command ?? compilerCommand())], {
     stdin: Buffer.from(JSON.stringify(order)),
     stdout: "pipe",

@@ -21,39 +21,44 @@ describe("a build order", () => {
   const rows: [
     name: string,
     env: Record<string, string>,
-    wishes: Parameters<typeof buildOrder>[1],
+    options: Parameters<typeof buildOrder>[1],
     want: object,
   ][] = [
     [
-      "to ask publishers, with the keys that are set",
+      "fetches from publishers, with the keys that are set",
       KEYS,
       { fetch: true, onlyDue: true },
       { fetch: true, onlyDue: true, accept: [], credentials: CREDENTIALS },
     ],
     [
-      "to ask nobody, without any key",
+      "fetches nothing, without any key",
       KEYS,
       { fetch: false },
       { fetch: false, onlyDue: false, credentials: {} },
     ],
     [
-      "to ask nobody, offline, whatever is wished",
+      "fetches nothing offline, whatever the options",
       { ...KEYS, INKLING_OFFLINE: "1" },
       { fetch: true },
       { fetch: false, credentials: {} },
     ],
     [
-      "to read the mirror alone",
+      "reads the mirror alone",
       { ...KEYS, INKLING_MIRROR: "feeds" },
       { fetch: true },
       { fetch: false, mirror: "/srv/feeds", credentials: {} },
     ],
-    ["to accept", {}, { fetch: true, accept: ["ipsum-3"] }, { accept: ["ipsum-3"], credentials: {} }],
+    [
+      "accepts a large change",
+      {},
+      { fetch: true, accept: ["ipsum-3"] },
+      { accept: ["ipsum-3"], credentials: {} },
+    ],
   ];
-  test.each(rows)("%s", (_name, env, wishes, want) => {
-    expect(buildOrder(settingsOf(env), wishes)).toMatchObject({ dataDir: "/srv/data", ...want });
+  test.each(rows)("%s", (_name, env, options, want) => {
+    expect(buildOrder(settingsOf(env), options)).toMatchObject({ dataDir: "/srv/data", ...want });
     if ("credentials" in want)
-      expect(buildOrder(settingsOf(env), wishes).credentials).toEqual(want.credentials as never);
+      expect(buildOrder(settingsOf(env), options).credentials).toEqual(want.credentials as never);
   });
 });
 

@@ -3,10 +3,10 @@
 import { readdirSync } from "node:fs";
 import type { BuildOrder } from "@inkling/compiler/events";
 import { CREDENTIALS } from "@inkling/compiler/feed";
+import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { FeedReport, Release } from "@inkling/engine";
 import { dropBrokenSegments, findUsable } from "@inkling/release-store";
 import type { Scope } from "@inkling/server";
-import { isUrl } from "../config/setting-types.ts";
 import { type Settings, shown } from "../config/settings.ts";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 import { LiveLine, Progress } from "../terminal/progress.ts";
@@ -26,7 +26,7 @@ const REDRAW_MS = 100;
 
 /** @throws CliError when a mirror is set that cannot be a source of feeds */
 export function checkMirror(mirror: string | undefined): void {
-  if (mirror === undefined || isUrl(mirror)) return;
+  if (mirror === undefined || isMirrorUrl(mirror)) return;
   try {
     if (readdirSync(mirror).length > 0) return;
   } catch (error) {
@@ -40,7 +40,7 @@ export function checkMirror(mirror: string | undefined): void {
   );
 }
 
-export interface BuildWishes {
+export interface BuildOptions {
   /** May feeds be fetched from publishers? Never with the settings offline or mirror. */
   readonly fetch: boolean;
   readonly onlyDue?: boolean;
@@ -49,9 +49,9 @@ export interface BuildWishes {
 }
 
 /** The compiler's input. It has credentials only where it may fetch from publishers. */
-export function buildOrder(settings: Settings, wishes: BuildWishes): BuildOrder {
-  const fetch = wishes.fetch && mayFetch(settings);
-  const { onlyDue = false, accept = [] } = wishes;
+export function buildOrder(settings: Settings, options: BuildOptions): BuildOrder {
+  const fetch = options.fetch && mayFetch(settings);
+  const { onlyDue = false, accept = [] } = options;
   return {
     dataDir: settings.dataDir,
     ...(settings.mirror === undefined ? {} : { mirror: settings.mirror }),
@@ -82,7 +82,7 @@ export function mayFindNewer(settings: Settings): boolean {
   return settings.mirror !== undefined || mayFetch(settings);
 }
 
-export interface BuildLook extends BuildWishes {
+interface ShownBuildOptions extends BuildOptions {
   /** Are domains that lists disagree on shown one by one? */
   readonly conflicts: boolean;
 }
@@ -95,17 +95,17 @@ export async function build(
   settings: Settings,
   terminal: Terminal,
   signal: AbortSignal,
-  look: BuildLook,
+  options: ShownBuildOptions,
 ): Promise<BuildResult> {
   ensureWritable(settings.dataDir);
   checkMirror(settings.mirror);
   if (findUsable(settings.dataDir).problem !== undefined) dropBrokenSegments(settings.dataDir);
   const { live, columns, style } = terminal;
-  const progress = new Progress({ live, columns, style, conflicts: look.conflicts });
+  const progress = new Progress({ live, columns, style, conflicts: options.conflicts });
   const line = new LiveLine(terminal);
   const timer = setInterval(() => line.show(progress.live(performance.now())), REDRAW_MS);
   try {
-    const result = await runBuild(buildOrder(settings, look), {
+    const result = await runBuild(buildOrder(settings, options), {
       signal,
       onEvent: (event) => {
         const { keep, live } = progress.next(event, performance.now());

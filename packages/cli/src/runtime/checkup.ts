@@ -6,10 +6,12 @@
 
 import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { FeedReport } from "@inkling/engine";
 import {
   feedsOf,
   hintFor,
+  isBroken,
   type NamedRelease,
   openCurrent,
   pinnedName,
@@ -18,13 +20,13 @@ import {
 import { type Listener, probePort } from "@inkling/server/serve";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
-import { isUrl } from "../config/setting-types.ts";
-import { type Settings, shown } from "../config/settings.ts";
+import { databaseFile, type Settings, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { formatAge, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
 import { countKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
+import { localUrl } from "./local-url.ts";
 
 export interface Checkup {
   readonly settings: Settings;
@@ -38,7 +40,7 @@ export interface Finding {
   readonly fix?: string;
 }
 
-type Look = (checkup: Checkup) => Finding | Promise<Finding>;
+type Check = (checkup: Checkup) => Finding | Promise<Finding>;
 
 const ok = (found: string): Finding => ({ state: "ok", found });
 const note = (found: string, fix: string): Finding => ({ state: "note", found, fix });
@@ -55,7 +57,7 @@ const HTTP_TIMEOUT_MS = 3_000;
 
 const UPDATE = "run `npx inkling data update`";
 
-const LOOKS: readonly (readonly [name: string, look: Look])[] = [
+const ROWS: readonly (readonly [name: string, check: Check])[] = [
   ["runtime", runtime],
   ["packages", packages],
   ["clock", clock],
@@ -70,12 +72,12 @@ const LOOKS: readonly (readonly [name: string, look: Look])[] = [
   ["database", database],
 ];
 
-export const CHECKS = LOOKS.map(([name, look]) => [name, guarded(look)] as const);
+export const CHECKS = ROWS.map(([name, check]) => [name, guarded(check)] as const);
 
-function guarded(look: Look): Look {
+function guarded(check: Check): Check {
   return async (checkup) => {
     try {
-      return await look(checkup);
+      return await check(checkup);
     } catch (error) {
       const { message, hint } = error as Error & { hint?: string };
       return problem(message, hint ?? "see the message");
@@ -127,9 +129,9 @@ const SIGNS = [
   ["/metrics", "inkling_"],
 ] as const;
 
-/** Does one of ours listen there? */
+/** Does Inkling listen there? */
 async function isInkling(host: string, port: number): Promise<boolean> {
-  const base = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const base = localUrl(host, port);
   for (const [path, sign] of SIGNS) {
     try {
       const answer = await fetch(base + path, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
@@ -160,7 +162,7 @@ function dataFolder({ settings: { dataDir } }: Checkup): Finding {
 async function mirror({ settings }: Checkup): Promise<Finding> {
   const { mirror } = settings;
   if (mirror === undefined) return ok("none set: feeds come from their publishers");
-  if (isUrl(mirror)) {
+  if (isMirrorUrl(mirror)) {
     const answer = await fetch(mirror, { method: "HEAD", signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
     return ok(`${shown("mirror", settings)} answers (${answer.status})`);
   }
@@ -172,11 +174,11 @@ async function mirror({ settings }: Checkup): Promise<Finding> {
 
 const current = ({ dataDir }: Settings) => openCurrent(dataDir);
 
-/** Runs `look` on the release in use; without one the check `release` has reported that. */
-function onRelease(look: (current: NamedRelease, checkup: Checkup) => Finding): Look {
+/** Runs `check` on the release in use; without one the check `release` has reported that. */
+function onRelease(check: (current: NamedRelease, checkup: Checkup) => Finding): Check {
   return (checkup) => {
     const found = current(checkup.settings);
-    return found === undefined ? note("unknown: there is no release", UPDATE) : look(found, checkup);
+    return found === undefined ? note("unknown: there is no release", UPDATE) : check(found, checkup);
   };
 }
 
@@ -184,7 +186,7 @@ async function releaseOpens({ settings }: Checkup): Promise<Finding> {
   const found = current(settings);
   if (found === undefined) return noRelease(settings);
   const verdicts = verifySegments(settings.dataDir, found.manifest);
-  const broken = verdicts.filter((verdict) => verdict.problem !== undefined);
+  const broken = verdicts.filter(isBroken);
   if (broken.length === 0) return ok(`${found.name}: every byte of ${verdicts.length} segments verified`);
   return problem(broken.map((verdict) => `${verdict.kind}: ${verdict.problem}`).join("; "), hintFor(broken));
 }
@@ -254,8 +256,8 @@ function willCome(release: NamedRelease, settings: Settings): boolean {
 
 async function database({ settings, now }: Checkup): Promise<Finding> {
   // Opening would make the file.
-  const file = settings.databaseUrl.replace(/^sqlite:\/\//, "");
-  if (file !== settings.databaseUrl && !existsSync(file)) {
+  const file = databaseFile(settings);
+  if (file !== undefined && !existsSync(file)) {
     return note(`${file} does not exist yet`, "`npx inkling keys create` makes it, and a key");
   }
   return withStore(settings, async (store) => {

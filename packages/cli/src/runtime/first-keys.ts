@@ -1,6 +1,6 @@
 // first-keys.ts: the two keys that the first run makes.
 
-import { type Key, type KeyMode, parseNewKey, type Store } from "@inkling/server";
+import { type KeyMode, type KeyState, keyState, parseNewKey, type Store } from "@inkling/server";
 
 export interface FirstKeys {
   readonly live: string;
@@ -22,11 +22,9 @@ export async function countKeys(
   store: Pick<Store, "listKeys">,
   now: number,
 ): Promise<{ live: number; sandbox: number }> {
-  const inForce = (key: Key) =>
-    key.revokedAt === undefined && (key.expiresAt === undefined || key.expiresAt > now);
-  const keys = (await store.listKeys()).filter(inForce);
-  const live = keys.filter((key) => key.mode === "live").length;
-  return { live, sandbox: keys.length - live };
+  const states = (await store.listKeys()).map((key) => keyState(key, now));
+  const count = (wanted: KeyState) => states.filter((state) => state === wanted).length;
+  return { live: count("live"), sandbox: count("sandbox") };
 }
 
 /** The keys that `inkling up` shows. */

@@ -1,6 +1,7 @@
 // An hour's worth of cadence, and what goes wrong in it, in no time: the clock, chance and sleep are the test's.
 
-import { describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
+import { getEventListeners } from "node:events";
 import type { FeedReport } from "@inkling/engine";
 import { CliError } from "../terminal/errors.ts";
 import { BuildBusy, BuildInterrupted, type BuildResult } from "./build-process.ts";
@@ -207,29 +208,56 @@ test("stopped while it builds, it ends without a log line", async () => {
   expect(await simulate([new BuildInterrupted()], 1)).toEqual({ at: [0], log: [] });
 });
 
-test("a sleep ends when it is aborted, and leaves nothing behind", async () => {
-  const controller = new AbortController();
-  const sleeping = sleepUnlessAborted(HOUR, controller.signal);
-  controller.abort();
-  await sleeping;
-  await sleepUnlessAborted(HOUR, controller.signal);
-  await sleepUnlessAborted(0, new AbortController().signal);
-});
+describe("a sleep", () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
 
-describe("a sleep that checks a condition", () => {
-  const forever = new AbortController().signal;
-  test("ends when it is time", async () => {
-    let looks = 0;
-    await sleepUntil(() => ++looks === 3, 1, HOUR, forever);
-    expect(looks).toBe(3);
-  });
-  test("ends when it has slept enough", async () => {
-    await sleepUntil(() => false, HOUR, 1, forever);
-  });
-  test("ends when it is aborted", async () => {
-    const controller = new AbortController();
-    const sleeping = sleepUntil(() => false, HOUR, HOUR, controller.signal);
-    controller.abort();
+  /** Timers and listeners that a sleep has set and not removed. */
+  const left = (signal: AbortSignal) => jest.getTimerCount() + getEventListeners(signal, "abort").length;
+
+  /** Ends `sleeping`, which has a timer and a listener, by `end`; neither is left. */
+  async function ends(sleeping: Promise<void>, signal: AbortSignal, end: () => void): Promise<void> {
+    expect(left(signal)).toBe(2);
+    end();
     await sleeping;
+    expect(left(signal)).toBe(0);
+  }
+
+  test("ends when its time is over", async () => {
+    const { signal } = new AbortController();
+    await ends(sleepUnlessAborted(HOUR, signal), signal, () => jest.advanceTimersByTime(HOUR));
+  });
+  test("ends when it is aborted, and does not begin after that", async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    await ends(sleepUnlessAborted(HOUR, signal), signal, () => controller.abort());
+    await sleepUnlessAborted(HOUR, signal);
+    expect(left(signal)).toBe(0);
+  });
+  test("that checks a condition ends when it is true", async () => {
+    const { signal } = new AbortController();
+    let checks = 0;
+    const sleeping = sleepUntil(() => ++checks === 3, MINUTE, HOUR, signal);
+    for (const want of [2, 3]) {
+      jest.advanceTimersByTime(MINUTE);
+      await Promise.resolve();
+      expect(checks).toBe(want);
+    }
+    await sleeping;
+    expect(left(signal)).toBe(0);
+  });
+  test("that checks a condition ends when it has slept enough", async () => {
+    const { signal } = new AbortController();
+    const isTime = () => false;
+    await ends(sleepUntil(isTime, 2 * HOUR, HOUR, signal), signal, () => jest.advanceTimersByTime(HOUR));
+  });
+  test("that checks a condition ends when it is aborted", async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    await ends(
+      sleepUntil(() => false, HOUR, HOUR, signal),
+      signal,
+      () => controller.abort(),
+    );
   });
 });

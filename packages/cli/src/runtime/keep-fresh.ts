@@ -8,11 +8,10 @@
 // Which feeds are due, their budgets and their own back-off are the compiler's: it returns when it is to be called
 // next. The server follows new releases by itself.
 
-import { statSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { splitTrouble } from "@inkling/compiler/unreached";
-import { DATA_FOLDER } from "@inkling/release-store";
+import { DATA_FOLDER, fileStamp } from "@inkling/release-store";
 import type { RunningServer } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
@@ -138,10 +137,10 @@ export function keepSettingsFresh(
   updates = new Updates(),
 ): Promise<void> {
   const choice = join(settings.dataDir, DATA_FOLDER.feedChoice);
-  let built = stampOf(choice);
+  let built = fileStamp(choice);
   const build = () => updates.run(buildOnce);
   const buildOnce = async (isWanted: boolean) => {
-    built = stampOf(choice);
+    built = fileStamp(choice);
     const result = await runBuild(buildOrder(settings, { fetch: true, onlyDue: !isWanted }), {
       signal,
       onStart: (pid) => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL),
@@ -151,18 +150,12 @@ export function keepSettingsFresh(
     return result;
   };
   const sleep = (ms: number) =>
-    sleepUntil(() => updates.isRequested || stampOf(choice) !== built, LOOK_MS, ms, signal);
+    sleepUntil(() => updates.isRequested || fileStamp(choice) !== built, LOOK_MS, ms, signal);
   return keepFresh({ build, now: Date.now, chance: Math.random, sleep, log }, signal, firstMs);
 }
 
 /** A feed that is turned on or off is a reason to build at once; to look for that costs 3 to 8 µs. */
 const LOOK_MS = 2_000;
-
-/** Changes whenever the file is replaced. */
-function stampOf(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found === undefined ? "" : `${found.ino} ${found.mtimeMs}`;
-}
 
 /** Resolves after `ms`, as soon as `isTime` is true, checked every `lookMs`, or when `signal` is aborted. */
 export async function sleepUntil(

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { openStore, type Store } from "@inkling/server";
-import type { Settings } from "../config/settings.ts";
+import { databaseFile, type Settings } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
 import { ensureWritable } from "./writable.ts";
 
@@ -32,12 +32,6 @@ export async function withExistingStore<T>(
     );
   }
   return withOpened(settings, work);
-}
-
-/** The file of an SQLite database; undefined of another, or of one in memory. */
-export function databaseFile({ databaseUrl }: Settings): string | undefined {
-  const file = databaseUrl.startsWith("sqlite://") ? databaseUrl.slice("sqlite://".length) : undefined;
-  return file === ":memory:" ? undefined : file;
 }
 
 async function withOpened<T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> {

@@ -1,13 +1,46 @@
-// enrich-summary.ts: a tally as bars for a terminal.
+// enrich-summary.ts: what was enriched, as a line, or as bars for a terminal.
 
 import type { Plan, Tally } from "@inkling/bulk";
 import { renderBar } from "./progress.ts";
-import { formatCount, printable, type Style, table } from "./terminal.ts";
+import { formatCount, printable, type Style, type Terminal, table, warn } from "./terminal.ts";
 
 const TOP_COUNTRIES = 12;
 const CELLS = 30;
 
-export function summary(tally: Tally, plan: Plan, style: Style): string {
+/** What is irregular in the file, and how it was read. */
+function irregularities({ ragged, openQuotes }: Tally): string[] {
+  return [
+    ...(ragged > 0 ? [`${formatCount(ragged)} with another number of fields than the header`] : []),
+    ...(openQuotes > 0
+      ? [`${formatCount(openQuotes)} with a quote that is never closed, read as one line each`]
+      : []),
+  ];
+}
+
+export function printTally(
+  tally: Tally,
+  plan: Plan,
+  withSummary: boolean,
+  hasTarget: boolean,
+  terminal: Terminal,
+): void {
+  const { out, err, style } = terminal;
+  if (withSummary) {
+    out(summary(tally, plan, style));
+    for (const text of irregularities(tally)) warn(terminal, text);
+    return;
+  }
+  const counts = [`${formatCount(tally.rows)} rows`];
+  if (plan.ip !== undefined) counts.push(`${formatCount(tally.withoutIp)} without a public IP address`);
+  if (plan.email !== undefined) counts.push(`${formatCount(tally.withoutEmail)} without an email address`);
+  if (tally.broken > 0) counts.push(`${formatCount(tally.broken)} broken, left as they are`);
+  counts.push(...irregularities(tally));
+  const line = counts.join(", ");
+  if (hasTarget) out(line);
+  else err(`${style.dim(line)}\n`);
+}
+
+function summary(tally: Tally, plan: Plan, style: Style): string {
   const parts = [style.bold(`${formatCount(tally.rows)} rows`)];
   if (tally.broken > 0) parts.push(`${formatCount(tally.broken)} broken rows, left as they are`);
   if (plan.ip !== undefined) parts.push(...ipParts(tally, style));

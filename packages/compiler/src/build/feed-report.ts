@@ -6,7 +6,7 @@ import type { FeedReport } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
 import type { FeedState } from "../fetch/feed-state.ts";
-import { isMirrorUrl } from "../fetch/mirror.ts";
+import { isMirrorUrl } from "../fetch/mirror-url.ts";
 import { attemptsAt } from "../fetch/next-state.ts";
 import { dueAt } from "../fetch/schedule.ts";
 import { isRemote, lackingCredentials } from "../fetch/source.ts";

@@ -9,7 +9,7 @@ import { type Feed, FeedError } from "../catalog/feed.ts";
 import { type FeedCopy, isCopy, isNew, type NoCopy } from "../fetch/copy.ts";
 import { type FeedState, writeFeedState } from "../fetch/feed-state.ts";
 import type { KeptCopies } from "../fetch/kept-copies.ts";
-import { mirrorName } from "../fetch/mirror.ts";
+import { mirrorName } from "../fetch/mirror-url.ts";
 import { attemptsAt, type Source, spendRequest } from "../fetch/next-state.ts";
 import { findHold, type Hold } from "../fetch/schedule.ts";
 import { candidates, isRemote, lackingCredentials, type SourceOptions } from "../fetch/source.ts";

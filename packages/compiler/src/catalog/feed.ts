@@ -79,6 +79,10 @@ export const CREDENTIALS = [
 ] as const;
 export type CredentialName = (typeof CREDENTIALS)[number];
 
+/** maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID, where an operator sets it. */
+export const variableName = (setting: string): string =>
+  `INKLING_${setting.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
+
 export interface Feed {
   /** Also the name of its file in a mirror, and of its folder in the data folder. */
   readonly id: string;

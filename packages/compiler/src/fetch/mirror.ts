@@ -1,4 +1,4 @@
-// mirror.ts: the operator's mirror: a base URL, or a folder with one file per feed, named `<feed id>.<anything>`.
+// mirror.ts: the operator's mirror as a folder with one file per feed, named `<feed id>.<anything>`.
 
 import {
   closeSync,
@@ -15,34 +15,6 @@ import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import type { Chunks } from "./chunks.ts";
 import { type FeedCopy, loadStable, MAP_FROM, measure } from "./copy.ts";
 import { unpack } from "./unpack.ts";
-
-/** Whether the mirror is a URL, not a folder. */
-export const isMirrorUrl = (mirror: string): boolean => /^https?:\/\//i.test(mirror);
-
-/** A mirror without its credentials. */
-export const mirrorName = (mirror: string): string =>
-  isMirrorUrl(mirror) ? splitMirrorUrl(mirror).base : mirror;
-
-/** A base URL without credentials, and the credentials as a header. */
-export function splitMirrorUrl(mirror: string): { base: string; headers: Readonly<Record<string, string>> } {
-  const url = new URL(mirror);
-  const { username, password } = url;
-  url.username = "";
-  url.password = "";
-  const base = url.href.replace(/\/+$/, "");
-  if (username === "" && password === "") return { base, headers: {} };
-  const userinfo = `${decodePart(username)}:${decodePart(password)}`;
-  return { base, headers: { authorization: `Basic ${Buffer.from(userinfo).toString("base64")}` } };
-}
-
-/** A decoded part of a URL; unchanged with an invalid escape. */
-function decodePart(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
 
 /**
  * The copy that a mirror folder has.

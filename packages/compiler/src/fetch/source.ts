@@ -12,12 +12,13 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
-import { type Credentials, EXTENSIONS, type Feed, FeedError } from "../catalog/feed.ts";
+import { type Credentials, EXTENSIONS, type Feed, FeedError, variableName } from "../catalog/feed.ts";
 import { type Candidate, isCopy, loadStable, measure, type NoCopy, type Source } from "./copy.ts";
 import { feedFolder } from "./feed-state.ts";
 import { AnswerError, download, FETCH_TIMES, type FetchTimes, UnreachedError } from "./fetch.ts";
 import type { KeptCopies } from "./kept-copies.ts";
-import { isMirrorUrl, readFromFolder, splitMirrorUrl } from "./mirror.ts";
+import { readFromFolder } from "./mirror.ts";
+import { isMirrorUrl, splitMirrorUrl } from "./mirror-url.ts";
 import { readOwn, readSeed } from "./package-files.ts";
 
 export interface SourceOptions {
@@ -96,7 +97,7 @@ async function* fromPublisher(
   if (options.isDue === false) return;
   const lacking = lackingCredentials(feed, options);
   if (lacking.length > 0) {
-    const error = `needs ${lacking.map(settingOf).join(" and ")}`;
+    const error = `needs ${lacking.map(variableName).join(" and ")}`;
     yield { source: "fetched", error, absent: true, notRequested: true };
     return;
   }
@@ -128,9 +129,6 @@ export function lackingCredentials(
   if (mirror !== undefined) return [];
   return (feed.optIn?.credentials ?? []).filter((name) => !credentials[name]);
 }
-
-/** maxmindAccountId -> INKLING_MAXMIND_ACCOUNT_ID, where an operator sets it. */
-const settingOf = (name: string) => `INKLING_${name.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
 
 interface Request {
   readonly feed: Feed;
@@ -196,7 +194,7 @@ function downloadPath(feed: Feed, { dataDir }: SourceOptions): string {
 function credentialsHint({ optIn }: Feed, error: FeedError): string {
   const refused = error instanceof AnswerError && (error.status === 401 || error.status === 403);
   if (!refused || optIn?.credentials === undefined) return "";
-  return `: check ${optIn.credentials.map(settingOf).join(" and ")}`;
+  return `: check ${optIn.credentials.map(variableName).join(" and ")}`;
 }
 
 const isNotFound = (candidate: Candidate): boolean => !isCopy(candidate) && candidate.notFound === true;

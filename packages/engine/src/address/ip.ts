@@ -305,6 +305,9 @@ export function formatIp(address: IpAddress): string {
   return `${hex.slice(0, bestStart).join(":")}::${hex.slice(bestStart + bestLength).join(":")}`;
 }
 
+/** A host as a URL has it: an IPv6 address in brackets. */
+export const urlHost = (host: string): string => (host.includes(":") ? `[${host}]` : host);
+
 /** A network: an address whose bits after `bits` are zero. `bits` is 0-32 for IPv4 and 0-128 for IPv6. */
 export interface Prefix {
   readonly address: IpAddress;

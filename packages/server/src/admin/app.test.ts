@@ -3,13 +3,9 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import fc from "fast-check";
-import {
-  type AdminTest,
-  adminServer,
-  closeAdminServers,
-  randomBytes,
-} from "../../../../test/admin-server.ts";
-import { newKeyToken, newToken } from "../keys/token.ts";
+import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
+import { freshToken, randomBytes } from "../../../../test/tokens.ts";
+import { newToken } from "../keys/token.ts";
 import { StoreError } from "../store/error.ts";
 import { OPERATIONS } from "./operations.ts";
 import { ADMIN_PROBLEM_CODES, ADMIN_PROBLEMS, type AdminProblemCode } from "./problems.ts";
@@ -167,7 +163,7 @@ describe("refusals", () => {
       "GET",
       "overrides",
       undefined,
-      { Authorization: `Bearer ${newKeyToken("live", randomBytes)}` },
+      { Authorization: `Bearer ${freshToken()}` },
     ],
     ["an unknown path", "NO_SUCH_PATH", "GET", "overides"],
     ["no id", "NO_SUCH_PATH", "GET", "overrides/x"],

@@ -1,13 +1,9 @@
 // Logins to the admin API: what a cookie allows, when it ends, and that no other site can use it.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import {
-  type AdminTest,
-  adminServer,
-  closeAdminServers,
-  randomBytes,
-} from "../../../../test/admin-server.ts";
-import { newKeyToken, newToken } from "../keys/token.ts";
+import { type AdminTest, adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
+import { freshToken, randomBytes } from "../../../../test/tokens.ts";
+import { newToken } from "../keys/token.ts";
 import type { AdminProblemCode } from "./problems.ts";
 import { SESSION_MS } from "./sessions.ts";
 
@@ -88,7 +84,7 @@ describe("refused", () => {
   const logins: [name: string, code: AdminProblemCode, body: unknown, headers?: Record<string, string>][] = [
     ["another token", "TOKEN_INVALID", { token: newToken("ink_admin_", randomBytes) }],
     ["text", "TOKEN_INVALID", { token: "secret" }],
-    ["an API key", "TOKEN_REQUIRED", { token: newKeyToken("live", randomBytes) }],
+    ["an API key", "TOKEN_REQUIRED", { token: freshToken() }],
     ["no token", "BODY_INVALID", {}],
     ["no body", "BODY_INVALID", undefined],
     ["an author of nothing", "BODY_INVALID", { token: "TOKEN", author: "" }],

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
+import { freshToken } from "../../../../test/tokens.ts";
 import type { Key } from "./key.ts";
 import { parseNewKey } from "./key-input.ts";
 import { KeyLoader, type KeyLoaderOptions, type KeySource } from "./key-loader.ts";
 import { Keyring, type KeySnapshot } from "./keyring.ts";
-import { hashToken, newKeyToken } from "./token.ts";
+import { hashToken } from "./token.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
-const random = (n: number) => crypto.getRandomValues(new Uint8Array(n));
 
 function key(id: string, change: Partial<Key> = {}): Key {
   return {
@@ -30,7 +30,7 @@ class FakeStore implements KeySource {
   isWaiting = false;
 
   add(id: string, change: Partial<Key> = {}, validUntil?: number): string {
-    const token = newKeyToken("live", random);
+    const token = freshToken();
     this.tokens.set(token, { key: key(id, change), ...(validUntil === undefined ? {} : { validUntil }) });
     return token;
   }
@@ -79,7 +79,7 @@ describe("keyring and its loader", () => {
     const rows: [string, string, string][] = [
       ["a key", token, "key_a"],
       ["the same again, from memory", token, "key_a"],
-      ["unknown", newKeyToken("live", random), "KEY_INVALID"],
+      ["unknown", freshToken(), "KEY_INVALID"],
       ["wrong checksum", `${token.slice(0, -1)}${token.endsWith("0") ? "1" : "0"}`, "KEY_INVALID"],
       ["empty", "", "KEY_INVALID"],
       ["a name of every object", "constructor", "KEY_INVALID"],

@@ -12,6 +12,7 @@ import {
   soa,
   startDnsServer,
 } from "../../../../test/dns-server.ts";
+import { until } from "../../../../test/until.ts";
 import { BUDGET_MS, CACHE_SECONDS, MxLookups, type MxLookupsOptions } from "./check.ts";
 import { MxCounts } from "./counts.ts";
 import { DnsClient, type DnsOutcome, type Resolver } from "./dns-client.ts";
@@ -107,11 +108,6 @@ function lookups(options: Partial<MxLookupsOptions> & { dns: Resolver }) {
       ms += seconds * 1000;
     },
   };
-}
-
-/** Waits for what comes by itself; the test's own time is the limit. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await Bun.sleep(1);
 }
 
 const countQuestions = (name: string) => server.questions.filter((question) => question.name === name).length;

@@ -4,7 +4,7 @@
 // out  address and port
 // err  none thrown: undefined means "not the address of a server"
 
-import { parseIp } from "@inkling/engine";
+import { parseIp, urlHost } from "@inkling/engine";
 
 export interface DnsServer {
   /** An IP address. */
@@ -26,8 +26,7 @@ export function parseDnsServer(text: string): DnsServer | undefined {
 
 /** The inverse of {@link parseDnsServer}. */
 export function formatDnsServer({ address, port }: DnsServer): string {
-  if (port === DNS_PORT) return address;
-  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+  return port === DNS_PORT ? address : `${urlHost(address)}:${port}`;
 }
 
 /** The servers that this machine is configured to use. */

@@ -30,9 +30,9 @@ const SERIES = [
   { name: "Refused", of: (point: UsagePoint) => countRefused(point.refused) },
 ];
 
-/** What each period is called, and how the times of its points are written. */
 const formatDay = (at: string) => at.slice(5);
 const formatHour = (at: string) => `${at.slice(11)}:00`;
+/** What each period is called, and how the times of its points are written. */
 const PERIODS = {
   day: { last: "30 days", stepMs: 86_400_000, suffix: "T00:00:00Z", format: formatDay },
   hour: { last: "24 hours", stepMs: 3_600_000, suffix: ":00:00Z", format: formatHour },

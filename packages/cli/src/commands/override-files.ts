@@ -1,0 +1,104 @@
+// override-files.ts: `inkling override export | import`: overrides as a JSON file.
+
+import { readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { replaceFile } from "@inkling/release-store";
+import { exportFile, parseOverrideFile } from "@inkling/server";
+import type { Command } from "commander";
+import { addAction } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
+import { withExistingStore } from "../runtime/keys.ts";
+import { AUTHOR, checked, contextOf, put, usage } from "../runtime/put-overrides.ts";
+import { explainFileError } from "../terminal/errors.ts";
+import { formatCount, warn } from "../terminal/terminal.ts";
+
+const SETTINGS = ["dataDir"] as const;
+
+export function addExport(overrides: Command, context: Context): void {
+  const command = overrides
+    .command("export [file]")
+    .description("all overrides in force as one JSON file (default: -, which is standard output)")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  inkling override export overrides.json\n  inkling override export | jq .",
+    );
+  addAction(command, context, SETTINGS, async ({ settings }, file = "-") => {
+    const { overrides } = await withExistingStore(settings, (store) => store.overrides.load());
+    const text = JSON.stringify(exportFile(overrides, Date.now()), null, 2);
+    if (file === "-") return context.terminal.out(text);
+    fileWork(file, () => writeExport(file, `${text}\n`));
+    context.terminal.err(`Wrote ${formatCount(overrides.length)} overrides to ${file}.\n`);
+  });
+}
+
+export function addImport(overrides: Command, context: Context): void {
+  const command = overrides
+    .command("import <file>")
+    .description("put the overrides of an exported file in force: all of them, or none")
+    .option(...AUTHOR)
+    .option("--force", "also networks and domains that are too wide otherwise")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Overrides that are in force already are left alone, so a file can be imported again. Nothing is removed.
+
+Examples:
+  inkling override import overrides.json`,
+    );
+  addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
+    const input = jsonOf(file);
+    const about = contextOf(settings, flags.author);
+    const read = checked(`${file} cannot be imported`, () =>
+      parseOverrideFile(input, about, flags.force === true),
+    );
+    const writes = await put(settings, read.overrides, about.author);
+    showWarnings(context, read.warnings);
+    const count = (outcome: string) => writes.filter((write) => write.outcome === outcome).length;
+    const result = {
+      added: count("added"),
+      changed: count("changed"),
+      unchanged: count("unchanged"),
+      expired: read.expired,
+    };
+    const counts = Object.entries(result).map(([outcome, number]) => `${formatCount(number)} ${outcome}`);
+    return { json: result, text: `Imported ${file}: ${counts.join(", ")}.` };
+  });
+}
+
+const MOST_WARNINGS = 20;
+
+/** Mutes without effect here are kept all the same: they apply once the feed is in use. */
+function showWarnings({ terminal }: Context, warnings: readonly string[]): void {
+  for (const warning of warnings.slice(0, MOST_WARNINGS)) warn(terminal, warning);
+  const more = warnings.length - MOST_WARNINGS;
+  if (more > 0) warn(terminal, `and ${formatCount(more)} more mutes without effect`);
+}
+
+function jsonOf(file: string): unknown {
+  const text = fileWork(file, () => readFileSync(file, "utf8"));
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const hint = "`npx inkling override export` writes such a file";
+    throw usage(`${file} is not JSON: ${(error as Error).message}`, hint);
+  }
+}
+
+function fileWork<T>(file: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw explainFileError(error, file);
+  }
+}
+
+/** By rename, so that a file that is there stays whole until the new one is. */
+function writeExport(file: string, text: string): void {
+  const known = statSync(file, { throwIfNoEntry: false });
+  if (known?.isFile() === false) {
+    writeFileSync(file, text); // a pipe or device; a folder is refused
+    return;
+  }
+  const target = known === undefined ? file : realpathSync(file); // a link stays one
+  replaceFile(target, [text], { mode: 0o600 });
+}

@@ -1,0 +1,77 @@
+// put-overrides.ts: overrides that a command makes: by whom and when, what is wrong with them, and into the database.
+
+import { FEEDS } from "@inkling/compiler/feeds";
+import type { NewOverride } from "@inkling/engine";
+import { openCurrent } from "@inkling/release-store";
+import { OverrideConflictError, type OverrideContext, OverrideInputError } from "@inkling/server";
+import type { Settings } from "../config/settings.ts";
+import { userName } from "../config/user.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
+import { withStore } from "./keys.ts";
+
+export const AUTHOR = [
+  "--author <name>",
+  "who decides this, for the audit trail (default: this user)",
+] as const;
+
+export const usage = (message: string, hint: string) => new CliError(message, hint, EXIT.usage);
+
+/** The author, the time, the feeds of the release in use, and all feeds. */
+export function contextOf(settings: Settings, author: unknown): OverrideContext {
+  const feeds = openCurrent(settings.dataDir)?.manifest.feeds;
+  return { now: Date.now(), author: authorOf(author), feeds, everyFeed: FEEDS.map(({ id }) => id) };
+}
+
+export const authorOf = (author: unknown) =>
+  typeof author === "string" && author !== "" ? author : userName();
+
+const FLAG_OF: Readonly<Record<string, string>> = {
+  value: "VALUE",
+  verdict: "--flag",
+  expires_at: "--expires",
+  override: "override",
+};
+
+/** Runs `read`. @throws CliError for what it refuses, with flags in place of members */
+export function checked<T>(title: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof OverrideInputError)) throw error;
+    const lines = error.problems.map((problem) => {
+      const [name, ...rest] = problem.split(": ");
+      if (rest.length === 0) return `  ${problem}`;
+      const what = rest.join(": ");
+      return `  ${FLAG_OF[name!] ?? nameOf(name!)}: ${name === "expires_at" ? withDuration(what) : what}`;
+    });
+    throw usage([`${title}:`, ...lines].join("\n"), hintFor(error));
+  }
+}
+
+const HINTS = {
+  INVALID: "`npx inkling override add --help` shows examples",
+  TOO_WIDE: "--force, if this is meant",
+  CONTRADICTS: "leave one of the two rows out",
+} as const;
+
+const hintFor = ({ code, needsForce }: OverrideInputError) =>
+  code === "INVALID" && needsForce
+    ? `--force takes what is too wide, if that is meant; ${HINTS.INVALID}`
+    : HINTS[code];
+
+/** Only the command line accepts durations; a file and the API have times. */
+const withDuration = (problem: string) =>
+  problem.replace(/^must be a time /, "must be a duration such as 30d, a time ");
+
+/** Members of a file keep their path: "overrides.3.note". */
+const nameOf = (name: string) => (/^[a-z]+$/.test(name) ? `--${name}` : name);
+
+export async function put(settings: Settings, wanted: readonly NewOverride[], author?: string) {
+  try {
+    return await withStore(settings, (store) => store.overrides.put(wanted, author ?? wanted[0]!.author));
+  } catch (error) {
+    if (!(error instanceof OverrideConflictError)) throw error;
+    const [first, ...more] = error.problems;
+    throw new CliError([first, ...more.map((problem) => `  ${problem}`)].join("\n"), error.hint);
+  }
+}
