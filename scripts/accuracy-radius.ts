@@ -29,7 +29,7 @@ import { csvLine } from "../packages/compiler/src/parse/csv.ts";
 
 const OUT = new URL("../packages/compiler/data/accuracy-radius.csv", import.meta.url);
 
-/** Addresses in each of the two samples: nobody knows how visitors are spread, so a radius has to hold in both. */
+/** Addresses in each of the two samples: the distribution of visitors is unknown, so a radius has to hold in both. */
 const DRAWN = 4_000_000;
 const SEED = 20_260_619;
 /** With fewer distances an area has no figure of its own. */
@@ -76,7 +76,7 @@ function measure(name: string, families: readonly Family[], draw: (family: Famil
   return distances;
 }
 
-/** Adds a distance for each address that both know to the lists of its areas. @returns how many, by level */
+/** Adds a distance for each address that both databases have to its areas' lists. @returns how many, by level */
 function compareAll(family: Family, addresses: Addresses, distances: Map<string, number[]>) {
   const compared: Record<Level, number> = { city: 0, region: 0, country: 0 };
   const ours = placesOf(dbip, family, addresses);
@@ -165,7 +165,7 @@ function publicTest(family: Family): (w0: number, w1: number) => boolean {
   };
 }
 
-/** Number of the place of each address, -1 where the source knows none. */
+/** Number of the place of each address, -1 for none. */
 function placesOf(source: GeoSource, family: Family, addresses: Addresses): Int32Array {
   const places = new Int32Array(addresses.length).fill(-1);
   const words = new Uint32Array(addresses.buffer);
@@ -194,7 +194,7 @@ function listsOf(key: string): (readonly number[])[] {
   });
 }
 
-/** What holds so much of every sample. */
+/** The distance within which this share of every sample lies. */
 function kilometres(key: string, share = CONFIDENCE): number {
   return Math.max(...listsOf(key).map((list) => list[Math.ceil(list.length * share) - 1]!));
 }

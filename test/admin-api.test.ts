@@ -18,6 +18,7 @@ import {
   smallRelease,
   temporaryFolder,
 } from "./release.ts";
+import { TEST_SERVER } from "./small-server.ts";
 
 const dataDir = temporaryFolder();
 const updates = new Updates();
@@ -32,19 +33,9 @@ beforeAll(async () => {
   token = (await store.adminToken.create("test"))!;
   await store.close();
   server = await startServer({
-    host: "127.0.0.1",
-    port: 0,
-    adminHost: "127.0.0.1",
-    adminPort: 0,
+    ...TEST_SERVER,
     dataDir,
-    mode: "serve",
     databaseUrl,
-    rate: 0,
-    burst: 1,
-    trustedProxies: [],
-    maxConnections: 100,
-    logLevel: "error",
-    version: "0.0.0",
     actions: async () => dataActions(updates),
   });
   const { releases } = (await send("GET", "data/releases")).document;

@@ -1,7 +1,7 @@
 // browser.ts: a real Chromium for tests: launched, watched, and how a page is looked at.
 //
-// out  screenshots/: pictures of pages, kept for whoever looks at them, with `npm run test:full`
-// err  what a page does wrong is collected while it runs: errors of scripts, what its policy blocked, other hosts asked
+// out  screenshots/: pictures of pages, kept with `npm run test:full`
+// err  faults of a page are collected while it runs: errors of scripts, blocked by policy, requests to other hosts
 
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";

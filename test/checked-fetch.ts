@@ -1,4 +1,4 @@
-// checked-fetch.ts: fetch, for tests, that holds every answer of a server of ours to its OpenAPI document.
+// checked-fetch.ts: fetch for tests, which checks every response of Inkling against its OpenAPI document.
 //
 // in   requests to the API
 // out  the response, as fetch gives it
@@ -51,7 +51,7 @@ export class Contract {
     ]);
   }
 
-  /** What the document does not allow of an answer; empty when it is as described. */
+  /** Differences between a response and the document. */
   problems(received: ReceivedResponse): string[] {
     const at = this.responseOf(received);
     if (at === undefined) return [`there is no ${received.status} in the document`];
@@ -136,7 +136,7 @@ const OF_API = /^\/(v1\/|healthz$|readyz$|openapi\.json$|docs$|docs\/)/;
 export async function checkResponse(method: string, path: string, response: Response): Promise<void> {
   const isApi = response.headers.has("inkling-data-version") || OF_API.test(path);
   const contract = isApi ? apiContract : OF_ADMIN_API.test(path) ? adminContract : undefined;
-  if (contract === undefined) return; // /metrics, and what is no server of ours
+  if (contract === undefined) return; // /metrics, and other servers
   const { status, headers } = response;
   const body = await response.clone().text();
   const problems = contract.problems({ method, path, status, headers, body });

@@ -148,8 +148,8 @@ async function shown(page: Page, id: string) {
 
 describe.each([
   ["through its own server, which adds the key", "/inkling", () => null],
-  ["through its own server, with a key that whoever uses it has typed in", "/open", () => inkling.keys.live],
-])("a page that asks %s", (_, url, key) => {
+  ["through its own server, with a key typed in by its user", "/open", () => inkling.keys.live],
+])("a page that sends requests %s", (_, url, key) => {
   let page: Page;
   beforeAll(async () => {
     passed.length = 0;

@@ -28,7 +28,7 @@ async function pack(folder: string): Promise<void> {
 }
 
 /**
- * Packs the client and puts it into `project`, beside the frameworks it knows.
+ * Packs the client and puts it into `project`, beside the frameworks that it supports.
  * @returns the package's files, sorted
  */
 export async function installClient(project: string): Promise<readonly string[]> {

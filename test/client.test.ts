@@ -102,31 +102,28 @@ describe("the package", () => {
   test.each([
     ["nodenext", "nodenext"],
     ["esnext", "bundler"],
-  ])(
-    "gives types to whoever installs it, and the README's examples have them: %s",
-    async (module, moduleResolution) => {
-      expect(blocks.length).toBeGreaterThan(3);
-      blocks.forEach((text, i) => {
-        writeFileSync(join(project, `readme-${i}.ts`), text);
-      });
-      const frameworks = ["express", "fastify", "hono", "next"]
-        .map((name, i) => `import { visitor as v${i} } from "@inkling/client/${name}";\nexport { v${i} };\n`)
-        .join("");
-      writeFileSync(join(project, "frameworks.ts"), frameworks);
-      const compilerOptions = {
-        module,
-        moduleResolution,
-        target: "es2023",
-        lib: ["es2023", "dom", "dom.asynciterable"],
-        types: ["node"],
-        strict: true,
-        exactOptionalPropertyTypes: true,
-        noEmit: true,
-      };
-      writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
-      expect(await run([join(ROOT, "node_modules/.bin/tsc"), "-p", "."], project)).toBe("");
-    },
-  );
+  ])("has types, which the README's examples use: %s", async (module, moduleResolution) => {
+    expect(blocks.length).toBeGreaterThan(3);
+    blocks.forEach((text, i) => {
+      writeFileSync(join(project, `readme-${i}.ts`), text);
+    });
+    const frameworks = ["express", "fastify", "hono", "next"]
+      .map((name, i) => `import { visitor as v${i} } from "@inkling/client/${name}";\nexport { v${i} };\n`)
+      .join("");
+    writeFileSync(join(project, "frameworks.ts"), frameworks);
+    const compilerOptions = {
+      module,
+      moduleResolution,
+      target: "es2023",
+      lib: ["es2023", "dom", "dom.asynciterable"],
+      types: ["node"],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+    };
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+    expect(await run([join(ROOT, "node_modules/.bin/tsc"), "-p", "."], project)).toBe("");
+  });
 });
 
 describe.each([
@@ -288,7 +285,7 @@ describe("the README's sign-up", () => {
   test.each(rows)("%s", async (_, email, from, status) => {
     const [got, text] = await send(email, from);
     expect(got).toBe(status);
-    expect(README).toContain(text); // what the README says it prints
+    expect(README).toContain(text); // as printed in the README
   });
 
   // The last test of this file: it stops the server.

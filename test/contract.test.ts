@@ -1,7 +1,7 @@
 // The public HTTP contract, byte for byte: about 5,000 requests against real servers, compared with the recording
 // contract/recorded.ndjson.br. Data, clock, keys and requests are fixed; contract/exchange.ts lists what is not compared.
 //
-// A change that is meant: `bun test/contract/record.ts` records anew, and CHANGELOG.md gets a line.
+// A change that is meant: `npx bun test/contract/record.ts` records anew, and CHANGELOG.md gets a line.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -40,6 +40,8 @@ test("every response is the recorded one", async () => {
   );
   const more = rows.length - MOST_DIFFERENCES;
   if (more > 0) rows.splice(MOST_DIFFERENCES, more, `and ${more} other differences`);
+  if (rows.length > 0)
+    rows.push("If that is meant: npx bun test/contract/record.ts, and a line in CHANGELOG.md");
   if (rows.length > 0) throw new Error(["responses differ from the recording:", ...rows].join("\n"));
 });
 

@@ -86,7 +86,7 @@ export const soa = (name: string, minimum: number, ttl = 3600): DnsRecord => ({
   ]),
 });
 
-/** A script of a server that knows these top-level domains, as one with internet does. */
+/** Replies of a server that has these top-level domains, as one with internet access has. */
 export function knowing(topLevels: readonly string[], script: DnsScript): DnsScript {
   return (question) =>
     question.type === SOA && topLevels.includes(question.name)
@@ -207,7 +207,7 @@ export async function startDnsServer(script: DnsScript): Promise<DnsServer> {
   };
   let sockets: Awaited<ReturnType<typeof open>> | undefined;
   for (let attempt = 0; sockets === undefined; attempt++) {
-    // The port is free for TCP; for UDP somebody may have it.
+    // The port is free for TCP; for UDP it may be taken.
     sockets = await open(0).catch((error) => {
       if (attempt === 9) throw error;
       return undefined;

@@ -146,7 +146,7 @@ function expressSignUp(): void {
   test.each([
     ["no server", () => NOWHERE, "CONNECTION_FAILED"],
     ["a server that does not answer", () => `http://127.0.0.1:${silent.port}`, "TIMED_OUT"],
-  ])("%s: everybody is challenged, and the log has the reason", async (_, server, code) => {
+  ])("%s: every visitor is challenged, and the log has the reason", async (_, server, code) => {
     const { origin, stderr } = await startExample(name, { SERVER: server() });
     expect(await signUp(origin, "jane@example.com", "192.0.2.1")).toEqual([202, { decision: "challenge" }]);
     const { value } = await stderr.getReader().read();

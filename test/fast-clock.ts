@@ -2,14 +2,14 @@
 //
 // in   when the fast time begins (epoch ms, as the machine's clock has it), how many times as fast it runs
 // out  the text of a module to preload (`BUN_OPTIONS=--preload …`); it moves Date and performance.now and nothing else
-// note timers keep the machine's time: limits of time on requests are not shortened, and whoever waits for long looks
-//      at a clock every few seconds. A process and those that it starts agree, because they count from one moment
+// note timers keep the machine's time: time limits of requests are not shortened, and long waits check the clock every few
+//      seconds. A process and those that it starts agree, because they count from one moment
 
 export function fastClock(start: number, factor: number): string {
   return `import { pass } from ${JSON.stringify(import.meta.path)};\npass(${start}, ${factor});\n`;
 }
 
-/** From now on the clocks of this process are those of the head of this file. */
+/** Replaces the clocks of this process. */
 export function pass(start: number, factor: number): void {
   const Machine = Date;
   const ticks = performance.now.bind(performance);

@@ -79,7 +79,7 @@ function addressOf(family: 4 | 6, at: bigint): IpAddress {
   return address;
 }
 
-describeWith([MIRROR, GUARDS], "nobody of the vectors is flagged", () => {
+describeWith([MIRROR, GUARDS], "no entry of the vectors is flagged", () => {
   let folder: string;
   let release: LoadedRelease;
   beforeAll(async () => {

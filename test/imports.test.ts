@@ -1,4 +1,4 @@
-// imports.test.ts: who may import whom: packages, folders within a package, and no cycles. Type-only imports count.
+// imports.test.ts: import rules: between packages, between folders of a package, no cycles. Type-only imports count.
 //
 // Each rule is a function of files and is also run on made-up files that break it.
 

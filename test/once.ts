@@ -1,8 +1,8 @@
-// once.ts: makes what is expensive once for all test processes, in node_modules/.cache.
+// once.ts: makes an expensive resource once for all test processes, in node_modules/.cache.
 //
 // in   a name, the files that the result depends on, a function that fills an empty folder
-// out  a folder that is complete: it gets its name by a rename. Whoever comes first makes it, the others wait
-// err  what the function throws; a maker that was killed leaves a lock whose process is gone: the next one makes it
+// out  a complete folder, named by a rename. The first process makes it, the others wait
+// err  what the function throws; the lock of a killed process is taken over by the next one
 // cost the hash of the inputs' text
 
 import {
@@ -21,7 +21,7 @@ import { join, resolve } from "node:path";
 const CACHE = resolve(import.meta.dir, "../node_modules/.cache/inkling-test");
 /** What is older is made again: data has an age. */
 const MAX_AGE_MS = 6 * 60 * 60_000;
-/** Nothing takes as long; after that another process has the id of the lock's. */
+/** Locks older than this are stale: another process may have the lock's id. */
 const LOCK_AGE_MS = 10 * 60_000;
 
 /**

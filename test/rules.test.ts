@@ -2,8 +2,10 @@
 // the order of packages and folders. Each rule is a function of files and is also run on made-up files that break it.
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { FORMATS } from "@inkling/bulk";
+import { FEEDS } from "@inkling/compiler/feeds";
 import {
   flagName,
   SETTING_NAMES,
@@ -13,6 +15,7 @@ import {
 } from "../packages/cli/src/config/setting-table.ts";
 import { makeProgram } from "../packages/cli/src/program.ts";
 import { makeStyle } from "../packages/cli/src/terminal/terminal.ts";
+import { ROUTES } from "../packages/server/src/api/routes.ts";
 import {
   type ProjectFile as File,
   importsOf,
@@ -83,7 +86,7 @@ describe("the engine", () => {
     expect(impurities(code)).toEqual([]));
 
   const imports: [path: string, text: string][] = [
-    ["packages/engine/src/a.ts", 'import { readFileSync } from "node:fs";'],
+    ["packages/engine/src/a.ts", 'import { existsSync, readFileSync } from "node:fs";'],
     ["packages/engine/src/a.ts", 'import { x } from "commander";'],
     ["packages/engine/src/a.test.ts", 'import { test } from "bun:test";'],
   ];
@@ -243,6 +246,33 @@ describe("docs match the code", () => {
     .filter((command) => command.commands.length > 0)
     .map((command) => command.name());
   const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+
+  /** Has the page a row of a table that begins so? */
+  const hasRow = (path: string, start: string) =>
+    read(path)
+      .split("\n")
+      .some((line) => line.startsWith(`| ${start}`));
+  test.each(ROUTES.filter(({ template }) => template.startsWith("/v1/")).map(({ template }) => template))(
+    "docs/api.md has %s",
+    (template) => expect([template, read("docs/api.md").includes(template)]).toEqual([template, true]),
+  );
+  test.each(FORMATS.map(({ name }) => name))("docs/exports.md has a row for %s", (name) =>
+    expect([name, hasRow("docs/exports.md", `\`${name}\` `)]).toEqual([name, true]),
+  );
+  test.each(["README.md", "docs/feeds.md", "CHANGELOG.md"])("%s has the number of feeds", (path) => {
+    const optional = FEEDS.filter(({ optIn }) => optIn !== undefined).length;
+    expect(optional).toBeGreaterThan(10);
+    const text = read(path).replace(/\s+/g, " ");
+    for (const count of [`${FEEDS.length - optional} default feeds`, `${optional} optional ones`])
+      expect([count, text.includes(count)]).toEqual([count, true]);
+  });
+  test("every path that ARCHITECTURE.md names exists", () => {
+    const named = [...read("ARCHITECTURE.md").matchAll(/`([a-z-]+\/src\/[\w/.-]+)`/g)].map(
+      ([, path]) => path!,
+    );
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((path) => !existsSync(join(ROOT, "packages", path)))).toEqual([]);
+  });
 
   test.each(SETTING_NAMES.map((name) => [variableName(name), name] as const))(
     "docs/configuration.md has %s with its flag, key and default",

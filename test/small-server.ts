@@ -5,6 +5,21 @@ import { type RunningServer, startServer } from "../packages/server/src/server.t
 import { openStore } from "../packages/server/src/store/store.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 
+/** Options of a server on free ports, without limits. */
+export const TEST_SERVER = {
+  host: "127.0.0.1",
+  port: 0,
+  adminHost: "127.0.0.1",
+  adminPort: 0,
+  mode: "serve",
+  rate: 0,
+  burst: 1,
+  trustedProxies: [],
+  maxConnections: 100,
+  logLevel: "error",
+  version: "0.0.0",
+} as const;
+
 export interface SmallServer {
   readonly server: RunningServer;
   /** Of the API. */
@@ -35,19 +50,9 @@ export async function startSmallServer(): Promise<SmallServer> {
   const keys = { live: await keyOf("live"), test: await keyOf("test") };
   await store.close();
   const server = await startServer({
-    host: "127.0.0.1",
-    port: 0,
-    adminHost: "127.0.0.1",
-    adminPort: 0,
+    ...TEST_SERVER,
     dataDir,
-    mode: "serve",
     databaseUrl,
-    rate: 0,
-    burst: 1,
-    trustedProxies: [],
-    maxConnections: 100,
-    logLevel: "error",
-    version: "0.0.0",
   });
   return { server, origin: `http://127.0.0.1:${server.port}`, keys };
 }

@@ -48,7 +48,7 @@ async function until(isTrue: () => boolean): Promise<void> {
 }
 
 async function stored(store: Store, keyId: string): Promise<number> {
-  const entries = await store.usage(keyId, ...ALL_DAYS);
+  const entries = await store.usage.byDay(keyId, ...ALL_DAYS);
   return entries.reduce((sum, { count }) => sum + count, 0);
 }
 
@@ -56,7 +56,7 @@ async function stored(store: Store, keyId: string): Promise<number> {
 async function traffic(store: Store, token: string, intervalMs = 10) {
   const keyring = new Keyring();
   const loader = new KeyLoader({ store, keyring, refreshMs: intervalMs });
-  const recorder = new UsageRecorder({ store, flushMs: intervalMs });
+  const recorder = new UsageRecorder({ store: store.usage, flushMs: intervalMs });
   await Promise.all([loader.start(), recorder.start()]);
   const counts = { recorded: 0, refused: 0 };
   const timer = setInterval(() => {
@@ -112,7 +112,7 @@ describe("PostgreSQL in the middle of traffic", () => {
     };
     // Answers are held back from the moment COMMIT passes through.
     proxy.silentAfter = "COMMIT";
-    const error: StoreError = await store.addUsage(batch).then(
+    const error: StoreError = await store.usage.add(batch).then(
       () => undefined,
       (reason) => reason,
     );
@@ -121,7 +121,7 @@ describe("PostgreSQL in the middle of traffic", () => {
     expect(error.message).toContain("no answer within 3000 ms");
     expect(await stored(direct, key.id)).toBe(5);
     proxy.silentAfter = undefined;
-    expect(await store.addUsage(batch)).toBe(false);
+    expect(await store.usage.add(batch)).toBe(false);
     expect(await stored(direct, key.id)).toBe(5);
     // Silent connections are not used again: neither these, nor as many as the pool has.
     proxy.silentAfter = "";
@@ -221,7 +221,7 @@ describe("several processes on one database", () => {
     ["postgres", () => postgres.freshDatabase()],
   ];
   for (const [name, address] of addresses) {
-    test(`${name}: revocation is seen by the others, and usage adds up`, async () => {
+    test(`${name}: revocation reaches the others, and usage adds up`, async () => {
       const where = await address();
       const store = await open(where);
       const { key, token } = await store.createKey(parseNewKey({ name: "shop", quota: 1_000_000 }, 0));
@@ -234,7 +234,7 @@ describe("several processes on one database", () => {
       for (const process of processes) recorded += (await process.stop()).recorded;
       expect(recorded).toBeGreaterThan(0);
       expect(await stored(store, key.id)).toBe(recorded);
-      expect((await store.quotaUsage(new Date().toISOString().slice(0, 10))).get(key.id)).toBe(recorded);
+      expect((await store.usage.ofQuotas(new Date().toISOString().slice(0, 10))).get(key.id)).toBe(recorded);
     });
   }
 

@@ -22,7 +22,7 @@ if (import.meta.main) {
   const store = await openStore(address, { mayBeAway: true });
   const keyring = new Keyring();
   const loader = new KeyLoader({ store, keyring, refreshMs: Number(intervalMs) });
-  const recorder = new UsageRecorder({ store, flushMs: Number(intervalMs) });
+  const recorder = new UsageRecorder({ store: store.usage, flushMs: Number(intervalMs) });
   await Promise.all([loader.start(), recorder.start()]);
 
   let recorded = 0;

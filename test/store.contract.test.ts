@@ -131,7 +131,7 @@ for (const backend of BACKENDS) {
         expect(await store.revokeKey("key_nope")).toBeUndefined();
         expect(await store.rotateKey("key_nope", NOW)).toBeUndefined();
         expect(await store.listKeys()).toEqual([]);
-        expect(await store.usage("key_nope", DAY, DAY)).toEqual([]);
+        expect(await store.usage.byDay("key_nope", DAY, DAY)).toEqual([]);
       });
 
       test("keys are listed from oldest to newest", async () => {
@@ -240,7 +240,7 @@ for (const backend of BACKENDS) {
         await store.revokeKey(key.id);
         stamps.push(await store.keyStamp());
         expect(new Set(stamps).size).toBe(4);
-        await store.addUsage(batch(1));
+        await store.usage.add(batch(1));
         expect(await store.keyStamp()).toBe(stamps[3]!);
         expect((await store.loadKeys()).stamp).toBe(stamps[3]!);
       });
@@ -272,7 +272,7 @@ for (const backend of BACKENDS) {
     describe("usage", () => {
       test("adds up over batches and recorders, by key, day and lookup", async () => {
         const store = await open();
-        await store.addUsage({
+        await store.usage.add({
           recorder: "r1",
           sequence: 1,
           entries: [
@@ -281,23 +281,23 @@ for (const backend of BACKENDS) {
             { keyId: "key_a", day: DAY, lookup: "email", count: 5_000_000_000 },
           ],
         });
-        await store.addUsage(batch(2, 4));
-        await store.addUsage(batch(1, 3, "r2"));
-        expect(await store.usage("key_a", DAY, "2026-06-02")).toEqual([
+        await store.usage.add(batch(2, 4));
+        await store.usage.add(batch(1, 3, "r2"));
+        expect(await store.usage.byDay("key_a", DAY, "2026-06-02")).toEqual([
           { keyId: "key_a", day: DAY, lookup: "email", count: 5_000_000_007 },
           { keyId: "key_a", day: "2026-06-02", lookup: "geolocate", count: 1 },
         ]);
-        expect(await store.usage("key_a", "2026-06-02", "2026-06-03")).toHaveLength(1);
+        expect(await store.usage.byDay("key_a", "2026-06-02", "2026-06-03")).toHaveLength(1);
       });
 
       test("a batch that is sent again counts once, also when both attempts run at the same time", async () => {
         const store = await open();
         const other = await open();
-        expect(await store.addUsage(batch(1))).toBe(true);
-        expect(await store.addUsage(batch(1))).toBe(false);
-        const both = await Promise.all([store.addUsage(batch(2)), other.addUsage(batch(2))]);
+        expect(await store.usage.add(batch(1))).toBe(true);
+        expect(await store.usage.add(batch(1))).toBe(false);
+        const both = await Promise.all([store.usage.add(batch(2)), other.usage.add(batch(2))]);
         expect(both.sort()).toEqual([false, true]);
-        expect(await store.usage("key_a", DAY, DAY)).toMatchObject([{ count: 6 }]);
+        expect(await store.usage.byDay("key_a", DAY, DAY)).toMatchObject([{ count: 6 }]);
       });
 
       test("the day's usage of keys with a quota", async () => {
@@ -310,8 +310,8 @@ for (const backend of BACKENDS) {
           { keyId: id, day: DAY, lookup: "rate_limited" as const, count: 50 },
           { keyId: id, day: "2026-05-31", lookup: "email" as const, count: 100 },
         ]);
-        await store.addUsage({ recorder: "r1", sequence: 1, entries });
-        expect(await store.quotaUsage(DAY)).toEqual(new Map([[limited.id, 5]]));
+        await store.usage.add({ recorder: "r1", sequence: 1, entries });
+        expect(await store.usage.ofQuotas(DAY)).toEqual(new Map([[limited.id, 5]]));
       });
 
       test("a batch of 5,000 keys", async () => {
@@ -322,9 +322,9 @@ for (const backend of BACKENDS) {
           lookup: "email" as const,
           count: i + 1,
         }));
-        await store.addUsage({ recorder: "r1", sequence: 1, entries });
-        expect(await store.usage("key_0", DAY, DAY)).toMatchObject([{ count: 1 }]);
-        expect(await store.usage("key_4999", DAY, DAY)).toMatchObject([{ count: 5_000 }]);
+        await store.usage.add({ recorder: "r1", sequence: 1, entries });
+        expect(await store.usage.byDay("key_0", DAY, DAY)).toMatchObject([{ count: 1 }]);
+        expect(await store.usage.byDay("key_4999", DAY, DAY)).toMatchObject([{ count: 5_000 }]);
       });
 
       test("two processes that count the same keys in opposite order lose nothing and do not block each other", async () => {
@@ -335,12 +335,12 @@ for (const backend of BACKENDS) {
             const order = which === 0 ? ids : ids.toReversed();
             for (let sequence = 1; sequence <= 10; sequence++) {
               const entries = order.map((keyId) => ({ keyId, day: DAY, lookup: "email" as const, count: 1 }));
-              await store.addUsage({ recorder: `r${which}`, sequence, entries });
+              await store.usage.add({ recorder: `r${which}`, sequence, entries });
             }
           }),
         );
         for (const id of ["key_0", "key_49"]) {
-          expect(await stores[0]!.usage(id, DAY, DAY)).toMatchObject([{ count: 20 }]);
+          expect(await stores[0]!.usage.byDay(id, DAY, DAY)).toMatchObject([{ count: 20 }]);
         }
       });
 
@@ -351,29 +351,33 @@ for (const backend of BACKENDS) {
         const hour = (ms: number) => new Date(ms).toISOString().slice(0, 13);
         const entry = (day: string, count: number) =>
           ({ keyId: "key_a", day, lookup: "email", count }) as const;
-        await store.addUsage({ recorder: "r", sequence: 1, entries: [entry(today, 1), entry(yesterday, 7)] });
+        await store.usage.add({
+          recorder: "r",
+          sequence: 1,
+          entries: [entry(today, 1), entry(yesterday, 7)],
+        });
         clock += 3_600_000;
-        await store.addUsage({ recorder: "r", sequence: 2, entries: [entry(today, 2)] });
-        await store.addUsage({ recorder: "r", sequence: 3, entries: [entry(today, 4)] });
-        await store.addUsage({ recorder: "r", sequence: 3, entries: [entry(today, 4)] });
-        expect(await store.hourlyUsage("key_a", `${yesterday}T00`, hour(clock))).toEqual([
+        await store.usage.add({ recorder: "r", sequence: 2, entries: [entry(today, 2)] });
+        await store.usage.add({ recorder: "r", sequence: 3, entries: [entry(today, 4)] });
+        await store.usage.add({ recorder: "r", sequence: 3, entries: [entry(today, 4)] });
+        expect(await store.usage.byHour("key_a", `${yesterday}T00`, hour(clock))).toEqual([
           { hour: `${yesterday}T23`, lookup: "email", count: 7 },
           { hour: hour(NOW), lookup: "email", count: 1 },
           { hour: hour(clock), lookup: "email", count: 6 },
         ]);
-        expect(await store.hourlyUsage("key_b", `${yesterday}T00`, hour(clock))).toEqual([]);
-        expect(await store.usageOfDay(today)).toEqual(new Map([["key_a", { email: 7 }]]));
+        expect(await store.usage.byHour("key_b", `${yesterday}T00`, hour(clock))).toEqual([]);
+        expect(await store.usage.ofDay(today)).toEqual(new Map([["key_a", { email: 7 }]]));
         clock += 32 * 86_400_000;
-        await store.addUsage({ recorder: "r2", sequence: 1, entries: [] });
-        expect(await store.hourlyUsage("key_a", `${yesterday}T00`, hour(clock))).toEqual([]);
-        expect(await store.usage("key_a", yesterday, today)).toHaveLength(2);
+        await store.usage.add({ recorder: "r2", sequence: 1, entries: [] });
+        expect(await store.usage.byHour("key_a", `${yesterday}T00`, hour(clock))).toEqual([]);
+        expect(await store.usage.byDay("key_a", yesterday, today)).toHaveLength(2);
       });
 
       test("old recorders are deleted with the first batch of a new one", async () => {
         const store = await open();
-        await store.addUsage(batch(1, 1, "old"));
+        await store.usage.add(batch(1, 1, "old"));
         clock += 31 * 86_400_000;
-        await store.addUsage(batch(1, 1, "new"));
+        await store.usage.add(batch(1, 1, "new"));
         const sql = new SQL(address);
         expect([...(await sql`SELECT id FROM inkling_recorders`)]).toEqual([{ id: "new" }]);
         await sql.close();

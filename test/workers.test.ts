@@ -223,12 +223,12 @@ linux("several workers", () => {
     server.child.kill("SIGTERM");
     expect(await server.child.exited).toBe(0);
     await withStore(server, async (store) => {
-      const used = await store.usage(quota!.id, "2000-01-01", "2999-12-31");
+      const used = await store.usage.byDay(quota!.id, "2000-01-01", "2999-12-31");
       expect(used).toMatchObject([
         { lookup: "geolocate", count: 50 },
         { lookup: "quota_exceeded", count: 71 },
       ]);
-      const [, slowed] = await store.usage(limited!.id, "2000-01-01", "2999-12-31");
+      const [, slowed] = await store.usage.byDay(limited!.id, "2000-01-01", "2999-12-31");
       expect(slowed).toMatchObject({ lookup: "rate_limited", count: rated.refused });
     });
   });
@@ -306,7 +306,7 @@ linux("several workers", () => {
     expect(await server.child.exited).toBe(0);
     await withStore(server, async (store) => {
       const [key] = await store.listKeys();
-      const [entry] = await store.usage(key!.id, "2000-01-01", "2999-12-31");
+      const [entry] = await store.usage.byDay(key!.id, "2000-01-01", "2999-12-31");
       expect(entry!.count).toBe(counted);
     });
   });
@@ -360,13 +360,13 @@ linux("several workers", () => {
     expect(server.events("worker-died")).toEqual([]);
     await withStore(server, async (store) => {
       const [key] = await store.listKeys();
-      const [entry] = await store.usage(key!.id, "2000-01-01", "2999-12-31");
+      const [entry] = await store.usage.byDay(key!.id, "2000-01-01", "2999-12-31");
       expect(entry!.count).toBe(ok);
     });
   });
 
   test.each([
-    ["nobody shares", false],
+    ["not shared", false],
     ["may be shared", true],
   ])("do not start on a port that another program has and %s", async (_, reusePort) => {
     const other = Bun.serve({

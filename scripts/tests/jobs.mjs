@@ -37,7 +37,7 @@ function checkJob(name, tool, args) {
   };
 }
 
-/** One process of `bun test`. After a crash each file of a group runs again by itself: whose fault it was shows there. */
+/** One process of `bun test`. After a crash each file of a group runs again by itself, to find the one at fault. */
 export function bunJob(files, { root = ROOT, temp, full = false, minutes = FILE_MINUTES }) {
   const name = files.length === 1 ? files[0] : `${files[0]} and ${files.length - 1} more`;
   const runFiles = async (group) => {

@@ -8,6 +8,7 @@ import { openConsole } from "../../packages/console/src/files.ts";
 import { startServer } from "../../packages/server/src/server.ts";
 import { openStore } from "../../packages/server/src/store/store.ts";
 import { DESK, faultsOf, openPage, PHONE, picture } from "../browser.ts";
+import { TEST_SERVER } from "../small-server.ts";
 
 export interface ConsoleServer {
   /** Of the admin listener. */
@@ -26,19 +27,9 @@ export async function startConsole(dataDir: string): Promise<ConsoleServer> {
   await store.close();
   const files = await openConsole();
   const server = await startServer({
-    host: "127.0.0.1",
-    port: 0,
-    adminHost: "127.0.0.1",
-    adminPort: 0,
+    ...TEST_SERVER,
     dataDir,
-    mode: "serve",
     databaseUrl,
-    rate: 0,
-    burst: 1,
-    trustedProxies: [],
-    maxConnections: 100,
-    logLevel: "error",
-    version: "0.0.0",
     actions: async () => dataActions(new Updates()),
     console: async (request, path) => files.serve(request, path),
   });

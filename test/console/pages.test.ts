@@ -97,6 +97,20 @@ describe("files", () => {
   });
 });
 
+test("every page of the navigation opens without a fault, and docs/console.md has it", async () => {
+  const docs = readFileSync(new URL("../../docs/console.md", import.meta.url), "utf8");
+  await go("lookup");
+  const titles = await page.getByRole("navigation").getByRole("link").allTextContents();
+  expect(titles.length).toBeGreaterThan(4);
+  const faults = tabs.faults.length;
+  for (const title of titles) {
+    await page.getByRole("navigation").getByRole("link", { name: title, exact: true }).click();
+    await page.getByRole("heading", { level: 1 }).filter({ hasText: title }).waitFor();
+    expect([title, docs.includes(`| ${title} |`)]).toEqual([title, true]);
+  }
+  expect(tabs.faults.slice(faults)).toEqual([]);
+});
+
 describe("logging in", () => {
   test("a wrong token is refused, the right one accepted; logging out ends the session", async () => {
     const own = await tabs.open();

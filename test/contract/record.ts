@@ -1,5 +1,5 @@
-// record.ts: writes recorded.ndjson.br anew: `bun test/contract/record.ts`. Only for a change of the contract that is
-// meant; CHANGELOG.md says then what changes.
+// record.ts: writes recorded.ndjson.br anew: `npx bun test/contract/record.ts`. Only for an intended change of
+// the contract, with a line in CHANGELOG.md.
 //
 // out  one line of JSON for each request, and its response as exchange.ts writes it down
 

@@ -1,4 +1,4 @@
-// requests.ts: what the contract test asks: tables of rows, then rows from a fixed seed. Used when recording only.
+// requests.ts: the requests of the contract test: tables of rows, then rows from a fixed seed. Used when recording only.
 
 import { batches } from "./batches.ts";
 import type { Request } from "./exchange.ts";
@@ -88,7 +88,7 @@ function emails(): Request[] {
       get(`${MAIL}/${email}${EVIDENCE}`),
     ]),
     ...SEGMENTS.map((segment) => get(`${MAIL}/${segment}`)),
-    // checks=mx only where DNS is not asked.
+    // checks=mx only where no DNS query is sent.
     ...QUERIES.filter((query) => !query.includes("checks=mx")).map((query) =>
       get(`${MAIL}/jane@gmail.com${query}`),
     ),

@@ -3,7 +3,7 @@
 // in   one argument: an empty folder
 // out  one line of JSON: Started; the servers run until standard input ends
 //
-// full     complete data, overrides, X-Forwarded-For believed from 127.0.0.0/8
+// full     complete data, overrides, X-Forwarded-For trusted from 127.0.0.0/8
 // serve    data without is_proxy and incomplete is_tor_exit, mode serve, no proxies trusted
 // up       the same data, mode up
 // empty    no release

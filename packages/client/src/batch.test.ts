@@ -101,7 +101,7 @@ describe("a batch", () => {
     );
   });
 
-  test("of nothing asks nothing", async () => {
+  test("of no values sends no request", async () => {
     const { server, client } = await pair(good);
     assert.deepEqual(await collect(client.batch("reputation", [])), { all: [], error: undefined });
     assert.equal(server.requests.length, 0);
@@ -129,13 +129,13 @@ describe("a batch", () => {
     });
   }
 
-  test("asks for extras", async () => {
+  test("requests extras", async () => {
     const { server, client } = await pair(raw(line({ valid: true, disposable: false, providers: [] })));
     for await (const _ of client.batch("email", ["a@x.org"], { evidence: true, checks: ["mx"] }));
     assert.equal(server.requests[0]?.path, "/v1/user-intel/email?include=evidence&checks=mx");
   });
 
-  test("a problem of one value is its result; a place that nobody knows is none", async () => {
+  test("a problem of one value is its result; an unknown place is no problem", async () => {
     const { client } = await pair(
       raw(
         line(problemDocument(400, "IP_ADDRESS_INVALID")) + line(problemDocument(404, "IP_ADDRESS_NOT_FOUND")),

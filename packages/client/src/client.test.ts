@@ -331,7 +331,7 @@ describe("the cache", () => {
   test("gives an answer again while it is fresh", async () => {
     const { server, client, clock } = await withClock([json(CLEAN, cached)]);
     const first = (await client.reputation("203.0.113.9")) as { is_abuser: boolean };
-    first.is_abuser = true; // whoever changes his answer changes nobody else's
+    first.is_abuser = true; // must not change the cached answer
     clock.now += 299_999;
     assert.deepEqual(await client.reputation("203.0.113.9"), CLEAN);
     assert.equal(server.requests.length, 1);

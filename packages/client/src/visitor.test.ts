@@ -71,7 +71,7 @@ describe("a visitor", () => {
     assert.equal(visitorOf(facts("10.0.0.1")).address, "2001:db8:0:0:0:0:0:1");
   });
 
-  test("on this machine itself counts as whoever one likes", () => {
+  test("on this machine has a configurable address", () => {
     const visitorOf = make(recorder().client, { loopback: "192.0.2.6" });
     for (const [peer, address] of [
       ["127.0.0.1", "192.0.2.6"],
@@ -98,7 +98,7 @@ describe("denies", () => {
   const allow = new Unavailable("allow", error);
   const deny = new Unavailable("deny", error);
   const refuses = (it: { is_proxy: boolean }) => it.is_proxy;
-  test("asks the answer", () => {
+  test("reads the answer", () => {
     assert.equal(denies(CLEAN, refuses), false);
     assert.equal(denies({ ...CLEAN, is_proxy: true }, refuses), true);
   });

@@ -53,7 +53,7 @@ function mapSegment(dataDir: string, { sha256, bytes }: SegmentReport): Uint8Arr
 }
 
 /**
- * A file's bytes without reading them. Private: nobody writes to them, and writing would not reach the file.
+ * Maps a file's bytes, privately: writes would not reach the file.
  * Bun.mmap opens a file for writing all the same: on a read-only volume it is read into memory instead.
  */
 export function mapFile(path: string): Uint8Array {

@@ -158,7 +158,7 @@ export function explained<T>(dataDir: string, name: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    // Holders of keys read this in /v1/status: where the folder lies is not theirs to know.
+    // /v1/status shows this to every key: without local paths.
     const reason = messageOf(error).replaceAll(`${dataDir}/`, "").replace(/\s+/g, " ");
     const hint = error instanceof ReleaseError ? error.hint : undefined;
     throw new ReleaseError(`release ${name.slice(0, 80)}: ${reason.slice(0, 500)}`, hint, { cause: error });

@@ -32,7 +32,7 @@ export function openServable(dataDir: string): LoadedRelease {
   const broken = current === undefined ? [] : brokenSegments(dataDir, current.manifest);
   throw new ReleaseError(
     problem ?? "",
-    isOfOtherVersion(broken) // then those before it are most likely of that version too, and no way back
+    isOfOtherVersion(broken) // then earlier ones most likely are too, so a rollback would not help
       ? hintFor(broken)
       : "`npx inkling data update` makes a new one, with `--offline` from the copies that are here; `npx inkling data rollback` goes back to the release before",
   );

@@ -1,4 +1,4 @@
-// switch.ts: the operator's switches: back to an earlier release, stay with one, forward to the newest.
+// switch.ts: rollback to an earlier release, pin one, unpin and go to the newest.
 //
 // err  ReleaseError with a hint; nothing was switched then
 // note `verify` reads a whole release (verify.ts): a server passes one that works on a thread of its own
@@ -33,7 +33,7 @@ export interface Rollback extends Switched {
 const UPDATE_HINT = "make a new one with `npx inkling data update`; nothing was switched";
 
 /**
- * Where a rollback leads: to the newest sound release before the current one, or to the one that is named.
+ * The target of a rollback: the newest undamaged release before the current one, or the named one.
  * @param to any release that is kept, older or newer than the one in use
  */
 export async function findRollback(

@@ -18,14 +18,14 @@ import { mapFile } from "./open.ts";
 import { findCurrent, openManifest, ReleaseError } from "./releases.ts";
 import { sha256Hex } from "./sha256.ts";
 
-/** What is wrong with one segment, or nothing. */
+/** The problem of one segment, if any. */
 export interface SegmentVerdict {
   readonly kind: SegmentKind;
   readonly file: string;
   readonly bytes: number;
   /** The place at fault. */
   readonly problem?: string;
-  /** It has a problem, but is what its name says: another version of Inkling wrote it, for one. */
+  /** It has a problem although its hash is right: another version of Inkling wrote it, for example. */
   readonly isIntact?: true;
   /** There is no such file. */
   readonly isGone?: true;
@@ -108,8 +108,8 @@ export function hintFor(broken: readonly SegmentVerdict[]): string {
 }
 
 /**
- * Deletes the segments of the current release that are not what their names say: a build would take them for the
- * right ones. Those of another version of Inkling stay, for whoever goes back to it.
+ * Deletes the segments of the current release with a wrong hash, which a build would reuse. Those of another version of
+ * Inkling stay, for a return to it.
  */
 export function dropBrokenSegments(dataDir: string): void {
   const current = findCurrent(dataDir);

@@ -264,7 +264,7 @@ describe("start and stop", () => {
     const store = await openStore(over.databaseUrl);
     const [key] = await store.listKeys();
     const today = new Date().toISOString().slice(0, 10);
-    const usage = await store.usage(key!.id, "2000-01-01", today);
+    const usage = await store.usage.byDay(key!.id, "2000-01-01", today);
     expect(usage.map(({ lookup, count }) => [lookup, count])).toEqual([["reputation", 5]]);
     await store.close();
   });

@@ -157,7 +157,7 @@ async function keysWithUsage(store: Store, now: Date): Promise<KeyUsage[]> {
   const all: KeyUsage[] = [];
   for (const key of await store.listKeys()) {
     const today = { geolocate: 0, reputation: 0, email: 0 };
-    const usage = await store.usage(key.id, day, day);
+    const usage = await store.usage.byDay(key.id, day, day);
     for (const lookup of SCOPES)
       for (const entry of usage) if (entry.lookup === lookup) today[lookup] += entry.count;
     all.push({ key, today });

@@ -60,7 +60,7 @@ export interface Build {
   readonly pinned?: string;
   /** Feeds of which a copy was refused, whether or not an older one is in use. */
   readonly refused: readonly string[];
-  /** Feeds whose source did not answer at all. */
+  /** Feeds whose source could not be reached. */
   readonly unreached: readonly string[];
   /** When the next feed is due; absent when none has a remote source. */
   readonly nextDue?: string;

@@ -44,7 +44,7 @@ export const buildEvent = z.discriminatedUnion("type", [
     release,
     /** Feeds of which a copy was refused, whether or not an older one is in use. */
     refused: z.array(z.string()).readonly(),
-    /** Feeds whose publisher, or mirror, did not answer at all. */
+    /** Feeds whose publisher, or mirror, could not be reached. */
     unreached: z.array(z.string()).readonly(),
     /** The release that stays in use because the operator pinned it, whatever was built. */
     pinned: z.string().optional(),

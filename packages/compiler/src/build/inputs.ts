@@ -1,6 +1,6 @@
 // inputs.ts: a digest of all that a segment is made from, so that equal inputs are not compiled again.
 //
-// in   the feeds that a segment stands on, and this program's own files
+// in   the feeds of a segment, and this program's own files
 // out  SHA-256, hex
 // The digest covers code and pinned dependencies, so a new version of Inkling builds everything anew.
 

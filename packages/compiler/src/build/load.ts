@@ -62,7 +62,7 @@ function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
   if (used !== undefined && isNew(used.copy))
     return { type: "passed", copy: describeCopy("body", used.copy, used.read.entries), destroy };
   const failures = failuresOf(refusals);
-  if (failures.length === 0) return { type: "not asked", destroy };
+  if (failures.length === 0) return { type: "not requested", destroy };
   const retryAfter = refusals.find((refusal) => refusal.retryAfter)?.retryAfter;
   const failure = { error: failures.map((one) => problemText(one, load.options)).join("; "), retryAfter };
   const held = failures.findLast(({ isHeld }) => isHeld);
@@ -86,7 +86,7 @@ function newBodies({ kept }: Load, { refusals, used }: Tried, outcome: Outcome):
 
 /** Failures of the feed's source, without those of kept copies. */
 function failuresOf(refusals: readonly Refusal[]): Refusal[] {
-  return refusals.filter((refusal) => isNew(refusal) && refusal.unasked !== true);
+  return refusals.filter((refusal) => isNew(refusal) && refusal.notRequested !== true);
 }
 
 function isUnreached(refusals: readonly Refusal[]): boolean {

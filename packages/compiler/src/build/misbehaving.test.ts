@@ -162,7 +162,7 @@ interface Case extends Row {
   readonly times?: typeof TIMES;
 }
 
-/** The publisher sends nothing that can be used, or nothing that is believed. */
+/** The publisher sends nothing usable, or a copy that a gate refuses. */
 const REFUSED: readonly Case[] = [
   {
     name: "429 with Retry-After",
@@ -259,14 +259,14 @@ const REFUSED: readonly Case[] = [
     name: "a date in the future",
     outcome: "refused: more than a day ahead of this machine's clock",
     bad: (response) => send(response, addressDay(2), dated(DAY_2 + 49 * HOUR)),
-    error: /says that it was made on 2026-08-25T13:00:00\.000Z, which is in the future/,
+    error: /has a date in the future: 2026-08-25T13:00:00\.000Z/,
   },
   {
     name: "a build date in the future, in the data",
     outcome: "refused: more than a day ahead of this machine's clock",
     list: DROP_LIST,
     bad: (response, list) => send(response, list.day(9)),
-    error: /which is in the future/,
+    error: /has a date in the future/,
   },
   {
     name: "`0.0.0.0/0`",
@@ -548,7 +548,7 @@ describe("between builds", () => {
       await run(TOR, DAY_1 + HOUR, { onlyDue });
       expect(script.count).toBe(requestsBefore);
       expect(shown().error).toMatch(
-        /asked to wait until 2026-08-22T14:00:00\.000Z; publisher: .* answered 503/,
+        /Retry-After ends at 2026-08-22T14:00:00\.000Z; publisher: .* answered 503/,
       );
     }
     script.answer = good(TOR_LIST, 1);
@@ -628,9 +628,7 @@ describe("between builds", () => {
       script.answer = good(TOR_LIST, 1);
       await run(TOR, DAY_1 + 3, {});
       expect(script.count).toBe(requestsBefore + 1);
-      expect(shown().error).toMatch(
-        /^not asked: .* wait until 2026-08-22T13:00.*; publisher: \S+ answered 429/,
-      );
+      expect(shown().error).toMatch(/^on hold: .* ends at 2026-08-22T13:00.*; publisher: \S+ answered 429/);
       await run(TOR, DAY_1 + HOUR + 1, {});
       expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });
       expect(shown().error).toBeUndefined();

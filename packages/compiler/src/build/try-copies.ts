@@ -88,7 +88,7 @@ function prepare(load: Omit<Load, "source" | "hold">): Load {
 async function tryEach(load: Load): Promise<Tried> {
   const { feed, options, trusted, kept, hold } = load;
   const refusals: Refusal[] = [];
-  for await (const copy of candidates(feed, { ...options, ask: hold === undefined }, kept)) {
+  for await (const copy of candidates(feed, { ...options, isDue: hold === undefined }, kept)) {
     if (!isCopy(copy)) {
       refusals.push(copy);
       continue;

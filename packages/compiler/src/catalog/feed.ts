@@ -61,7 +61,7 @@ export interface PublisherRequest {
 }
 
 export interface OptIn {
-  /** key: needs an account. licence: none that is clear. non-commercial: what its terms say. noisy: flags too many. */
+  /** key: needs an account. licence: none that is clear. non-commercial: by its terms. noisy: flags too many. */
   readonly why: "key" | "licence" | "non-commercial" | "noisy";
   /** What the operator agrees to by turning it on, in one or two sentences. */
   readonly terms: string;
@@ -92,7 +92,7 @@ export interface Feed {
   /** Tried in order: of monthly files the previous month's is second. Empty for our own lists. */
   readonly urls: (now: Date) => readonly string[];
   readonly licence: string;
-  /** The text that the licence asks to be shown. */
+  /** The text that the licence requires to be shown. */
   readonly attribution?: string;
   readonly cadenceHours: number;
   /** Its claim about a network; feeds of networks only. */
@@ -123,7 +123,7 @@ export interface Feed {
   readonly seed?: Seed;
   /** It only corrects other feeds of its kind: without them the answer has no data. */
   readonly supplement?: true;
-  /** The licence asks that a copy older than `age.dropHours` is destroyed, not only no longer used. */
+  /** The licence requires that a copy older than `age.dropHours` is destroyed, not only ignored. */
   readonly destroyOld?: true;
   /** A file of ours in this package, relative to its root. */
   readonly own?: string;

@@ -47,7 +47,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     ...OUR_GUARDS,
     id: "public-resolvers",
     label: "public-resolver",
-    title: "Inkling: resolvers for everybody, each with the page of its operator",
+    title: "Inkling: public resolvers, each with the page of its operator",
     widest: { v4: 24, v6: 48 },
     entries: { least: 50, most: 2_000 },
     own: own("public-resolvers"),
@@ -56,7 +56,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
     ...OUR_GUARDS,
     id: "listed-resolvers",
     label: "listed-resolver",
-    title: "Inkling: resolvers for everybody in networks of VPN providers, each with the list that names it",
+    title: "Inkling: public resolvers in networks of VPN providers, each with the list that names it",
     widest: ADDRESSES,
     entries: { least: 10, most: 2_000 },
     own: own("listed-resolvers"),
@@ -64,7 +64,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...WARNING_LIST,
     id: "public-dns-v4",
-    title: "MISP warning list: IPv4 resolvers that answer everybody",
+    title: "MISP warning list: open IPv4 resolvers",
     urls: fixed(
       "https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/public-dns-v4/list.json",
     ),
@@ -74,7 +74,7 @@ export const GUARD_FEEDS: readonly Feed[] = [
   {
     ...WARNING_LIST,
     id: "public-dns-v6",
-    title: "MISP warning list: IPv6 resolvers that answer everybody",
+    title: "MISP warning list: open IPv6 resolvers",
     urls: fixed(
       "https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/public-dns-v6/list.json",
     ),

@@ -186,7 +186,7 @@ export const NETWORK_FEEDS: readonly Feed[] = [
     id: "dbip-city-lite",
     sets: "geolocation",
     format: "mmdb",
-    title: "DB-IP City Lite: where addresses are",
+    title: "DB-IP City Lite: locations of addresses",
     homepage: "https://db-ip.com/db/download/ip-to-city-lite",
     urls: dbipUrls,
     licence: "CC-BY-4.0",

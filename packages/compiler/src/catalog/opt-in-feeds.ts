@@ -1,14 +1,14 @@
 // opt-in-feeds.ts: the rows of the feed table that are off until the operator turns them on, with `inkling feeds enable`.
 //
-// Off because the publisher asks for a key, states no licence or a non-commercial one, or because the list flags too many.
+// Off because the publisher requires a key, states no licence or a non-commercial one, or because the list flags too many.
 // src  docs/feeds.md has the source of each fact; `entries` as in feeds.ts, of what the samples at hand held
 
 import type { Credentials, Feed, PublisherRequest } from "./feed.ts";
 import { ADDRESSES, AGE, ANY_CHANGE, DAY, fixed, HOUR, MIB } from "./feed-limits.ts";
 
 export const NO_LICENCE = "none stated";
-const OWN_RISK = "The publisher states no licence: whether you may use the list is for you to find out.";
-const NON_COMMERCIAL = "For non-commercial use alone, say the publisher's terms.";
+const OWN_RISK = "The publisher states no licence: check whether you may use the list.";
+const NON_COMMERCIAL = "The publisher's terms allow non-commercial use only.";
 const ORDINARY_PEOPLE = "names addresses of ordinary people, too: expect visitors to be flagged wrongly.";
 const NOISY = `Free to use, but it ${ORDINARY_PEOPLE}`;
 
@@ -67,12 +67,12 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     ...MAXMIND,
     id: "geoip2-city",
     sets: "geolocation",
-    title: "MaxMind GeoIP2 City: where addresses are, with an accuracy radius",
+    title: "MaxMind GeoIP2 City: locations of addresses, with an accuracy radius",
     homepage: "https://dev.maxmind.com/geoip/docs/databases/city-and-country/",
     urls: maxmindUrls("GeoIP2-City"),
     licence: "MaxMind's commercial licence",
     attribution: "Geolocation by MaxMind GeoIP2, https://www.maxmind.com",
-    // Networks that it does not know are DB-IP's: a small file does no harm, and the checksum reveals a cut one.
+    // Other networks have DB-IP's locations, so a small file does no harm, and the checksum detects a truncated one.
     entries: { least: 100, most: 100_000_000 },
     optIn: { why: "key", terms: GEOIP_TERMS, credentials: MAXMIND_KEYS },
   },
@@ -80,7 +80,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     ...MAXMIND,
     id: "geolite2-city",
     sets: "geolocation",
-    title: "MaxMind GeoLite2 City: where addresses are, with an accuracy radius",
+    title: "MaxMind GeoLite2 City: locations of addresses, with an accuracy radius",
     homepage: "https://dev.maxmind.com/geoip/geolite2-free-geolocation-data/",
     urls: maxmindUrls("GeoLite2-City"),
     licence: "GeoLite End User License Agreement",
@@ -93,7 +93,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     id: "ipinfo-lite",
     sets: "geolocation",
     format: "mmdb",
-    title: "IPinfo Lite: the country that an address is in, for networks that no other source knows",
+    title: "IPinfo Lite: the country that an address is in, for networks without another source",
     homepage: "https://ipinfo.io/developers/ipinfo-lite-database",
     urls: fixed("https://ipinfo.io/data/ipinfo_lite.mmdb"),
     request: (url, { ipinfoToken }) => ({ url: `${url}?token=${ipinfoToken}` }),
@@ -244,14 +244,14 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     ...ATTACKERS,
     id: "firehol-level1",
     label: "criminal_network",
-    title: "FireHOL level 1: networks that nothing good comes from, collected from other lists",
+    title: "FireHOL level 1: networks with malicious traffic only, collected from other lists",
     homepage: "https://iplists.firehol.org/?ipset=firehol_level1",
     urls: fixed("https://iplists.firehol.org/files/firehol_level1.netset"),
     licence: "that of the lists it collects, some non-commercial",
     cadenceHours: HOUR,
     age: AGE.networks,
     change: 0.5,
-    // Special-use networks stand in it, up to 224.0.0.0/3; they are taken out of every list.
+    // It has special-use networks, up to 224.0.0.0/3, which are removed from every list.
     widest: { v4: 8, v6: 19 },
     lineage: ["dshield", "feodo-recommended", "spamhaus-drop-v4"],
     entries: { least: 600, most: 20_000 },
@@ -274,7 +274,7 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     id: "thespeedx-proxies",
     sets: "is_proxy",
     format: "proxy-lines",
-    title: "TheSpeedX: HTTP proxies, tested by nobody",
+    title: "TheSpeedX: HTTP proxies, untested",
     homepage: "https://github.com/TheSpeedX/PROXY-List",
     urls: fixed("https://raw.githubusercontent.com/TheSpeedX/PROXY-List/master/http.txt"),
     licence: "MIT",

@@ -44,7 +44,7 @@ export interface NoCopy {
   /** The source could not be reached. */
   readonly unreached?: true;
   /** No request was sent: credentials are missing. */
-  readonly unasked?: true;
+  readonly notRequested?: true;
   /** The publisher's Retry-After, as it was sent. */
   readonly retryAfter?: string;
 }

@@ -106,7 +106,7 @@ describe("failing responses", () => {
     ["no answer", "/silent", /^could not be reached: no answer within 50 ms$/, quick],
     ["an answer that drips", "/drip", /^took longer than 100 ms$/, patient],
     ["plain HTTP", "http://publisher.example/", /^is at http:\/\/publisher\.example, which is not HTTPS$/],
-    ["nobody there", "http://127.0.0.1:1/", /^could not be reached: connection refused$/],
+    ["connection refused", "http://127.0.0.1:1/", /^could not be reached: connection refused$/],
   ];
   test.each(rows.map((row) => [row[0], row] as const))("%s", async (_name, [, path, message, more]) => {
     expect((await problem(path, more)).message).toMatch(message);

@@ -69,7 +69,7 @@ export async function readFromFolder(
   const etag = `${ino}-${size}-${mtimeMs}-${ctimeMs}`;
   const kept = known(path);
   if (kept?.origin?.etag === etag) return { ...kept, source: "mirror", fetchedAt: mtime };
-  // Not mapped where it stands: a mirror is written by others, and a mapped file that shrinks kills the process.
+  // Not mapped in place: others write to a mirror, and a mapped file that shrinks kills the process.
   const bytes = await gather(withPath(path, unpack(createReadStream(path), feed.maxBytes)), into);
   return {
     source: "mirror",

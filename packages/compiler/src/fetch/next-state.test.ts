@@ -81,7 +81,12 @@ const rows: readonly [name: string, before: FeedState, outcome: Outcome, after: 
     { copy: bare(A), pending: bare(HELD), attempts: bad, mirror },
   ],
   ["absent: no failure", full, { type: "absent", failure: FAILURE }, { ...full, attempts: none }],
-  ["expired, and to be destroyed", full, { type: "not asked", destroy: true }, { attempts: tried, mirror }],
+  [
+    "expired, and to be destroyed",
+    full,
+    { type: "not requested", destroy: true },
+    { attempts: tried, mirror },
+  ],
   [
     "expired, to be destroyed, and its publisher fails",
     full,
@@ -97,8 +102,8 @@ describe("after a load from the publisher", () => {
     expect(nextFeedState(before, outcome, at())).toEqual(after);
     expect(before).toEqual(frozen);
   });
-  test("not asked: the very same state, so that nothing is written", () => {
-    expect(nextFeedState(full, { type: "not asked" }, at())).toBe(full);
+  test("not requested: the same object, so that nothing is written", () => {
+    expect(nextFeedState(full, { type: "not requested" }, at())).toBe(full);
   });
 });
 

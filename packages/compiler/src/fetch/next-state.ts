@@ -14,10 +14,10 @@ export interface Failure {
 }
 
 export type Outcome = {
-  /** The licence asks that the kept copies, which have expired, are destroyed. */
+  /** The licence requires that the expired copies are destroyed. */
   readonly destroy?: boolean;
 } & (
-  | { readonly type: "not asked" }
+  | { readonly type: "not requested" }
   | { readonly type: "passed"; readonly copy: KeptCopy }
   | { readonly type: "held"; readonly pending: PendingCopy; readonly failure: Failure }
   | { readonly type: "absent"; readonly failure: Failure }
@@ -42,7 +42,7 @@ export function nextFeedState(state: FeedState, outcome: Outcome, source: Source
 }
 
 function remember(state: FeedState, outcome: Outcome, source: Source): FeedState {
-  if (outcome.type === "not asked") return state;
+  if (outcome.type === "not requested") return state;
   const { feed, mirror, now, chance } = source;
   const { attempts, mirror: mirrored, copy, pending } = state;
   const before = attemptsAt(state, mirror) ?? untried(chance);

@@ -86,7 +86,7 @@ function listen(server: Pick<Server, "listen">): Promise<void> {
   return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
 }
 
-/** A server that sends `text` to whoever connects, and hangs up. */
+/** A server that sends `text` on each connection, and closes it. */
 export async function startRaw(text: string): Promise<{ base: string; stop(): Promise<void> }> {
   const server = createRawServer((socket) => {
     socket.on("error", () => {});
@@ -108,7 +108,7 @@ export interface Script {
   stop(): Promise<void>;
 }
 
-/** A publisher that answers as it is told, one request after the other. */
+/** A publisher with scripted responses. */
 export async function startScript(): Promise<Script> {
   const server = createServer((request, response) => {
     script.count++;

@@ -35,7 +35,7 @@ describe("after a success", () => {
     ["daily", 24, 24],
     ["monthly: checked daily", 720, 24],
   ];
-  test.each(cadences)("%s: once in each interval, wherever chance put it", (_name, hours, checkHours) => {
+  test.each(cadences)("%s: once in each interval, at any point of it", (_name, hours, checkHours) => {
     for (const spread of [0, 0.25, 0.5, 0.999]) {
       const feed = row(hours);
       let attempts = afterSuccess(
@@ -67,7 +67,7 @@ describe("after a success", () => {
     );
     expect(minutes.size).toBeGreaterThan(10);
   });
-  test("failures are forgotten", () => {
+  test("failures are reset", () => {
     const attempts = afterSuccess(
       HOURLY,
       fail(
@@ -84,7 +84,7 @@ describe("after a success", () => {
   });
 });
 
-test("what is simply not there is no failure, and is looked for at the usual time", () => {
+test("a missing file is no failure, and is checked at the usual time", () => {
   const ok = afterSuccess(
     HOURLY,
     untried(() => 0.5),
@@ -96,7 +96,7 @@ test("what is simply not there is no failure, and is looked for at the usual tim
 });
 
 describe("after failures", () => {
-  test("ever more rarely, up to the interval, cut by chance", () => {
+  test("exponential backoff up to the interval, with jitter", () => {
     const waits = (feed: Feed, chance: number) => {
       let attempts = untried(() => 0);
       return Array.from({ length: 12 }, () => {
@@ -108,7 +108,7 @@ describe("after failures", () => {
     expect(waits(HOURLY, 0).slice(0, 5)).toEqual([2.5, 5, 10, 20, 30]);
     expect(waits(row(720), 1).slice(8)).toEqual([1_280, 1_440, 1_440, 1_440]);
   });
-  test("they are counted, and the last success is remembered", () => {
+  test("they are counted, and the last success is kept", () => {
     const ok = afterSuccess(
       HOURLY,
       untried(() => 0),
@@ -160,7 +160,7 @@ describe("what is due", () => {
       ),
     ).toBeUndefined();
   });
-  test("by hand everything is", () => {
+  test("a manual build requests every feed", () => {
     const attempts = afterSuccess(
       HOURLY,
       untried(() => 0.5),
@@ -170,7 +170,7 @@ describe("what is due", () => {
     expect(findHold(HOURLY, attempts, later(1), false)).toBeUndefined();
     expect(findHold(HOURLY, attempts, dueAt(HOURLY, attempts, NOW), true)).toBeUndefined();
   });
-  test("a clock that went back holds nothing up", () => {
+  test("a clock that was set back does not hold feeds", () => {
     const attempts = fail(
       HOURLY,
       untried(() => 0),
@@ -189,18 +189,18 @@ describe("budget", () => {
       (attempts, hour) => recordRequest(feed, attempts, later(hour * HOUR)),
       untried(() => 0),
     );
-  test("of the last day, whatever day it is", () => {
+  test("of the last 24 hours", () => {
     expect(findHold(feed, used(0, 1), later(2 * HOUR), false)).toBeUndefined();
     expect(findHold(feed, used(0, 1, 2), later(3 * HOUR), false)).toMatchObject({ why: "held" });
     expect(findHold(feed, used(0, 1, 2), later(24 * HOUR - 1), false)).toMatchObject({ why: "held" });
     expect(findHold(feed, used(0, 1, 2), later(24 * HOUR), false)).toBeUndefined();
     expect(dueAt(feed, used(0, 1, 2), later(3 * HOUR))).toEqual(later(24 * HOUR));
   });
-  test("only a day of requests is kept, through successes and failures", () => {
+  test("only the last day's requests are kept, through successes and failures", () => {
     const attempts = afterSuccess(feed, fail(feed, used(0, 1, 30)), later(30 * HOUR));
     expect(attempts.requests).toEqual([later(30 * HOUR).toISOString()]);
   });
-  test("nothing is kept where there is none", () => {
+  test("no requests are kept without a budget", () => {
     expect(
       recordRequest(
         HOURLY,

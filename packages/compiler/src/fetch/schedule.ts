@@ -83,12 +83,12 @@ export type Hold = { readonly why: "not due" } | { readonly why: "held"; readonl
 export function findHold(feed: Feed, attempts: Attempts, now: Date, onlyDue: boolean): Hold | undefined {
   const { waitUntil } = attempts;
   if (!isAhead(attempts, now) && waitUntil !== undefined && Date.parse(waitUntil) > now.getTime())
-    return { why: "held", reason: `not asked: its publisher asked to wait until ${waitUntil}` };
+    return { why: "held", reason: `on hold: its publisher's Retry-After ends at ${waitUntil}` };
   const freeAt = budgetFreeAt(feed, attempts, now);
   if (freeAt !== undefined)
     return {
       why: "held",
-      reason: `not asked: the ${feed.budgetPerDay} downloads a day that its publisher allows are used up until ${freeAt}`,
+      reason: `on hold: the ${feed.budgetPerDay} downloads a day that its publisher allows are used up until ${freeAt}`,
     };
   if (onlyDue && dueAt(feed, attempts, now).getTime() > now.getTime()) return { why: "not due" };
   return undefined;

@@ -28,7 +28,7 @@ export interface SourceOptions {
   readonly fetch: boolean;
   readonly now: Date;
   /** Whether the feed is due (schedule.ts). Mirror folders are read in any case. */
-  readonly ask?: boolean;
+  readonly isDue?: boolean;
   /** Whether the pending copy is accepted. */
   readonly accept?: boolean;
   readonly credentials?: Credentials;
@@ -79,7 +79,7 @@ async function* fromMirror(
     if (copy !== undefined) yield copy;
     else if (feed.own === undefined)
       yield { source: "mirror", error: `the mirror ${mirror} has no file ${feed.id}.*`, absent: true };
-  } else if (options.ask !== false) {
+  } else if (options.isDue !== false) {
     const { base, headers } = splitMirrorUrl(mirror);
     const url = `${base}/${feed.id}.${EXTENSIONS[feed.format]}`;
     const candidate = await fetchFrom({ feed, url, headers, source: "mirror", options, kept });
@@ -93,11 +93,11 @@ async function* fromPublisher(
   options: SourceOptions,
   kept: KeptCopies,
 ): AsyncGenerator<Candidate> {
-  if (options.ask === false) return;
+  if (options.isDue === false) return;
   const lacking = lackingCredentials(feed, options);
   if (lacking.length > 0) {
     const error = `needs ${lacking.map(settingOf).join(" and ")}`;
-    yield { source: "fetched", error, absent: true, unasked: true };
+    yield { source: "fetched", error, absent: true, notRequested: true };
     return;
   }
   const urls = feed.urls(options.now);

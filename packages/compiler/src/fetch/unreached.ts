@@ -4,13 +4,13 @@
 
 const WORDS = "could not be reached";
 
-/** What stands behind the URL. */
+/** The text after the URL. */
 export const unreachedWords = (why: string) => `${WORDS}: ${why}`;
 
 export interface Trouble {
   /** Why the feed's source did not answer, if it did not. */
   readonly unreached: string | undefined;
-  /** All else; "" when there is nothing. */
+  /** Other errors; "" for none. */
   readonly rest: string;
 }
 

@@ -10,7 +10,7 @@ const place = (known: Partial<Place>): Place => ({ subdivisions: [], ...known })
 const table = new Map(
   dataTable("accuracy-radius.csv").map(([area, level, radius]) => [`${area} ${level}`, radius]),
 );
-/** What the table says of an area, as a lookup gives it. */
+/** The table's radius of an area. */
 const stated = (key: string) => (table.get(key) === "" ? undefined : Number(table.get(key)));
 
 describe("the table", () => {
@@ -48,12 +48,12 @@ describe("the table", () => {
 });
 
 describe("the level of a place", () => {
-  const rows: [why: string, said: Partial<Place>, level: string | undefined][] = [
+  const rows: [why: string, known: Partial<Place>, level: string | undefined][] = [
     ["a city", { cityName: "Wien", countryCode: "AT", subdivisions: [{ name: "Vienna" }] }, "city"],
     ["a postal code", { postalCode: "1010", countryCode: "AT" }, "city"],
     ["a region", { countryCode: "AT", subdivisions: [{ isoCode: "9" }] }, "region"],
     ["a country", { countryCode: "AT" }, "country"],
-    ["a name that says nothing", { cityName: "-", countryCode: "AT" }, "country"],
+    ["an empty name", { cityName: "-", countryCode: "AT" }, "country"],
     ["no country", { countryCode: "ZZ" }, undefined],
     ["a continent only", { continentCode: "EU" }, undefined],
     ["nothing", {}, undefined],
@@ -63,7 +63,7 @@ describe("the level of a place", () => {
 
 describe("an estimate", () => {
   const uncounted = "VA"; // too small a country for a sample
-  const rows: [why: string, said: Partial<Place>, radius: number | undefined][] = [
+  const rows: [why: string, known: Partial<Place>, radius: number | undefined][] = [
     ["a city of a country", { ...HERE, cityName: "Wien", countryCode: "AT" }, stated("AT city")],
     ["a region", { ...HERE, countryCode: "DE", subdivisions: [{ name: "Hesse" }] }, stated("DE region")],
     ["the middle of a country", { ...HERE, countryCode: "DE" }, stated("DE country")],

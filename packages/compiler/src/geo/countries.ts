@@ -53,8 +53,8 @@ export function countryCode(code: string | undefined): string | undefined {
 }
 
 /**
- * The code and name of a country, as far as a source and the table above know them.
- * A name beside a code that stands for no country ("ZZ", "Unknown") is no country's either.
+ * The code and name of a country, from a source and the table above.
+ * A name beside a code that is no country's ("ZZ", "Unknown") is ignored.
  */
 export function knownCountry(
   code: string | undefined,

@@ -56,7 +56,7 @@ export function filledMask(before: Place, after: Place): number {
   return mask;
 }
 
-/** @param place number of the feed that the place comes from; undefined when only the registry knows the network */
+/** @param place number of the feed that the place comes from; undefined when only the registry has the network */
 export function geoEntries(mask: number, place: number | undefined, feeds: GeoFeeds): EvidenceText[] {
   const entries: EvidenceText[] = [];
   const source = place === undefined ? undefined : feeds.places[place];

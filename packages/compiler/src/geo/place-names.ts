@@ -76,7 +76,7 @@ function words(name: string): string[] {
 export interface NameKeys {
   /** All words. */
   readonly whole: string;
-  /** Also without what stands in brackets or after a comma, and without words for the kind. */
+  /** Also without text in brackets or after a comma, and without words for the type. */
   readonly loose: readonly string[];
 }
 

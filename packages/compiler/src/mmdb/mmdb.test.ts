@@ -262,7 +262,7 @@ describe("values", () => {
     ["data cache container", control(12, 0), "type 12 is not a value"],
     ["end marker", control(13, 0), "type 13 is not a value"],
     ["type 16", control(16, 0), "type 16 is not a value"],
-    ["extended type that says map", [0x00, 0x00], "extended type 7"],
+    ["extended type of a map", [0x00, 0x00], "extended type 7"],
     ["extended type cut short", [0x00], "byte 1: value runs past"],
     ["map whose key is a number", [0xe1, 0xa0, 0xa0], "byte 1: map key is not a string"],
     ["map of more pairs than bytes", [0xe2, 0x41, 0x61, 0xa0], "map of 2 entries runs past"],
@@ -420,7 +420,7 @@ describe("search tree", () => {
       "node 127: leads deeper",
     ],
     [
-      "cycle on the way to ::/96",
+      "cycle on the path to ::/96",
       [
         [1, 2],
         [0, 18],

@@ -257,7 +257,7 @@ const BROKEN: Record<string, [stage: Stage, why: string]> = {
   "MaxMind-DB-test-broken-search-tree-24.mmdb": ["walk", "node 0: is reached twice"],
 };
 
-/** Reads everything, and says how far that went. */
+/** Reads everything. @returns the stage that failed */
 function refusedBy(bytes: Uint8Array): [stage: Stage, why: string] {
   let stage: Stage = "open";
   try {

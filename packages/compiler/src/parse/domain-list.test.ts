@@ -1,4 +1,4 @@
-// Whatever stands in a list: what is taken from it is what a lookup asks for, so that no entry can stop a build.
+// Every domain read from a list has the form that lookups use, so that no entry can stop a build.
 
 import { expect, test } from "bun:test";
 import { toAsciiDomain } from "@inkling/engine";

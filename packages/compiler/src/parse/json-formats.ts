@@ -73,7 +73,7 @@ export const parseAbuseipdb = jsonParser(
   ({ meta, data }, list) => {
     for (const [index, { ipAddress, abuseConfidenceScore: score }] of data.entries()) {
       if (score >= LEAST_CONFIDENCE) list.add(index + 1, ipAddress);
-      else list.tally.pass(index + 1, `confidence is ${score}, ${LEAST_CONFIDENCE} is asked for`);
+      else list.tally.pass(index + 1, `confidence is ${score}, at least ${LEAST_CONFIDENCE} is required`);
     }
     return findDate(meta?.generatedAt);
   },

@@ -152,7 +152,7 @@ describe("lists of ranges, of reports and of proxies", () => {
     const body = { data: [{ ipAddress: "192.0.2.7", abuseConfidenceScore: 99 }] };
     const parsed = parseNetworks("abuseipdb-json", bytes(JSON.stringify(body)));
     expect(networks(parsed)).toEqual([]);
-    expect(parsed.skipped).toEqual([{ line: 1, reason: "confidence is 99, 100 is asked for" }]);
+    expect(parsed.skipped).toEqual([{ line: 1, reason: "confidence is 99, at least 100 is required" }]);
     expect(() => parseNetworks("abuseipdb-json", bytes('{"errors":[{"detail":"no"}]}'))).toThrow(
       "does not have the expected form at data",
     );
@@ -601,7 +601,7 @@ describe("registry statistics", () => {
     ["past the end", "255.255.255.0", "257", "ipv4"],
     ["no addresses", "192.0.2.0", "0", "ipv4"],
     ["not a number", "192.0.2.0", "1e3", "ipv4"],
-    ["IPv6 where IPv4 is said", "2001:db8::", "32", "ipv4"],
+    ["IPv6 in a row for IPv4", "2001:db8::", "32", "ipv4"],
     ["too long", "2001:db8::", "129", "ipv6"],
     ["host bits", "2001:db8::1", "32", "ipv6"],
   ])("refused: %s", (_name, start, value, type) => {

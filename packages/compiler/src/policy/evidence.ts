@@ -20,7 +20,7 @@ export interface EvidenceEntry {
   readonly why?: string;
 }
 
-/** An entry of evidence as it goes out. */
+/** An entry of evidence in an answer. */
 export interface EvidenceText {
   /** A feed's id, or `special-use`, `inkling`. */
   readonly feed: string;

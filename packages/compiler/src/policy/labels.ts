@@ -22,7 +22,7 @@ export const LABELS: Readonly<Record<Label, LabelRule>> = {
   attacker: { flag: "is_abuser", traffic: true },
   criminal_network: { flag: "is_abuser" },
   botnet_c2: { flag: "is_abuser" },
-  // Data centres rent to everybody: sites' own servers, crawlers and offices' gateways among them.
+  // Data centres also host sites' own servers, crawlers and offices' gateways.
   hosting: {},
   // Ordinary people, many behind one address; the operator refuses abusers itself.
   relay: { takes: IS_PROXY | IS_ABUSER },
@@ -34,7 +34,7 @@ export const QUORUM = 2;
 /** 2: sets a flag alone. 1: needs another list that does not copy it. */
 export type ListWeight = 1 | 2;
 
-/** Of a list that is not in the table. A test asks for a row for each feed. */
+/** Of a list that is not in the table. A test requires a row for each feed. */
 export const UNKNOWN_LIST: ListWeight = 2;
 
 /** Feed -> its weight, for each flag that it sets. */

@@ -11,7 +11,7 @@ const list = (feed: string, weight: number, ...lineage: string[]): WeightedList 
 
 describe("independentWeight", () => {
   test.each<[string, WeightedList[], number]>([
-    ["nobody", [], 0],
+    ["no lists", [], 0],
     ["one", [list("a", 2)], 2],
     ["two that know nothing of each other", [list("a", 1), list("b", 1)], 2],
     ["a copy", [list("a", 1), list("copy", 1, "a")], 1],

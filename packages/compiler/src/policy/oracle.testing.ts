@@ -95,7 +95,7 @@ function widened(networks: readonly Prefix[]): Prefix[] {
   });
 }
 
-/** All that one list says: of addresses, and of networks, abuse with its /64s. */
+/** The claims of one list, about addresses and networks, abuse with its /64s. */
 interface Side extends Pick<NetworkClaims, "feed" | "subject" | "label"> {
   readonly origins: readonly string[];
   readonly members: Members;

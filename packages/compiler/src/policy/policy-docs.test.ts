@@ -54,10 +54,10 @@ const flagsIn = (text: string) =>
   Object.entries(FLAG_BITS).reduce((sum, [flag, bit]) => (text.includes(`\`${flag}\``) ? sum | bit : sum), 0);
 
 test.each(Object.entries(LABELS))("the label %s", (label, { flag, takes = 0, traffic = false }) => {
-  const [, , speaks, never, knows] = row(`\`${label}\``);
-  expect(speaks).toBe(flag === undefined ? "" : `\`${flag}\``);
+  const [, , sets, never, about] = row(`\`${label}\``);
+  expect(sets).toBe(flag === undefined ? "" : `\`${flag}\``);
   expect(flagsIn(never!)).toBe(takes);
-  expect(knows === "traffic from the address").toBe(traffic);
+  expect(about === "traffic from the address").toBe(traffic);
 });
 
 test("list weights", () => {

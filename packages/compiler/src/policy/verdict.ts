@@ -61,8 +61,7 @@ export const SPECIAL_USE_NETWORKS = SPECIAL_USE.map((row) => row.prefix);
 export function sourceOf({ feed, subject, label, lineage }: NetworkClaims, wide: boolean): Source {
   const source = { ...NO_EFFECT, feed, label, wide };
   if (subject === "guard") {
-    const { reason: _, ...guard } = GUARD_KINDS[label as GuardKind];
-    return { ...source, ...guard };
+    return { ...source, ...GUARD_KINDS[label as GuardKind] };
   }
   const { flag, ...rule } = LABELS[label as Label];
   const adds = flag === undefined ? 0 : FLAG_BITS[flag];

@@ -34,7 +34,7 @@ const bytesOf = (claims: readonly NetworkClaims[]) =>
   Uint8Array.from(writeSegment("reputation", reputationSections(judgeNetworks(claims)), {}));
 const whole = bytesOf(CLAIMS);
 
-/** The feeds that speak, each with its effect and span. */
+/** The entries of evidence: feed, effect and span. */
 function evidenceOf(segment: IpSegment, text: string): string[] {
   const record = segment.evidence(parseUnwrapped(text)!);
   if (record === undefined) return [];

@@ -1,4 +1,4 @@
-// Which copies are believed: each gate at its edge.
+// Which copies pass: each gate at its limit.
 
 import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";

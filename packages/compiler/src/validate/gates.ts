@@ -23,7 +23,7 @@ export class HeldBack extends FeedError {}
 /** @throws FeedError when it was made in the future */
 export function requirePast(publishedAt: Date | undefined, now: Date): void {
   if (publishedAt === undefined || !isAhead(publishedAt, now)) return;
-  throw new FeedError(`says that it was made on ${publishedAt.toISOString()}, which is in the future`);
+  throw new FeedError(`has a date in the future: ${publishedAt.toISOString()}`);
 }
 
 const isAhead = (time: Date, now: Date) => time.getTime() > now.getTime() + FUTURE_MS;

@@ -42,7 +42,7 @@ function askTable(host: string): number {
   return label < 0 ? -1 : starts[label]!;
 }
 
-/** What was decided, and by whom; an answer of the table that is not that of tldts is an error. */
+/** Whether the table decided; throws where it disagrees with tldts. */
 function compare(host: string): boolean {
   const got = askTable(host);
   if (got < 0) return false;

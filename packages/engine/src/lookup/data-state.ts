@@ -13,7 +13,7 @@ export type Lookup = (typeof LOOKUPS)[number];
 export type IpLookup = Exclude<Lookup, "email">;
 
 /** The answers that each lookup is made of. */
-export const ANSWERS_OF: Readonly<Record<Lookup, readonly Answer[]>> = {
+const ANSWERS_OF: Readonly<Record<Lookup, readonly Answer[]>> = {
   geolocate: ["geolocation"],
   reputation: ["is_abuser", "is_proxy", "is_tor_exit"],
   email: ["disposable"],

@@ -80,8 +80,8 @@ export async function keyUsage(
   requireSpan(by, from, to);
   const rows =
     by === "hour"
-      ? (await store.hourlyUsage(keyId, from, to)).map(({ hour, ...row }) => ({ at: hour, ...row }))
-      : (await store.usage(keyId, from, to)).map(({ day, ...row }) => ({ at: day, ...row }));
+      ? (await store.usage.byHour(keyId, from, to)).map(({ hour, ...row }) => ({ at: hour, ...row }))
+      : (await store.usage.byDay(keyId, from, to)).map(({ day, ...row }) => ({ at: day, ...row }));
   return { by, from, to, usage: inColumns(rows) };
 }
 

@@ -110,7 +110,7 @@ describe("keys", () => {
       ids.unshift((await make({ name: `key ${i}` })).id);
     }
     const entry = { keyId: ids[0]!, day: "2026-06-01", lookup: "email", count: 3 } as const;
-    await it.store.addUsage({ recorder: "r", sequence: 1, entries: [entry] });
+    await it.store.usage.add({ recorder: "r", sequence: 1, entries: [entry] });
     const seen: { id: string; lookups_today: object }[] = [];
     let cursor = "";
     do {
@@ -133,7 +133,7 @@ describe("keys", () => {
       { keyId: id, day: "2026-06-01", lookup: "geolocate", count: 4 },
       { keyId: id, day: "2026-06-01", lookup: "rate_limited", count: 5 },
     ] as const;
-    await it.store.addUsage({ recorder: "r", sequence: 1, entries });
+    await it.store.usage.add({ recorder: "r", sequence: 1, entries });
     expect((await it.ask("GET", `keys/${id}/usage`)).document).toEqual({
       by: "day",
       from: "2026-05-02",

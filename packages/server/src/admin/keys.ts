@@ -73,7 +73,7 @@ export const KEY_OPERATIONS: readonly Operation[] = [
     answer: keysAnswer,
     run: async ({ store, now }, { query }) => {
       const at = now();
-      const [page, today] = await Promise.all([store.keyPage(query), store.usageOfDay(dayOf(at))]);
+      const [page, today] = await Promise.all([store.keyPage(query), store.usage.ofDay(dayOf(at))]);
       const keys = page.items.map((key) => ({
         ...keyJson(key, at),
         lookups_today: lookupsOf(today.get(key.id) ?? {}),

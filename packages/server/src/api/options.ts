@@ -17,7 +17,7 @@ export interface Peers {
   timeout?(request: Request, seconds: number): void;
 }
 
-export interface UsageCounter {
+interface UsageCounter {
   record(keyId: string, counted: Counted, now: number, count?: number): void;
   countToday(keyId: string, now: number): number;
   /** Takes from the quota, so that no other request gets the same. @returns how many; all where the key has none */

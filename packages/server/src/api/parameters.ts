@@ -16,8 +16,8 @@ export interface Parameter {
   readonly wants: number;
 }
 
-export const INCLUDE_EVIDENCE: Parameter = { name: "include", value: "evidence", wants: WANTS.evidence };
-export const CHECKS_MX: Parameter = { name: "checks", value: "mx", wants: WANTS.mx };
+const INCLUDE_EVIDENCE: Parameter = { name: "include", value: "evidence", wants: WANTS.evidence };
+const CHECKS_MX: Parameter = { name: "checks", value: "mx", wants: WANTS.mx };
 
 export class Parameters {
   readonly rows: readonly Parameter[];

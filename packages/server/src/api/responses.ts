@@ -16,7 +16,7 @@ const NO_RELEASE_VERSION = "none";
 /** An unread body is let pass up to this; after that the connection is closed. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 
-export type HeaderFields = Record<string, string>;
+type HeaderFields = Record<string, string>;
 
 export class Responses {
   private readonly options: AppOptions;

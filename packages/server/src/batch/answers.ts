@@ -21,7 +21,7 @@ import type { Output } from "./output.ts";
 /** Evidence has at most 8 KB (docs/evidence.md), a location well below 1 KB. */
 export const MOST_ANSWER_BYTES = 12 * 1024;
 
-export interface BatchAnswersOptions {
+interface BatchAnswersOptions {
   readonly lookup: Lookup;
   readonly pipeline: Pipeline;
   readonly counts: Pick<Counts<ProblemCode>, "countProblem">;

@@ -17,7 +17,7 @@ import {
 import fc from "fast-check";
 import { App, type AppOptions } from "../api/app.ts";
 import { makeCounts } from "../api/counts.ts";
-import { isScope, type Key } from "../keys/key.ts";
+import { type Key, SCOPES } from "../keys/key.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
@@ -145,7 +145,8 @@ function setUp(setting: Setting = {}) {
     },
     buckets: new Buckets({ rate: setting.rate ?? 0, burst: setting.burst ?? 1 }, cellsOnDemand(NOON)),
     usage: {
-      record: (_, counted, __, count = 1) => (isScope(counted) ? recorded : refused).push([counted, count]),
+      record: (_, counted, __, count = 1) =>
+        (SCOPES.some((scope) => scope === counted) ? recorded : refused).push([counted, count]),
       countToday: () => (setting.used ?? 0) + recorded.reduce((sum, [, count]) => sum + count, 0),
       takeQuota: ({ quota }, _, most) =>
         quota === undefined

@@ -37,7 +37,7 @@ export const HOLD_MS = 300_000;
 /** How often a stream checks whether its key is still valid. */
 const KEY_MS = 1_000;
 /** Seconds after which an idle stream is closed. */
-export const STREAM_IDLE_SECONDS = 60;
+const STREAM_IDLE_SECONDS = 60;
 const PIECE_BYTES = 64 * 1024;
 
 const COMMA = 0x2c;
@@ -53,7 +53,7 @@ const ONE_CHECK = problem(
 );
 
 /** What batches need of the server. */
-export interface BatchServer extends MeterOptions {
+interface BatchServer extends MeterOptions {
   readonly pipeline: Pipeline;
   readonly arriving: Arriving;
   readonly releases: { readonly current: LoadedRelease | undefined };
@@ -66,7 +66,7 @@ export interface BatchServer extends MeterOptions {
 }
 
 /** One request. */
-export interface BatchCall {
+interface BatchCall {
   readonly request: Request;
   readonly lookup: Lookup;
   readonly key: Key;
@@ -80,7 +80,7 @@ export interface BatchCall {
   readonly onCrash: (error: unknown, value: string) => void;
 }
 
-export interface BatchAnswer {
+interface BatchAnswer {
   readonly body: Uint8Array<ArrayBuffer> | ByteStream;
   readonly type: string;
   readonly isGzip: boolean;

@@ -12,12 +12,12 @@ import { type Problem, problem } from "../http/problems.ts";
 /** Largest JSON body, decoded. */
 export const MAX_JSON_BYTES = 1024 * 1024;
 /** Most values in a JSON body. */
-export const MAX_JSON_VALUES = 1_000;
+const MAX_JSON_VALUES = 1_000;
 
 /** Memory for unfinished JSON bodies of one key in one process: sent slowly, each is held for 12 s. */
 export const MAX_ARRIVING_BYTES = 32 * MAX_JSON_BYTES;
 
-export type BatchForm = "json" | "ndjson";
+type BatchForm = "json" | "ndjson";
 export type ByteStream = ReadableStream<Uint8Array<ArrayBuffer>>;
 /** Its default reader: the types of Bun and of the web differ. */
 export interface ByteReader {

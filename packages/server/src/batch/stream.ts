@@ -18,7 +18,7 @@ import type { KeyMeter } from "./key-meter.ts";
 import { type Lines, MAX_LINE_BYTES } from "./lines.ts";
 import type { Output } from "./output.ts";
 
-export interface BatchStreamOptions {
+interface BatchStreamOptions {
   readonly body: ByteStream;
   readonly lines: Lines;
   readonly answers: BatchAnswers;

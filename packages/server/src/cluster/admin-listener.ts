@@ -15,7 +15,7 @@ import { Traffic } from "../telemetry/traffic.ts";
 import type { ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 
-export interface AdminListenerParts {
+interface AdminListenerParts {
   readonly services: Services;
   readonly source: MetricsSource & StatusSource;
   /** Brings the source's numbers up to date. */

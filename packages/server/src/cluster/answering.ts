@@ -33,7 +33,7 @@ export interface AnsweringOptions {
 }
 
 /** What it answers from: of this process, or kept up to date by messages. */
-export interface AnsweringParts {
+interface AnsweringParts {
   readonly releases: StatusSource["releases"];
   readonly keyring: Keyring;
   readonly overrides: { readonly current: Overrides };

@@ -13,7 +13,7 @@ import { type StoredUsage, UsageCollector, type UsageSink } from "../limits/usag
 
 const LEAST_CELLS = 1024;
 
-export interface KeyAssignment {
+interface KeyAssignment {
   /** Grows with each snapshot. */
   readonly change: number;
   /** Undefined while keys were never read. */

@@ -31,7 +31,7 @@ export interface WorkerOptions extends AnsweringOptions {
 }
 
 /** A snapshot of keys as it is sent: each key as its row of the store. */
-export interface WireKeys {
+interface WireKeys {
   readonly stamp: string;
   readonly tokens: readonly (Omit<TokenRecord, "key"> & { readonly key: KeyRow })[];
 }

@@ -29,7 +29,7 @@ export interface Services {
 }
 
 /** What services work with. */
-export interface ServiceParts {
+interface ServiceParts {
   readonly log: Log;
   readonly memory: CellMemory;
   readonly closers: Closers;
@@ -48,7 +48,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   const keyring = new Keyring();
   const keyLoader = await startKeyLoader(options, store, keyring, keys, parts);
   const usage = new UsageRecorder({
-    store,
+    store: store.usage,
     collect: (sink) => keys.collect(sink, Date.now()),
     onStored: (keyId, stored) => keys.takeForeign(keyId, stored),
   });

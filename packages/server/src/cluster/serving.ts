@@ -7,7 +7,7 @@ import type { Change, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
 
 /** Numbers for metrics, of all processes that answer. */
-export type ServingNumbers = Required<
+type ServingNumbers = Required<
   Pick<MetricsSource, "counts" | "mx" | "connections" | "workers" | "processes">
 >;
 

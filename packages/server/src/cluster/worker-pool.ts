@@ -22,8 +22,8 @@ const MAIN = join(import.meta.dir, "worker-main.ts");
 /** As the launcher of the command line starts Bun. */
 const BUN_FLAGS = ["--no-install", "--no-env-file"];
 
-export const WORKER_STATES = ["starting", "serving", "waiting"] as const;
-export type WorkerState = (typeof WORKER_STATES)[number];
+const WORKER_STATES = ["starting", "serving", "waiting"] as const;
+type WorkerState = (typeof WORKER_STATES)[number];
 
 /** A worker that ran so long did not fail at its start. */
 const SETTLED_MS = 10_000;
@@ -51,7 +51,7 @@ interface Member {
   keysChange: number;
 }
 
-export interface WorkerPoolParts {
+interface WorkerPoolParts {
   readonly memory: SharedMemory;
   readonly port: ClaimedPort;
   readonly log: Log;
@@ -76,16 +76,9 @@ export class WorkerPool implements Serving {
     this.options = options;
     this.parts = parts;
     this.totals = new WorkerTotals(options.maxConnections);
-    this.members = Array.from({ length: workers }, (_, slot) => ({
-      slot,
-      state: "starting",
-      child: undefined,
-      startedAt: undefined,
-      failures: 0,
-      timer: undefined,
-      silentSeconds: 0,
-      keysChange: 0,
-    }));
+    const idle = { state: "starting", child: undefined, startedAt: undefined, timer: undefined } as const;
+    const zero = { failures: 0, silentSeconds: 0, keysChange: 0 };
+    this.members = Array.from({ length: workers }, (_, slot) => ({ slot, ...idle, ...zero }));
     this.started.promise.catch(() => {}); // `listen` rejects with it
     this.start(this.members[0]!); // the first answer comes after 152 ms, not 237 as with all at once, on 2 cores
     this.ticker = setInterval(() => this.tick(), 1_000);
@@ -133,28 +126,24 @@ export class WorkerPool implements Serving {
   }
 
   async stop(): Promise<void> {
-    this.isStopping = true;
-    clearInterval(this.ticker);
-    const ended: Promise<unknown>[] = [];
-    for (const member of this.members) {
-      clearTimeout(member.timer);
-      if (member.child !== undefined) ended.push(member.child.exited);
-      this.send(member, { type: "stop" });
-    }
+    this.startNoMore();
+    for (const member of this.members) this.send(member, { type: "stop" });
     const late = setTimeout(() => this.kill(), STOP_MS);
-    await Promise.all(ended);
+    await Promise.all(this.members.map(({ child }) => child?.exited));
     clearTimeout(late);
     this.parts.port.release();
   }
 
   kill(): void {
+    this.startNoMore();
+    for (const { child } of this.members) child?.kill("SIGKILL");
+    this.parts.port.release();
+  }
+
+  private startNoMore(): void {
     this.isStopping = true;
     clearInterval(this.ticker);
-    for (const { child, timer } of this.members) {
-      clearTimeout(timer);
-      child?.kill("SIGKILL");
-    }
-    this.parts.port.release();
+    for (const { timer } of this.members) clearTimeout(timer);
   }
 
   private start(member: Member): void {

@@ -10,7 +10,7 @@ const MAX_HEADER_BYTES = 8 * 1024;
 const SEND_SECONDS = 10;
 const DRAIN_MS = 10_000;
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly what: Listener;
   readonly hostname: string;
   readonly port: number;

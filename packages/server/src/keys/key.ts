@@ -24,10 +24,6 @@ export type Refusal = (typeof REFUSALS)[number];
 export const COUNTED = [...SCOPES, ...REFUSALS] as const;
 export type Counted = (typeof COUNTED)[number];
 
-export function isScope(counted: string): counted is Scope {
-  return (SCOPES as readonly string[]).includes(counted);
-}
-
 /** Milliseconds since 1970, UTC. */
 export type EpochMs = number & { readonly unit?: "epoch ms" };
 /** `key_` and 16 characters: names a key in lists, logs and usage. Not secret; survives rotation. */

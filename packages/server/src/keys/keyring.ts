@@ -26,7 +26,7 @@ export interface TokenRecord {
   readonly validUntil: EpochMs | undefined;
 }
 
-export type AuthResult =
+type AuthResult =
   | { readonly ok: true; readonly key: Key }
   | { readonly ok: false; readonly code: "KEY_EXPIRED"; readonly key: Key }
   /** KEYS_NOT_LOADED: there has been no snapshot since the start; 503, not 401. */

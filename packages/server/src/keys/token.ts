@@ -17,7 +17,7 @@ const RANDOM_LENGTH = 32; // 190 bits
 const CHECKSUM_LENGTH = 6; // 62^6 > 2^32
 const TOKEN = /^ink_(live|test)_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$/;
 /** Every token has this many characters. */
-export const TOKEN_LENGTH = "ink_live_".length + RANDOM_LENGTH + 1 + CHECKSUM_LENGTH;
+const TOKEN_LENGTH = "ink_live_".length + RANDOM_LENGTH + 1 + CHECKSUM_LENGTH;
 
 const encoder = new TextEncoder();
 

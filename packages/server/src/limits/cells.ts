@@ -33,7 +33,7 @@ export const DAY_MS = 86_400_000;
 const DAY_UNIT = 2 ** 40;
 
 /** Counts of one key since the cells were made, modulo 2^32; even and odd days apart. */
-export type CellCounts = Uint32Array;
+type CellCounts = Uint32Array;
 export const CELL_COUNTS = 2 * COUNTED.length;
 /** There are as many scopes as refusals: groups of this size, of even and odd days in turn. */
 const GROUP = SCOPES.length;

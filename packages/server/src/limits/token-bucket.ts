@@ -10,14 +10,12 @@ import type { CellIndex, LimitCells } from "./cells.ts";
 import type { KeyCells } from "./key-cells.ts";
 
 /** The server's defaults for keys that have no limits of their own. */
-export interface RateDefaults {
+interface RateDefaults {
   /** Lookups per second and key; 0 = no limit. */
   readonly rate: number;
   /** Lookups at once. */
   readonly burst: number;
 }
-
-export const DEFAULT_RATE: RateDefaults = { rate: 1_000, burst: 2_000 };
 
 /** What {@link Buckets.take} decided. */
 export interface Decision {

@@ -19,7 +19,7 @@ class FakeStore implements UsageStore {
   overlaps = 0;
   mode: "up" | "away" | "deaf" | "no totals" = "up";
 
-  async addUsage(batch: UsageBatch): Promise<boolean> {
+  async add(batch: UsageBatch): Promise<boolean> {
     this.batches.push(batch);
     if (this.running++ > 0) this.overlaps++;
     await Promise.resolve();
@@ -37,7 +37,7 @@ class FakeStore implements UsageStore {
     return isNew;
   }
 
-  async quotaUsage(day: string): Promise<Map<string, number>> {
+  async ofQuotas(day: string): Promise<Map<string, number>> {
     await Promise.resolve();
     if (this.mode !== "up") throw new Error(this.mode);
     const totals = new Map<string, number>();
@@ -292,7 +292,7 @@ describe("usage recorder", () => {
           store.mode = "up";
           expect(await recorder.stop()).toEqual({ lost: 0 });
           expect(store.counts).toEqual(want);
-          const totals = await store.quotaUsage(new Date(clock.now).toISOString().slice(0, 10));
+          const totals = await store.ofQuotas(new Date(clock.now).toISOString().slice(0, 10));
           for (const [keyId, total] of totals) expect(cells.countToday(keyId, clock.now)).toBe(total);
         }),
         { numRuns: 300 },

@@ -6,7 +6,7 @@
 // cost record one Map access and one addition; memory one tally for each key and day not yet stored
 //
 // While the store is unreachable, counts stay here and add up. A batch that was sent keeps its number and its entries until the
-// store has confirmed it, and the store knows the number of the last batch that it counted (Store.addUsage): so it counts
+// store has confirmed it, and the store knows the number of the last batch that it counted (UsageTables.add): so it counts
 // once. A process that is killed loses what was counted since the last flush, less than a second.
 
 import { COUNTED, type Counted, type EpochMs, type KeyId } from "../keys/key.ts";
@@ -20,11 +20,11 @@ const FLUSH_MS = 900;
 const MAX_BACKOFF_MS = 5_000;
 
 export interface UsageStore {
-  addUsage(batch: UsageBatch): Promise<boolean>;
-  quotaUsage(day: string): Promise<Map<KeyId, number>>;
+  add(batch: UsageBatch): Promise<boolean>;
+  ofQuotas(day: string): Promise<Map<KeyId, number>>;
 }
 
-export interface UsageRecorderOptions {
+interface UsageRecorderOptions {
   readonly store: UsageStore;
   readonly now?: () => EpochMs;
   /** Names this process in the store; never used before. */
@@ -37,7 +37,7 @@ export interface UsageRecorderOptions {
 }
 
 /** For metrics and logs. */
-export interface UsageState {
+interface UsageState {
   /** Lookups recorded and not yet confirmed by the store. */
   readonly pending: number;
   /** Failed flushes since the start. */
@@ -204,7 +204,7 @@ export class UsageRecorder {
 
   private async send(): Promise<void> {
     if (this.batch === undefined) return;
-    await this.store.addUsage(this.batch);
+    await this.store.add(this.batch);
     this.batch = undefined;
     for (const tallies of this.days.values()) {
       for (const tally of tallies.values()) {
@@ -224,7 +224,7 @@ export class UsageRecorder {
   /** Reads what all processes counted. Nothing is being sent meanwhile: what is not confirmed is of other recorders. */
   private async readToday(): Promise<void> {
     const day = Math.floor(this.now() / DAY_MS);
-    const totals = await this.store.quotaUsage(dayText(day));
+    const totals = await this.store.ofQuotas(dayText(day));
     if (day !== this.day) this.turnTo(day);
     for (const [keyId, stored] of totals) {
       const confirmed = this.today.get(keyId)?.confirmed ?? 0;

@@ -19,7 +19,7 @@ import { disposableHost } from "../mx/hosts.ts";
 import type { MxFinding, MxOutcome } from "../mx/outcome.ts";
 
 /** Looks up mail domains in DNS. */
-export interface MxSource {
+interface MxSource {
   find(host: string): MxFinding | Promise<MxFinding>;
 }
 

@@ -113,7 +113,7 @@ export const SANDBOX_ADDRESSES: readonly SandboxAddress[] = [
 /** The address that `me` names with a sandbox key, wherever the caller is. */
 export const SANDBOX_ME = "192.0.2.1";
 
-export interface SandboxDomain {
+interface SandboxDomain {
   readonly domain: string;
   readonly meaning: string;
   readonly valid: boolean;
@@ -142,7 +142,7 @@ export const SANDBOX_DOMAINS: readonly SandboxDomain[] = [
   ordinary("invalid.example", "not a valid address", false),
 ];
 
-export interface SandboxCheck extends Omit<SandboxDomain, "evidence"> {
+interface SandboxCheck extends Omit<SandboxDomain, "evidence"> {
   readonly mx: MxOutcome;
 }
 

@@ -2,7 +2,7 @@
 
 import type { MxOutcome } from "./outcome.ts";
 
-export interface MxState {
+interface MxState {
   /** Domains being looked up in DNS. */
   readonly underWay: number;
   readonly waiting: number;

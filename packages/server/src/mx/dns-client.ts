@@ -13,7 +13,7 @@ import { type DnsServer, systemDnsServers } from "./dns-servers.ts";
 import { type Attempt, queryServer, type WholeReply } from "./dns-transport.ts";
 import { NxdomainCache, topLevelOf } from "./nxdomain-cache.ts";
 
-export interface DnsClientOptions {
+interface DnsClientOptions {
   /** In order of preference; those beyond MAX_SERVERS are not used. */
   readonly servers: readonly DnsServer[];
   /** An unpredictable number from 0 to 65535. */

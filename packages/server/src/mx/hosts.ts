@@ -8,7 +8,7 @@
 // It catches services that rotate their domains and keep their mail host. A row covers its host and every name below;
 // the closest row counts. "dedicated" hosts receive for the service alone: a shared host would refuse ordinary people.
 
-export type MxHostKind = "dedicated" | "relay" | "shared";
+type MxHostKind = "dedicated" | "relay" | "shared";
 
 export interface MxHost {
   /** A host; covers names below it, too. */

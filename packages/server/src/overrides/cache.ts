@@ -24,7 +24,7 @@ export interface LoadedOverrides {
   readonly overrides: readonly Override[];
 }
 
-export interface OverrideSource {
+interface OverrideSource {
   stamp(): Promise<string>;
   load(): Promise<LoadedOverrides>;
 }
@@ -35,7 +35,7 @@ export type OverrideEvent =
   /** The copy cannot be read or written. */
   | { readonly type: "copy-failed"; readonly reason: string };
 
-export interface OverrideCacheOptions {
+interface OverrideCacheOptions {
   readonly store: OverrideSource;
   readonly dataDir: string;
   /** Epoch ms. */
@@ -44,7 +44,7 @@ export interface OverrideCacheOptions {
   readonly onEvent?: (event: OverrideEvent) => void;
 }
 
-export interface OverrideCacheState {
+interface OverrideCacheState {
   /** Number of overrides in force, those that expired since the last change included. */
   readonly overrides: number;
   /** Where they came from; undefined when neither database nor copy could be read. */

@@ -12,7 +12,7 @@ import {
 } from "@inkling/engine";
 
 /** A feed, as far as a mute concerns it. */
-export type MutableFeed = Pick<FeedReport, "id" | "sets" | "names">;
+type MutableFeed = Pick<FeedReport, "id" | "sets" | "names">;
 
 export interface EffectContext {
   /** The feeds of the release in use; undefined before the first release. */
@@ -40,7 +40,6 @@ const MUTABLE_SETS: Readonly<Record<OverrideKind, readonly string[]>> = {
 };
 
 /** @param problems gets a line for each thing that is wrong */
-
 export function readEffect(
   { flag, verdict, mute }: EffectInput,
   kind: OverrideKind | undefined,

@@ -19,12 +19,12 @@ import {
 } from "./override.ts";
 import { describeOverride, effectText, overrideJson, subjectText } from "./record.ts";
 
-export const FILE_FORMAT = "inkling-overrides";
-export const FILE_VERSION = 1;
+const FILE_FORMAT = "inkling-overrides";
+const FILE_VERSION = 1;
 const MOST_PROBLEMS = 20;
 
 /** One override of a file: what `override add` takes, with author and times. */
-export interface ExportedOverride {
+interface ExportedOverride {
   readonly value: string;
   readonly flag?: string;
   readonly verdict?: boolean;
@@ -68,7 +68,7 @@ const fileSchema = z.strictObject({
 
 const rowSchema = newOverrideSchema.omit({ force: true }).extend({ created_at: isoTime.optional() });
 
-export interface ReadFile {
+interface ReadFile {
   readonly overrides: readonly NewOverride[];
   /** How many were left out because they have expired since the export. */
   readonly expired: number;
@@ -144,7 +144,7 @@ function readRow(row: unknown, context: OverrideContext, force: boolean): NewOve
 }
 
 /** What the data folder keeps of the overrides in force. */
-export interface OverrideSnapshot {
+interface OverrideSnapshot {
   readonly stamp: string;
   readonly overrides: readonly Override[];
 }

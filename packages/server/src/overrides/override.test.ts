@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { isInForce, type Override } from "@inkling/engine";
 import fc from "fast-check";
+import { anyText } from "../../../../test/any-text.ts";
 import { OverrideInputError, parseNewOverride } from "./override.ts";
 import { overrideFromRow, rowFromOverride } from "./record.ts";
 import { emailHash } from "./target.ts";
@@ -229,7 +230,7 @@ describe("random values", () => {
     fc.stringMatching(/^[A-Za-z0-9.+é]{1,8}$/).map((local) => `${local}@Gmail.com`),
     fc.tuple(fc.nat(255), fc.nat(255)).map(([a, b]) => `${a}.${b}.0.0/16`),
     fc.tuple(fc.ipV4(), fc.nat(33)).map(([ip, bits]) => `${ip}/${bits}`),
-    fc.string({ unit: "binary", maxLength: 40 }),
+    anyText(40),
   );
 
   test("are refused with a reason, or have a normal form that stands for itself", () => {

@@ -14,7 +14,7 @@ import { readTarget } from "./target.ts";
 
 /** As many overrides may be in force: each change reads them all again, in every process. */
 export const MAX_OVERRIDES = 10_000;
-export const MAX_NOTE = 500;
+const MAX_NOTE = 500;
 export const MAX_AUTHOR = 100;
 /** TOO_WIDE: it needs `force`, CONTRADICTS: rows of one file do; nothing else is wrong. */
 export type OverrideInputCode = "INVALID" | "TOO_WIDE" | "CONTRADICTS";

@@ -23,7 +23,7 @@ import { sha256Hex } from "@inkling/release-store";
 /** Networks with fewer bits, and public suffixes, need `force`. */
 export const WIDEST = { 4: 16, 6: 32 } as const;
 
-export interface ReadTarget extends OverrideTarget {
+interface ReadTarget extends OverrideTarget {
   /** Why it needs `force`. */
   readonly tooWide?: string;
 }

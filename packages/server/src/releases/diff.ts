@@ -15,7 +15,7 @@ import {
   type LoadedRelease,
 } from "@inkling/engine";
 
-export interface FlagChange {
+interface FlagChange {
   readonly ipv4_addresses: number;
   /** Networks as the tables hold them: the addresses in them are beyond counting. */
   readonly ipv6_networks: number;

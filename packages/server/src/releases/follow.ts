@@ -29,7 +29,7 @@ export type ReleaseEvent =
   | { readonly type: "refused"; readonly name: string; readonly reason: string }
   | { readonly type: "watch-failed"; readonly reason: string };
 
-export interface ReleasesOptions {
+interface ReleasesOptions {
   readonly dataDir: string;
   /** Epoch ms. */
   readonly now: () => number;

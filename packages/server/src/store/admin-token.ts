@@ -10,7 +10,7 @@ import { hashToken, newToken, tokenFormat } from "../keys/token.ts";
 import { insertAudit, lockOverrides } from "./audit.ts";
 import type { Tables } from "./tables.ts";
 
-export const ADMIN_PREFIX = "ink_admin_";
+const ADMIN_PREFIX = "ink_admin_";
 const isWellFormed = tokenFormat(ADMIN_PREFIX);
 
 /** Has `text` the form of an admin token, checksum included? */
@@ -44,9 +44,9 @@ export class AdminTokenStore {
   private replace(actor: string, onlyFirst: boolean): Promise<string | undefined> {
     const { tables } = this;
     return tables.write(async (tx: TransactionSQL) => {
-      await lockOverrides(tx, (n) => tables.randomBytes(n));
+      await lockOverrides(tx, tables.randomBytes);
       if (onlyFirst && (await readHash(tx)) !== undefined) return undefined; // another process was quicker
-      const token = newToken(ADMIN_PREFIX, (n) => tables.randomBytes(n));
+      const token = newToken(ADMIN_PREFIX, tables.randomBytes);
       await tx`DELETE FROM inkling_admin_tokens`;
       await tx`INSERT INTO inkling_admin_tokens (hash, created_at) VALUES (${hashToken(token)}, ${tables.now()})`;
       const entry = { actor, action: "admin-token-made", subject: "admin token" } as const;

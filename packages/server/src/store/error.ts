@@ -11,7 +11,7 @@
  * - ADDRESS: the address cannot be understood
  * - BROKEN: our own fault, or rows changed by hand
  */
-export type StoreErrorCode = "AWAY" | "REFUSED" | "NEWER" | "CONFLICT" | "ADDRESS" | "BROKEN";
+type StoreErrorCode = "AWAY" | "REFUSED" | "NEWER" | "CONFLICT" | "ADDRESS" | "BROKEN";
 
 export class StoreError extends Error {
   readonly code: StoreErrorCode;

@@ -100,7 +100,7 @@ export class OverrideStore {
         await tx`UPDATE inkling_overrides SET note = ${override.note}, expires_at = ${override.expiresAt ?? null}
           WHERE id = ${override.id}`;
       }
-      await this.log(
+      await insertAudit(
         tx,
         writes.flatMap(({ outcome, override }): NewAuditEntry[] => {
           if (outcome === "unchanged") return [];
@@ -109,6 +109,7 @@ export class OverrideStore {
           const action = `override-${outcome}` as const;
           return [{ actor, action, subject: override.id, before, after: overrideJson(override) }];
         }),
+        this.tables.now(),
       );
       return writes;
     });
@@ -121,15 +122,8 @@ export class OverrideStore {
       if (before === undefined || before.removedAt !== undefined) return before;
       const after: Override = Object.freeze({ ...before, removedAt: this.tables.now() });
       await tx`UPDATE inkling_overrides SET removed_at = ${after.removedAt} WHERE id = ${id}`;
-      await this.log(tx, [
-        {
-          actor,
-          action: "override-removed",
-          subject: id,
-          before: overrideJson(before),
-          after: overrideJson(after),
-        },
-      ]);
+      const entry = { actor, subject: id, before: overrideJson(before), after: overrideJson(after) };
+      await insertAudit(tx, [{ ...entry, action: "override-removed" }], this.tables.now());
       return after;
     });
   }
@@ -154,21 +148,13 @@ export class OverrideStore {
     return this.tables.read((sql) => auditPage(sql, request));
   }
 
-  /** Adds entries to the audit trail. Call it in the transaction that makes the change, with the stamp's row locked. */
-  private async log(tx: TransactionSQL, entries: readonly NewAuditEntry[]): Promise<void> {
-    await insertAudit(tx, entries, this.tables.now());
-  }
-
   /** Adds an entry about what this store does not hold. */
   async record(entry: NewAuditEntry): Promise<void> {
-    await this.tables.write(async (tx) => {
-      await lockOverrides(tx, (n) => this.tables.randomBytes(n));
-      await insertAudit(tx, [entry], this.tables.now());
-    }, true);
+    await this.change((tx) => insertAudit(tx, [entry], this.tables.now()));
   }
 
   private made(wanted: NewOverride): Override {
-    const id = `ovr_${randomBase62(16, (n) => this.tables.randomBytes(n))}`;
+    const id = `ovr_${randomBase62(16, this.tables.randomBytes)}`;
     return Object.freeze({
       ...wanted,
       id,
@@ -191,7 +177,7 @@ export class OverrideStore {
 
   private change<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
     return this.tables.write(async (tx) => {
-      await lockOverrides(tx, (n) => this.tables.randomBytes(n));
+      await lockOverrides(tx, this.tables.randomBytes);
       return work(tx);
     }, true);
   }

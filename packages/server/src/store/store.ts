@@ -1,7 +1,7 @@
 // store.ts: keys and usage, overrides and the admin token, kept in an SQLite file or a PostgreSQL database.
 //
 // in   the database's address
-// out  Store: keys; usage (usage.ts), overrides (overrides.ts), the admin token (admin-token.ts)
+// out  Store: keys; `usage` (usage.ts), `overrides` (overrides.ts), `adminToken` (admin-token.ts)
 // err  StoreError with a hint; its text never has the password or a token
 // cost see each method; no lookup waits for it
 
@@ -10,7 +10,6 @@ import {
   type EpochMs,
   type Key,
   type KeyChange,
-  type KeyId,
   type KeyRow,
   keyFromRow,
   keyJson,
@@ -22,14 +21,13 @@ import type { KeySnapshot } from "../keys/keyring.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "../keys/token.ts";
 import { AdminTokenStore } from "./admin-token.ts";
 import { type AuditAction, insertAudit, lockOverrides } from "./audit.ts";
-import { Database, type Dialect } from "./database.ts";
+import { Database } from "./database.ts";
 import { StoreError } from "./error.ts";
-import { migrate } from "./migrations.ts";
 import { OverrideStore } from "./overrides.ts";
-import { NewestFirst, type Page, type PageRequest, type Tables } from "./tables.ts";
-import { type DayUsage, type HourlyUsage, type UsageBatch, type UsageEntry, UsageTables } from "./usage.ts";
+import { NewestFirst, type Page, type PageRequest, Tables } from "./tables.ts";
+import { UsageTables } from "./usage.ts";
 
-/** A replaced token is kept this long after its end, so that its users read KEY_EXPIRED, not KEY_INVALID. */
+/** A replaced token is kept for so long after its end: its users read KEY_EXPIRED, not KEY_INVALID. */
 const KEEP_TOKENS_MS = 30 * 86_400_000;
 /** The actor, where the caller names none. */
 const UNNAMED_ACTOR = "inkling";
@@ -71,30 +69,18 @@ export const KEY_PAGES = new NewestFirst("key");
 export class Store implements KeySource {
   readonly overrides: OverrideStore;
   readonly adminToken: AdminTokenStore;
+  readonly usage: UsageTables;
   private readonly database: Database;
-  private readonly now: () => EpochMs;
-  private readonly usageTables: UsageTables;
-  private readonly randomBytes: (n: number) => Uint8Array;
-  private migrated: Promise<void> | undefined;
+  private readonly tables: Tables;
 
   /** Use {@link openStore}. */
   constructor(address: string, options: StoreOptions) {
     this.database = new Database(address, options.timeoutMs);
-    this.now = options.now ?? Date.now;
-    this.randomBytes = options.randomBytes ?? ((n) => crypto.getRandomValues(new Uint8Array(n)));
-    const tables: Tables = {
-      read: (work) => this.read(work),
-      write: (work, durable) => this.write(work, durable),
-      now: this.now,
-      randomBytes: this.randomBytes,
-    };
-    this.overrides = new OverrideStore(tables);
-    this.adminToken = new AdminTokenStore(tables);
-    this.usageTables = new UsageTables(tables);
-  }
-
-  get dialect(): Dialect {
-    return this.database.dialect;
+    const { now = Date.now, randomBytes = (n) => crypto.getRandomValues(new Uint8Array(n)) } = options;
+    this.tables = new Tables(this.database, now, randomBytes);
+    this.overrides = new OverrideStore(this.tables);
+    this.adminToken = new AdminTokenStore(this.tables);
+    this.usage = new UsageTables(this.tables);
   }
 
   /** The database's address, without its password. */
@@ -104,7 +90,7 @@ export class Store implements KeySource {
 
   /** Resolves when the database answers. */
   async ping(): Promise<void> {
-    await this.read((sql) => sql`SELECT 1`);
+    await this.tables.read((sql) => sql`SELECT 1`);
   }
 
   async close(): Promise<void> {
@@ -123,9 +109,9 @@ export class Store implements KeySource {
   ): Promise<IssuedKey> {
     const key: Key = Object.freeze({
       ...wanted,
-      id: `key_${randomBase62(16, this.randomBytes)}`,
+      id: `key_${randomBase62(16, this.tables.randomBytes)}`,
       hint: tokenHint(token),
-      createdAt: this.now(),
+      createdAt: this.tables.now(),
       revokedAt: undefined,
     });
     await this.change(async (tx) => {
@@ -138,7 +124,7 @@ export class Store implements KeySource {
 
   /** The key with a token of this hash, revoked or not. */
   async keyByHash(hash: string): Promise<Key | undefined> {
-    const rows: KeyRow[] = await this.read(
+    const rows: KeyRow[] = await this.tables.read(
       (sql) =>
         sql`SELECT ${keyColumns(sql)} FROM inkling_keys k JOIN inkling_tokens t ON t.key_id = k.id WHERE t.hash = ${hash}`,
     );
@@ -147,7 +133,7 @@ export class Store implements KeySource {
 
   /** All keys, revoked ones too, oldest first. */
   async listKeys(): Promise<Key[]> {
-    const rows: KeyRow[] = await this.read(
+    const rows: KeyRow[] = await this.tables.read(
       (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k ORDER BY created_at, id`,
     );
     return rows.map(keyFromRow);
@@ -155,7 +141,7 @@ export class Store implements KeySource {
 
   /** Newest first. */
   async keyPage({ limit, cursor }: PageRequest): Promise<Page<Key>> {
-    const rows: KeyRow[] = await this.read(
+    const rows: KeyRow[] = await this.tables.read(
       (sql) => sql`SELECT ${keyColumns(sql)} FROM inkling_keys k WHERE ${KEY_PAGES.after(sql, cursor)}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
     );
@@ -164,7 +150,7 @@ export class Store implements KeySource {
 
   /** The key with this id, revoked or not. */
   async findKey(id: string): Promise<Key | undefined> {
-    return this.read((sql) => this.keyById(sql, id));
+    return this.tables.read((sql) => this.keyById(sql, id));
   }
 
   /**
@@ -190,7 +176,7 @@ export class Store implements KeySource {
     return this.change(async (tx) => {
       const before = await this.keyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return before;
-      const after: Key = Object.freeze({ ...before, revokedAt: this.now() });
+      const after: Key = Object.freeze({ ...before, revokedAt: this.tables.now() });
       await tx`UPDATE inkling_keys SET revoked_at = ${after.revokedAt} WHERE id = ${id}`;
       await this.audit(tx, actor, "key-revoked", before, after);
       return after;
@@ -208,7 +194,7 @@ export class Store implements KeySource {
       if (before === undefined || before.revokedAt !== undefined) return undefined;
       const token = this.newToken(before.mode);
       const hint = tokenHint(token);
-      await tx`DELETE FROM inkling_tokens WHERE key_id = ${id} AND valid_until < ${this.now() - KEEP_TOKENS_MS}`;
+      await tx`DELETE FROM inkling_tokens WHERE key_id = ${id} AND valid_until < ${this.tables.now() - KEEP_TOKENS_MS}`;
       await tx`UPDATE inkling_tokens SET valid_until = ${overlapUntil}
         WHERE key_id = ${id} AND (valid_until IS NULL OR valid_until > ${overlapUntil})`;
       await this.insertToken(tx, token, id);
@@ -221,7 +207,9 @@ export class Store implements KeySource {
 
   /** A text that changes with any change to keys. Reads one row. */
   async keyStamp(): Promise<string> {
-    const rows: { stamp: string }[] = await this.read((sql) => sql`SELECT stamp FROM inkling_key_stamp`);
+    const rows: { stamp: string }[] = await this.tables.read(
+      (sql) => sql`SELECT stamp FROM inkling_key_stamp`,
+    );
     return rows[0]?.stamp ?? "";
   }
 
@@ -229,7 +217,7 @@ export class Store implements KeySource {
   async loadKeys(): Promise<KeySnapshot> {
     // The stamp comes first: keys that change in between are then read again, not missed.
     const stamp = await this.keyStamp();
-    const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.read(
+    const rows: (KeyRow & { hash: string; valid_until: number | string | null })[] = await this.tables.read(
       (sql) => sql`SELECT ${keyColumns(sql)}, t.hash, t.valid_until
         FROM inkling_tokens t JOIN inkling_keys k ON k.id = t.key_id WHERE k.revoked_at IS NULL`,
     );
@@ -241,38 +229,13 @@ export class Store implements KeySource {
     return { stamp, tokens };
   }
 
-  /** @see UsageTables.add */
-  addUsage(batch: UsageBatch): Promise<boolean> {
-    return this.usageTables.add(batch);
-  }
-
-  /** @see UsageTables.byHour */
-  hourlyUsage(keyId: KeyId, fromHour: string, toHour: string): Promise<HourlyUsage[]> {
-    return this.usageTables.byHour(keyId, fromHour, toHour);
-  }
-
-  /** @see UsageTables.ofDay */
-  usageOfDay(day: string): Promise<Map<KeyId, DayUsage>> {
-    return this.usageTables.ofDay(day);
-  }
-
-  /** @see UsageTables.byDay */
-  usage(keyId: KeyId, fromDay: string, toDay: string): Promise<UsageEntry[]> {
-    return this.usageTables.byDay(keyId, fromDay, toDay);
-  }
-
-  /** @see UsageTables.ofQuotas */
-  quotaUsage(day: string): Promise<Map<KeyId, number>> {
-    return this.usageTables.ofQuotas(day);
-  }
-
   private newToken(mode: KeyMode): string {
-    return newKeyToken(mode, this.randomBytes);
+    return newKeyToken(mode, this.tables.randomBytes);
   }
 
   private async insertToken(tx: TransactionSQL, token: string, keyId: string): Promise<void> {
     await tx`INSERT INTO inkling_tokens (hash, key_id, created_at)
-      VALUES (${hashToken(token)}, ${keyId}, ${this.now()})`;
+      VALUES (${hashToken(token)}, ${keyId}, ${this.tables.now()})`;
   }
 
   /** An entry of the audit trail, which never has a token. */
@@ -283,9 +246,9 @@ export class Store implements KeySource {
     before: Key | undefined,
     after: Key,
   ): Promise<void> {
-    const at = this.now();
+    const at = this.tables.now();
     const json = (key: Key) => keyJson(key, at);
-    await lockOverrides(tx, this.randomBytes);
+    await lockOverrides(tx, this.tables.randomBytes);
     const was = before === undefined ? undefined : json(before);
     await insertAudit(tx, [{ actor, action, subject: after.id, before: was, after: json(after) }], at);
   }
@@ -295,31 +258,12 @@ export class Store implements KeySource {
     return rows[0] && keyFromRow(rows[0]);
   }
 
-  private async read<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
-    await this.ready();
-    return this.database.run(work);
-  }
-
-  private async write<T>(work: (tx: TransactionSQL) => Promise<T>, durable = false): Promise<T> {
-    await this.ready();
-    return this.database.transaction(work, durable);
-  }
-
   /** A change to keys. The stamp goes first: its row lock puts changes of several processes in a row. */
   private change<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
-    return this.write(async (tx) => {
-      await tx`UPDATE inkling_key_stamp SET stamp = ${randomBase62(22, this.randomBytes)}`;
+    return this.tables.write(async (tx) => {
+      await tx`UPDATE inkling_key_stamp SET stamp = ${randomBase62(22, this.tables.randomBytes)}`;
       return work(tx);
     }, true);
-  }
-
-  /** Migrates with the first call that reaches the database. */
-  private ready(): Promise<void> {
-    this.migrated ??= migrate(this.database, this.now()).catch((error) => {
-      this.migrated = undefined;
-      throw error;
-    });
-    return this.migrated;
   }
 }
 

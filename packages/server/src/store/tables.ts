@@ -2,13 +2,41 @@
 
 import type { SQL, TransactionSQL } from "bun";
 import type { EpochMs } from "../keys/key.ts";
+import type { Database } from "./database.ts";
+import { migrate } from "./migrations.ts";
 
-export interface Tables {
-  read<T>(work: (sql: SQL) => Promise<T>): Promise<T>;
+/** The tables of one database, and what their rows are made with. */
+export class Tables {
+  readonly now: () => EpochMs;
+  readonly randomBytes: (n: number) => Uint8Array;
+  private readonly database: Database;
+  private migrated: Promise<void> | undefined;
+
+  constructor(database: Database, now: () => EpochMs, randomBytes: (n: number) => Uint8Array) {
+    this.database = database;
+    this.now = now;
+    this.randomBytes = randomBytes;
+  }
+
+  async read<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
+    await this.ready();
+    return this.database.run(work);
+  }
+
   /** @param durable whether a power cut must not undo it */
-  write<T>(work: (tx: TransactionSQL) => Promise<T>, durable: boolean): Promise<T>;
-  now(): EpochMs;
-  randomBytes(n: number): Uint8Array;
+  async write<T>(work: (tx: TransactionSQL) => Promise<T>, durable: boolean): Promise<T> {
+    await this.ready();
+    return this.database.transaction(work, durable);
+  }
+
+  /** Migrates with the first call that reaches the database. */
+  private ready(): Promise<void> {
+    this.migrated ??= migrate(this.database, this.now()).catch((error) => {
+      this.migrated = undefined;
+      throw error;
+    });
+    return this.migrated;
+  }
 }
 
 export const MAX_PAGE = 1_000;

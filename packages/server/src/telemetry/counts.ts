@@ -23,7 +23,7 @@ export const LATENCY_BOUNDS = [
 const BUCKETS = LATENCY_BOUNDS.length + 1;
 
 /** The mode of the request's key. */
-export const AUDIENCES = ["none", "live", "test"] as const;
+const AUDIENCES = ["none", "live", "test"] as const;
 export type Audience = (typeof AUDIENCES)[number];
 const AUDIENCE_INDEX: Readonly<Record<Audience, number>> = { none: 0, live: 1, test: 2 };
 /** Most answers are this one, whose length no other has. */

@@ -8,7 +8,7 @@
 export const LOG_LEVELS = ["error", "info", "access"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: LogLevel;
   /** Takes whole lines. */
   readonly write: (lines: string) => void;
@@ -16,7 +16,7 @@ export interface LogOptions {
   readonly now: () => number;
 }
 
-export interface AccessLine {
+interface AccessLine {
   readonly method: string;
   /** Template, as "/v1/ip-intel/geolocate/{ip}". */
   readonly route: string;

@@ -1,4 +1,4 @@
-// update.tsx: starts an update, and follows one to its end, whoever started it.
+// update.tsx: starts an update, and follows any update to its end.
 
 import type { Update } from "@inkling/server/admin-answers";
 import { useEffect, useState } from "preact/hooks";

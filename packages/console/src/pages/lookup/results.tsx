@@ -1,4 +1,4 @@
-// results.tsx: several answers as a table, and what an answer lacks for want of data.
+// results.tsx: several answers as a table, and members that lack data.
 
 import type { Answer, EmailVerdict, Flag, Reputation, ValueProblem } from "@inkling/server/admin-answers";
 import { Badge, Card } from "../../components/basics.tsx";
