@@ -11,7 +11,7 @@ export interface AnswerSteps {
   readonly feeds: GeoFeeds;
   /** Fills in missing members. */
   readonly complete: (place: Place) => Place;
-  /** The answer as it goes out; "" when nothing is known. */
+  /** The answer's JSON; "" when nothing is known. */
   readonly encode: (place: Place) => string;
   /** Called where much garbage has just become collectable. */
   readonly collectGarbage: () => void;
@@ -28,7 +28,7 @@ export class GeoAnswers {
   private readonly records: AnswerRecords;
   private readonly evidence: EvidenceWriter;
   private readonly steps: AnswerSteps;
-  // Most places are met with one country only: that one stands in columns (a Map of all takes 80 MB), the rest in a Map.
+  // Most places occur with one country only: that one is in columns (a Map of all takes 80 MB), the rest in a Map.
   private readonly firstCountry: Uint16Array;
   private readonly firstValue: Uint32Array;
   private readonly others = new Map<number, number>();
