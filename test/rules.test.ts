@@ -225,6 +225,41 @@ describe("package.json", () => {
     }
     expect(seen.size).toBeGreaterThan(10);
   });
+
+  interface Locked {
+    readonly dependencies?: Record<string, string>;
+    readonly optionalDependencies?: Record<string, string>;
+  }
+
+  /** What `npm ci` calls out of sync: a dependency, of any platform, that no folder above its user holds. */
+  function missingFromLock(packages: Record<string, Locked>): string[] {
+    const isLocked = (folder: string, name: string): boolean => {
+      if (packages[`${folder}${folder === "" ? "" : "/"}node_modules/${name}`] !== undefined) return true;
+      return (
+        folder !== "" && isLocked(folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/"))), name)
+      );
+    };
+    return Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
+      Object.keys({ ...dependencies, ...optionalDependencies })
+        .filter((name) => !isLocked(path, name))
+        .map((name) => `${path} needs ${name}`),
+    );
+  }
+
+  test("package-lock.json has all that `npm ci` needs, on every platform", () => {
+    const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8"));
+    expect(missingFromLock(packages)).toEqual([]);
+  });
+
+  test("a dependency that is missing from the lock file is found", () => {
+    const tool = { optionalDependencies: { "tool-macos": "1.0.0" } };
+    expect(missingFromLock({ "node_modules/tool": tool })).toEqual(["node_modules/tool needs tool-macos"]);
+    expect(missingFromLock({ "node_modules/tool": tool, "node_modules/tool-macos": {} })).toEqual([]);
+    expect(missingFromLock({ "a/node_modules/tool": tool, "node_modules/tool-macos": {} })).toEqual([]);
+    expect(missingFromLock({ "node_modules/tool": tool, "a/node_modules/tool-macos": {} })).toEqual([
+      "node_modules/tool needs tool-macos",
+    ]);
+  });
 });
 
 const program = await makeProgram({
