@@ -161,6 +161,7 @@ describe("suffixes", () => {
     ["github.io", "github.io", undefined, true], // private section: has an owner
     ["a.compute.amazonaws.com", "a.compute.amazonaws.com", undefined, true],
     ["test.ck", "test.ck", undefined, false], // *.ck
+    ["gov.in", "gov.in", undefined, true], // has mailboxes
     ["www.ck", "ck", "www.ck", true], // !www.ck
     ["xn--85x722f.xn--55qx5d.cn", "xn--55qx5d.cn", "xn--85x722f.xn--55qx5d.cn", true],
     ["a.b.nosuchtld", "nosuchtld", "b.nosuchtld", false],

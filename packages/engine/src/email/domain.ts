@@ -156,13 +156,32 @@ export function cutSuffix(host: string): SuffixCut {
 }
 
 /**
- * Can this name exist in the public DNS: is it at least one label longer than a suffix of the list's ICANN section?
- * True for "github.io", a name in .io whose owner lets others register below it; false for "co.uk" and "a.b.nosuchtld".
+ * Suffixes of the ICANN section, or names that a wildcard rule makes one, under which their operator has mailboxes.
+ * Source: their addresses in public documents.
+ */
+const MAIL_SUFFIXES: ReadonlySet<string> = new Set([
+  "glow.sch.uk", // Scotland's schools
+  "gouv.fr",
+  "gov.in",
+  "gov.uk",
+  "mil.lv",
+  "mil.no",
+  "nic.in", // India's National Informatics Centre
+  "qld.gov.au",
+  "sa.gov.au",
+  "sp.gov.br",
+]);
+
+/**
+ * Can this name be a mail domain: is it at least one label longer than a suffix of the list's ICANN section, or a
+ * suffix with mailboxes of its own?
+ * True for "github.io", a name in .io whose owner lets others register below it, and for "gov.in"; false for "co.uk"
+ * and "a.b.nosuchtld".
  * @param host from {@link toAsciiDomain}
  */
 export function isUnderKnownSuffix(host: string): boolean {
   const found = parse(host, ICANN_ONLY);
-  return found.isIcann === true && found.domain !== null;
+  return found.isIcann === true && (found.domain !== null || MAIL_SUFFIXES.has(host));
 }
 
 /**

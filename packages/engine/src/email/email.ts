@@ -12,10 +12,13 @@
 //   as A-labels it has at most 253.
 // - A local part is a dot-atom or one quoted string. `""@…` is valid: RFC 5321 lets a quoted string be empty.
 //   Comments, folding and words mixed with quoted strings are RFC 5322 for message headers: not valid.
-// - Unicode in local parts: all that RFC 6531 allows, less what no mailbox can be meant to have: control
-//   characters (C1 too), separators other than the ASCII space in quotes, bidirectional controls, noncharacters,
-//   lone surrogates and U+FFFD. Unassigned characters pass, or a verdict would depend on the runtime's Unicode version.
-// - The domain lies at least one label below a suffix of the ICANN section: "user@co.uk" is not valid.
+// - Unicode in local parts: all that RFC 6531 allows, less what nobody can read or type: control characters (C1 too),
+//   separators other than the ASCII space in quotes, invisible characters (default-ignorable ones: zero-width spaces
+//   and joiners, soft hyphens, variation selectors, bidirectional controls), private use, noncharacters, lone surrogates,
+//   U+FFFD, and a combining character with no letter before it. So emoji that are joined from several are not valid.
+//   Unassigned characters pass, or a verdict would depend on the runtime's Unicode version.
+// - The domain lies at least one label below a suffix of the ICANN section: "user@co.uk" is not valid. Suffixes that
+//   are mail domains themselves are listed in domain.ts: "user@gov.in" is valid, and never disposable.
 //   The private section does not matter here: "user@github.io" is valid, for github.io has an owner, who may
 //   run mail. It is never disposable: a lookup does not go into a public suffix of either section.
 // - Special-use domains and unknown top-level domains are not valid, but their host is read.
@@ -96,7 +99,7 @@ const DOT = 0x2e;
 
 // \p{Cs} under the u flag is a surrogate without its other half.
 const NO_MAILBOX_HAS =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Noncharacter_Code_Point}\ufffd]|(?! )\p{Zs}/u;
+  /[\p{Cc}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{DI}\p{Noncharacter_Code_Point}\ufffd]|(?! )\p{Zs}|(?:^"?|\.)\p{M}/u;
 
 /** Is the text before `end` a local part? */
 function isLocalPart(text: string, end: number): boolean {
