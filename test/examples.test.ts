@@ -211,7 +211,7 @@ function signUpForm(): void {
       page.$eval("#email", (field) => (field as unknown as { validity: { valid: boolean } }).validity.valid);
     for (const [email, message, valid] of [
       ["jane@disposable.example", "Please use an address that you keep.", false],
-      ["jane@gmial.com", "Did you mean gmail.com?", true],
+      ["jane@mistyped.example", "Did you mean example.com?", true],
       ["jane@invalid.example", "Please check the address.", false],
     ] as const) {
       await page.getByLabel("Email").fill(email);
@@ -225,7 +225,7 @@ function signUpForm(): void {
     await page.getByRole("button").click();
     await page.getByText("Welcome!").waitFor();
     const texts = (await Promise.all(received)).join("\n");
-    expect(texts).toContain("Did you mean gmail.com?");
+    expect(texts).toContain("Did you mean example.com?");
     expect(texts).not.toContain(inkling.keys.test);
     expect(texts).not.toContain(inkling.origin);
     expect(faults).toEqual([]);

@@ -25,6 +25,7 @@ const SERVER_HINTS = {
   BATCH_INVALID: "the server does not understand this client: look at their versions",
   CONTENT_TYPE_INVALID: "the server does not understand this client: look at their versions",
   VALUE_INVALID: "a value must be a text of at most 64 KiB",
+  SANDBOX_VALUE_REQUIRED: "a sandbox key (ink_test_…) is in use: configure one that begins with ink_live_",
   RATE_LIMITED: "ask more slowly, or give the key a higher rate: `inkling keys create --rate`",
   QUOTA_EXCEEDED: "wait until midnight UTC, or give the key a higher quota",
   INTERNAL: "the server's log holds the cause under the request's id",

@@ -483,7 +483,14 @@ const TABLE: readonly [
   ],
   ["sandbox", { key: { mode: "test" }, release: undefined }, `${REP}192.0.2.3`, {}, 200, CLEAN],
   ["sandbox me", { key: { mode: "test" }, peer: "127.0.0.1" }, `${REP}me`, {}, 200, CLEAN],
-  ["sandbox knows no data", { key: { mode: "test" } }, `${REP}81.2.69.142`, {}, 200, CLEAN],
+  [
+    "sandbox knows no data",
+    { key: { mode: "test" } },
+    `${REP}81.2.69.142`,
+    {},
+    422,
+    "SANDBOX_VALUE_REQUIRED",
+  ],
   ["sandbox problem", { key: { mode: "test" } }, `${GEO}203.0.113.17`, {}, 503, "DATA_NOT_LOADED"],
 ];
 

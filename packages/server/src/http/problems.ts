@@ -94,6 +94,11 @@ export const PROBLEMS = {
     "Content type not supported",
     "Send `Content-Type: application/json` or `Content-Type: application/x-ndjson`, in UTF-8.",
   ),
+  SANDBOX_VALUE_REQUIRED: row(
+    422,
+    "A sandbox key was asked about a real value",
+    "Sandbox keys (`ink_test_…`) answer about the values of docs/sandbox.md alone, and know nothing about real visitors. Use a key that begins with `ink_live_`.",
+  ),
   RATE_LIMITED: row(429, "Too many requests", "This key has used up its rate for now.", {
     "Retry-After": "1",
   }),

@@ -37,6 +37,7 @@ export interface SandboxEvidence {
   readonly flags?: readonly OverrideFlag[];
   readonly members?: readonly string[];
   readonly why?: string;
+  readonly did_you_mean?: string;
 }
 
 function entry(
@@ -140,6 +141,10 @@ export const SANDBOX_DOMAINS: readonly SandboxDomain[] = [
   disposable("alias", "a disposable domain that another service runs", true, "disposable.example"),
   disposable("invalid-disposable", "disposable, but not a valid address", false),
   ordinary("invalid.example", "not a valid address", false),
+  {
+    ...ordinary("mistyped.example", "a mistyped domain, with the label `mistyped`"),
+    evidence: [{ feed: "inkling", label: "mistyped", effect: "label", did_you_mean: "example.com" }],
+  },
 ];
 
 interface SandboxCheck extends Omit<SandboxDomain, "evidence"> {
@@ -187,6 +192,7 @@ const NUMBERS = {
   METHOD_NOT_ALLOWED: 12,
   CONTENT_TOO_LARGE: 13,
   CONTENT_TYPE_INVALID: 21,
+  SANDBOX_VALUE_REQUIRED: 22,
   RATE_LIMITED: 14,
   QUOTA_EXCEEDED: 15,
   INTERNAL: 16,

@@ -51,13 +51,15 @@ function answer(body: object, evidence: readonly object[] = []): SandboxAnswer {
 
 const entry = (row: SandboxEvidence, subject: object): object => ({
   ...row,
-  ...(row.members === undefined && { ...subject, fetched_at: FETCHED_AT }),
+  ...(row.feed !== "inkling" && { ...subject, fetched_at: FETCHED_AT }),
 });
 
 type Found = SandboxAnswer | Problem;
 
 const NOT_FOUND = problem("IP_ADDRESS_NOT_FOUND");
 const RESERVED = problem("IP_ADDRESS_RESERVED");
+/** For what is real. A fixed "no" would let every visitor in where such a key was left in production. */
+const REAL = problem("SANDBOX_VALUE_REQUIRED");
 const UNKNOWN: Readonly<Record<IpLookup, Found>> = { geolocate: NOT_FOUND, reputation: reputation() };
 
 function reputation({ flags = [] }: Partial<SandboxAddress> = {}, evidence: readonly object[] = []) {
@@ -121,8 +123,8 @@ for (const { code, v4, v6, domain } of SANDBOX_PROBLEMS) {
 const DOCUMENTATION = SPECIAL_USE.filter(({ use }) => use === "documentation");
 
 /**
- * The fixed answer about an address. Documentation addresses that are in no table, and all public addresses, are
- * unknown; other special-use addresses are refused as always.
+ * The fixed answer about an address. Documentation addresses that are in no table are unknown; other special-use
+ * addresses are refused as always, and public ones because they are real.
  */
 export function sandboxAddress(
   lookup: IpLookup,
@@ -131,9 +133,9 @@ export function sandboxAddress(
 ): Uint8Array | Problem {
   const listed = ADDRESSES.get(formatIp(address));
   if (listed !== undefined) return bodyOf(listed[lookup], withEvidence);
-  const isDocumentation = DOCUMENTATION.some(({ prefix }) => prefixContains(prefix, address));
-  if (!isDocumentation && specialUse(address) !== undefined) return RESERVED;
-  return bodyOf(UNKNOWN[lookup], withEvidence);
+  if (DOCUMENTATION.some(({ prefix }) => prefixContains(prefix, address)))
+    return bodyOf(UNKNOWN[lookup], withEvidence);
+  return specialUse(address) === undefined ? REAL : RESERVED;
 }
 
 function bodyOf(found: Found, withEvidence: boolean): Uint8Array | Problem {
@@ -141,12 +143,14 @@ function bodyOf(found: Found, withEvidence: boolean): Uint8Array | Problem {
   return withEvidence ? found.explained : found.plain;
 }
 
-/** The fixed answer about an email address; outside of the tables `valid` is real and nothing is disposable. */
+/** The fixed answer about an email address. Names of no table that cannot be a mail domain are not valid, others real. */
 export function sandboxEmail(text: string, withEvidence = false, withMx = false): Uint8Array | Problem {
-  const { valid, host = "" } = parseEmail(text);
+  const { host = "" } = parseEmail(text);
+  const listed = DOMAINS.get(host);
+  if (listed === undefined && host !== "" && parseEmail(`postmaster@${host}`).valid) return REAL;
   const found =
-    DOMAINS.get(host)?.(isWellFormed(text), withMx) ??
-    mailAnswer({ valid, providers: [] }, [], withMx ? (valid ? "found" : "skipped") : undefined);
+    listed?.(isWellFormed(text), withMx) ??
+    mailAnswer({ valid: false, providers: [] }, [], withMx ? "skipped" : undefined);
   const body = bodyOf(found, withEvidence);
   return withEvidence && host !== "" && body instanceof Uint8Array ? withLabels(body, text, host) : body;
 }
