@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { cleanName, nameKeys } from "./place-names.ts";
+import { cleanName, nameKeys, withoutDistrict } from "./place-names.ts";
 
 describe("a clean name", () => {
   const rows: [why: string, text: string, clean: string | undefined][] = [
@@ -54,4 +54,22 @@ describe("names that are the same when compared", () => {
   test("the whole name keeps its kind", () => {
     expect(nameKeys("Minsk City").whole).not.toBe(nameKeys("Minsk").whole);
   });
+});
+
+describe("a city without its district", () => {
+  test.each([
+    ["KR", "Seoul (Toegye-ro)", "Seoul"],
+    ["KR", "Yongsan-dong (Seongsu-dong 2(i)-ga)", "Yongsan-dong"],
+    ["US", "Washington D.C. (Northwest Washington)", "Washington D.C."],
+    ["DE", "Frankfurt (Oder)", "Frankfurt (Oder)"],
+    ["DE", "Frankfurt (Oder) (Kliestow)", "Frankfurt (Oder)"],
+    ["DE", "Halle (Saale)", "Halle (Saale)"],
+    ["DE", "Frankfurt am Main (Innenstadt I)", "Frankfurt am Main"],
+    ["DE", "Freiburg (Elbe) Flecken", "Freiburg (Elbe) Flecken"],
+    ["US", "Springfield (Hessen)", "Springfield"],
+    ["PL", "(Ogrody)", "(Ogrody)"],
+    ["GB", "London", "London"],
+    [undefined, "Nowhere (Centre)", "Nowhere"],
+    ["GB", undefined, undefined],
+  ])("%s %s: %s", (country, name, city) => expect(withoutDistrict(name, country)).toBe(city));
 });

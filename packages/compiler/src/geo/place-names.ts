@@ -2,6 +2,7 @@
 //
 // in   any text a source holds for a name
 // out  cleanName: the same name, printable, in NFC; undefined when nothing readable is left
+//      withoutDistrict: the city alone
 //      nameKeys: what two spellings of one name have in common
 
 /** Letters that Unicode does not take apart into a base letter and a mark. */
@@ -57,6 +58,26 @@ export function cleanName(text: string | undefined): string | undefined {
     ? text
     : text.normalize("NFC").replace(UNPRINTABLE, " ").replace(/\s+/gu, " ").trim();
   return READABLE.test(clean) ? clean.replace(FORMULA, "") : undefined;
+}
+
+/** Rivers and regions that belong to the names of German towns: all that DB-IP has, and Saale. Other brackets are districts. */
+const GERMAN_QUALIFIER =
+  /\((?:Allgau|Chiemgau|Elbe|Hessen|Oder|Saale|Schwarzwald|Sieg|Taunus|Unterweser|Wumme)\)$/u;
+
+/**
+ * DB-IP writes the district in brackets behind the city: "Seoul (Toegye-ro)", for 18.6 % of the routed IPv4 space.
+ * @param name as a database has it
+ * @param country ISO 3166-1 code
+ */
+export function withoutDistrict(name: string | undefined, country: string | undefined): string | undefined {
+  if (name === undefined || !name.endsWith(")")) return name;
+  if (country === "DE" && GERMAN_QUALIFIER.test(name)) return name;
+  let depth = 0;
+  for (let at = name.length - 1; at > 0; at--) {
+    if (name[at] === ")") depth++;
+    else if (name[at] === "(" && --depth === 0) return name.slice(0, at).trimEnd();
+  }
+  return name;
 }
 
 /** Lower-case words of a name, without marks and punctuation. */

@@ -9,6 +9,7 @@
 // "unknown". A single 0 stays: Stratford lies on the meridian.
 
 import type { Place, Subdivision } from "./place.ts";
+import { withoutDistrict } from "./place-names.ts";
 
 /** Member -> how many times it was of the wrong type or out of range. */
 export type Ignored = Map<string, number>;
@@ -37,9 +38,10 @@ export function readCountry(record: unknown, ignored: Ignored = new Map()): stri
 }
 
 function readFlat(members: Members): Place {
+  const countryCode = members.country("country_code");
   return {
-    cityName: members.text("city"),
-    countryCode: members.country("country_code"),
+    cityName: withoutDistrict(members.text("city"), countryCode),
+    countryCode,
     postalCode: members.text("postcode"),
     timeZone: members.text("timezone"),
     ...members.coordinates(),
@@ -53,7 +55,7 @@ function readNested(members: Members, ignored: Ignored): Place {
   const registered = readCountryMap(members.map("registered_country"));
   const location = members.map("location");
   return {
-    cityName: members.map("city").english(),
+    cityName: withoutDistrict(members.map("city").english(), country.code),
     continentCode: continent.text("code", (code) => CONTINENTS.has(code)),
     continentName: continent.english(),
     countryCode: country.code,
