@@ -167,3 +167,16 @@ describe("members derived from a source's values", () => {
     expect(completePlace(place).subdivisions).toEqual([{ name: "Vienna", isoCode: "9" }]);
   });
 });
+
+test.each([
+  ["Taiwan", "Taipei", [{ isoCode: "TPE", name: "Taipei" }]],
+  ["Taiwan", "Taoyuan", [{ isoCode: "TAO", name: "Taoyuan" }]],
+  ["Taipei", "Banqiao District", [{ isoCode: "NWT", name: "New Taipei" }]],
+  ["Taipei", undefined, [{ isoCode: "NWT", name: "New Taipei" }]],
+  ["Taiwan", "a village", [{ name: "Taiwan" }]],
+  ["Taiwan", undefined, [{ name: "Taiwan" }]],
+])("Taiwan's former subdivisions: %s with the city %s", (name, cityName, subdivisions) => {
+  expect(completePlace({ countryCode: "TW", cityName, subdivisions: [{ name }] }).subdivisions).toEqual(
+    subdivisions,
+  );
+});

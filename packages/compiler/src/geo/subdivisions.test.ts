@@ -72,6 +72,13 @@ describe("the tables", () => {
     },
   );
 
+  test("every code in subdivision-cities.csv is one of today, and a city stands once", () => {
+    const rows = dataTable("subdivision-cities.csv");
+    expect(rows.map(([code]) => code!).filter((code) => !isCurrent(code))).toEqual([]);
+    const cities = rows.map(([code, name, city]) => `${code!.slice(0, 2)} ${name} ${city}`);
+    expect(new Set(cities).size).toBe(cities.length);
+  });
+
   test("a spelling stands once in its country", () => {
     const seen = new Set<string>();
     const twice = dataTable("subdivision-aliases.csv").filter(([code, name]) => {

@@ -4,7 +4,8 @@
 // out  the part of the code after the hyphen, or the English name
 // err  undefined where a name is unknown, or fits more than one code
 // src  iso-3166 (npm: codes, ISO's names), data/subdivision-names.csv (English names of Unicode CLDR),
-//      data/subdivision-changes.csv (ISO's changes since), data/subdivision-aliases.csv (spellings of feeds)
+//      data/subdivision-changes.csv (ISO's changes since), data/subdivision-aliases.csv (spellings of feeds),
+//      data/subdivision-cities.csv (former subdivisions, told apart by the city)
 // cost the names of a country are indexed on first use, and results are cached
 
 import { iso31662 } from "iso-3166";
@@ -90,6 +91,26 @@ export function findSubdivisionCode(country: string, name: string, parent?: stri
   const within = parent === undefined ? country : `${country}-${parent}`;
   return divisions?.find(name, within)?.code.slice(country.length + 1);
 }
+
+/**
+ * The code of the subdivision that a city lies in, where a feed names a former one.
+ * @param name of the former subdivision
+ * @returns the part of the ISO 3166-2 code after the hyphen
+ */
+export function findCodeOfCity(country: string, name: string, city: string | undefined): string | undefined {
+  const ofCountry = cities().get(country);
+  return ofCountry?.get(`${name}\t${city}`) ?? ofCountry?.get(`${name}\t`);
+}
+
+const cities = once((): ReadonlyMap<string, ReadonlyMap<string, string>> => {
+  const result = new Map<string, Map<string, string>>();
+  for (const [code, name, city] of rows("subdivision-cities.csv")) {
+    const country = code.slice(0, 2);
+    const ofCountry = result.get(country) ?? new Map();
+    result.set(country, ofCountry.set(`${name}\t${city}`, code.slice(country.length + 1)));
+  }
+  return result;
+});
 
 /** The English name of a subdivision; `code` is the part after the hyphen. */
 export function findSubdivisionName(country: string, code: string): string | undefined {
