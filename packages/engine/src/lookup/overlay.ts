@@ -163,7 +163,9 @@ function winsVote(domain = "", sets: readonly Entry[], against: readonly Entry[]
 const weightOf = (entries: readonly Entry[]) => entries.reduce((sum, { weight = 1 }) => sum + weight, 0);
 
 /** The overrides that have an effect, as entries of evidence: forced flags first; their id, never their note. */
-export function overrideEntries({ applied }: OverrideVerdict): Uint8Array[] {
+export function overrideEntries(
+  { applied }: Pick<OverrideVerdict, "applied"> = { applied: [] },
+): Uint8Array[] {
   const flags = applied.filter(({ effect }) => effect.type === "flag");
   const mutes = applied.filter(({ effect }) => effect.type === "mute");
   return [...flags, ...mutes].map((override) => ascii(JSON.stringify(entryOf(override))));
