@@ -111,7 +111,7 @@ export class Answerer {
     const verdict =
       lookup === "reputation" && overrides.hasAddresses ? overrides.matchAddress(address, now) : undefined;
     if (verdict === undefined && !withEvidence) return listed;
-    const overridden = verdict && overrideReputation(listed, address, release, verdict, this.evidence);
+    const overridden = verdict && overrideReputation(listed, address, release.reputation!, verdict);
     const plain = overridden?.body ?? listed;
     const body = withEvidence
       ? this.evidence.toAddressAnswer(plain, lookup, address, release, overrideEntries(verdict))
@@ -136,7 +136,7 @@ export class Answerer {
         ? overrides.matchEmail(text, mailbox.host, now)
         : undefined;
     if (verdict === undefined && !withEvidence && check === undefined) return listed;
-    const overridden = verdict && overrideEmail(listed, text, mailbox, release, verdict, this.evidence);
+    const overridden = verdict && overrideEmail(listed, mailbox, release.email!, verdict);
     const plain = overridden?.body ?? listed;
     const entries = withEvidence || check !== undefined ? overrideEntries(verdict) : [];
     const explained = (body: Uint8Array) =>
