@@ -148,7 +148,8 @@ async function loadFeeds(
       const accept = request.accept.includes(feed.id);
       const options = { ...request, accept, now: now(), chance, ...(times && { times }) };
       loaded[index] = await loadFeed(feed, options, trusted);
-      emit({ type: "feed", feed: loaded[index].report });
+      const { report: read, trouble } = loaded[index];
+      emit({ type: "feed", feed: read, ...(trouble && { trouble }) });
       done++;
       report();
     }
