@@ -7,6 +7,8 @@ import { join, resolve } from "node:path";
 import {
   Answerer,
   type AnswerSource,
+  bodyOf,
+  type ComposedAnswer,
   EFFECTS,
   EvidenceAppender,
   formatPrefix,
@@ -71,7 +73,7 @@ function reputation(release: LoadedRelease, at: IpAddress): Answer {
 
 function email(release: LoadedRelease, text: string): Answer {
   const source: AnswerSource = { release, overrides: Overrides.NONE, now: 0, mode: "serve" };
-  return read(answerer.answerEmail(text, source, true) as Uint8Array);
+  return read(bodyOf(answerer.answerEmail(text, source, true) as ComposedAnswer));
 }
 
 function geolocate(release: LoadedRelease, at: IpAddress): Answer | undefined {

@@ -5,6 +5,7 @@ import {
   Answerer,
   type AnswerSource,
   bitsOfAnswer,
+  type ComposedAnswer,
   dataStates,
   IpAddress,
   IpSegment,
@@ -87,9 +88,9 @@ test("muting a list gives the flags of a build without it", () => {
       for (let offset = 0; offset < 16; offset++) {
         const address = prefix(offset, 32).address as UnwrappedAddress; // IPv4
         const plain = all.reputation!.lookup(address) ?? REPUTATION_ANSWERS[0]!;
-        const body = answerer.answerAddress("reputation", address, source) as Uint8Array;
-        expect(bitsOfAnswer(body)).toBe(bitsAt(without, address));
-        if (answerer.overridden!.isChanged) changed++;
+        const answer = answerer.answerAddress("reputation", address, source) as ComposedAnswer;
+        expect(bitsOfAnswer(answer.body)).toBe(bitsAt(without, address));
+        if (answer.overridden!.isChanged) changed++;
         else if (bitsOfAnswer(plain) !== 0) kept++;
       }
     }),

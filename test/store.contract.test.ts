@@ -109,7 +109,7 @@ for (const backend of BACKENDS) {
         expect(key).toMatchObject({ name: "Büro 東京 🗝", hint: tokenHint(token), createdAt: NOW });
         expect(key.id).toMatch(/^key_[0-9A-Za-z]{16}$/);
         expect(rows(await store.listKeys())).toEqual(rows([key]));
-        expect(rows([(await store.keyByHash(hashToken(token)))!])).toEqual(rows([key]));
+        expect(rows([(await store.findKeyByHash(hashToken(token)))!])).toEqual(rows([key]));
         const loaded = await store.loadKeys();
         expect(loaded.tokens.map(({ hash, validUntil }) => ({ hash, validUntil }))).toEqual([
           { hash: hashToken(token), validUntil: undefined },
@@ -128,7 +128,7 @@ for (const backend of BACKENDS) {
 
       test("a missing key is undefined, not an error", async () => {
         const store = await open();
-        expect(await store.keyByHash("0".repeat(64))).toBeUndefined();
+        expect(await store.findKeyByHash("0".repeat(64))).toBeUndefined();
         expect(await store.revokeKey("key_nope")).toBeUndefined();
         expect(await store.rotateKey("key_nope", NOW)).toBeUndefined();
         expect(await store.listKeys()).toEqual([]);
@@ -153,7 +153,7 @@ for (const backend of BACKENDS) {
         expect((await store.revokeKey(key.id))?.revokedAt).toBe(NOW + 5);
         expect((await store.loadKeys()).tokens).toEqual([]);
         expect((await store.listKeys()).map((listed) => listed.revokedAt)).toEqual([NOW + 5]);
-        expect((await store.keyByHash(hashToken(token)))?.revokedAt).toBe(NOW + 5);
+        expect((await store.findKeyByHash(hashToken(token)))?.revokedAt).toBe(NOW + 5);
         expect(await store.rotateKey(key.id, NOW)).toBeUndefined();
       });
 
@@ -164,7 +164,7 @@ for (const backend of BACKENDS) {
         const changed = (await store.changeKey(key.id, { name: "till", quota: undefined, networks: [] }))!;
         expect(rows([changed])).toEqual(rows([{ ...key, name: "till", quota: undefined, networks: [] }]));
         expect(rows([(await store.findKey(key.id))!])).toEqual(rows([changed]));
-        expect(rows([(await store.keyByHash(hashToken(token)))!])).toEqual(rows([changed]));
+        expect(rows([(await store.findKeyByHash(hashToken(token)))!])).toEqual(rows([changed]));
         expect(await store.readKeyStamp()).not.toBe(stamp);
         await store.revokeKey(key.id);
         expect(await store.changeKey(key.id, { name: "back" })).toBeUndefined();
@@ -443,7 +443,7 @@ for (const backend of BACKENDS) {
         const store = await open();
         const opposite = { type: "flag", flag: "is_tor_exit", verdict: true } as const;
         await store.overrides.put([flagged("81.2.69.142")], "ada");
-        const stamp = await store.overrides.stamp();
+        const stamp = await store.overrides.readStamp();
         const wanted = [flagged("81.2.69.143"), flagged("81.2.69.142", { effect: opposite })];
         const error = await store.overrides.put(wanted, "ada").catch((reason) => reason);
         expect(error).toMatchObject({ name: "OverrideConflictError", code: "CONFLICT", why: "CONTRADICTS" });
@@ -454,7 +454,7 @@ for (const backend of BACKENDS) {
         expect(await codeOf(store.overrides.put(among, "ada"))).toBe("CONFLICT");
         expect((await store.overrides.load()).overrides).toHaveLength(1);
         expect((await store.overrides.audit({ limit: 10 })).items).toHaveLength(1);
-        expect(await store.overrides.stamp()).toBe(stamp);
+        expect(await store.overrides.readStamp()).toBe(stamp);
       });
 
       test("no contradiction: another flag, another value, a mute, an ended override", async () => {
@@ -531,11 +531,11 @@ for (const backend of BACKENDS) {
       test("the stamp changes with every change; keys have their own", async () => {
         const store = await open();
         const keyStamp = await store.readKeyStamp();
-        const stamps = [await store.overrides.stamp()];
+        const stamps = [await store.overrides.readStamp()];
         const [write] = await store.overrides.put([flagged("81.2.69.142")], "ada");
-        stamps.push(await store.overrides.stamp());
+        stamps.push(await store.overrides.readStamp());
         await store.overrides.remove(write!.override.id, "ada");
-        stamps.push(await store.overrides.stamp());
+        stamps.push(await store.overrides.readStamp());
         expect(new Set(stamps).size).toBe(3);
         expect((await store.overrides.load()).stamp).toBe(stamps[2]!);
         expect(await store.readKeyStamp()).toBe(keyStamp);
@@ -631,7 +631,7 @@ for (const backend of BACKENDS) {
         const use = async () => [
           rows(await store.listKeys()),
           rows((await store.loadKeys()).tokens.map((loaded) => loaded.key)),
-          rows([(await store.keyByHash(hashToken(token)))!]),
+          rows([(await store.findKeyByHash(hashToken(token)))!]),
           rows([(await store.revokeKey(key.id))!]),
         ];
         const uses = () => Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(use)); // on every connection of the pool

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, releaseName } from "@inkling/engine";
 import { releaseId } from "@inkling/release-store";
+import { fetch } from "../../../test/checked-fetch.ts";
 import { testServerOptions } from "../../../test/server-options.ts";
 import { freshToken } from "../../../test/tokens.ts";
 import { type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
@@ -203,7 +204,7 @@ describe("connections", () => {
 });
 
 describe("the admin listener", () => {
-  const admin = (path: string) => fetch(`http://127.0.0.1:${server.adminPort}${path}`);
+  const admin = (path: string) => globalThis.fetch(`http://127.0.0.1:${server.adminPort}${path}`);
   test("/metrics, and nothing else", async () => {
     const metrics = await admin("/metrics");
     expect(metrics.status).toBe(200);

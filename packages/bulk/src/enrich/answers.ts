@@ -8,6 +8,8 @@
 import {
   Answerer,
   type AnswerSource,
+  bodyOf,
+  ComposedAnswer,
   type LoadedRelease,
   type Lookup,
   type Overrides,
@@ -81,9 +83,9 @@ export class LocalAnswers extends Answers {
     if (reputation === undefined) return -1;
     const { tails, source } = this;
     if (source.overrides.hasAddresses) {
-      const body = this.engine.answerAddress("reputation", this.address, source);
-      if (this.engine.overridden?.isChanged && body instanceof Uint8Array) {
-        return tails.reputation.numberOf(decoder.decode(body));
+      const answer = this.engine.answerAddress("reputation", this.address, source);
+      if (answer instanceof ComposedAnswer && answer.overridden?.isChanged) {
+        return tails.reputation.numberOf(decoder.decode(answer.body));
       }
     }
     const record = reputation.record(this.address);
@@ -97,8 +99,9 @@ export class LocalAnswers extends Answers {
 
   email(text: string): number {
     if (text === "") return -1;
-    const body = this.engine.answerEmail(text, this.source);
-    if (!(body instanceof Uint8Array)) return -1;
+    const answer = this.engine.answerEmail(text, this.source);
+    if ("reason" in answer) return -1;
+    const body = bodyOf(answer);
     let number = this.emails.get(body);
     if (number === undefined) {
       number = this.tails.email.numberOf(decoder.decode(body));

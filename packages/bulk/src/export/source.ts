@@ -12,6 +12,7 @@ import {
   type AnswerSource,
   addSize,
   alignedBits,
+  ComposedAnswer,
   IpAddress,
   type IpLookup,
   type IpSegment,
@@ -107,16 +108,16 @@ export class ExportSource {
     answers: DistinctAnswers,
   ): number | undefined {
     if (lookup === "geolocate" || !this.overrides.hasAddresses) return undefined;
-    const body = this.answerer.answerAddress(lookup, address, this.source);
-    const isChanged = body instanceof Uint8Array && this.answerer.overridden?.isChanged;
-    return isChanged ? answers.valueOf(decoder.decode(body)) : undefined;
+    const answer = this.answerer.answerAddress(lookup, address, this.source);
+    const isChanged = answer instanceof ComposedAnswer && answer.overridden?.isChanged;
+    return isChanged ? answers.valueOf(decoder.decode(answer.body)) : undefined;
   }
 
   private overriddenProviders(domain: string): readonly string[] | undefined {
     if (!this.overrides.hasEmail) return undefined;
-    const body = this.answerer.answerEmail(`a@${domain}`, this.source);
-    if (!(body instanceof Uint8Array) || this.answerer.overridden === undefined) return undefined;
-    return (JSON.parse(decoder.decode(body)) as { providers: string[] }).providers;
+    const answer = this.answerer.answerEmail(`a@${domain}`, this.source);
+    if (!(answer instanceof ComposedAnswer)) return undefined; // no override applies
+    return (JSON.parse(decoder.decode(answer.body)) as { providers: string[] }).providers;
   }
 }
 

@@ -24,6 +24,7 @@ import { formatCount, table } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
 const SHOWN_ONCE = "It is shown this once: only its hash is kept.";
+const IN_FORCE = "A running server accepts it within a second.";
 
 export function addKeys(program: Command, context: Context): void {
   const keys = program.command("keys").description("make, list, rotate and revoke API keys");
@@ -51,8 +52,6 @@ function addCreate(keys: Command, context: Context): void {
     .addHelpText(
       "after",
       `
-A running server accepts the key within a second.
-
 Examples:
   inkling keys create --name checkout
   inkling keys create --name signup --scopes email --networks 10.0.0.0/8 --expires 90d
@@ -61,7 +60,7 @@ Examples:
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const wanted = parseKey(flags);
     const issued = await withStore(settings, (store) => store.createKey(wanted, undefined, userName()));
-    return issuedResult(context, flags, issued, `Made ${describe(issued.key)}. ${SHOWN_ONCE}`);
+    return issuedResult(context, flags, issued, `Made ${describe(issued.key)}. ${SHOWN_ONCE} ${IN_FORCE}`);
   });
 }
 
@@ -113,7 +112,7 @@ function addList(keys: Command, context: Context): void {
     .addHelpText("after", "\nExamples:\n  inkling keys list\n  inkling keys list --json");
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const now = Date.now();
-    const all = await withExistingStore(settings, (store) => keysWithUsage(store, new Date(now)));
+    const all = await withExistingStore(settings, (store) => keysWithUsage(store, now));
     if (all.length === 0 && !flags.json) {
       return context.terminal.err("There are no keys yet; `npx inkling keys create` makes one.\n");
     }
@@ -153,17 +152,12 @@ function rateOf({ rate }: Key): string {
 }
 
 /** All keys, each with its lookups of this UTC day. */
-async function keysWithUsage(store: Store, now: Date): Promise<KeyUsage[]> {
-  const day = dayOf(now.getTime());
-  const all: KeyUsage[] = [];
-  for (const key of await store.listKeys()) {
-    const today = { geolocate: 0, reputation: 0, email: 0 };
-    const usage = await store.usage.readByDay(key.id, day, day);
-    for (const lookup of SCOPES)
-      for (const entry of usage) if (entry.lookup === lookup) today[lookup] += entry.count;
-    all.push({ key, today });
-  }
-  return all;
+async function keysWithUsage(store: Store, now: number): Promise<KeyUsage[]> {
+  const [keys, usage] = await Promise.all([store.listKeys(), store.usage.readDay(dayOf(now))]);
+  return keys.map((key) => {
+    const { geolocate = 0, reputation = 0, email = 0 } = usage.get(key.id) ?? {};
+    return { key, today: { geolocate, reputation, email } };
+  });
 }
 
 function addRevoke(keys: Command, context: Context): void {
@@ -208,7 +202,12 @@ Examples:
     const until = Date.now() + overlap;
     const issued = await changed(settings, id, (store) => store.rotateKey(id, until, userName()));
     const end = `The old one ends ${overlap === 0 ? "now" : `at ${new Date(until).toISOString()}`}.`;
-    return issuedResult(context, flags, issued, `New text for ${describe(issued.key)}. ${SHOWN_ONCE} ${end}`);
+    return issuedResult(
+      context,
+      flags,
+      issued,
+      `New text for ${describe(issued.key)}. ${SHOWN_ONCE} ${IN_FORCE} ${end}`,
+    );
   });
 }
 

@@ -4,7 +4,14 @@
 // out  the body that the API would answer with
 // err  Refused for whatever the API would refuse or not find, with the API's code for it, and its document
 
-import { Answerer, type AnswerSource, type LoadedRelease, type Outcome, Overrides } from "@inkling/engine";
+import {
+  Answerer,
+  type AnswerSource,
+  bodyOf,
+  type LoadedRelease,
+  type Outcome,
+  Overrides,
+} from "@inkling/engine";
 import { type Problem, problemBody, problemOf, type Scope } from "@inkling/server";
 import { CliError, EXIT } from "../terminal/errors.ts";
 
@@ -24,7 +31,7 @@ export function answer(
 ): string {
   const source: AnswerSource = { release, overrides, now, mode: "up" };
   const outcome = answerWith(new Answerer(), lookup, value, source, withEvidence);
-  if (outcome instanceof Uint8Array) return decoder.decode(outcome);
+  if (!("reason" in outcome)) return decoder.decode(bodyOf(outcome));
   const problem = problemOf(outcome);
   if (outcome.reason === "address_invalid") {
     throw new Refused(

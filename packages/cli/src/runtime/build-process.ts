@@ -8,7 +8,7 @@
 
 import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type BuildEvent, type BuildOrder, buildEvent } from "@inkling/compiler/events";
+import { type BuildEvent, type BuildOrder, buildEvent, type Trouble } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
 import { DATA_FOLDER, replaceJson } from "@inkling/release-store";
 import { CliError, Stopped } from "../terminal/errors.ts";
@@ -16,10 +16,14 @@ import { CliError, Stopped } from "../terminal/errors.ts";
 export type BuildDone = BuildEvent & { type: "done" };
 type BuildConflict = BuildEvent & { type: "conflict" };
 
+interface BuiltFeed extends FeedReport {
+  readonly trouble?: Trouble | undefined;
+}
+
 export interface BuildResult {
   readonly done: BuildDone;
   /** The feeds of this build; `done.release` may be an older release, found equal. */
-  readonly feeds: readonly FeedReport[];
+  readonly feeds: readonly BuiltFeed[];
   readonly conflicts: readonly BuildConflict[];
 }
 
@@ -52,7 +56,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
   if (options.signal.aborted) stop();
   let last: BuildEvent | undefined;
   const conflicts: BuildConflict[] = [];
-  const feeds: FeedReport[] = [];
+  const feeds: BuiltFeed[] = [];
   const lastLines: string[] = [];
   const keepLast = (line: string) => {
     if (line.trim() !== "") lastLines.push(line);
@@ -63,7 +67,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     if (event === undefined) return keepLast(line);
     last = event;
     if (event.type === "conflict") conflicts.push(event);
-    if (event.type === "feed") feeds.push(event.feed);
+    if (event.type === "feed") feeds.push({ ...event.feed, trouble: event.trouble });
     options.onEvent(event);
   });
   await Promise.all([follow, eachLine(child.stderr, keepLast)]);

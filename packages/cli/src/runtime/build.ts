@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import type { BuildOrder } from "@inkling/compiler/events";
 import { CREDENTIALS } from "@inkling/compiler/feed";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
-import type { FeedReport, Release } from "@inkling/engine";
+import { FEED_SETS, type FeedReport, type Release, SEGMENT_OF } from "@inkling/engine";
 import { dropBrokenSegments, findUsable } from "@inkling/release-store";
 import type { Scope } from "@inkling/server";
 import { type Settings, shown } from "../config/settings.ts";
@@ -148,13 +148,6 @@ export function dataGaps(manifest: Release, style: Style): string[] {
   return [...missing, ...partial];
 }
 
-/** What feeds of each lookup set. */
-const SETS_OF: Readonly<Record<Scope, readonly string[]>> = {
-  geolocate: ["geolocation", "registered_country"],
-  reputation: ["is_abuser", "is_proxy", "is_tor_exit"],
-  email: ["disposable"],
-};
-
 interface AttributedFeed {
   readonly state: string;
   readonly sets: string;
@@ -163,7 +156,7 @@ interface AttributedFeed {
 
 /** The texts that licences require where data of these lookups is shown, each once. */
 export function attributions(feeds: readonly AttributedFeed[], lookups?: readonly Scope[]): string[] {
-  const sets = lookups?.flatMap((lookup) => SETS_OF[lookup]);
+  const sets = lookups?.flatMap((lookup) => FEED_SETS[SEGMENT_OF[lookup]].deciding);
   const texts = feeds
     .filter((feed) => feed.state === "loaded" && (sets === undefined || sets.includes(feed.sets)))
     .flatMap(({ attribution }) => attribution ?? []);

@@ -48,7 +48,7 @@ const report = (id: string, error?: string): FeedReport => ({
 });
 
 /** What one build does. */
-type Step = { dueIn?: number; feeds?: FeedReport[]; published?: boolean } | Error;
+type Step = { dueIn?: number; feeds?: BuildResult["feeds"]; published?: boolean } | Error;
 interface Seen {
   readonly at: readonly number[];
   readonly log: readonly (readonly [level: string, event: string, fields: Record<string, unknown>])[];
@@ -192,10 +192,12 @@ test("a feed that a mirror does not have is logged, not as an error", async () =
 
 test("publishers that cannot be reached are one short line, once", async () => {
   const ids = ["ipsum-3", "free-mail", "tor-bulk-exits", "spamhaus-drop", "cins-army"];
-  const away = ids.map((id) =>
-    report(id, `publisher: https://${id}.example could not be reached: host not found`),
-  );
-  const slow = report("feodo", "publisher: https://x.example could not be reached: connection refused");
+  const unreached = (id: string, why: string) => ({
+    ...report(id, "not shown"),
+    trouble: { why, rest: "" },
+  });
+  const away = ids.map((id) => unreached(id, "host not found"));
+  const slow = unreached("feodo", "connection refused");
   const seen = await simulate([{ dueIn: 10 * MINUTE, feeds: [...away, slow] }], 1);
   const hint = "`npx inkling data status` names all";
   expect(seen.log.filter(([, event]) => event !== "data-update-done")).toEqual([

@@ -10,7 +10,6 @@
 
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
-import { splitTrouble } from "@inkling/compiler/unreached";
 import { DATA_FOLDER, fileStamp } from "@inkling/release-store";
 import type { RunningServer } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
@@ -103,14 +102,14 @@ class Troubles {
   /** @param refused feeds of which a copy was refused; what is only not there is no error */
   report(feeds: BuildResult["feeds"], refused: readonly string[]): void {
     const before = this.known;
-    const unreached = new Map<string, string[]>();
+    const away = new Map<string, string[]>();
     this.known = new Map();
-    for (const { id, state, source, error } of feeds) {
+    for (const { id, state, source, error, trouble } of feeds) {
       if (error !== undefined) {
         this.known.set(id, error);
         if (before.get(id) === error) continue;
-        const { unreached: why, rest } = splitTrouble(error);
-        if (why !== undefined) unreached.set(why, [...(unreached.get(why) ?? []), id]);
+        if (trouble !== undefined) away.set(trouble.why, [...(away.get(trouble.why) ?? []), id]);
+        const rest = trouble?.rest ?? error;
         if (rest === "") continue;
         const fields = { feed: id, state, source, reason: rest };
         if (refused.includes(id)) this.log.error("feed-not-updated", fields);
@@ -120,7 +119,7 @@ class Troubles {
       }
     }
     // Without internet this is every feed, and one line instead of thirty.
-    for (const [reason, ids] of unreached) {
+    for (const [reason, ids] of away) {
       const feeds = ids.slice(0, MOST_NAMED);
       const hint = ids.length > feeds.length ? "`npx inkling data status` names all" : undefined;
       this.log.error("feeds-not-reached", { count: ids.length, feeds, reason, hint });

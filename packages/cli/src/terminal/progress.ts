@@ -4,7 +4,6 @@
 // out  lines to keep, and the one line that is rewritten in place
 
 import type { BuildEvent } from "@inkling/compiler/events";
-import { splitTrouble } from "@inkling/compiler/unreached";
 import type { FeedReport } from "@inkling/engine";
 import { formatCount, type Style, type Terminal } from "./terminal.ts";
 
@@ -91,17 +90,17 @@ export class Progress {
       if (!this.options.conflicts) return [];
       return [`  lists disagree on ${event.domain}: ${event.verdict} (${event.reason})`];
     }
-    if (event.type === "feed" && event.feed.error !== undefined) return this.trouble(event.feed);
+    if (event.type === "feed") return this.describeTrouble(event);
     return [];
   }
 
-  private trouble(feed: FeedReport): string[] {
+  private describeTrouble({ feed, trouble }: BuildEvent & { type: "feed" }): string[] {
     const { id, state, source, error = "" } = feed;
-    const { unreached, rest } = splitTrouble(error);
-    if (unreached !== undefined) {
-      this.unreached.set(unreached, [...(this.unreached.get(unreached) ?? []), feed]);
-      if (rest === "") return [];
+    if (trouble !== undefined) {
+      this.unreached.set(trouble.why, [...(this.unreached.get(trouble.why) ?? []), feed]);
     }
+    const rest = trouble?.rest ?? error;
+    if (rest === "") return [];
     const used = state === "loaded" ? `; in use instead: ${SOURCES[source]}` : "";
     const shownState = state === "loaded" ? "not updated" : state;
     return [`  ${this.options.style.yellow(`${id} ${shownState}`)}: ${rest}${used}`];

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import {
   ANSWERS,
   type Answer,
+  FEED_SETS,
   type FeedsReport,
   type Release,
   type SegmentKind,
@@ -39,7 +40,7 @@ import type { BuildEvent, BuildRequest } from "./events.ts";
 import { codeDigest, inputsDigest } from "./inputs.ts";
 import { type LoadedFeed, loadFeed } from "./load.ts";
 import { collectGarbage, MAKERS } from "./makers.ts";
-import { belongsTo, decides, isLoaded, PARTS } from "./parts.ts";
+import { belongsTo, decides, isLoaded } from "./parts.ts";
 
 export interface BuildEffects {
   readonly now: () => Date;
@@ -88,7 +89,7 @@ async function buildLocked(request: BuildRequest, effects: BuildEffects): Promis
   const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
   for (const kind of ["reputation", "email", "geo"] as const) {
     const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
-    if (!parts.some((loaded) => isLoaded(loaded) && decides(loaded, PARTS[kind].deciding))) continue;
+    if (!parts.some((loaded) => isLoaded(loaded) && decides(loaded, FEED_SETS[kind].deciding))) continue;
     const inputs = inputsDigest(
       code,
       kind,
@@ -147,7 +148,8 @@ async function loadFeeds(
       const accept = request.accept.includes(feed.id);
       const options = { ...request, accept, now: now(), chance, ...(times && { times }) };
       loaded[index] = await loadFeed(feed, options, trusted);
-      emit({ type: "feed", feed: loaded[index].report });
+      const { report: read, trouble } = loaded[index];
+      emit({ type: "feed", feed: read, ...(trouble && { trouble }) });
       done++;
       report();
     }

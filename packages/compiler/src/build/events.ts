@@ -24,10 +24,14 @@ export type BuildRequest = z.infer<typeof buildRequest>;
 /** As it is sent: what has a default may be left out. */
 export type BuildOrder = z.input<typeof buildRequest>;
 
+/** Why the source of a feed could not be reached, and its other problems; its report's `error` has all. */
+const trouble = z.object({ why: z.string(), rest: z.string() });
+export type Trouble = z.infer<typeof trouble>;
+
 export const buildEvent = z.discriminatedUnion("type", [
   /** A step of the build; `total` is absent while unknown. Sent at most ten times a second. */
   z.object({ type: z.literal("progress"), step: z.string(), done: z.number(), total: z.number().optional() }),
-  z.object({ type: z.literal("feed"), feed: feedReport }),
+  z.object({ type: z.literal("feed"), feed: feedReport, trouble: trouble.optional() }),
   /** A domain that lists disagree on, with its verdict. */
   z.object({
     type: z.literal("conflict"),

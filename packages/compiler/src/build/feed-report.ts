@@ -11,20 +11,29 @@ import { attemptsAt } from "../fetch/next-state.ts";
 import { dueAt } from "../fetch/schedule.ts";
 import { isRemote, lackingCredentials } from "../fetch/source.ts";
 import { isDomainFormat, isNetworkFormat } from "../parse/index.ts";
+import type { Trouble } from "./events.ts";
 import type { Load, Refusal, Tried, Used } from "./try-copies.ts";
 
-export function reportOf(load: Load, { refusals, used }: Tried, next: FeedState): FeedReport {
+export function reportOf(
+  load: Load,
+  { refusals, used }: Tried,
+  next: FeedState,
+): { readonly report: FeedReport; readonly trouble: Trouble | undefined } {
   const { feed, source } = load;
-  const problems = [...heldProblems(load), ...refusals.map((one) => problemText(one, load.options))];
+  const problems = [
+    ...heldProblems(load),
+    ...refusals.map((one): Problem => ({ text: problemText(one, load.options), unreached: one.unreached })),
+  ];
   const isCurrent = used?.copy.source === "last-good" && load.hold !== undefined && problems.length === 0;
   if (used?.age === "dropped") {
     const days = Math.round(feed.age.dropHours / 24);
-    problems.push(`${sourceWord(used.copy.source)}: is more than ${days} days old: its claims are dropped`);
+    const text = `${sourceWord(used.copy.source)}: is more than ${days} days old: its claims are dropped`;
+    problems.push({ text });
   }
   const { at, failures = 0 } = attemptsAt(next, source.mirror) ?? {};
   const due = dueNext(load, next);
   const { pending } = next;
-  return {
+  const report: FeedReport = {
     id: feed.id,
     sets: feed.sets,
     ...namesOf(feed),
@@ -33,16 +42,31 @@ export function reportOf(load: Load, { refusals, used }: Tried, next: FeedState)
     entries: 0,
     licence: feed.licence,
     ...(used && describeUsed(feed, used, isCurrent)),
-    ...(problems.length > 0 && { error: problems.join("; ") }),
+    ...(problems.length > 0 && { error: textOf(problems) }),
     ...(at && { checked_at: at }),
     ...(due && { next_check_at: due.toISOString() }),
     ...(failures > 0 && { failures }),
     ...(pending && { pending: { sha256: pending.sha256, why: pending.why } }),
   };
+  return { report, trouble: troubleOf(problems) };
+}
+
+interface Problem {
+  readonly text: string;
+  /** Why its source could not be reached. */
+  readonly unreached?: string | undefined;
+}
+
+const textOf = (problems: readonly Problem[]) => problems.map(({ text }) => text).join("; ");
+
+function troubleOf(problems: readonly Problem[]): Trouble | undefined {
+  const why = problems.find(({ unreached }) => unreached !== undefined)?.unreached;
+  if (why === undefined) return undefined;
+  return { why, rest: textOf(problems.filter(({ unreached }) => unreached === undefined)) };
 }
 
 /** Was a copy refused, rather than absent or out of reach? */
-export const isFault = ({ absent, unreached }: Refusal): boolean => absent !== true && unreached !== true;
+export const isFault = ({ absent, unreached }: Refusal): boolean => !absent && !unreached;
 
 /** When its source is due; undefined when never. */
 export function dueNext({ feed, options, source }: Load, next: FeedState): Date | undefined {
@@ -76,10 +100,13 @@ function describeUsed(feed: Feed, { copy, read, age }: Used, isCurrent: boolean)
 }
 
 /** Why the source was not requested, and its last error. */
-function heldProblems({ hold, state, source }: Load): string[] {
+function heldProblems({ hold, state, source }: Load): Problem[] {
   if (hold === undefined) return [];
-  const { error } = attemptsAt(state, source.mirror) ?? {};
-  return [...(hold.why === "held" ? [hold.reason] : []), ...(error === undefined ? [] : [error])];
+  const { error, unreached } = attemptsAt(state, source.mirror) ?? {};
+  return [
+    ...(hold.why === "held" ? [{ text: hold.reason }] : []),
+    ...(error === undefined ? [] : [{ text: error, unreached }]),
+  ];
 }
 
 export function problemText({ source, error }: Refusal, options: Load["options"]): string {

@@ -148,9 +148,19 @@ describe("a mirror's user and password", () => {
 });
 
 test("a mirror that does not answer: the feed is missing with the reason, not refused", async () => {
-  const { report, refused, unreached } = await load("http://127.0.0.1:1");
+  const { report, refused, unreached, trouble } = await load("http://127.0.0.1:1");
   expect([report.state, refused, unreached]).toEqual(["missing", false, true]);
   expect(report.error).toMatch(/^mirror: \S+ could not be reached: connection refused$/);
+  expect(trouble).toEqual({ why: "connection refused", rest: "" });
+  // Until it is requested again, and beside other problems.
+  const again = { onlyDue: true, mirror: "http://127.0.0.1:1", fetch: false };
+  const later = await loadFrom(TOR, () => 200, Date.now(), again);
+  expect([later.report.error, later.trouble]).toEqual([report.error, trouble]);
+  writeFileSync(join(root, "data/feeds/tor-bulk-exits/state.json"), "{");
+  const { trouble: both, report: damaged } = await load("http://127.0.0.1:1");
+  expect(both?.why).toBe("connection refused");
+  expect(both?.rest).toMatch(/^last-good: \S+ is damaged/);
+  expect(damaged.error).toBe(`${report.error}; ${both?.rest}`);
 });
 
 describe("local paths", () => {

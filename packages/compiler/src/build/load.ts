@@ -14,6 +14,7 @@ import { describeCopy, readFeedState, writeFeedState } from "../fetch/feed-state
 import { KeptCopies } from "../fetch/kept-copies.ts";
 import { nextFeedState, type Outcome } from "../fetch/next-state.ts";
 import type { Content } from "../validate/read-copy.ts";
+import type { Trouble } from "./events.ts";
 import { dueNext, isFault, problemText, reportOf } from "./feed-report.ts";
 import { type Load, type LoadOptions, type Refusal, type Tried, tryCopies } from "./try-copies.ts";
 
@@ -24,6 +25,8 @@ export interface LoadedFeed {
   readonly refused: boolean;
   /** Whether its source could not be reached; then no copy was refused. */
   readonly unreached: boolean;
+  /** Why, also of an earlier request, and other problems. */
+  readonly trouble: Trouble | undefined;
   /** When its source is due; undefined when never. */
   readonly dueAt: Date | undefined;
   /** Reads the copy in use: empty when there is none. */
@@ -48,7 +51,7 @@ export async function loadFeed(
   const { content, forget } = tried.used?.age === "dropped" ? NOTHING : (tried.used?.read ?? NOTHING);
   return {
     feed,
-    report: reportOf(load, tried, next),
+    ...reportOf(load, tried, next),
     refused: tried.refusals.some(isFault),
     unreached: isUnreached(tried.refusals),
     dueAt: dueNext(load, next),
@@ -64,7 +67,11 @@ function outcomeOf(load: Load, { refusals, used }: Tried): Outcome {
   const failures = failuresOf(refusals);
   if (failures.length === 0) return { type: "not requested", destroy };
   const retryAfter = refusals.find((refusal) => refusal.retryAfter)?.retryAfter;
-  const failure = { error: failures.map((one) => problemText(one, load.options)).join("; "), retryAfter };
+  const failure = {
+    error: failures.map((one) => problemText(one, load.options)).join("; "),
+    unreached: failures.every(({ unreached }) => unreached) ? failures[0]?.unreached : undefined,
+    retryAfter,
+  };
   const held = failures.findLast(({ isHeld }) => isHeld);
   if (held?.copy !== undefined) {
     const pending = { ...describeCopy("pending", held.copy), why: held.error };

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { FEED_SETS } from "@inkling/engine";
 import { isDomainFormat, isNetworkFormat, parseDomains, parseNetworks } from "../parse/index.ts";
 import { requireEntries } from "../validate/gates.ts";
 import { EXTENSIONS } from "./feed.ts";
@@ -19,6 +20,11 @@ const inAugust = new Date("2026-08-22T00:00:00Z");
 test("ids are unique and fit for a file name", () => {
   expect(new Set(FEEDS.map((feed) => feed.id)).size).toBe(FEEDS.length);
   for (const feed of FEEDS) expect(feed.id).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+});
+
+test("every feed sets what a segment is made of", () => {
+  const sets = Object.values(FEED_SETS).flatMap(({ deciding, other }) => [...deciding, ...other]);
+  expect(sets).toEqual(expect.arrayContaining(FEEDS.map((feed) => feed.sets)));
 });
 
 test("every source of geolocation has its place in the order of preference", () => {

@@ -41,8 +41,8 @@ export interface NoCopy {
   readonly absent?: true;
   /** The source answered 404. */
   readonly notFound?: true;
-  /** The source could not be reached. */
-  readonly unreached?: true;
+  /** Why the source could not be reached. */
+  readonly unreached?: string;
   /** No request was sent: credentials are missing. */
   readonly notRequested?: true;
   /** The publisher's Retry-After, as it was sent. */

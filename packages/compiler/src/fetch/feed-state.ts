@@ -38,6 +38,8 @@ const attempts = z.object({
   failures: z.number().int().nonnegative(),
   /** Of the last failure. */
   error: z.string().optional(),
+  /** Why its source could not be reached, where that is all of `error`. */
+  unreached: z.string().optional(),
   nextAt: time.optional(),
   /** From Retry-After. */
   waitUntil: time.optional(),

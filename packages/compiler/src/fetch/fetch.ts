@@ -11,7 +11,6 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { FeedError } from "../catalog/feed.ts";
 import { unpack } from "./unpack.ts";
-import { unreachedWords } from "./unreached.ts";
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -45,8 +44,10 @@ export class AnswerError extends FeedError {
 
 /** No response. */
 export class UnreachedError extends FeedError {
+  readonly why: string;
   constructor(why: string) {
-    super(unreachedWords(why));
+    super(`could not be reached: ${why}`);
+    this.why = why;
   }
 }
 

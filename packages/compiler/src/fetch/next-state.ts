@@ -10,6 +10,8 @@ import { afterAbsence, afterFailure, afterSuccess, recordRequest, untried } from
 /** A failure at the feed's source; `retryAfter` as it was sent. */
 export interface Failure {
   readonly error: string;
+  /** Why the source could not be reached, where that is all of `error`. */
+  readonly unreached?: string | undefined;
   readonly retryAfter?: string | undefined;
 }
 

@@ -49,7 +49,11 @@ export function afterFailure(
   feed: Feed,
   attempts: Attempts,
   now: Date,
-  failure: { readonly error: string; readonly retryAfter?: string | undefined },
+  failure: {
+    readonly error: string;
+    readonly unreached?: string | undefined;
+    readonly retryAfter?: string | undefined;
+  },
   chance: () => number,
 ): Attempts {
   const { okAt, spread, requests } = attempts;
@@ -62,6 +66,7 @@ export function afterFailure(
     ...(okAt && { okAt }),
     failures,
     error: failure.error,
+    ...(failure.unreached && { unreached: failure.unreached }),
     nextAt: new Date(now.getTime() + wait).toISOString(),
     ...(waitUntil && { waitUntil: waitUntil.toISOString() }),
     spread,

@@ -178,7 +178,7 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       error: `${url} ${error.message}${credentialsHint(feed, error)}`,
       ...(retryAfter && { retryAfter }),
       ...(status === 404 && { notFound: true }),
-      ...(error instanceof UnreachedError && { unreached: true }),
+      ...(error instanceof UnreachedError && { unreached: error.why }),
     };
   } finally {
     rmSync(into, { force: true }); // a mapped copy outlives its name

@@ -1,7 +1,8 @@
 // answerer.ts: one value -> its answer: what the release has, then overrides, then what was opted in to.
 //
 // in   an IP address or the text of an email address, and an AnswerSource
-// out  the answer's JSON bytes, which may be shared: never write to them; or a LookupFailure
+// out  the answer's JSON bytes, which may be shared: never write to them; a ComposedAnswer where more than the release
+//      made it; or a LookupFailure
 // err  none thrown
 // cost an address without overrides and evidence: no allocation
 //
@@ -38,7 +39,25 @@ export interface AnswerSource {
   readonly mode: Mode;
 }
 
-export type Outcome = Uint8Array | LookupFailure;
+/** An answer that overrides, a check or evidence may have changed. */
+export class ComposedAnswer {
+  readonly body: Uint8Array;
+  /** Before evidence and checks. */
+  readonly plain: Uint8Array;
+  /** Undefined where no override applies. */
+  readonly overridden: Overridden | undefined;
+
+  constructor(body: Uint8Array, plain: Uint8Array, overridden: Overridden | undefined) {
+    this.body = body;
+    this.plain = plain;
+    this.overridden = overridden;
+  }
+}
+
+export type Outcome = Uint8Array | ComposedAnswer | LookupFailure;
+
+export const bodyOf = (answer: Uint8Array | ComposedAnswer): Uint8Array =>
+  answer instanceof ComposedAnswer ? answer.body : answer;
 
 /**
  * A check that runs between overrides and evidence.
@@ -52,13 +71,8 @@ export type EmailCheck = (
 ) => { readonly body: Uint8Array; readonly entry?: Uint8Array };
 
 const NO_FLAGS = REPUTATION_ANSWERS[0]!;
-const NO_BYTES = new Uint8Array();
 
 export class Answerer {
-  /** The last answer before evidence and checks. */
-  plain: Uint8Array = NO_BYTES;
-  /** What overrides made of the last answer; undefined where none applies. */
-  overridden: Overridden | undefined;
   /** The address that was read last, IPv4 unwrapped. */
   readonly address = new IpAddress() as UnwrappedAddress; // as readAddress leaves it
   private readonly evidence = new EvidenceAppender();
@@ -83,7 +97,6 @@ export class Answerer {
     source: AnswerSource,
     withEvidence = false,
   ): Outcome {
-    this.overridden = undefined;
     const reserved = specialUse(address);
     if (reserved !== undefined) return RESERVED.get(reserved.use)!; // has every use
     const failure = findFailure(lookup, source);
@@ -97,12 +110,13 @@ export class Answerer {
     if (listed === undefined) return NOT_FOUND;
     const verdict =
       lookup === "reputation" && overrides.hasAddresses ? overrides.matchAddress(address, now) : undefined;
-    if (verdict !== undefined) {
-      this.overridden = overrideReputation(listed, address, release, verdict, this.evidence);
-    }
-    this.plain = this.overridden?.body ?? listed;
-    if (!withEvidence) return this.plain;
-    return this.evidence.toAddressAnswer(this.plain, lookup, address, release, this.overrideEntries());
+    if (verdict === undefined && !withEvidence) return listed;
+    const overridden = verdict && overrideReputation(listed, address, release.reputation!, verdict);
+    const plain = overridden?.body ?? listed;
+    const body = withEvidence
+      ? this.evidence.toAddressAnswer(plain, lookup, address, release, overrideEntries(verdict))
+      : plain;
+    return new ComposedAnswer(body, plain, overridden);
   }
 
   /**
@@ -110,37 +124,27 @@ export class Answerer {
    * @param check what else changes the answer
    */
   answerEmail(text: string, source: AnswerSource, withEvidence = false, check?: EmailCheck): Outcome {
-    this.overridden = undefined;
     const failure = findFailure("email", source);
     if (failure !== undefined) return failure;
     const { overrides, now } = source;
     const release = source.release!; // as is its segment: findFailure looked
     const listed = answerEmail(text, release.email!);
-    this.plain = listed;
     if (!overrides.hasEmail && !withEvidence && check === undefined) return listed;
     const mailbox = parseEmail(text);
     const verdict =
       overrides.hasEmail && mailbox.host !== undefined
         ? overrides.matchEmail(text, mailbox.host, now)
         : undefined;
-    if (verdict !== undefined) {
-      this.overridden = overrideEmail(listed, text, mailbox, release, verdict, this.evidence);
-      this.plain = this.overridden.body;
-    }
-    const entries = withEvidence || check !== undefined ? this.overrideEntries() : [];
+    if (verdict === undefined && !withEvidence && check === undefined) return listed;
+    const overridden = verdict && overrideEmail(listed, mailbox, release.email!, verdict);
+    const plain = overridden?.body ?? listed;
+    const entries = withEvidence || check !== undefined ? overrideEntries(verdict) : [];
     const explained = (body: Uint8Array) =>
       this.evidence.toEmailAnswer(body, text, mailbox, release, entries);
-    let body = this.plain;
-    if (check !== undefined) {
-      const checked = check(body, () => explained(body));
-      body = checked.body;
-      if (checked.entry !== undefined) entries.push(checked.entry);
-    }
-    return withEvidence ? explained(body) : body;
-  }
-
-  private overrideEntries(): Uint8Array[] {
-    return this.overridden === undefined ? [] : overrideEntries(this.overridden.verdict);
+    const checked = check?.(plain, () => explained(plain));
+    if (checked?.entry !== undefined) entries.push(checked.entry);
+    const body = checked?.body ?? plain;
+    return new ComposedAnswer(withEvidence ? explained(body) : body, plain, overridden);
   }
 }
 

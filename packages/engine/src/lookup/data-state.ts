@@ -4,7 +4,8 @@
 // out  per lookup: what is missing, and the Inkling-Data-State header
 // src  docs/errors.md (DATA_NOT_LOADED), RFC 9651 (the header is an item with parameters)
 
-import type { Answer, Release } from "../segment/release.ts";
+import { type Answer, answersIn, type Release } from "../segment/release.ts";
+import type { SegmentKind } from "../segment/segment.ts";
 import { dataMissing, type LookupFailure } from "./failure.ts";
 
 /** The three lookups. */
@@ -12,12 +13,12 @@ export const LOOKUPS = ["geolocate", "reputation", "email"] as const;
 export type Lookup = (typeof LOOKUPS)[number];
 export type IpLookup = Exclude<Lookup, "email">;
 
-/** The answers that each lookup is made of. */
-const ANSWERS_OF: Readonly<Record<Lookup, readonly Answer[]>> = {
-  geolocate: ["geolocation"],
-  reputation: ["is_abuser", "is_proxy", "is_tor_exit"],
-  email: ["disposable"],
-};
+/** The segment that each lookup reads. */
+export const SEGMENT_OF = {
+  geolocate: "geo",
+  reputation: "reputation",
+  email: "email",
+} as const satisfies Record<Lookup, SegmentKind>;
 
 export interface DataState {
   /** Answers without any loaded feed. */
@@ -32,8 +33,9 @@ export function dataStates(
   release: Pick<Release, "missing" | "partial">,
 ): Readonly<Record<Lookup, DataState>> {
   const entries = LOOKUPS.map((lookup): [Lookup, DataState] => {
-    const missing = ANSWERS_OF[lookup].filter((answer) => release.missing.includes(answer));
-    const incomplete = ANSWERS_OF[lookup].filter(
+    const answers = answersIn(SEGMENT_OF[lookup]);
+    const missing = answers.filter((answer) => release.missing.includes(answer));
+    const incomplete = answers.filter(
       (answer) => !missing.includes(answer) && release.partial.some((row) => row.answer === answer),
     );
     const failure = dataMissing(missing.length === 0 ? [lookup] : missing);

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ascii } from "../email/ascii.ts";
+import { SPAN_NONE } from "../segment/evidence.ts";
 import { labelEntries } from "./email-labels.ts";
 
+/** A record with this entry (docs/segment-format.md). */
+const recordOf = (text: string) =>
+  Uint8Array.from([1, 0, 0, 0, 0, 0, text.length, 0, SPAN_NONE, ...ascii(text)]);
 const labels = (text: string, record?: string) =>
   labelEntries(
     text,
     text.slice(text.lastIndexOf("@") + 1),
-    record === undefined ? undefined : ascii(record),
+    record === undefined ? undefined : recordOf(record),
   ).map((entry) => JSON.parse(new TextDecoder().decode(entry)));
 const entry = (label: string, more: object = {}) => ({ feed: "inkling", label, effect: "label", ...more });
 

@@ -4,8 +4,9 @@
 // out  complete entries, which set and remove nothing; none of them quotes the part before the "@"
 // src  docs/email.md, "Labels"
 
-import { ascii, asciiText } from "../email/ascii.ts";
+import { ascii } from "../email/ascii.ts";
 import { hasTag, isRoleAccount, suggestDomain } from "../email/email-labels.ts";
+import { readRecord } from "../segment/evidence.ts";
 
 const entry = (label: string, more: object = {}) =>
   ascii(JSON.stringify({ feed: "inkling", label, effect: "label", ...more }));
@@ -28,5 +29,5 @@ export function labelEntries(text: string, host: string, record?: Uint8Array): U
 
 /** A domain on an allow-list receives real mail, however much it looks like a typing error. */
 function isInUse(record: Uint8Array | undefined): boolean {
-  return record !== undefined && /"label":"(?:free_mail|relay)"/.test(asciiText(record));
+  return readRecord(record).entries.some(({ label }) => label === "free_mail" || label === "relay");
 }

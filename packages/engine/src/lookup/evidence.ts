@@ -119,10 +119,15 @@ function neverListed(host: string, registrableStart: number): Uint8Array | undef
   );
 }
 
-/** The last `labels` labels of the host. */
-function domainMember(host: string, labels: number): string {
-  if (labels === SPAN_NONE) return "";
+/** The last `labels` labels of the host; undefined for {@link SPAN_NONE}. */
+export function parentOf(host: string, labels: number): string | undefined {
+  if (labels === SPAN_NONE) return undefined;
   let at = host.length;
   for (let i = 0; i < labels && at > 0; i++) at = host.lastIndexOf(".", at - 1);
-  return `,"domain":"${host.slice(at + 1)}"`;
+  return host.slice(at + 1);
+}
+
+function domainMember(host: string, labels: number): string {
+  const domain = parentOf(host, labels);
+  return domain === undefined ? "" : `,"domain":"${domain}"`;
 }

@@ -1,6 +1,6 @@
 // overlay.ts: applies the operator's overrides to an answer of the release.
 //
-// in   an answer's JSON bytes, its subject, the release, what overrides apply
+// in   an answer's JSON bytes, its subject, the segment it is from, what overrides apply
 // out  an Overridden
 // src  docs/overrides.md
 // cost a forced flag of an address: one of eight prepared answers; a muted feed: the evidence is read and judged
@@ -14,10 +14,12 @@ import { formatPrefix, parsePrefix, type UnwrappedAddress } from "../address/ip.
 import { ascii, asciiText } from "../email/ascii.ts";
 import type { EmailAddress } from "../email/email.ts";
 import type { OverrideVerdict } from "../overrides/match.ts";
-import type { Override, OverrideFlag } from "../overrides/model.ts";
+import type { Override } from "../overrides/model.ts";
 import { bitsOf, bitsOfAnswer, forcedBits, REPUTATION_ANSWERS } from "../overrides/reputation-flags.ts";
-import type { EvidenceAppender } from "./evidence.ts";
-import type { LoadedRelease } from "./loaded-release.ts";
+import type { EmailSegment } from "../segment/email-segment.ts";
+import { type RecordEntry, readRecord, SPAN_NONE } from "../segment/evidence.ts";
+import type { IpSegment } from "../segment/ip-segment.ts";
+import { parentOf } from "./evidence.ts";
 
 export interface Overridden {
   /** The plain answer's bytes where overrides change nothing. */
@@ -28,62 +30,33 @@ export interface Overridden {
   readonly mark: string;
 }
 
-/** One entry of evidence, as far as it is judged again. */
-interface Entry {
-  readonly feed: string;
-  readonly label: string;
-  readonly effect: string;
-  readonly flags?: readonly OverrideFlag[];
-  readonly weight?: number;
-  readonly domain?: string;
-}
-
-interface Evidence {
-  readonly evidence: readonly Entry[];
-  readonly evidence_truncated?: true;
-}
-
 export function overrideReputation(
   answer: Uint8Array,
   address: UnwrappedAddress,
-  release: LoadedRelease,
+  reputation: IpSegment,
   verdict: OverrideVerdict,
-  evidence: EvidenceAppender,
 ): Overridden {
   const before = bitsOfAnswer(answer);
-  const unmuted =
-    verdict.muted.size === 0
-      ? before
-      : bitsWithout(
-          verdict.muted,
-          before,
-          readEvidence(evidence.toAddressAnswer(answer, "reputation", address, release)),
-        );
+  const { muted } = verdict;
+  const unmuted = muted.size === 0 ? before : bitsWithout(muted, before, reputation.evidence(address));
   const bits = forcedBits(unmuted, verdict);
   const isChanged = bits !== before;
   return { body: isChanged ? REPUTATION_ANSWERS[bits]! : answer, isChanged, verdict, mark: `o${bits}` };
 }
 
-function readEvidence(answer: Uint8Array): Evidence {
-  return JSON.parse(asciiText(answer)) as Evidence;
-}
-
 /** The flags that feeds set without the muted ones. */
-function bitsWithout(
-  muted: ReadonlySet<string>,
-  before: number,
-  { evidence, evidence_truncated }: Evidence,
-): number {
-  if (!evidence.some(({ feed }) => muted.has(feed))) return before;
+function bitsWithout(muted: ReadonlySet<string>, before: number, record: Uint8Array | undefined): number {
+  const { entries, isTruncated } = readRecord(record);
+  if (!entries.some(({ feed }) => muted.has(feed))) return before;
   let set = 0;
   let removed = 0;
-  for (const { feed, effect, flags = [] } of evidence) {
+  for (const { feed, effect, flags = [] } of entries) {
     if (muted.has(feed)) continue;
     if (effect === "sets") set |= bitsOf(flags);
     if (effect === "removes") removed |= bitsOf(flags);
   }
   // An entry that was cut off may set what the answer has.
-  if (evidence_truncated) set |= before;
+  if (isTruncated) set |= before;
   return set & ~removed;
 }
 
@@ -94,14 +67,12 @@ export interface EmailAnswer {
   readonly providers: readonly string[];
 }
 
-/** @param mailbox parsed from `text` */
+/** @param mailbox what the answer is about; it has a host */
 export function overrideEmail(
   answer: Uint8Array,
-  text: string,
-  mailbox: EmailAddress,
-  release: LoadedRelease,
+  { host = "", registrableStart }: EmailAddress,
+  email: EmailSegment,
   verdict: OverrideVerdict,
-  evidence: EvidenceAppender,
 ): Overridden {
   const {
     valid,
@@ -113,8 +84,8 @@ export function overrideEmail(
   let providers = before ? listed : undefined;
   if (forced !== undefined) providers = forced ? forcedProviders(verdict) : undefined;
   else if (verdict.muted.size > 0) {
-    const body = evidence.toEmailAnswer(ascii(JSON.stringify({ valid })), text, mailbox, release);
-    providers = providersWithout(verdict.muted, providers, readEvidence(body));
+    const record = email.evidenceFrom(host, registrableStart);
+    providers = providersWithout(verdict.muted, providers, host, record);
   }
   const disposable = providers !== undefined;
   const isChanged = disposable !== before;
@@ -140,30 +111,39 @@ function forcedProviders({ applied }: OverrideVerdict): readonly string[] {
 function providersWithout(
   muted: ReadonlySet<string>,
   before: readonly string[] | undefined,
-  { evidence, evidence_truncated }: Evidence,
+  host: string,
+  record: Uint8Array | undefined,
 ): readonly string[] | undefined {
-  if (evidence_truncated || !evidence.some(({ feed }) => muted.has(feed))) return before;
-  const counted = evidence.filter(({ feed }) => !muted.has(feed));
+  const { entries, isTruncated } = readRecord(record);
+  if (isTruncated || !entries.some(({ feed }) => muted.has(feed))) return before;
+  const counted = entries.filter(({ feed }) => !muted.has(feed));
   const sets = counted.filter(({ effect }) => effect === "sets");
   // Claims of ordinary mail have a weight, for or against; any other entry that removes the flag does so alone.
   const against = counted.filter(({ label, effect }) => label === "free_mail" && effect !== "sets");
   if (sets.length === 0) return undefined;
   if (counted.some((entry) => entry.effect === "removes" && !against.includes(entry))) return undefined;
-  if (!sets.some(({ domain }) => winsVote(domain, sets, against))) return undefined;
-  return before ?? sets.flatMap(({ domain }) => domain ?? []).slice(0, 1);
+  if (!sets.some((entry) => winsVote(labelsOf(entry), sets, against))) return undefined;
+  return before ?? sets.flatMap(({ span }) => parentOf(host, span) ?? []).slice(0, 1);
 }
 
-/** Does the vote go for a domain, and so for all below it? Feeds that name only a domain below it do not count. */
-function winsVote(domain = "", sets: readonly Entry[], against: readonly Entry[]): boolean {
-  const isAtOrAbove = (entry: Entry) => (entry.domain ?? "").length <= domain.length; // all lie on one path
+/**
+ * Does the vote go for a domain of so many labels, and so for all below it? Feeds that name only a domain below it do
+ * not count; all lie on one path.
+ */
+function winsVote(labels: number, sets: readonly RecordEntry[], against: readonly RecordEntry[]): boolean {
+  const isAtOrAbove = (entry: RecordEntry) => labelsOf(entry) <= labels;
   const opposed = against.filter(isAtOrAbove);
   return opposed.length === 0 || weightOf(sets.filter(isAtOrAbove)) > weightOf(opposed);
 }
 
-const weightOf = (entries: readonly Entry[]) => entries.reduce((sum, { weight = 1 }) => sum + weight, 0);
+const labelsOf = ({ span }: RecordEntry) => (span === SPAN_NONE ? 0 : span);
+const weightOf = (entries: readonly RecordEntry[]) =>
+  entries.reduce((sum, { weight = 1 }) => sum + weight, 0);
 
 /** The overrides that have an effect, as entries of evidence: forced flags first; their id, never their note. */
-export function overrideEntries({ applied }: OverrideVerdict): Uint8Array[] {
+export function overrideEntries(
+  { applied }: Pick<OverrideVerdict, "applied"> = { applied: [] },
+): Uint8Array[] {
   const flags = applied.filter(({ effect }) => effect.type === "flag");
   const mutes = applied.filter(({ effect }) => effect.type === "mute");
   return [...flags, ...mutes].map((override) => ascii(JSON.stringify(entryOf(override))));

@@ -25,6 +25,7 @@ const CLOSING_BRACE = 0x7d;
 /** Whole answers kept: those of the first records. About 130 bytes each; the lists of 2026 need 27,700. */
 const KEPT_ANSWERS = 32_768;
 
+/** One for all, since lookups are synchronous: a new one for each costs 150 ns more, a lookup 110. */
 const plain = new PlainMailbox();
 
 export class EmailSegment {

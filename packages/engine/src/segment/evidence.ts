@@ -12,6 +12,7 @@
 
 import { ascii, asciiText } from "../email/ascii.ts";
 import { Answers, RECORD_SECTIONS } from "./answers.ts";
+import type { Answer } from "./release.ts";
 import { SegmentError, type SegmentFile } from "./segment.ts";
 
 /** Limits of an answer's evidence: entries, and bytes from "[" to "]". */
@@ -105,6 +106,28 @@ function isEntry(entry: unknown, feed: string | undefined): boolean {
   if (typeof entry !== "object" || entry === null || feed === undefined) return false;
   const { feed: named, effect } = entry as { feed?: unknown; effect?: unknown };
   return named === feed && EFFECTS.includes(effect as Effect);
+}
+
+/** An entry as far as overrides judge it again. */
+export interface RecordEntry {
+  readonly feed: string;
+  readonly label: string;
+  readonly effect: Effect;
+  readonly flags?: readonly Exclude<Answer, "geolocation">[];
+  readonly weight?: number;
+  readonly span: number;
+}
+
+/** @param record undefined where nothing is known */
+export function readRecord(record: Uint8Array = new Uint8Array()) {
+  const { count, truncated } = headOf(record);
+  const entries: RecordEntry[] = [];
+  for (let i = 0, at = EVIDENCE_HEADER_BYTES; i < count; i++) {
+    const { span, start, end } = entryAt(record, at);
+    entries.push({ ...JSON.parse(`${asciiText(record.subarray(start, end))}}`), span });
+    at = end;
+  }
+  return { entries: entries as readonly RecordEntry[], isTruncated: truncated !== 0 };
 }
 
 /** Bytes beyond a record that is cut short read as 0. */

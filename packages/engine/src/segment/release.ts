@@ -7,10 +7,28 @@
 // The id is made from content alone (segments and feeds, not times), so the same inputs give the same id.
 
 import { z } from "zod";
+import type { SegmentKind } from "./segment.ts";
 
 /** What a feed can decide: the three reputation flags, disposable domains, and geolocation. */
 export const ANSWERS = ["geolocation", "is_abuser", "is_proxy", "is_tor_exit", "disposable"] as const;
 export type Answer = (typeof ANSWERS)[number];
+
+/**
+ * What feeds set (`sets` of their reports), by the segment that it goes into: what decides its answers, and what only
+ * adds to or corrects them.
+ */
+export const FEED_SETS: Readonly<
+  Record<SegmentKind, { readonly deciding: readonly string[]; readonly other: readonly string[] }>
+> = {
+  geo: { deciding: ["geolocation", "registered_country"], other: [] },
+  reputation: { deciding: ["is_abuser", "is_proxy", "is_tor_exit"], other: ["hosting", "relay", "guard"] },
+  email: { deciding: ["disposable"], other: ["free", "relay"] },
+};
+
+/** The answers that a segment has. */
+export function answersIn(kind: SegmentKind): Answer[] {
+  return ANSWERS.filter((answer) => FEED_SETS[kind].deciding.includes(answer));
+}
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const time = z.iso.datetime();
@@ -113,15 +131,6 @@ export function feedAgeSeconds(feed: FeedReport, now: number): number | undefine
   return made === undefined ? undefined : Math.max(0, Math.round((now - Date.parse(made)) / 1000));
 }
 
-/** The segment that each answer comes from. */
-const SEGMENT_OF: Readonly<Record<Answer, keyof Release["segments"]>> = {
-  geolocation: "geo",
-  is_abuser: "reputation",
-  is_proxy: "reputation",
-  is_tor_exit: "reputation",
-  disposable: "email",
-};
-
 /**
  * What a release's id is made of, as text: the id is the first {@link RELEASE_ID_DIGITS} hex digits of its SHA-256.
  * Everything that decides answers, without times and sources of copies: an hour without a publisher makes no new
@@ -151,7 +160,8 @@ export const RELEASE_ID_DIGITS = 12;
 
 /** Answers that a manifest neither has a segment for nor calls missing: such a manifest is damaged. */
 export function unfoundedAnswers({ segments, missing }: Pick<Release, "segments" | "missing">): Answer[] {
-  return ANSWERS.filter((answer) => !missing.includes(answer) && segments[SEGMENT_OF[answer]] === undefined);
+  const kinds = (Object.keys(FEED_SETS) as SegmentKind[]).filter((kind) => segments[kind] === undefined);
+  return kinds.flatMap(answersIn).filter((answer) => !missing.includes(answer));
 }
 
 /** `releases/<name>.json` and the content of `current`. */

@@ -31,7 +31,7 @@ describe("keys", () => {
     const { id, token, ...rest } = made.document;
     expect([made.status, made.headers.get("location")]).toEqual([201, `/admin/v1/keys/${id}`]);
     expect(isWellFormedToken(token)).toBe(true);
-    expect((await it.store.keyByHash(hashToken(token)))?.id).toBe(id);
+    expect((await it.store.findKeyByHash(hashToken(token)))?.id).toBe(id);
     expect(it.seen.keyRefreshes).toBe(1);
     expect(rest).toMatchObject({
       ...WANTED,

@@ -4,7 +4,7 @@
 // out  for each its answers, or the problems in their place
 // note Values are in no log and no audit trail. Overrides apply; there are no sandbox answers.
 
-import { ANSWERS, Answerer, type AnswerSource, formatIp, type Outcome } from "@inkling/engine";
+import { ANSWERS, Answerer, type AnswerSource, bodyOf, formatIp, type Outcome } from "@inkling/engine";
 import { z } from "zod";
 import { problemBody } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
@@ -91,7 +91,5 @@ function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
 }
 
 function documentOf(outcome: Outcome): unknown {
-  return JSON.parse(
-    outcome instanceof Uint8Array ? decoder.decode(outcome) : problemBody(problemOf(outcome)),
-  );
+  return JSON.parse("reason" in outcome ? problemBody(problemOf(outcome)) : decoder.decode(bodyOf(outcome)));
 }

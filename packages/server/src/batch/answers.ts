@@ -5,7 +5,7 @@
 // err  none thrown for a value: an unexpected error becomes INTERNAL in its place, and its stack goes to the log
 // cost `"203.0.113.9"` goes from the line's bytes to the answer's without a text or an object in between
 
-import type { IpLookup, IpSegment, Lookup } from "@inkling/engine";
+import { bodyOf, type IpLookup, type IpSegment, type Lookup } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import {
   type Answer,
@@ -155,7 +155,8 @@ export class BatchAnswers {
 
   private answerAddress(lookup: IpLookup, subject: Subject, text: string): Answer {
     try {
-      return this.options.pipeline.answerAddress(lookup, subject, this.question);
+      const answer = this.options.pipeline.answerAddress(lookup, subject, this.question);
+      return "code" in answer ? answer : bodyOf(answer);
     } catch (error) {
       return this.reportCrash(error, text);
     }

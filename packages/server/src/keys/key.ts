@@ -40,13 +40,13 @@ export interface Key {
   /** Networks that callers must come from; empty means any. */
   readonly networks: readonly Prefix[];
   /** Lookups per second; 0 is no limit; undefined is the server's default. */
-  readonly rate: number | undefined;
+  readonly rate?: number | undefined;
   /** Lookups at once; undefined is twice the key's own rate, or the server's default. */
-  readonly burst: number | undefined;
+  readonly burst?: number | undefined;
   /** Lookups per UTC day; undefined is no limit. */
-  readonly quota: number | undefined;
+  readonly quota?: number | undefined;
   readonly createdAt: EpochMs;
-  readonly expiresAt: EpochMs | undefined;
+  readonly expiresAt?: EpochMs | undefined;
   readonly revokedAt: EpochMs | undefined;
 }
 

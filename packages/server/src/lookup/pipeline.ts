@@ -9,12 +9,13 @@
 import {
   Answerer,
   type AnswerSource,
+  bodyOf,
+  ComposedAnswer,
   findFailure,
   type IpAddress,
   type IpLookup,
   type IpSegment,
   type Lookup,
-  type Overridden,
   plainSegment,
   specialUse,
   type UnwrappedAddress,
@@ -53,8 +54,8 @@ export interface Subject {
 }
 
 /** "There is no data about this address" is a lookup too; other problems are not charged. */
-export function isLookup(answer: Answer): boolean {
-  return answer instanceof Uint8Array || answer.code === "IP_ADDRESS_NOT_FOUND";
+export function isLookup(answer: Answer | ComposedAnswer): boolean {
+  return !("code" in answer) || answer.code === "IP_ADDRESS_NOT_FOUND";
 }
 
 export class Pipeline {
@@ -67,11 +68,6 @@ export class Pipeline {
   constructor(checks: Pick<EmailChecks, "checkMx">, counts: Pick<Counts, "countFlags">) {
     this.checks = checks;
     this.counts = counts;
-  }
-
-  /** What overrides made of the last answer from data; undefined where none applies. */
-  get overridden(): Overridden | undefined {
-    return this.answerer.overridden;
   }
 
   /** @returns a subject that is valid until the next one is read */
@@ -91,12 +87,16 @@ export class Pipeline {
     return this.answerer.readAddressBytes(bytes, start, end);
   }
 
-  answerAddress(lookup: IpLookup, { address, isCaller }: Subject, question: Question): Answer {
+  answerAddress(
+    lookup: IpLookup,
+    { address, isCaller }: Subject,
+    question: Question,
+  ): Answer | ComposedAnswer {
     const withEvidence = (question.wants & WANTS.evidence) !== 0;
     if (question.isSandbox) return sandboxAddress(lookup, address, withEvidence);
     const outcome = this.answerer.answerAddress(lookup, address, question, withEvidence);
-    if (!(outcome instanceof Uint8Array)) return problemOf(outcome, isCaller);
-    this.counts.countFlags(lookup, this.answerer.plain, question.now);
+    if ("reason" in outcome) return problemOf(outcome, isCaller);
+    this.counts.countFlags(lookup, plainOf(outcome), question.now);
     return outcome;
   }
 
@@ -131,11 +131,14 @@ export class Pipeline {
     const withEvidence = (question.wants & WANTS.evidence) !== 0;
     const check = finding && mxCheck(finding);
     const outcome = this.answerer.answerEmail(text, question, withEvidence, check);
-    if (!(outcome instanceof Uint8Array)) return problemOf(outcome);
-    this.counts.countFlags("email", this.answerer.plain, question.now);
-    return outcome;
+    if ("reason" in outcome) return problemOf(outcome);
+    this.counts.countFlags("email", plainOf(outcome), question.now);
+    return bodyOf(outcome);
   }
 }
+
+const plainOf = (answer: Uint8Array | ComposedAnswer) =>
+  answer instanceof ComposedAnswer ? answer.plain : answer;
 
 /** The segment whose bytes are the answers to a question as they stand; undefined where there is more to do. */
 export function copySource(lookup: Lookup, question: Question): IpSegment | undefined {

@@ -41,7 +41,7 @@ class FakeStore {
     this.overrides = overrides;
     this.version++;
   }
-  async stamp(): Promise<string> {
+  async readStamp(): Promise<string> {
     this.stampReads++;
     if (this.isAway) throw new Error("away");
     return String(this.version);

@@ -25,7 +25,7 @@ export interface LoadedOverrides {
 }
 
 interface OverrideSource {
-  stamp(): Promise<string>;
+  readStamp(): Promise<string>;
   load(): Promise<LoadedOverrides>;
 }
 
@@ -116,7 +116,7 @@ export class OverrideCache {
     const { store } = this.options;
     try {
       const isFresh = this.from === "database" && this.now() - this.loadedAt < FULL_RELOAD_MS;
-      if (!isFresh || (await store.stamp()) !== this.stamp) this.replace(await store.load());
+      if (!isFresh || (await store.readStamp()) !== this.stamp) this.replace(await store.load());
       this.failures = 0;
       this.checkedAt = this.now();
     } catch {

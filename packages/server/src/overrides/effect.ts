@@ -3,6 +3,7 @@
 // out  the effect; undefined with a problem where it would have none for such a target
 
 import {
+  FEED_SETS,
   type FeedReport,
   FLAGS_OF,
   nearest,
@@ -29,13 +30,15 @@ interface EffectInput {
   readonly mute?: string | undefined;
 }
 
-const OF_NETWORKS = ["is_abuser", "is_proxy", "is_tor_exit", "relay", "guard"];
+const { reputation, email } = FEED_SETS;
+/** A hosting network alone sets no flag. */
+const OF_NETWORKS = [...reputation.deciding, ...reputation.other].filter((sets) => sets !== "hosting");
 
 /** What a feed must set (`sets` of its row) for a mute of it to have an effect on each kind of value. */
 const MUTABLE_SETS: Readonly<Record<OverrideKind, readonly string[]>> = {
   address: OF_NETWORKS,
   network: OF_NETWORKS,
-  domain: ["disposable", "free", "relay"],
+  domain: [...email.deciding, ...email.other],
   email_hash: [],
 };
 

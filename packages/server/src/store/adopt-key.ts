@@ -21,7 +21,7 @@ export async function adoptKey(store: Store, token: string, name = "from setting
     ]);
   }
   const hash = hashToken(token);
-  const existing = (await store.keyByHash(hash)) ?? (await create(store, token, name));
+  const existing = (await store.findKeyByHash(hash)) ?? (await create(store, token, name));
   if (existing.revokedAt !== undefined) {
     throw new KeyInputError([`the chosen key (${existing.hint}) was revoked; choose another one`]);
   }
@@ -30,26 +30,13 @@ export async function adoptKey(store: Store, token: string, name = "from setting
 
 async function create(store: Store, token: string, name: string): Promise<Key> {
   try {
-    const { key } = await store.createKey(
-      {
-        name,
-        mode: tokenMode(token),
-        scopes: SCOPES,
-        networks: [],
-        rate: undefined,
-        burst: undefined,
-        quota: undefined,
-        expiresAt: undefined,
-      },
-      token,
-      "INKLING_API_KEY",
-    );
-    return key;
+    const wanted = { name, mode: tokenMode(token), scopes: SCOPES, networks: [] };
+    return (await store.createKey(wanted, token, "INKLING_API_KEY")).key;
   } catch (error) {
     // Another process was quicker.
     const other =
       error instanceof StoreError && error.code === "CONFLICT"
-        ? await store.keyByHash(hashToken(token))
+        ? await store.findKeyByHash(hashToken(token))
         : undefined;
     if (other === undefined) throw error;
     return other;

@@ -58,7 +58,7 @@ export class OverrideStore {
   }
 
   /** A text that changes with any change to overrides. Reads one row. */
-  async stamp(): Promise<string> {
+  async readStamp(): Promise<string> {
     const rows: { stamp: string }[] = await this.tables.read(
       (sql) => sql`SELECT stamp FROM inkling_override_stamp`,
     );
@@ -68,7 +68,7 @@ export class OverrideStore {
   /** All overrides in force. */
   async load(): Promise<LoadedOverrides> {
     // The stamp comes first: what changes in between is then read again, not missed.
-    const stamp = await this.stamp();
+    const stamp = await this.readStamp();
     return { stamp, overrides: await this.tables.read((sql) => this.readInForce(sql)) };
   }
 

@@ -124,7 +124,7 @@ export class Store implements KeySource {
   }
 
   /** The key with a token of this hash, revoked or not. */
-  async keyByHash(hash: string): Promise<Key | undefined> {
+  async findKeyByHash(hash: string): Promise<Key | undefined> {
     const rows: KeyRow[] = await this.tables.read(
       (sql) =>
         sql`SELECT ${keyColumns(sql)} FROM inkling_keys k JOIN inkling_tokens t ON t.key_id = k.id WHERE t.hash = ${hash}`,
@@ -151,7 +151,7 @@ export class Store implements KeySource {
 
   /** The key with this id, revoked or not. */
   async findKey(id: string): Promise<Key | undefined> {
-    return this.tables.read((sql) => this.keyById(sql, id));
+    return this.tables.read((sql) => this.readKeyById(sql, id));
   }
 
   /**
@@ -160,7 +160,7 @@ export class Store implements KeySource {
    */
   async changeKey(id: string, change: KeyChange, actor = UNNAMED_ACTOR): Promise<Key | undefined> {
     return this.change(async (tx) => {
-      const before = await this.keyById(tx, id);
+      const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
       const after: Key = Object.freeze({ ...before, ...change });
       if (Bun.deepEquals(before, after)) return before;
@@ -175,7 +175,7 @@ export class Store implements KeySource {
   /** Ends a key for good, within a second in every process. @returns the key; undefined when there is none */
   async revokeKey(id: string, actor = UNNAMED_ACTOR): Promise<Key | undefined> {
     return this.change(async (tx) => {
-      const before = await this.keyById(tx, id);
+      const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return before;
       const after: Key = Object.freeze({ ...before, revokedAt: this.tables.now() });
       await tx`UPDATE inkling_keys SET revoked_at = ${after.revokedAt} WHERE id = ${id}`;
@@ -191,7 +191,7 @@ export class Store implements KeySource {
    */
   async rotateKey(id: string, overlapUntil: number, actor = UNNAMED_ACTOR): Promise<IssuedKey | undefined> {
     return this.change(async (tx) => {
-      const before = await this.keyById(tx, id);
+      const before = await this.readKeyById(tx, id);
       if (before === undefined || before.revokedAt !== undefined) return undefined;
       const token = this.newToken(before.mode);
       const hint = tokenHint(token);
@@ -254,7 +254,7 @@ export class Store implements KeySource {
     await insertAudit(tx, [{ actor, action, subject: after.id, before: was, after: json(after) }], at);
   }
 
-  private async keyById(tx: SQL, id: string): Promise<Key | undefined> {
+  private async readKeyById(tx: SQL, id: string): Promise<Key | undefined> {
     const rows: KeyRow[] = await tx`SELECT ${keyColumns(tx)} FROM inkling_keys k WHERE id = ${id}`;
     return rows[0] && keyFromRow(rows[0]);
   }

@@ -2,7 +2,7 @@
 //
 // src  docs/api.md; RFC 9110 8.8.3 (ETag): a URL's answer changes with the release, the caller and overrides
 
-import type { IpLookup, LoadedRelease, Overridden } from "@inkling/engine";
+import { bodyOf, ComposedAnswer, type IpLookup, type LoadedRelease, type Overridden } from "@inkling/engine";
 import { callerEtag, overriddenEtag } from "../../http/etag.ts";
 import { isLookup, type Subject, WANTS } from "../../lookup/pipeline.ts";
 import { SANDBOX_VERSION } from "../../lookup/sandbox.ts";
@@ -34,11 +34,12 @@ function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, ro
   if (typeof text !== "string") return responses.sendProblem(exchange, text);
   const subject = pipeline.readSubject(text, exchange);
   if ("code" in subject) return responses.sendProblem(exchange, subject);
-  const body = pipeline.answerAddress(lookup, subject, exchange);
-  exchange.isLookup = isLookup(body);
-  if (!(body instanceof Uint8Array)) return responses.sendProblem(exchange, body);
+  const answer = pipeline.answerAddress(lookup, subject, exchange);
+  exchange.isLookup = isLookup(answer);
+  if ("code" in answer) return responses.sendProblem(exchange, answer);
+  const body = bodyOf(answer);
   const release = exchange.isSandbox ? undefined : exchange.release;
-  const overridden = shownOverride(exchange, pipeline.overridden);
+  const overridden = answer instanceof ComposedAnswer ? shownOverride(exchange, answer) : undefined;
   const isCommon = overridden === undefined && !subject.isCaller;
   if (release !== undefined && isCommon && !exchange.request.headers.has("if-none-match")) {
     return responses.sendAnswer(exchange, release, lookup, body);
@@ -51,12 +52,8 @@ function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, ro
 }
 
 /** Undefined where the answer is the one that every key gets from this release. */
-function shownOverride(
-  { isSandbox, wants }: Exchange,
-  overridden: Overridden | undefined,
-): Overridden | undefined {
-  if (isSandbox || overridden === undefined) return undefined;
-  return overridden.isChanged || (wants & WANTS.evidence) !== 0 ? overridden : undefined;
+function shownOverride({ wants }: Exchange, { overridden }: ComposedAnswer): Overridden | undefined {
+  return overridden?.isChanged || (wants & WANTS.evidence) !== 0 ? overridden : undefined;
 }
 
 function etagOf(
