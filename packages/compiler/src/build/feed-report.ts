@@ -62,11 +62,12 @@ function describeUsed(feed: Feed, { copy, read, age }: Used, isCurrent: boolean)
     ...(copy.publishedAt && { published_at: copy.publishedAt.toISOString() }),
   };
   if (age === "dropped") return { ...about, state: "expired" } as const;
-  const { attribution = feed.attribution, skipped } = read;
+  const { attribution = feed.attribution, skipped, space } = read;
   return {
     ...about,
     state: "loaded",
     entries: read.entries,
+    ...(space && { space }),
     sha256: copy.sha256,
     bytes: copy.bytes,
     ...(attribution && { attribution }),

@@ -50,8 +50,11 @@ const WIDEST_SPECIAL = Math.max(
   ...SPECIAL_USE.filter(({ prefix }) => prefix.bits <= 8).map(({ prefix }) => prefix.bits),
 );
 
-/** Is all of it special-use? FireHOL's level 1 holds 224.0.0.0/3, which is multicast and reserved: harmless. */
-function isSpecialUse({ address, bits }: Prefix): boolean {
+/**
+ * Is all of it special-use, which policy never flags? FireHOL's level 1 holds 10.0.0.0/8 and 224.0.0.0/3, which is
+ * multicast and reserved: harmless.
+ */
+export function isSpecialUse({ address, bits }: Prefix): boolean {
   const row = specialUse(address);
   if (row === undefined) return false;
   if (row.prefix.bits <= bits) return true;
