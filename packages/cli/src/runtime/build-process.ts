@@ -52,7 +52,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
   if (options.signal.aborted) stop();
   let last: BuildEvent | undefined;
   const conflicts: BuildConflict[] = [];
-  const feeds: FeedReport[] = [];
+  const feeds = new Map<string, FeedReport>(); // a feed that is late is reported twice
   const lastLines: string[] = [];
   const keepLast = (line: string) => {
     if (line.trim() !== "") lastLines.push(line);
@@ -63,14 +63,14 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     if (event === undefined) return keepLast(line);
     last = event;
     if (event.type === "conflict") conflicts.push(event);
-    if (event.type === "feed") feeds.push(event.feed);
+    if (event.type === "feed") feeds.set(event.feed.id, event.feed);
     options.onEvent(event);
   });
   await Promise.all([follow, eachLine(child.stderr, keepLast)]);
   await child.exited;
   options.signal.removeEventListener("abort", stop);
   if (last?.type === "done" && (child.exitCode === 0 || child.exitCode === 3)) {
-    return { done: last, feeds, conflicts };
+    return { done: last, feeds: [...feeds.values()], conflicts };
   }
   if (options.signal.aborted) throw new BuildInterrupted();
   if (last?.type === "failed") {

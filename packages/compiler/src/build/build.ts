@@ -56,7 +56,12 @@ export interface BuildEffects {
   /** For tests: another feed table, other time limits. */
   readonly feeds?: readonly Feed[];
   readonly times?: FetchTimes;
+  /** How long the first release of a build waits for feeds. */
+  readonly patienceMs?: number;
 }
+
+/** On a line of 1 Mbit/s all default feeds but DB-IP's arrive in 80 s; what is there by now is enough for a release. */
+const PATIENCE_MS = 90_000;
 
 export interface Build {
   readonly name: string;
@@ -82,7 +87,13 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
   prepareDataFolder(request.dataDir);
   const unlock = lockDataFolder(request.dataDir);
   try {
-    return await buildLocked(request, effects);
+    const deadline = performance.now() + (effects.patienceMs ?? PATIENCE_MS);
+    const { late, ...first } = await buildLocked(request, effects, deadline);
+    if (late.length === 0) return first;
+    // What is there is published; then what is late has all the time that a download may take.
+    effects.emit({ type: "note", text: `still waiting for ${late.join(", ")}` });
+    const { late: _, ...second } = await buildLocked({ ...request, onlyDue: true, accept: [] }, effects);
+    return { ...second, published: first.published || second.published };
   } finally {
     unlock();
   }
@@ -91,18 +102,23 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
 /** Nothing is published, and nothing was before. */
 export class NothingToServe extends Error {}
 
-async function buildLocked(request: BuildRequest, effects: BuildEffects): Promise<Build> {
+/** @param deadline when it goes on without the feeds that have not arrived; their ids are `late` */
+async function buildLocked(
+  request: BuildRequest,
+  effects: BuildEffects,
+  deadline?: number,
+): Promise<Build & { late: readonly string[] }> {
   const waiting = findHeld(request.dataDir);
   const isAccepted = request.accept.includes(ACCEPT_RELEASE);
   if (isAccepted && request.accept.length === 1 && waiting !== undefined) {
     const accepted = publishHeld(request.dataDir, waiting, effects.now());
-    if (accepted !== undefined) return accepted;
+    if (accepted !== undefined) return { ...accepted, late: [] };
   }
   const code = codeDigest();
   const newest = findNewest(request.dataDir);
   const before = newest?.manifest;
   const trusted = before?.code === code ? before : undefined;
-  const feeds = await loadFeeds(request, trusted, effects);
+  const feeds = await loadFeeds(request, trusted, effects, deadline);
   const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
   let flagged: Release["flagged"];
   for (const kind of ["reputation", "email", "geo"] as const) {
@@ -141,6 +157,7 @@ async function buildLocked(request: BuildRequest, effects: BuildEffects): Promis
     refused: feeds.filter((loaded) => loaded.refused).map(({ feed }) => feed.id),
     unreached: feeds.filter((loaded) => loaded.unreached).map(({ feed }) => feed.id),
     ...nextDue(feeds),
+    late: feeds.filter((loaded) => loaded.late).map(({ feed }) => feed.id),
   };
 }
 
@@ -195,6 +212,7 @@ async function loadFeeds(
   request: BuildRequest,
   trusted: Release | undefined,
   { now, emit, chance, feeds = FEEDS, times }: BuildEffects,
+  deadline: number | undefined,
 ): Promise<LoadedFeed[]> {
   const chosen = chosenFeeds(feeds, readFeedChoice(request.dataDir));
   const loaded: LoadedFeed[] = [];
@@ -205,7 +223,7 @@ async function loadFeeds(
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, feed] = next;
       const accept = request.accept.includes(feed.id);
-      const options = { ...request, accept, now: now(), chance, ...(times && { times }) };
+      const options = { ...request, accept, now: now(), chance, deadline, ...(times && { times }) };
       loaded[index] = await loadFeed(feed, options, trusted);
       emit({ type: "feed", feed: loaded[index].report });
       done++;

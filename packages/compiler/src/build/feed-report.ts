@@ -41,8 +41,8 @@ export function reportOf(load: Load, { refusals, used }: Tried, next: FeedState)
   };
 }
 
-/** Was a copy refused, rather than absent or out of reach? */
-export const isFault = ({ absent, unreached }: Refusal): boolean => absent !== true && unreached !== true;
+/** Was a copy refused, rather than absent, out of reach or late? */
+export const isFault = ({ absent, unreached, late }: Refusal): boolean => !absent && !unreached && !late;
 
 /** When its source is due; undefined when never. */
 export function dueNext({ feed, options, source }: Load, next: FeedState): Date | undefined {
