@@ -21,16 +21,16 @@ export class NetworkList {
   add(line: number, text: string): void {
     const prefix = parsePrefix(text);
     if (prefix === undefined) {
-      this.tally.fail(line, text, "is not an address or a network");
+      this.tally.fail(line, "is not an address or a network");
       return;
     }
     const shortest = SHORTEST[prefix.address.family];
     if (prefix.bits < shortest && isSpecialUse(prefix)) {
-      this.tally.pass(line, `special-use: ${text}`);
+      this.tally.pass(line, "is special-use");
       return;
     }
     if (prefix.bits < shortest) {
-      this.tally.pass(line, `too wide: ${text}, at most /${shortest} is taken`);
+      this.tally.pass(line, `too wide: a /${prefix.bits}, at most /${shortest} is taken`);
       return;
     }
     this.tally.use();
