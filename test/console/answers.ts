@@ -56,6 +56,11 @@ export const TROUBLE = {
     at: "2026-01-02T00:00:09.000Z",
     reason: "segments/0123.seg: byte 1182: got 0x1, want 0x3",
   },
+  held_release: {
+    id: "0123456789ab",
+    at: "2026-01-02T00:00:03.000Z",
+    why: "is_abuser: 3.7 % of public IPv4 would be flagged, at most 2.0 % of public IPv4 are expected",
+  },
   update: { running: true, asked: false, last: null },
 };
 

@@ -6,7 +6,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type FeedReport, type FeedsReport, feedsNow, feedsReport } from "@inkling/engine";
+import { type FeedReport, type FeedsReport, feedsNow, feedsReport, type HeldRelease } from "@inkling/engine";
 import { fileStamp } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import type { NamedRelease } from "./releases.ts";
@@ -34,6 +34,11 @@ export class FeedsReportFile {
     if (stamp !== this.stamp) this.report = readFeedsReport(this.dataDir);
     this.stamp = stamp;
     return this.report;
+  }
+
+  /** The release that was built and waits for the operator. */
+  get held(): HeldRelease | undefined {
+    return this.current?.held;
   }
 
   /** The feeds of a release in their present state: checks and failures since the build included. */

@@ -4,6 +4,7 @@ export * from "./atomic-file.ts";
 export * from "./error-message.ts";
 export * from "./feeds-report.ts";
 export * from "./file-stamp.ts";
+export * from "./held.ts";
 export * from "./layout.ts";
 export * from "./lock.ts";
 export * from "./open.ts";

@@ -12,6 +12,8 @@ export const DATA_FOLDER = {
   pinned: "pinned",
   lock: "build.lock",
   feedsReport: "feeds/report.json",
+  /** The manifest of the release that waits for the operator. */
+  heldRelease: "releases/held.json",
   /** Which feeds are turned on or off. */
   feedChoice: "feeds.json",
   /** The copy of the overrides, for a start while the database is unreachable. */

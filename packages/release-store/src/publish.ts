@@ -8,6 +8,7 @@ import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync } from "
 import { basename, join } from "node:path";
 import { type Release, releaseName } from "@inkling/engine";
 import { replaceFile, replaceJson, TEMPORARY } from "./atomic-file.ts";
+import { findHeld } from "./held.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { findCurrent, pinnedName, releaseNames, segmentFiles } from "./releases.ts";
 
@@ -76,8 +77,8 @@ export function pointTo(
 }
 
 /**
- * Removes releases beyond the kept ones (the newest, the one in use, the pinned one), segments that none of those
- * names, and what killed builds left.
+ * Removes releases beyond the kept ones (the newest, the one in use, the pinned one), segments that neither those nor the
+ * one that waits name, and what killed builds left.
  */
 export function sweep(dataDir: string, published: string): void {
   const names = releaseNames(dataDir);
@@ -91,6 +92,8 @@ export function sweep(dataDir: string, published: string): void {
   const needed = new Set(
     [...kept].flatMap((name) => segmentFiles(dataDir, name).map((path) => basename(path))),
   );
+  for (const segment of Object.values(findHeld(dataDir)?.segments ?? {}))
+    if (segment !== undefined) needed.add(basename(DATA_FOLDER.segmentFile(segment.sha256)));
   for (const part of [DATA_FOLDER.segments, DATA_FOLDER.releases, DATA_FOLDER.feeds, "."]) {
     for (const file of readdirSync(join(dataDir, part))) {
       const isLeft = file.startsWith(TEMPORARY) || (part === DATA_FOLDER.segments && !needed.has(file));

@@ -18,11 +18,12 @@ export async function* blocks(
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let held = new Uint8Array(2 * BLOCK_BYTES);
   let length = 0;
+  let enough = BLOCK_BYTES; // a row that is longer is looked at again when twice as much of it is there
   for await (const chunk of chunks) {
     if (length + chunk.length > held.length) held = grown(held, length, length + chunk.length);
     held.set(chunk, length);
     length += chunk.length;
-    if (length < BLOCK_BYTES) continue;
+    if (length < enough) continue;
     const end = lastRowEnd(held.subarray(0, length), delimiter);
     if (end === 0 && length > MAX_ROW_BYTES) {
       throw new BulkError(
@@ -30,6 +31,7 @@ export async function* blocks(
         "is this a file of rows? see `inkling enrich --help` for the formats",
       );
     }
+    enough = end === 0 ? Math.min(2 * length, MAX_ROW_BYTES + 1) : BLOCK_BYTES;
     if (end === 0) continue;
     yield held.slice(0, end);
     held.copyWithin(0, end, length);

@@ -70,6 +70,7 @@ export function planFor(head: string, name: string, options: EnrichOptions): Pla
 }
 
 const PREFIX = /^[\w.-]{0,40}$/;
+const MOST_COLUMNS = 9_999;
 /** Rows in which columns are detected. */
 const HEAD_ROWS = 100;
 
@@ -130,6 +131,11 @@ function columnsOf(
     .slice(0, HEAD_ROWS)
     .map((line) => (delimiter === undefined ? objectOf(line) : splitRow(line, delimiter)));
   const first = rows[0] ?? [];
+  if (first instanceof Array && first.length > MOST_COLUMNS)
+    throw usage(
+      `the first row has ${first.length} columns, at most ${MOST_COLUMNS} are read`,
+      "is this a table?",
+    );
   const names = format === "ndjson" ? Object.keys(first) : (first as string[]);
   const hasHeader =
     format !== "ndjson" && !names.some((cell) => isIp(cell) || isEmail(cell)) && names.length > 0;

@@ -141,16 +141,30 @@ function afterQuotes(bytes: Uint8Array, at: number): number {
   return -1;
 }
 
-/** The fields of one line of text. */
+/** The fields of one line of text, each read once. */
 export function splitRow(line: string, delimiter: string): string[] {
   const bytes = new TextEncoder().encode(line);
+  const parting = delimiter.charCodeAt(0);
   const cells: string[] = [];
-  const row = new Row();
-  for (let column = 0; ; column++) {
-    new DelimitedRows(delimiter.charCodeAt(0), column, -1).next(bytes, 0, row);
-    if (row.ipStart < 0 && row.ipText === undefined) return cells;
-    cells.push(row.ipText ?? textOf(bytes, row.ipStart, row.ipEnd));
+  for (let from = 0; ; ) {
+    const end = fieldEnd(bytes, from, parting);
+    const isLast = bytes[end] !== parting;
+    const stop = isLast && bytes[end - 1] === CR && end > from ? end - 1 : end;
+    const [start, to, text] = field(bytes, from, stop, isQuotedAt(bytes, from));
+    cells.push(text ?? textOf(bytes, start, to));
+    if (isLast) return cells;
+    from = end + 1;
   }
+}
+
+const isQuotedAt = (bytes: Uint8Array, from: number): boolean =>
+  bytes[from] === QUOTE && afterQuotes(bytes, from) >= 0;
+
+/** Where the delimiter or line end after the field that begins at `from` is, or the end of the bytes. */
+function fieldEnd(bytes: Uint8Array, from: number, delimiter: number): number {
+  let at = bytes[from] === QUOTE ? Math.max(from, afterQuotes(bytes, from)) : from;
+  for (let c = bytes[at]; c !== undefined && c !== delimiter && c !== LF; ) c = bytes[++at];
+  return at;
 }
 
 class JsonRows implements RowReader {
@@ -231,7 +245,8 @@ class LogRows implements RowReader {
 function addressEnd(bytes: Uint8Array, start: number, end: number, into: IpAddress): number {
   if (end - start < 2) return -1;
   if (parseIpBytesInto(bytes, start, end, into)) return end;
-  const colon = bytes.lastIndexOf(0x3a, end - 1);
+  let colon = end - 1;
+  while (colon > start && bytes[colon] !== 0x3a) colon--; // lastIndexOf would go on to the start of the block
   if (colon > start && parseIpBytesInto(bytes, start, colon, into)) return colon;
   const dot = bytes[end - 1] === 0x2e ? end - 1 : -1; // a sentence's end
   return dot > start && parseIpBytesInto(bytes, start, dot, into) ? dot : -1;

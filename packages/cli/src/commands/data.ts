@@ -1,6 +1,7 @@
 // data.ts: `inkling data update | status | verify | rollback`.
 
-import type { Release } from "@inkling/engine";
+import { ACCEPT_RELEASE } from "@inkling/compiler/events";
+import type { HeldRelease, Release } from "@inkling/engine";
 import {
   describeBroken,
   feedsOf,
@@ -9,6 +10,7 @@ import {
   isBroken,
   pin,
   pinnedName,
+  readFeedsReport,
   releaseNames,
   requireCurrent,
   unpin,
@@ -42,7 +44,10 @@ function addUpdate(data: Command, context: Context): void {
   const command = data
     .command("update")
     .description("build a release from the newest copies of all feeds, and make it current")
-    .option("--accept <feed...>", "accept the pending copies of these feeds, which changed too much")
+    .option(
+      "--accept <feed...>",
+      'accept the pending copies of these feeds, which changed too much; "release": the release that flags too much',
+    )
     .option("--json", "print the result as JSON")
     .addHelpText(
       "after",
@@ -55,10 +60,13 @@ Examples:
   inkling data update
   inkling data update --mirror /srv/feeds     one file per feed, for machines without internet
   inkling data update --accept ipsum-3
+  inkling data update --accept release        publishes the release that waits, as it was built
   inkling data update --offline --json`,
     );
   addAction(command, context, UPDATE_SETTINGS, async ({ settings, flags }) => {
-    const accept = ((flags.accept ?? []) as string[]).map((id) => feedOf(id).id);
+    const accept = ((flags.accept ?? []) as string[]).map((id) =>
+      id === ACCEPT_RELEASE ? id : feedOf(id).id,
+    );
     const options = { fetch: true, conflicts: true, accept };
     const { done, conflicts } = await build(settings, context.terminal, context.stopper.signal, options);
     const { type: _, ...rest } = done;
@@ -71,22 +79,28 @@ Examples:
         conflicts: conflicts.map(({ type: _, ...conflict }) => conflict),
       },
       text: updateText(done, context.terminal.style),
-      exitCode: done.refused.length + done.unreached.length > 0 ? EXIT.withoutSome : EXIT.ok,
+      exitCode: done.refused.length + done.unreached.length > 0 || done.held ? EXIT.withoutSome : EXIT.ok,
     };
   });
 }
 
 function updateText(done: BuildDone, style: Style): string {
-  const { name, pinned, unreached, refused } = done;
-  const verb = done.published ? "published" : "has the same content already: nothing to publish";
+  const { name, pinned, unreached, refused, held } = done;
+  const same = held ? "stays in use" : "has the same content already: nothing to publish";
   return [
-    `Release ${name} ${verb} (${done.seconds.toFixed(1)} s, ${formatBytes(done.peakBytes)} of memory).`,
+    ...(held ? [heldText(held)] : []),
+    `Release ${name} ${done.published ? "published" : same} (${done.seconds.toFixed(1)} s, ${formatBytes(done.peakBytes)} of memory).`,
     ...(pinned === undefined ? [] : [`  ${pinned} is pinned and stays in use: ${UNPIN} goes forward`]),
     ...dataGaps(done.release, style).map((gap) => `  ${gap}`),
     ...(unreached.length > 0 ? [`Not reached, see above: ${feedCount(unreached.length)}`] : []),
     ...(refused.length > 0 ? [`Refused, see above: ${refused.join(", ")}`] : []),
   ].join("\n");
 }
+
+/** What waits, why, and how to accept it. */
+const heldText = ({ at, why }: HeldRelease) =>
+  `Waiting for you: the release built ${at} is not published. ${why}.\n` +
+  "`npx inkling data update --accept release` publishes it; `npx inkling feeds disable ID` leaves a list out.";
 
 function addStatus(data: Command, context: Context): void {
   const command = data
@@ -100,6 +114,7 @@ function addStatus(data: Command, context: Context): void {
     const status = {
       name: current.name,
       pinned: pinnedName(dataDir) ?? null,
+      held: readFeedsReport(dataDir)?.held ?? null,
       release: { ...current.manifest, feeds: [...feedsOf(dataDir, current)] },
       releases: releaseNames(dataDir).reverse(),
       conflicts: last?.release === current.name ? last.conflicts : [],
@@ -111,13 +126,18 @@ function addStatus(data: Command, context: Context): void {
 interface Status {
   readonly name: string;
   readonly pinned: string | null;
+  readonly held: HeldRelease | null;
   readonly release: Release;
   /** The newest first. */
   readonly releases: readonly string[];
   readonly conflicts: LastBuild["conflicts"];
 }
 
-function statusText({ name, pinned, release, releases, conflicts }: Status, now: Date, terminal: Terminal) {
+function statusText(
+  { name, pinned, held, release, releases, conflicts }: Status,
+  now: Date,
+  terminal: Terminal,
+) {
   const age = formatAge(now.getTime() - Date.parse(release.created_at));
   const rows = conflicts.map(({ domain, verdict, reason }) => [domain, verdict, reason]);
   const kept = releases.map((each) => {
@@ -137,6 +157,7 @@ function statusText({ name, pinned, release, releases, conflicts }: Status, now:
     pending.length === 0
       ? ""
       : `Waiting for you: \`npx inkling data update --accept ${pending.join(" ")}\` accepts these large changes.`,
+    held === null ? "" : heldText(held),
     `Releases kept: ${kept.join(", ")}`,
   ];
   return parts.filter((part) => part !== "").join("\n\n");

@@ -56,7 +56,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
   if (options.signal.aborted) stop();
   let last: BuildEvent | undefined;
   const conflicts: BuildConflict[] = [];
-  const feeds: BuiltFeed[] = [];
+  const feeds = new Map<string, BuiltFeed>(); // a feed that is late is reported twice
   const lastLines: string[] = [];
   const keepLast = (line: string) => {
     if (line.trim() !== "") lastLines.push(line);
@@ -67,14 +67,14 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     if (event === undefined) return keepLast(line);
     last = event;
     if (event.type === "conflict") conflicts.push(event);
-    if (event.type === "feed") feeds.push({ ...event.feed, trouble: event.trouble });
+    if (event.type === "feed") feeds.set(event.feed.id, { ...event.feed, trouble: event.trouble });
     options.onEvent(event);
   });
   await Promise.all([follow, eachLine(child.stderr, keepLast)]);
   await child.exited;
   options.signal.removeEventListener("abort", stop);
   if (last?.type === "done" && (child.exitCode === 0 || child.exitCode === 3)) {
-    return { done: last, feeds, conflicts };
+    return { done: last, feeds: [...feeds.values()], conflicts };
   }
   if (options.signal.aborted) throw new BuildInterrupted();
   if (last?.type === "failed") {

@@ -48,7 +48,7 @@ const report = (id: string, error?: string): FeedReport => ({
 });
 
 /** What one build does. */
-type Step = { dueIn?: number; feeds?: BuildResult["feeds"]; published?: boolean } | Error;
+type Step = { dueIn?: number; feeds?: BuildResult["feeds"]; published?: boolean; held?: string } | Error;
 interface Seen {
   readonly at: readonly number[];
   readonly log: readonly (readonly [level: string, event: string, fields: Record<string, unknown>])[];
@@ -71,7 +71,7 @@ async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Pro
         at.push((now - START) / MINUTE);
         const step = steps[Math.min(at.length, steps.length) - 1]!;
         if (step instanceof Error) throw step;
-        const { dueIn, feeds = [], published = false } = step;
+        const { dueIn, feeds = [], published = false, held } = step;
         const nextDue = dueIn === undefined ? undefined : new Date(now + dueIn).toISOString();
         now += 1_000; // a build takes its time
         const done = {
@@ -81,6 +81,7 @@ async function simulate(steps: readonly Step[], hours: number, firstMs = 0): Pro
           seconds: 1,
           peakBytes: 1,
           nextDue,
+          ...(held && { held: { id: "0", at: "", why: held } }),
         };
         return { done, feeds, conflicts: [] } as unknown as BuildResult;
       },
@@ -188,6 +189,15 @@ test("a feed that a mirror does not have is logged, not as an error", async () =
   const lacking = { dueIn: 10 * MINUTE, feeds: [report("free-mail", "mirror: has no file free-mail.*")] };
   const { log } = await simulate([lacking], 1);
   expect(log.filter(([, event]) => event === "feed-not-updated").map(([level]) => level)).toEqual(["info"]);
+});
+
+test("a release that waits for the operator is an error, once for each reason", async () => {
+  const step = (held?: string) => ({ dueIn: 5 * MINUTE, ...(held && { held }) });
+  const { log } = await simulate([step("a"), step("a"), step("b"), step(), step("b"), step()], 1);
+  const held = log.filter(([, event]) => event === "release-held");
+  expect(held.map(([level, , { reason }]) => [level, reason])).toEqual(
+    ["a", "b", "b"].map((why) => ["error", why]),
+  );
 });
 
 test("publishers that cannot be reached are one short line, once", async () => {

@@ -1,8 +1,8 @@
 // keep-fresh.ts: keeps the data fresh while Inkling serves: one small build after the other, at low priority.
 //
 // in   how to build, the clock, chance and sleep: an hour's worth of cadence is a fast test
-// out  log events: data-update-done, feed-not-updated, feeds-not-reached, feed-updated-again, data-update-failed,
-//      data-update-busy
+// out  log events: data-update-done, feed-not-updated, feeds-not-reached, feed-updated-again, release-held,
+//      data-update-failed, data-update-busy
 // err  none: a build that fails is logged and tried again, and what is served goes on
 //
 // Which feeds are due, their budgets and their own back-off are the compiler's: it returns when it is to be called
@@ -57,6 +57,7 @@ export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firs
   const { now, chance, sleep, log } = effects;
   const troubles = new Troubles(log);
   let failures = 0;
+  let heldWhy: string | undefined;
   if (firstMs > 0) await sleep(firstMs, signal);
   while (!signal.aborted) {
     let nextDue: number | undefined;
@@ -65,7 +66,13 @@ export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firs
       failures = 0;
       nextDue = done.nextDue === undefined ? undefined : Date.parse(done.nextDue);
       troubles.report(feeds, done.refused);
-      const { published, name, seconds } = done;
+      const { published, name, seconds, held } = done;
+      if (held !== undefined && held.why !== heldWhy)
+        log.error("release-held", {
+          reason: held.why,
+          hint: "`npx inkling data update --accept release` publishes it",
+        });
+      heldWhy = held?.why;
       log.info("data-update-done", { published, name, seconds, next_due: done.nextDue });
     } catch (error) {
       if (error instanceof BuildInterrupted) return;

@@ -1,7 +1,7 @@
 // build.ts: one build, from feeds to a published release.
 //
 // in   a BuildRequest, the clock, and where events go
-// out  "done": published, or found equal to what is there; refused feeds are in the release
+// out  "done": published, found equal to what is there, or held for the operator; refused feeds are in the release
 // err  throws when nothing was published: the folder cannot be written, another build is at work, a broken invariant
 //
 // feeds -> claims -> policy -> tables -> segment files -> (rename) -> manifest -> (rename) -> current
@@ -12,6 +12,7 @@ import {
   type Answer,
   FEED_SETS,
   type FeedsReport,
+  type HeldRelease,
   type Release,
   type SegmentKind,
   type SegmentReport,
@@ -19,6 +20,7 @@ import {
 import {
   DATA_FOLDER,
   findCurrent,
+  findHeld,
   findNewest,
   hasSegment,
   lockDataFolder,
@@ -27,8 +29,12 @@ import {
   openSegmentOf,
   prepareDataFolder,
   publish,
+  readFeedsReport,
   releaseId,
+  removeHeld,
   replaceJson,
+  sweep,
+  writeHeld,
   writeSegmentFile,
 } from "@inkling/release-store";
 import type { Feed } from "../catalog/feed.ts";
@@ -36,7 +42,8 @@ import { chosenFeeds, readFeedChoice } from "../catalog/feed-choice.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import type { FetchTimes } from "../fetch/fetch.ts";
 import { segmentChunks } from "../segments/segment-writer.ts";
-import type { BuildEvent, BuildRequest } from "./events.ts";
+import { whyHeld } from "../validate/release-gate.ts";
+import { ACCEPT_RELEASE, type BuildEvent, type BuildRequest } from "./events.ts";
 import { codeDigest, inputsDigest } from "./inputs.ts";
 import { type LoadedFeed, loadFeed } from "./load.ts";
 import { collectGarbage, MAKERS } from "./makers.ts";
@@ -50,7 +57,12 @@ export interface BuildEffects {
   /** For tests: another feed table, other time limits. */
   readonly feeds?: readonly Feed[];
   readonly times?: FetchTimes;
+  /** How long the first release of a build waits for feeds. */
+  readonly patienceMs?: number;
 }
+
+/** On a line of 1 Mbit/s all default feeds but DB-IP's arrive in 80 s; what is there by now is enough for a release. */
+const PATIENCE_MS = 90_000;
 
 export interface Build {
   readonly name: string;
@@ -63,6 +75,8 @@ export interface Build {
   readonly refused: readonly string[];
   /** Feeds whose source could not be reached. */
   readonly unreached: readonly string[];
+  /** The release that was built and waits for the operator; `name` and `release` are those of the one before. */
+  readonly held?: HeldRelease;
   /** When the next feed is due; absent when none has a remote source. */
   readonly nextDue?: string;
 }
@@ -74,19 +88,40 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
   prepareDataFolder(request.dataDir);
   const unlock = lockDataFolder(request.dataDir);
   try {
-    return await buildLocked(request, effects);
+    const deadline = performance.now() + (effects.patienceMs ?? PATIENCE_MS);
+    const { late, ...first } = await buildLocked(request, effects, deadline);
+    if (late.length === 0) return first;
+    // What is there is published; then what is late has all the time that a download may take.
+    effects.emit({ type: "note", text: `still waiting for ${late.join(", ")}` });
+    const { late: _, ...second } = await buildLocked({ ...request, onlyDue: true, accept: [] }, effects);
+    return { ...second, published: first.published || second.published };
   } finally {
     unlock();
   }
 }
 
-async function buildLocked(request: BuildRequest, effects: BuildEffects): Promise<Build> {
+/** Nothing is published, and nothing was before. */
+export class NothingToServe extends Error {}
+
+/** @param deadline when it goes on without the feeds that have not arrived; their ids are `late` */
+async function buildLocked(
+  request: BuildRequest,
+  effects: BuildEffects,
+  deadline?: number,
+): Promise<Build & { late: readonly string[] }> {
+  const waiting = findHeld(request.dataDir);
+  const isAccepted = request.accept.includes(ACCEPT_RELEASE);
+  if (isAccepted && request.accept.length === 1 && waiting !== undefined) {
+    const accepted = publishHeld(request.dataDir, waiting, effects.now());
+    if (accepted !== undefined) return { ...accepted, late: [] };
+  }
   const code = codeDigest();
   const newest = findNewest(request.dataDir);
   const before = newest?.manifest;
   const trusted = before?.code === code ? before : undefined;
-  const feeds = await loadFeeds(request, trusted, effects);
+  const feeds = await loadFeeds(request, trusted, effects, deadline);
   const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
+  let flagged: Release["flagged"];
   for (const kind of ["reputation", "email", "geo"] as const) {
     const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
     if (!parts.some((loaded) => isLoaded(loaded) && decides(loaded, FEED_SETS[kind].deciding))) continue;
@@ -95,34 +130,76 @@ async function buildLocked(request: BuildRequest, effects: BuildEffects): Promis
       kind,
       parts.map((loaded) => loaded.report),
     );
-    segments[kind] =
-      reusable(request.dataDir, before?.segments[kind], inputs) ??
-      writeSegment(request.dataDir, kind, parts, inputs, effects);
+    const same = [before, waiting].find((made) => isReusable(request.dataDir, made?.segments[kind], inputs));
+    const made = same?.segments[kind] ?? writeSegment(request.dataDir, kind, parts, effects);
+    segments[kind] = { sha256: made.sha256, bytes: made.bytes, inputs };
+    if (kind === "reputation") flagged = same === undefined ? (made as Written).flagged : same.flagged;
     for (const part of parts) part.forget();
   }
-  const manifest = describe(segments, feeds, code, effects.now());
+  const manifest = describe(segments, feeds, { code, flagged }, effects.now());
   const same = newest?.manifest.id === manifest.id ? newest : undefined;
-  const name = same?.name ?? publish(request.dataDir, manifest);
-  const isMoved = same !== undefined && makeCurrent(request.dataDir, name); // another was pinned, or it was damaged
-  writeFeedsReport(request.dataDir, name, feeds, effects.now());
-  const pinned = findCurrent(request.dataDir)?.name;
+  const why = same || isAccepted ? undefined : whyHeld(manifest, before, request.accept);
+  const held = why === undefined ? undefined : { id: manifest.id, at: manifest.created_at, why };
+  if (held === undefined) removeHeld(request.dataDir);
+  else writeHeld(request.dataDir, manifest);
+  if (held !== undefined && newest === undefined)
+    throw new NothingToServe(`the first release waits for you: ${held.why}`);
+  const kept = held === undefined ? same : newest;
+  const name = kept?.name ?? publish(request.dataDir, manifest);
+  const isMoved = kept !== undefined && makeCurrent(request.dataDir, name); // another was pinned, or it was damaged
+  if (held !== undefined) sweep(request.dataDir, name); // segments of an earlier one that waited
+  writeFeedsReport(request.dataDir, { name, ...(held && { held }) }, feeds, effects.now());
   return {
     name,
-    release: same?.manifest ?? manifest,
-    published: same === undefined || isMoved,
-    ...(pinned !== undefined && pinned !== name && { pinned }),
+    release: kept?.manifest ?? manifest,
+    published: kept === undefined || isMoved,
+    ...pinnedBeside(request.dataDir, name),
+    ...(held && { held }),
     refused: feeds.filter((loaded) => loaded.refused).map(({ feed }) => feed.id),
     unreached: feeds.filter((loaded) => loaded.unreached).map(({ feed }) => feed.id),
     ...nextDue(feeds),
+    late: feeds.filter((loaded) => loaded.late).map(({ feed }) => feed.id),
   };
 }
 
-function writeFeedsReport(dataDir: string, release: string, feeds: readonly LoadedFeed[], now: Date): void {
+/** The release that stays in use because it is pinned. */
+function pinnedBeside(dataDir: string, name: string): Pick<Build, "pinned"> {
+  const pinned = findCurrent(dataDir)?.name;
+  return pinned === undefined || pinned === name ? {} : { pinned };
+}
+
+/** Publishes the release that waits, as it was built; undefined when its segments are lost. */
+function publishHeld(dataDir: string, waiting: Release, now: Date): Build | undefined {
+  const segments = Object.values(waiting.segments);
+  if (!segments.every((segment) => segment === undefined || hasSegment(dataDir, segment.sha256)))
+    return undefined;
+  const manifest = { ...waiting, created_at: now.toISOString() };
+  const name = publish(dataDir, manifest);
+  removeHeld(dataDir);
+  const { held: _, ...report } = readFeedsReport(dataDir) ?? { format: 1 as const, feeds: manifest.feeds };
+  replaceJson(join(dataDir, DATA_FOLDER.feedsReport), { ...report, at: now.toISOString(), release: name });
+  return {
+    name,
+    release: manifest,
+    published: true,
+    refused: [],
+    unreached: [],
+    ...pinnedBeside(dataDir, name),
+  };
+}
+
+function writeFeedsReport(
+  dataDir: string,
+  { name, held }: Pick<Build, "name" | "held">,
+  feeds: readonly LoadedFeed[],
+  now: Date,
+): void {
   const report: FeedsReport = {
     format: 1,
     at: now.toISOString(),
-    release,
+    release: name,
     feeds: feeds.map((loaded) => loaded.report),
+    ...(held && { held }),
   };
   replaceJson(join(dataDir, DATA_FOLDER.feedsReport), report);
 }
@@ -136,6 +213,7 @@ async function loadFeeds(
   request: BuildRequest,
   trusted: Release | undefined,
   { now, emit, chance, feeds = FEEDS, times }: BuildEffects,
+  deadline: number | undefined,
 ): Promise<LoadedFeed[]> {
   const chosen = chosenFeeds(feeds, readFeedChoice(request.dataDir));
   const loaded: LoadedFeed[] = [];
@@ -146,7 +224,7 @@ async function loadFeeds(
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, feed] = next;
       const accept = request.accept.includes(feed.id);
-      const options = { ...request, accept, now: now(), chance, ...(times && { times }) };
+      const options = { ...request, accept, now: now(), chance, deadline, ...(times && { times }) };
       loaded[index] = await loadFeed(feed, options, trusted);
       const { report: read, trouble } = loaded[index];
       emit({ type: "feed", feed: read, ...(trouble && { trouble }) });
@@ -159,38 +237,34 @@ async function loadFeeds(
   return loaded;
 }
 
-/** The previous release's segment, when its inputs are the same and its file is intact. */
-function reusable(
-  dataDir: string,
-  before: SegmentReport | undefined,
-  inputs: string,
-): SegmentReport | undefined {
-  if (before === undefined || before.inputs !== inputs) return undefined;
-  return hasSegment(dataDir, before.sha256) ? before : undefined;
-}
+/** Has an earlier segment the same inputs, and is its file intact? */
+const isReusable = (dataDir: string, earlier: SegmentReport | undefined, inputs: string): boolean =>
+  earlier?.inputs === inputs && hasSegment(dataDir, earlier.sha256);
+
+type Written = Omit<SegmentReport, "inputs"> & Pick<Release, "flagged">;
 
 function writeSegment(
   dataDir: string,
   kind: SegmentKind,
   parts: readonly LoadedFeed[],
-  inputs: string,
   { emit }: BuildEffects,
-): SegmentReport {
+): Written {
   emit({ type: "progress", step: `building ${kind}`, done: 0 });
   const meta = {
     feeds: parts.filter(isLoaded).map(({ report }) => ({ id: report.id, sha256: report.sha256 })),
   };
-  const written = writeSegmentFile(dataDir, segmentChunks(kind, MAKERS[kind](parts, emit), meta));
+  const { sections, flagged } = MAKERS[kind](parts, emit);
+  const written = writeSegmentFile(dataDir, segmentChunks(kind, sections, meta));
   collectGarbage();
   emit({ type: "progress", step: `verifying ${kind}`, done: 0 });
   openSegmentOf(kind, mapFile(join(dataDir, DATA_FOLDER.segmentFile(written.sha256)))).verify();
-  return { ...written, inputs };
+  return { ...written, flagged };
 }
 
 function describe(
   segments: Release["segments"],
   feeds: readonly LoadedFeed[],
-  code: string,
+  { code, flagged }: Pick<Release, "code" | "flagged">,
   now: Date,
 ): Release {
   const reports = feeds.map((loaded) => loaded.report);
@@ -200,6 +274,7 @@ function describe(
     code,
     segments,
     feeds: reports,
+    ...(flagged && { flagged }),
     missing: ANSWERS.filter((answer) => !decidingFeeds(answer, feeds).some(isLoaded)),
     partial: ANSWERS.flatMap((answer) => whyPartial(answer, decidingFeeds(answer, feeds))),
   };

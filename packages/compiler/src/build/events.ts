@@ -2,10 +2,13 @@
 //
 // in   a BuildRequest on standard input, one JSON document: not argv, because it holds secrets
 // out  BuildEvents on standard output; "done" or "failed" is the last one
-// Exit status: 0 done, 3 done but a feed was refused or not reached, 1 failed and nothing was published.
+// Exit status: 0 done, 3 done but a feed was refused or not reached, or the release waits, 1 failed and nothing was published.
 
-import { feedReport, release } from "@inkling/engine";
+import { feedReport, heldRelease, release } from "@inkling/engine";
 import { z } from "zod";
+
+/** In `accept`: the release that waits. No feed has this id. */
+export const ACCEPT_RELEASE = "release";
 
 export const buildRequest = z.object({
   dataDir: z.string(),
@@ -15,7 +18,7 @@ export const buildRequest = z.object({
   fetch: z.boolean(),
   /** Check only feeds that are due; the others keep their copies. */
   onlyDue: z.boolean().default(false),
-  /** Feeds of which a larger change than usual is accepted, this once. */
+  /** Feeds of which a larger change than usual is accepted, this once; {@link ACCEPT_RELEASE} is the release that waits. */
   accept: z.array(z.string()).readonly().default([]),
   /** Credentials of publishers with accounts, by the names in the feed table. */
   credentials: z.record(z.string(), z.string()).default({}),
@@ -52,6 +55,8 @@ export const buildEvent = z.discriminatedUnion("type", [
     unreached: z.array(z.string()).readonly(),
     /** The release that stays in use because the operator pinned it, whatever was built. */
     pinned: z.string().optional(),
+    /** The release that was built and is not published before the operator accepts it. */
+    held: heldRelease.optional(),
     /** When the next feed is due; absent when none has a remote source. */
     nextDue: z.iso.datetime().optional(),
     seconds: z.number(),

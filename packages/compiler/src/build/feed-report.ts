@@ -65,8 +65,8 @@ function troubleOf(problems: readonly Problem[]): Trouble | undefined {
   return { why, rest: textOf(problems.filter(({ unreached }) => unreached === undefined)) };
 }
 
-/** Was a copy refused, rather than absent or out of reach? */
-export const isFault = ({ absent, unreached }: Refusal): boolean => !absent && !unreached;
+/** Was a copy refused, rather than absent, out of reach or late? */
+export const isFault = ({ absent, unreached, late }: Refusal): boolean => !absent && !unreached && !late;
 
 /** When its source is due; undefined when never. */
 export function dueNext({ feed, options, source }: Load, next: FeedState): Date | undefined {
@@ -86,11 +86,12 @@ function describeUsed(feed: Feed, { copy, read, age }: Used, isCurrent: boolean)
     ...(copy.publishedAt && { published_at: copy.publishedAt.toISOString() }),
   };
   if (age === "dropped") return { ...about, state: "expired" } as const;
-  const { attribution = feed.attribution, skipped } = read;
+  const { attribution = feed.attribution, skipped, space } = read;
   return {
     ...about,
     state: "loaded",
     entries: read.entries,
+    ...(space && { space }),
     sha256: copy.sha256,
     bytes: copy.bytes,
     ...(attribution && { attribution }),

@@ -27,6 +27,8 @@ export interface LoadedFeed {
   readonly unreached: boolean;
   /** Why, also of an earlier request, and other problems. */
   readonly trouble: Trouble | undefined;
+  /** Whether its copy had not arrived when the build went on. */
+  readonly late: boolean;
   /** When its source is due; undefined when never. */
   readonly dueAt: Date | undefined;
   /** Reads the copy in use: empty when there is none. */
@@ -54,6 +56,7 @@ export async function loadFeed(
     ...reportOf(load, tried, next),
     refused: tried.refusals.some(isFault),
     unreached: isUnreached(tried.refusals),
+    late: tried.refusals.some((refusal) => refusal.late === true),
     dueAt: dueNext(load, next),
     content,
     forget,
@@ -93,7 +96,7 @@ function newBodies({ kept }: Load, { refusals, used }: Tried, outcome: Outcome):
 
 /** Failures of the feed's source, without those of kept copies. */
 function failuresOf(refusals: readonly Refusal[]): Refusal[] {
-  return refusals.filter((refusal) => isNew(refusal) && refusal.notRequested !== true);
+  return refusals.filter((refusal) => isNew(refusal) && !refusal.notRequested && !refusal.late);
 }
 
 function isUnreached(refusals: readonly Refusal[]): boolean {

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeSync } from "node:fs";
 import { DataFolderLocked, messageOf } from "@inkling/release-store";
 import { FeedChoiceError } from "../catalog/feed-choice.ts";
-import { build } from "./build.ts";
+import { build, NothingToServe } from "./build.ts";
 import { type BuildEvent, buildRequest } from "./events.ts";
 
 const EXIT = { done: 0, failed: 1, withoutSome: 3 } as const;
@@ -45,6 +45,8 @@ function hintFor(error: unknown): string | undefined {
   if (error instanceof DataFolderLocked) return "wait for it to end, then try again";
   if (error instanceof FeedChoiceError)
     return "correct it, or delete it: then the feeds of the default are on";
+  if (error instanceof NothingToServe)
+    return "look at these lists, and turn one off with `npx inkling feeds disable ID`; or accept what they say: `npx inkling data update --accept release`";
   const code = (error as { code?: unknown }).code;
   return typeof code === "string" ? HINTS[code] : undefined;
 }
@@ -58,7 +60,8 @@ try {
   const result = await build(request, { now: () => new Date(), emit, chance: Math.random });
   const seconds = (performance.now() - started) / 1000;
   emit({ type: "done", ...result, seconds, peakBytes: peakBytes() });
-  process.exitCode = result.refused.length + result.unreached.length > 0 ? EXIT.withoutSome : EXIT.done;
+  const isWhole = result.refused.length + result.unreached.length === 0 && result.held === undefined;
+  process.exitCode = isWhole ? EXIT.done : EXIT.withoutSome;
 } catch (error) {
   const hint = hintFor(error);
   emit({

@@ -1,6 +1,6 @@
 // makers.ts: the loaded feeds of a segment -> its sections.
 
-import type { SegmentKind } from "@inkling/engine";
+import type { Release, SegmentKind } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims } from "../catalog/claims.ts";
 import { PLACE_PREFERENCE } from "../catalog/feeds.ts";
 import { completePlace } from "../geo/complete-place.ts";
@@ -13,18 +13,27 @@ import { emailSections } from "../segments/email-table.ts";
 import { geoTable } from "../segments/geo-table.ts";
 import { reputationSections } from "../segments/reputation-table.ts";
 import type { SectionData } from "../segments/segment-writer.ts";
+import { flaggedBy } from "../validate/release-gate.ts";
 import type { BuildEvent } from "./events.ts";
 import type { LoadedFeed } from "./load.ts";
 import { overruledLines } from "./overruled.ts";
 
 type Emit = (event: BuildEvent) => void;
 
-/** Given the feeds that belong to the segment (parts.ts), in the order of the feed table. */
-export const MAKERS: Readonly<
-  Record<SegmentKind, (parts: readonly LoadedFeed[], emit: Emit) => readonly SectionData[]>
-> = { geo: makeGeo, reputation: makeReputation, email: makeEmail };
+interface Made {
+  readonly sections: readonly SectionData[];
+  /** What the policy flags. */
+  readonly flagged?: Release["flagged"];
+}
 
-function makeGeo(parts: readonly LoadedFeed[], emit: Emit): readonly SectionData[] {
+/** Given the feeds that belong to the segment (parts.ts), in the order of the feed table. */
+export const MAKERS: Readonly<Record<SegmentKind, (parts: readonly LoadedFeed[], emit: Emit) => Made>> = {
+  geo: makeGeo,
+  reputation: makeReputation,
+  email: makeEmail,
+};
+
+function makeGeo(parts: readonly LoadedFeed[], emit: Emit): Made {
   const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
   const located = contents
     .flatMap(({ id, places }) => (places ? [{ id, places }] : []))
@@ -42,7 +51,7 @@ function makeGeo(parts: readonly LoadedFeed[], emit: Emit): readonly SectionData
     type: "note",
     text: `geolocation: ${table.ranges.v4} IPv4 and ${table.ranges.v6} IPv6 ranges, ${table.answers} different answers`,
   });
-  return table.sections;
+  return { sections: table.sections };
 }
 
 /** Collects garbage, in 0.1 to 0.2 s: without it the heap grows to twice what it needs. */
@@ -50,16 +59,16 @@ export function collectGarbage(): void {
   Bun.gc(true);
 }
 
-function makeReputation(parts: readonly LoadedFeed[], emit: Emit): readonly SectionData[] {
+function makeReputation(parts: readonly LoadedFeed[], emit: Emit): Made {
   const claims = parts.flatMap((loaded): readonly NetworkClaims[] => loaded.content().networks ?? []);
   const judged = judgeNetworks(claims);
   for (const text of overruledLines(judged.evidence)) emit({ type: "note", text });
-  return reputationSections(judged);
+  return { sections: reputationSections(judged), flagged: flaggedBy(judged) };
 }
 
-function makeEmail(parts: readonly LoadedFeed[], emit: Emit): readonly SectionData[] {
+function makeEmail(parts: readonly LoadedFeed[], emit: Emit): Made {
   const claims = parts.flatMap((loaded): DomainClaims | [] => loaded.content().domains ?? []);
   const verdicts = judgeDomains(claims);
   for (const conflict of verdicts.conflicts) emit({ type: "conflict", ...conflict });
-  return emailSections(verdicts.disposable, domainEvidence(claims, verdicts));
+  return { sections: emailSections(verdicts.disposable, domainEvidence(claims, verdicts)) };
 }

@@ -2,7 +2,7 @@
 // good file is taken. The table of docs/feeds.md is this one.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, mock, test } from "bun:test";
-import fs, { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import fs, { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,6 +19,7 @@ import {
 import { DATA_FOLDER } from "@inkling/release-store";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
+import type { FetchTimes } from "../fetch/fetch.ts";
 import { type Script, startScript } from "../fetch/publisher.testing.ts";
 import { type Build, build } from "./build.ts";
 import type { BuildEvent, BuildOrder } from "./events.ts";
@@ -29,7 +30,7 @@ const DAY_1 = Date.UTC(2026, 7, 22, 12);
 const DAY_2 = DAY_1 + 24 * HOUR;
 const DAY_3 = DAY_2 + 24 * HOUR;
 /** Far longer than an answer takes on a slow machine. */
-const TIMES = { responseMs: 30_000, totalMs: 60_000 };
+const TIMES: FetchTimes = { responseMs: 30_000, totalMs: 60_000 };
 
 let script: Script;
 let dataDir: string;
@@ -186,7 +187,7 @@ const REFUSED: readonly Case[] = [
     name: "a redirect to http",
     outcome: "not followed",
     bad: (response) => response.writeHead(302, { location: "http://publisher.example/list" }).end(),
-    error: /is at http:\/\/publisher\.example, which is not HTTPS/,
+    error: /redirects to a host that it may not redirect to/,
   },
   {
     name: "a slow drip",
@@ -198,6 +199,23 @@ const REFUSED: readonly Case[] = [
     },
     error: /took longer than 300 ms/,
     times: { ...TIMES, totalMs: 300 },
+  },
+  {
+    name: "a drip that a long limit would let go on",
+    outcome: "aborted: at least 30 KB have to arrive in 30 s",
+    bad: (response) => {
+      response.writeHead(200);
+      const timer = setInterval(() => response.write("4"), 5);
+      response.on("close", () => clearInterval(timer));
+    },
+    error: /is too slow: \d+ bytes in 300 ms/,
+    times: { ...TIMES, windowMs: 300 },
+  },
+  {
+    name: "a redirect to the host of an internal service",
+    outcome: "not followed: only to hosts that the feed names, by HTTPS",
+    bad: (response) => response.writeHead(302, { location: "http://169.254.169.254/latest" }).end(),
+    error: /redirects to a host that it may not redirect to$/,
   },
   {
     name: "no answer at all",
@@ -219,10 +237,10 @@ const REFUSED: readonly Case[] = [
   },
   {
     name: "HTML instead of data",
-    outcome: "refused, with the page's title",
+    outcome: "refused",
     bad: (response) =>
       send(response, "<!doctype html><title>Sign in</title>", { "content-type": "text/plain" }),
-    error: /Sign in/,
+    error: /is a web page, not a list$/,
   },
   {
     name: "a gzip bomb",
@@ -273,7 +291,7 @@ const REFUSED: readonly Case[] = [
     outcome: "refused: a network wider than the feed can hold",
     list: ABUSE_LIST,
     bad: (response) => send(response, `${addressDay(2)}0.0.0.0/0\n`, dated(DAY_2)),
-    error: /line 201: too wide: 0\.0\.0\.0\/0/,
+    error: /line 201: too wide: a \/0, at most \/8 is taken/,
   },
   {
     name: "a /12 in a list whose widest is a /16",
@@ -358,7 +376,7 @@ const TAKEN: readonly Taken[] = [
     list: ABUSE_LIST,
     body: (list) => `${list.day(2)}10.1.2.3\n192.168.0.0/16\n`,
     never: (manifest) => isFlagged(manifest, "10.1.2.3") || isFlagged(manifest, "192.168.1.1"),
-    reports: /"entries":2,"first":"10\.1\.2\.3\/32 is private: never flagged"/,
+    reports: /"entries":2,"first":"a network is private: never flagged"/,
   },
   {
     name: "1.1.1.1",
@@ -383,7 +401,7 @@ const TAKEN: readonly Taken[] = [
     list: MAIL_LIST,
     body: (list) => `${list.day(2)}edu.pl\n`,
     never: (manifest) => isDisposable(manifest, "uni.edu.pl"),
-    reports: /"entries":1,"first":"edu\.pl is a public or special-use suffix: never flagged"/,
+    reports: /"entries":1,"first":"a domain is a public or special-use suffix: never flagged"/,
   },
   {
     name: "`gmail.com`",
@@ -717,6 +735,44 @@ describe("between builds", () => {
     expect(moved.pinned).toBeUndefined();
     expect(readFileSync(join(dataDir, DATA_FOLDER.current), "utf8").trim()).toBe(built.at(-1)!);
   });
+});
+
+test("a feed that drips delays no other: what is there is published, and the rest when it has arrived", async () => {
+  const slow: Feed = { ...TOR, urls: () => [`${script.base}/slow`] };
+  /** What each request for the slow feed found published. */
+  const found: (Release | undefined)[] = [];
+  const published = () => (existsSync(join(dataDir, DATA_FOLDER.current)) ? current() : undefined);
+  script.answer = (request, response) => {
+    if (request.url !== "/slow") return good(MAIL_LIST, 1)(request, response);
+    found.push(published());
+    if (found.length > 1) return good(TOR_LIST, 1)(request, response);
+    response.writeHead(200);
+    const timer = setInterval(() => response.write("4"), 5);
+    response.on("close", () => clearInterval(timer));
+  };
+  const effects = {
+    now: () => new Date(DAY_1),
+    chance: () => 0.5,
+    emit: (event: BuildEvent) => void events.push(event),
+  };
+  events.length = 0;
+  const made = await build(
+    { dataDir, fetch: true, onlyDue: false, accept: [], credentials: {} },
+    { ...effects, feeds: [slow, MAIL], times: TIMES, patienceMs: 3_000 },
+  );
+  expect(found.length).toBe(2);
+  expect(found[0]).toBeUndefined();
+  expect(isDisposable(found[1]!, "disposable-50.com")).toBe(true);
+  expect(found[1]!.missing).toContain("is_tor_exit");
+  expect(found[1]!.feeds[0]).toMatchObject({
+    state: "missing",
+    error: expect.stringMatching(/has not arrived yet/),
+  });
+  expect(found[1]!.feeds[0]!.failures).toBeUndefined();
+  expect(events).toContainEqual({ type: "note", text: "still waiting for tor-bulk-exits" });
+  expect(made).toMatchObject({ published: true, refused: [], unreached: [] });
+  expect(hasAddress(current(), "old")).toBe(true);
+  expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });
 });
 
 test("docs/feeds.md has this table, and no other", () => {

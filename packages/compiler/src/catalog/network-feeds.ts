@@ -32,7 +32,7 @@ const X4BNET = {
   label: "vpn",
   age: AGE.networks,
   change: 0.4,
-  widest: { v4: 14, v6: 28 },
+  widest: { v4: 15, v6: 28 }, // its widest are a /16 and a /29
   maxBytes: 16 * MIB,
 } as const;
 
@@ -45,7 +45,7 @@ const SPAMHAUS = {
   cadenceHours: 6 * HOUR,
   label: "criminal_network",
   age: AGE.networks,
-  widest: { v4: 10, v6: 19 },
+  widest: { v4: 11, v6: 19 }, // its widest IPv4 network is a /12
   maxBytes: 16 * MIB,
 } as const;
 

@@ -37,6 +37,8 @@ const MAXMIND = {
   budgetPerDay: 10, // an account has 30, and three feeds here share it
   maxBytes: 1024 * MIB,
   request: maxmindRequest,
+  // https://dev.maxmind.com/geoip/updating-databases/
+  redirects: ["mm-prod-geoip-databases.a2649acb697e2c09b632799562c076f2.r2.cloudflarestorage.com"],
 } as const;
 
 /** Lists of attackers as FireHOL and others serve them. */
@@ -97,6 +99,8 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
     homepage: "https://ipinfo.io/developers/ipinfo-lite-database",
     urls: fixed("https://ipinfo.io/data/ipinfo_lite.mmdb"),
     request: (url, { ipinfoToken }) => ({ url: `${url}?token=${ipinfoToken}` }),
+    // https://community.ipinfo.io/t/how-ipinfo-delivers-database-downloads-cdn-request-flow-ssl-etc/7270
+    redirects: ["dl.assets.ipinfo.io"],
     licence: "CC-BY-SA-4.0",
     attribution: "IP address data powered by IPinfo, https://ipinfo.io",
     cadenceHours: DAY,

@@ -9,5 +9,4 @@ export const isDataFile = (name: string): boolean => DATA.test(name) && !BESIDE.
 
 export const noFile = () => new FeedError("is an archive without a file of data");
 
-export const severalFiles = (a: string, b: string) =>
-  new FeedError(`is an archive with several files of data: ${a.slice(0, 80)}, ${b.slice(0, 80)}`);
+export const severalFiles = () => new FeedError("is an archive with several files of data");

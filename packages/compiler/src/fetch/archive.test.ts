@@ -170,10 +170,10 @@ describe("archives", () => {
   const bad: readonly [name: string, bytes: Uint8Array, message: RegExp][] = [
     ["a zip file without data", zip(BESIDE), /without a file of data$/],
     ["an empty zip file", zip([]), /without a file of data$/],
-    ["a zip file with two lists", zip(two), /several files of data: a\.csv, b\.csv$/],
-    ["a tar file with two lists", tar(two), /several files of data: a\.csv, b\.csv$/],
+    ["a zip file with two lists", zip(two), /several files of data$/],
+    ["a tar file with two lists", tar(two), /several files of data$/],
     ["a tar file without data", tar(BESIDE), /without a file of data$/],
-    ["a password", zip([{ name: "a.csv", text: LIST, flags: 1 }]), /with a password on a\.csv$/],
+    ["a password", zip([{ name: "a.csv", text: LIST, flags: 1 }]), /with a password$/],
     ["another method", zip([{ name: "a.csv", text: LIST, method: 12 }]), /packed by method 12/],
     ["a name that leads out of it", zip([{ name: "../../a.csv", text: LIST }]), /a damaged zip file/],
     ["an absolute name", zip([{ name: "/etc/a.csv", text: LIST }]), /a damaged zip file/],

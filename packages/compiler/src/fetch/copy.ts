@@ -45,6 +45,8 @@ export interface NoCopy {
   readonly unreached?: string;
   /** No request was sent: credentials are missing. */
   readonly notRequested?: true;
+  /** It had not arrived when the build went on: no failure, and asked for again at once. */
+  readonly late?: true;
   /** The publisher's Retry-After, as it was sent. */
   readonly retryAfter?: string;
 }

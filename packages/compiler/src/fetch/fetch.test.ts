@@ -87,6 +87,7 @@ describe("successful responses", () => {
 
 describe("failing responses", () => {
   const quick = { times: { responseMs: 50, totalMs: 100 } };
+  const slow = { times: { responseMs: 60_000, totalMs: 60_000, windowMs: 100 } };
   const patient = { times: { responseMs: 60_000, totalMs: 100 } };
   const rows: readonly [name: string, path: string, message: RegExp, more?: Partial<Download>][] = [
     ["not found", "/nothing", /^answered 404 Not Found$/],
@@ -95,7 +96,26 @@ describe("failing responses", () => {
     ["not modified, to an unconditional request", "/304", /^answered 304/],
     ["a redirect without a location", "/to-nowhere", /^answered 302/],
     ["six redirects", "/hops/6", /^redirects more than 5 times$/],
-    ["a redirect to FTP", "/to-ftp", /^is at .*, which is not HTTPS$/],
+    ["a redirect to FTP", "/to-ftp", /^redirects to something that is not HTTPS$/],
+    ["a redirect to another host", "/to-http", /^redirects to a host that it may not redirect to$/],
+    [
+      "a mirror's redirect to another port of its host",
+      "/to-loopback",
+      /^redirects to a host that it may not redirect to$/,
+      { allowHttp: true },
+    ],
+    [
+      "a redirect to a named host whose address is private",
+      "/to-loopback",
+      /^redirects to an address that is not public$/,
+      { redirects: ["127.0.0.1:1"] },
+    ],
+    [
+      "a redirect to a named host of which one address is link-local",
+      "/to-http",
+      /^redirects to an address that is not public$/,
+      { redirects: ["publisher.example"], resolve: async () => ["8.8.8.8", "fe80::1%eth0"] },
+    ],
     ["a redirect to nonsense", "/to-nonsense", /^redirects to something that is not a URL$/],
     ["too large", "/large", /^is larger than 100000 bytes$/],
     ["a gzip bomb", "/bomb", /^is larger than 100000 bytes$/],
@@ -105,6 +125,13 @@ describe("failing responses", () => {
     ["damaged gzip", "/damaged-gzip", /^is a damaged gzip file, or is cut short$/],
     ["no answer", "/silent", /^could not be reached: no answer within 50 ms$/, quick],
     ["an answer that drips", "/drip", /^took longer than 100 ms$/, patient],
+    ["one that drips for a window", "/drip", /^is too slow: \d+ bytes in 100 ms, 30000 are the least$/, slow],
+    [
+      "one that has not arrived at the deadline",
+      "/drip",
+      /^has not arrived yet/,
+      { deadline: performance.now() + 100 },
+    ],
     ["plain HTTP", "http://publisher.example/", /^is at http:\/\/publisher\.example, which is not HTTPS$/],
     ["connection refused", "http://127.0.0.1:1/", /^could not be reached: connection refused$/],
   ];
@@ -118,7 +145,7 @@ describe("failing responses", () => {
     globalThis.fetch = Object.assign(fake, { preconnect: real.preconnect });
     try {
       const { message } = await problem("https://mirror.example/list", { allowHttp: true });
-      expect(message).toBe("is at http://mirror.example, which is not HTTPS");
+      expect(message).toBe("redirects to something that is not HTTPS");
     } finally {
       globalThis.fetch = real;
     }
@@ -184,7 +211,12 @@ describe("a publisher with credentials", () => {
   const headers = { authorization: "Basic secret" };
 
   test("credentials are sent only to the publisher's origin, whatever it redirects to", async () => {
-    await get(`${script.base}/moved`, { headers, checksumUrl: `${script.base}/moved.sha256` });
+    await get(`${script.base}/moved`, {
+      headers,
+      checksumUrl: `${script.base}/moved.sha256`,
+      redirects: [new URL(elsewhere.base).host],
+      resolve: async () => ["8.8.8.8"],
+    });
     expect(readFileSync(into, "utf8")).toBe(LIST);
     expect(seen).toEqual([
       "publisher /moved Basic secret",

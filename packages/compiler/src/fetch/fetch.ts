@@ -2,13 +2,16 @@
 //
 // in   a URL of the feed table or of the operator's mirror; validators of the copy that is at hand
 // out  the unpack body in `into`, or "not modified"
-// err  FeedError: the status, the time or size limit, a redirect that is not followed, a body cut short;
-//      what node:fs throws when `into` cannot be written
+// err  FeedError: the status, the time, speed or size limit, a redirect that is not followed, a body cut short; LateError
+//      at the deadline; what node:fs throws when `into` cannot be written. No text quotes what came back
 // note one attempt; schedule.ts decides when
 
+import { lookup } from "node:dns/promises";
 import { createWriteStream } from "node:fs";
+import { STATUS_CODES } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { parseUnwrapped, specialUse } from "@inkling/engine";
 import { FeedError } from "../catalog/feed.ts";
 import { unpack } from "./unpack.ts";
 
@@ -20,9 +23,14 @@ export interface FetchTimes {
   readonly responseMs: number;
   /** Until its last byte. */
   readonly totalMs: number;
+  /** In each window of this length {@link LEAST_BYTES} have to arrive. */
+  readonly windowMs?: number;
 }
 /** The largest file (DB-IP's) has 60 MB packed: ten minutes are enough at 1 Mbit/s. */
 export const FETCH_TIMES: FetchTimes = { responseMs: 20_000, totalMs: 600_000 };
+const WINDOW_MS = 30_000;
+/** 1 KB/s: a hundredth of what the largest file needs. A drip of a byte every 5 ms is a fifth of it. */
+const LEAST_BYTES = 30_000;
 
 /** Validators of a copy, for conditional requests. */
 export interface Validators {
@@ -36,9 +44,16 @@ export class AnswerError extends FeedError {
   /** As it was sent. */
   readonly retryAfter: string | undefined;
   constructor(response: Response) {
-    super(`answered ${response.status} ${response.statusText}`.trimEnd());
+    super(`answered ${response.status} ${STATUS_CODES[response.status] ?? ""}`.trimEnd());
     this.status = response.status;
     this.retryAfter = response.headers.get("retry-after") ?? undefined;
+  }
+}
+
+/** Not arrived when the build has to go on: no failure of the publisher. */
+export class LateError extends FeedError {
+  constructor() {
+    super("has not arrived yet: it is fetched further after this release");
   }
 }
 
@@ -61,6 +76,12 @@ export interface Download {
   readonly maxBytes: number;
   readonly userAgent: string;
   readonly times: FetchTimes;
+  /** When the build goes on without it, as performance.now() counts; undefined: never. */
+  readonly deadline?: number | undefined;
+  /** Hosts that may be redirected to, beside the URL's own. */
+  readonly redirects?: readonly string[] | undefined;
+  /** The addresses of a host; for tests. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>;
   /** Plain HTTP is for mirrors in the operator's network; publishers need HTTPS. */
   readonly allowHttp: boolean;
   readonly validators?: Validators | undefined;
@@ -72,7 +93,11 @@ export interface Download {
  */
 export async function download(request: Download): Promise<Validators | undefined> {
   const abort = new AbortController();
-  const { responseMs, totalMs } = request.times;
+  const { responseMs, totalMs, windowMs = WINDOW_MS } = request.times;
+  const leftMs = request.deadline === undefined ? undefined : request.deadline - performance.now();
+  if (leftMs !== undefined && leftMs <= 0) throw new LateError();
+  const late = leftMs === undefined ? undefined : setTimeout(() => abort.abort(new LateError()), leftMs);
+  const speed = new SpeedLimit(windowMs, (error) => abort.abort(error));
   const total = setTimeout(() => abort.abort(new FeedError(`took longer than ${totalMs} ms`)), totalMs);
   const head = setTimeout(
     () => abort.abort(new UnreachedError(`no answer within ${responseMs} ms`)),
@@ -81,12 +106,14 @@ export async function download(request: Download): Promise<Validators | undefine
   try {
     const response = await follow(request, abort.signal);
     clearTimeout(head);
+    speed.start();
     if (response.status === 304 && hasValidators(request)) return undefined;
     if (response.status !== 200) {
       await response.body?.cancel();
       throw new AnswerError(response);
     }
-    const sha256 = await save(response, request, abort.signal);
+    const sha256 = await save(response, request, speed, abort.signal);
+    speed.stop();
     if (request.checksumUrl !== undefined && sha256 !== (await fetchChecksum(request, abort.signal)))
       throw new FeedError("does not have the checksum that its publisher states");
     return {
@@ -100,18 +127,52 @@ export async function download(request: Download): Promise<Validators | undefine
   } finally {
     clearTimeout(head);
     clearTimeout(total);
+    clearTimeout(late);
+    speed.stop();
     abort.abort();
   }
 }
 
-/** Sends the request and follows redirects, but never from HTTPS to anything else. */
+/** Ends a download that drips. */
+class SpeedLimit {
+  private readonly windowMs: number;
+  private readonly onSlow: (error: FeedError) => void;
+  private timer: ReturnType<typeof setInterval> | undefined;
+  private bytes = 0;
+
+  constructor(windowMs: number, onSlow: (error: FeedError) => void) {
+    this.windowMs = windowMs;
+    this.onSlow = onSlow;
+  }
+
+  start(): void {
+    this.timer = setInterval(() => {
+      if (this.bytes < LEAST_BYTES)
+        this.onSlow(
+          new FeedError(
+            `is too slow: ${this.bytes} bytes in ${this.windowMs} ms, ${LEAST_BYTES} are the least`,
+          ),
+        );
+      this.bytes = 0;
+    }, this.windowMs);
+  }
+
+  count(bytes: number): void {
+    this.bytes += bytes;
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+}
+
+/** Sends the request and follows redirects: to hosts that the feed names, and never from HTTPS to anything else. */
 async function follow(request: Download, signal: AbortSignal): Promise<Response> {
-  let url = new URL(request.url);
-  let mayBeHttp = true;
+  const first = new URL(request.url);
+  if (first.protocol !== "https:" && !(request.allowHttp || isLoopback(first)))
+    throw new FeedError(`is at ${first.protocol}//${first.host}, which is not HTTPS`);
+  let url = first;
   for (let hops = 0; ; hops++) {
-    if (url.protocol === "https:") mayBeHttp = false;
-    else if (!mayBeHttp || url.protocol !== "http:" || !(request.allowHttp || isLoopback(url)))
-      throw new FeedError(`is at ${url.protocol}//${url.host}, which is not HTTPS`);
     const response = await fetch(url.href, {
       headers: requestHeaders(request, url),
       redirect: "manual",
@@ -123,9 +184,41 @@ async function follow(request: Download, signal: AbortSignal): Promise<Response>
     await response.body?.cancel();
     if (hops === MAX_REDIRECTS) throw new FeedError(`redirects more than ${MAX_REDIRECTS} times`);
     if (!URL.canParse(location, url.href)) throw new FeedError("redirects to something that is not a URL");
-    url = new URL(location, url);
+    const next = new URL(location, url);
+    if (next.protocol !== "https:" && next.protocol !== url.protocol)
+      throw new FeedError("redirects to something that is not HTTPS");
+    if (next.host !== first.host) await requireNamed(next, request, signal);
+    url = next;
   }
 }
+
+/**
+ * Of a named host every address has to be public. Its name is resolved once more for the connection: for what may have
+ * changed until then, its certificate has to be the host's.
+ * @throws FeedError
+ */
+async function requireNamed(
+  { host, hostname }: URL,
+  { redirects = [], resolve = addressesOf }: Download,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!redirects.includes(host)) throw new FeedError("redirects to a host that it may not redirect to");
+  const aborted = new Promise<never>((_, reject) =>
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true }),
+  );
+  for (const text of await Promise.race([resolve(hostname), aborted])) {
+    const address = parseUnwrapped(text);
+    if (address === undefined || specialUse(address) !== undefined)
+      throw new FeedError("redirects to an address that is not public");
+  }
+}
+
+/** None where the name cannot be resolved here: behind a proxy, or the connection will fail with the reason. */
+const addressesOf = (host: string): Promise<string[]> =>
+  lookup(host, { all: true }).then(
+    (rows) => rows.map(({ address }) => address),
+    () => [],
+  );
 
 function requestHeaders({ url, userAgent, validators, ...request }: Download, to: URL): Headers {
   const own = to.origin === new URL(url).origin ? request.headers : undefined;
@@ -138,18 +231,26 @@ function requestHeaders({ url, userAgent, validators, ...request }: Download, to
 const hasValidators = ({ validators }: Download) => Boolean(validators?.etag || validators?.lastModified);
 
 /** A body shorter than announced, or with a chunk cut off, is an error of fetch itself. */
-async function save(response: Response, request: Download, signal: AbortSignal): Promise<string> {
+async function save(
+  response: Response,
+  request: Download,
+  speed: SpeedLimit,
+  signal: AbortSignal,
+): Promise<string> {
   if (response.body === null) throw new FeedError("is empty");
   const hash = new Bun.CryptoHasher("sha256");
-  const sent = hashed(response.body, hash);
+  const sent = watched(response.body, (chunk) => {
+    hash.update(chunk);
+    speed.count(chunk.length);
+  });
   const chunks = Readable.from(unpack(sent, request.maxBytes), { objectMode: false });
   await pipeline(chunks, createWriteStream(request.into), { signal });
   return hash.digest("hex");
 }
 
-async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: Bun.CryptoHasher) {
+async function* watched(chunks: AsyncIterable<Uint8Array>, see: (chunk: Uint8Array) => void) {
   for await (const chunk of chunks) {
-    hash.update(chunk);
+    see(chunk);
     yield chunk;
   }
 }
@@ -188,8 +289,8 @@ const UNREACHED: Readonly<Record<string, string>> = {
 };
 
 function networkProblem(error: unknown): FeedError {
-  const { code = "", message } = error as { code?: string; message?: string };
+  const { code = "" } = error as { code?: string };
   const why = UNREACHED[code];
   if (why !== undefined) return new UnreachedError(why);
-  return new FeedError(`could not be fetched: ${message ?? String(error)}${code ? ` (${code})` : ""}`);
+  return new FeedError(`could not be fetched: the connection failed${code ? ` (${code})` : ""}`);
 }

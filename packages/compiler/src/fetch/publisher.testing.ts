@@ -47,6 +47,7 @@ export async function startPublisher(): Promise<Publisher> {
       "/500": () => response.writeHead(500).end("oops"),
       "/403": () => response.writeHead(403).end("<html>no</html>"),
       "/to-http": () => redirect("http://publisher.example/list"),
+      "/to-loopback": () => redirect("http://127.0.0.1:1/list"),
       "/to-ftp": () => redirect("ftp://127.0.0.1/list"),
       "/to-nonsense": () => redirect("http://[nonsense"),
       "/to-nowhere": () => response.writeHead(302).end(),

@@ -15,7 +15,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { type Credentials, EXTENSIONS, type Feed, FeedError, variableName } from "../catalog/feed.ts";
 import { type Candidate, isCopy, loadStable, measure, type NoCopy, type Source } from "./copy.ts";
 import { feedFolder } from "./feed-state.ts";
-import { AnswerError, download, FETCH_TIMES, type FetchTimes, UnreachedError } from "./fetch.ts";
+import { AnswerError, download, FETCH_TIMES, type FetchTimes, LateError, UnreachedError } from "./fetch.ts";
 import type { KeptCopies } from "./kept-copies.ts";
 import { readFromFolder } from "./mirror.ts";
 import { isMirrorUrl, splitMirrorUrl } from "./mirror-url.ts";
@@ -35,6 +35,8 @@ export interface SourceOptions {
   readonly credentials?: Credentials;
   readonly userAgent?: string;
   readonly times?: FetchTimes;
+  /** When the build goes on without what has not arrived, as performance.now() counts. */
+  readonly deadline?: number | undefined;
   /** Folder of an installed npm package; throws when it is not installed. */
   readonly packageFolder?: ((name: string) => string) | undefined;
 }
@@ -156,6 +158,8 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       maxBytes: feed.maxBytes,
       userAgent: options.userAgent ?? USER_AGENT,
       times: options.times ?? FETCH_TIMES,
+      deadline: options.deadline,
+      redirects: source === "fetched" ? feed.redirects : undefined,
       allowHttp: source === "mirror",
       validators: known?.origin,
     });
@@ -179,6 +183,7 @@ async function fetchFrom(request: Request): Promise<Candidate> {
       ...(retryAfter && { retryAfter }),
       ...(status === 404 && { notFound: true }),
       ...(error instanceof UnreachedError && { unreached: error.why }),
+      ...(error instanceof LateError && { late: true }),
     };
   } finally {
     rmSync(into, { force: true }); // a mapped copy outlives its name

@@ -22,7 +22,7 @@ const FILE_TYPES = new Set(["0", "\0"]);
 
 export async function* untarred(chunks: Chunks): AsyncGenerator<Uint8Array> {
   const input = new Blocks(chunks);
-  let found: string | undefined;
+  let isFound = false;
   for (;;) {
     const header = await input.block();
     if (header === undefined) throw new FeedError("is a tar file that is cut short");
@@ -31,15 +31,15 @@ export async function* untarred(chunks: Chunks): AsyncGenerator<Uint8Array> {
     const size = Number.parseInt(ascii(header, 124, 136), 8);
     if (!isTar(header) || !(size >= 0)) throw new FeedError("is a damaged tar file");
     const isWanted = FILE_TYPES.has(String.fromCharCode(header[156]!)) && isDataFile(name);
-    if (isWanted && found !== undefined) throw severalFiles(found, name);
-    if (isWanted) found = name;
+    if (isWanted && isFound) throw severalFiles();
+    isFound ||= isWanted;
     let left = size;
     for await (const chunk of input.take(Math.ceil(size / BLOCK) * BLOCK)) {
       if (isWanted && left > 0) yield chunk.subarray(0, left);
       left -= chunk.length;
     }
   }
-  if (found === undefined) throw noFile();
+  if (!isFound) throw noFile();
   for await (const _ of input.rest()); // so that the gzip layer is checked to its end
 }
 

@@ -13,9 +13,17 @@ import { FeedError } from "../catalog/feed.ts";
 import { unarchived } from "./archive.ts";
 import { type Chunks, limited, withHead } from "./chunks.ts";
 
+/**
+ * What may stand beside the data at any layer: headers, licences. Without a limit there 2 KB of gzip held members of a
+ * tar file of 1 GB that were read to be passed over.
+ */
+const BESIDE_BYTES = 2 ** 20;
+
 /** @throws FeedError (when iterated) as above, and whatever `chunks` throws */
 export function unpack(chunks: Chunks, maxBytes: number): AsyncGenerator<Uint8Array> {
-  return limited(unarchived(gunzipped(gunzipped(limited(chunks, maxBytes))), maxBytes), maxBytes);
+  const most = maxBytes + BESIDE_BYTES;
+  const layers = limited(gunzipped(limited(gunzipped(limited(chunks, maxBytes)), most)), most);
+  return limited(unarchived(layers, maxBytes), maxBytes);
 }
 
 async function* gunzipped(chunks: Chunks): AsyncGenerator<Uint8Array> {

@@ -21,8 +21,8 @@ export async function* unzipped(chunks: Chunks, maxBytes: number): AsyncGenerato
   // Sizes are checked here, for a clear message about zip bombs.
   const file = await fromBufferPromise(Buffer.concat(parts), { validateEntrySizes: false }).catch(damaged);
   const entry = await onlyDataFile(file);
-  const { fileName, uncompressedSize, compressionMethod: method } = entry;
-  if (entry.isEncrypted()) throw new FeedError(`is a zip file with a password on ${fileName}`);
+  const { uncompressedSize, compressionMethod: method } = entry;
+  if (entry.isEncrypted()) throw new FeedError("is a zip file with a password");
   if (method !== STORED && method !== DEFLATED)
     throw new FeedError(`is a zip file packed by method ${method}, which is not read`);
   if (uncompressedSize > maxBytes) throw new FeedError(`is larger than ${maxBytes} bytes`);
@@ -50,7 +50,7 @@ async function onlyDataFile(file: ZipFile): Promise<Entry> {
   }
   const [entry, other] = found;
   if (entry === undefined) throw noFile();
-  if (other !== undefined) throw severalFiles(entry.fileName, other.fileName);
+  if (other !== undefined) throw severalFiles();
   return entry;
 }
 

@@ -19,28 +19,23 @@ const NUMBERS = /^"?([0-9]{1,39})"?,"?([0-9]{1,39})"?,/;
 
 export const parseIpRangeCsv = lineParser(NetworkList, () => (line, number, list) => {
   const match = NUMBERS.exec(line);
-  addAll(list, number, line, match && networksOfNumbers(BigInt(match[1]!), BigInt(match[2]!)));
+  addAll(list, number, match && networksOfNumbers(BigInt(match[1]!), BigInt(match[2]!)));
   return undefined;
 });
 
-const UPDATED = /^#\s*updated:\s*(.+?)\s*$/i;
+const UPDATED = /^#\s*updated:\s*(.+)$/i; // lines come trimmed
 const HEADING = /^Start\tEnd\t/;
 
 export const parseDshieldBlock = lineParser(NetworkList, () => (line, number, list) => {
   if (line.startsWith("#")) return findDate(UPDATED.exec(line)?.[1]);
   if (HEADING.test(line)) return undefined;
   const [first = "", last = "", bits] = line.split("\t", 3);
-  addAll(list, number, line, bits === undefined ? null : networksBetween(parseIp(first), parseIp(last)));
+  addAll(list, number, bits === undefined ? null : networksBetween(parseIp(first), parseIp(last)));
   return undefined;
 });
 
-function addAll(
-  list: EntryList,
-  number: number,
-  line: string,
-  networks: readonly Prefix[] | null | undefined,
-): void {
-  if (!networks) list.tally.fail(number, line, "is not a range of addresses");
+function addAll(list: EntryList, number: number, networks: readonly Prefix[] | null | undefined): void {
+  if (!networks) list.tally.fail(number, "is not a range of addresses");
   else for (const network of networks) list.add(number, formatPrefix(network));
 }
 

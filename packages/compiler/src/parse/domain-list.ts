@@ -21,7 +21,7 @@ export class DomainList {
   add(line: number, text: string, service = ""): void {
     const domain = toAsciiDomain(text);
     if (domain === undefined) {
-      this.tally.fail(line, text, "is not a domain");
+      this.tally.fail(line, "is not a domain");
       return;
     }
     this.tally.use();

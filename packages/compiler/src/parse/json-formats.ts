@@ -104,7 +104,7 @@ export const parseOnionoo = jsonParser(
       }
       for (const text of relay.or_addresses) {
         const parts = WITH_PORT.exec(text);
-        if (parts === null) list.tally.fail(number, text, "is not an address with a port");
+        if (parts === null) list.tally.fail(number, "is not an address with a port");
         else list.add(number, (parts[1] ?? parts[2])!); // one of the two has matched
       }
       for (const text of relay.exit_addresses ?? []) list.add(number, text);

@@ -33,7 +33,7 @@ const LEAST_FIELDS = 4;
 export const parseGeofeed = lineParser(NetworkList, () => (line, number, list) => {
   if (line.startsWith("#")) return undefined;
   const fields = line.split(",", LEAST_FIELDS);
-  if (fields.length < LEAST_FIELDS) list.tally.fail(number, line, "is not a geofeed line");
+  if (fields.length < LEAST_FIELDS) list.tally.fail(number, "is not a geofeed line");
   else list.add(number, fields[0]!.trim());
   return undefined;
 });
@@ -44,7 +44,7 @@ export const parseProxyLines = lineParser(NetworkList, () => (line, number, list
   if (line.startsWith("#")) return undefined;
   const match = PROXY.exec(line);
   const address = match?.[1] ?? match?.[2];
-  if (address === undefined) list.tally.fail(number, line, "is not an address with a port");
+  if (address === undefined) list.tally.fail(number, "is not an address with a port");
   else list.add(number, address);
   return undefined;
 });
@@ -61,6 +61,9 @@ export const parseFakefilterText = lineParser(DomainList, () => {
     return undefined;
   };
 });
+
+/** It is shown with the data, so nothing else may stand there; the feed table has one without the year. */
+const COPYRIGHT = /^\(c\) [0-9]{4} The Spamhaus Project(?: SLU)?$/;
 
 const spamhausLine = z.union([
   z.object({
@@ -90,5 +93,6 @@ export function parseSpamhaus(body: Uint8Array) {
   if (end.records !== records)
     throw new FeedError(`has ${records} records, its metadata counts ${end.records}`);
   list.tally.check();
-  return parsed(list, { publishedAt: new Date(end.timestamp * 1000), copyright: end.copyright });
+  const copyright = COPYRIGHT.test(end.copyright ?? "") ? end.copyright : undefined;
+  return parsed(list, { publishedAt: new Date(end.timestamp * 1000), copyright });
 }

@@ -21,16 +21,16 @@ export class NetworkList {
   add(line: number, text: string): void {
     const prefix = parsePrefix(text);
     if (prefix === undefined) {
-      this.tally.fail(line, text, "is not an address or a network");
+      this.tally.fail(line, "is not an address or a network");
       return;
     }
     const shortest = SHORTEST[prefix.address.family];
     if (prefix.bits < shortest && isSpecialUse(prefix)) {
-      this.tally.pass(line, `special-use: ${text}`);
+      this.tally.pass(line, "is special-use");
       return;
     }
     if (prefix.bits < shortest) {
-      this.tally.pass(line, `too wide: ${text}, at most /${shortest} is taken`);
+      this.tally.pass(line, `too wide: a /${prefix.bits}, at most /${shortest} is taken`);
       return;
     }
     this.tally.use();
@@ -50,8 +50,11 @@ const WIDEST_SPECIAL = Math.max(
   ...SPECIAL_USE.filter(({ prefix }) => prefix.bits <= 8).map(({ prefix }) => prefix.bits),
 );
 
-/** Is all of it special-use? FireHOL's level 1 holds 224.0.0.0/3, which is multicast and reserved: harmless. */
-function isSpecialUse({ address, bits }: Prefix): boolean {
+/**
+ * Is all of it special-use, which policy never flags? FireHOL's level 1 holds 10.0.0.0/8 and 224.0.0.0/3, which is
+ * multicast and reserved: harmless.
+ */
+export function isSpecialUse({ address, bits }: Prefix): boolean {
   const row = specialUse(address);
   if (row === undefined) return false;
   if (row.prefix.bits <= bits) return true;

@@ -41,15 +41,14 @@ export function parseNroDelegated(body: Uint8Array): readonly Delegation[] {
     if (line.endsWith("|summary")) return;
     records++;
     if (type === "asn" || !HELD.has(status)) {
-      if (type !== "asn" && type !== "ipv4" && type !== "ipv6")
-        tally.fail(number, line, "is not a delegation");
+      if (type !== "asn" && type !== "ipv4" && type !== "ipv6") tally.fail(number, "is not a delegation");
       return;
     }
     const country = cc.toUpperCase();
     const prefixes =
       type === "ipv4" ? splitIpv4(start, value) : type === "ipv6" ? ipv6(start, value) : undefined;
     if (prefixes === undefined || (!NO_COUNTRY.has(country) && !/^[A-Z]{2}$/.test(country))) {
-      tally.fail(number, line, "is not a delegation");
+      tally.fail(number, "is not a delegation");
       return;
     }
     tally.use();

@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { formatPrefix } from "@inkling/engine";
 import { randomBelow } from "../../../../test/random.ts";
 import { describeWith, MIRROR, VECTORS } from "../../../../test/shared.ts";
-import type { Format } from "../catalog/feed.ts";
+import { EXTENSIONS, type Format } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
 import {
   isDomainFormat,
@@ -85,7 +85,7 @@ describe("samples of each network feed", () => {
   test("firehol-level1.netset: wide networks that are all special-use are skipped", () => {
     const parsed = parseNetworks("ip-lines", readFileSync(join(FIXTURES, "firehol-level1.netset")));
     expect(networks(parsed)).toEqual(["10.0.0.0/8", "192.0.2.0/24", "198.51.100.0/25"]);
-    expect(parsed.skipped).toEqual([{ line: 12, reason: "special-use: 224.0.0.0/3" }]);
+    expect(parsed.skipped).toEqual([{ line: 12, reason: "is special-use" }]);
   });
   test.each<[string, Format, string, string]>([
     [
@@ -204,7 +204,7 @@ describe("samples of each domain feed", () => {
   test("free-mail.txt, with one broken line as the real one", () => {
     const parsed = parseDomains("domain-lines", readFileSync(join(FIXTURES, "free-mail.txt")));
     expect(parsed.domains.size).toBe(10);
-    expect(parsed.skipped).toEqual([{ line: 3, reason: 'is not a domain: "brokenline"' }]);
+    expect(parsed.skipped).toEqual([{ line: 3, reason: "is not a domain" }]);
   });
 });
 
@@ -233,9 +233,9 @@ describe("forms that lists come in", () => {
     );
     expect(networks(parsed)).toEqual(["10.0.0.0/8", "2001::/16"]);
     expect(parsed.skipped).toEqual([
-      { line: 1, reason: "too wide: 0.0.0.0/0, at most /8 is taken" },
-      { line: 2, reason: "special-use: 224.0.0.0/7" },
-      { line: 3, reason: "too wide: 2000::/3, at most /16 is taken" },
+      { line: 1, reason: "too wide: a /0, at most /8 is taken" },
+      { line: 2, reason: "is special-use" },
+      { line: 3, reason: "too wide: a /3, at most /16 is taken" },
     ]);
   });
   test("all skipped lines are counted and the first is reported", () => {
@@ -280,7 +280,7 @@ describe("forms that lists come in", () => {
     const parsed = parseDomains("domain-lines", bytes(`${line}\n${good}`));
     expect(parsed.domains.size).toBe(20);
     expect(parsed.skipped).toHaveLength(1);
-    expect(parsed.skipped[0]!.reason).toStartWith("is not a domain: ");
+    expect(parsed.skipped[0]!.reason).toBe("is not a domain");
   });
   const addresses = Array.from({ length: 20 }, (_, i) => `192.0.2.${i}\n`).join("");
   test.each([
@@ -295,12 +295,39 @@ describe("forms that lists come in", () => {
   ])("not a network: %s", (_name, line) => {
     const parsed = parseNetworks("ip-lines", bytes(`${line}\n${addresses}`));
     expect(parsed.networks).toHaveLength(20);
-    expect(parsed.skipped).toEqual([{ line: 1, reason: `is not an address or a network: "${line}"` }]);
+    expect(parsed.skipped).toEqual([{ line: 1, reason: "is not an address or a network" }]);
   });
-  test("quoted parts of a line are short and printable", () => {
-    const parsed = parseNetworks("ip-lines", bytes(`\u001b[31m"${"x".repeat(200)}\n${addresses}`));
-    expect(parsed.skipped[0]!.reason).toMatch(/^is not an address or a network: "\?\[31m'x+~"$/);
-    expect(parsed.skipped[0]!.reason.length).toBeLessThan(120);
+  test("no message quotes what was there", () => {
+    const secret = "internal-metadata-7f3a";
+    const bodies = [
+      `${secret}\n`,
+      `<html><title>${secret}</title>`,
+      `{"${secret}":"${secret}"}`,
+      `["${secret}"]`,
+      `{"version":2,"t":1,"domains":{"${secret}.example":{"providers":"${secret}"}}}`,
+      `network,operator,source\n${secret},${secret},https://${secret}\n`,
+      `# updated: ${secret}\n${secret}\t${secret}\t24\n`,
+      `2|${secret}|1|1|${secret}\n`,
+    ].map(bytes);
+    let checked = 0;
+    for (const format of Object.keys(EXTENSIONS) as Format[]) {
+      for (const body of bodies) {
+        const parse = isNetworkFormat(format)
+          ? parseNetworks
+          : isDomainFormat(format)
+            ? parseDomains
+            : undefined;
+        if (parse === undefined) continue;
+        try {
+          expect(JSON.stringify(parse(format, body).skipped)).not.toContain(secret);
+        } catch (error) {
+          expect((error as Error).name).toBe("FeedError");
+          expect((error as Error).message).not.toContain(secret);
+          checked++;
+        }
+      }
+    }
+    expect(checked).toBeGreaterThan(80);
   });
   test("a line of a megabyte is skipped", () => {
     const parsed = parseNetworks("ip-lines", bytes(`${"1".repeat(2 ** 20)}\n${addresses}`));
@@ -352,7 +379,7 @@ describe("files that are refused", () => {
   const bad: readonly [name: string, body: Uint8Array, message: RegExp][] = [
     ["empty", bytes(""), /^is empty$/],
     ["white space", bytes("\r\n \n"), /^is empty but for white space$/],
-    ["a web page", bytes(page), /^is a web page, not a list; its title is "404: Not\?Found"$/],
+    ["a web page", bytes(page), /^is a web page, not a list$/],
     ["a page without a doctype", bytes("\n\n<HTML lang=en><body>"), /^is a web page, not a list$/],
     ["an XML error", bytes("<?xml version='1.0'?><Error/>"), /^is a web page/],
     ["gzip", gzipSync("192.0.2.1\n"), /^is still packed: it is a gzip file$/],
@@ -377,7 +404,7 @@ describe("files that are refused", () => {
       "prose",
       "ip-lines",
       "Too many requests.\nCome back later.\n",
-      /^2 of 2 lines cannot be used; the first is line 1: is not an address or a network: "Too many requests\."$/,
+      /^2 of 2 lines cannot be used; the first is line 1: is not an address or a network$/,
     ],
     ["a tenth and more", "ip-lines", `${"192.0.2.1\n".repeat(17)}x\ny\n`, /^2 of 19 lines cannot be used/],
     [
@@ -491,7 +518,7 @@ describe("files that are refused", () => {
       "host bits in our own list",
       "exit-networks",
       "network,operator,source\n192.0.2.1/24,A,https://a.example\n",
-      /^line 2: is not an address or a network: "192\.0\.2\.1\/24"$/,
+      /^line 2: is not an address or a network$/,
     ],
     [
       "an open quote",

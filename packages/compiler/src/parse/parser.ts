@@ -7,7 +7,7 @@
 import type { z } from "zod";
 import { FeedError } from "../catalog/feed.ts";
 import { type Skips, Tally } from "./tally.ts";
-import { forEachLine, readText } from "./text.ts";
+import { forEachLine, LONG, readText } from "./text.ts";
 
 /** What a parser gathers; a NetworkList or a DomainList. */
 export interface EntryList<Result = unknown> {
@@ -34,10 +34,14 @@ export function lineParser<Result>(make: MakeList<Result>, reader: () => ReadLin
     const list = new make(new Tally());
     const read = reader();
     let publishedAt: Date | undefined;
-    forEachLine(text, (line, number) => {
-      const stated = read(line, number, list);
-      publishedAt ??= stated;
-    });
+    forEachLine(
+      text,
+      (line, number) => {
+        const stated = read(line, number, list);
+        publishedAt ??= stated;
+      },
+      (_line, number) => list.tally.fail(number, LONG),
+    );
     list.tally.checkLines(text);
     return parsed(list, { publishedAt });
   };
@@ -69,6 +73,9 @@ export function parsed<Result>(
   };
 }
 
+/** Of a member; other keys are content, domains above all. */
+const NAME = /^[a-z][a-z0-9_]{0,23}$/i;
+
 /**
  * @param what names the text in errors: "the file", "line 7"
  * @throws FeedError when `text` is not JSON (cut short, most often) or not of the schema's shape
@@ -83,6 +90,7 @@ export function readJson<T>(text: string, schema: z.ZodType<T>, what = "the file
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const { path, message } = result.error.issues[0]!; // a failure has an issue
-  const place = path.length === 0 ? "at its top" : `at ${path.map(String).join(".").slice(0, 80)}`;
+  const names = path.map((key) => (typeof key === "number" || NAME.test(String(key)) ? String(key) : "*"));
+  const place = names.length === 0 ? "at its top" : `at ${names.join(".").slice(0, 80)}`;
   throw new FeedError(`${what} does not have the expected form ${place}: ${message}`);
 }

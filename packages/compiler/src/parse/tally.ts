@@ -5,12 +5,12 @@
 // cost at most MOST_NAMED entries are kept, and an invalid file is refused early: 60 million commas took 35 s and 8 GB
 
 import { FeedError } from "../catalog/feed.ts";
-import { excerpt, MAX_LINE } from "./text.ts";
 
-/** A skipped line or record, for the report; the reason quotes at most 80 characters of it. */
+/** A skipped line or record, for the report. */
 export interface Skipped {
   /** Counted from 1; records of a JSON document are counted alike. */
   readonly line: number;
+  /** What was expected, never what was there. */
   readonly reason: string;
 }
 
@@ -56,9 +56,7 @@ export class Tally {
    * An entry that is not of the feed's form.
    * @throws FeedError when nearly all entries so far are unusable
    */
-  fail(line: number, value: string, problem: string): void {
-    const isLong = value.length > MAX_LINE;
-    const reason = isLong ? `is longer than ${MAX_LINE} characters` : `${problem}: ${excerpt(value)}`;
+  fail(line: number, reason: string): void {
     const skipped = { line, reason };
     this.unusable++;
     this.name(skipped);

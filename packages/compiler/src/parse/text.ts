@@ -2,13 +2,14 @@
 //
 // in   bytes as published; a byte-order mark, CRLF and a missing last line end occur
 // out  text; lines without their ends, numbered from 1
+// note no error quotes the text: it may have come from elsewhere than where it should, and everybody sees the error
 // err  FeedError for anything but text: empty, a web page, a packed or binary file, another encoding
 
 import { FeedError } from "../catalog/feed.ts";
 
 /** Longest line that is parsed; the longest in any default feed has 200 characters. */
 export const MAX_LINE = 65_536;
-const EXCERPT = 80;
+export const LONG = `is longer than ${MAX_LINE} characters`;
 const HEAD = 1024;
 
 /**
@@ -29,29 +30,34 @@ export function readText(body: Uint8Array): string {
   const start = text.trimStart();
   if (start === "") throw new FeedError("is empty but for white space");
   if (start.startsWith("<") || /<!doctype html|<html[\s>]/i.test(start.slice(0, HEAD))) {
-    const title = /<title[^>]*>([^<]*)/i.exec(start.slice(0, 16 * HEAD))?.[1]?.trim();
-    throw new FeedError(`is a web page, not a list${title ? `; its title is ${excerpt(title)}` : ""}`);
+    throw new FeedError("is a web page, not a list");
   }
   return text;
 }
 
-/** Calls `visit` with each line that holds more than white space, trimmed, and its number. */
-export function forEachLine(text: string, visit: (line: string, number: number) => void): void {
+/**
+ * Calls `visit` with each line that holds more than white space, trimmed, and its number.
+ * @param onLong called for a line of more than {@link MAX_LINE} characters; by default it is an error
+ */
+export function forEachLine(
+  text: string,
+  visit: (line: string, number: number) => void,
+  onLong: (line: string, number: number) => void = refuseLong,
+): void {
   let number = 0;
   for (let from = 0; from < text.length; ) {
     const found = text.indexOf("\n", from);
     const to = found < 0 ? text.length : found;
     const line = text.slice(from, to).trim(); // takes the CR of CRLF with it
     number++;
-    if (line !== "") visit(line, number);
+    if (line.length > MAX_LINE) onLong(line, number);
+    else if (line !== "") visit(line, number);
     from = to + 1;
   }
 }
 
-/** A piece of a feed that may be shown to an operator: at most 80 characters, in quotes, printable ASCII. */
-export function excerpt(value: string): string {
-  const cut = value.length > EXCERPT ? `${value.slice(0, EXCERPT - 1)}~` : value;
-  return `"${cut.replace(/[^ -~]/g, "?").replaceAll('"', "'")}"`;
+function refuseLong(_line: string, number: number): never {
+  throw new FeedError(`line ${number} ${LONG}`);
 }
 
 const STATED_DATE = /\blast[ -]?(?:updated?|modified)\s*:\s*(.+?)[\s#]*$/i;

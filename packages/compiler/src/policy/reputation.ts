@@ -26,6 +26,8 @@ export interface FlagRanges {
 
 export interface Judgement {
   readonly flags: FlagRanges;
+  /** The same, of what guards keep unflagged: bits of the guarded flags, and above them ({@link OVERRULED}) of those set. */
+  readonly guards: FlagRanges;
   readonly evidence: EvidenceRanges;
 }
 
@@ -52,26 +54,32 @@ interface Span<Key extends number | bigint> extends Interval<Key>, Network {
 const ABUSE_BITS_6 = 64;
 const WIDENED = `an address in it is listed: IPv6 abuse counts for its /${ABUSE_BITS_6}`;
 
+/** By how many bits the flags that a guard overrules are shifted in {@link Judgement.guards}. */
+export const OVERRULED = 8;
+
 /** The flags of every address, with the evidence for them. */
 export function judgeNetworks(claims: readonly NetworkClaims[]): Judgement {
   const lists = listed(claims);
   const verdicts = new Verdicts(lists.map((list) => list.source));
   const flags = { v4: new RangeColumns(4), v6: new RangeColumns(6) };
+  const guards = { v4: new RangeColumns(4), v6: new RangeColumns(6) };
   const evidence = { v4: new RangeColumns(4), v6: new RangeColumns(6) };
   const spans4 = spans(lists, 4, 0, span4);
   const spans6 = spans(lists, 6, spans4.length, span6);
   sweep(0, 2 ** 32, spans4, lists.length, (start, covers) => {
     const verdict = verdicts.verdict(covers);
     flags.v4.append(start, 0, 0, 0, verdict.flags);
+    guards.v4.append(start, 0, 0, 0, verdict.guarded | (verdict.overruled << OVERRULED));
     evidence.v4.append(start, 0, 0, 0, verdicts.evidence(verdict, covers));
   });
   sweep(0n, 1n << 128n, spans6, lists.length, (start, covers) => {
     const [w0, w1, w2, w3] = [word(start, 96n), word(start, 64n), word(start, 32n), word(start, 0n)];
     const verdict = verdicts.verdict(covers);
     flags.v6.append(w0, w1, w2, w3, verdict.flags);
+    guards.v6.append(w0, w1, w2, w3, verdict.guarded | (verdict.overruled << OVERRULED));
     evidence.v6.append(w0, w1, w2, w3, verdicts.evidence(verdict, covers));
   });
-  return { flags, evidence: { ...evidence, lists: verdicts.lists } };
+  return { flags, guards, evidence: { ...evidence, lists: verdicts.lists } };
 }
 
 /** Verdicts by set of sources: each set is judged once, however many addresses it covers. */

@@ -24,6 +24,8 @@ export interface Source extends Pick<EvidenceEntry, "feed" | "label">, WeightedL
   readonly adds: number;
   /** Bits of the flags that it removes. */
   readonly takes: number;
+  /** The same, of guards alone. */
+  readonly guards: number;
   /** Bits of the flags that it removes where only lists of traffic or of a wider network set them. */
   readonly outweighs: number;
   /** Those of them that it removes unless the lists that set them weigh twice {@link QUORUM}. */
@@ -42,11 +44,22 @@ export interface Part extends Pick<EvidenceEntry, "effect" | "flags" | "why"> {
 export interface Verdict {
   /** Bits: what the parts set, less what they remove. */
   readonly flags: number;
+  /** Bits of the flags that guards remove here whoever sets them, and of those that lists set. */
+  readonly guarded: number;
+  readonly overruled: number;
   /** Those that set flags, then those that remove some, then the others. */
   readonly parts: readonly Part[];
 }
 
-const NO_EFFECT = { adds: 0, takes: 0, outweighs: 0, doubts: 0, traffic: false, weight: 0 } as const;
+const NO_EFFECT = {
+  adds: 0,
+  takes: 0,
+  guards: 0,
+  outweighs: 0,
+  doubts: 0,
+  traffic: false,
+  weight: 0,
+} as const;
 
 export const SPECIAL_USE_SOURCE: Source = {
   ...NO_EFFECT,
@@ -61,7 +74,8 @@ export const SPECIAL_USE_NETWORKS = SPECIAL_USE.map((row) => row.prefix);
 export function sourceOf({ feed, subject, label, lineage }: NetworkClaims, wide: boolean): Source {
   const source = { ...NO_EFFECT, feed, label, wide };
   if (subject === "guard") {
-    return { ...source, ...GUARD_KINDS[label as GuardKind] };
+    const rule = GUARD_KINDS[label as GuardKind];
+    return { ...source, ...rule, guards: rule.takes ?? 0 };
   }
   const { flag, ...rule } = LABELS[label as Label];
   const adds = flag === undefined ? 0 : FLAG_BITS[flag];
@@ -95,8 +109,11 @@ export function judge(sources: readonly Source[]): Verdict {
     const why = `${weigh(counting, source.adds)} of the ${QUORUM} that it takes`;
     return [{ index, effect: "label", flags: [], why }];
   });
+  const guarded = counted.reduce((bits, { guards }) => bits | guards, 0);
   return {
     flags: set & ~taken,
+    guarded,
+    overruled: set & guarded,
     parts: EFFECTS.flatMap((wanted) => parts.filter((p) => p.effect === wanted)),
   };
 }

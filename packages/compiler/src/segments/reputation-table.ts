@@ -9,7 +9,10 @@ import { rangeSections } from "./range-table.ts";
 import type { SectionData } from "./segment-writer.ts";
 
 /** @param judgement the coverings of `flags` have flag bits as values (policy/flags.ts) */
-export function reputationSections({ flags, evidence }: Judgement): SectionData[] {
+export function reputationSections({
+  flags,
+  evidence,
+}: Pick<Judgement, "flags" | "evidence">): SectionData[] {
   const records = new AnswerRecords(REPUTATION_ANSWERS[0]!);
   const answer = (bits: number) => records.add(REPUTATION_ANSWERS[bits]!);
   return [

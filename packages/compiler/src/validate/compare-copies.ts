@@ -5,7 +5,13 @@
 import { type Feed, FeedError } from "../catalog/feed.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
 import { isDomainFormat, isNetworkFormat } from "../parse/index.ts";
-import { type Comparable, requireLikeness, requireNewer, requireWholeLines } from "./gates.ts";
+import {
+  type Comparable,
+  requireLikeness,
+  requireLikeSpace,
+  requireNewer,
+  requireWholeLines,
+} from "./gates.ts";
 import { type Readable, readContent } from "./read-copy.ts";
 
 /**
@@ -23,9 +29,12 @@ export function requireLikeLast(
   requireNewer(copy.publishedAt, last.publishedAt, now);
   if (last.format !== copy.format) return;
   requireWholeLines(copy.format, copy.files[0]!.bytes, last.files[0]!.bytes); // what is fetched is one file
-  if (isNetworkFormat(copy.format) || isDomainFormat(copy.format)) {
+  if (isNetworkFormat(copy.format) || isDomainFormat(copy.format) || feed.label !== undefined) {
     const lastList = findList(feed, last);
-    if (lastList !== undefined) requireLikeness(feed, { entries: read.entries, ...read.content() }, lastList);
+    if (lastList === undefined) return;
+    const { networks } = read.content();
+    requireLikeness(feed, { entries: read.entries, ...read.content() }, lastList);
+    if (networks && lastList.networks) requireLikeSpace(feed, networks, lastList.networks);
   } else if (last.entries !== undefined) requireLikeness(feed, read, { entries: last.entries });
 }
 

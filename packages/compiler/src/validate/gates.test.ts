@@ -9,6 +9,7 @@ import {
   type Comparable,
   HeldBack,
   requireLikeness,
+  requireLikeSpace,
   requireNarrow,
   requireNewer,
   requirePast,
@@ -16,6 +17,7 @@ import {
   unflaggableDomains,
   unflaggableNetworks,
 } from "./gates.ts";
+import { spaceOf } from "./space.ts";
 
 const HOUR = 3_600_000;
 const NOW = new Date("2026-08-22T12:00:00.000Z");
@@ -75,6 +77,49 @@ describe("change against the last good copy", () => {
   });
 });
 
+describe("covered space against the last good copy", () => {
+  const claims = (...texts: string[]) =>
+    [{ feed: "x", subject: "is_proxy", label: "vpn", networks: prefixes(...texts) }] as const;
+  const sixteens = Array.from({ length: 10 }, (_, i) => `45.${i}.0.0/16`);
+  const thirtyTwos = Array.from({ length: 10 }, (_, i) => `2a0b:${i}::/32`);
+  const rows: readonly [name: string, next: readonly string[], last: readonly string[], verdict: string][] = [
+    ["the same", sixteens, sixteens, "passes"],
+    ["40 % added", [...sixteens, "46.0.0.0/14"], sixteens, "passes"],
+    ["40 % and one address added", [...sixteens, "46.0.0.0/14", "47.0.0.1"], sixteens, "held back"],
+    ["one entry of ten wider", ["45.0.0.0/13", ...sixteens.slice(8)], sixteens, "passes"],
+    ["one entry of ten much wider", [...sixteens, "46.0.0.0/12"], sixteens, "held back"],
+    ["inside of what is covered", [...sixteens, "45.0.0.0/17"], sixteens, "passes"],
+    ["60 % gone", sixteens.slice(6), sixteens, "held back"],
+    ["a small list: a /16 more", ["45.0.0.1", "46.0.0.0/16"], ["45.0.0.1"], "passes"],
+    ["a small list: a /15 more", ["45.0.0.1", "46.0.0.0/15"], ["45.0.0.1"], "held back"],
+    ["IPv6: 40 % added", [...thirtyTwos, "2a0c::/30"], thirtyTwos, "passes"],
+    ["IPv6: 80 % added", [...thirtyTwos, "2a0c::/29"], thirtyTwos, "held back"],
+    ["IPv6: addresses of one /64", ["2a0b::1", "2a0b::2"], ["2a0b::1"], "passes"],
+    ["IPv6 beside much IPv4", [...sixteens, "2a0c::/31"], sixteens, "held back"],
+  ];
+  test.each(rows)("%s", (_name, next, last, verdict) => {
+    expect(problem(() => requireLikeSpace(feed(), claims(...next), claims(...last)))).toBe(verdict);
+  });
+  test("a list without a change limit passes", () => {
+    const any = feed({ change: Number.POSITIVE_INFINITY });
+    expect(problem(() => requireLikeSpace(any, claims("45.0.0.0/11"), claims("45.0.0.1")))).toBe("passes");
+  });
+  test("each address and each /64 counts once", () => {
+    const list = prefixes(
+      "45.0.0.0/16",
+      "45.0.0.0/24",
+      "45.0.0.7",
+      "45.1.0.0",
+      "2a0b::1",
+      "2a0b::2",
+      "2a0c::/63",
+    );
+    expect(spaceOf(list)).toEqual({ v4: 65_537, v6: 3 });
+    expect(spaceOf(list.toReversed())).toEqual({ v4: 65_537, v6: 3 });
+    expect(spaceOf(prefixes("0.0.0.0/0", "::/0"))).toEqual({ v4: 2 ** 32, v6: 2 ** 64 });
+  });
+});
+
 describe("dates", () => {
   const rows: readonly [name: string, check: () => void, verdict: string][] = [
     ["none", () => requirePast(undefined, NOW), "passes"],
@@ -95,7 +140,7 @@ describe("dates", () => {
 });
 
 describe("width", () => {
-  const row = feed({ widest: { v4: 14, v6: 29 } });
+  const row = feed({ sets: "is_proxy", widest: { v4: 14, v6: 29 } });
   const rows: readonly [name: string, text: string, verdict: string][] = [
     ["an address", "45.66.100.1", "passes"],
     ["as wide as it may be", "45.64.0.0/14", "passes"],
@@ -106,12 +151,26 @@ describe("width", () => {
   test.each(rows)("%s", (_name, text, verdict) => {
     expect(problem(() => requireNarrow(row, prefixes("45.66.100.9", text)))).toBe(verdict);
   });
+  const kinds: readonly [name: string, sets: Feed["sets"], text: string, verdict: string][] = [
+    ["abusers: a /11", "is_abuser", "45.64.0.0/11", "passes"],
+    ["abusers: a /10", "is_abuser", "45.64.0.0/10", "FeedError"],
+    ["proxies: a /12", "is_proxy", "45.64.0.0/12", "passes"],
+    ["proxies: a /11", "is_proxy", "45.64.0.0/11", "FeedError"],
+    ["proxies: an IPv6 /19", "is_proxy", "2a0b::/19", "FeedError"],
+    ["exits: a /23", "is_tor_exit", "45.66.0.0/23", "FeedError"],
+    ["places of no flag: a /8", "relay", "45.0.0.0/8", "passes"],
+    ["a special-use network as wide as that", "is_abuser", "10.0.0.0/8", "passes"],
+  ];
+  test.each(kinds)("whatever the row says, %s", (_name, sets, text, verdict) => {
+    const lax = feed({ sets, widest: { v4: 8, v6: 16 } });
+    expect(problem(() => requireNarrow(lax, prefixes(text)))).toBe(verdict);
+  });
   test("a network that the parser skipped as too wide", () => {
     const skipped = [
       { line: 1, reason: "is not an address" },
-      { line: 7, reason: "too wide: 0.0.0.0/0, at most /8 is taken" },
+      { line: 7, reason: "too wide: a /0, at most /8 is taken" },
     ];
-    expect(() => requireNarrow(row, [], skipped)).toThrow("line 7: too wide: 0.0.0.0/0, at most /8 is taken");
+    expect(() => requireNarrow(row, [], skipped)).toThrow("line 7: too wide: a /0, at most /8 is taken");
     expect(problem(() => requireNarrow(row, [], skipped.slice(0, 1)))).toBe("passes");
   });
 });
@@ -136,20 +195,18 @@ describe("entries without effect", () => {
   test("special-use networks in a list that sets flags", () => {
     const list = prefixes("10.0.0.0/8", "45.66.100.1", "192.0.2.7", "fe80::/64");
     expect(unflaggableNetworks(feed({ sets: "is_abuser" }), list)).toEqual([
-      "10.0.0.0/8 is private: never flagged",
-      "192.0.2.7/32 is documentation: never flagged",
-      "fe80::/64 is link-local: never flagged",
+      "a network is private: never flagged",
+      "a network is documentation: never flagged",
+      "a network is link-local: never flagged",
     ]);
     expect(unflaggableNetworks(feed({ sets: "relay" }), list)).toEqual([]);
     expect(unflaggableNetworks(feed({ sets: "guard" }), list)).toEqual([]);
   });
   test("suffixes and special-use names in a list of disposable domains", () => {
     const list = ["edu.pl", "throwaway.com", "a.test", "b.nosuchtld"];
-    expect(unflaggableDomains(feed({ sets: "disposable" }), list).map((line) => line.split(" ")[0])).toEqual([
-      "edu.pl",
-      "a.test",
-      "b.nosuchtld",
-    ]);
+    expect(unflaggableDomains(feed({ sets: "disposable" }), list)).toEqual(
+      Array(3).fill("a domain is a public or special-use suffix: never flagged"),
+    );
     expect(unflaggableDomains(feed({ sets: "free" }), list)).toEqual([]);
   });
 });

@@ -6,12 +6,13 @@
 //      operator may accept it
 // cost a comparison walks both lists once
 
-import { ADDRESS_FLAGS, cutSuffix, formatPrefix, type Prefix, specialUse } from "@inkling/engine";
+import { ADDRESS_FLAGS, cutSuffix, type Prefix, type Space, specialUse } from "@inkling/engine";
 import type { DomainClaims, Flag, NetworkClaims } from "../catalog/claims.ts";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
-import { comparePrefixes } from "../parse/network-list.ts";
+import { comparePrefixes, isSpecialUse } from "../parse/network-list.ts";
 import type { Skipped } from "../parse/tally.ts";
 import { mayHaveMail } from "../policy/email.ts";
+import { spaceChanges } from "./space.ts";
 
 const HOUR = 3_600_000;
 /** Clocks differ, and a date without a time may be tomorrow's in another zone. */
@@ -70,19 +71,37 @@ export function requireEntries(feed: Feed, count: number): void {
   if (count > most) throw new FeedError(`has ${count} entries, at most ${most} are expected`);
 }
 
-/** @throws FeedError when a network is wider than any that the feed can hold */
+/**
+ * The widest network that any list of a flag may hold, whatever its row says; rows have narrower ones. In brackets the
+ * widest of the default feeds of August 2026: a /10 would be 0.11 % of public IPv4 by one line.
+ */
+const WIDEST: Readonly<Record<Flag, { readonly v4: number; readonly v6: number }>> = {
+  is_abuser: { v4: 11, v6: 19 }, // (/12 of Spamhaus)
+  is_proxy: { v4: 12, v6: 20 }, // (/16 and /29 of X4BNet)
+  is_tor_exit: { v4: 24, v6: 48 }, // (/25 and /59 of our own list)
+};
+
+/**
+ * @param sets the flag that the networks set, if any: of a feed with several labels each has its own
+ * @throws FeedError when a network is wider than any that the feed can hold
+ */
 export function requireNarrow(
   feed: Feed,
   networks: readonly Prefix[],
   skipped: readonly Skipped[] = [],
+  sets: string | undefined = feed.sets,
 ): void {
   const tooWide = skipped.find(({ reason }) => reason.startsWith("too wide"));
   if (tooWide !== undefined) throw new FeedError(`line ${tooWide.line}: ${tooWide.reason}`);
-  if (feed.widest === undefined) return;
-  const { v4, v6 } = feed.widest;
+  const bounds = [feed.widest, WIDEST[sets as Flag]].flatMap((bound) => bound ?? []);
+  if (bounds.length === 0) return;
+  const [v4, v6] = [
+    Math.max(...bounds.map((bound) => bound.v4)),
+    Math.max(...bounds.map((bound) => bound.v6)),
+  ];
   for (const { address, bits } of networks) {
     const widest = address.family === 4 ? v4 : v6;
-    if (bits >= widest) continue;
+    if (bits >= widest || isSpecialUse({ address, bits })) continue;
     throw new FeedError(
       `has a network of /${bits} (IPv${address.family}): /${widest} is the widest it can hold`,
     );
@@ -106,6 +125,34 @@ export function requireLikeness(feed: Feed, next: Comparable, last: Comparable):
     `differs too much from the last good copy: ${added} added and ${removed} removed of ${last.entries}, ` +
       `at most ${Math.round(feed.change * 100)} % are expected`,
   );
+}
+
+/** What any list may gain or lose: an IPv4 /16, an IPv6 /32. Below that a share says nothing of a small list. */
+const FREE_SPACE: Space = { v4: 2 ** 16, v6: 2 ** 32 };
+
+/**
+ * Entries say little: 29.9 % more of them covered 37 times as many addresses.
+ * @throws HeldBack when the networks cover more or less of either address space than the feed's row expects
+ */
+export function requireLikeSpace(
+  feed: Feed,
+  next: readonly NetworkClaims[],
+  last: readonly NetworkClaims[],
+): void {
+  if (feed.change === Number.POSITIVE_INFINITY) return;
+  const networks = (claims: readonly NetworkClaims[]) =>
+    claims.flatMap((claim) => claim.networks.filter((network) => !isSpecialUse(network)));
+  const changes = spaceChanges(networks(next), networks(last));
+  for (const family of ["v4", "v6"] as const) {
+    const { added, removed, before } = changes[family];
+    const most = Math.max(feed.change * before, FREE_SPACE[family]);
+    if (Math.max(added, removed) <= most) continue;
+    const unit = family === "v4" ? "IPv4 addresses" : "IPv6 /64s";
+    throw new HeldBack(
+      `covers too much else than the last good copy: ${added} ${unit} added and ${removed} removed of ${before}, ` +
+        `at most ${Math.round(most)} are expected`,
+    );
+  }
 }
 
 export function changes(next: Comparable, last: Comparable): { added: number; removed: number } {
@@ -142,7 +189,7 @@ export function unflaggableNetworks({ sets }: Feed, networks: readonly Prefix[])
   if (!ADDRESS_FLAGS.includes(sets as Flag)) return [];
   return networks.flatMap((network) => {
     const special = specialUse(network.address);
-    return special === undefined ? [] : [`${formatPrefix(network)} is ${special.use}: never flagged`];
+    return special === undefined ? [] : [`a network is ${special.use}: never flagged`];
   });
 }
 
@@ -152,7 +199,7 @@ export function unflaggableDomains({ sets }: Feed, domains: Iterable<string>): s
   const unflaggable: string[] = [];
   for (const domain of domains) {
     if (!mayHaveMail(domain, cutSuffix(domain)))
-      unflaggable.push(`${domain} is a public or special-use suffix: never flagged`);
+      unflaggable.push("a domain is a public or special-use suffix: never flagged");
   }
   return unflaggable;
 }

@@ -4,7 +4,7 @@
 // out  Content: claims, places or registered countries; how many entries, when it was made, what it left out
 // err  FeedError, MmdbError: why it is refused
 
-import type { FeedReport, Release } from "@inkling/engine";
+import type { FeedReport, Release, Space } from "@inkling/engine";
 import type { DomainClaims, DomainSubject, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import type { FeedCopy } from "../fetch/copy.ts";
@@ -19,9 +19,11 @@ import {
   parseNetworks,
   parseNroDelegated,
 } from "../parse/index.ts";
+import { isSpecialUse } from "../parse/network-list.ts";
 import type { Skips } from "../parse/tally.ts";
 import { LABELS } from "../policy/labels.ts";
 import { requireEntries, requireNarrow, unflaggableDomains, unflaggableNetworks } from "./gates.ts";
+import { spaceOf } from "./space.ts";
 
 /** What a copy holds, by what it is for. */
 export interface Content {
@@ -39,6 +41,8 @@ export interface Read {
   /** Shown instead of the feed table's attribution where the copy carries its own. */
   readonly attribution?: string | undefined;
   readonly skipped?: FeedReport["skipped"];
+  /** What its networks cover. */
+  readonly space?: Space | undefined;
 }
 
 /** A copy that has been read, or that the previous release describes. */
@@ -75,7 +79,7 @@ export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefine
     const { content: _, ...known } = readOnce();
     return { ...known, content, forget };
   }
-  const { entries, published_at, attribution, skipped } = before;
+  const { entries, published_at, attribution, skipped, space } = before;
   // A kept copy has its own date, which may be newer than the release's.
   const known = published_at ? new Date(published_at) : undefined;
   return {
@@ -83,6 +87,7 @@ export function readCopy(feed: Feed, copy: FeedCopy, trusted: Release | undefine
     publishedAt: copy.keptFrom === undefined ? known : copy.publishedAt,
     attribution,
     skipped,
+    space,
     content,
     forget,
   };
@@ -118,6 +123,7 @@ function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
     publishedAt,
     attribution: copyright,
     skipped: leftOut(left, unflaggableNetworks(feed, networks)),
+    space: spaceOf(networks.filter((network) => !isSpecialUse(network))),
   };
 }
 
@@ -134,10 +140,11 @@ function readLabels(feed: Feed, files: readonly Uint8Array[]): Read {
   const { byLabel, entries, publishedAt } = readAnonymous(files);
   const { lineage = [] } = feed;
   const claims = [...byLabel].map(([label, networks]): NetworkClaims => {
-    requireNarrow(feed, networks);
+    requireNarrow(feed, networks, [], LABELS[label].flag ?? "hosting");
     return { feed: feed.id, subject: LABELS[label].flag ?? "hosting", label, networks, lineage };
   });
-  return { content: { networks: claims }, entries, publishedAt };
+  const flagged = claims.filter(({ subject }) => subject !== "hosting").flatMap(({ networks }) => networks);
+  return { content: { networks: claims }, entries, publishedAt, space: spaceOf(flagged) };
 }
 
 /** Lines that the parser skipped, and entries that can never set a flag. */

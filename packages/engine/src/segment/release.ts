@@ -33,6 +33,10 @@ export function answersIn(kind: SegmentKind): Answer[] {
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const time = z.iso.datetime();
 
+/** A part of the address space: IPv4 in addresses, IPv6 in /64s. */
+const space = z.object({ v4: z.number().nonnegative(), v6: z.number().nonnegative() });
+export type Space = Readonly<z.infer<typeof space>>;
+
 export const feedReport = z.object({
   id: z.string(),
   /** What it contributes to, as in the feed table. */
@@ -45,6 +49,8 @@ export const feedReport = z.object({
   state: z.enum(["loaded", "missing", "refused", "expired"]),
   /** Networks, domains or records taken from it. */
   entries: z.number().int().nonnegative(),
+  /** What its networks cover; absent for other feeds, and in older releases. */
+  space: space.optional(),
   sha256: sha256.optional(),
   bytes: z.number().int().nonnegative().optional(),
   /** When this copy was fetched or copied, and when the publisher made it, as far as known. */
@@ -76,6 +82,15 @@ export const segmentReport = z.object({
 });
 export type SegmentReport = z.infer<typeof segmentReport>;
 
+/** What the policy flags, and what guards kept it from flagging. */
+const flaggedSpace = z.object({
+  flagged: space,
+  /** Guarded against this flag, and the part of that which lists name all the same. */
+  guarded: space,
+  overruled: space,
+});
+export type FlaggedSpace = Readonly<z.infer<typeof flaggedSpace>>;
+
 export const release = z.object({
   format: z.literal(1),
   id: z.string().regex(/^[0-9a-f]{12}$/),
@@ -89,12 +104,18 @@ export const release = z.object({
     email: segmentReport.optional(),
   }),
   feeds: z.array(feedReport),
+  /** By flag; absent without a reputation segment, and in older releases. */
+  flagged: z.record(z.string(), flaggedSpace).optional(),
   /** Answers without any loaded feed: unknown, not "no". */
   missing: z.array(z.enum(ANSWERS)),
   /** Answers made from fallbacks alone, and why, for the operator. */
   partial: z.array(z.object({ answer: z.enum(ANSWERS), why: z.string() })),
 });
 export type Release = z.infer<typeof release>;
+
+/** A release that was built, and is not published before the operator accepts it. */
+export const heldRelease = z.object({ id: release.shape.id, at: time, why: z.string() });
+export type HeldRelease = Readonly<z.infer<typeof heldRelease>>;
 
 /**
  * The state of feeds after the last build, whether or not it made a release: a release never changes, but when its
@@ -106,6 +127,8 @@ export const feedsReport = z.object({
   /** The newest release. */
   release: z.string(),
   feeds: z.array(feedReport),
+  /** The release that waits for the operator. */
+  held: heldRelease.optional(),
 });
 export type FeedsReport = z.infer<typeof feedsReport>;
 

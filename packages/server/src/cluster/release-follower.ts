@@ -3,7 +3,7 @@
 // out  `current`, as Releases has it
 // err  a release that cannot be opened here is reported once and tried again each second; the one before stays in use
 
-import type { FeedReport, LoadedRelease } from "@inkling/engine";
+import type { FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
 import { FeedsReportFile, messageOf, openRelease } from "@inkling/release-store";
 import type { EpochMs } from "../keys/key.ts";
 import type { Refusal } from "../releases/follow.ts";
@@ -39,6 +39,10 @@ export class ReleaseFollower {
 
   get feeds(): readonly FeedReport[] {
     return this.report.feedsOf(this.current);
+  }
+
+  get held(): HeldRelease | undefined {
+    return this.report.held;
   }
 
   get refused(): Refusal | undefined {

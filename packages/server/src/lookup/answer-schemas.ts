@@ -5,7 +5,7 @@
 // note The server writes answers as bytes and asks no schema: tests hold each answer to these (test/checked-fetch.ts).
 //      Nothing that runs at the start imports this file for more than its types.
 
-import { ANSWERS, feedReport, release } from "@inkling/engine";
+import { ANSWERS, feedReport, heldRelease, release } from "@inkling/engine";
 import { z } from "zod";
 import { PROBLEM_CODES } from "../http/problems.ts";
 import { MX_OUTCOMES } from "../mx/outcome.ts";
@@ -182,6 +182,10 @@ export const status = z
       })
       .nullable(),
     refused_release: z.strictObject({ name: z.string(), reason: text, at: time }).nullable(),
+    held_release: z
+      .strictObject(heldRelease.shape)
+      .nullable()
+      .meta({ description: "Built, but not published before the operator accepts it" }),
     missing: z.array(z.enum(ANSWERS)).meta({ description: "Answers without any loaded feed" }),
     partial: release.shape.partial,
     feeds: z.array(feedStatus),

@@ -4,7 +4,13 @@
 // out  the reasons of /readyz; the JSON of /v1/status
 // note here, not in telemetry: it is made of releases and keys, and both the API and the admin API need it
 
-import { type FeedReport, feedAgeSeconds, type LoadedRelease, type Mode } from "@inkling/engine";
+import {
+  type FeedReport,
+  feedAgeSeconds,
+  type HeldRelease,
+  type LoadedRelease,
+  type Mode,
+} from "@inkling/engine";
 import type { KeyringState } from "../keys/keyring.ts";
 import type { Refusal } from "../releases/follow.ts";
 
@@ -14,6 +20,7 @@ export interface StatusSource {
   readonly releases: {
     readonly current: LoadedRelease | undefined;
     readonly refused: Refusal | undefined;
+    readonly held?: HeldRelease | undefined;
     readonly isVerified: boolean;
     readonly since: number | undefined;
     /** Their present state; otherwise the release's manifest has them. */
@@ -42,6 +49,7 @@ export function statusDocument({ version, mode, releases, keyring }: StatusSourc
       current === undefined ? null : releaseStatus(current, releases.isVerified, releases.since ?? now),
     refused_release:
       refused === undefined ? null : { name: refused.name, reason: refused.reason, at: iso(refused.at) },
+    held_release: releases.held ?? null,
     missing: current?.manifest.missing ?? [],
     partial: current?.manifest.partial ?? [],
     feeds: feeds.map((feed) => feedStatus(feed, now)),

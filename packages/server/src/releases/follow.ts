@@ -10,7 +10,7 @@
 
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
-import type { FeedReport, LoadedRelease } from "@inkling/engine";
+import type { FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
 import {
   currentName,
   DATA_FOLDER,
@@ -77,6 +77,11 @@ export class Releases {
   /** The feeds of the current release in their present state: checks and failures since the build included. */
   get feeds(): readonly FeedReport[] {
     return this.report.feedsOf(this.current);
+  }
+
+  /** The release that was built and waits for the operator. */
+  get held(): HeldRelease | undefined {
+    return this.report.held;
   }
 
   /** Opens what `current` names, or the newest older release that opens. */

@@ -15,6 +15,7 @@ export interface MetricsSource {
   readonly releases: {
     readonly current: { readonly name: string; readonly manifest: Release } | undefined;
     readonly refused: object | undefined;
+    readonly held?: object | undefined;
     readonly isVerified: boolean;
     /** Their present state; otherwise the release's manifest has them. */
     readonly feeds?: readonly FeedReport[];
@@ -132,6 +133,10 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
   inkling_release_refused: single(
     "1 while the newest release is refused and an older one is in use.",
     ({ releases }) => flag(releases.refused !== undefined),
+  ),
+  inkling_release_held: single(
+    "1 while a newer release waits because it flags too much: an operator has to accept it.",
+    ({ releases }) => flag(releases.held !== undefined),
   ),
   inkling_answer_missing: labelled(
     "1 for an answer that no loaded feed contributes to.",

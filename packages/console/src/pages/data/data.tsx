@@ -106,7 +106,7 @@ function ReleaseCard({ overview, change, reload }: ReleaseCardProps) {
 
 /** What is wrong or unusual. */
 const Notices = ({
-  overview: { release, pinned, missing, partial, refused_release },
+  overview: { release, pinned, missing, partial, refused_release, held_release },
 }: {
   overview: DataOverview;
 }) => (
@@ -119,6 +119,12 @@ const Notices = ({
         {answer}: {why}
       </Notice>
     ))}
+    {held_release && (
+      <Notice kind="bad">
+        A release built <RelativeTime iso={held_release.at} /> waits for you: {held_release.why}. To accept
+        it: inkling data update --accept release
+      </Notice>
+    )}
     {refused_release && (
       <Notice kind="bad">
         Release refused <RelativeTime iso={refused_release.at} />: {refused_release.reason}

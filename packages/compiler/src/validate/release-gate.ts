@@ -1,0 +1,152 @@
+// release-gate.ts: whether what a release flags is believable. Pure: the release before comes in.
+//
+// in   what the new release and the one before it flag (Release.flagged), and their feeds
+// out  why it has to wait for the operator, with the feeds that it came from; undefined when it may be published
+//
+// Gates of one copy (gates.ts) stop a list that changes at once. This one also stops many lists that change together, and
+// one that grows a little each day.
+
+import {
+  ADDRESS_FLAGS,
+  type FeedReport,
+  type FlaggedSpace,
+  type Release,
+  SPECIAL_USE,
+  type Space,
+} from "@inkling/engine";
+import type { Flag } from "../catalog/claims.ts";
+import { FLAG_BITS } from "../policy/flags.ts";
+import { type Judgement, OVERRULED } from "../policy/reputation.ts";
+import { spaceByValue, spaceOf } from "./space.ts";
+
+/** All IPv4 addresses that a visitor can have: 3,702,258,432. No feed states which of them are routed (about 3.1 billion). */
+const PUBLIC_4 = 2 ** 32 - spaceOf(SPECIAL_USE.map(({ prefix }) => prefix)).v4;
+
+/**
+ * The most of the address space that a flag may have. In brackets what the default feeds of August 2026 came to, which
+ * the optional ones at most double.
+ */
+const MOST: Readonly<Record<Flag, Space>> = {
+  // 0.40 % of public IPv4 (14,876,114 addresses, nearly all Spamhaus'); no copy of its IPv6 list was at hand
+  is_abuser: { v4: 0.02 * PUBLIC_4, v6: 2 ** 47 },
+  // 0.082 % (3,038,503 addresses); 2.6e12 /64s, as many as 605 /32s have: at most 32,768 of them
+  is_proxy: { v4: 0.02 * PUBLIC_4, v6: 2 ** 47 },
+  // 0.00004 % (1,622 addresses); 41 /64s: at most as many as a /32 has
+  is_tor_exit: { v4: 0.0001 * PUBLIC_4, v6: 2 ** 32 },
+};
+/** Growth from one release to the next; the copies of single feeds may grow by 30 to 50 %. */
+const MOST_GROWTH = 1.5;
+/** Growth that needs no reason: 0.05 % of public IPv4, 256 IPv6 networks of /32. */
+const FREE_GROWTH: Space = { v4: 1_850_000, v6: 2 ** 40 };
+/** The share of guarded addresses that lists name: 0.5 % for is_proxy, 0.007 % for is_abuser. */
+const MOST_OVERRULED = 0.05;
+/** Of a few guarded addresses any may be listed. */
+const FREE_OVERRULED: Space = { v4: 2 ** 16, v6: 2 ** 32 };
+const MOST_NAMED = 3;
+
+type Flagged = NonNullable<Release["flagged"]>;
+type Known = Pick<Release, "flagged" | "feeds">;
+
+/** What a judgement flags and overrules, by flag. */
+export function flaggedBy({ flags, guards }: Pick<Judgement, "flags" | "guards">): Flagged {
+  const [flags4, flags6] = [spaceByValue(flags.v4), spaceByValue(flags.v6)];
+  const [guards4, guards6] = [spaceByValue(guards.v4), spaceByValue(guards.v6)];
+  return Object.fromEntries(
+    ADDRESS_FLAGS.map((flag): [Flag, FlaggedSpace] => {
+      const bit = FLAG_BITS[flag];
+      return [
+        flag,
+        {
+          flagged: { v4: withBit(flags4, bit), v6: withBit(flags6, bit) },
+          guarded: { v4: withBit(guards4, bit), v6: withBit(guards6, bit) },
+          overruled: { v4: withBit(guards4, bit << OVERRULED), v6: withBit(guards6, bit << OVERRULED) },
+        },
+      ];
+    }),
+  );
+}
+
+function withBit(spaces: ReadonlyMap<number, number>, bit: number): number {
+  let sum = 0;
+  for (const [value, space] of spaces) if ((value & bit) !== 0) sum += space;
+  return sum;
+}
+
+/**
+ * @param before the newest release; undefined for the first one
+ * @param accepted feeds of which the operator accepts a large change in this build
+ */
+export function whyHeld(
+  next: Known,
+  before: Known | undefined,
+  accepted: readonly string[],
+): string | undefined {
+  const reasons = ADDRESS_FLAGS.flatMap((flag) => {
+    const found = next.flagged?.[flag];
+    if (found === undefined) return [];
+    const last = hasNewList(flag, next, before, accepted) ? undefined : before?.flagged?.[flag];
+    const why = (["v4", "v6"] as const).flatMap((family) => whyFlag(flag, family, found, last));
+    return why.length === 0 ? [] : [`${flag}: ${why.join(", ")} (${causes(flag, next, before)})`];
+  });
+  return reasons.length === 0 ? undefined : reasons.join("; ");
+}
+
+function whyFlag(
+  flag: Flag,
+  family: keyof Space,
+  { flagged, guarded, overruled }: FlaggedSpace,
+  last: FlaggedSpace | undefined,
+): string[] {
+  const now = flagged[family];
+  const why: string[] = [];
+  if (now > MOST[flag][family])
+    why.push(
+      `${amount(now, family)} would be flagged, at most ${amount(MOST[flag][family], family)} are expected`,
+    );
+  const most = last && last.flagged[family] * MOST_GROWTH + FREE_GROWTH[family];
+  if (most !== undefined && now > most)
+    why.push(`${amount(now, family)} would be flagged, up from ${amount(last!.flagged[family], family)}`);
+  const share = overruled[family] / guarded[family];
+  if (share > MOST_OVERRULED && overruled[family] > FREE_OVERRULED[family])
+    why.push(`lists name ${percent(share)} of what guards protect (${name(family)})`);
+  return why;
+}
+
+/** Whether a list for this flag was not in the release before, or is accepted: then growth is no surprise. */
+function hasNewList(
+  flag: Flag,
+  next: Known,
+  before: Known | undefined,
+  accepted: readonly string[],
+): boolean {
+  const known = new Set(listsOf(flag, before).map(({ id }) => id));
+  return listsOf(flag, next).some(({ id }) => !known.has(id) || accepted.includes(id));
+}
+
+const listsOf = (flag: Flag, release: Known | undefined): readonly FeedReport[] =>
+  release?.feeds.filter(({ sets, state }) => sets === flag && state === "loaded") ?? [];
+
+/** The lists that grew most, as text. */
+function causes(flag: Flag, next: Known, before: Known | undefined): string {
+  const last = new Map(listsOf(flag, before).map(({ id, space }) => [id, space]));
+  const grown = listsOf(flag, next)
+    .map(({ id, space = NONE }) => ({ id, space, was: last.get(id) ?? NONE }))
+    .map((row) => ({ ...row, by: row.space.v4 - row.was.v4 + (row.space.v6 - row.was.v6) / 2 ** 32 }))
+    .filter(({ by }) => by > 0)
+    .sort((a, b) => b.by - a.by)
+    .slice(0, MOST_NAMED)
+    .map(({ id, space, was }) => `${id} covers ${both(space)}, before ${both(was)}`);
+  return grown.length === 0 ? "no list covers more than before" : grown.join("; ");
+}
+const NONE: Space = { v4: 0, v6: 0 };
+
+const both = ({ v4, v6 }: Space) =>
+  [...(v4 > 0 || v6 === 0 ? [amount(v4, "v4")] : []), ...(v6 > 0 ? [amount(v6, "v6")] : [])].join(" and ");
+
+const name = (family: keyof Space) => (family === "v4" ? "IPv4" : "IPv6");
+const percent = (share: number) => `${(100 * share).toPrecision(2)} %`;
+
+function amount(space: number, family: keyof Space): string {
+  if (family === "v4") return `${percent(space / PUBLIC_4)} of public IPv4`;
+  return `${Math.ceil(space / 2 ** 32).toLocaleString("en")} IPv6 networks of /32`;
+}

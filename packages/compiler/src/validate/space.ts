@@ -1,0 +1,66 @@
+// space.ts: how much of the address space networks cover, each address once.
+//
+// in   networks, or a covering of the space by values
+// out  Space: IPv4 in addresses, IPv6 in /64s (RFC 7421): a visitor changes the address within one at will, and abuse of an
+//      address counts for all of it. A network inside a /64 counts as one
+// cost linear in networks that are sorted already; 498 IPv6 networks 0.2 ms
+
+import type { Prefix, RangeColumns, Space } from "@inkling/engine";
+import { comparePrefixes } from "../parse/network-list.ts";
+
+export function spaceOf(networks: readonly Prefix[]): Space {
+  const space = { v4: 0, v6: 0 };
+  let end4 = 0;
+  let end6 = 0n;
+  for (const { address, bits } of inOrder(networks)) {
+    const [w0, w1] = address.words as unknown as readonly [number, number];
+    if (address.family === 4) {
+      const end = w0 + 2 ** (32 - bits);
+      space.v4 += Math.max(0, end - Math.max(w0, end4));
+      end4 = Math.max(end4, end);
+    } else {
+      const start = (BigInt(w0) << 32n) | BigInt(w1);
+      const end = start + (bits >= 64 ? 1n : 1n << BigInt(64 - bits));
+      const from = start > end6 ? start : end6;
+      if (end <= from) continue;
+      space.v6 += Number(end - from);
+      end6 = end;
+    }
+  }
+  return space;
+}
+
+/** What the networks of a list cover that those of another do not, and the other way round. */
+export function spaceChanges(next: readonly Prefix[], last: readonly Prefix[]): Record<keyof Space, Change> {
+  const [after, before, both] = [spaceOf(next), spaceOf(last), spaceOf([...next, ...last])];
+  const change = (family: keyof Space): Change => ({
+    added: both[family] - before[family],
+    removed: both[family] - after[family],
+    before: before[family],
+  });
+  return { v4: change("v4"), v6: change("v6") };
+}
+
+export interface Change {
+  readonly added: number;
+  readonly removed: number;
+  /** What the last good copy covers. */
+  readonly before: number;
+}
+
+function inOrder(networks: readonly Prefix[]): readonly Prefix[] {
+  const isSorted = networks.every((network, i) => i === 0 || comparePrefixes(networks[i - 1]!, network) <= 0);
+  return isSorted ? networks : networks.toSorted(comparePrefixes);
+}
+
+/** How much of a covering has each value, in the units of {@link Space}; parts of a /64 are parts of one. */
+export function spaceByValue({ family, width, starts, values, length }: RangeColumns): Map<number, number> {
+  const space = new Map<number, number>();
+  const at = (i: number): number => {
+    if (i === length) return family === 4 ? 2 ** 32 : 2 ** 64;
+    if (family === 4) return starts[i]!;
+    return starts[i * width]! * 2 ** 32 + starts[i * width + 1]! + starts[i * width + 2]! / 2 ** 32;
+  };
+  for (let i = 0; i < length; i++) space.set(values[i]!, (space.get(values[i]!) ?? 0) + at(i + 1) - at(i));
+  return space;
+}
