@@ -328,6 +328,8 @@ describe("docs match the code", () => {
     "INKLING_CONFIG",
     "INKLING_VECTORS",
     "INKLING_TEST_FULL",
+    "INKLING_FUZZ_MINUTES",
+    "INKLING_FUZZ_SEED",
     "INKLING_LAUNCHER_PID",
   ];
   const known = [...SETTING_NAMES.map(variableName), ...VARIABLES_OF_OTHERS];
