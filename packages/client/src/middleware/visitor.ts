@@ -4,12 +4,12 @@
 // out  Visitor: the address, and its lookups, each made at most once for a request
 // err  TypeError for wrong options; lookups throw what the client's throw, and ADDRESS_UNKNOWN
 
-import type { Answer } from "./answers.ts";
+import type { Answer } from "../answers.ts";
+import { InklingError } from "../errors.ts";
+import { parseIp } from "../ip.ts";
+import { wrong } from "../options.ts";
+import type { Unavailable } from "../unavailable.ts";
 import { callerAddress, isLoopback, type ReadTrust, readTrust, type TrustProxy } from "./caller-address.ts";
-import { InklingError } from "./errors.ts";
-import { parseIp } from "./ip.ts";
-import { wrong } from "./options.ts";
-import type { Unavailable } from "./unavailable.ts";
 
 /** The sender of a request. With `onUnavailable: "throw"` no lookup returns `Unavailable`. */
 export interface Visitor {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { CLEAN } from "../test/fake-server.ts";
-import { denies, InklingError, Unavailable } from "./index.ts";
+import { CLEAN } from "../../test/fake-server.ts";
+import { denies, InklingError, Unavailable } from "../index.ts";
 import { type RequestFacts, type VisitorOptions, visitors } from "./visitor.ts";
 
 function recorder(fails = false) {
