@@ -31,6 +31,12 @@ export interface ApiRequest {
   readonly etag?: string | null;
 }
 
+export interface SendLimits {
+  readonly timeoutMs: number;
+  readonly retries: number;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** Called when a response, or a piece of one, has arrived. */
 export type Alive = () => void;
 
@@ -108,7 +114,7 @@ export class Transport {
    */
   async send<T>(
     request: ApiRequest,
-    { timeoutMs, retries, signal }: { timeoutMs: number; retries: number; signal: AbortSignal | undefined },
+    { timeoutMs, retries, signal }: SendLimits,
     read: (response: Response) => Promise<T>,
   ): Promise<T> {
     const { now, random, sleep } = this.effects;
@@ -166,6 +172,7 @@ export class Transport {
     try {
       return await work();
     } catch (cause) {
+      if (cause instanceof InklingError) throw cause; // of a fetch that is our own: testing/
       throw new InklingError("CONNECTION_FAILED", "The server could not be reached", { cause });
     }
   }
