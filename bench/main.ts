@@ -34,6 +34,7 @@ npm run bench -- PART ...              these parts alone; the report has the new
 npm run bench -- --quick               smaller rounds, a minute; the report goes beside the cached data
 npm run bench -- --against DIR [PART]  parts marked * in turn with the checkout in DIR: ratios, no report
 npm run bench -- --minutes N           length of the swap part (5)
+npm run bench -- soak --hours N        length of the endurance run (1), which runs only when it is named
 npm run bench -- --report              no measuring: the report from the results that are kept
 npm run bench -- --help                this
 
@@ -58,6 +59,7 @@ const OPTIONS = {
   report: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
   minutes: { type: "string" },
+  hours: { type: "string" },
   against: { type: "string" },
 } as const;
 
@@ -67,22 +69,27 @@ function readCommand(args: string[]): Command | undefined {
   if (values.help) return undefined;
   const minutes = Number(values.minutes ?? (values.quick ? 0.2 : 5));
   if (!(minutes > 0)) throw new Error("--minutes must be followed by a number above 0");
+  const hours = Number(values.hours ?? 1);
+  if (!(hours > 0)) throw new Error("--hours must be followed by a number above 0");
   const other = values.against === undefined ? undefined : { root: resolve(values.against), suffix: OTHER };
   if (other && !existsSync(data.inkling(other.root)[1]!))
     throw new Error(`${other.root} is not a checkout of Inkling`);
   const possible = other ? COMPARABLE : PARTS;
   const unknown = positionals.filter((name) => !possible.some((part) => part.name === name));
   if (unknown.length > 0) throw new Error(`${unknown.join(", ")}: no such part`);
-  const parts = possible.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+  const parts = possible.filter(({ name, isOnlyNamed }) =>
+    positionals.length === 0 ? !isOnlyNamed : positionals.includes(name),
+  );
   const areNamed = positionals.length > 0;
-  return { isQuick: values.quick, minutes, other, parts, areNamed, isReportOnly: values.report };
+  return { isQuick: values.quick, minutes, hours, other, parts, areNamed, isReportOnly: values.report };
 }
 
 /** Measures one part, to its end or its limit. */
 async function runPart(part: Part, run: Run): Promise<PartResult> {
   log(`\n== ${part.name}: ${part.title}`);
   const started = Date.now();
-  const limit = part.limitSeconds * run.checkouts.length;
+  const length = part.isOnlyNamed ? run.hours * 3600 : run.minutes * 60;
+  const limit = (part.limitSeconds + length) * run.checkouts.length;
   const late = Bun.sleep(limit * 1000).then(() => `longer than ${limit} s`);
   const measured = part.measure(run).then(
     () => undefined,

@@ -76,7 +76,7 @@ afterAll(() => {
 
 describe("the package", () => {
   test("holds what was built, its README and its licence, and nothing else", () => {
-    const modules = new Bun.Glob("*.ts").scanSync(join(CLIENT, "src"));
+    const modules = new Bun.Glob("**/*.ts").scanSync(join(CLIENT, "src"));
     const built = [...modules]
       .filter((name) => !name.endsWith(".test.ts"))
       .map((name) => name.replace(/\.ts$/, ""))

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { FORMATS } from "@inkling/bulk";
 import { FEEDS } from "@inkling/compiler/feeds";
 import {
@@ -113,12 +113,14 @@ describe("the engine", () => {
 });
 
 describe("the client", () => {
+  const isOwn = (path: string, specifier: string) =>
+    specifier.startsWith(".") && join(dirname(path), specifier).startsWith("packages/client/src/");
   const foreignImports = (all: readonly File[]) =>
     all
       .filter((file) => packageOf(file.path) === "client" && !isTest(file))
       .flatMap((file) =>
         importsOf(file)
-          .filter((specifier) => !specifier.startsWith("./"))
+          .filter((specifier) => !isOwn(file.path, specifier))
           .map((specifier) => `${file.path} imports ${specifier}`),
       );
 
@@ -328,6 +330,8 @@ describe("docs match the code", () => {
     "INKLING_CONFIG",
     "INKLING_VECTORS",
     "INKLING_TEST_FULL",
+    "INKLING_FUZZ_MINUTES",
+    "INKLING_FUZZ_SEED",
     "INKLING_LAUNCHER_PID",
   ];
   const known = [...SETTING_NAMES.map(variableName), ...VARIABLES_OF_OTHERS];

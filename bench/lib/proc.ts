@@ -109,6 +109,15 @@ export function memoryOf(pid: number): Memory {
 export const privateMemory = (pid: number): number =>
   sum(processTree(pid).map((one) => memoryOf(one).private));
 
+/** Open files and sockets of a process; 0 when it has ended. */
+export function descriptorsOf(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return 0;
+  }
+}
+
 /** The most memory that a process ever had resident, in MB; 0 when it has ended. */
 export const peakOf = (pid: number): number =>
   (Number(/^VmHWM:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`) ?? "")?.[1] ?? 0) * 1024) / 1e6;

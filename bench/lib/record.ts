@@ -57,6 +57,8 @@ export interface Options {
   readonly isQuick: boolean;
   /** Length of the swap part. */
   readonly minutes: number;
+  /** Length of the soak part. */
+  readonly hours: number;
   /** With --against: the checkout to compare with; peers are left out then. */
   readonly other?: Checkout | undefined;
 }
@@ -71,8 +73,10 @@ export interface Contestant {
 export interface Part {
   readonly name: string;
   readonly title: string;
-  /** It is stopped after this, and reported as incomplete. */
+  /** It is stopped after this, and reported as incomplete; `--minutes` and `--hours` come on top. */
   readonly limitSeconds: number;
+  /** Left out unless it is named: it takes hours. */
+  readonly isOnlyNamed?: true;
   /** How long it takes with --quick; absent: left out then unless named. */
   readonly quickSeconds?: number;
   readonly measure: (run: Run) => Promise<void>;
@@ -85,6 +89,7 @@ export const log = (text: string): void => void process.stderr.write(`${text}\n`
 export class Run {
   readonly isQuick: boolean;
   readonly minutes: number;
+  readonly hours: number;
   readonly checkout: Checkout;
   /** This checkout, and the one to compare with. */
   readonly checkouts: readonly Checkout[];
@@ -94,9 +99,10 @@ export class Run {
   private readonly undo: (() => unknown)[] = [];
   private isOver = false;
 
-  constructor(root: string, { isQuick, minutes, other }: Options) {
+  constructor(root: string, { isQuick, minutes, hours, other }: Options) {
     this.isQuick = isQuick;
     this.minutes = minutes;
+    this.hours = hours;
     this.checkout = { root, suffix: "" };
     this.checkouts = other === undefined ? [this.checkout] : [this.checkout, other];
   }

@@ -106,7 +106,7 @@ describe("statistics", () => {
 });
 
 describe("alternating rounds", () => {
-  const run = () => new Run("/", { isQuick: false, minutes: 5 });
+  const run = () => new Run("/", { isQuick: false, minutes: 5, hours: 1 });
   const contestants = (order: string[]) =>
     ["a", "b"].map((who, i) => ({
       what: "w",
@@ -236,6 +236,7 @@ describe("npm run bench", () => {
   test.each([
     ["enigne", "enigne: no such part"],
     ["--quik", "Unknown option '--quik'"],
+    ["--hours=0", "--hours must be followed by a number above 0"],
     ["--minutes=x", "--minutes must be followed by a number above 0"],
     [`--against=${BENCH}`, `${BENCH} is not a checkout of Inkling`],
   ])("refuses %s", (wrong, words) => {

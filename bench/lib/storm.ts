@@ -17,6 +17,8 @@ export interface StormOrder {
   readonly port: number;
   readonly seconds: number;
   readonly connections: number;
+  /** Requests a second, sent when they are due, times counted from then; absent: as fast as they are answered. */
+  readonly rate?: number;
   readonly paths: readonly string[];
   readonly token: string;
   /** Release id -> texts that an answer must have, for each request by its number modulo their number; absent: any. */
@@ -72,7 +74,7 @@ function answerLength(text: string): number {
 
 /** The client's process. */
 async function main(order: StormOrder): Promise<void> {
-  const { port, seconds, connections, paths, token, expected } = order;
+  const { port, seconds, connections, rate, paths, token, expected } = order;
   const requests = paths.map(
     (path) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`,
   );
@@ -98,10 +100,16 @@ async function main(order: StormOrder): Promise<void> {
     new Promise<void>((resolve) => {
       let part = "";
       let [number, from] = [0, 0];
+      const write = (socket: Bun.Socket, due: number) => {
+        from = Math.min(due, performance.now()); // a timer may be early
+        socket.write(requests[number % requests.length]!);
+      };
       const send = (socket: Bun.Socket) => {
         number = next++;
-        from = performance.now();
-        socket.write(requests[number % requests.length]!);
+        const now = performance.now();
+        const due = rate === undefined ? now : start + (number / rate) * 1000;
+        if (due <= now) write(socket, due);
+        else setTimeout(() => (isOver() ? socket.end() : write(socket, due)), due - now);
       };
       const finish = (answer?: string) => {
         times.push(performance.now() - from);

@@ -25,6 +25,10 @@ export const CHECKS = {
   killReplaced: "a killed worker is replaced",
   swapFailed: "swaps under load: no failed request",
   swapMixed: "swaps under load: no answer mixes releases",
+  soakFailed: "endurance: every request has the answer that it must have",
+  soakCounts: "endurance: usage and metrics are what the clients counted",
+  soakMemory: "endurance: memory is flat",
+  soakDescriptors: "endurance: descriptors are flat",
   swapMemory: "swaps under load: memory is flat after the first swaps",
 } as const;
 const CHECKED_BY: Readonly<Record<string, readonly string[]>> = {
@@ -32,6 +36,7 @@ const CHECKED_BY: Readonly<Record<string, readonly string[]>> = {
   workers: [CHECKS.limits, CHECKS.quotas, CHECKS.usage],
   kill: [CHECKS.kill, CHECKS.killReplaced],
   swap: [CHECKS.swapFailed, CHECKS.swapMixed, CHECKS.swapMemory],
+  soak: [CHECKS.soakFailed, CHECKS.soakCounts, CHECKS.soakMemory, CHECKS.soakDescriptors],
 };
 
 const V4 = "geolocate, random IPv4";

@@ -8,6 +8,7 @@ import { measureEnrich } from "./enrich.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureHttp } from "./http.ts";
 import { measureKill } from "./kill.ts";
+import { measureSoak } from "./soak.ts";
 import { measureStart } from "./start.ts";
 import { measureSwap } from "./swap.ts";
 import { measureWorkers } from "./workers.ts";
@@ -45,5 +46,6 @@ export const PARTS: readonly Part[] = [
   { name: "workers", title: "Workers", limitSeconds: 180, measure: measureWorkers },
   { name: "kill", title: "kill -9 of a worker under load", limitSeconds: 90, measure: measureKill },
   { name: "growth", title: "Growth", limitSeconds: 600, measure: measureGrowth },
-  { name: "swap", title: "Swaps under load", limitSeconds: 900, measure: measureSwap },
+  { name: "swap", title: "Swaps under load", limitSeconds: 600, measure: measureSwap },
+  { name: "soak", title: "Endurance", limitSeconds: 600, isOnlyNamed: true, measure: measureSoak },
 ];

@@ -46,7 +46,10 @@ function markSegment(bytes: Uint8Array, kind: SegmentKind): void {
 }
 
 /** Publishes the current release of a data folder once more, marked. @returns its manifest */
-function publishMarked(dataDir: string, { manifest, segmentPath }: data.CurrentRelease): engine.Release {
+export function publishMarked(
+  dataDir: string,
+  { manifest, segmentPath }: data.CurrentRelease,
+): engine.Release {
   const segments = { ...manifest.segments };
   for (const kind of Object.keys(segments) as SegmentKind[]) {
     const bytes = new Uint8Array(readFileSync(segmentPath(kind)).buffer);
@@ -81,7 +84,7 @@ function listedEmails(bytes: Uint8Array): string[] {
 }
 
 /** Paths to request, for each kind of which there is data. */
-function pathsOf(run: Run, { manifest, segmentPath }: data.CurrentRelease): [SegmentKind, string[]][] {
+export function pathsOf(run: Run, { manifest, segmentPath }: data.CurrentRelease): [SegmentKind, string[]][] {
   const bytes = (kind: SegmentKind) => Bun.mmap(segmentPath(kind), { shared: false });
   const lists: Record<SegmentKind, () => string[]> = {
     geo: () => data.knownAddresses(segmentPath("geo"), VALUES).known,
@@ -104,7 +107,7 @@ type Key = "anonymous" | "proportional" | "answers" | "failed" | "mixed" | "p50"
 type Sample = StormSecond & Readonly<Record<Key, number>>;
 
 /** Memory between two swaps, at the beginning and the end: verifying a release takes 200 MB for a moment. */
-function drift(values: readonly number[]): { isFlat: boolean; text: string } {
+export function drift(values: readonly number[]): { isFlat: boolean; text: string } {
   // The first swaps may add to memory: a second release is mapped, the heap settles.
   const settled = values.slice(Math.min(30, Math.floor(values.length / 3)));
   const third = Math.ceil(settled.length / 3);

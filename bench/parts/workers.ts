@@ -59,7 +59,7 @@ async function countAllowed(run: Run, port: number, token: string) {
 }
 
 /** All lookups that the metrics count. */
-async function countedLookups(adminPort: number): Promise<number> {
+export async function countedLookups(adminPort: number): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
   const counts = text.matchAll(/^inkling_lookups_total\{[^}]*\} (\d+)$/gm);
   return sum([...counts].map(([, value]) => Number(value)));

@@ -16,6 +16,8 @@ export const SLOWEST = [
   "up",
   "docs-page",
   "up-hours",
+  "fuzz/fuzz",
+  "attack/attack",
   "build-killed",
   "evidence",
   "http",
@@ -32,7 +34,6 @@ export const SLOWEST = [
   "place-source",
   "store-outage",
   "misbehaving",
-  "mmdb.fuzz",
 ].map((name) => `/${name}.test.ts`);
 
 /** Sockets, processes and servers: what a quick test does not use. */

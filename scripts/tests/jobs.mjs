@@ -17,6 +17,8 @@ const TEST_MINUTES = 5;
 const FILE_MINUTES = 15;
 /** In full size a file may take as many times as long. */
 const FULL_FACTOR = 6;
+/** More than there are: each runs for the minutes of --fuzz. */
+const MOST_FUZZERS = 20;
 
 /**
  * @typedef {import("./junit.mjs").Results & { output?: string }} Results
@@ -37,8 +39,12 @@ function checkJob(name, tool, args) {
   };
 }
 
-/** One process of `bun test`. After a crash each file of a group runs again by itself, to find the one at fault. */
-export function bunJob(files, { root = ROOT, temp, full = false, minutes = FILE_MINUTES }) {
+/**
+ * One process of `bun test`. After a crash each file of a group runs again by itself, to find the one at fault.
+ * @param {string[]} files
+ * @param {{ root?: string, temp: string, full?: boolean, fuzz?: number, minutes?: number }} options
+ */
+export function bunJob(files, { root = ROOT, temp, full = false, fuzz, minutes = FILE_MINUTES }) {
   const name = files.length === 1 ? files[0] : `${files[0]} and ${files.length - 1} more`;
   const runFiles = async (group) => {
     const report = join(temp, `${group[0].replaceAll("/", "_")}.${group.length}.xml`);
@@ -47,8 +53,12 @@ export function bunJob(files, { root = ROOT, temp, full = false, minutes = FILE_
     const { problem, output } = await withFolder(temp, (folder) =>
       runProcess(findBun(), args, {
         cwd: root,
-        minutes: minutes * (full ? FULL_FACTOR : 1),
-        env: { TMPDIR: folder, ...(full && { INKLING_TEST_FULL: "1" }) },
+        minutes: minutes * (full ? FULL_FACTOR : 1) + (fuzz ?? 0) * MOST_FUZZERS,
+        env: {
+          TMPDIR: folder,
+          ...(full && { INKLING_TEST_FULL: "1" }),
+          ...(fuzz !== undefined && { INKLING_FUZZ_MINUTES: String(fuzz) }),
+        },
       }),
     );
     const results = { ...readJunit(readOr(report, "")), output };
@@ -103,8 +113,8 @@ function nodeJob(name, temp) {
 }
 
 /** @returns {Job[]} in the order in which they begin */
-export function makeJobs({ unit, full, parts, temp }) {
-  const tests = groupTests(ROOT, { unit, parts }).map((files) => bunJob(files, { temp, full }));
+export function makeJobs({ unit, full, fuzz, parts, temp }) {
+  const tests = groupTests(ROOT, { unit, parts }).map((files) => bunJob(files, { temp, full, fuzz }));
   if (unit || parts.length > 0) return tests;
   const checks = [
     checkJob("biome check", "biome", ["check", "."]),

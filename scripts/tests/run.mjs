@@ -9,8 +9,13 @@ import { makeProgress, report } from "./report.mjs";
 
 /** Beyond that the slowest file decides, and each process may hold a gigabyte. */
 const MOST_JOBS = 8;
-const OPTIONS = { unit: { type: "boolean" }, full: { type: "boolean" }, jobs: { type: "string" } };
-const USAGE = "usage: npm test -- [--unit] [--full] [--jobs=N] [PATH…]\n";
+const OPTIONS = {
+  unit: { type: "boolean" },
+  full: { type: "boolean" },
+  jobs: { type: "string" },
+  fuzz: { type: "string" },
+};
+const USAGE = "usage: npm test -- [--unit] [--full] [--jobs=N] [--fuzz=MINUTES] [PATH…]\n";
 
 /** @returns {Promise<number>} the exit code */
 export async function runTests(args) {
@@ -19,7 +24,10 @@ export async function runTests(args) {
     const { values, positionals: parts } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
     const jobs = values.jobs ?? Math.min(MOST_JOBS, Math.max(2, availableParallelism()));
     if (!(Number(jobs) >= 1)) throw new Error(`--jobs must be a number from 1: it is "${jobs}"`);
-    options = { unit: values.unit === true, full: values.full === true, parts, parallel: Number(jobs) };
+    if (!(Number(values.fuzz ?? 0) >= 0))
+      throw new Error(`--fuzz must be minutes for each fuzzer: it is "${values.fuzz}"`);
+    const fuzz = values.fuzz === undefined ? undefined : Number(values.fuzz);
+    options = { unit: values.unit === true, full: values.full === true, fuzz, parts, parallel: Number(jobs) };
   } catch (error) {
     process.stderr.write(`inkling: ${error.message}\n${USAGE}`);
     return 2;

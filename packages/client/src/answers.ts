@@ -65,7 +65,7 @@ export function isAnswer(lookup: Lookup, value: unknown): boolean {
 }
 
 /** A closed list that later servers may extend. */
-type Open<Known extends string> = Known | (string & {});
+export type Open<Known extends string> = Known | (string & {});
 
 /** What an entry does to the answer. */
 export type Effect = Open<"sets" | "removes" | "fills" | "label" | "mutes">;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import {
+  CLEAN,
   cut,
   type FakeServer,
   fakeServer,
@@ -8,6 +9,7 @@ import {
   KEY,
   problem,
   problemDocument,
+  reply,
   type Step,
 } from "../test/fake-server.ts";
 import { type BatchResult, Inkling, InklingError, type Reputation } from "./index.ts";
@@ -149,7 +151,40 @@ describe("a batch", () => {
       [first.value, first.error.code, first.error.requestId],
       ["x", "IP_ADDRESS_INVALID", "req1"],
     );
-    assert.deepEqual(second, { value: "203.0.113.9", ok: true, answer: undefined });
+    const data = { missing: [], incomplete: [], version: undefined };
+    assert.deepEqual(second, { value: "203.0.113.9", ok: true, answer: undefined, data });
+  });
+
+  test("each result has the state of its request's data; the answers are the server's alone", async () => {
+    const state = { "Inkling-Data-State": 'partial; missing="is_proxy"', "Inkling-Data-Version": "r1" };
+    const { client } = await pair(
+      reply(200, "application/x-ndjson", line(CLEAN) + line(problemDocument(400, "VALUE_INVALID")), state),
+    );
+    const results = [];
+    for await (const result of client.batch("reputation", ["203.0.113.9", "x"])) results.push(result);
+    assert.deepEqual(
+      results.map(({ ok, data }) => [ok, data.missing, data.version]),
+      [
+        [true, ["is_proxy"], "r1"],
+        [false, ["is_proxy"], "r1"],
+      ],
+    );
+    assert.ok(results[0]?.ok && !("data" in results[0].answer));
+  });
+
+  test("throws at once where required data is missing, whatever onUnavailable is", async () => {
+    const state = { "Inkling-Data-State": 'partial; missing="is_proxy"', "Inkling-Data-Version": "r1" };
+    const { server } = await pair(reply(200, "application/x-ndjson", line(CLEAN), state));
+    const client = new Inkling({
+      url: server.url,
+      key: KEY,
+      onUnavailable: "allow",
+      require: ["is_proxy"],
+    });
+    await assert.rejects(client.batch("reputation", ["203.0.113.9"]).next(), { code: "DATA_INCOMPLETE" });
+    assert.equal(server.requests.length, 1);
+    const { value } = await client.batch("reputation", ["203.0.113.9"], { require: ["is_abuser"] }).next();
+    assert.ok(value?.ok);
   });
 });
 

@@ -11,18 +11,25 @@
 // broken connection everything would be sent again. Here only the values without an answer are sent again.
 
 import { isAnswer, type Lookup } from "./answers.ts";
+import { type DataName, type DataState, readDataState, requireData } from "./data-state.ts";
 import { InklingError, isProblem, problemError } from "./errors.ts";
 import { wrong } from "./options.ts";
 import { pauseMs } from "./retry.ts";
 import { type Alive, type ApiRequest, parseJson, type Transport, withTimeLimit } from "./transport.ts";
 
+interface OfValue {
+  readonly value: string;
+  /** How complete the data is that its request was answered from. */
+  readonly data: DataState;
+}
+
 /** The answer to one value, or its error. */
-export type BatchResult<T> =
-  | { readonly value: string; readonly ok: true; readonly answer: T }
-  | { readonly value: string; readonly ok: false; readonly error: InklingError };
+export type BatchResult<T> = OfValue &
+  ({ readonly ok: true; readonly answer: T } | { readonly ok: false; readonly error: InklingError });
 
 export interface BatchLimits {
   readonly signal: AbortSignal | undefined;
+  readonly required: readonly DataName[];
   readonly retries: number;
   /** The longest time without a line of the answer. */
   readonly timeoutMs: number;
@@ -144,13 +151,15 @@ class GroupRequest<T> {
       try {
         await withTimeLimit(limits.timeoutMs, signal, async (ours, alive) => {
           const response = await transport.once(requestFor(path, values.slice(results.length)), ours);
-          const { requestId } = transport.details(response);
+          const details = transport.details(response);
+          const data = readDataState(response.headers);
+          requireData(limits.required, data, details);
           for await (const lines of linesOf(response, transport, alive)) {
             for (const line of lines) {
               const value = values[results.length];
               if (value === undefined)
                 throw unreadable("The server gave more answers than there were values");
-              results.push(resultOf(lookup, value, line, requestId));
+              results.push(resultOf(lookup, value, line, details.requestId, data));
             }
             this.wake?.();
           }
@@ -180,14 +189,15 @@ function resultOf<T>(
   value: string,
   line: string,
   requestId: string | undefined,
+  data: DataState,
 ): BatchResult<T> {
   const parsed = parseJson(line);
   if (isProblem(parsed)) {
-    if (parsed.code === "IP_ADDRESS_NOT_FOUND") return { value, ok: true, answer: undefined as T };
-    return { value, ok: false, error: problemError(parsed, { requestId }) };
+    if (parsed.code === "IP_ADDRESS_NOT_FOUND") return { value, ok: true, answer: undefined as T, data };
+    return { value, ok: false, error: problemError(parsed, { requestId }), data };
   }
   if (!isAnswer(lookup, parsed)) throw unreadable("A line of the answer is neither an answer nor a problem");
-  return { value, ok: true, answer: parsed as T };
+  return { value, ok: true, answer: parsed as T, data };
 }
 
 /**

@@ -1,13 +1,16 @@
 // cache.ts: a least-recently-used cache of answers.
 //
-// in   a path with its query, an answer's text and headers, the time
-// out  the text while it is fresh; its ETag after that, for validation
+// in   a path with its query, an answer's text, the state of its data and headers, the time
+// out  text and state while they are fresh; the ETag after that, for validation
 // src  RFC 9111 4.2 (freshness), 4.3 (validation), 5.2.2 (max-age, no-store, no-cache)
 // note belongs to one client, so to one key and one server: `Vary: Authorization` cannot be missed
 // cost one entry of a Map; the text is parsed anew each time, so that no caller can change another's answer
 
+import type { DataState } from "./data-state.ts";
+
 interface Entry {
   readonly text: string;
+  readonly data: DataState;
   readonly etag: string | null;
   readonly freshUntilMs: number;
 }
@@ -15,6 +18,7 @@ interface Entry {
 /** A stored answer. */
 export interface Stored {
   readonly text: string;
+  readonly data: DataState;
   readonly isFresh: boolean;
   readonly etag: string | null;
 }
@@ -37,11 +41,12 @@ export class AnswerCache {
     if (entry === undefined) return undefined;
     this.entries.delete(path); // a Map keeps the order of insertion: now it is the newest
     this.entries.set(path, entry);
-    return { text: entry.text, etag: entry.etag, isFresh: nowMs < entry.freshUntilMs };
+    const { text, data, etag, freshUntilMs } = entry;
+    return { text, data, etag, isFresh: nowMs < freshUntilMs };
   }
 
   /** Stores an answer if its headers allow it. The headers of a 304 apply to the answer that it validates. */
-  store(path: string, text: string, headers: Headers, nowMs: number): void {
+  store(path: string, text: string, data: DataState, headers: Headers, nowMs: number): void {
     this.entries.delete(path);
     const directives = readCacheControl(headers.get("cache-control"));
     if (directives.isForbidden || this.most === 0) return;
@@ -49,7 +54,7 @@ export class AnswerCache {
     const ageSeconds = Number(headers.get("age")) || 0;
     const freshMs = Math.max(0, directives.maxAgeSeconds - ageSeconds) * 1000;
     if (freshMs === 0 && etag === null) return;
-    this.entries.set(path, { text, etag, freshUntilMs: nowMs + freshMs });
+    this.entries.set(path, { text, data, etag, freshUntilMs: nowMs + freshMs });
     if (this.entries.size > this.most) this.entries.delete(this.entries.keys().next().value as string);
   }
 }

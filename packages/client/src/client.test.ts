@@ -15,7 +15,7 @@ import {
   type Step,
   silence,
 } from "../test/fake-server.ts";
-import { Inkling, InklingError, type InklingOptions, Unavailable } from "./index.ts";
+import { denies, Inkling, InklingError, type InklingOptions, Unavailable } from "./index.ts";
 import type { Effects } from "./transport.ts";
 
 const open: FakeServer[] = [];
@@ -311,13 +311,148 @@ describe("onUnavailable", () => {
       assert.ok(!("is_proxy" in { ...found }));
     });
     test(`${verdict}: a wrong value or a wrong key still throws`, async () => {
-      const { client } = await pair([problem(401, "KEY_INVALID"), problem(400, "IP_ADDRESS_RESERVED")], {
-        onUnavailable: verdict,
-      });
-      assert.equal((await failure(client.reputation("203.0.113.9"))).code, "KEY_INVALID");
-      assert.equal((await failure(client.reputation("10.0.0.1"))).code, "IP_ADDRESS_RESERVED");
+      const codes = ["KEY_INVALID", "IP_ADDRESS_INVALID", "SANDBOX_VALUE_REQUIRED"];
+      const { client } = await pair(
+        codes.map((code) => problem(400, code)),
+        { onUnavailable: verdict },
+      );
+      for (const code of codes) assert.equal((await failure(client.reputation("203.0.113.9"))).code, code);
+    });
+    test(`${verdict}: an address that no visitor from the internet has is no answer`, async () => {
+      const { client } = await pair([problem(400, "IP_ADDRESS_RESERVED")], { onUnavailable: verdict });
+      for (const found of [await client.reputation("10.0.0.1"), await client.geolocate("10.0.0.1")]) {
+        assert.ok(found instanceof Unavailable);
+        assert.deepEqual([found.verdict, found.error.code], [verdict, "IP_ADDRESS_RESERVED"]);
+        assert.equal(
+          denies(found, () => false),
+          verdict === "deny",
+        );
+      }
     });
   }
+});
+
+describe("the data behind an answer", () => {
+  const PARTIAL = {
+    "Inkling-Data-State": 'partial; missing="is_abuser is_proxy"; incomplete="is_tor_exit"',
+    "Inkling-Data-Version": "r1",
+  };
+  const state = {
+    missing: ["is_abuser", "is_proxy"],
+    incomplete: ["is_tor_exit"],
+    version: "r1",
+  };
+  const throwing = async (...[steps, options, effects]: Parameters<typeof pair>) => {
+    const made = await pair(steps, options, effects);
+    return { server: made.server, client: made.client as Inkling };
+  };
+  const COMPLETE = { "Inkling-Data-Version": "r2" };
+  const cached = { "Cache-Control": "private, max-age=300", ETag: '"one"' };
+
+  test("is part of each answer, and not of its JSON, its members or its copies", async () => {
+    const { client } = await throwing([
+      json(CLEAN, PARTIAL),
+      json({ country: {} }, COMPLETE),
+      json({ answers: [EMAIL] }, { ...COMPLETE, "Inkling-Data-State": 'partial; incomplete="disposable"' }),
+    ]);
+    const reputation = await client.reputation("203.0.113.9");
+    assert.deepEqual(reputation.data, state);
+    assert.deepEqual(reputation, CLEAN);
+    assert.equal(JSON.stringify(reputation), JSON.stringify(CLEAN));
+    assert.deepEqual({ ...reputation }, CLEAN);
+    const place = await client.geolocate("203.0.113.9");
+    assert.deepEqual(place?.data, { missing: [], incomplete: [], version: "r2" });
+    const email = await client.email("a@x.org");
+    assert.deepEqual(email.data, { missing: [], incomplete: ["disposable"], version: "r2" });
+    assert.deepEqual(email, EMAIL);
+  });
+
+  test("of a cached answer is that of the response it came with, and changes with what validates it", async () => {
+    const clock = { now: 1_000_000 };
+    const notModified =
+      (headers: Record<string, string>): Step =>
+      (response) =>
+        void response.writeHead(304, { ...cached, ...headers }).end();
+    const { server, client } = await throwing(
+      [
+        json(CLEAN, { ...cached, ...PARTIAL }),
+        notModified({}), // of a cache on the way
+        notModified(COMPLETE),
+      ],
+      {},
+      { now: () => clock.now },
+    );
+    const seen = [];
+    for (let i = 0; i < 6; i++) {
+      if (i > 0 && i % 2 === 0) clock.now += 300_000;
+      seen.push((await client.reputation("203.0.113.9")).data);
+    }
+    assert.equal(server.requests.length, 3);
+    const complete = { missing: [], incomplete: [], version: "r2" };
+    assert.deepEqual(seen, [state, state, state, state, complete, complete]);
+  });
+
+  test("is required: an answer without it is unavailable, with a code and a hint", async () => {
+    const { server, client } = await throwing([json(CLEAN, PARTIAL)], {
+      require: ["is_proxy", "is_tor_exit"],
+    });
+    const error = await failure(client.reputation("203.0.113.9"));
+    assert.deepEqual([error.code, error.answerStatus, error.requestId], ["DATA_INCOMPLETE", 200, "req1"]);
+    assert.match(error.message, /no data for is_proxy \(/);
+    assert.match(error.hint, /inkling data status/);
+    assert.equal(error.isUnavailable, true);
+    assert.equal(server.requests.length, 1);
+  });
+
+  for (const verdict of ["allow", "deny"] as const) {
+    test(`${verdict}: decides where required data is missing`, async () => {
+      const { client } = await pair([json(CLEAN, PARTIAL)], {
+        onUnavailable: verdict,
+        require: ["is_proxy"],
+      });
+      const found = await client.reputation("203.0.113.9");
+      assert.ok(found instanceof Unavailable);
+      assert.equal(found.error.code, "DATA_INCOMPLETE");
+      assert.equal(
+        denies(found, () => false),
+        verdict === "deny",
+      );
+    });
+  }
+
+  test("a lookup's own list replaces the client's; each lookup heeds its own flags", async () => {
+    const { client } = await throwing(
+      [json(CLEAN, PARTIAL), json(CLEAN, PARTIAL), json({ answers: [EMAIL] }, COMPLETE)],
+      { require: ["is_proxy", "disposable"] },
+    );
+    assert.deepEqual(await client.reputation("203.0.113.9", { require: ["is_tor_exit"] }), CLEAN);
+    assert.deepEqual(await client.reputation("203.0.113.9", { require: [] }), CLEAN);
+    assert.deepEqual(await client.email("a@x.org"), EMAIL);
+  });
+
+  test("that is not known, because a proxy removes the headers, is not taken for complete", async () => {
+    const { client } = await throwing([json(CLEAN)], { require: ["is_proxy"] });
+    const error = await failure(client.reputation("203.0.113.9"));
+    assert.deepEqual([error.code, /proxy removes/.test(error.hint)], ["DATA_INCOMPLETE", true]);
+    assert.equal((await client.reputation("203.0.113.9", { require: [] })).data.version, undefined);
+  });
+
+  test("that was missing is not waited for until the cached answer expires", async () => {
+    const { server, client } = await throwing([
+      json(CLEAN, { ...cached, ...PARTIAL }),
+      json({ ...CLEAN, is_proxy: true }, { ...cached, ...COMPLETE, ETag: '"two"' }),
+    ]);
+    await client.reputation("203.0.113.9");
+    const found = await client.reputation("203.0.113.9", { require: ["is_proxy"] });
+    assert.deepEqual([found.is_proxy, server.requests.length], [true, 2]);
+  });
+
+  test("cannot be changed for others", async () => {
+    const { client } = await throwing([json(CLEAN, { ...cached, ...PARTIAL })]);
+    const { data } = await client.reputation("203.0.113.9");
+    assert.throws(() => (data.missing as string[]).pop(), TypeError);
+    assert.throws(() => Object.assign(data, { version: "x" }), TypeError);
+  });
 });
 
 describe("the cache", () => {
@@ -427,6 +562,8 @@ describe("options", () => {
     ["an empty key", { key: "" }, /key must be a whole key/],
     ["a key with a line end", { key: `${KEY}\n` }, /key must be a whole key/],
     ["another choice", { onUnavailable: "maybe" }, /onUnavailable must be/],
+    ["a flag that does not exist", { require: ["is_vpn"] }, /require must be a list; .*"is_proxy"/],
+    ["one flag that is no list", { require: "is_proxy" }, /require must be a list/],
     ["no time", { timeoutMs: 0 }, /timeoutMs must be a whole number/],
     ["half a try", { retries: 0.5 }, /retries must be/],
     ["a negative cache", { cacheEntries: -1 }, /cacheEntries must be/],
@@ -444,6 +581,9 @@ describe("options", () => {
     const { server, client } = await pair([json(CLEAN)], { onUnavailable: "allow" });
     await assert.rejects(client.reputation(undefined as unknown as string), TypeError);
     await assert.rejects(client.email(7 as unknown as string), TypeError);
+    // a flag of another lookup would never be missing
+    await assert.rejects(client.email("a@x.org", { require: ["is_proxy"] }), /require must be/);
+    assert.throws(() => client.batch("email", [], { require: ["is_proxy"] }), /require must be/);
     assert.equal(server.requests.length, 0);
   });
 

@@ -1,23 +1,41 @@
 // client.ts: the client: three lookups, of one value or of any number.
 //
 // in   an address, an email address, or an iterable of them
-// out  typed answers; undefined for a public address whose place is unknown
+// out  typed answers, each with the state of its data; undefined for a public address whose place is unknown
 // err  InklingError (errors.ts); the caller's own reason when its signal aborts; TypeError for a value that is no string
 // note Email addresses are sent in the body of a POST, never in a URL: proxies log URLs.
 
 import { type Answer, type Extras, isAnswer, type Lookup } from "./answers.ts";
 import { type BatchResult, batchResults } from "./batch.ts";
 import { AnswerCache } from "./cache.ts";
+import {
+  DATA_OF,
+  type DataName,
+  isComplete,
+  readDataState,
+  requireData,
+  type WithData,
+  withData,
+} from "./data-state.ts";
 import { InklingError, isProblem, problemError } from "./errors.ts";
-import { type InklingOptions, type ReadOptions, readNumber, readOptions, wrong } from "./options.ts";
-import { type Effects, sleep, Transport } from "./transport.ts";
-import { type IfUnavailable, type OnUnavailable, Unavailable } from "./unavailable.ts";
+import {
+  type InklingOptions,
+  type ReadOptions,
+  readNumber,
+  readOptions,
+  readRequire,
+  wrong,
+} from "./options.ts";
+import { type Effects, type SendLimits, sleep, Transport } from "./transport.ts";
+import { type IfUnavailable, type OnUnavailable, settle } from "./unavailable.ts";
 
 /** Options of one lookup. */
 export interface LookupOptions extends Pick<Extras, "evidence"> {
   readonly signal?: AbortSignal;
   /** Instead of the client's. */
   readonly timeoutMs?: number;
+  /** Instead of the client's. */
+  readonly require?: readonly DataName[];
 }
 
 export interface EmailOptions extends LookupOptions, Extras {}
@@ -26,6 +44,8 @@ export interface BatchOptions extends Extras {
   readonly signal?: AbortSignal;
   /** The longest silence of the server, in milliseconds; 30,000. */
   readonly timeoutMs?: number;
+  /** Instead of the client's. Where data is missing the batch throws DATA_INCOMPLETE. */
+  readonly require?: readonly DataName[];
   /** Values in one request, 1 to 1,000; 1,000. */
   readonly size?: number;
   /** Requests under way at once; 4. */
@@ -33,6 +53,9 @@ export interface BatchOptions extends Extras {
   /** How long a value of a slow source waits for more to share its request, in milliseconds; 20. */
   readonly lingerMs?: number;
 }
+
+/** The answer of a lookup with these options, and `data`: how complete the data behind it is. */
+export type LookupResult<L extends Lookup, O extends Extras = Record<never, never>> = Answer<L, O> & WithData;
 
 /** Path of each lookup. */
 const PATHS: Readonly<Record<Lookup, string>> = {
@@ -69,6 +92,11 @@ export class Inkling<P extends OnUnavailable = "throw"> {
     this.#cache = new AnswerCache(this.#options.cacheEntries);
   }
 
+  /** What a lookup does when the service is unavailable. */
+  get onUnavailable(): P {
+    return this.#options.onUnavailable;
+  }
+
   /** Is the key one of the sandbox (`ink_test_…`), with the fixed answers of docs/sandbox.md? */
   get isSandbox(): boolean {
     return this.#options.key?.startsWith("ink_test_") ?? false;
@@ -82,12 +110,12 @@ export class Inkling<P extends OnUnavailable = "throw"> {
   geolocate<const O extends LookupOptions>(
     ip: string,
     options?: O,
-  ): Promise<Answer<"geolocate", O> | undefined | IfUnavailable<P>> {
+  ): Promise<LookupResult<"geolocate", O> | undefined | IfUnavailable<P>> {
     const found = this.#address("geolocate", ip, options).catch((error) => {
       if (isPlaceless(error)) return undefined;
       throw error;
     });
-    return this.#settled(found as Promise<Answer<"geolocate", O> | undefined>);
+    return this.#settle(found as Promise<LookupResult<"geolocate", O> | undefined>);
   }
 
   /**
@@ -97,16 +125,16 @@ export class Inkling<P extends OnUnavailable = "throw"> {
   reputation<const O extends LookupOptions>(
     ip: string,
     options?: O,
-  ): Promise<Answer<"reputation", O> | IfUnavailable<P>> {
-    return this.#settled(this.#address("reputation", ip, options) as Promise<Answer<"reputation", O>>);
+  ): Promise<LookupResult<"reputation", O> | IfUnavailable<P>> {
+    return this.#settle(this.#address("reputation", ip, options) as Promise<LookupResult<"reputation", O>>);
   }
 
   /** Whether an email address is valid, and whether it is disposable. Invalid syntax is an answer, not an error. */
   email<const O extends EmailOptions>(
     address: string,
     options?: O,
-  ): Promise<Answer<"email", O> | IfUnavailable<P>> {
-    return this.#settled(this.#email(address, options) as Promise<Answer<"email", O>>);
+  ): Promise<LookupResult<"email", O> | IfUnavailable<P>> {
+    return this.#settle(this.#email(address, options) as Promise<LookupResult<"email", O>>);
   }
 
   /**
@@ -127,6 +155,7 @@ export class Inkling<P extends OnUnavailable = "throw"> {
     const { signal, timeoutMs, size, concurrency, lingerMs } = options ?? ({} as BatchOptions);
     return batchResults(this.#transport, lookup, PATHS[lookup] + queryOf(options), values, {
       signal,
+      required: this.#required(lookup, options),
       retries: this.#options.retries,
       timeoutMs: readNumber("timeoutMs", timeoutMs ?? 30_000, 1, 3_600_000),
       size: readNumber("size", size ?? 1_000, 1, 1_000),
@@ -137,25 +166,33 @@ export class Inkling<P extends OnUnavailable = "throw"> {
 
   async #address(lookup: Lookup, ip: string, options: LookupOptions | undefined): Promise<unknown> {
     requireText(ip);
+    const required = this.#required(lookup, options);
+    const limits = this.#limits(options);
     const path = `${PATHS[lookup]}/${encodeURIComponent(ip)}${queryOf(options)}`;
     const stored = this.#cache.find(path, this.#transport.effects.now());
-    if (stored?.isFresh) return JSON.parse(stored.text);
+    if (stored?.isFresh && isComplete(required, stored.data))
+      return withData(JSON.parse(stored.text), stored.data);
     const request = { path, accept: "application/json", etag: stored?.etag ?? null };
-    return this.#transport.send(request, this.#limits(options), async (response) => {
+    return this.#transport.send(request, limits, async (response) => {
       const now = this.#transport.effects.now();
+      const sent = readDataState(response.headers);
       if (response.status === 304 && stored !== undefined) {
-        this.#cache.store(path, stored.text, response.headers, now);
-        return JSON.parse(stored.text);
+        const data = sent.version === undefined ? stored.data : sent; // a cache on the way may send fewer headers
+        this.#cache.store(path, stored.text, data, response.headers, now);
+        requireData(required, data, this.#transport.details(response));
+        return withData(JSON.parse(stored.text), data);
       }
       const { text, value } = await this.#transport.json(response);
       if (!isAnswer(lookup, value)) throw this.#unreadable(response);
-      this.#cache.store(path, text, response.headers, now);
-      return value;
+      this.#cache.store(path, text, sent, response.headers, now);
+      requireData(required, sent, this.#transport.details(response));
+      return withData(value, sent);
     });
   }
 
   async #email(address: string, options: EmailOptions | undefined): Promise<unknown> {
     requireText(address);
+    const required = this.#required("email", options);
     const request = {
       path: PATHS.email + queryOf(options),
       body: JSON.stringify({ values: [address] }),
@@ -168,7 +205,9 @@ export class Inkling<P extends OnUnavailable = "throw"> {
       if (isProblem(answer))
         throw problemError(answer, { requestId: this.#transport.details(response).requestId });
       if (!isAnswer("email", answer)) throw this.#unreadable(response);
-      return answer;
+      const data = readDataState(response.headers);
+      requireData(required, data, this.#transport.details(response));
+      return withData(answer, data);
     });
   }
 
@@ -180,7 +219,7 @@ export class Inkling<P extends OnUnavailable = "throw"> {
     );
   }
 
-  #limits(options: LookupOptions | undefined) {
+  #limits(options: LookupOptions | undefined): SendLimits {
     const { retries, timeoutMs } = this.#options;
     return {
       retries,
@@ -189,14 +228,15 @@ export class Inkling<P extends OnUnavailable = "throw"> {
     };
   }
 
-  async #settled<T>(work: Promise<T>): Promise<T | IfUnavailable<P>> {
-    const { onUnavailable } = this.#options;
-    try {
-      return await work;
-    } catch (error) {
-      if (onUnavailable === "throw" || !(error instanceof InklingError) || !error.isUnavailable) throw error;
-      return new Unavailable(onUnavailable, error) as IfUnavailable<P>;
-    }
+  #required(lookup: Lookup, options: { readonly require?: readonly DataName[] } | undefined) {
+    const ofLookup: readonly DataName[] = DATA_OF[lookup];
+    return options?.require === undefined
+      ? this.#options.require.filter((name) => ofLookup.includes(name))
+      : readRequire(options.require, ofLookup);
+  }
+
+  #settle<T>(work: Promise<T>): Promise<T | IfUnavailable<P>> {
+    return settle(this.#options.onUnavailable, work);
   }
 }
 

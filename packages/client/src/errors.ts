@@ -39,6 +39,8 @@ const CLIENT_HINTS = {
     "is the server running, and is `url` its address (in a browser: of the page's own origin)? `cause` holds the runtime's own error",
   TIMED_OUT: "raise `timeoutMs`, or look at the server's load",
   ANSWER_UNREADABLE: "what answered is not Inkling: look at `url`, and at the proxy in front of the server",
+  DATA_INCOMPLETE:
+    "`require` names it: run `inkling data update` on the server; `inkling data status` says what is missing",
   ADDRESS_UNKNOWN:
     "this runtime does not tell the visitor's address, or a proxy passed on something else: set `address`",
 } as const;
@@ -53,13 +55,15 @@ const HINTS: Readonly<Record<string, string>> = { ...SERVER_HINTS, ...CLIENT_HIN
 
 /** Worth a retry; others fail again. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
-const PASSING_CODES: ReadonlySet<string> = new Set<ClientCode>(["CONNECTION_FAILED", "TIMED_OUT"]);
+const UNREACHED_CODES: ReadonlySet<string> = new Set<ClientCode>(["CONNECTION_FAILED", "TIMED_OUT"]);
 /** No answer, although the request and the options are right. */
 const UNAVAILABLE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
-  "CONNECTION_FAILED",
-  "TIMED_OUT",
   "ANSWER_UNREADABLE",
+  "DATA_INCOMPLETE",
   "KEY_EXPIRED", // it worked until now, and a form should keep working
+  // No visitor from the internet, but a health probe or a colleague in a VPN: nothing is known about their addresses.
+  "IP_ADDRESS_RESERVED",
+  "ADDRESS_UNKNOWN",
 ]);
 
 export interface ErrorDetails {
@@ -98,13 +102,18 @@ export class InklingError extends Error {
 
   /** May the same request succeed a little later? */
   get isPassing(): boolean {
-    return PASSING_CODES.has(this.code) || PASSING_STATUSES.has(this.answerStatus ?? 0);
+    return isUnreached(this) || PASSING_STATUSES.has(this.answerStatus ?? 0);
   }
 
-  /** Is the service unavailable, rather than the request wrong? `onUnavailable` applies to these. */
+  /** Can there be no answer, although the request is right? `onUnavailable` applies to these. */
   get isUnavailable(): boolean {
     return UNAVAILABLE_CODES.has(this.code) || this.isPassing;
   }
+}
+
+/** Was there no response, or not all of one? */
+export function isUnreached({ code }: InklingError): boolean {
+  return UNREACHED_CODES.has(code);
 }
 
 /** A problem document (RFC 9457) as the server writes it, alone or in place of one value's answer. */

@@ -2,9 +2,16 @@
 
 export type * from "./answers.ts";
 export type { BatchResult } from "./batch.ts";
-export type { TrustProxy } from "./caller-address.ts";
-export { type BatchOptions, type EmailOptions, Inkling, type LookupOptions } from "./client.ts";
+export {
+  type BatchOptions,
+  type EmailOptions,
+  Inkling,
+  type LookupOptions,
+  type LookupResult,
+} from "./client.ts";
+export type { DataName, DataState, WithData } from "./data-state.ts";
 export { type ClientCode, type ErrorCode, InklingError, type ServerCode } from "./errors.ts";
+export type { TrustProxy } from "./middleware/caller-address.ts";
+export type { Visitor, VisitorOptions } from "./middleware/visitor.ts";
 export type { InklingOptions } from "./options.ts";
 export { denies, type IfUnavailable, type OnUnavailable, Unavailable } from "./unavailable.ts";
-export type { Visitor, VisitorOptions } from "./visitor.ts";

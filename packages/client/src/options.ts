@@ -2,6 +2,7 @@
 //
 // err  TypeError that names the option; it never quotes the key
 
+import { DATA_OF, type DataName } from "./data-state.ts";
 import { ON_UNAVAILABLE, type OnUnavailable } from "./unavailable.ts";
 
 export interface InklingOptions<P extends OnUnavailable = OnUnavailable> {
@@ -14,6 +15,11 @@ export interface InklingOptions<P extends OnUnavailable = OnUnavailable> {
    * returns an `Unavailable`, for which `denies()` is false or true.
    */
   readonly onUnavailable?: P;
+  /**
+   * Flags that must have data, or "geolocation": a lookup whose answer lacks data for one is unavailable
+   * (DATA_INCOMPLETE), instead of `false` for everybody. None by default.
+   */
+  readonly require?: readonly DataName[];
   /** The longest time of a lookup with its retries, in milliseconds; 3,000. */
   readonly timeoutMs?: number;
   /** Retries after the first try; 2. */
@@ -28,6 +34,7 @@ export interface ReadOptions<P extends OnUnavailable> {
   readonly base: string;
   readonly key: string | null;
   readonly onUnavailable: P;
+  readonly require: readonly DataName[];
   readonly timeoutMs: number;
   readonly retries: number;
   readonly cacheEntries: number;
@@ -50,6 +57,7 @@ export function readOptions<P extends OnUnavailable>(options: InklingOptions<P>)
     base: readBase(options.url),
     key: options.key,
     onUnavailable,
+    require: readRequire(options.require ?? [], Object.values(DATA_OF).flat()),
     timeoutMs: readNumber("timeoutMs", options.timeoutMs ?? 3_000, 1, 3_600_000),
     retries: readNumber("retries", options.retries ?? 2, 0, 20),
     cacheEntries: readNumber("cacheEntries", options.cacheEntries ?? 1_000, 0, 10_000_000),
@@ -67,6 +75,13 @@ function readBase(url: string | URL): string {
   if (parsed.username !== "" || parsed.password !== "") throw wrong("url", "must hold no user name");
   if (parsed.search !== "" || parsed.hash !== "") throw wrong("url", "must hold no query and no fragment");
   return parsed.href.replace(/\/+$/, "");
+}
+
+/** A name that no data has would never be missing: it is refused. */
+export function readRequire(value: readonly DataName[], allowed: readonly DataName[]): readonly DataName[] {
+  if (!Array.isArray(value) || !value.every((name) => allowed.includes(name)))
+    throw wrong("require", `must be a list; here it may hold ${allowed.map((it) => `"${it}"`).join(", ")}`);
+  return [...value];
 }
 
 export function readNumber(name: string, value: number, least: number, most: number): number {

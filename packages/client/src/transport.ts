@@ -3,10 +3,12 @@
 // in   a request, the caller's signal, a time limit
 // out  what `read` makes of the response, whose status is 200 or 304
 // err  InklingError; the signal's own reason when the caller aborts
-// note Requests are lookups, so a repeated one changes nothing (it counts twice). Redirects are not followed: the API
+// note The circuit breaker is for lookups alone: batches wait and try again by design, and fail as a whole.
+//      Requests are lookups, so a repeated one changes nothing (it counts twice). Redirects are not followed: the API
 //      has none, and an email address must not be sent elsewhere.
 
-import { type ErrorDetails, InklingError, isProblem, problemError } from "./errors.ts";
+import { Breaker } from "./breaker.ts";
+import { type ErrorDetails, InklingError, isProblem, isUnreached, problemError } from "./errors.ts";
 import { parseRetryAfter, pauseMs } from "./retry.ts";
 
 /** Side effects, replaced in tests. */
@@ -29,6 +31,12 @@ export interface ApiRequest {
   readonly accept: string;
   /** Makes it conditional. */
   readonly etag?: string | null;
+}
+
+export interface SendLimits {
+  readonly timeoutMs: number;
+  readonly retries: number;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Called when a response, or a piece of one, has arrived. */
@@ -89,6 +97,7 @@ export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void
 export class Transport {
   readonly effects: Effects;
   private readonly base: string;
+  private readonly breaker: Breaker;
   /** Private: not shown when a client is printed. */
   readonly #authorization: { readonly Authorization?: string };
 
@@ -99,17 +108,38 @@ export class Transport {
   constructor(base: string, key: string | null, effects: Effects) {
     this.base = base;
     this.effects = effects;
+    this.breaker = new Breaker(effects.now, effects.random);
     this.#authorization = key === null ? {} : { Authorization: `Bearer ${key}` };
   }
 
   /**
    * Sends a request, and again after transient failures, all within `timeoutMs`. Each try but the last has half of it,
-   * so that one hanging connection does not use it up.
+   * so that one hanging connection does not use it up. While the circuit breaker is open nothing is sent.
    */
   async send<T>(
     request: ApiRequest,
-    { timeoutMs, retries, signal }: { timeoutMs: number; retries: number; signal: AbortSignal | undefined },
+    limits: SendLimits,
     read: (response: Response) => Promise<T>,
+  ): Promise<T> {
+    limits.signal?.throwIfAborted();
+    const isProbe = this.breaker.enter();
+    try {
+      const result = await this.tries(request, limits, read, isProbe);
+      this.breaker.succeed();
+      return result;
+    } catch (error) {
+      if (limits.signal?.aborted || !(error instanceof InklingError)) this.breaker.abandon(isProbe);
+      else if (isUnreached(error)) this.breaker.fail(isProbe, error);
+      else this.breaker.succeed();
+      throw error;
+    }
+  }
+
+  private async tries<T>(
+    request: ApiRequest,
+    { timeoutMs, retries, signal }: SendLimits,
+    read: (response: Response) => Promise<T>,
+    isProbe: boolean,
   ): Promise<T> {
     const { now, random, sleep } = this.effects;
     const deadline = now() + timeoutMs;
@@ -120,6 +150,7 @@ export class Transport {
         return await withTimeLimit(limitMs, signal, async (ours) => read(await this.once(request, ours)));
       } catch (error) {
         if (!(error instanceof InklingError) || !error.isPassing || ++failures > retries) throw error;
+        if (isProbe && isUnreached(error)) throw error;
         const pause = pauseMs(failures, error.retryAfterSeconds, random());
         if (now() + pause >= deadline) throw error; // too late for another try
         await sleep(pause, signal);
@@ -166,6 +197,7 @@ export class Transport {
     try {
       return await work();
     } catch (cause) {
+      if (cause instanceof InklingError) throw cause; // of a fetch that is our own: testing/
       throw new InklingError("CONNECTION_FAILED", "The server could not be reached", { cause });
     }
   }

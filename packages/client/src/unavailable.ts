@@ -3,7 +3,7 @@
 // It has no member of an answer. TypeScript requires `instanceof Unavailable` before one is read; in JavaScript reading
 // one throws the error behind it with "deny", and is undefined with "allow".
 
-import type { InklingError } from "./errors.ts";
+import { InklingError } from "./errors.ts";
 
 /** What a lookup does when the service is unavailable. */
 export const ON_UNAVAILABLE = ["throw", "allow", "deny"] as const;
@@ -25,6 +25,7 @@ const MEMBERS = [
   "providers",
   "evidence",
   "checks",
+  "data",
 ] as const;
 
 /** No answer: the service is unavailable. */
@@ -48,6 +49,20 @@ for (const member of MEMBERS) {
       return undefined;
     },
   });
+}
+
+/** What `work` resolves to, or an `Unavailable` where `onUnavailable` applies to its failure. */
+export async function settle<T, P extends OnUnavailable>(
+  onUnavailable: P,
+  work: Promise<T>,
+): Promise<T | IfUnavailable<P>> {
+  try {
+    return await work;
+  } catch (error) {
+    const isApplied = onUnavailable === "allow" || onUnavailable === "deny";
+    if (!isApplied || !(error instanceof InklingError) || !error.isUnavailable) throw error;
+    return new Unavailable(onUnavailable, error) as IfUnavailable<P>;
+  }
 }
 
 /** What a client with this option may return instead of an answer. */

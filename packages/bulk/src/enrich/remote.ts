@@ -139,8 +139,8 @@ export class RemotePool implements Pool {
 }
 
 /** Is the whole request refused, and not one value? */
-function isRefusal({ isUnavailable, answerStatus = 0 }: InklingError): boolean {
-  return isUnavailable || answerStatus === 401 || answerStatus === 403 || answerStatus === 429;
+function isRefusal({ isPassing, answerStatus }: InklingError): boolean {
+  return isPassing || answerStatus === 401 || answerStatus === 403;
 }
 
 /** @throws BulkError when the URL or the key has not the right form */

@@ -8,19 +8,17 @@ import { afterEach, describe, test } from "node:test";
 import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
-import { CLEAN } from "../test/fake-server.ts";
-import { InklingError } from "./errors.ts";
+import { CLEAN } from "../../test/fake-server.ts";
+import { InklingError } from "../errors.ts";
+import { fakeInkling } from "../testing/index.ts";
 import { visitor as expressVisitor } from "./express.ts";
 import { visitor as fastifyVisitor } from "./fastify.ts";
 import { visitor as honoVisitor } from "./hono.ts";
 import { visitor as nextVisitor, withVisitor } from "./next.ts";
-import type { VisitorLookups } from "./visitor.ts";
 
-/** Flags one address. */
-const client: VisitorLookups = {
-  geolocate: async () => undefined,
-  reputation: async (ip) => ({ ...CLEAN, is_tor_exit: ip === "192.0.2.6" }),
-};
+/** 192.0.2.6 is a Tor exit; the test's own address is ordinary. */
+const client = fakeInkling();
+client.server.answer("reputation", "127.0.0.1", {});
 const TOR = { "X-Forwarded-For": "198.51.100.1, 192.0.2.6" };
 const AS_TOR = { address: "192.0.2.6", is_tor_exit: true };
 const AS_PEER = { address: "127.0.0.1", is_tor_exit: false };

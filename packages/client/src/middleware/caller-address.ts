@@ -5,8 +5,8 @@
 // note X-Forwarded-For is read from the right, where trusted proxies append: entries that a visitor sends are further
 //      left and never reached. Without trusted proxies the header is not read at all.
 
-import { formatIp, type Ip, isIn, type Network, parseIp, parseNetwork } from "./ip.ts";
-import { wrong } from "./options.ts";
+import { formatIp, type Ip, isIn, type Network, parseIp, parseNetwork } from "../ip.ts";
+import { wrong } from "../options.ts";
 
 /**
  * The proxies in front of the application: their number, or networks ("10.0.0.0/8"), "loopback" or "private" (RFC 1918

@@ -4,7 +4,7 @@
 //      number, because there is nothing to compare networks with), or from a header of the platform. With `next start`
 //      alone it is not known: X-Forwarded-For is whatever the visitor sends.
 
-import { wrong } from "./options.ts";
+import { wrong } from "../options.ts";
 import { type Visitor, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
 
 /** A Request, a NextRequest, or `{ headers: await headers() }`. */

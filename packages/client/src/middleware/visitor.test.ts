@@ -1,21 +1,26 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { CLEAN } from "../test/fake-server.ts";
-import { denies, InklingError, Unavailable } from "./index.ts";
-import { type RequestFacts, type VisitorOptions, visitors } from "./visitor.ts";
+import { CLEAN } from "../../test/fake-server.ts";
+import { type WithData, withData } from "../data-state.ts";
+import { denies, InklingError, Unavailable } from "../index.ts";
+import { fakeInkling } from "../testing/index.ts";
+import { type RequestFacts, type VisitorLookups, type VisitorOptions, visitors } from "./visitor.ts";
+
+const COMPLETE = { missing: [], incomplete: [], version: "r1" };
 
 function recorder(fails = false) {
   const lookups: string[] = [];
   const answer = async (what: string) => {
     lookups.push(what);
     if (fails) throw new InklingError("TIMED_OUT", "late");
-    return what.startsWith("geolocate") ? undefined : CLEAN;
+    return what.startsWith("geolocate") ? undefined : withData({ ...CLEAN }, COMPLETE);
   };
   return {
     lookups,
     client: {
+      onUnavailable: "throw" as const,
       geolocate: (ip: string) => answer(`geolocate ${ip}`) as Promise<undefined>,
-      reputation: (ip: string) => answer(`reputation ${ip}`) as Promise<typeof CLEAN>,
+      reputation: (ip: string) => answer(`reputation ${ip}`) as Promise<typeof CLEAN & WithData>,
     },
   };
 }
@@ -24,7 +29,7 @@ const facts = (peer: string | undefined, forwardedFor?: string | string[]): Requ
   peer,
   forwardedFor,
 });
-const make = (client: ReturnType<typeof recorder>["client"], options: VisitorOptions<RequestFacts> = {}) =>
+const make = (client: VisitorLookups, options: VisitorOptions<RequestFacts> = {}) =>
   visitors<RequestFacts>(client, options, (request) => request);
 
 describe("a visitor", () => {
@@ -60,6 +65,24 @@ describe("a visitor", () => {
     await assert.rejects(visitor.reputation(), { code: "ADDRESS_UNKNOWN" });
     assert.deepEqual(lookups, []);
   });
+
+  for (const onUnavailable of ["allow", "deny"] as const) {
+    const rows: [name: string, peer: string | undefined, code: string][] = [
+      ["a health probe", "10.0.0.9", "IP_ADDRESS_RESERVED"],
+      ["a colleague in a VPN", "100.64.3.4", "IP_ADDRESS_RESERVED"],
+      ["this machine", "::1", "IP_ADDRESS_RESERVED"],
+      ["a visitor without an address", undefined, "ADDRESS_UNKNOWN"],
+    ];
+    for (const [name, peer, code] of rows) {
+      test(`${onUnavailable}: ${name} is decided by it and no error`, async () => {
+        const visitor = make(fakeInkling({ onUnavailable }), { eager: true })(facts(peer));
+        for (const found of [await visitor.reputation(), await visitor.geolocate()]) {
+          assert.ok(found instanceof Unavailable);
+          assert.deepEqual([found.verdict, found.error.code], [onUnavailable, code]);
+        }
+      });
+    }
+  }
 
   test("behind a proxy, with a header of several lines", () => {
     const visitorOf = make(recorder().client, { trustProxy: 1 });

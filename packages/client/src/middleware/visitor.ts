@@ -2,29 +2,30 @@
 //
 // in   a client, how the visitor's address is found, a request
 // out  Visitor: the address, and its lookups, each made at most once for a request
-// err  TypeError for wrong options; lookups throw what the client's throw, and ADDRESS_UNKNOWN
+// err  TypeError for wrong options; lookups end as the client's do, without an address with ADDRESS_UNKNOWN
 
-import type { Answer } from "./answers.ts";
+import type { LookupResult } from "../client.ts";
+import { InklingError } from "../errors.ts";
+import { parseIp } from "../ip.ts";
+import { wrong } from "../options.ts";
+import { type OnUnavailable, settle, type Unavailable } from "../unavailable.ts";
 import { callerAddress, isLoopback, type ReadTrust, readTrust, type TrustProxy } from "./caller-address.ts";
-import { InklingError } from "./errors.ts";
-import { parseIp } from "./ip.ts";
-import { wrong } from "./options.ts";
-import type { Unavailable } from "./unavailable.ts";
 
 /** The sender of a request. With `onUnavailable: "throw"` no lookup returns `Unavailable`. */
 export interface Visitor {
   /** In normal form; undefined when it is not known. */
   readonly address: string | undefined;
   /** Where the visitor is; undefined when the place is unknown. */
-  geolocate(): Promise<Answer<"geolocate"> | undefined | Unavailable>;
+  geolocate(): Promise<LookupResult<"geolocate"> | undefined | Unavailable>;
   /** Whether the visitor's address can be trusted. */
-  reputation(): Promise<Answer<"reputation"> | Unavailable>;
+  reputation(): Promise<LookupResult<"reputation"> | Unavailable>;
 }
 
 /** What a visitor needs of the client. */
 export interface VisitorLookups {
-  geolocate(ip: string): Promise<Answer<"geolocate"> | undefined | Unavailable>;
-  reputation(ip: string): Promise<Answer<"reputation"> | Unavailable>;
+  readonly onUnavailable: OnUnavailable;
+  geolocate(ip: string): Promise<LookupResult<"geolocate"> | undefined | Unavailable>;
+  reputation(ip: string): Promise<LookupResult<"reputation"> | Unavailable>;
 }
 
 /** @typeParam R the framework's request */
@@ -107,9 +108,9 @@ class RequestVisitor implements Visitor {
     this.reputation().catch(() => {});
   }
 
-  async #lookUp<T>(lookUp: (address: string) => Promise<T>): Promise<T> {
-    if (this.address === undefined)
-      throw new InklingError("ADDRESS_UNKNOWN", "The visitor's address is not known");
-    return lookUp(this.address);
+  #lookUp<T>(lookUp: (address: string) => Promise<T>): Promise<T | Unavailable> {
+    if (this.address !== undefined) return lookUp(this.address);
+    const unknown = new InklingError("ADDRESS_UNKNOWN", "The visitor's address is not known");
+    return settle(this.#client.onUnavailable, Promise.reject(unknown));
   }
 }

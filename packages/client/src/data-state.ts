@@ -1,0 +1,69 @@
+// data-state.ts: how complete the data behind an answer is.
+//
+// in   the response's Inkling-Data-State and Inkling-Data-Version
+// out  DataState, the same object for all answers of a response; DATA_INCOMPLETE where a required answer has no data
+// src  docs/errors.md of the server (DATA_NOT_LOADED); RFC 9651: an item with parameters
+// note `data` is not enumerable on an answer: JSON.stringify, a spread, deep equality and a row that is stored hold what
+//      the API sent, and nothing else
+
+import type { Lookup, Open } from "./answers.ts";
+import { type ErrorDetails, InklingError } from "./errors.ts";
+
+/** What each lookup can be incomplete in. */
+export const DATA_OF = {
+  geolocate: ["geolocation"],
+  reputation: ["is_abuser", "is_proxy", "is_tor_exit"],
+  email: ["disposable"],
+} as const satisfies Record<Lookup, readonly string[]>;
+
+/** A flag, or "geolocation", whose data a lookup can require. */
+export type DataName = (typeof DATA_OF)[Lookup][number];
+
+/** How complete the data is that an answer was made from. */
+export interface DataState {
+  /** No data at all is loaded for these: the flag is `false` for every value. */
+  readonly missing: readonly Open<DataName>[];
+  /** Some of the feeds behind these could not be loaded: the flag may be `false` where it should not be. */
+  readonly incomplete: readonly Open<DataName>[];
+  /** The server's release of data; undefined when something on the way removed Inkling-Data-Version. */
+  readonly version: string | undefined;
+}
+
+/** What an answer has beside the members of the API: not enumerable, so not in its JSON. */
+export interface WithData {
+  readonly data: DataState;
+}
+
+export function readDataState(headers: Headers): DataState {
+  const state = headers.get("inkling-data-state") ?? "";
+  const names = (parameter: string) => {
+    const [, list = ""] = new RegExp(`;\\s*${parameter}="([^"]*)"`).exec(state) ?? [];
+    return Object.freeze(list.split(" ").filter((name) => name !== ""));
+  };
+  return Object.freeze({
+    missing: names("missing"),
+    incomplete: names("incomplete"),
+    version: headers.get("inkling-data-version") ?? undefined,
+  });
+}
+
+export function withData<T>(answer: T, data: DataState): T & WithData {
+  return Object.defineProperty(answer, "data", { value: data, enumerable: false }) as T & WithData;
+}
+
+/** Is everything there? Without a version the header for the state may have been removed as well. */
+export function isComplete(required: readonly DataName[], { missing, version }: DataState): boolean {
+  return required.length === 0 || (version !== undefined && !required.some((name) => missing.includes(name)));
+}
+
+/** @throws DATA_INCOMPLETE */
+export function requireData(required: readonly DataName[], data: DataState, details: ErrorDetails): void {
+  if (isComplete(required, data)) return;
+  const lacking = required.filter((name) => data.missing.includes(name));
+  if (lacking.length > 0)
+    throw new InklingError("DATA_INCOMPLETE", `The server has no data for ${lacking.join(", ")}`, details);
+  throw new InklingError("DATA_INCOMPLETE", "It is not known whether the server has all data", {
+    ...details,
+    hint: "the answer has no Inkling-Data-Version header: a proxy removes it, and Inkling-Data-State with it",
+  });
+}

@@ -1,0 +1,238 @@
+// sandbox-server.ts: a server in this process that answers the client's requests as the sandbox does (docs/sandbox.md of
+// the server), with answers of a test's own, or not at all.
+//
+// in   what the client gives to `fetch`
+// out  a Response as the server's, or a failure of the connection
+// src  sandbox-answers.ts, made from the server's own tables
+// note Syntax of email addresses is read roughly: a top-level domain that does not exist counts as real
+//      (SANDBOX_VALUE_REQUIRED instead of not valid), and labels that follow from the text are not in the evidence
+
+import type { Answer, Answers, Lookup } from "../answers.ts";
+import { DATA_OF, type DataName } from "../data-state.ts";
+import { type ClientCode, InklingError, type Problem, type ServerCode } from "../errors.ts";
+import { formatIp, type Ip, isIn, parseIp, parseNetwork } from "../ip.ts";
+import { SANDBOX } from "./sandbox-answers.ts";
+
+/** An answer with its evidence, or a code. */
+type Row = Readonly<Record<string, unknown>> | string;
+
+export interface SandboxAnswers {
+  readonly version: string;
+  readonly me: string;
+  readonly geolocate: Readonly<Record<string, Row>>;
+  readonly reputation: Readonly<Record<string, Row>>;
+  /** By domain. */
+  readonly email: Readonly<Record<string, Row>>;
+  /** Those that differ with `?checks=mx`. */
+  readonly checkedEmail: Readonly<Record<string, Row>>;
+  readonly problems: Readonly<Record<string, Problem & { readonly detail: string; readonly type: string }>>;
+  /** Seconds, by code. */
+  readonly retryAfter: Readonly<Record<string, string>>;
+  readonly documentation: readonly string[];
+  readonly reserved: readonly string[];
+}
+
+/** The members of an answer that matter to a test, evidence and checks included. */
+export type OwnAnswer<L extends Lookup> = Partial<
+  Answer<L, L extends "email" ? { evidence: true; checks: ["mx"] } : { evidence: true }>
+>;
+
+/** What an answer has where a test gives nothing. */
+const PLAIN: Answers = {
+  geolocate: {
+    city: {},
+    continent: {},
+    country: {},
+    location: {},
+    postal: {},
+    registered_country: {},
+    subdivisions: [],
+  },
+  reputation: { is_abuser: false, is_proxy: false, is_tor_exit: false },
+  email: { valid: true, disposable: false, providers: [] },
+};
+const NOT_VALID = { valid: false, disposable: false, providers: [], evidence: [], checks: { mx: "skipped" } };
+
+const PATH = /^\/v1\/(?:ip|user)-intel\/(geolocate|reputation|email)(?:\/(.*))?$/;
+const LOCAL =
+  /^(?:[\w!#$%&'*+/=?^`{|}~\u00a1-\u{10ffff}-]+(?:\.[\w!#$%&'*+/=?^`{|}~\u00a1-\u{10ffff}-]+)*|"(?:[^"\\\p{Cc}]|\\[ -~])*")$/u;
+/** Two labels or more; the last has a letter, and is not one of RFC 2606 and RFC 6761. */
+const MAIL_DOMAIN =
+  /^(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?\.)+(?!\d+$|(?:example|test|localhost|invalid|local|onion|alt)$)[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}])?$/u;
+
+const byAddress = (rows: Readonly<Record<string, Row>>) =>
+  new Map(Object.entries(rows).map(([text, row]) => [normal(text), row]));
+const EMAIL = new Map(Object.entries(SANDBOX.email));
+const CHECKED_EMAIL = new Map(Object.entries(SANDBOX.checkedEmail));
+const PROBLEMS = new Map(Object.entries(SANDBOX.problems));
+const ADDRESSES = { geolocate: byAddress(SANDBOX.geolocate), reputation: byAddress(SANDBOX.reputation) };
+const isInOneOf = (networks: readonly string[], ip: Ip) =>
+  networks.some((text) => isIn(parseNetwork(text)!, ip));
+
+/** One form of each value: an address in eight groups, an email address in lower case. */
+function normal(value: string): string {
+  const ip = parseIp(value);
+  return ip === undefined ? value.toLowerCase() : formatIp(ip);
+}
+
+/** Of a request. */
+interface Wants {
+  readonly evidence: boolean;
+  readonly mx: boolean;
+}
+
+export class SandboxServer {
+  private readonly own = new Map<string, Row>();
+  private failure: ServerCode | ClientCode | undefined;
+  private missing: readonly DataName[] = [];
+  /** Of the client; goes on with each change, so that no pause after a failure is left. */
+  nowMs = 0;
+
+  /**
+   * Sets the answer for a value, also for a real one: the members that matter, the others are those of an ordinary
+   * visitor. A code stands for that error: "IP_ADDRESS_NOT_FOUND" for an unknown place, "RATE_LIMITED".
+   */
+  answer<L extends Lookup>(lookup: L, value: string, answer: OwnAnswer<L> | ServerCode): void {
+    if (typeof answer === "string") documentOf(lookup, answer); // refuses what is no code
+    this.change();
+    this.own.set(
+      `${lookup} ${normal(value)}`,
+      typeof answer === "string" ? answer : completed(lookup, value, answer),
+    );
+  }
+
+  /** Every lookup fails from now on: the service is unavailable. */
+  fail(code: ServerCode | ClientCode = "CONNECTION_FAILED"): void {
+    this.change();
+    this.failure = code;
+  }
+
+  /** Lookups succeed again. */
+  recover(): void {
+    this.change();
+    this.failure = undefined;
+  }
+
+  /** The data lacks these from now on, as `data.missing` of answers has it: for tests of `require`. */
+  lack(...missing: readonly DataName[]): void {
+    this.change();
+    this.missing = missing;
+  }
+
+  /** For the client. */
+  async fetch(url: string, { body, headers, signal }: RequestInit): Promise<Response> {
+    signal?.throwIfAborted();
+    const { pathname, searchParams } = new URL(url);
+    const [, name, value] = PATH.exec(pathname) ?? [];
+    const lookup = (name ?? "reputation") as Lookup;
+    if (this.failure !== undefined) return this.failed(lookup, this.failure);
+    if (name === undefined) return this.refused(lookup, "PATH_NOT_FOUND");
+    const wants = {
+      evidence: searchParams.get("include") === "evidence",
+      mx: searchParams.get("checks") === "mx",
+    };
+    if (value !== undefined) {
+      const row = this.find(lookup, decodeURIComponent(value), wants);
+      return typeof row === "string" ? this.refused(lookup, row) : this.sent(lookup, JSON.stringify(row));
+    }
+    const type = new Headers(headers).get("content-type") ?? "";
+    const bodyOf = (text: string) => {
+      const row = this.find(lookup, text, wants);
+      return JSON.stringify(typeof row === "string" ? documentOf(lookup, row) : row);
+    };
+    if (type === "application/json") {
+      const { values } = JSON.parse(String(body)) as { readonly values: readonly string[] };
+      return this.sent(lookup, `{"answers":[${values.map(bodyOf).join(",")}]}`);
+    }
+    if (wants.mx) return this.refused(lookup, "PARAMETER_INVALID");
+    const lines = String(body)
+      .split("\n")
+      .filter((line) => line !== "");
+    return this.sent(lookup, lines.map((line) => `${bodyOf(JSON.parse(line))}\n`).join(""), type);
+  }
+
+  private change(): void {
+    this.nowMs += 3_600_000;
+  }
+
+  private find(lookup: Lookup, value: string, wants: Wants): Row {
+    const row = this.own.get(`${lookup} ${normal(value)}`) ?? sandboxRow(lookup, value, wants);
+    if (typeof row === "string") return row;
+    const { evidence = [], checks = { mx: "found" }, ...plain } = row;
+    return { ...plain, ...(wants.mx && { checks }), ...(wants.evidence && { evidence }) };
+  }
+
+  private sent(lookup: Lookup, text: string, type = "application/json"): Response {
+    const ofLookup: readonly DataName[] = DATA_OF[lookup];
+    const missing = this.missing.filter((name) => ofLookup.includes(name));
+    const state = missing.length > 0 && { "Inkling-Data-State": `partial; missing="${missing.join(" ")}"` };
+    return new Response(text, { headers: { ...headersOf(type), ...state } });
+  }
+
+  private refused(lookup: Lookup, code: string): Response {
+    const document = documentOf(lookup, code);
+    const retryAfter = SANDBOX.retryAfter[code];
+    return new Response(JSON.stringify({ ...document, request_id: "fake" }), {
+      status: document.status,
+      headers: {
+        ...headersOf("application/problem+json"),
+        ...(retryAfter !== undefined && { "Retry-After": retryAfter }),
+      },
+    });
+  }
+
+  private failed(lookup: Lookup, code: ServerCode | ClientCode): Response {
+    if (PROBLEMS.has(code)) return this.refused(lookup, code);
+    throw new InklingError(code, "The fake server is set to fail");
+  }
+}
+
+const headersOf = (type: string) => ({
+  "Content-Type": type,
+  "Inkling-Data-Version": SANDBOX.version,
+  "X-Request-Id": "fake",
+});
+
+/** @throws TypeError for a code that no server sends */
+function documentOf(lookup: Lookup, code: string) {
+  const row = PROBLEMS.get(code);
+  if (row === undefined) throw new TypeError(`@inkling/client/testing: ${code} is no code of a server`);
+  return { ...row, detail: row.detail.replace("{lookup}", lookup) };
+}
+
+function completed(lookup: Lookup, value: string, answer: Readonly<Record<string, unknown>>): Row {
+  const isDisposable = lookup === "email" && answer.disposable === true;
+  const providers = isDisposable && { providers: [domainOf(value)] };
+  return { ...PLAIN[lookup], ...providers, ...answer };
+}
+
+function sandboxRow(lookup: Lookup, value: string, wants: Wants): Row {
+  if (lookup === "email") return emailRow(value, wants);
+  const ip = parseIp(value === "me" ? SANDBOX.me : value);
+  if (ip === undefined) return "IP_ADDRESS_INVALID";
+  const row = ADDRESSES[lookup].get(formatIp(ip));
+  if (row !== undefined) return row;
+  if (isInOneOf(SANDBOX.documentation, ip))
+    return lookup === "geolocate" ? "IP_ADDRESS_NOT_FOUND" : { ...PLAIN.reputation };
+  return isInOneOf(SANDBOX.reserved, ip) ? "IP_ADDRESS_RESERVED" : "SANDBOX_VALUE_REQUIRED";
+}
+
+function emailRow(value: string, { mx }: Wants): Row {
+  const domain = domainOf(value);
+  const row = (mx ? CHECKED_EMAIL.get(domain) : undefined) ?? EMAIL.get(domain);
+  if (row === undefined) return MAIL_DOMAIN.test(domain) ? "SANDBOX_VALUE_REQUIRED" : NOT_VALID;
+  if (typeof row === "string") return row;
+  const local = value.slice(0, value.lastIndexOf("@"));
+  const valid = row.valid === true && LOCAL.test(local) && local.length <= 64;
+  return { checks: { mx: row.valid === true ? "found" : "skipped" }, ...row, valid };
+}
+
+function domainOf(email: string): string {
+  const at = email.lastIndexOf("@");
+  return at < 0
+    ? ""
+    : email
+        .slice(at + 1)
+        .toLowerCase()
+        .replace(/\.$/, "");
+}

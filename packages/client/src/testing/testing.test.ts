@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { denies, InklingError, Unavailable } from "../index.ts";
+import { fakeInkling } from "./index.ts";
+
+describe("a fake client", () => {
+  test("answers as the sandbox does", async () => {
+    const inkling = fakeInkling();
+    assert.equal(inkling.isSandbox, true);
+    assert.equal((await inkling.reputation("192.0.2.6")).is_tor_exit, true);
+    assert.equal((await inkling.email("jane@disposable.example")).disposable, true);
+    assert.equal((await inkling.geolocate("192.0.2.2"))?.country.iso_code, "US");
+    assert.equal(await inkling.geolocate("192.0.2.3"), undefined);
+    await assert.rejects(inkling.reputation("81.2.69.142"), { code: "SANDBOX_VALUE_REQUIRED" });
+    await assert.rejects(inkling.email("jane@gmail.com"), { code: "SANDBOX_VALUE_REQUIRED" });
+  });
+
+  test("has answers of a test's own: what matters is given, the rest is an ordinary visitor's", async () => {
+    const { server, ...rest } = fakeInkling();
+    assert.deepEqual(rest, {});
+    const inkling = fakeInkling();
+    inkling.server.answer("reputation", "81.2.69.142", { is_proxy: true });
+    assert.deepEqual(await inkling.reputation("81.2.69.142"), {
+      is_abuser: false,
+      is_proxy: true,
+      is_tor_exit: false,
+    });
+    inkling.server.answer("geolocate", "2A02:6B8::1", { country: { iso_code: "FR" } });
+    const place = await inkling.geolocate("2a02:6b8:0::1");
+    assert.deepEqual([place?.country.iso_code, place?.subdivisions], ["FR", []]);
+    inkling.server.answer("email", "jane@acme.com", { disposable: true });
+    const mail = await inkling.email("jane@acme.com", { checks: ["mx"], evidence: true });
+    assert.deepEqual(mail, {
+      valid: true,
+      disposable: true,
+      providers: ["acme.com"],
+      checks: { mx: "found" },
+      evidence: [],
+    });
+    // an answer that is set again replaces the one before
+    inkling.server.answer("reputation", "81.2.69.142", {});
+    assert.equal((await inkling.reputation("81.2.69.142")).is_proxy, false);
+  });
+
+  test("has errors of a test's own", async () => {
+    const inkling = fakeInkling({ onUnavailable: "deny" });
+    inkling.server.answer("geolocate", "81.2.69.142", "IP_ADDRESS_NOT_FOUND");
+    assert.equal(await inkling.geolocate("81.2.69.142"), undefined);
+    inkling.server.answer("reputation", "81.2.69.142", "RATE_LIMITED");
+    const limited = await inkling.reputation("81.2.69.142");
+    assert.ok(limited instanceof Unavailable);
+    assert.deepEqual([limited.error.code, limited.error.answerStatus], ["RATE_LIMITED", 429]);
+    assert.throws(
+      () => inkling.server.answer("email", "a@acme.com", "RATE_LIMIT" as "RATE_LIMITED"),
+      TypeError,
+    );
+  });
+
+  for (const code of ["CONNECTION_FAILED", "TIMED_OUT", "ANSWER_UNREADABLE", "DATA_NOT_LOADED"] as const) {
+    test(`is unavailable, and available again at once: ${code}`, async () => {
+      const inkling = fakeInkling({ onUnavailable: "deny" });
+      inkling.server.fail(code);
+      for (let i = 0; i < 10; i++) {
+        const found = await inkling.reputation("192.0.2.1");
+        assert.ok(found instanceof Unavailable);
+        assert.equal(found.error.code, code);
+        assert.equal(
+          denies(found, () => false),
+          true,
+        );
+      }
+      await assert.rejects(inkling.batch("reputation", ["192.0.2.1"]).next(), { code });
+      inkling.server.recover();
+      for (let i = 0; i < 2; i++)
+        assert.equal(
+          denies(await inkling.reputation("192.0.2.1"), () => false),
+          false,
+        );
+    });
+  }
+
+  test("has incomplete data, for applications that require it", async () => {
+    const inkling = fakeInkling({ require: ["is_proxy"] });
+    inkling.server.lack("is_proxy", "disposable");
+    const error = await inkling.reputation("192.0.2.1").catch((error) => error);
+    assert.ok(error instanceof InklingError);
+    assert.equal(error.code, "DATA_INCOMPLETE");
+    const { data } = await inkling.reputation("192.0.2.1", { require: [] });
+    assert.deepEqual(data, { missing: ["is_proxy"], incomplete: [], version: "sandbox-1" });
+    inkling.server.lack();
+    assert.equal((await inkling.reputation("192.0.2.1")).is_proxy, false);
+  });
+});

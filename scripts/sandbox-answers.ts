@@ -1,0 +1,121 @@
+// sandbox-answers.ts: makes packages/client/src/testing/sandbox-answers.ts from the server's sandbox.
+//
+// run  npx bun scripts/sandbox-answers.ts
+// in   packages/server/src/lookup: the tables, and the functions that answer from them
+// out  each row's answer with its evidence, or its code; the problem documents; special-use networks
+// note test/client-testing.test.ts fails when the file is not current
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  formatIp,
+  IpAddress,
+  LOOKUPS,
+  type Prefix,
+  parseIpInto,
+  SPECIAL_USE,
+  unwrapIpv4,
+} from "@inkling/engine";
+import {
+  PROBLEM_CODES,
+  PROBLEMS,
+  type Problem,
+  type ProblemCode,
+  problemBody,
+} from "../packages/server/src/http/problems.ts";
+import { SANDBOX_VERSION, sandboxAddress, sandboxEmail } from "../packages/server/src/lookup/sandbox.ts";
+import {
+  SANDBOX_ADDRESSES,
+  SANDBOX_CHECKS,
+  SANDBOX_DOMAINS,
+  SANDBOX_ME,
+  SANDBOX_PROBLEMS,
+} from "../packages/server/src/lookup/sandbox-tables.ts";
+
+const OUT = join(import.meta.dirname, "../packages/client/src/testing/sandbox-answers.ts");
+
+function addressOf(text: string) {
+  const address = new IpAddress();
+  if (!parseIpInto(text, address)) throw new Error(`${text} is no address`);
+  unwrapIpv4(address);
+  return address;
+}
+
+/** Its JSON, or its code. */
+const found = (outcome: Uint8Array | Problem): unknown =>
+  outcome instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(outcome)) : outcome.code;
+
+const addresses = [...SANDBOX_ADDRESSES, ...SANDBOX_PROBLEMS].flatMap(({ v4, v6 }) => [v4, v6]);
+const domains = [...SANDBOX_DOMAINS, ...SANDBOX_CHECKS, ...SANDBOX_PROBLEMS].map(({ domain }) => domain);
+
+/** In the place of the lookup's name, where a detail names it. */
+const LOOKUP = "{lookup}";
+
+function problemRow({ code, v4, domain }: (typeof SANDBOX_PROBLEMS)[number]) {
+  const outcomes = LOOKUPS.map((lookup) =>
+    lookup === "email" ? sandboxEmail(`jane@${domain}`) : sandboxAddress(lookup, addressOf(v4)),
+  );
+  const rows = outcomes.map((outcome, i) => {
+    if (outcome instanceof Uint8Array) throw new Error(`${code} is no problem`);
+    const named = outcome.detail.replace(`"${LOOKUPS[i]}"`, `"${LOOKUP}"`);
+    return JSON.parse(problemBody({ ...outcome, detail: named }));
+  });
+  if (rows.some((row) => row.detail !== rows[0].detail)) throw new Error(`${code} differs between lookups`);
+  return rows[0];
+}
+
+const retryAfter = (code: ProblemCode) =>
+  (PROBLEMS[code].headers as Readonly<Record<string, string>>)["Retry-After"];
+
+const networks = (isDocumentation: boolean) =>
+  SPECIAL_USE.filter(({ use }) => (use === "documentation") === isDocumentation).map(({ prefix }) =>
+    networkText(prefix),
+  );
+const networkText = ({ address, bits }: Prefix) => `${formatIp(address)}/${bits}`;
+
+/** What the file holds. */
+export function sandboxAnswers() {
+  const byAddress = (lookup: "geolocate" | "reputation") =>
+    Object.fromEntries(addresses.map((text) => [text, found(sandboxAddress(lookup, addressOf(text), true))]));
+  return {
+    version: SANDBOX_VERSION,
+    me: SANDBOX_ME,
+    geolocate: byAddress("geolocate"),
+    reputation: byAddress("reputation"),
+    email: Object.fromEntries(domains.map((domain) => [domain, found(sandboxEmail(`jane@${domain}`, true))])),
+    checkedEmail: Object.fromEntries(
+      SANDBOX_CHECKS.map(({ domain }) => [domain, found(sandboxEmail(`jane@${domain}`, true, true))]),
+    ),
+    problems: Object.fromEntries(
+      PROBLEM_CODES.map((code) => [code, problemRow(SANDBOX_PROBLEMS.find((row) => row.code === code)!)]),
+    ),
+    retryAfter: Object.fromEntries(
+      PROBLEM_CODES.map((code) => [code, retryAfter(code)]).filter(([, seconds]) => seconds !== undefined),
+    ),
+    documentation: networks(true),
+    reserved: networks(false),
+  };
+}
+
+/** One row a line. */
+function fileText(): string {
+  const members = Object.entries(sandboxAnswers()).map(([name, value]) => {
+    if (typeof value === "string" || Array.isArray(value)) return `  ${name}: ${JSON.stringify(value)},`;
+    const rows = Object.entries(value).map(
+      ([key, row]) => `    ${JSON.stringify(key)}: ${JSON.stringify(row)},`,
+    );
+    return `  ${name}: {\n${rows.join("\n")}\n  },`;
+  });
+  return `// sandbox-answers.ts: the server's sandbox, row by row. Made by scripts/sandbox-answers.ts; do not edit.
+
+// biome-ignore-all format: one row a line
+
+import type { SandboxAnswers } from "./sandbox-server.ts";
+
+export const SANDBOX: SandboxAnswers = {
+${members.join("\n")}
+};
+`;
+}
+
+if (import.meta.main) writeFileSync(OUT, fileText());

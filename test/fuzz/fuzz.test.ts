@@ -1,0 +1,83 @@
+// Every fuzzer: damaged copies of good inputs, the same in every run; a fixed number by default, minutes in full size.
+// What failed once lies in kept/ and is tried again each time.
+//
+//   npm run test:full -- test/fuzz               a minute each
+//   npm run test:full -- --fuzz=120 test/fuzz    two hours each
+//   INKLING_FUZZ_SEED=2 npm run …                other cases
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FUZZ_MINUTES, FUZZ_SEED } from "../share.ts";
+import { type FuzzOptions, fuzz } from "./fuzzer.ts";
+
+const MB = 1024 * 1024;
+const TARGETS = join(import.meta.dir, "targets");
+const LIMIT_MS = FUZZ_MINUTES * 60_000 + 300_000;
+
+/** Cases by default, memory at most, and outcomes that none of may be missing. */
+const ROWS: readonly [name: string, cases: number, mostBytes: number, outcomes: readonly string[]][] = [
+  ["address", 20_000, 300 * MB, ["IPv4", "IPv6", "network", "refused"]],
+  ["archives", 1_000, 400 * MB, ["unpacked", "refused", "too large"]],
+  ["batches", 600, 500 * MB, ["JSON", "NDJSON", "damaged gzip", "BATCH_INVALID"]],
+  ["dns", 20_000, 300 * MB, ["none of ours", "failed", "none", "nxdomain", "records", "truncated"]],
+  ["email", 10_000, 400 * MB, ["disposable", "valid", "not valid", "no host"]],
+  ["feeds", 4_000, 400 * MB, ["read", "empty", "refused"]],
+  ["http", 1_000, 500 * MB, ["200", "400", "401", "404", "closed"]],
+  ["mmdb", 1_500, 400 * MB, ["answered", "metadata", "separator", "search tree", "data section"]],
+  ["rows", 2_000, 400 * MB, ["csv", "tsv", "ndjson", "log", "refused"]],
+  ["segments", 150, 500 * MB, ["refused at open", "found by verify", "sound"]],
+];
+
+describe("damaged", () => {
+  test("every target has a row", () => {
+    expect(ROWS.map(([name]) => `${name}.ts`)).toEqual(readdirSync(TARGETS).sort());
+  });
+  test.each(ROWS)(
+    "%s",
+    async (name, cases, mostBytes, outcomes) => {
+      const options = { cases, minutes: FUZZ_MINUTES, seed: FUZZ_SEED };
+      const report = await fuzz(join(TARGETS, `${name}.ts`), options);
+      process.stdout.write(`${name}, seed ${FUZZ_SEED}: ${JSON.stringify(report)}\n`);
+      expect(report.cases).toBeGreaterThanOrEqual(cases);
+      expect(Object.keys(report.outcomes)).toEqual(expect.arrayContaining([...outcomes]));
+      expect(report.peakBytes).toBeLessThan(mostBytes);
+    },
+    LIMIT_MS,
+  );
+});
+
+describe("a target that", () => {
+  const folder = mkdtempSync(join(tmpdir(), "inkling-fuzz-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const options: FuzzOptions = { cases: 500, minutes: 0, seed: 3, kept: folder, hangMs: 1_000 };
+  const madeUp = (name: string, body: string) => {
+    const file = join(folder, `${name}.ts`);
+    const corpus = 'corpus: [Buffer.from("abcdefgh")], tokens: ["!"]';
+    writeFileSync(
+      file,
+      `export default () => ({ ${corpus}, check: (bytes) => { ${body} return "fine"; } });`,
+    );
+    return file;
+  };
+  test.each([
+    ["throws", 'if (bytes.includes(33)) throw new Error("it broke");', /exit code 1[\s\S]*it broke/],
+    ["hangs", "if (bytes.includes(33)) Bun.sleepSync(600_000);", /no end within 1 s/],
+    ["is killed", "if (bytes.includes(33)) process.kill(process.pid, 'SIGKILL');", /SIGKILL/],
+  ])(
+    "%s is a failure whose input is kept, and fails again before all others",
+    async (what, body, message) => {
+      const name = what.replace(" ", "-");
+      const module = madeUp(name, body);
+      const failure = await fuzz(module, options).catch((error: Error) => error.message);
+      expect(failure).toMatch(message);
+      const [file] = readdirSync(join(folder, name));
+      expect(failure).toContain(join(folder, name, file!));
+      expect(readFileSync(join(folder, name, file!)).includes("!")).toBe(true);
+      const again = await fuzz(module, { ...options, cases: 0 }).catch((error: Error) => error.message);
+      expect(again).toContain("case -1");
+      expect((await fuzz(madeUp(name, ""), options)).kept).toBe(1);
+    },
+  );
+});

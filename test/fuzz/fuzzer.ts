@@ -1,0 +1,99 @@
+// fuzzer.ts: runs a target in a process of its own (process.ts), and keeps the input that made it fail.
+//
+// err  Error with seed, case, what happened, the file that the input is in, and the command that tries it again
+
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import type { Order, Report } from "./process.ts";
+
+/** Failures of each target, in a folder of its name. They are part of the repository: each is a test from then on. */
+export const KEPT = join(import.meta.dir, "kept");
+/** One case may take this long on any machine. */
+const HANG_MS = 120_000;
+const ERROR_CHARACTERS = 3_000;
+
+export interface FuzzOptions {
+  readonly cases: number;
+  readonly minutes: number;
+  readonly seed: number;
+  readonly kept?: string;
+  readonly hangMs?: number;
+}
+
+export async function fuzz(
+  module: string,
+  { cases, minutes, seed, kept = KEPT, hangMs = HANG_MS }: FuzzOptions,
+): Promise<Report> {
+  const name = basename(module, ".ts");
+  const folder = mkdtempSync(join(tmpdir(), "inkling-fuzz-"));
+  const progress = join(folder, "progress");
+  writeFileSync(progress, "");
+  const order: Order = { module, seed, progress, kept: join(kept, name), cases, minutes };
+  try {
+    const { code, out, error } = await attempt(order, hangMs);
+    if (code === 0) return JSON.parse(out);
+    const number = caseIn(progress);
+    const where =
+      number === undefined || number < 0 ? earlier(order.kept, number) : await keep(order, number);
+    throw new Error(
+      `${name}, seed ${seed}, case ${number}: ${code}\n${error.slice(0, ERROR_CHARACTERS)}\n` +
+        `the input: ${where}\nagain: npm test -- test/fuzz`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** @returns exit code 0, or what ended it */
+async function attempt(order: Order, hangMs: number) {
+  const script = join(import.meta.dir, "process.ts");
+  const child = Bun.spawn([process.execPath, script, JSON.stringify(order)], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let last: number | undefined;
+  let since = performance.now();
+  let isHung = false;
+  const watch = setInterval(() => {
+    const now = caseIn(order.progress);
+    if (now !== last) [last, since] = [now, performance.now()];
+    if (performance.now() - since < (now === undefined ? HANG_MS : hangMs)) return;
+    isHung = true;
+    child.kill("SIGKILL");
+  }, 500);
+  const [out, error] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  await child.exited;
+  clearInterval(watch);
+  const ended = child.exitCode === 0 ? 0 : (child.signalCode ?? `exit code ${child.exitCode}`);
+  return { code: isHung ? `no end within ${hangMs / 1000} s` : ended, out, error };
+}
+
+/** The case that was under way; below 0 an earlier failure; undefined before the first. */
+function caseIn(progress: string): number | undefined {
+  const value = new Float64Array(1);
+  const file = openSync(progress, "r");
+  const length = readSync(file, value, 0, 8, 0);
+  closeSync(file);
+  return length === 8 ? value[0] : undefined;
+}
+
+const earlier = (kept: string, number: number | undefined) =>
+  number === undefined
+    ? "none: it ended before the first case"
+    : join(kept, readdirSync(kept).sort()[-1 - number]!);
+
+async function keep(order: Order, number: number): Promise<string> {
+  mkdirSync(order.kept, { recursive: true });
+  const file = join(order.kept, `${order.seed}-${number}.bin`);
+  await attempt({ ...order, write: { number, file } }, HANG_MS);
+  return file;
+}
