@@ -86,6 +86,16 @@ describe("the package", () => {
     expect(packed).toEqual([...built, "LICENSE", "README.md", "package.json"].sort());
   });
 
+  test("bundles the fake only where it is imported", async () => {
+    const bundle = async (entry: string) => {
+      const dist = join(project, "node_modules/@inkling/client/dist", entry);
+      const { outputs } = await Bun.build({ entrypoints: [dist], target: "browser" });
+      return outputs[0]!.text();
+    };
+    const [main, testing] = await Promise.all([bundle("index.js"), bundle("testing/index.js")]);
+    expect([main.includes("Exampleton"), testing.includes("Exampleton")]).toEqual([false, true]);
+  });
+
   test("depends on nothing", () => {
     const manifest = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8"));
     for (const kind of ["dependencies", "peerDependencies", "optionalDependencies"])
