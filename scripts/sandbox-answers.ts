@@ -74,7 +74,7 @@ const networks = (isDocumentation: boolean) =>
 const networkText = ({ address, bits }: Prefix) => `${formatIp(address)}/${bits}`;
 
 /** What the file holds. */
-export function sandboxAnswers() {
+export function sandboxAnswers(): object {
   const byAddress = (lookup: "geolocate" | "reputation") =>
     Object.fromEntries(addresses.map((text) => [text, found(sandboxAddress(lookup, addressOf(text), true))]));
   return {
@@ -110,7 +110,7 @@ function fileText(): string {
 
 // biome-ignore-all format: one row a line
 
-import type { SandboxAnswers } from "./sandbox-server.ts";
+import type { SandboxAnswers } from "./sandbox-table.ts";
 
 export const SANDBOX: SandboxAnswers = {
 ${members.join("\n")}

@@ -5,6 +5,7 @@
 // note copied beside an installed package by client.test.ts
 
 import { Inkling, InklingError, Unavailable } from "@inkling/client";
+import { fakeInkling } from "@inkling/client/testing";
 
 const { url, sandbox, live, paced, addresses, emails } = JSON.parse(process.argv[2]);
 const inkling = new Inkling({ url, key: sandbox, retries: 0 });
@@ -27,27 +28,45 @@ async function batched(client, lookup, values, options) {
   return results;
 }
 
-const singles = {};
-for (const ip of addresses) {
-  singles[ip] = {
-    geolocate: await outcome(inkling.geolocate(ip)),
-    reputation: await outcome(inkling.reputation(ip)),
-    evidence: await outcome(inkling.reputation(ip, { evidence: true })),
-  };
+async function eachSingly(client) {
+  const found = {};
+  for (const ip of addresses) {
+    found[ip] = {
+      geolocate: await outcome(client.geolocate(ip)),
+      reputation: await outcome(client.reputation(ip)),
+      evidence: await outcome(client.reputation(ip, { evidence: true })),
+    };
+  }
+  for (const email of emails) found[email] = await outcome(client.email(email));
+  return found;
 }
+
+const singles = await eachSingly(inkling);
 const checked = await outcome(
   inkling.email("jane@mx-disposable.example", { checks: ["mx"], evidence: true }),
 );
-for (const email of emails) singles[email] = await outcome(inkling.email(email));
 
-const wrongKey = await outcome(
-  new Inkling({ url, key: `${live.slice(0, -1)}!`.replace("!", "0") }).reputation("me"),
-);
+/** The code and the verdict of a lookup that is unavailable. */
+async function unavailableBy(onUnavailable, ip, options) {
+  const { verdict, error } = await new Inkling({ url, key: live, onUnavailable }).reputation(ip, options);
+  return { code: error.code, verdict };
+}
+
+const otherEnd = live.endsWith("0") ? "1" : "0";
+const wrongKey = await outcome(new Inkling({ url, key: live.slice(0, -1) + otherEnd }).reputation("me"));
 const away = new Inkling({ url: "http://127.0.0.1:1", key: live, retries: 0, onUnavailable: "deny" });
 const unavailable = await away.reputation("81.2.69.142");
 
 const many = Array.from({ length: 2_500 }, (_, i) => `81.2.${60 + (i % 20)}.${i % 256}`);
 const withLive = new Inkling({ url, key: live });
+const reputation = await withLive.reputation("81.2.69.1");
+const ofBatch = (await withLive.batch("reputation", ["81.2.69.1"]).next()).value;
+const incomplete = {
+  data: reputation.data,
+  json: JSON.stringify(reputation),
+  batched: ofBatch.data,
+  required: await unavailableBy("deny", "81.2.69.1", { require: ["is_abuser"] }),
+};
 process.stdout.write(
   `${JSON.stringify({
     singles,
@@ -62,6 +81,9 @@ process.stdout.write(
     ).map(({ code }) => code ?? "ok"),
     cached: await Promise.all([withLive.geolocate("81.2.69.1"), withLive.geolocate("81.2.69.1")]),
     again: await withLive.geolocate("81.2.69.1"),
+    fakes: await eachSingly(fakeInkling()),
+    incomplete,
+    reserved: await unavailableBy("allow", "10.0.0.1"),
     wrongKey,
     unavailable: unavailable instanceof Unavailable && { ...unavailable, error: unavailable.error.code },
   })}\n`,

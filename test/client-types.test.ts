@@ -2,6 +2,7 @@
 // What TypeScript can compare is compared when this file is compiled (`npm test` compiles it); the rest when it runs.
 
 import { expect, test } from "bun:test";
+import type { Release } from "@inkling/engine";
 import type { z } from "zod";
 import type {
   EmailEvidence,
@@ -14,6 +15,7 @@ import type {
   WithChecks,
   WithEvidence,
 } from "../packages/client/src/answers.ts";
+import type { DataName, WithData } from "../packages/client/src/data-state.ts";
 import { SERVER_CODES } from "../packages/client/src/errors.ts";
 import { PROBLEM_CODES } from "../packages/server/src/http/problems.ts";
 import type * as served from "../packages/server/src/lookup/answer-schemas.ts";
@@ -45,6 +47,9 @@ type PlainAnswer<T> = Plain<Omit<T, Extras>>;
 type Entry = z.infer<typeof served.evidenceEntry>;
 type EntryKeys = keyof Plain<Entry>;
 
+/** The client's own member of an answer, which the API must not have. */
+type Own = Extract<keyof (served.Geolocation & served.Reputation & served.EmailVerdict), keyof WithData>;
+
 /** Each is compiled only when it is `true`. */
 export const compared: readonly true[] = [
   true satisfies SameMembers<Members<Place>, Members<PlainAnswer<served.Geolocation>>>,
@@ -60,6 +65,8 @@ export const compared: readonly true[] = [
   true satisfies Fits<Pick<Entry, keyof ReputationEvidence>, ReputationEvidence>,
   true satisfies Fits<Pick<Entry, keyof EmailEvidence>, EmailEvidence>,
   true satisfies Fits<ServedMxOutcome, MxOutcome>,
+  true satisfies SameMembers<Own, never>,
+  true satisfies SameMembers<DataName, Release["missing"][number]>,
 ];
 
 // The comparisons must be able to fail.

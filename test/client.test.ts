@@ -23,6 +23,8 @@ import type { Ports } from "./server-process.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
 const README = readFileSync(join(CLIENT, "README.md"), "utf8");
+/** Its examples in TypeScript. */
+const blocks = [...README.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
 const NODE = Bun.which("node")!;
 
 const EVERYTHING: NewKey = parseNewKey({ name: "test", rate: 0 }, Date.now());
@@ -37,7 +39,7 @@ let server: Bun.Subprocess<"ignore", "pipe", "inherit">;
 
 async function startServer(): Promise<void> {
   const dataDir = temporaryFolder();
-  smallRelease(dataDir, 1);
+  smallRelease(dataDir, 1, ["is_abuser"]);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
   for (const [name, over] of [
@@ -84,13 +86,22 @@ describe("the package", () => {
     expect(packed).toEqual([...built, "LICENSE", "README.md", "package.json"].sort());
   });
 
+  test("bundles the fake only where it is imported", async () => {
+    const bundle = async (entry: string) => {
+      const dist = join(project, "node_modules/@inkling/client/dist", entry);
+      const { outputs } = await Bun.build({ entrypoints: [dist], target: "browser" });
+      return outputs[0]!.text();
+    };
+    const [main, testing] = await Promise.all([bundle("index.js"), bundle("testing/index.js")]);
+    expect([main.includes("Exampleton"), testing.includes("Exampleton")]).toEqual([false, true]);
+  });
+
   test("depends on nothing", () => {
     const manifest = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8"));
     for (const kind of ["dependencies", "peerDependencies", "optionalDependencies"])
       expect(manifest[kind]).toBeUndefined();
   });
 
-  const blocks = [...README.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text!);
   test.each([
     ["nodenext", "nodenext"],
     ["esnext", "bundler"],
@@ -99,8 +110,10 @@ describe("the package", () => {
     blocks.forEach((text, i) => {
       writeFileSync(join(project, `readme-${i}.ts`), text);
     });
-    const frameworks = ["express", "fastify", "hono", "next"]
-      .map((name, i) => `import { visitor as v${i} } from "@inkling/client/${name}";\nexport { v${i} };\n`)
+    const subPaths = Object.keys(JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8")).exports);
+    const frameworks = subPaths
+      .filter((path) => path !== "." && path !== "./package.json")
+      .map((path, i) => `import * as v${i} from "@inkling/client${path.slice(1)}";\nexport { v${i} };\n`)
       .join("");
     writeFileSync(join(project, "frameworks.ts"), frameworks);
     const compilerOptions = {
@@ -225,6 +238,33 @@ describe.each([
 
   test("a batch faster than its key is paced, not refused", () =>
     expect(results.paced).toEqual(new Array(500).fill("ok")));
+
+  test("a fake client has the same answers and errors as the sandbox", () => {
+    const withoutId = (outcome: object) => ({ ...outcome, requestId: undefined });
+    expect(Object.keys(results.fakes)).toEqual([...addresses, ...emails]);
+    for (const ip of addresses)
+      for (const lookup of ["geolocate", "reputation", "evidence"])
+        expect(withoutId(results.fakes[ip][lookup])).toEqual(withoutId(results.singles[ip][lookup]));
+    for (const email of emails)
+      expect(withoutId(results.fakes[email])).toEqual(withoutId(results.singles[email]));
+  });
+
+  test("the README's unit test passes", async () => {
+    const example = blocks.find((text) => text.includes("@inkling/client/testing"));
+    writeFileSync(join(project, "unit.mjs"), example!);
+    await run([runtime, "unit.mjs"], project);
+  });
+
+  test("data that the server lacks is in the answer, and is required", () => {
+    const { data, json, required, batched } = results.incomplete;
+    expect(data).toEqual({ missing: ["is_abuser"], incomplete: [], version: expect.stringMatching(/^\w+/) });
+    expect(json).toBe('{"is_abuser":false,"is_proxy":true,"is_tor_exit":false}');
+    expect(batched).toEqual(data);
+    expect(required).toEqual({ code: "DATA_INCOMPLETE", verdict: "deny" });
+  });
+
+  test("a private address is decided by onUnavailable", () =>
+    expect(results.reserved).toEqual({ code: "IP_ADDRESS_RESERVED", verdict: "allow" }));
 
   test("cached answers are the same", () => {
     expect(results.again).toEqual(results.cached[0]);

@@ -128,7 +128,7 @@ export class Transport {
       this.breaker.succeed();
       return result;
     } catch (error) {
-      if (limits.signal?.aborted || !(error instanceof InklingError)) this.breaker.abandon(isProbe);
+      if (!(error instanceof InklingError)) this.breaker.abandon(isProbe);
       else if (isUnreached(error)) this.breaker.fail(isProbe, error);
       else this.breaker.succeed();
       throw error;

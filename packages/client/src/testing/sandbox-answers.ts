@@ -2,7 +2,7 @@
 
 // biome-ignore-all format: one row a line
 
-import type { SandboxAnswers } from "./sandbox-server.ts";
+import type { SandboxAnswers } from "./sandbox-table.ts";
 
 export const SANDBOX: SandboxAnswers = {
   version: "sandbox-1",

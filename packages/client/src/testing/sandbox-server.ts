@@ -9,28 +9,10 @@
 
 import type { Answer, Answers, Lookup } from "../answers.ts";
 import { DATA_OF, type DataName } from "../data-state.ts";
-import { type ClientCode, InklingError, type Problem, type ServerCode } from "../errors.ts";
+import { type ClientCode, InklingError, type ServerCode } from "../errors.ts";
 import { formatIp, type Ip, isIn, parseIp, parseNetwork } from "../ip.ts";
 import { SANDBOX } from "./sandbox-answers.ts";
-
-/** An answer with its evidence, or a code. */
-type Row = Readonly<Record<string, unknown>> | string;
-
-export interface SandboxAnswers {
-  readonly version: string;
-  readonly me: string;
-  readonly geolocate: Readonly<Record<string, Row>>;
-  readonly reputation: Readonly<Record<string, Row>>;
-  /** By domain. */
-  readonly email: Readonly<Record<string, Row>>;
-  /** Those that differ with `?checks=mx`. */
-  readonly checkedEmail: Readonly<Record<string, Row>>;
-  readonly problems: Readonly<Record<string, Problem & { readonly detail: string; readonly type: string }>>;
-  /** Seconds, by code. */
-  readonly retryAfter: Readonly<Record<string, string>>;
-  readonly documentation: readonly string[];
-  readonly reserved: readonly string[];
-}
+import type { Row } from "./sandbox-table.ts";
 
 /** The members of an answer that matter to a test, evidence and checks included. */
 export type OwnAnswer<L extends Lookup> = Partial<
