@@ -17,6 +17,7 @@ const KEYS = {
   noPlaces: { scopes: ["reputation", "email"] },
   few: { quota: 3 },
   paced: { rate: 1_000, burst: 2 },
+  sandbox: { mode: "test" },
 } as const satisfies Record<string, Partial<NewKey>>;
 type KeyName = keyof typeof KEYS;
 
@@ -106,6 +107,7 @@ describe("errors when the server does not answer, without a partial file", () =>
       1,
       /\(KEY_INVALID\)[\s\S]*INKLING_API_KEY has to hold a key/,
     ],
+    ["a sandbox key", () => tokens.sandbox, () => url, 1, /\(SANDBOX_VALUE_REQUIRED\)[\s\S]*ink_live_/],
     ["a revoked key", () => tokens.revoked, () => url, 1, /\(KEY_INVALID\)/],
     ["no key", () => undefined, () => url, 2, /--url needs a key[\s\S]*INKLING_API_KEY=ink_live_/],
     ["no scope", () => tokens.noPlaces, () => url, 1, /did not answer geolocate:[\s\S]*SCOPE_REQUIRED/],

@@ -139,8 +139,8 @@ export class RemotePool implements Pool {
 }
 
 /** Is the whole request refused, and not one value? */
-function isRefusal({ isPassing, answerStatus }: InklingError): boolean {
-  return isPassing || answerStatus === 401 || answerStatus === 403;
+function isRefusal({ code, isPassing, answerStatus }: InklingError): boolean {
+  return isPassing || answerStatus === 401 || answerStatus === 403 || code === "SANDBOX_VALUE_REQUIRED";
 }
 
 /** @throws BulkError when the URL or the key has not the right form */
