@@ -12,6 +12,7 @@ import { StartError } from "../http/start-error.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { Log } from "../telemetry/log.ts";
+import type { LogSink } from "../telemetry/log-sink.ts";
 import { Answering } from "./answering.ts";
 import {
   type FromWorker,
@@ -27,8 +28,7 @@ import { LAYOUT, SharedView, WORKER_DESCRIPTOR } from "./shared-memory.ts";
 /** How this process talks to the primary, and ends. */
 export interface WorkerHost {
   send(message: FromWorker): void;
-  /** Takes whole lines. */
-  write(lines: string): void;
+  readonly sink: Pick<LogSink, "write" | "close" | "dropped">;
   exit(code: number): void;
 }
 
@@ -58,7 +58,7 @@ export class Worker {
     }
     this.options = options;
     this.host = host;
-    this.log = new Log({ level: options.logLevel, write: host.write, now: Date.now });
+    this.log = new Log({ level: options.logLevel, write: (lines) => host.sink.write(lines), now: Date.now });
     this.view = new SharedView(WORKER_DESCRIPTOR, workers, base);
     this.releases = new ReleaseFollower(options.dataDir, (name, reason) =>
       this.log.error("release-not-opened", { worker: slot, name, reason }),
@@ -95,7 +95,7 @@ export class Worker {
     }
   }
 
-  /** Finishes requests under way, and ends. */
+  /** Finishes requests under way, and ends. @param isOrphan there is no primary */
   async stop(isOrphan = false): Promise<void> {
     if (this.isStopping) return;
     this.isStopping = true;
@@ -104,6 +104,7 @@ export class Worker {
     this.releases.stop();
     this.view.putConnections(this.options.slot, 0);
     this.log.flush();
+    this.host.sink.close();
     if (!isOrphan) this.report();
     this.host.exit(isOrphan ? 1 : 0);
   }
@@ -141,6 +142,7 @@ export class Worker {
         connections: answering.connections,
         cpuSeconds: (user + system) / 1e6,
         residentBytes: process.memoryUsage.rss(),
+        logLinesDropped: this.host.sink.dropped,
       },
     });
   }
