@@ -4,6 +4,8 @@
 // job: the primary acts on them.
 
 import { StartError } from "../http/start-error.ts";
+import { exitOnFault } from "../telemetry/exit-on-fault.ts";
+import { Log } from "../telemetry/log.ts";
 import { LogSink } from "../telemetry/log-sink.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
 import { standardError } from "./standard-error.ts";
@@ -18,6 +20,8 @@ const host: WorkerHost = {
 };
 
 let worker: Worker | undefined;
+const log = new Log({ level: "error", write: (lines) => host.sink.write(lines), now: Date.now });
+exitOnFault((error) => log.crash("uncaught-error", error, [], { pid: process.pid }));
 
 process.on("message", async (message: ToWorker) => {
   try {
@@ -35,5 +39,5 @@ process.on("disconnect", () => {
 for (const name of ["SIGINT", "SIGHUP"]) process.on(name, () => {});
 process.on("SIGTERM", () => {
   if (worker === undefined) process.exit(0);
-  else void worker.stop();
+  else void worker.retire();
 });

@@ -14,6 +14,7 @@ import { overridesOf } from "../overrides/record.ts";
 import { Log } from "../telemetry/log.ts";
 import type { LogSink } from "../telemetry/log-sink.ts";
 import { Answering } from "./answering.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import {
   type FromWorker,
   type KeysMessage,
@@ -46,7 +47,10 @@ export class Worker {
   private readonly answering: Answering;
   private view: SharedView;
   private readonly timer: ReturnType<typeof setInterval>;
+  private readonly primary = new Heartbeat();
+  private readonly primaryPid = process.ppid;
   private isListening = false;
+  private isRetiring = false;
   private isStopping = false;
 
   /** @throws StartError */
@@ -66,6 +70,7 @@ export class Worker {
     this.answering = new Answering(options, {
       releases: this.releases,
       keyring: this.keyring,
+      primary: this.primary,
       overrides: this.overrides,
       cells: this.view.cells,
       counts: this.view.countsOf(slot),
@@ -73,7 +78,7 @@ export class Worker {
       log: this.log,
       worker: { slot, workers, share: (open) => this.view.putConnections(slot, open) },
     });
-    this.timer = setInterval(() => this.report(), REPORT_MS);
+    this.timer = setInterval(() => this.tick(), REPORT_MS);
   }
 
   /** @throws StartError when the port cannot be had */
@@ -93,6 +98,14 @@ export class Worker {
       case "stop":
         return this.stop();
     }
+  }
+
+  /** Another one replaces this worker: new connections go to the others, then it ends. */
+  async retire(): Promise<void> {
+    if (this.isRetiring) return;
+    this.isRetiring = true;
+    await this.answering.handOver();
+    await this.stop();
   }
 
   /** Finishes requests under way, and ends. @param isOrphan there is no primary */
@@ -130,6 +143,21 @@ export class Worker {
     this.answering.listen();
     this.isListening = true;
     this.host.send({ type: "listening" });
+  }
+
+  /** Once a second. */
+  private tick(): void {
+    this.report();
+    const { slot } = this.options;
+    const before = this.primary.state;
+    const state = this.primary.look(this.view.readBeats(slot));
+    if (process.ppid !== this.primaryPid || state === "gone") {
+      this.log.error("primary-gone", { worker: slot });
+      void this.stop(true);
+    } else if (state !== before) {
+      if (state === "silent") this.log.error("primary-silent", { worker: slot });
+      else this.log.info("primary-back", { worker: slot });
+    }
   }
 
   private report(): void {
