@@ -1,11 +1,11 @@
 // Several workers on one port, as real processes: shared state, a worker that dies, and shutdown.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";
+import { childrenOf, isAlive } from "./main-process.ts";
 import { SMALL_NETWORK, smallDomain, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";
 import { freshToken } from "./tokens.ts";
@@ -117,32 +117,6 @@ class Server {
 }
 
 const CLIENTS = 8;
-
-function childrenOf(pid: number): number[] {
-  const children: number[] = [];
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-      const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-      const isWorker = readFileSync(`/proc/${name}/cmdline`, "utf8").includes("worker-main");
-      if (parent === pid && isWorker) children.push(Number(name));
-    } catch {
-      // it has ended meanwhile
-    }
-  }
-  return children;
-}
-
-/** Whether it runs; a zombie does not. */
-function isAlive(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat[stat.lastIndexOf(")") + 2] !== "Z";
-  } catch {
-    return false;
-  }
-}
 
 const running: Server[] = [];
 async function start(options: Record<string, unknown> = {}): Promise<Server> {

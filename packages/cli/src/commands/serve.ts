@@ -50,7 +50,8 @@ Examples:
 }
 
 /** What the first answer does not need is loaded after the start, or with its first use. */
-async function serve(settings: Settings, { stopper, version }: Context): Promise<void> {
+async function serve(settings: Settings, context: Context): Promise<void> {
+  const { stopper, version } = context;
   const { dataDir } = settings;
   const requireRelease = async () => (await import("@inkling/release-store")).requireRelease(dataDir);
   if (!existsSync(join(dataDir, DATA_FOLDER.current))) await requireRelease(); // before anything is made there
@@ -61,11 +62,12 @@ async function serve(settings: Settings, { stopper, version }: Context): Promise
     const updates = new Updates();
     return { updates, actions: dataActions(updates) };
   });
-  const server = await runServer({
+  const options = {
     ...serverOptions(settings, "serve", version),
     actions: async () => (await upkeep()).actions,
     onNoRelease: requireRelease,
-  });
+  };
+  const server = await runServer(options, context);
   const { updates } = await upkeep();
   const { keepSettingsFresh } = await import("../runtime/keep-fresh.ts");
   const wait = FIRST_UPDATE_MS * (1 + Math.random());

@@ -50,7 +50,8 @@ async function up(settings: Settings, context: Context): Promise<void> {
     const requests = new Updates();
     const actions = async () => dataActions(requests);
     const watched = terminal.live || terminal.prompt !== undefined;
-    const server = await runServer({ ...serverOptions(settings, "up", context.version, watched), actions });
+    const options = { ...serverOptions(settings, "up", context.version, watched), actions };
+    const server = await runServer(options, context);
     served = true;
     const { version } = context;
     const { style } = terminal;

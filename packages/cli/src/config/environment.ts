@@ -1,5 +1,7 @@
 // environment.ts: the environment of the process. The only file that reads it.
 
+import type { NotifyOptions } from "../terminal/service-manager.ts";
+
 /** The environment as the project uses it; read nowhere else. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -7,7 +9,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export const LAUNCHER_VARIABLE = "INKLING_LAUNCHER_PID";
 
 /** What of the environment is not a setting of Inkling but a custom of terminals and launchers. */
-export interface Surroundings {
+export interface Surroundings extends NotifyOptions {
   /** https://no-color.org: set and not empty. */
   readonly noColor: boolean;
   /** Process id of the launcher; when it is gone, so is the user. */
@@ -19,6 +21,8 @@ export function surroundings(env: Environment): Surroundings {
   return {
     noColor: Boolean(env.NO_COLOR) || env.TERM === "dumb",
     launcherPid: Number.isInteger(launcher) && launcher > 0 ? launcher : undefined,
+    notifySocket: env.NOTIFY_SOCKET || undefined,
+    watchdogUsec: Number(env.WATCHDOG_USEC) || undefined,
   };
 }
 

@@ -2,8 +2,12 @@
 
 import type { ConsoleFiles } from "@inkling/console/files";
 import type { Mode } from "@inkling/engine";
+import { exitOnFault } from "@inkling/server/exit-on-fault";
 import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
+import { surroundings } from "../config/environment.ts";
 import type { Settings } from "../config/settings.ts";
+import { serviceManager } from "../terminal/service-manager.ts";
+import type { Context } from "./context.ts";
 
 /** The log level by default. At a terminal only errors: the banner shows what is well. */
 const LOG_LEVEL = { serve: "access", up: "info", watched: "error" } as const;
@@ -56,11 +60,16 @@ export interface Serving {
 }
 
 /**
- * Starts the server.
+ * Starts the server, and tells the service manager.
  * @throws StartError or StoreError, each with a hint of its own
  */
-export async function runServer(options: ServerOptions): Promise<Serving> {
+export async function runServer(options: ServerOptions, { env, terminal }: Context): Promise<Serving> {
+  terminal.outliveReaders?.();
   const running = await startServer(options);
+  const { databaseUrl, adoptKey = "" } = options;
+  exitOnFault((error) => running.log.crash("uncaught-error", error, [databaseUrl, adoptKey]));
+  const manager = serviceManager(surroundings(env));
+  manager.ready();
   return {
     running,
     untilStopped: async (signal) => {
@@ -69,6 +78,7 @@ export async function runServer(options: ServerOptions): Promise<Serving> {
           signal.addEventListener("abort", () => resolve(), { once: true }),
         );
       }
+      manager.stopping();
       await running.stop();
     },
   };

@@ -1,15 +1,18 @@
 // terminal.ts: the output of a command: streams, colours, tables, numbers.
 //
 // Results go to standard output; progress, warnings and errors to standard error.
-// A reader that closes the pipe early (`| head`) ends the command quietly.
+// A reader that closes the pipe early (`| head`) ends a command quietly, and a server not at all.
 
 import { createInterface } from "node:readline/promises";
+import { explainFileError } from "./errors.ts";
 
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
   /** Shows a question, and returns the line that was typed; absent without a terminal. */
   readonly prompt?: (question: string) => Promise<string>;
+  /** From now on a stream whose reader is gone, or that cannot be written to, does not end this process. */
+  readonly outliveReaders?: () => void;
   /** Can lines on standard error be rewritten? */
   readonly live: boolean;
   /** Columns of standard error. */
@@ -57,15 +60,20 @@ export function printAttributions({ err, style }: ErrorOutput, texts: readonly s
 
 /** The terminal of this process. */
 export function processTerminal(noColor: boolean): Terminal {
+  let isServer = false;
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (isServer) return;
       if (error.code === "EPIPE") process.exit(0);
-      throw error;
+      throw explainFileError(error, stream === process.stdout ? "standard output" : "standard error");
     });
   }
   return {
     out: (text) => void process.stdout.write(`${text}\n`),
     err: (text) => void process.stderr.write(text),
+    outliveReaders: () => {
+      isServer = true;
+    },
     ...(process.stdin.isTTY && process.stderr.isTTY && { prompt: promptProcess }),
     live: process.stderr.isTTY === true && !noColor,
     columns: process.stderr.columns || 80,

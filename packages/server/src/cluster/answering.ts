@@ -8,6 +8,7 @@ import type { OpenDocuments } from "../api/options.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
 import { drained, listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
+import { TURN_AWAY_MS, turnAway } from "../http/turn-away.ts";
 import type { KeyId } from "../keys/key.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { CellIndex, LimitCells } from "../limits/cells.ts";
@@ -36,6 +37,8 @@ export interface AnsweringOptions {
 /** What it answers from: of this process, or kept up to date by messages. */
 interface AnsweringParts {
   readonly releases: StatusSource["releases"];
+  /** In a worker. */
+  readonly primary?: NonNullable<StatusSource["primary"]>;
   readonly keyring: Keyring;
   readonly overrides: { readonly current: Overrides };
   readonly cells: LimitCells;
@@ -119,6 +122,23 @@ export class Answering {
   get connections(): MetricsSource["connections"] {
     const { limit, options } = this;
     return { open: limit?.open, refused: limit?.refused ?? 0, most: limit?.most ?? options.maxConnections };
+  }
+
+  /**
+   * Lets the other workers take over: new connections go to them, those in the queue are accepted, and each answer ends
+   * its connection. Resolves when the listener may be closed.
+   */
+  async handOver(): Promise<void> {
+    const { server, app } = this;
+    if (server === undefined || !turnAway(server.port!)) return;
+    server.reload({
+      fetch: async (request, peers) => {
+        const response = await app.handle(request, peers);
+        response.headers.set("Connection", "close");
+        return response;
+      },
+    });
+    await Bun.sleep(TURN_AWAY_MS);
   }
 
   /** Finishes requests under way. @param drainMs longest wait for them */

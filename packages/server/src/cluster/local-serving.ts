@@ -13,7 +13,7 @@ export class LocalServing implements Serving {
   readonly counts = makeCounts();
   readonly workers = { states: new Map([["serving", 1]]), restarts: 0 };
   /** None but this one. */
-  readonly processes = { cpuSeconds: 0, residentBytes: 0 };
+  readonly processes = { cpuSeconds: 0, residentBytes: 0, logLinesDropped: 0 };
   private readonly options: ServerOptions;
   private readonly memory: CellMemory;
   private readonly log: Log;
@@ -29,17 +29,12 @@ export class LocalServing implements Serving {
   async listen(services: Services): Promise<number> {
     const { options, memory, counts, log } = this;
     const { releases, keyring, overrides } = services;
-    const { trustedProxies, maxConnections } = options;
+    const { trustedProxies } = options;
     const parts = { releases, keyring, overrides, cells: memory.cells, counts, trustedProxies, log };
     this.services = services;
     this.answering = new Answering(options, parts);
     this.publish("keys");
-    const port = this.answering.listen();
-    const { most } = this.connections;
-    if (most < maxConnections) {
-      log.info("fewer-connections", { most, asked: maxConnections, why: "open files limit" });
-    }
-    return port;
+    return this.answering.listen();
   }
 
   /** Releases and overrides are read from the services at each request. */

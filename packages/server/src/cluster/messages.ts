@@ -70,6 +70,7 @@ export interface WorkerReport {
   readonly connections: MetricsSource["connections"];
   readonly cpuSeconds: number;
   readonly residentBytes: number;
+  readonly logLinesDropped: number;
 }
 
 export type FromWorker =

@@ -41,7 +41,7 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly port: number;
   readonly adminPort: number;
-  readonly log: Pick<Log, "info" | "error">;
+  readonly log: Pick<Log, "info" | "error" | "crash">;
   /** Accepts nothing more, finishes requests under way (at most 10 s), stores usage. Safe to call twice. */
   stop(): Promise<void>;
 }

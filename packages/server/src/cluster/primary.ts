@@ -6,20 +6,29 @@
 
 import { mkdirSync } from "node:fs";
 import { messageOf } from "@inkling/release-store";
+import { mostConnections } from "../http/connections.ts";
 import { StartError } from "../http/start-error.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { HeapCells } from "../limits/cell-memory.ts";
 import { Log } from "../telemetry/log.ts";
+import { LogSink } from "../telemetry/log-sink.ts";
 import type { Closers, RunningServer, ServerOptions } from "./options.ts";
 import { claimPort } from "./port-claim.ts";
 import { metricsSource, type Serving } from "./serving.ts";
 import { SharedMemory } from "./shared-memory.ts";
+import { standardError } from "./standard-error.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 /** @throws StartError, StoreError */
 export async function startPrimary(options: ServerOptions, closers: Closers): Promise<RunningServer> {
   const { workers = 1 } = options;
-  const log = makeLog(options, closers);
+  const sink = makeSink(options);
+  const log = new Log({ level: options.logLevel, write: (lines) => sink.write(lines), now: Date.now });
+  const closeLog = () => {
+    log.flush();
+    sink.close();
+  };
+  closers.push(closeLog);
   makeDataFolder(options.dataDir);
   const [memory, serving] =
     workers === 1 ? await serveHere(options, log) : serveByWorkers(options, workers, log);
@@ -35,7 +44,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   ]);
   const onChange: Serving["publish"] = (change) => serving.publish(change);
   const services = await openServices(options, { log, memory, closers, onChange });
-  const source = metricsSource(options, services, serving, Date.now());
+  const source = metricsSource(options, services, serving, sink, Date.now());
   const admin = new AdminListener(options, { services, source, refresh: () => serving.refresh(), log });
   closers.push(() => admin.stop());
   const port = await serving.listen(services);
@@ -48,6 +57,12 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     ...(workers > 1 && { workers }),
   });
 
+  const { maxConnections } = options;
+  const most = mostConnections(maxConnections, workers);
+  if (most < maxConnections) {
+    log.info("fewer-connections", { most, asked: maxConnections, why: "open files limit" });
+  }
+
   const shutDown = async () => {
     log.info("stopping");
     await serving.stop();
@@ -55,7 +70,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     await closeServices(services, log);
     memory.close();
     log.info("stopped");
-    log.flush();
+    closeLog();
   };
   let stopping: Promise<void> | undefined;
   return {
@@ -86,14 +101,9 @@ function serveByWorkers(options: ServerOptions, workers: number, log: Log): [Cel
   }
 }
 
-function makeLog(options: ServerOptions, closers: Closers): Log {
-  const log = new Log({
-    level: options.logLevel,
-    write: options.writeLog ?? ((lines) => void process.stderr.write(lines)),
-    now: Date.now,
-  });
-  closers.push(() => log.flush());
-  return log;
+function makeSink({ writeLog }: ServerOptions): Pick<LogSink, "write" | "close" | "dropped"> {
+  if (writeLog === undefined) return new LogSink(standardError(), Date.now);
+  return { write: writeLog, close: () => {}, dropped: 0 };
 }
 
 function makeDataFolder(dataDir: string): void {

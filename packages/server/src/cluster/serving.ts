@@ -2,6 +2,7 @@
 
 import type { EpochMs } from "../keys/key.ts";
 import type { StatusSource } from "../lookup/status.ts";
+import type { LogSink } from "../telemetry/log-sink.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
 import type { Change, ServerOptions } from "./options.ts";
 import type { Services } from "./services.ts";
@@ -27,6 +28,7 @@ export function metricsSource(
   { version, mode }: ServerOptions,
   { releases, keyring, overrides, usage }: Services,
   serving: Serving,
+  sink: Pick<LogSink, "dropped">,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
   return {
@@ -52,6 +54,9 @@ export function metricsSource(
     },
     get processes() {
       return serving.processes;
+    },
+    get logLinesDropped() {
+      return sink.dropped;
     },
   };
 }

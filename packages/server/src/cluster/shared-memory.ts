@@ -8,7 +8,8 @@
 // behind. It lies in /dev/shm where there is one: pages of a disk's file would be written back every few seconds, and the
 // next write to them would wait. It is filled with zeroes, because touching a page that has no room kills the process.
 //
-//   bytes      for each worker: its counts (Counts), then one line for its open connections; then a cell for each key
+//   bytes      for each worker: its counts (Counts), then one line for its open connections and the primary's beats; then a cell for
+//              each key
 
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +32,7 @@ const WORKER_BYTES = COUNTS_BYTES + LINE_BYTES;
 const CHUNK_BYTES = 1 << 20;
 
 /** What both sides have to agree on; another version of the code may lay it out in another way. */
-export const LAYOUT = `2 ${WORKER_BYTES} ${CELL_BYTES}`;
+export const LAYOUT = `3 ${WORKER_BYTES} ${CELL_BYTES}`;
 
 const bytesFor = (workers: number, cells: number) => workers * WORKER_BYTES + cells * CELL_BYTES;
 
@@ -62,9 +63,27 @@ export class SharedView {
     return sum;
   }
 
+  /** Of the primary: tells all workers that it is alive. */
+  beat(): void {
+    for (let slot = 0; slot < this.workers; slot++) Atomics.add(this.beatsOf(slot), 0, 1);
+  }
+
+  /** Differs from what it was when the primary has beaten since. */
+  readBeats(slot: WorkerSlot): number {
+    return Atomics.load(this.beatsOf(slot), 0);
+  }
+
   private connectionsOf(slot: WorkerSlot): Int32Array {
+    return this.cellOf(slot, 0);
+  }
+
+  private beatsOf(slot: WorkerSlot): Int32Array {
+    return this.cellOf(slot, 1);
+  }
+
+  private cellOf(slot: WorkerSlot, cell: number): Int32Array {
     const { buffer, byteOffset } = this.memory;
-    return new Int32Array(buffer, byteOffset + slot * WORKER_BYTES + COUNTS_BYTES, 1);
+    return new Int32Array(buffer, byteOffset + slot * WORKER_BYTES + COUNTS_BYTES + 4 * cell, 1);
   }
 }
 

@@ -4,41 +4,24 @@
 // job: the primary acts on them.
 
 import { StartError } from "../http/start-error.ts";
+import { exitOnFault } from "../telemetry/exit-on-fault.ts";
+import { Log } from "../telemetry/log.ts";
+import { LogSink } from "../telemetry/log-sink.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
+import { standardError } from "./standard-error.ts";
 import { Worker, type WorkerHost } from "./worker.ts";
-
-/** A write to a pipe of at most so many bytes is not mixed with those of other processes. */
-const ATOMIC_BYTES = 4096;
 
 const host: WorkerHost = {
   send: (message: FromWorker) => {
     if (process.connected) process.send!(message); // there is one where there is a channel
   },
-  write: (lines) => {
-    for (const piece of pieces(lines)) process.stderr.write(piece);
-  },
+  sink: new LogSink(standardError(), Date.now),
   exit: (code) => process.exit(code),
 };
 
-/** Whole lines, as many at once as are written in one go. */
-function* pieces(lines: string): Generator<string> {
-  if (lines.length * 3 <= ATOMIC_BYTES) return yield lines;
-  let piece = "";
-  let bytes = 0;
-  for (const line of lines.split("\n").slice(0, -1)) {
-    const length = Buffer.byteLength(line) + 1;
-    if (bytes > 0 && bytes + length > ATOMIC_BYTES) {
-      yield piece;
-      piece = "";
-      bytes = 0;
-    }
-    piece += `${line}\n`;
-    bytes += length;
-  }
-  if (bytes > 0) yield piece;
-}
-
 let worker: Worker | undefined;
+const log = new Log({ level: "error", write: (lines) => host.sink.write(lines), now: Date.now });
+exitOnFault((error) => log.crash("uncaught-error", error, [], { pid: process.pid }));
 
 process.on("message", async (message: ToWorker) => {
   try {
@@ -56,5 +39,5 @@ process.on("disconnect", () => {
 for (const name of ["SIGINT", "SIGHUP"]) process.on(name, () => {});
 process.on("SIGTERM", () => {
   if (worker === undefined) process.exit(0);
-  else void worker.stop();
+  else void worker.retire();
 });

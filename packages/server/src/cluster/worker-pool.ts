@@ -6,6 +6,7 @@
 
 import { join } from "node:path";
 import { formatPrefix } from "@inkling/engine";
+import { messageOf as textOf } from "@inkling/release-store";
 import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
 import { backoffMs } from "../keys/backoff.ts";
@@ -30,6 +31,8 @@ type WorkerState = (typeof WORKER_STATES)[number];
 const SETTLED_MS = 10_000;
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 10_000;
+/** While no other worker runs. */
+const LAST_WAIT_MS = 500;
 /** A worker reports each second; one that has not for so many is stuck. */
 const MAX_SILENT_SECONDS = 30;
 const REPORT_WAIT_MS = 500;
@@ -147,11 +150,29 @@ export class WorkerPool implements Serving {
     for (const { timer } of this.members) clearTimeout(timer);
   }
 
-  private start(member: Member): void {
+  /** A worker that cannot be started is one that has ended. */
+  private start(member: Member): boolean {
     member.state = "starting";
     member.startedAt = performance.now();
     member.silentSeconds = 0;
     member.keysChange = 0;
+    try {
+      member.child = this.spawn(member);
+    } catch (error) {
+      this.startOthers();
+      member.state = "waiting";
+      member.failures++;
+      const next_in_ms = this.startLater(member);
+      const fields = { worker: member.slot, reason: textOf(error), next_in_ms };
+      this.parts.log.error("worker-not-started", fields);
+      return false;
+    }
+    this.send(member, { type: "options", options: this.optionsOf(member.slot) });
+    if (this.services !== undefined) this.sendAll(member, this.services);
+    return true;
+  }
+
+  private spawn(member: Member): WorkerProcess {
     const child = Bun.spawn([process.execPath, ...BUN_FLAGS, MAIN], {
       stdio: ["ignore", "inherit", "inherit", this.parts.memory.descriptor], // the last is WORKER_DESCRIPTOR
       serialization: "advanced",
@@ -163,9 +184,7 @@ export class WorkerPool implements Serving {
       },
     }) as WorkerProcess;
     child.unref();
-    member.child = child;
-    this.send(member, { type: "options", options: this.optionsOf(member.slot) });
-    if (this.services !== undefined) this.sendAll(member, this.services);
+    return child;
   }
 
   private optionsOf(slot: WorkerSlot) {
@@ -247,21 +266,29 @@ export class WorkerPool implements Serving {
     for (const onReport of this.onReport) onReport(member);
     if (this.isStopping) return;
     const livedMs = performance.now() - (member.startedAt ?? 0);
-    member.failures = livedMs < SETTLED_MS ? member.failures + 1 : 1;
-    const waitMs = member.failures <= 1 ? 0 : backoffMs(FIRST_WAIT_MS, MAX_WAIT_MS, member.failures - 2);
+    const wasAsked = code === 0 || child.signalCode === "SIGTERM";
+    if (livedMs >= SETTLED_MS || wasAsked) member.failures = 0;
+    if (!wasAsked) member.failures++;
     const fields = {
       worker: member.slot,
       pid: child.pid,
       ...(signal === null ? { exit_code: code } : { signal: child.signalCode ?? signal }),
       lived_seconds: Math.round(livedMs / 100) / 10,
-      next_in_ms: waitMs,
+      next_in_ms: this.startLater(member),
     };
-    if (code === 0) this.parts.log.info("worker-ended", fields);
+    if (wasAsked) this.parts.log.info("worker-ended", fields);
     else this.parts.log.error("worker-died", fields);
+  }
+
+  /** Starts a member again: at once after its first failure, later after more. @returns how much later, in ms */
+  private startLater(member: Member): number {
+    const { failures } = member;
+    const most = this.members.every(({ state }) => state === "waiting") ? LAST_WAIT_MS : MAX_WAIT_MS;
+    const waitMs = failures <= 1 ? 0 : backoffMs(FIRST_WAIT_MS, most, failures - 2);
     member.timer = setTimeout(() => {
-      this.restarts++;
-      this.start(member);
+      if (this.start(member)) this.restarts++;
     }, waitMs);
+    return waitMs;
   }
 
   private async requestReports(): Promise<void> {
@@ -280,8 +307,9 @@ export class WorkerPool implements Serving {
     this.onReport.delete(onReport);
   }
 
-  /** Once a second: a worker that has not reported for long is stuck; it is replaced. */
+  /** Once a second: tells workers that this process is alive; a worker that has not reported for long is stuck; it is replaced. */
   private tick(): void {
+    this.parts.memory.view.beat();
     for (const member of this.members) {
       if (member.child === undefined) continue;
       member.silentSeconds++; // counted, not measured: while this machine sleeps, no worker can report

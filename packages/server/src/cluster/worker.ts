@@ -12,7 +12,9 @@ import { StartError } from "../http/start-error.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { Log } from "../telemetry/log.ts";
+import type { LogSink } from "../telemetry/log-sink.ts";
 import { Answering } from "./answering.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import {
   type FromWorker,
   type KeysMessage,
@@ -27,8 +29,7 @@ import { LAYOUT, SharedView, WORKER_DESCRIPTOR } from "./shared-memory.ts";
 /** How this process talks to the primary, and ends. */
 export interface WorkerHost {
   send(message: FromWorker): void;
-  /** Takes whole lines. */
-  write(lines: string): void;
+  readonly sink: Pick<LogSink, "write" | "close" | "dropped">;
   exit(code: number): void;
 }
 
@@ -46,7 +47,10 @@ export class Worker {
   private readonly answering: Answering;
   private view: SharedView;
   private readonly timer: ReturnType<typeof setInterval>;
+  private readonly primary = new Heartbeat();
+  private readonly primaryPid = process.ppid;
   private isListening = false;
+  private isRetiring = false;
   private isStopping = false;
 
   /** @throws StartError */
@@ -58,7 +62,7 @@ export class Worker {
     }
     this.options = options;
     this.host = host;
-    this.log = new Log({ level: options.logLevel, write: host.write, now: Date.now });
+    this.log = new Log({ level: options.logLevel, write: (lines) => host.sink.write(lines), now: Date.now });
     this.view = new SharedView(WORKER_DESCRIPTOR, workers, base);
     this.releases = new ReleaseFollower(options.dataDir, (name, reason) =>
       this.log.error("release-not-opened", { worker: slot, name, reason }),
@@ -66,6 +70,7 @@ export class Worker {
     this.answering = new Answering(options, {
       releases: this.releases,
       keyring: this.keyring,
+      primary: this.primary,
       overrides: this.overrides,
       cells: this.view.cells,
       counts: this.view.countsOf(slot),
@@ -73,7 +78,7 @@ export class Worker {
       log: this.log,
       worker: { slot, workers, share: (open) => this.view.putConnections(slot, open) },
     });
-    this.timer = setInterval(() => this.report(), REPORT_MS);
+    this.timer = setInterval(() => this.tick(), REPORT_MS);
   }
 
   /** @throws StartError when the port cannot be had */
@@ -95,7 +100,15 @@ export class Worker {
     }
   }
 
-  /** Finishes requests under way, and ends. */
+  /** Another one replaces this worker: new connections go to the others, then it ends. */
+  async retire(): Promise<void> {
+    if (this.isRetiring) return;
+    this.isRetiring = true;
+    await this.answering.handOver();
+    await this.stop();
+  }
+
+  /** Finishes requests under way, and ends. @param isOrphan there is no primary */
   async stop(isOrphan = false): Promise<void> {
     if (this.isStopping) return;
     this.isStopping = true;
@@ -104,6 +117,7 @@ export class Worker {
     this.releases.stop();
     this.view.putConnections(this.options.slot, 0);
     this.log.flush();
+    this.host.sink.close();
     if (!isOrphan) this.report();
     this.host.exit(isOrphan ? 1 : 0);
   }
@@ -131,6 +145,21 @@ export class Worker {
     this.host.send({ type: "listening" });
   }
 
+  /** Once a second. */
+  private tick(): void {
+    this.report();
+    const { slot } = this.options;
+    const before = this.primary.state;
+    const state = this.primary.look(this.view.readBeats(slot));
+    if (process.ppid !== this.primaryPid || state === "gone") {
+      this.log.error("primary-gone", { worker: slot });
+      void this.stop(true);
+    } else if (state !== before) {
+      if (state === "silent") this.log.error("primary-silent", { worker: slot });
+      else this.log.info("primary-back", { worker: slot });
+    }
+  }
+
   private report(): void {
     const { answering } = this;
     const { user, system } = process.cpuUsage();
@@ -141,6 +170,7 @@ export class Worker {
         connections: answering.connections,
         cpuSeconds: (user + system) / 1e6,
         residentBytes: process.memoryUsage.rss(),
+        logLinesDropped: this.host.sink.dropped,
       },
     });
   }

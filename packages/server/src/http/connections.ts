@@ -12,8 +12,9 @@
 // treats the shutdown as if the other side had left. Of several workers each stores four times a second how many it has,
 // and shuts down its share of the excess.
 
-import { dlopen, ptr } from "bun:ffi";
+import { ptr } from "bun:ffi";
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { openLibc } from "./libc.ts";
 
 const LOOK_MS = 250;
 const OPEN_FILES = "/proc/self/fd";
@@ -21,7 +22,6 @@ const OPEN_FILES = "/proc/self/fd";
 const RESERVED_FILES = 256;
 const SHUT_BOTH = 2;
 const ADDRESS_BYTES = 128; // sockaddr_storage
-const LIBRARIES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
 
 interface Sockets {
   /** At least as many as connections are open. */
@@ -53,8 +53,8 @@ export class ConnectionLimit {
 
   constructor(options: ConnectionLimitOptions) {
     this.options = options;
-    this.mostHere = Math.max(1, openFilesLimit() - RESERVED_FILES);
-    this.most = Math.min(options.most, this.mostHere * (options.workers ?? 1));
+    this.mostHere = mostOfProcess();
+    this.most = mostConnections(options.most, options.workers);
     this.timer = setInterval(() => this.look(), LOOK_MS);
     this.timer.unref();
   }
@@ -93,6 +93,13 @@ export class ConnectionLimit {
   }
 }
 
+/** What `asked` becomes where the limit of open files leaves no room for it; the workers of a server have the limit of this process. */
+export function mostConnections(asked: number, workers = 1): number {
+  return Math.min(asked, mostOfProcess() * workers);
+}
+
+const mostOfProcess = () => Math.max(1, openFilesLimit() - RESERVED_FILES);
+
 /** How many files this process may open; infinite where it is not known. */
 function openFilesLimit(): number {
   try {
@@ -104,10 +111,13 @@ function openFilesLimit(): number {
 }
 
 function openSockets(): Sockets | undefined {
-  if (process.platform !== "linux") return undefined;
-  const library = firstThatOpens();
-  if (library === undefined) return undefined;
-  const { getsockname, getpeername, shutdown } = library.symbols;
+  const libc = openLibc({
+    getsockname: { args: ["int", "ptr", "ptr"], returns: "int" },
+    getpeername: { args: ["int", "ptr", "ptr"], returns: "int" },
+    shutdown: { args: ["int", "int"], returns: "int" },
+  });
+  if (libc === undefined) return undefined;
+  const { getsockname, getpeername, shutdown } = libc;
   const address = new Uint8Array(ADDRESS_BYTES);
   const size = new Uint32Array(1);
   const succeeds = (call: typeof getsockname, descriptor: number) => {
@@ -131,19 +141,4 @@ function openSockets(): Sockets | undefined {
       shutdown(descriptor, SHUT_BOTH);
     },
   };
-}
-
-function firstThatOpens() {
-  for (const name of LIBRARIES) {
-    try {
-      return dlopen(name, {
-        getsockname: { args: ["int", "ptr", "ptr"], returns: "int" },
-        getpeername: { args: ["int", "ptr", "ptr"], returns: "int" },
-        shutdown: { args: ["int", "int"], returns: "int" },
-      });
-    } catch {
-      // another C library: the next name
-    }
-  }
-  return undefined;
 }

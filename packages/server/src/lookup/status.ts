@@ -27,13 +27,16 @@ export interface StatusSource {
     readonly feeds?: readonly FeedReport[];
   };
   readonly keyring: { readonly state: KeyringState };
+  /** Of a worker: the process that it has keys and releases from. */
+  readonly primary?: { readonly isSilent: boolean };
 }
 
 /** Why no lookup can be answered; empty when the server is ready. */
-export function readiness({ releases, keyring }: StatusSource): string[] {
+export function readiness({ releases, keyring, primary }: StatusSource): string[] {
   const reasons: string[] = [];
   if (releases.current === undefined) reasons.push("no release of data is loaded");
   if (!keyring.state.loaded) reasons.push("keys were never read from the database");
+  if (primary?.isSilent) reasons.push("the primary process is silent");
   return reasons;
 }
 

@@ -1,0 +1,374 @@
+// processes.test.ts: `inkling serve` as a service manager runs it, and what goes wrong around it: a log that cannot be
+// written, workers that cannot be started, errors that nothing catches, a primary or worker that is stopped.
+
+import { ptr } from "bun:ffi";
+import { afterEach, describe, expect, test } from "bun:test";
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { openLibc } from "../packages/server/src/http/libc.ts";
+import { openStore } from "../packages/server/src/store/store.ts";
+import { fetch } from "./checked-fetch.ts";
+import { childrenOf, databaseOf, GEOLOCATE, isAlive, MainProcess, signal } from "./main-process.ts";
+import { isFree } from "./ports.ts";
+import { temporaryFolder } from "./release.ts";
+import { FULL, share } from "./share.ts";
+import { until } from "./until.ts";
+
+const linux = process.platform === "linux" ? describe : describe.skip;
+const running: MainProcess[] = [];
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.end();
+});
+
+async function start(options: ConstructorParameters<typeof MainProcess>[0] = {}): Promise<MainProcess> {
+  const server = new MainProcess(options);
+  running.push(server);
+  await server.ready();
+  return server;
+}
+
+/** Asks until `isEnough`. @returns how many answers were 200 */
+async function load(server: MainProcess, isEnough: () => unknown): Promise<number> {
+  const headers = { Authorization: `Bearer ${server.token}` };
+  let lookups = 0;
+  let ended = false;
+  const client = async () => {
+    while (!ended) {
+      const response = await fetch(`http://127.0.0.1:${server.port}${GEOLOCATE}`, { headers });
+      await response.arrayBuffer();
+      expect(response.status).toBe(200);
+      lookups++;
+    }
+  };
+  const clients = Array.from({ length: 8 }, client);
+  await until(isEnough);
+  ended = true;
+  await Promise.all(clients);
+  return lookups;
+}
+
+/** Stops it in order, and compares the usage that it has stored. */
+async function expectUsage(server: MainProcess, lookups: number): Promise<void> {
+  server.child.kill("SIGTERM");
+  expect(await server.child.exited).toBe(0);
+  const store = await openStore(databaseOf(server));
+  const [key] = await store.listKeys();
+  const [entry] = await store.usage.readByDay(key!.id, "2000-01-01", "2999-12-31");
+  await store.close();
+  expect(entry!.count).toBe(lookups);
+}
+
+/** Standard error of a server as a pipe that is read when the test says so. */
+class NamedPipe {
+  private readonly path = join(temporaryFolder(), "log");
+  readonly prefix = ["sh", "-c", 'exec 2>"$0" "$@"', this.path];
+  private fd: number | undefined;
+  private text = "";
+
+  constructor() {
+    expect(Bun.spawnSync(["mkfifo", this.path]).exitCode).toBe(0);
+    this.open();
+  }
+
+  open(): void {
+    this.fd = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
+  }
+
+  close(): void {
+    closeSync(this.fd!);
+  }
+
+  /** All that was read until now. */
+  read(): string {
+    const bytes = new Uint8Array(65_536);
+    try {
+      for (let length = 1; length > 0; ) {
+        length = readSync(this.fd!, bytes);
+        this.text += Buffer.from(bytes.subarray(0, length)).toString();
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+    }
+    return this.text;
+  }
+}
+
+/** Each is an object of its own: none is torn, or mixed with another. */
+const linesOf = (text: string): Record<string, unknown>[] =>
+  text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+
+const DROPPED = "inkling_log_lines_dropped_total";
+
+linux("a log that cannot be written does not touch the service", () => {
+  const byWorkers = share([["1"], ["2"]], [["2"]]);
+  const access = (workers: string) => ({ INKLING_LOG_LEVEL: "access", INKLING_WORKERS: workers });
+
+  test.each(byWorkers)("its reader is gone, workers: %s; the lines resume with another", async (workers) => {
+    const pipe = new NamedPipe();
+    const server = await start({ env: access(workers), prefix: pipe.prefix });
+    pipe.close();
+    const lookups = await load(server, async () => (await server.metric(DROPPED)) > 0);
+    expect(server.child.exitCode).toBe(null);
+    expect(await server.metric("inkling_worker_restarts_total")).toBe(0);
+    pipe.open();
+    await until(() => pipe.read().includes("log-lines-dropped"));
+    await expectUsage(server, lookups);
+    pipe.close();
+  });
+
+  test.each(byWorkers)("it is not read, workers: %s; the lines resume when it is", async (workers) => {
+    const pipe = new NamedPipe();
+    const server = await start({ env: access(workers), prefix: pipe.prefix });
+    const lookups = await load(server, async () => (await server.metric(DROPPED)) > 0);
+    await until(async () => {
+      const events = linesOf(pipe.read()).filter(({ event }) => event === "log-lines-dropped");
+      const dropped = events.reduce((sum, { lines }) => sum + (lines as number), 0);
+      return dropped === (await server.metric(DROPPED));
+    });
+    const reading = setInterval(() => pipe.read(), 5);
+    await expectUsage(server, lookups);
+    clearInterval(reading);
+    expect(linesOf(pipe.read()).at(-1)).toMatchObject({ event: "stopped" });
+    pipe.close();
+  });
+
+  const isRoot = process.getuid?.() === 0; // who may mount a small disk
+  test.if(isRoot).each(byWorkers)(
+    "its disk is full, workers: %s; the lines resume when it is not",
+    async (workers) => {
+      const folder = temporaryFolder();
+      const script = 'mount -t tmpfs -o size=64k none "$0" && exec 2>>"$0/log" && exec "$@"';
+      const prefix = ["unshare", "-m", "sh", "-c", script, folder];
+      const server = await start({ env: access(workers), prefix });
+      const log = `/proc/${server.child.pid}/root${folder}/log`;
+      const lookups = await load(server, async () => (await server.metric(DROPPED)) > 0);
+      expect(await server.metric("inkling_worker_restarts_total")).toBe(0);
+      truncateSync(log); // what waits is more than the disk has: it is full again until the rest fits
+      await until(() => {
+        const text = readFileSync(log, "utf8");
+        if (!text.includes("log-lines-dropped")) truncateSync(log);
+        return text.includes("log-lines-dropped");
+      });
+      await expectUsage(server, lookups);
+    },
+  );
+});
+
+linux("workers", () => {
+  test("that cannot be started are tried again until they can", async () => {
+    const program = join(temporaryFolder(), "bun");
+    try {
+      linkSync(process.execPath, program);
+    } catch {
+      copyFileSync(process.execPath, program); // on another disk
+    }
+    const server = await start({ program });
+    renameSync(program, `${program}.away`);
+    for (const pid of childrenOf(server.child.pid)) signal(pid, "SIGKILL");
+    await until(() => server.events("worker-not-started").length >= 4);
+    const waits = server.events("worker-not-started").map(({ next_in_ms }) => next_in_ms as number);
+    expect(Math.min(...waits.slice(-2))).toBeLessThanOrEqual(500); // one of them is tried soon
+    renameSync(`${program}.away`, program);
+    await until(async () => (await server.metric("inkling_workers", 'state="serving"')) === 2);
+    expect(await server.status()).toBe(200);
+  });
+
+  test("are replaced at once when asked to end, however often; the last one soon when it died", async () => {
+    const server = await start();
+    for (let n = 1; n <= share(10, 4); n++) {
+      const [first] = childrenOf(server.child.pid);
+      signal(first!, "SIGTERM");
+      await until(() => server.events("worker-ended").length === n);
+      await until(async () => (await server.metric("inkling_workers", 'state="serving"')) === 2);
+    }
+    expect(server.events("worker-ended").every(({ next_in_ms }) => next_in_ms === 0)).toBe(true);
+    for (let n = 0; n < 8; n++) {
+      await until(() => childrenOf(server.child.pid).length > 0);
+      for (const pid of childrenOf(server.child.pid)) signal(pid, "SIGKILL");
+      await until(() => server.events("worker-died").length > n);
+    }
+    const died = server.events("worker-died").map(({ next_in_ms }) => next_in_ms as number);
+    const soon = died.filter((wait) => wait <= 500);
+    expect(soon.length).toBeGreaterThanOrEqual(died.length / 2);
+    await until(async () => (await server.status()) === 200);
+  });
+
+  test("that are asked to end lose no connection of their queue", async () => {
+    const server = await start();
+    let ended = false;
+    const seen = { done: 0, lost: 0 };
+    const client = async () => {
+      while (!ended) seen[(await exchange(server.port)) ? "done" : "lost"]++;
+    };
+    const clients = Array.from({ length: 12 }, client);
+    for (let n = 1; n <= share(12, 3); n++) {
+      await until(async () => (await server.metric("inkling_workers", 'state="serving"')) === 2);
+      const before = seen.done;
+      await until(() => seen.done > before + 500);
+      signal(childrenOf(server.child.pid)[n % 2]!, "SIGTERM");
+      await until(() => server.events("worker-ended").length === n);
+    }
+    ended = true;
+    await Promise.all(clients);
+    expect(seen.lost).toBe(0);
+    expect(seen.done).toBeGreaterThan(1_000);
+  });
+
+  test("are not ready while the primary is frozen, and end in the long run", async () => {
+    const server = await start();
+    const workers = childrenOf(server.child.pid);
+    expect(await server.status()).toBe(200);
+    signal(server.child.pid, "SIGSTOP");
+    try {
+      await until(async () => (await server.status()) === 503);
+      expect(await server.status(GEOLOCATE)).toBe(200);
+      if (FULL) await until(() => isFree(server.port) && !workers.some(isAlive));
+    } finally {
+      signal(server.child.pid, "SIGCONT");
+    }
+    await until(async () => (await server.status()) === 200);
+    expect(server.events("primary-silent").length).toBeGreaterThan(0);
+  });
+
+  test("one that was stopped while the primary was killed ends when it goes on", async () => {
+    const server = await start();
+    const workers = childrenOf(server.child.pid);
+    signal(workers[0]!, "SIGSTOP");
+    try {
+      server.child.kill("SIGKILL");
+      await server.child.exited;
+      await until(() => !isAlive(workers[1]!));
+      expect(isAlive(workers[0]!)).toBe(true);
+    } finally {
+      signal(workers[0]!, "SIGCONT");
+    }
+    await until(() => !isAlive(workers[0]!));
+    expect(isFree(server.port)).toBe(true);
+  });
+});
+
+/** One request on a connection of its own. @returns whether there was an answer */
+function exchange(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    let text = "";
+    const socket = connect(port, "127.0.0.1", () =>
+      socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+    );
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => resolve(text.startsWith("HTTP/1.1 200")));
+  });
+}
+
+linux("an error that nothing caught", () => {
+  const SIGNALS = { thrown: "SIGUSR2", rejected: "SIGWINCH" } as const;
+  type Row = [where: string, how: keyof typeof SIGNALS, workers: string];
+  const rows: Row[] = share<Row[]>(
+    [
+      ["the primary", "thrown", "2"],
+      ["the primary", "rejected", "2"],
+      ["the one process", "thrown", "1"],
+      ["the one process", "rejected", "1"],
+      ["a worker", "thrown", "2"],
+      ["a worker", "rejected", "2"],
+    ],
+    [
+      ["the primary", "thrown", "2"],
+      ["the one process", "rejected", "1"],
+      ["a worker", "rejected", "2"],
+    ],
+  );
+  test.each(rows)("in %s, %s: one log line, exit code 1", async (where, how, workers) => {
+    const preload = join(temporaryFolder(), "preload.ts");
+    writeFileSync(
+      preload,
+      `const fault = () => new TypeError("odd: " + process.env.INKLING_API_KEY);
+       process.on("SIGUSR2", () => { throw fault(); });
+       process.on("SIGWINCH", () => { void Promise.reject(fault()); });`,
+    );
+    const env = { INKLING_WORKERS: workers, BUN_OPTIONS: `--preload=${preload}` };
+    const server = await start({ env });
+    const [first] = childrenOf(server.child.pid);
+    signal(where === "a worker" ? first! : server.child.pid, SIGNALS[how]);
+    if (where === "a worker") {
+      await until(() => server.events("worker-died").length === 1);
+      expect(server.events("worker-died")[0]).toMatchObject({ pid: first, exit_code: 1 });
+    } else {
+      expect(await server.child.exited).toBe(1);
+      await until(() => isFree(server.port));
+    }
+    await until(() => server.events("uncaught-error").length === 1);
+    const [line] = server.events("uncaught-error");
+    expect(line).toMatchObject({ level: "error", error: "TypeError: odd: [removed]" });
+    expect(JSON.stringify(line!.stack)).toContain("preload.ts");
+    expect(server.log).not.toContain(server.token);
+  });
+});
+
+linux("the service manager", () => {
+  test.each([["a path"], ["an abstract name"]])("gets ready, alive and stopping on %s", async (kind) => {
+    const name = join(temporaryFolder(), "notify");
+    const socket = notifySocket(kind === "a path" ? name : `\0${name}`);
+    const env = { NOTIFY_SOCKET: kind === "a path" ? name : `@${name}`, WATCHDOG_USEC: "100000" };
+    const server = await start({ env });
+    const seen: string[] = [];
+    const receive = () => {
+      for (let one = socket.receive(); one !== undefined; one = socket.receive()) seen.push(one);
+      return seen;
+    };
+    await until(() => receive().filter((one) => one === "WATCHDOG=1").length >= 3);
+    expect(seen[0]).toBe("READY=1");
+    expect(seen).not.toContain("STOPPING=1");
+    server.child.kill("SIGTERM");
+    expect(await server.child.exited).toBe(0);
+    expect(receive()).toContain("STOPPING=1");
+    socket.close();
+  });
+});
+
+/** A unix datagram socket, which the runtime has not. */
+function notifySocket(path: string) {
+  const libc = openLibc({
+    socket: { args: ["int", "int", "int"], returns: "int" },
+    bind: { args: ["int", "ptr", "u32"], returns: "int" },
+    recv: { args: ["int", "ptr", "u64", "int"], returns: "i64" },
+    close: { args: ["int"], returns: "int" },
+  })!;
+  const address = Buffer.concat([new Uint8Array([1, 0]), Buffer.from(path)]); // AF_UNIX
+  const fd = libc.socket(1, 2, 0);
+  expect(libc.bind(fd, ptr(address), address.length)).toBe(0);
+  const bytes = new Uint8Array(256);
+  return {
+    receive: () => {
+      const length = Number(libc.recv(fd, ptr(bytes), bytes.length, 0x40)); // MSG_DONTWAIT
+      return length < 0 ? undefined : Buffer.from(bytes.subarray(0, length)).toString();
+    },
+    close: () => libc.close(fd),
+  };
+}
+
+linux("connections", () => {
+  test.each([["1"], ["2"]])("fewer than asked are logged at the start, workers: %s", async (workers) => {
+    const prefix = ["sh", "-c", 'ulimit -n 400 && exec "$@"', "sh"];
+    const server = await start({ prefix, env: { INKLING_WORKERS: workers } });
+    await until(() => server.events("fewer-connections").length === 1);
+    expect(server.events("fewer-connections")[0]).toMatchObject({ most: 144 * Number(workers) });
+  });
+});
