@@ -77,6 +77,7 @@ export class Answering {
       checks: new EmailChecks(this.mx, this.mxCounts),
       now: Date.now,
       elapsed,
+      workers: parts.worker?.workers,
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
     });
   }
