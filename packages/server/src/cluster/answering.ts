@@ -111,6 +111,7 @@ export class Answering {
     this.limit = new ConnectionLimit({
       port: this.server.port!, // a TCP listener has one
       most: maxConnections,
+      trustedProxies: this.parts.trustedProxies,
       onExcess: (closed, most) => log.error("too-many-connections", { ...fields, closed, most }),
       ...worker,
     });
