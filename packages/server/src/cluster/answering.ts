@@ -31,6 +31,7 @@ export interface AnsweringOptions {
   readonly burst: number;
   readonly maxConnections: number;
   readonly dnsServers?: readonly DnsServer[];
+  readonly dnsExclude?: readonly string[];
 }
 
 /** What it answers from: of this process, or kept up to date by messages. */
@@ -74,7 +75,7 @@ export class Answering {
       buckets: this.buckets,
       usage: this.keyCells,
       documents: () => this.loadDocuments(),
-      checks: new EmailChecks(this.mx, this.mxCounts),
+      checks: new EmailChecks(this.mx, this.mxCounts, options.dnsExclude),
       now: Date.now,
       elapsed,
       workers: parts.worker?.workers,

@@ -28,6 +28,17 @@ test.each([2, 3, 6, 20])("%i greedy keys get the same, and something is left", (
   expect(shares.take("late")).toBe(true);
 });
 
+test("a key that has none gets the last one; nobody gets more than there is", () => {
+  const shares = new FairShares(4, 3);
+  expect(takeAll(shares, ["a"])).toEqual([3]);
+  expect([shares.take("b"), shares.take("b"), shares.take("c"), shares.taken]).toEqual([
+    true,
+    false,
+    false,
+    4,
+  ]);
+});
+
 test("what is given back can be taken again, by another key too", () => {
   const shares = new FairShares(128, 32);
   takeAll(shares, ["a"]);

@@ -164,6 +164,7 @@ export const SANDBOX_CHECKS: readonly SandboxCheck[] = [
   check("no-domain", "there is no such domain", "nxdomain", false),
   check("mx-timeout", "DNS did not answer in time", "timeout"),
   check("mx-failed", "DNS refused, or answered nonsense", "failed"),
+  check("mx-busy", "too many domains were being asked about: not asked", "busy"),
   check("mx-disposable", "its mail goes to a disposable-email service", "found", true, [
     "disposable.example",
   ]),
