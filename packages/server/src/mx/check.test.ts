@@ -612,11 +612,11 @@ describe("several keys", () => {
   });
 
   test("a slot that becomes free goes to the key with the fewest", async () => {
-    const asked: string[] = [];
+    const queried: string[] = [];
     const pending: (() => void)[] = [];
     const held: Resolver = {
       resolve: (host) => {
-        asked.push(host);
+        queried.push(host);
         const { promise, resolve } = Promise.withResolvers<DnsOutcome>();
         pending.push(() => resolve({ kind: "records", mx: [], ttlSeconds: 60 }));
         return promise;
@@ -627,15 +627,15 @@ describe("several keys", () => {
     void made.find("b0.com", "b");
     void made.find("b1.com", "b");
     void made.find("c0.com", "c");
-    expect(asked).toEqual(["a0.com", "a1.com", "a2.com", "b0.com"]);
+    expect(queried).toEqual(["a0.com", "a1.com", "a2.com", "b0.com"]);
     pending[0]!();
-    await until(() => asked.length > 4);
-    expect(asked[4]).toBe("c0.com");
+    await until(() => queried.length > 4);
+    expect(queried[4]).toBe("c0.com");
     made.stop();
     for (const settle of pending) settle();
   });
 
-  test("a domain that is queued behind those of a greedy key is asked about when another key wants it", async () => {
+  test("a domain that is queued behind those of a greedy key is looked up when another key wants it", async () => {
     const { made, find } = lookups({ dns, budgetMs: 1_000_000, lookupMs: 1_000_000 });
     for (const host of silent(60, "c")) void made.find(host, "greedy");
     void made.find("wanted.com", "greedy");
