@@ -612,6 +612,14 @@ describe("a batch as a whole", () => {
     await Promise.allSettled(readers);
   });
 
+  test("as streams with gzip: each counts as two", async () => {
+    const { stream } = setUp();
+    const open = async (headers: Record<string, string>) => (await stream(GEO, fed().body, headers)).status;
+    for (let i = 0; i < 8; i++) expect(await open({ "Accept-Encoding": "gzip" })).toBe(200);
+    for (let i = 0; i < 8; i++) expect(await open({ "Content-Encoding": "gzip" })).toBe(200);
+    expect(await open({})).toBe(429);
+  });
+
   const LONG = 2 * 1024 * 1024;
   test.each([
     ["blank lines", "\n".repeat(LONG), []],

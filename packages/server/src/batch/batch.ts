@@ -28,7 +28,7 @@ import {
 import { GzipPieces, gzipped } from "./gzip.ts";
 import { KeyMeter, type MeterOptions } from "./key-meter.ts";
 import { Lines } from "./lines.ts";
-import type { BatchMemory } from "./memory.ts";
+import { type BatchMemory, GZIP_WEIGHT } from "./memory.ts";
 import { Output } from "./output.ts";
 import { BatchStream } from "./stream.ts";
 
@@ -99,7 +99,8 @@ export async function answerBatch(server: BatchServer, call: BatchCall): Promise
   if (refusal !== undefined) return refusal;
   const stream = decoded(body as ByteStream | null, isGzip);
   const mayZip = acceptsGzip(headers.get("accept-encoding"));
-  if (form === "ndjson") return wantsMx(call) ? ONE_CHECK : answerLines(server, call, stream, mayZip);
+  if (form === "ndjson" && wantsMx(call)) return ONE_CHECK;
+  if (form === "ndjson") return answerLines(server, call, stream, mayZip, isGzip || mayZip ? GZIP_WEIGHT : 1);
   return declaresTooMuch(headers.get("content-length")) ?? answerValues(server, call, stream, mayZip);
 }
 
@@ -153,10 +154,11 @@ function answerLines(
   call: BatchCall,
   body: ByteStream,
   mayZip: boolean,
+  weight: number,
 ): BatchAnswer | Problem {
   const { streams } = server.memory;
   const { id } = call.key;
-  if (!streams.take(id)) {
+  if (!streams.take(id, weight)) {
     server.usage.record(id, "rate_limited", call.question.now);
     return TOO_MANY_STREAMS;
   }
@@ -173,7 +175,7 @@ function answerLines(
     question: currentQuestion(server, call, meter),
     onActivity: () => call.setIdleSeconds(server.streamIdleSeconds ?? STREAM_IDLE_SECONDS),
     onEnd: (count, error) => {
-      streams.giveBack(id);
+      streams.giveBack(id, weight);
       if (error !== undefined) call.onCrash(error, "");
       resolve(count);
     },
