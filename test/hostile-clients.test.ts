@@ -109,4 +109,24 @@ describe("one source with many connections", () => {
     for (const socket of [...others.flat(), ...greedy, ...late]) socket.destroy();
     await server.stop();
   });
+
+  test("loses those that have been idle for longest", async () => {
+    const server = await startServer({
+      ...testServerOptions(temporaryFolder()),
+      maxConnections: MOST,
+      writeLog: () => {},
+    });
+    const idle = await open(server.port, GREEDY, MOST / 2);
+    const busy = await open(server.port, GREEDY, MOST / 2);
+    const using = setInterval(() => {
+      for (const socket of busy) socket.write(get);
+    }, 20);
+    await Bun.sleep(1_000);
+    const fresh = await open(server.port, GREEDY, 10);
+    await until(() => idle.filter(isOpen).length <= 10);
+    expect([busy, fresh].map((sockets) => sockets.filter(isOpen).length)).toEqual([MOST / 2, 10]);
+    clearInterval(using);
+    for (const socket of [...idle, ...busy, ...fresh]) socket.destroy();
+    await server.stop();
+  });
 });
