@@ -267,6 +267,8 @@ function raws(): Request[] {
     raw("GET http://inkling.test/healthz HTTP/1.1\r\nHost: inkling.test\r\n\r\n"),
     raw(`GET http://elsewhere.test${GEO}/8.8.8.8?x=1 HTTP/1.1\r\nHost: inkling.test\r\n\r\n`),
     raw(`GET /healthz HTTP/1.1\r\nHost: inkling.test\r\nX-Long: ${"a".repeat(20_000)}\r\n\r\n`),
+    raw(`GET ${GEO}/81.2.69.142 HTTP/1.1\r\nHost: inkling.test\r\nHost: elsewhere.test\r\n\r\n`),
+    raw("GET /healthz HTTP/1.1\r\nHost: inkling test\r\n\r\n"),
     raw("GET /health z HTTP/1.1\r\nHost: inkling.test\r\n\r\n"),
     raw("GET /healthz HTTP/1.1\r\nHost: inkling.test\r\nConnection: close\r\n\r\n"),
   ];

@@ -131,7 +131,7 @@ export interface WithEvidence<L extends Lookup> {
 
 /** The result of the DNS check of a domain: docs/email.md of the server. */
 export type MxOutcome = Open<
-  "found" | "implicit" | "none" | "null" | "nxdomain" | "timeout" | "failed" | "skipped"
+  "found" | "implicit" | "none" | "null" | "nxdomain" | "timeout" | "failed" | "busy" | "skipped"
 >;
 
 /** What `checks: ["mx"]` adds to an answer about an email address. */

@@ -104,9 +104,7 @@ describe("requests", () => {
   test.each([
     ["HTTP/1.1", `${REQUEST}\r\n`],
     ["HTTP/1.0 without a host", `GET ${PATH} HTTP/1.0\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`],
-    ["a host that is none", `${REQUEST.replace("Host: test", "Host: [::")}\r\n`],
     ["an empty host", `${REQUEST.replace("Host: test", "Host: ")}\r\n`],
-    ["a host with a space", `${REQUEST.replace("Host: test", "Host: a b")}\r\n`],
     ["an absolute target", `${REQUEST.replace("GET ", "GET http://elsewhere")}\r\n`],
     ["almost 8 KiB of headers", `${REQUEST}X-Long: ${"x".repeat(7_800)}\r\n\r\n`],
   ])("%s is answered", async (_, text) => {
@@ -124,6 +122,8 @@ describe("requests", () => {
       413,
     ],
     ["a body of 100 KiB", `POST ${PATH} HTTP/1.1\r\nHost: t\r\nContent-Length: 102400\r\n\r\n`, 413],
+    ["a host that is none", `${REQUEST.replace("Host: test", "Host: [::")}\r\n`, 400],
+    ["a host with a space", `${REQUEST.replace("Host: test", "Host: a b")}\r\n`, 400],
     ["no Host", `GET ${PATH} HTTP/1.1\r\n\r\n`, 400],
     ["OPTIONS *", "OPTIONS * HTTP/1.1\r\nHost: test\r\n\r\n", 400],
     ["CONNECT", "CONNECT foo:80 HTTP/1.1\r\nHost: test\r\n\r\n", 404],
@@ -181,7 +181,7 @@ describe("requests", () => {
 });
 
 describe("connections", () => {
-  test("are bounded: the newest are closed, the others go on", async () => {
+  test("are bounded: those beyond the bound are closed, the others go on", async () => {
     const metric = async (name: string) => {
       const text = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
       return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
@@ -194,7 +194,6 @@ describe("connections", () => {
       for (const client of clients) client.send(`${REQUEST}\r\n`);
       await Bun.sleep(50);
     }
-    expect(clients[0]!.isClosed).toBe(false);
     expect(closed()).toBe(20);
     expect((await metric("inkling_connections_refused_total")) - refusedBefore).toBe(20);
     expect(await metric("inkling_connections")).toBeLessThanOrEqual(40);

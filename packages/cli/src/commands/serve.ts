@@ -28,6 +28,7 @@ export const SERVER_SETTINGS: readonly SettingName[] = [
   "maxConnections",
   "workers",
   "dnsServers",
+  "dnsExclude",
   "logLevel",
 ];
 

@@ -94,6 +94,11 @@ export const SETTINGS = {
     [],
     "DNS servers for ?checks=mx, separated by commas; default: the system's",
   ),
+  dnsExclude: setting(
+    types.domains,
+    [],
+    "domains that ?checks=mx never asks DNS about, nor names below them, separated by commas",
+  ),
   logLevel: optional(
     logLevel,
     "error, info, or access for a line per request; default: access for serve, info for up, error for up at a terminal",

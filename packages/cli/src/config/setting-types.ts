@@ -3,7 +3,7 @@
 // The description of each is its placeholder in --help.
 
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
-import { parsePrefix } from "@inkling/engine";
+import { parsePrefix, toAsciiDomain } from "@inkling/engine";
 import { isWellFormedToken, parseDnsServer } from "@inkling/server/settings";
 import { z } from "zod";
 
@@ -94,6 +94,8 @@ export const prefixes = listOf(
   "addresses or networks such as 10.0.0.0/8 (no bits set after the prefix)",
   parsePrefix,
 );
+
+export const domains = listOf("domains", "domains such as corp.example.com", toAsciiDomain);
 
 export const dnsServers = listOf(
   "addresses",

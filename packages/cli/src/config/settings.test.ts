@@ -58,6 +58,7 @@ test("the defaults are those that others rely on", () => {
     maxConnections: 10_000,
     workers: defaultWorkers(process.platform, availableParallelism()),
     dnsServers: [],
+    dnsExclude: [],
     logLevel: undefined,
   });
   expect(new Set(Object.values(origins))).toEqual(new Set(["default"]));
@@ -142,6 +143,17 @@ describe("values that are taken", () => {
     expect(byFile.settings.dnsServers.map(formatDnsServer)).toEqual(want);
     expect(problemsOf({ env: { INKLING_DNS_SERVERS: "192.0.2.53,dns.example" } })).toEqual([
       'INKLING_DNS_SERVERS must be addresses of DNS servers such as 192.0.2.53 or [2001:db8::53]:5353: "dns.example" is none: it is "192.0.2.53,dns.example"',
+    ]);
+  });
+
+  test("excluded domains, by variable and by file", () => {
+    const byVariable = load({ env: { INKLING_DNS_EXCLUDE: "Corp.example.com, bücher.example" } });
+    const byFile = load({ cwd: folder('dns_exclude = ["corp.example.com", "xn--bcher-kva.example"]') });
+    for (const { settings } of [byVariable, byFile]) {
+      expect(settings.dnsExclude).toEqual(["corp.example.com", "xn--bcher-kva.example"]);
+    }
+    expect(problemsOf({ env: { INKLING_DNS_EXCLUDE: "a.example,*.b.example" } })).toEqual([
+      'INKLING_DNS_EXCLUDE must be domains such as corp.example.com: "*.b.example" is none: it is "a.example,*.b.example"',
     ]);
   });
 

@@ -35,6 +35,7 @@ export function serverOptions(
     workers: settings.workers,
     console: serveConsole(),
     dnsServers: settings.dnsServers,
+    dnsExclude: settings.dnsExclude,
     logLevel: settings.logLevel ?? LOG_LEVEL[mode === "up" && watched ? "watched" : mode],
     ...(settings.apiKey === undefined ? {} : { adoptKey: settings.apiKey }),
   };

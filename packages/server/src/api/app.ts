@@ -4,10 +4,11 @@
 // out  a Response; a problem document for everything that is wrong with the request
 // err  none: an unexpected error becomes 500 without details, and its stack goes to the log
 //
-// Order of the checks: path, method, key, allowed network, scope, rate, quota, parameters; only then the value.
+// Order of the checks: Host, path, method, key, allowed network, scope, rate, quota, parameters; only then the value.
 // A token of the rate is taken before the scope is checked (admission.ts).
 
-import { Arriving } from "../batch/body.ts";
+import { BatchMemory } from "../batch/memory.ts";
+import { isReadableHost } from "../http/host-header.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment, pathEnd, targetOf } from "../http/request-target.ts";
 import { Pipeline } from "../lookup/pipeline.ts";
@@ -24,6 +25,7 @@ export type { AppOptions } from "./options.ts";
 /** Longest declared body of a request whose method takes none; larger ones are 413 before 405. */
 const MAX_BODY_BYTES = 8 * 1024;
 
+const HOST_INVALID = problem("HOST_INVALID");
 const TOO_LARGE = problem("CONTENT_TOO_LARGE");
 const INTERNAL = problem("INTERNAL");
 const ONLY_READ = problem("METHOD_NOT_ALLOWED");
@@ -33,6 +35,8 @@ const ONLY_BATCHES = problem("METHOD_NOT_ALLOWED", "This path answers POST, with
 
 export class App {
   private readonly api: ApiContext;
+  /** It was readable: nearly every request has the same one. */
+  private lastHost = "";
 
   constructor(options: AppOptions) {
     this.api = {
@@ -40,7 +44,7 @@ export class App {
       pipeline: new Pipeline(options.checks, options.counts),
       admission: new Admission(options),
       responses: new Responses(options),
-      arriving: new Arriving(),
+      memory: new BatchMemory(options.workers),
     };
   }
 
@@ -65,12 +69,21 @@ export class App {
   }
 
   private answer(exchange: Exchange, route: Route): Response | Promise<Response> {
-    const refusal = methodProblem(exchange.request, route) ?? this.admit(exchange, route);
+    const { request } = exchange;
+    const refusal = this.hostProblem(request) ?? methodProblem(request, route) ?? this.admit(exchange, route);
     if (refusal !== undefined) return this.api.responses.sendProblem(exchange, refusal);
     const response = route.handle(exchange, this.api, route);
     return response instanceof Promise
       ? response.then((late) => this.charge(exchange, route, late))
       : this.charge(exchange, route, response);
+  }
+
+  private hostProblem({ headers }: Request): Problem | undefined {
+    const host = headers.get("host");
+    if (host === this.lastHost) return undefined;
+    if (!isReadableHost(host)) return HOST_INVALID;
+    this.lastHost = host ?? "";
+    return undefined;
   }
 
   private admit(exchange: Exchange, route: Route): Problem | undefined {

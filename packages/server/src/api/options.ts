@@ -48,6 +48,8 @@ export interface AppOptions extends StatusSource {
   /** Milliseconds of a monotonic clock. */
   readonly elapsed: () => number;
   readonly newRequestId: () => string;
+  /** Processes that answer; 1 by default. */
+  readonly workers?: number | undefined;
   /** Seconds after which an idle stream is closed; for tests. */
   readonly streamIdleSeconds?: number;
 }

@@ -1,7 +1,7 @@
 // route.ts: one path of the API: how it is found, which key it needs, and its handler.
 
 import type { Lookup } from "@inkling/engine";
-import type { Arriving } from "../batch/body.ts";
+import type { BatchMemory } from "../batch/memory.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment } from "../http/request-target.ts";
 import type { Pipeline } from "../lookup/pipeline.ts";
@@ -17,7 +17,7 @@ export interface ApiContext extends AppOptions {
   readonly pipeline: Pipeline;
   readonly admission: Admission;
   readonly responses: Responses;
-  readonly arriving: Arriving;
+  readonly memory: BatchMemory;
 }
 
 /** Answers an admitted request. */

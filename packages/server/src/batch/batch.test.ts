@@ -26,7 +26,7 @@ import { PublicDocuments } from "../openapi/documents.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { Log } from "../telemetry/log.ts";
 import { HOLD_MS } from "./batch.ts";
-import { MAX_ARRIVING_BYTES, MAX_JSON_BYTES } from "./body.ts";
+import { MAX_JSON_BYTES } from "./body.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";
 
 const NOON = Date.UTC(2026, 5, 1, 12);
@@ -559,7 +559,7 @@ describe("a batch as a whole", () => {
 
   test("of a key that sends many slowly is refused, until the others are there or gone", async () => {
     const { post, refused } = setUp();
-    const most = MAX_ARRIVING_BYTES / MAX_JSON_BYTES;
+    const most = 32;
     const slow = Array.from({ length: most }, () => {
       const { body, feed, close, fail } = fed();
       feed(" ".repeat(MAX_JSON_BYTES));
@@ -586,6 +586,69 @@ describe("a batch as a whole", () => {
     const request = new Request(`http://test${GEO}`, { method, headers: { Authorization: "Bearer good" } });
     const response = await new App(options).handle(request, { requestIP: () => null });
     expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
+  });
+
+  test("as streams: a key has 32 at once; one that ends, or whose client leaves, makes room", async () => {
+    const { stream, refused } = setUp();
+    const bodies = Array.from({ length: 32 }, fed);
+    const open = (body: ReadableStream<Uint8Array>) => stream(GEO, body);
+    const responses = await Promise.all(bodies.map(({ body }) => open(body)));
+    expect(responses.map(({ status }) => status)).toEqual(bodies.map(() => 200));
+    const late = await open(fed().body);
+    expect([late.status, late.headers.get("retry-after"), await codeOf(late)]).toEqual([
+      429,
+      "5",
+      "TOO_MANY_STREAMS",
+    ]);
+    expect(refused).toEqual([["rate_limited", 1]]);
+    bodies[0]!.close();
+    expect(await textOf(responses[0]!)).toBe("");
+    expect((await open(fed().body)).status).toBe(200);
+    expect((await open(fed().body)).status).toBe(429);
+    await responses[1]!.body!.cancel();
+    expect((await open(fed().body)).status).toBe(200);
+    const readers = responses.slice(2).map((response) => response.body!.getReader().read());
+    for (const { fail } of bodies.slice(2)) fail();
+    await Promise.allSettled(readers);
+  });
+
+  test("as streams with gzip: each counts as two", async () => {
+    const { stream } = setUp();
+    const open = async (headers: Record<string, string>) => (await stream(GEO, fed().body, headers)).status;
+    for (let i = 0; i < 8; i++) expect(await open({ "Accept-Encoding": "gzip" })).toBe(200);
+    for (let i = 0; i < 8; i++) expect(await open({ "Content-Encoding": "gzip" })).toBe(200);
+    expect(await open({})).toBe(429);
+  });
+
+  const LONG = 2 * 1024 * 1024;
+  test.each([
+    ["blank lines", "\n".repeat(LONG), []],
+    ["spaces", " ".repeat(LONG), []],
+    ["blank lines in pieces of a line", ` \n${"\r\n".repeat(LONG / 2)}`, []],
+    ["one line", "x".repeat(LONG), []],
+    ["lines that are too long", `${"x".repeat(LONG / 16)}\n`.repeat(16), ["VALUE_INVALID"]],
+  ])("as a stream of %s: ends with a problem", async (_, text, before) => {
+    const { stream } = setUp();
+    const { body, feed, close } = fed();
+    for (let at = 0; at < text.length; at += 50_000) feed(text.slice(at, at + 50_000));
+    feed(`\n"${KNOWN}"\n`);
+    close();
+    const lines = (await textOf(await stream(GEO, body)))
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.pop()).toMatchObject({ code: "BATCH_INVALID", detail: expect.stringContaining("1 MiB") });
+    expect([...new Set(lines.map(({ code }) => code))]).toEqual(before);
+  });
+
+  test("as a stream with a blank line after each value: goes on, however long", async () => {
+    const { stream } = setUp();
+    const { body, feed, close } = fed();
+    const piece = `"${KNOWN}"\r\n${" ".repeat(60)}\r\n`.repeat(1_000);
+    for (let i = 0; i < 40; i++) feed(piece);
+    close();
+    const text = await textOf(await stream(GEO, body));
+    expect([text.split("\n").length, text.includes("code")]).toEqual([40_001, false]);
   });
 
   test("an empty stream is an empty answer", async () => {

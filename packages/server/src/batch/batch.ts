@@ -17,7 +17,6 @@ import { type Pipeline, type Question, refusalOf, WANTS } from "../lookup/pipeli
 import type { Counts } from "../telemetry/counts.ts";
 import { BatchAnswers, QUOTA_EXCEEDED } from "./answers.ts";
 import {
-  type Arriving,
   acceptsGzip,
   type ByteStream,
   declaresTooMuch,
@@ -29,6 +28,7 @@ import {
 import { GzipPieces, gzipped } from "./gzip.ts";
 import { KeyMeter, type MeterOptions } from "./key-meter.ts";
 import { Lines } from "./lines.ts";
+import { type BatchMemory, GZIP_WEIGHT } from "./memory.ts";
 import { Output } from "./output.ts";
 import { BatchStream } from "./stream.ts";
 
@@ -46,6 +46,7 @@ const CLOSING = new TextEncoder().encode("]}");
 const OPENING = new TextEncoder().encode('{"answers":[');
 
 const RATE_LIMITED = problem("RATE_LIMITED");
+const TOO_MANY_STREAMS = problem("TOO_MANY_STREAMS");
 const ONE_CHECK = problem(
   "PARAMETER_INVALID",
   "`checks=mx` asks DNS, about one address at a time: send one value, as JSON, or ask with GET.",
@@ -54,7 +55,7 @@ const ONE_CHECK = problem(
 /** What batches need of the server. */
 interface BatchServer extends MeterOptions {
   readonly pipeline: Pipeline;
-  readonly arriving: Arriving;
+  readonly memory: BatchMemory;
   readonly releases: { readonly current: LoadedRelease | undefined };
   readonly overrides: { readonly current: Overrides };
   readonly counts: Counts<ProblemCode>;
@@ -98,7 +99,8 @@ export async function answerBatch(server: BatchServer, call: BatchCall): Promise
   if (refusal !== undefined) return refusal;
   const stream = decoded(body as ByteStream | null, isGzip);
   const mayZip = acceptsGzip(headers.get("accept-encoding"));
-  if (form === "ndjson") return wantsMx(call) ? ONE_CHECK : answerLines(server, call, stream, mayZip);
+  if (form === "ndjson" && wantsMx(call)) return ONE_CHECK;
+  if (form === "ndjson") return answerLines(server, call, stream, mayZip, isGzip || mayZip ? GZIP_WEIGHT : 1);
   return declaresTooMuch(headers.get("content-length")) ?? answerValues(server, call, stream, mayZip);
 }
 
@@ -111,7 +113,7 @@ async function answerValues(
   mayZip: boolean,
 ): Promise<BatchAnswer | Problem> {
   const { now } = call.question; // as in the headers
-  const values = await readValues(stream, (bytes) => server.arriving.add(call.key.id, bytes));
+  const values = await readValues(stream, server.memory.arriving, call.key.id);
   if ("code" in values) {
     if (values.code === "RATE_LIMITED") server.usage.record(call.key.id, "rate_limited", now);
     return values;
@@ -147,7 +149,19 @@ async function answerValues(
   };
 }
 
-function answerLines(server: BatchServer, call: BatchCall, body: ByteStream, mayZip: boolean): BatchAnswer {
+function answerLines(
+  server: BatchServer,
+  call: BatchCall,
+  body: ByteStream,
+  mayZip: boolean,
+  weight: number,
+): BatchAnswer | Problem {
+  const { streams } = server.memory;
+  const { id } = call.key;
+  if (!streams.take(id, weight)) {
+    server.usage.record(id, "rate_limited", call.question.now);
+    return TOO_MANY_STREAMS;
+  }
   const out = new Output(PIECE_BYTES);
   const meter = new KeyMeter(server, call.lookup, call.key, call.rate);
   const { promise: values, resolve } = Promise.withResolvers<number>();
@@ -161,6 +175,7 @@ function answerLines(server: BatchServer, call: BatchCall, body: ByteStream, may
     question: currentQuestion(server, call, meter),
     onActivity: () => call.setIdleSeconds(server.streamIdleSeconds ?? STREAM_IDLE_SECONDS),
     onEnd: (count, error) => {
+      streams.giveBack(id, weight);
       if (error !== undefined) call.onCrash(error, "");
       resolve(count);
     },

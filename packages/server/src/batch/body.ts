@@ -8,14 +8,13 @@
 
 import { z } from "zod";
 import { type Problem, problem } from "../http/problems.ts";
+import type { FairShares } from "../keys/fair-shares.ts";
+import type { KeyId } from "../keys/key.ts";
 
 /** Largest JSON body, decoded. */
 export const MAX_JSON_BYTES = 1024 * 1024;
 /** Most values in a JSON body. */
 const MAX_JSON_VALUES = 1_000;
-
-/** Memory for unfinished JSON bodies of one key in one process: sent slowly, each is held for 12 s. */
-export const MAX_ARRIVING_BYTES = 32 * MAX_JSON_BYTES;
 
 type BatchForm = "json" | "ndjson";
 export type ByteStream = ReadableStream<Uint8Array<ArrayBuffer>>;
@@ -31,7 +30,7 @@ const TOO_LARGE = problem("CONTENT_TOO_LARGE", `A JSON body holds at most 1 MiB,
 const TOO_MANY = problem("CONTENT_TOO_LARGE", `A JSON body holds at most 1,000 values. ${UNLIMITED}`);
 const TOO_MUCH_AT_ONCE = problem(
   "RATE_LIMITED",
-  "Too many JSON bodies of this key are arriving at the same time: they may take 32 MiB together. Send fewer at once.",
+  "Too many JSON bodies are arriving at the same time: those of a key may take 32 MiB together, less while other keys send many. Send fewer at once.",
 );
 const UNKNOWN_TYPE = problem("CONTENT_TYPE_INVALID");
 const UNKNOWN_CODING = problem(
@@ -83,28 +82,13 @@ export function declaresTooMuch(contentLength: string | null): Problem | undefin
 const batchSchema = z.strictObject({ values: z.array(z.unknown()) });
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Bytes of unfinished bodies, by key. */
-export class Arriving {
-  private readonly bytes = new Map<string, number>();
-
-  /** Adds bytes, or removes them. @returns the sum of the key's bodies */
-  add(keyId: string, bytes: number): number {
-    const sum = (this.bytes.get(keyId) ?? 0) + bytes;
-    if (sum === 0) this.bytes.delete(keyId);
-    else this.bytes.set(keyId, sum);
-    return sum;
-  }
-}
-
-/**
- * Reads a JSON body, at most MAX_JSON_BYTES of it.
- * @param hold gets bytes that are kept from now on, negative when they are released; returns the sum of all bodies
- */
+/** Reads a JSON body, at most MAX_JSON_BYTES of it. @param arriving bytes of unfinished bodies */
 export async function readValues(
   stream: ByteStream,
-  hold: (bytes: number) => number,
+  arriving: Pick<FairShares, "take" | "giveBack">,
+  keyId: KeyId,
 ): Promise<readonly unknown[] | Problem> {
-  const bytes = await readAll(stream, hold);
+  const bytes = await readAll(stream, arriving, keyId);
   if (!(bytes instanceof Uint8Array)) return bytes;
   let document: unknown;
   try {
@@ -117,16 +101,22 @@ export async function readValues(
   return batch.data.values.length > MAX_JSON_VALUES ? TOO_MANY : batch.data.values;
 }
 
-async function readAll(stream: ByteStream, hold: (bytes: number) => number): Promise<Uint8Array | Problem> {
+async function readAll(
+  stream: ByteStream,
+  arriving: Pick<FairShares, "take" | "giveBack">,
+  keyId: KeyId,
+): Promise<Uint8Array | Problem> {
   const reader: ByteReader = stream.getReader();
   const pieces: Uint8Array[] = [];
   let length = 0;
+  let held = 0;
   try {
     for (;;) {
       const { value } = await reader.read();
       if (value === undefined) return Buffer.concat(pieces, length);
       length += value.length;
-      const isTooMuch = hold(value.length) > MAX_ARRIVING_BYTES;
+      const isTooMuch = !arriving.take(keyId, value.length);
+      if (!isTooMuch) held += value.length;
       if (isTooMuch || length > MAX_JSON_BYTES) {
         void reader.cancel().catch(() => {}); // the rest does not matter
         return isTooMuch ? TOO_MUCH_AT_ONCE : TOO_LARGE;
@@ -136,6 +126,6 @@ async function readAll(stream: ByteStream, hold: (bytes: number) => number): Pro
   } catch {
     return CUT_SHORT; // also after the client left, which gets no answer then
   } finally {
-    hold(-length);
+    arriving.giveBack(keyId, held);
   }
 }

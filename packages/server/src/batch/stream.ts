@@ -40,6 +40,13 @@ const BROKEN_OFF = problem(
   "BATCH_INVALID",
   "The gzip is damaged, or ends early: nothing after this was read.",
 );
+/** What a body may hold beyond its values, and more for each of them: 1 MB of gzip can be 1 GB of blank lines. */
+const MAX_USELESS_BYTES = 1024 * 1024;
+const USELESS_BYTES_PER_VALUE = 64;
+const USELESS = problem(
+  "BATCH_INVALID",
+  "More than 1 MiB of the body is blank or in lines of more than 64 KiB: nothing after this was read.",
+);
 /** The shortest answer, `{"valid":true,"disposable":true,"providers":[]}`, has 47 bytes. */
 const LEAST_ANSWER_BYTES = 40;
 /** One token of the rate covers this much of a body beyond its values: a small gzip holds gigabytes of blank lines. */
@@ -132,6 +139,11 @@ export class BatchStream {
       if (!this.isHeld && !lines.next()) {
         this.isOver = lines.isAtEnd;
         if (this.isOver) return "over";
+        if (lines.uselessBytes > MAX_USELESS_BYTES + USELESS_BYTES_PER_VALUE * this.values) {
+          answers.refuse(USELESS);
+          this.isOver = true;
+          return "over";
+        }
         return this.isPaid(now) ? "hungry" : "waiting";
       }
       this.isHeld = !meter.take(now);

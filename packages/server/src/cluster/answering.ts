@@ -32,6 +32,7 @@ export interface AnsweringOptions {
   readonly burst: number;
   readonly maxConnections: number;
   readonly dnsServers?: readonly DnsServer[];
+  readonly dnsExclude?: readonly string[];
 }
 
 /** What it answers from: of this process, or kept up to date by messages. */
@@ -77,9 +78,10 @@ export class Answering {
       buckets: this.buckets,
       usage: this.keyCells,
       documents: () => this.loadDocuments(),
-      checks: new EmailChecks(this.mx, this.mxCounts),
+      checks: new EmailChecks(this.mx, this.mxCounts, options.dnsExclude),
       now: Date.now,
       elapsed,
+      workers: parts.worker?.workers,
       newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
     });
   }
@@ -113,6 +115,7 @@ export class Answering {
     this.limit = new ConnectionLimit({
       port: this.server.port!, // a TCP listener has one
       most: maxConnections,
+      trustedProxies: this.parts.trustedProxies,
       onExcess: (closed, most) => log.error("too-many-connections", { ...fields, closed, most }),
       ...worker,
     });

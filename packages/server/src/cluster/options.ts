@@ -24,6 +24,8 @@ export interface ServerOptions {
   readonly workers?: number;
   /** For `?checks=mx`; none = the system's. */
   readonly dnsServers?: readonly DnsServer[];
+  /** Domains that `?checks=mx` never asks about. */
+  readonly dnsExclude?: readonly string[];
   readonly logLevel: LogLevel;
   /** The files of the operators' web pages, served by the admin listener. */
   readonly console?: (request: Request, path: string) => Promise<Response | undefined>;

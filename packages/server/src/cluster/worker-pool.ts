@@ -198,6 +198,7 @@ export class WorkerPool implements Serving {
       port: port.port,
       trustedProxies: this.options.trustedProxies.map(formatPrefix),
       dnsServers: this.options.dnsServers ?? [],
+      dnsExclude: this.options.dnsExclude ?? [],
       ...{ host, dataDir, mode, version, rate, burst, maxConnections, logLevel },
     };
   }

@@ -1,10 +1,10 @@
 // connections.ts: a bound on open connections, which Bun.serve does not have.
 //
 // in   the listener's port, the most connections that may be open at once; where several workers have the port, how many
-//      the others have
-// out  how many are open; those beyond the bound are shut down, the newest first, four times a second
+//      the others have; the proxies that the operator trusts
+// out  how many are open; those beyond the bound are shut down four times a second (greedy-sources.ts)
 // err  where the system does not list open files (not Linux), nothing is bounded and `open` is undefined
-// cost while fewer files are open than connections may be, one stat; beyond that 1.2 µs for each open file and look
+// cost while fewer files are open than connections may be, one stat; beyond that 2 µs for each open file and look
 //
 // Between two looks a flood is bounded by the process's limit of open files. Beyond that Bun goes on answering the
 // connections that it has, and accepts again when idle ones have run into their time-out (10 to 14 s).
@@ -14,6 +14,8 @@
 
 import { ptr } from "bun:ffi";
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { IpAddress, type Prefix, prefixContains } from "@inkling/engine";
+import { type Connection, excessConnections } from "./greedy-sources.ts";
 import { openLibc } from "./libc.ts";
 
 const LOOK_MS = 250;
@@ -22,13 +24,22 @@ const OPEN_FILES = "/proc/self/fd";
 const RESERVED_FILES = 256;
 const SHUT_BOTH = 2;
 const ADDRESS_BYTES = 128; // sockaddr_storage
+const AF_INET = 2;
+const AF_INET6 = 10;
+const IPPROTO_TCP = 6;
+const TCP_INFO = 11;
+/** In struct tcp_info: milliseconds since data was last sent, and received. */
+const LAST_SENT = 44;
+const LAST_RECEIVED = 52;
 
 interface Sockets {
   /** At least as many as connections are open. */
   openFiles(): number;
-  /** Descriptors of connections that were accepted on `port`, by number: mostly the oldest first. */
-  connected(port: number): number[];
-  shutdown(descriptor: number): void;
+  /** Those that were accepted on `port`. */
+  connected(port: number): Connection[];
+  /** How long nothing was sent or received. */
+  idleMs(connection: Connection): number;
+  shutdown(connection: Connection): void;
 }
 
 export interface ConnectionLimitOptions {
@@ -40,19 +51,21 @@ export interface ConnectionLimitOptions {
   readonly share?: (open: number) => number;
   /** Workers that have the port; each may open as many files as the limit allows. */
   readonly workers?: number;
+  readonly trustedProxies: readonly Prefix[];
 }
 
 export class ConnectionLimit {
   /** In force: less than requested when the limit of open files leaves no room for it. */
   readonly most: number;
   private readonly options: ConnectionLimitOptions;
-  private readonly sockets = openSockets();
+  private readonly sockets: Sockets | undefined;
   private readonly timer: ReturnType<typeof setInterval>;
   private readonly mostHere: number;
   private closed = 0;
 
   constructor(options: ConnectionLimitOptions) {
     this.options = options;
+    this.sockets = openSockets(options.trustedProxies);
     this.mostHere = mostOfProcess();
     this.most = mostConnections(options.most, options.workers);
     this.timer = setInterval(() => this.look(), LOOK_MS);
@@ -86,7 +99,9 @@ export class ConnectionLimit {
       Math.ceil(((together - this.most) * connected.length) / together),
     );
     if (!(excess > 0)) return;
-    for (const descriptor of connected.slice(-excess)) sockets.shutdown(descriptor);
+    for (const connection of excessConnections(connected, excess, sockets.idleMs)) {
+      sockets.shutdown(connection);
+    }
     this.closed += excess;
     share(connected.length - excess);
     this.options.onExcess(excess, this.most);
@@ -110,24 +125,26 @@ function openFilesLimit(): number {
   }
 }
 
-function openSockets(): Sockets | undefined {
+function openSockets(trustedProxies: readonly Prefix[]): Sockets | undefined {
   const libc = openLibc({
     getsockname: { args: ["int", "ptr", "ptr"], returns: "int" },
     getpeername: { args: ["int", "ptr", "ptr"], returns: "int" },
+    getsockopt: { args: ["int", "int", "int", "ptr", "ptr"], returns: "int" },
     shutdown: { args: ["int", "int"], returns: "int" },
   });
   if (libc === undefined) return undefined;
-  const { getsockname, getpeername, shutdown } = libc;
-  const address = new Uint8Array(ADDRESS_BYTES);
+  const { getsockname, getpeername, getsockopt, shutdown } = libc;
+  const address = Buffer.alloc(ADDRESS_BYTES);
   const size = new Uint32Array(1);
+  const peer = new IpAddress();
   const succeeds = (call: typeof getsockname, descriptor: number) => {
     size[0] = ADDRESS_BYTES;
     return call(descriptor, ptr(address), ptr(size)) === 0;
   };
-  // sockaddr_in and sockaddr_in6 both hold the port in bytes 2 and 3, big-endian; AF_INET is 2, AF_INET6 10.
+  // sockaddr_in and sockaddr_in6 both hold the port in bytes 2 and 3, big-endian.
   const isOn = (port: number, descriptor: number) =>
     succeeds(getsockname, descriptor) &&
-    (address[0] === 2 || address[0] === 10) &&
+    (address[0] === AF_INET || address[0] === AF_INET6) &&
     address[2]! * 256 + address[3]! === port;
   return {
     // Linux gives the number as the folder's size since 6.2, and 0 before.
@@ -135,10 +152,30 @@ function openSockets(): Sockets | undefined {
     connected: (port) =>
       readdirSync(OPEN_FILES)
         .map(Number)
-        .filter((descriptor) => isOn(port, descriptor) && succeeds(getpeername, descriptor))
-        .sort((a, b) => a - b),
-    shutdown: (descriptor) => {
+        .flatMap((descriptor) => {
+          if (!isOn(port, descriptor) || !succeeds(getpeername, descriptor)) return [];
+          const source = readPeer(address, peer);
+          return { descriptor, source, isTrusted: trustedProxies.some((net) => prefixContains(net, peer)) };
+        }),
+    idleMs: ({ descriptor }) => {
+      size[0] = ADDRESS_BYTES;
+      if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, ptr(address), ptr(size)) !== 0) return 0;
+      return Math.min(address.readUInt32LE(LAST_SENT), address.readUInt32LE(LAST_RECEIVED));
+    },
+    shutdown: ({ descriptor }) => {
       shutdown(descriptor, SHUT_BOTH);
     },
   };
+}
+
+/** @param into gets the address. @returns the source: an IPv4 address, or the /64 of an IPv6 address */
+function readPeer(socketAddress: Buffer, into: IpAddress): string {
+  const isV6 = socketAddress[0] === AF_INET6;
+  const isMapped =
+    isV6 && socketAddress.readBigUInt64BE(8) === 0n && socketAddress.readUInt32BE(16) === 0xffff;
+  const isV4 = !isV6 || isMapped;
+  const start = isMapped ? 20 : isV4 ? 4 : 8;
+  into.family = isV4 ? 4 : 6;
+  for (let i = 0; i < (isV4 ? 1 : 4); i++) into.words[i] = socketAddress.readUInt32BE(start + 4 * i);
+  return socketAddress.toString("hex", start, start + (isV4 ? 4 : 8));
 }

@@ -46,6 +46,11 @@ export const PROBLEMS = {
     "Not a public IP address",
     "This address is reserved for special use: no visitor from the internet has it.",
   ),
+  HOST_INVALID: row(
+    400,
+    "The Host header cannot be read",
+    "Send one `Host` header: a host name or an IP address, with a port where there is one.",
+  ),
   BATCH_INVALID: row(
     400,
     "The batch cannot be read",
@@ -102,6 +107,12 @@ export const PROBLEMS = {
   RATE_LIMITED: row(429, "Too many requests", "This key has used up its rate for now.", {
     "Retry-After": "1",
   }),
+  TOO_MANY_STREAMS: row(
+    429,
+    "Too many open streams",
+    "This key has as many NDJSON streams open as it may have now. Send more values in each, or end some.",
+    { "Retry-After": "5" },
+  ),
   QUOTA_EXCEEDED: row(429, "Daily quota used up", "This key has used up its lookups for today (UTC).", {
     "Retry-After": "3600",
   }),

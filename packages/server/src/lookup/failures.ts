@@ -28,7 +28,7 @@ export function problemOf(failure: LookupFailure, isCaller = false): Problem {
     case "data_missing":
       return problem(
         "DATA_NOT_LOADED",
-        `No data is loaded for ${failure.names.join(", ")}. The operator finds the reason in /v1/status and in \`inkling doctor\`.`,
+        `No data is loaded for ${failure.names.join(", ")}. The operator finds the reason with \`inkling doctor\`.`,
       );
   }
 }

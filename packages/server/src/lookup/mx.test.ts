@@ -87,7 +87,10 @@ describe("the name that DNS is queried for", () => {
         return { outcome: "found", known: [] };
       },
     };
-    const finding = new EmailChecks(source, counts).checkMx(text) as MxFinding;
+    const finding = new EmailChecks(source, counts, ["corp.de", "xn--bcher-kva.at"]).checkMx(
+      text,
+      "key_1",
+    ) as MxFinding;
     expect([...counts.answers]).toEqual([[finding.outcome, 1]]);
     return hosts[0] ?? finding.outcome;
   };
@@ -97,6 +100,17 @@ describe("the name that DNS is queried for", () => {
     ["jane@bücher.de", "xn--bcher-kva.de"],
     ["jane doe@example.de", "example.de"],
     ["jane@github.io", "github.io"],
+    ["jane@corp.de", "skipped"],
+    ["jane@Mail.a.Corp.de", "skipped"],
+    ["jane@bücher.at", "skipped"],
+    ["jane@nocorp.de", "nocorp.de"],
+    ["jane@corp.de.com", "corp.de.com"],
+    ["jane@x.internal", "skipped"],
+    ["jane@x.onion", "skipped"],
+    ["jane@nas.home.arpa", "skipped"],
+    ["jane@intranet", "skipped"],
+    ["jane@server.lan", "skipped"],
+    ["jane@server.corp", "skipped"],
     ["jane@example.com", "skipped"],
     ["jane@x.test", "skipped"],
     ["jane@printer.local", "skipped"],
@@ -112,7 +126,7 @@ describe("the name that DNS is queried for", () => {
   test("a late finding is counted when it comes", async () => {
     const counts = new MxCounts();
     const late: Promise<MxFinding> = Promise.resolve({ outcome: "timeout", known: [] });
-    const waiting = new EmailChecks({ find: () => late }, counts).checkMx("jane@example.de");
+    const waiting = new EmailChecks({ find: () => late }, counts).checkMx("jane@example.de", "key_1");
     expect(counts.answers.size).toBe(0);
     expect(await waiting).toMatchObject({ outcome: "timeout" });
     expect([...counts.answers]).toEqual([["timeout", 1]]);

@@ -14,13 +14,14 @@ import {
   isSpecialUseDomain,
   parseEmail,
 } from "@inkling/engine";
+import type { KeyId } from "../keys/key.ts";
 import type { MxCounts } from "../mx/counts.ts";
 import { disposableHost } from "../mx/hosts.ts";
 import type { MxFinding, MxOutcome } from "../mx/outcome.ts";
 
 /** Looks up mail domains in DNS. */
 interface MxSource {
-  find(host: string): MxFinding | Promise<MxFinding>;
+  find(host: string, key: KeyId): MxFinding | Promise<MxFinding>;
 }
 
 const REFUTES: ReadonlySet<MxOutcome> = new Set<MxOutcome>(["null", "nxdomain"]);
@@ -30,17 +31,30 @@ const SKIPPED: MxFinding = { outcome: "skipped", known: [] };
 export class EmailChecks {
   private readonly source: MxSource;
   private readonly counts: MxCounts;
+  private readonly excluded: ReadonlySet<string>;
 
-  constructor(source: MxSource, counts: MxCounts) {
+  /** @param excluded domains that are not asked about, nor the names below them: from toAsciiDomain */
+  constructor(source: MxSource, counts: MxCounts, excluded: readonly string[] = []) {
     this.source = source;
     this.counts = counts;
+    this.excluded = new Set(excluded);
   }
 
-  /** "skipped" for what cannot be a domain with mail: DNS is not queried. */
-  checkMx(text: string): MxFinding | Promise<MxFinding> {
+  /** "skipped" for what cannot be a domain with mail, and for excluded ones: DNS is not queried. */
+  checkMx(text: string, key: KeyId): MxFinding | Promise<MxFinding> {
     const host = hostToCheck(text);
-    const finding = host === undefined ? SKIPPED : this.source.find(host);
+    const isAsked = host !== undefined && !this.isExcluded(host);
+    const finding = isAsked ? this.source.find(host, key) : SKIPPED;
     return finding instanceof Promise ? finding.then((found) => this.count(found)) : this.count(finding);
+  }
+
+  private isExcluded(host: string): boolean {
+    for (let at = 0; at >= 0; ) {
+      if (this.excluded.has(host.slice(at))) return true;
+      const dot = host.indexOf(".", at);
+      at = dot < 0 ? -1 : dot + 1;
+    }
+    return false;
   }
 
   private count(finding: MxFinding): MxFinding {

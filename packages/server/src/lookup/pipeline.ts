@@ -22,6 +22,7 @@ import {
   unwrapIpv4,
 } from "@inkling/engine";
 import type { Problem } from "../http/problems.ts";
+import type { KeyId } from "../keys/key.ts";
 import type { MxFinding } from "../mx/outcome.ts";
 import type { Counts } from "../telemetry/counts.ts";
 import { CALLER_UNKNOWN, problemOf } from "./failures.ts";
@@ -43,6 +44,8 @@ export interface Question extends AnswerSource {
   readonly isSandbox: boolean;
   /** Bits of WANTS. */
   readonly wants: number;
+  /** Whose share the MX check takes. */
+  readonly key?: { readonly id: KeyId } | undefined;
   /** The address that `me` names. */
   findCaller(): IpAddress | undefined;
 }
@@ -120,7 +123,7 @@ export class Pipeline {
     if (!wantsMx) return this.listedEmail(text, question);
     const refusal = refusalOf("email", question);
     if (refusal !== undefined) return refusal;
-    const finding = this.checks.checkMx(text);
+    const finding = this.checks.checkMx(text, question.key?.id ?? "");
     return finding instanceof Promise
       ? finding.then((found) => this.listedEmail(text, question, found))
       : this.listedEmail(text, question, finding);

@@ -1,7 +1,7 @@
-// status.ts: is this server ready, and the document of /v1/status: its release, feed by feed.
+// status.ts: is this server ready, and its release, feed by feed: for operators, and in /v1/status.
 //
 // in   releases, keyring, the time
-// out  the reasons of /readyz; the JSON of /v1/status
+// out  the reasons of /readyz; the JSON of /v1/status, and of the admin API
 // note here, not in telemetry: it is made of releases and keys, and both the API and the admin API need it
 
 import {
@@ -40,7 +40,26 @@ export function readiness({ releases, keyring, primary }: StatusSource): string[
   return reasons;
 }
 
-/** The JSON of /v1/status. Times are ISO 8601, ages whole seconds. */
+/** In place of texts that may hold hosts, paths and what a publisher sent: any key may read /v1/status. */
+const FOR_OPERATORS = "The admin API and the server's log have the reason.";
+
+/** The JSON of /v1/status: what operators see, without free text. */
+export function publicStatus(source: StatusSource, now: number): ReturnType<typeof statusDocument> {
+  const document = statusDocument(source, now);
+  const { refused_release, feeds } = document;
+  return {
+    ...document,
+    refused_release: refused_release && { ...refused_release, reason: FOR_OPERATORS },
+    feeds: feeds.map((feed) => ({
+      ...feed,
+      error: feed.error === null ? null : FOR_OPERATORS,
+      pending: feed.pending && { ...feed.pending, why: FOR_OPERATORS },
+      skipped: feed.skipped && { ...feed.skipped, first: FOR_OPERATORS },
+    })),
+  };
+}
+
+/** For operators. Times are ISO 8601, ages whole seconds. */
 export function statusDocument({ version, mode, releases, keyring }: StatusSource, now: number) {
   const { current, refused } = releases;
   const feeds = releases.feeds ?? current?.manifest.feeds ?? [];

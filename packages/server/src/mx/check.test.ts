@@ -103,7 +103,7 @@ function lookups(options: Partial<MxLookupsOptions> & { dns: Resolver }) {
   return {
     made,
     counts,
-    find: async (host: string) => made.find(host),
+    find: async (host: string, key = "key_1") => made.find(host, key),
     pass: (seconds: number) => {
       ms += seconds * 1000;
     },
@@ -468,7 +468,7 @@ describe("the cache", () => {
   });
 
   test("every outcome has its bounds", () => {
-    const kept = MX_OUTCOMES.filter((outcome) => outcome !== "skipped");
+    const kept = MX_OUTCOMES.filter((outcome) => outcome !== "skipped" && outcome !== "busy");
     expect(Object.keys(CACHE_SECONDS).sort()).toEqual([...kept].sort());
     for (const [least, most] of Object.values(CACHE_SECONDS)) expect(least).toBeLessThanOrEqual(most);
   });
@@ -478,7 +478,8 @@ describe("the cache", () => {
     const { find, made, counts } = lookups({ dns, maxCached: 3 });
     for (const host of ["a", "b", "c", "d"]) await find(`${host}.example`);
     expect(counts.state.cached).toBe(3);
-    for (const host of ["b", "c", "d"]) expect(made.find(`${host}.example`)).not.toBeInstanceOf(Promise);
+    for (const host of ["b", "c", "d"])
+      expect(made.find(`${host}.example`, "key_1")).not.toBeInstanceOf(Promise);
     await find("a.example");
     expect(queries()).toBe(5);
     expect(counts.state.cached).toBe(3);
@@ -490,7 +491,7 @@ describe("the cache", () => {
     expect(await find("a.example")).toMatchObject({ outcome: "timeout" });
     resolve(records(600));
     await Bun.sleep(1);
-    expect(made.find("a.example")).toMatchObject({ outcome: "found" });
+    expect(made.find("a.example", "key_1")).toMatchObject({ outcome: "found" });
   });
 });
 
@@ -504,7 +505,7 @@ describe("many at once", () => {
     expect([...counts.lookups]).toEqual([["found", 1]]);
   });
 
-  test("2,000 distinct domains: never more than 64 asked about at a time, all answered", async () => {
+  test("2,000 distinct domains: never more than 48 of one key asked about at a time, all answered", async () => {
     let open = 0;
     let most = 0;
     const client = at(server.port);
@@ -520,24 +521,27 @@ describe("many at once", () => {
     };
     const { find, counts } = lookups({ dns, budgetMs: 30_000 });
     const domains = Array.from({ length: 2_000 }, (_, i) => `found.d${i}.example.com`);
-    const all = Promise.all(domains.map(find));
-    expect(counts.state).toEqual({ underWay: 64, waiting: 1_936, cached: 0 });
+    const all = Promise.all(domains.map((domain) => find(domain)));
+    expect(counts.state).toEqual({ underWay: 48, waiting: 1_952, cached: 0 });
     const found = await all;
     expect(found.filter(({ outcome }) => outcome === "found").length).toBe(2_000);
-    expect(most).toBe(64);
+    expect(most).toBe(48);
     expect(counts.state).toEqual({ underWay: 0, waiting: 0, cached: 2_000 });
   });
 
-  test("2,000 distinct domains of a silent server: all time out, and lookups without requests are not started", async () => {
+  test("2,000 distinct domains of a silent server: none is waited for, and lookups without requests are not started", async () => {
     const { find, counts, made } = lookups({ dns: at(server.port), budgetMs: 150 });
     const all = await Promise.all(Array.from({ length: 2_000 }, (_, i) => find(`silent.s${i}.example.com`)));
-    expect(all.filter(({ outcome }) => outcome === "timeout").length).toBe(2_000);
+    const busy = all.filter(({ outcome }) => outcome === "busy").length;
+    expect(all.filter(({ outcome }) => outcome === "timeout").length).toBe(2_000 - busy);
+    expect(busy).toBeGreaterThanOrEqual(2_000 - 128);
+    expect(busy).toBeLessThanOrEqual(2_000 - 48);
     expect(counts.state.waiting).toBe(0);
     expect(counts.state.underWay).toBeLessThanOrEqual(128);
     const begun = new Set(
       server.questions.map(({ name }) => name).filter((name) => /^silent\.s\d/.test(name)),
     );
-    expect(begun.size).toBeGreaterThanOrEqual(64);
+    expect(begun.size).toBeGreaterThanOrEqual(48);
     expect(begun.size).toBeLessThanOrEqual(128);
     made.stop();
     await until(() => counts.state.underWay === 0);
@@ -564,13 +568,79 @@ describe("many at once", () => {
     made.stop();
   });
 
-  test("a full queue: failed at once, and not cached", async () => {
+  test("a full queue: busy at once, and not cached", async () => {
     const dns: Resolver = { resolve: () => Promise.withResolvers<DnsOutcome>().promise };
     const { find, made, counts } = lookups({ dns, maxUnderWay: 2, maxWaiting: 3, budgetMs: 20 });
     const waiting = Array.from({ length: 5 }, (_, i) => find(`d${i}.example`));
-    expect(made.find("one-too-many.example")).toEqual({ outcome: "failed", known: [] });
+    expect(made.find("one-too-many.example", "key_1")).toEqual({ outcome: "busy", known: [] });
     expect(counts.state.cached).toBe(0);
     await Promise.all(waiting);
+  });
+});
+
+describe("several keys", () => {
+  /** Silent about domains that begin with "silent", and finds all others at once. */
+  const dns: Resolver = {
+    resolve: (host, _, signal) => {
+      if (!host.startsWith("silent")) return Promise.resolve({ kind: "records", mx: [], ttlSeconds: 60 });
+      const { promise, resolve } = Promise.withResolvers<DnsOutcome>();
+      signal.addEventListener("abort", () => resolve({ kind: "timeout" }));
+      return promise;
+    },
+  };
+  const silent = (count: number, name: string) =>
+    Array.from({ length: count }, (_, i) => `silent.${name}${i}.com`);
+
+  test("one with any number of silent domains takes nothing from others", async () => {
+    const { made, find, counts } = lookups({ dns, budgetMs: 1_000_000, lookupMs: 1_000_000 });
+    for (const host of silent(10_000, "a")) void made.find(host, "greedy");
+    expect(counts.state).toMatchObject({ underWay: 48, waiting: 3_072 });
+    for (let i = 0; i < 200; i++) {
+      expect(await find(`found${i}.com`, `key_${i % 5}`)).toMatchObject({ outcome: "null" });
+    }
+    expect(made.find("silent.more.com", "greedy")).toMatchObject({ outcome: "busy" });
+    made.stop();
+  });
+
+  test("many greedy ones: each gets the same, and the next still gets a slot", async () => {
+    const { made, find, counts } = lookups({ dns, budgetMs: 1_000_000, lookupMs: 1_000_000 });
+    const hosts = silent(6_000, "b");
+    for (const [i, host] of hosts.entries()) void made.find(host, `greedy${i % 4}`);
+    expect(counts.state.underWay).toBeLessThan(64);
+    expect(await find("found.com", "late")).toMatchObject({ outcome: "null" });
+    made.stop();
+  });
+
+  test("a slot that becomes free goes to the key with the fewest", async () => {
+    const queried: string[] = [];
+    const pending: (() => void)[] = [];
+    const held: Resolver = {
+      resolve: (host) => {
+        queried.push(host);
+        const { promise, resolve } = Promise.withResolvers<DnsOutcome>();
+        pending.push(() => resolve({ kind: "records", mx: [], ttlSeconds: 60 }));
+        return promise;
+      },
+    };
+    const { made } = lookups({ dns: held, maxUnderWay: 4, budgetMs: 1_000_000, lookupMs: 1_000_000 });
+    for (let i = 0; i < 5; i++) void made.find(`a${i}.com`, "a");
+    void made.find("b0.com", "b");
+    void made.find("b1.com", "b");
+    void made.find("c0.com", "c");
+    expect(queried).toEqual(["a0.com", "a1.com", "a2.com", "b0.com"]);
+    pending[0]!();
+    await until(() => queried.length > 4);
+    expect(queried[4]).toBe("c0.com");
+    made.stop();
+    for (const settle of pending) settle();
+  });
+
+  test("a domain that is queued behind those of a greedy key is looked up when another key wants it", async () => {
+    const { made, find } = lookups({ dns, budgetMs: 1_000_000, lookupMs: 1_000_000 });
+    for (const host of silent(60, "c")) void made.find(host, "greedy");
+    void made.find("wanted.com", "greedy");
+    expect(await find("wanted.com", "other")).toMatchObject({ outcome: "null" });
+    made.stop();
   });
 });
 

@@ -1,7 +1,7 @@
 // check.ts: can a domain receive mail, and who receives it? Looked up in DNS, cached, within a time budget.
 //
-// in   a host from toAsciiDomain
-// out  a finding; "timeout" or "failed" when DNS gave none in time
+// in   a host from toAsciiDomain, the key that asks
+// out  a finding; "timeout" or "failed" when DNS gave none in time, "busy" when it was not asked
 // err  none thrown
 // src  RFC 2308 (caching "no"), RFC 9520 (caching failures); docs/email.md
 // cost a cached domain: a Map access
@@ -10,7 +10,13 @@
 // domain finds it cached. Requests for one domain share a lookup. MAX_UNDER_WAY lookups run at once and MAX_WAITING
 // more wait; one without requests is never started. A lookup slower than the budget frees its slot, so that a silent
 // domain delays no other for longer; as many as there are slots may go on like that, further ones are aborted.
+//
+// Of slots, places to wait and slow lookups one key alone gets three quarters, so that there are some for the next one
+// (fair-shares.ts); a slot that becomes free goes to the waiting key that has the fewest. Without that, one key with 200
+// silent domains a second left all others without an answer.
 
+import { FairShares } from "../keys/fair-shares.ts";
+import type { KeyId } from "../keys/key.ts";
 import type { MxCounts } from "./counts.ts";
 import type { Resolver } from "./dns-client.ts";
 import { ExpiringMap } from "./expiring-map.ts";
@@ -35,8 +41,11 @@ export const MAX_UNDER_WAY = 64;
 export const MAX_WAITING = 4_096;
 export const MAX_CACHED = 10_000;
 
+/** DNS was asked. */
+type AskedOutcome = Exclude<MxOutcome, "skipped" | "busy">;
+
 /** Least and most seconds that a finding is cached; between them, as long as DNS allows. */
-export const CACHE_SECONDS: Readonly<Record<Exclude<MxOutcome, "skipped">, readonly [number, number]>> = {
+export const CACHE_SECONDS: Readonly<Record<AskedOutcome, readonly [number, number]>> = {
   found: [60, 3_600],
   implicit: [60, 3_600],
   null: [60, 3_600],
@@ -49,11 +58,18 @@ export const CACHE_SECONDS: Readonly<Record<Exclude<MxOutcome, "skipped">, reado
 /** RFC 2308 5: a "no" without an SOA record has no TTL, and should not be cached; this bounds repeated questions. */
 const NO_TTL_SECONDS = 1;
 
+/** How much of anything one key may have while no other has any. */
+const ALONE = 0.75;
+
 const TIMED_OUT: MxFinding = { outcome: "timeout", known: [] };
+const BUSY: MxFinding = { outcome: "busy", known: [] };
 
 /** A lookup, queued or under way, and how many requests wait for it. */
 interface Lookup {
   readonly host: string;
+  /** Whose share it takes. */
+  key: KeyId;
+  isQueued: boolean;
   readonly promise: Promise<MxFinding>;
   readonly settle: (finding: MxFinding) => void;
   waiters: number;
@@ -64,10 +80,12 @@ export class MxLookups {
   private readonly cache: ExpiringMap<MxFinding>;
   /** Queued and under way, by host. */
   private readonly lookups = new Map<string, Lookup>();
-  private readonly queue = new Set<Lookup>();
-  private slotsTaken = 0;
+  /** In the order in which they came. */
+  private readonly queues = new Map<KeyId, Set<Lookup>>();
+  private readonly places: FairShares;
+  private readonly slots: FairShares;
   /** Lookups under way that have freed their slot. */
-  private overBudget = 0;
+  private readonly slow: FairShares;
   /** One for each lookup under way. */
   private readonly aborts = new Set<AbortController>();
   private stopped = false;
@@ -82,43 +100,76 @@ export class MxLookups {
       ...options,
     };
     this.cache = new ExpiringMap(options.elapsed, this.options.maxCached);
+    const shared = (count: number) => new FairShares(count, Math.ceil(ALONE * count));
+    this.slots = shared(this.options.maxUnderWay);
+    this.slow = shared(this.options.maxUnderWay);
+    this.places = shared(this.options.maxWaiting);
     options.counts.readStateFrom(() => ({
-      underWay: this.slotsTaken + this.overBudget,
-      waiting: this.queue.size,
+      underWay: this.slots.taken + this.slow.taken,
+      waiting: this.places.taken,
       cached: this.cache.size,
     }));
   }
 
   /** @returns a promise only when the host is not cached; it settles within the budget */
-  find(host: string): MxFinding | Promise<MxFinding> {
+  find(host: string, key: KeyId): MxFinding | Promise<MxFinding> {
     const cached = this.cache.get(host);
     if (cached !== undefined) {
       this.options.counts.countCacheHit();
       return cached;
     }
-    const lookup = this.lookups.get(host) ?? this.add(host);
-    return lookup === undefined ? FAILURE.finding : this.wait(lookup);
+    if (this.stopped) return FAILURE.finding;
+    const known = this.lookups.get(host);
+    if (known?.isQueued === true) this.adopt(known, key);
+    const lookup = known ?? this.add(host, key);
+    return lookup === undefined ? BUSY : this.wait(lookup);
   }
 
   /** Aborts all lookups; waiting requests get "timeout". */
   stop(): void {
     this.stopped = true;
     for (const abort of this.aborts) abort.abort();
-    for (const lookup of this.queue) lookup.settle(TIMED_OUT);
-    this.queue.clear();
+    for (const lookup of [...this.queues.values()].flatMap((queue) => [...queue])) {
+      this.unqueue(lookup);
+      lookup.settle(TIMED_OUT);
+    }
   }
 
-  /** Starts or queues a lookup; undefined when the queue is full or this is stopped. */
-  private add(host: string): Lookup | undefined {
-    const { maxUnderWay, maxWaiting } = this.options;
-    const hasSlot = this.slotsTaken < maxUnderWay;
-    if (this.stopped || (!hasSlot && this.queue.size >= maxWaiting)) return undefined;
+  /** Starts or queues a lookup; undefined when the key has its share of both. */
+  private add(host: string, key: KeyId): Lookup | undefined {
+    const hasSlot = this.slots.take(key);
+    if (!hasSlot && !this.places.take(key)) return undefined;
     const { promise, resolve } = Promise.withResolvers<MxFinding>();
-    const lookup: Lookup = { host, promise, settle: resolve, waiters: 0 };
+    const lookup: Lookup = { host, key, isQueued: !hasSlot, promise, settle: resolve, waiters: 0 };
     this.lookups.set(host, lookup);
     if (hasSlot) void this.run(lookup);
-    else this.queue.add(lookup);
+    else this.enqueue(lookup);
     return lookup;
+  }
+
+  /** A domain behind many others of one key does not wait there for a key with fewer. */
+  private adopt(lookup: Lookup, key: KeyId): void {
+    if (this.places.of(key) >= this.places.of(lookup.key) - 1 || !this.places.take(key)) return;
+    this.unqueue(lookup);
+    lookup.key = key;
+    lookup.isQueued = true;
+    this.enqueue(lookup);
+    this.runNext();
+  }
+
+  private enqueue(lookup: Lookup): void {
+    const queue = this.queues.get(lookup.key);
+    if (queue === undefined) this.queues.set(lookup.key, new Set([lookup]));
+    else queue.add(lookup);
+  }
+
+  private unqueue(lookup: Lookup): void {
+    const { key } = lookup;
+    const queue = this.queues.get(key);
+    queue?.delete(lookup);
+    if (queue?.size === 0) this.queues.delete(key);
+    this.places.giveBack(key);
+    lookup.isQueued = false;
   }
 
   private wait(lookup: Lookup): Promise<MxFinding> {
@@ -126,8 +177,10 @@ export class MxLookups {
     const { promise, resolve } = Promise.withResolvers<MxFinding>();
     const timer = setTimeout(() => {
       lookup.waiters--;
-      if (lookup.waiters === 0 && this.queue.delete(lookup)) this.lookups.delete(lookup.host);
-      resolve(TIMED_OUT);
+      resolve(lookup.isQueued ? BUSY : TIMED_OUT);
+      if (lookup.waiters > 0 || !lookup.isQueued) return;
+      this.unqueue(lookup);
+      this.lookups.delete(lookup.host);
     }, this.options.budgetMs);
     void lookup.promise.then((finding) => {
       clearTimeout(timer);
@@ -136,17 +189,18 @@ export class MxLookups {
     return promise;
   }
 
+  /** @param lookup has a slot */
   private async run(lookup: Lookup): Promise<void> {
-    const { dns, counts, elapsed, budgetMs, lookupMs, maxUnderWay } = this.options;
-    this.slotsTaken++;
+    const { dns, counts, elapsed, budgetMs, lookupMs } = this.options;
+    const { key } = lookup;
     const started = elapsed();
     const abort = new AbortController();
     this.aborts.add(abort);
-    let hasSlot = true;
+    let share: FairShares | undefined = this.slots;
     const freeSlot = () => {
-      hasSlot = false;
-      this.slotsTaken--;
-      if (this.overBudget++ >= maxUnderWay) abort.abort();
+      this.slots.giveBack(key);
+      share = this.slow.take(key) ? this.slow : undefined;
+      if (share === undefined) abort.abort();
       this.runNext();
     };
     const deadline = setTimeout(() => abort.abort(), lookupMs);
@@ -156,24 +210,30 @@ export class MxLookups {
     clearTimeout(deadline);
     clearTimeout(slow);
     this.aborts.delete(abort);
-    if (hasSlot) this.slotsTaken--;
-    else this.overBudget--;
+    (share as FairShares | undefined)?.giveBack(key); // the timer may have changed it
     this.lookups.delete(lookup.host);
     counts.countLookup(resolved.finding.outcome, elapsed() - started);
     this.store(lookup.host, resolved);
     lookup.settle(resolved.finding);
-    if (hasSlot) this.runNext();
+    this.runNext();
   }
 
+  /** Starts what there are slots for: first the lookups of the key that has the fewest. */
   private runNext(): void {
-    const [next] = this.queue;
-    if (next === undefined) return;
-    this.queue.delete(next);
-    void this.run(next);
+    for (;;) {
+      let next: KeyId | undefined;
+      for (const key of this.queues.keys()) {
+        if (next === undefined || this.slots.of(key) < this.slots.of(next)) next = key;
+      }
+      const [lookup] = (next === undefined ? undefined : this.queues.get(next)) ?? [];
+      if (lookup === undefined || !this.slots.take(lookup.key)) return;
+      this.unqueue(lookup);
+      void this.run(lookup);
+    }
   }
 
   private store(host: string, { finding, ttlSeconds }: Resolved): void {
-    const [least, most] = CACHE_SECONDS[finding.outcome as keyof typeof CACHE_SECONDS]; // "skipped" queries no DNS
+    const [least, most] = CACHE_SECONDS[finding.outcome as AskedOutcome];
     const seconds = ttlSeconds === undefined ? NO_TTL_SECONDS : Math.min(Math.max(ttlSeconds, least), most);
     this.cache.set(host, finding, seconds);
   }

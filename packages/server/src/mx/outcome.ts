@@ -11,6 +11,7 @@ export const MX_OUTCOMES = [
   "nxdomain",
   "timeout",
   "failed",
+  "busy",
   "skipped",
 ] as const;
 export type MxOutcome = (typeof MX_OUTCOMES)[number];

@@ -138,6 +138,7 @@ function batch({ lookup: scope = "geolocate" }: ApiRoute): Described {
     },
     codes: [
       "PARAMETER_INVALID",
+      "HOST_INVALID",
       "BATCH_INVALID",
       "KEY_MISSING",
       "KEY_INVALID",
@@ -147,6 +148,7 @@ function batch({ lookup: scope = "geolocate" }: ApiRoute): Described {
       "CONTENT_TOO_LARGE",
       "CONTENT_TYPE_INVALID",
       "RATE_LIMITED",
+      "TOO_MANY_STREAMS",
       "QUOTA_EXCEEDED",
       "INTERNAL",
       "DATA_NOT_LOADED",
@@ -165,7 +167,7 @@ function open(id: string, summary: string, over: Partial<Described>): Described 
     security: [],
     parameters: [],
     successes: {},
-    codes: ["INTERNAL"],
+    codes: ["HOST_INVALID", "INTERNAL"],
     problemHeaders: COMMON,
     ...over,
   };
@@ -212,6 +214,7 @@ export const DESCRIBED: Readonly<Record<ApiRoute["operation"], (route: ApiRoute)
       successes: { 200: { description: "The current state", headers: KEYED, content: json(answers.status) } },
       codes: [
         "PARAMETER_INVALID",
+        "HOST_INVALID",
         "KEY_MISSING",
         "KEY_INVALID",
         "KEY_EXPIRED",
@@ -254,12 +257,12 @@ export const DESCRIBED: Readonly<Record<ApiRoute["operation"], (route: ApiRoute)
       : open("docs_file", "A file of that page", {
           parameters: [{ name: "file", in: "path", description: "Its name", schema: TEXT }, IF_NONE_MATCH],
           successes: page("text/html", "text/css", "text/javascript"),
-          codes: ["PATH_NOT_FOUND", "INTERNAL"],
+          codes: ["HOST_INVALID", "PATH_NOT_FOUND", "INTERNAL"],
         }),
   root: () =>
     open("root", "Redirect to this reference", {
       description: "For a browser, which accepts `text/html`; PATH_NOT_FOUND for all others.",
       successes: { 302: { description: "To the reference", headers: [...COMMON, "Location"] } },
-      codes: ["PATH_NOT_FOUND", "INTERNAL"],
+      codes: ["HOST_INVALID", "PATH_NOT_FOUND", "INTERNAL"],
     }),
 };

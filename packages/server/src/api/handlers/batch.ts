@@ -30,7 +30,7 @@ async function answerValues(exchange: Exchange, api: ApiContext, lookup: Lookup)
     lookup,
     key,
     rate: exchange.admittedRate,
-    question: { release, overrides, now, mode, isSandbox, wants, findCaller: () => caller },
+    question: { key, release, overrides, now, mode, isSandbox, wants, findCaller: () => caller },
     readmit: () => admission.readmit(request, lookup, caller),
     setIdleSeconds: (seconds) => peers.timeout?.(request, seconds),
     onCrash: (error, value) => {

@@ -1,6 +1,6 @@
 // server.ts: liveness, readiness and status of this server.
 
-import { readiness, statusDocument } from "../../lookup/status.ts";
+import { publicStatus, readiness } from "../../lookup/status.ts";
 import type { ApiRoute } from "../route.ts";
 
 export const SERVER_ROUTES: readonly ApiRoute[] = [
@@ -8,7 +8,7 @@ export const SERVER_ROUTES: readonly ApiRoute[] = [
     template: "/v1/status",
     operation: "status",
     method: "GET",
-    handle: (exchange, api) => api.responses.sendJson(exchange, 200, statusDocument(api, exchange.now)),
+    handle: (exchange, api) => api.responses.sendJson(exchange, 200, publicStatus(api, exchange.now)),
   },
   {
     template: "/healthz",

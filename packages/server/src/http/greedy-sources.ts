@@ -1,0 +1,63 @@
+// greedy-sources.ts: which connections are closed when there are too many: those of the sources that have the most.
+//
+// in   connections with their sources (IPv4 address, or IPv6 /64: a customer's network), how many are too many
+// out  the connections to close: the most numerous sources are cut to the same number, each by those that have been idle
+//      for longest. Trusted proxies stand for many visitors: theirs are closed only when no others are left
+// why  the newest first closed 87 % of the sessions of others while one source opened 1,500 connections a second
+
+export interface Connection {
+  readonly descriptor: number;
+  readonly source: string;
+  readonly isTrusted: boolean;
+}
+
+/** @param idleMs how long nothing was sent or received */
+export function excessConnections(
+  connections: readonly Connection[],
+  excess: number,
+  idleMs: (connection: Connection) => number,
+): Connection[] {
+  const untrusted = connections.filter(({ isTrusted }) => !isTrusted);
+  const closed = cutGreediest(untrusted, excess, idleMs);
+  if (closed.length === excess) return closed;
+  const trusted = connections.filter(({ isTrusted }) => isTrusted);
+  return [...closed, ...cutGreediest(trusted, excess - closed.length, idleMs)];
+}
+
+function cutGreediest(
+  connections: readonly Connection[],
+  excess: number,
+  idleMs: (connection: Connection) => number,
+): Connection[] {
+  const bySource = new Map<string, Connection[]>();
+  for (const connection of connections) {
+    const own = bySource.get(connection.source);
+    if (own === undefined) bySource.set(connection.source, [connection]);
+    else own.push(connection);
+  }
+  const sources = [...bySource.values()].sort((a, b) => b.length - a.length);
+  const level = fairLevel(
+    sources.map(({ length }) => length),
+    excess,
+  );
+  const closed: Connection[] = [];
+  for (const own of sources) {
+    const count = Math.min(own.length - level, excess - closed.length);
+    if (count <= 0) break;
+    const byIdle = own.map((connection) => ({ connection, idle: idleMs(connection) }));
+    byIdle.sort((a, b) => b.idle - a.idle);
+    closed.push(...byIdle.slice(0, count).map(({ connection }) => connection));
+  }
+  return closed;
+}
+
+/** The largest number to which all sources can be cut so that at least `excess` go. @param counts descending */
+function fairLevel(counts: readonly number[], excess: number): number {
+  let sum = 0;
+  for (const [i, count] of counts.entries()) {
+    sum += count;
+    const level = Math.floor((sum - excess) / (i + 1));
+    if (level >= (counts[i + 1] ?? 0)) return Math.max(0, level);
+  }
+  return 0;
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "bun:test";
+import { ANSWERS, type FeedReport, type LoadedRelease } from "@inkling/engine";
+import { publicStatus, type StatusSource, statusDocument } from "./status.ts";
+
+const SECRET = "http://intranet.corp:8000/feed answered <html>admin";
+const FEED: FeedReport = {
+  id: "tor-exits",
+  sets: "is_tor_exit",
+  source: "last-good",
+  state: "loaded",
+  entries: 3,
+  sha256: "a".repeat(64),
+  licence: "CC0",
+  error: SECRET,
+  failures: 2,
+  pending: { sha256: "b".repeat(64), why: SECRET },
+  skipped: { entries: 1, first: SECRET },
+};
+const SOURCE: StatusSource = {
+  version: "1.0.0",
+  mode: "serve",
+  releases: {
+    current: {
+      name: "20260601T000000Z-0123456789ab",
+      manifest: {
+        id: "0123456789ab",
+        created_at: "2026-06-01T00:00:00Z",
+        segments: {},
+        feeds: [],
+        missing: [ANSWERS[0]],
+        partial: [{ answer: "is_proxy", why: "without proxies" }],
+      },
+    } as unknown as LoadedRelease,
+    refused: { name: "20260602T000000Z-0123456789ac", reason: `/srv/data: ${SECRET}`, at: 0 },
+    isVerified: true,
+    since: 0,
+    feeds: [
+      FEED,
+      { ...FEED, error: undefined, pending: undefined, skipped: undefined } as unknown as FeedReport,
+    ],
+  },
+  keyring: { state: { loaded: true, keys: 1, checkedAt: 0, failures: 1, lastError: SECRET } },
+};
+
+/** The document's members, without their values. */
+const membersOf = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(membersOf)
+    : value !== null && typeof value === "object"
+      ? Object.entries(value).map(([name, inner]) => [name, membersOf(inner)])
+      : typeof value;
+
+describe("what any key may read", () => {
+  const shown = publicStatus(SOURCE, 0);
+
+  test("holds no text of errors, which could quote hosts, paths and content", () => {
+    expect(JSON.stringify(statusDocument(SOURCE, 0)).split("intranet")).toHaveLength(5);
+    expect(JSON.stringify(shown)).not.toMatch(/intranet|html|srv/);
+  });
+
+  test("has the members of the document for operators, in the same order", () => {
+    expect(membersOf(shown)).toEqual(membersOf(statusDocument(SOURCE, 0)));
+  });
+
+  test("has what an answer was made of, and what is wanting", () => {
+    expect(shown).toMatchObject({
+      refused_release: { name: "20260602T000000Z-0123456789ac", reason: expect.any(String) },
+      missing: ["geolocation"],
+      partial: [{ answer: "is_proxy", why: "without proxies" }],
+      keys: { loaded: true, database: "away" },
+    });
+    expect(shown.feeds[0]).toMatchObject({ failures: 2, error: expect.any(String), skipped: { entries: 1 } });
+    expect(shown.feeds[1]).toMatchObject({ error: null, pending: null, skipped: null });
+  });
+});
