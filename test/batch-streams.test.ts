@@ -4,15 +4,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { Overrides } from "@inkling/engine";
 import { currentName, openRelease } from "@inkling/release-store";
-import { App, type AppOptions } from "../packages/server/src/api/app.ts";
-import { makeCounts } from "../packages/server/src/api/counts.ts";
-import type { Key } from "../packages/server/src/keys/key.ts";
+import { App } from "../packages/server/src/api/app.ts";
 import { cellsOnDemand } from "../packages/server/src/limits/key-cells.testing.ts";
 import { Buckets } from "../packages/server/src/limits/token-bucket.ts";
-import { PublicDocuments } from "../packages/server/src/openapi/documents.ts";
 import { Log } from "../packages/server/src/telemetry/log.ts";
+import { KEY, testOptions } from "./app-options.ts";
 import { randomBelow } from "./random.ts";
 import { smallCity, smallRelease, temporaryFolder } from "./release.ts";
 
@@ -20,21 +17,6 @@ const GEO = "/v1/ip-intel/geolocate";
 const IDLE_SECONDS = 8;
 const KNOWN = "81.2.69.142";
 const MB = 1024 * 1024;
-
-const KEY: Key = {
-  id: "key_1",
-  name: "test",
-  mode: "live",
-  hint: "ink_live_aaaa…",
-  scopes: ["geolocate", "reputation", "email"],
-  networks: [],
-  rate: undefined,
-  burst: undefined,
-  quota: undefined,
-  createdAt: 0,
-  expiresAt: undefined,
-  revokedAt: undefined,
-};
 
 const counted = { lookups: 0 };
 const logged: string[] = [];
@@ -46,37 +28,26 @@ function listen(): Bun.Server<undefined> {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
   const release = openRelease(dataDir, currentName(dataDir)!);
-  const options: AppOptions = {
-    version: "0.0.0",
-    mode: "serve",
-    releases: { current: release, refused: undefined, isVerified: true, since: 0 },
-    keyring: {
-      state: { loaded: true, keys: 1, checkedAt: 0, failures: 0, lastError: undefined },
-      authenticate: (token) => {
-        if (token === "slow") return { ok: true, key: { ...KEY, id: "key_slow", rate: 200, burst: 20 } };
-        return token === "good" ? { ok: true, key: KEY } : { ok: false, code: "KEY_INVALID" };
+  const { options } = testOptions(
+    {
+      releases: { current: release, refused: undefined, isVerified: true, since: 0 },
+      keyring: {
+        state: { loaded: true, keys: 1, checkedAt: 0, failures: 0, lastError: undefined },
+        authenticate: (token) => {
+          if (token === "slow") return { ok: true, key: { ...KEY, id: "key_slow", rate: 200, burst: 20 } };
+          return token === "good" ? { ok: true, key: KEY } : { ok: false, code: "KEY_INVALID" };
+        },
       },
+      buckets: new Buckets({ rate: 0, burst: 1 }, cellsOnDemand()),
+      log: new Log({ level: "access", write: (text) => logged.push(text), now: () => 0 }),
+      now: Date.now,
+      elapsed: () => performance.now(),
+      streamIdleSeconds: IDLE_SECONDS,
     },
-    buckets: new Buckets({ rate: 0, burst: 1 }, cellsOnDemand()),
-    usage: {
-      record: (_, __, ___, count = 1) => {
-        counted.lookups += count;
-      },
-      countToday: () => 0,
-      takeQuota: (_, __, most) => most,
-      giveQuotaBack: () => {},
+    (_, __, count) => {
+      counted.lookups += count;
     },
-    overrides: { current: Overrides.NONE },
-    checks: { checkMx: () => ({ outcome: "found", known: [] }) },
-    documents: async () => new PublicDocuments("0.0.0"),
-    trustedProxies: [],
-    counts: makeCounts(),
-    log: new Log({ level: "access", write: (text) => logged.push(text), now: () => 0 }),
-    now: Date.now,
-    elapsed: () => performance.now(),
-    newRequestId: () => "aaaaaaaaaa",
-    streamIdleSeconds: IDLE_SECONDS,
-  };
+  );
   const app = new App(options);
   return Bun.serve({
     hostname: "127.0.0.1",

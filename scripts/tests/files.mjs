@@ -50,7 +50,7 @@ export function findTests(root, folder = "") {
 }
 
 /** Does the file hold unit tests: beside the code, without a socket, browser or database? */
-export function isUnitTest(root, path) {
+function isUnitTest(root, path) {
   return /^packages\/[^/]+\/src\//.test(path) && !IO.test(readFileSync(join(root, path), "utf8"));
 }
 

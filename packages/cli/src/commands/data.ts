@@ -18,12 +18,13 @@ import {
   verifySegments,
 } from "@inkling/release-store";
 import type { Command } from "commander";
-import { build, dataGaps, feedTable, segmentTable } from "../runtime/build.ts";
+import { build } from "../runtime/build.ts";
 import { type BuildDone, findLastBuild, type LastBuild } from "../runtime/build-process.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { feedCount } from "../terminal/progress.ts";
+import { dataGaps, feedTable, segmentTable } from "../terminal/release-tables.ts";
 import { formatAge, formatBytes, roomyTable, type Style, type Terminal, warn } from "../terminal/terminal.ts";
 import { feedOf } from "./feeds.ts";
 

@@ -27,13 +27,13 @@ import {
 import { type Command, Option } from "commander";
 import type { Settings } from "../config/settings.ts";
 import { missingText, openAnswerData } from "../runtime/answer-data.ts";
-import { attributions } from "../runtime/build.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { type Input, openInput, STDIN_OR_OUT } from "../runtime/input.ts";
 import { printTally } from "../terminal/enrich-summary.ts";
 import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
 import { RateLine } from "../terminal/rate-line.ts";
+import { attributions } from "../terminal/release-tables.ts";
 import { printAttributions, printable, warn } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir", "apiKey"] as const;

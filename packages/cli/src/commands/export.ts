@@ -14,11 +14,11 @@ import { SCOPES, type Scope } from "@inkling/server";
 import { type Command, Option } from "commander";
 import type { Settings } from "../config/settings.ts";
 import { openAnswerData } from "../runtime/answer-data.ts";
-import { attributions } from "../runtime/build.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
 import { LiveLine } from "../terminal/progress.ts";
+import { attributions } from "../terminal/release-tables.ts";
 import { formatBytes, printAttributions, warn } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;

@@ -18,11 +18,11 @@ import { feedsOf, openCurrent } from "@inkling/release-store";
 import type { Command } from "commander";
 import { type SettingName, variableName } from "../config/setting-table.ts";
 import type { Settings } from "../config/settings.ts";
-import { stateWord } from "../runtime/build.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { ensureWritable } from "../runtime/writable.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
+import { stateWord } from "../terminal/release-tables.ts";
 import { formatAge, formatBytes, roomyTable, table } from "../terminal/terminal.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;

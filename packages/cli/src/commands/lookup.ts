@@ -4,10 +4,10 @@ import { SCOPES, type Scope } from "@inkling/server";
 import type { Command } from "commander";
 import { answer, Refused } from "../runtime/answer.ts";
 import { openAnswerData } from "../runtime/answer-data.ts";
-import { attributions } from "../runtime/build.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { lookupText } from "../terminal/lookup-text.ts";
+import { attributions } from "../terminal/release-tables.ts";
 import { printAttributions, warn } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;

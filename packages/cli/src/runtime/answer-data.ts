@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LoadedRelease, Overrides } from "@inkling/engine";
-import { DATA_FOLDER, openServable } from "@inkling/release-store";
+import { DATA_FOLDER, messageOf, openServable } from "@inkling/release-store";
 import { openStore, overridesOf, readSnapshot, type Scope } from "@inkling/server";
 import { databaseFile, type Settings } from "../config/settings.ts";
 
@@ -50,7 +50,7 @@ async function loadOverrides(settings: Settings): Promise<OverridesNow> {
       await store.close();
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const overrides = copyOf(dataDir);
     return overrides === undefined
       ? { overrides: Overrides.NONE, warnings: [`${reason}; answered without overrides`] }

@@ -3,9 +3,9 @@
 import type { LoadedRelease } from "@inkling/engine";
 import type { Scope } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
+import { attributions, dataGaps } from "../terminal/release-tables.ts";
 import { formatAge, type Style } from "../terminal/terminal.ts";
 import { answer } from "./answer.ts";
-import { attributions, dataGaps } from "./build.ts";
 import type { KeysOf } from "./first-keys.ts";
 import { localUrl } from "./local-url.ts";
 

@@ -4,6 +4,7 @@
 // out  DataActions for the server, which imports neither the compiler nor the commands
 
 import { FEEDS } from "@inkling/compiler/feeds";
+import { messageOf } from "@inkling/release-store";
 import type { DataActions, FeedFacts, UpdateState } from "@inkling/server";
 import { CliError } from "../terminal/errors.ts";
 import type { BuildResult } from "./build-process.ts";
@@ -47,7 +48,7 @@ export class Updates {
       return result;
     } catch (error) {
       const hint = error instanceof CliError ? (error.hint ?? null) : null;
-      this.last = { at: now(), problem: error instanceof Error ? error.message : String(error), hint };
+      this.last = { at: now(), problem: messageOf(error), hint };
       throw error;
     } finally {
       this.running = false;

@@ -10,7 +10,7 @@
 
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
-import { DATA_FOLDER, fileStamp } from "@inkling/release-store";
+import { DATA_FOLDER, fileStamp, messageOf } from "@inkling/release-store";
 import type { RunningServer } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
@@ -91,7 +91,7 @@ export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firs
 
 function logFailure(log: FreshEffects["log"], error: unknown, failures: number): void {
   log.error("data-update-failed", {
-    reason: error instanceof Error ? error.message : String(error),
+    reason: messageOf(error),
     hint: error instanceof CliError ? error.hint : undefined,
     failures,
   });

@@ -19,7 +19,7 @@ import { decodeALabel } from "./punycode.ts";
 declare const URL: { new (text: string): { readonly hostname: string } };
 
 /** RFC 1035: 255 octets on the wire are 253 characters of text. */
-export const MAX_DOMAIN_TEXT = 253;
+const MAX_DOMAIN_TEXT = 253;
 export const MAX_LABEL_TEXT = 63;
 
 const DOT = 0x2e;

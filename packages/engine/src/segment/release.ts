@@ -74,7 +74,7 @@ export const feedReport = z.object({
 });
 export type FeedReport = z.infer<typeof feedReport>;
 
-export const segmentReport = z.object({
+const segmentReport = z.object({
   sha256,
   bytes: z.number().int().positive(),
   /** Digest of all that it was made from, code included: equal inputs need no new build. */

@@ -3,8 +3,6 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import {
-  dataStates,
-  type EmailSegment,
   formatIp,
   type IpSegment,
   type LoadedRelease,
@@ -15,22 +13,18 @@ import {
 } from "@inkling/engine";
 import fc from "fast-check";
 import { anyText } from "../../../../test/any-text.ts";
+import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
 import { checkResponse } from "../../../../test/checked-fetch.ts";
-import { makeCounts } from "../api/counts.ts";
 import { requestIds } from "../http/request-id.ts";
-import { type Key, SCOPES } from "../keys/key.ts";
+import type { Key } from "../keys/key.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { knownHosts } from "../mx/hosts.ts";
 import type { MxFinding } from "../mx/outcome.ts";
-import { PublicDocuments } from "../openapi/documents.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { emailHash } from "../overrides/target.ts";
-import { Log } from "../telemetry/log.ts";
-import { App, type AppOptions } from "./app.ts";
+import { App } from "./app.ts";
 
-const NOON = Date.UTC(2026, 5, 1, 12);
-const encode = (text: string) => new TextEncoder().encode(text);
 const PLACE =
   '{"city":{"name":"Boxford"},"continent":{},"country":{},"location":{},"postal":{},"registered_country":{},"subdivisions":[]}';
 const THEN = "2026-05-31T00:00:00Z";
@@ -39,16 +33,6 @@ const ENTRY = { feed: "a", label: "vpn", effect: "sets" };
 const ABUSER = '{"is_abuser":true,"is_proxy":false,"is_tor_exit":false}';
 
 function release(over: Partial<Release> = {}): LoadedRelease {
-  const manifest = {
-    format: 1,
-    id: "0123456789ab",
-    created_at: "2026-06-01T00:00:00Z",
-    segments: {},
-    feeds: [],
-    missing: [],
-    partial: [],
-    ...over,
-  } as unknown as Release;
   const answers = (known: string, text: string) =>
     ({
       lookup: (address: Parameters<IpSegment["lookup"]>[0]) =>
@@ -57,30 +41,17 @@ function release(over: Partial<Release> = {}): LoadedRelease {
         formatIp(address) === known ? record(24) : undefined,
       networkBits: () => 20,
     }) as unknown as IpSegment;
-  const email = {
-    providersFrom: (host: string) => (host === "mailinator.com" ? encode('["mailinator.com"]') : undefined),
-    answerPlain: (text: string) =>
-      encode(
-        text.endsWith("@mailinator.com")
-          ? '{"valid":true,"disposable":true,"providers":["mailinator.com"]}'
-          : '{"valid":true,"disposable":false,"providers":[]}',
-      ),
-    evidenceFrom: (host: string) => (host === "mailinator.com" ? record(2) : undefined),
-  } as unknown as EmailSegment;
-  return {
-    name: "20260601T000000000Z-0123456789ab",
-    manifest,
+  const parts = {
     geo: answers("81.2.69.142", PLACE),
     reputation: answers("81.2.69.142", ABUSER),
-    email,
-    states: dataStates(manifest),
-    etag: `"${manifest.id}"`,
     evidence: {
       geolocate: [encode("}")],
       reputation: [encode(`,"fetched_at":"${THEN}"}`)],
       email: [encode("}")],
     },
   };
+  const name = "20260601T000000000Z-0123456789ab";
+  return testRelease(name, { id: "0123456789ab", ...over }, parts, record(2));
 }
 
 /** Evidence of one entry, as a segment has it (docs/segment-format.md). */
@@ -88,21 +59,6 @@ function record(span: number): Uint8Array {
   const text = encode(JSON.stringify(ENTRY).slice(0, -1));
   return Uint8Array.from([1, 0, 0, 0, 0, 0, text.length, 0, span, ...text]);
 }
-
-const KEY: Key = {
-  id: "key_1",
-  name: "test",
-  mode: "live",
-  hint: "ink_live_aaaa…",
-  scopes: ["geolocate", "reputation", "email"],
-  networks: [],
-  rate: undefined,
-  burst: undefined,
-  quota: undefined,
-  createdAt: 0,
-  expiresAt: undefined,
-  revokedAt: undefined,
-};
 
 interface Setting {
   readonly release?: LoadedRelease | undefined;
@@ -130,49 +86,33 @@ afterEach(async () => void (await Promise.all(held.splice(0))));
 /** An app that knows the token "good", that "old" is expired and that "early" came before the keys. */
 function setUp(setting: Setting = {}) {
   const key: Key = { ...KEY, ...setting.key };
-  const recorded: string[] = [];
-  const refused: string[] = [];
-  const lines: string[] = [];
-  const counts = makeCounts();
-  const options: AppOptions = {
-    version: "0.0.0",
-    mode: setting.mode ?? "serve",
-    releases: {
-      current: "release" in setting ? setting.release : release(),
-      refused: undefined,
-      isVerified: true,
-      since: NOON,
+  const { options, ...seen } = testOptions(
+    {
+      ...(setting.mode && { mode: setting.mode }),
+      releases: {
+        current: "release" in setting ? setting.release : release(),
+        refused: undefined,
+        isVerified: true,
+        since: NOON,
+      },
+      keyring: {
+        state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
+        authenticate: (token) =>
+          token === "good"
+            ? { ok: true, key }
+            : token === "old"
+              ? { ok: false, code: "KEY_EXPIRED", key }
+              : { ok: false, code: token === "early" ? "KEYS_NOT_LOADED" : "KEY_INVALID" },
+      },
+      buckets: new Buckets({ rate: setting.rate ?? 1000, burst: setting.burst ?? 2000 }, cellsOnDemand(NOON)),
+      overrides: { current: overridesOf(setting.overrides ?? []) },
+      ...(setting.mx && { checks: { checkMx: () => setting.mx! } }),
+      trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
+      newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
     },
-    keyring: {
-      state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
-      authenticate: (token) =>
-        token === "good"
-          ? { ok: true, key }
-          : token === "old"
-            ? { ok: false, code: "KEY_EXPIRED", key }
-            : { ok: false, code: token === "early" ? "KEYS_NOT_LOADED" : "KEY_INVALID" },
-    },
-    buckets: new Buckets({ rate: setting.rate ?? 1000, burst: setting.burst ?? 2000 }, cellsOnDemand(NOON)),
-    usage: {
-      record: (keyId, counted) =>
-        (SCOPES.some((scope) => scope === counted) ? recorded : refused).push(`${keyId} ${counted}`),
-      countToday: () => (setting.used ?? 0) + recorded.length,
-      takeQuota: ({ quota }, _, most) =>
-        quota === undefined
-          ? most
-          : Math.max(0, Math.min(most, quota - ((setting.used ?? 0) + recorded.length))),
-      giveQuotaBack: () => {},
-    },
-    overrides: { current: overridesOf(setting.overrides ?? []) },
-    checks: { checkMx: () => setting.mx ?? { outcome: "found", known: [] } },
-    documents: async () => new PublicDocuments("0.0.0"),
-    trustedProxies: (setting.trustedProxies ?? []).map((text) => parsePrefix(text)!),
-    counts,
-    log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
-    now: () => NOON,
-    elapsed: () => 0,
-    newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
-  };
+    (keyId, counted) => `${keyId} ${counted}`,
+    setting.used,
+  );
   const app = new App(options);
   const peers = { requestIP: () => ({ address: setting.peer ?? "81.2.69.142" }) };
   const send = (path: string, init: RequestInit = {}) => {
@@ -181,7 +121,7 @@ function setUp(setting: Setting = {}) {
     held.push(checkResponse(init.method ?? "GET", path.split("?")[0]!, response));
     return response;
   };
-  return { app, send, peers, recorded, refused, counts, options, lines };
+  return { app, send, peers, options, ...seen };
 }
 
 const GEO = "/v1/ip-intel/geolocate/";

@@ -4,8 +4,6 @@
 import { describe, expect, test } from "bun:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import {
-  dataStates,
-  type EmailSegment,
   formatIp,
   type IpAddress,
   type IpSegment,
@@ -15,22 +13,18 @@ import {
   type Release,
 } from "@inkling/engine";
 import fc from "fast-check";
+import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
 import { App, type AppOptions } from "../api/app.ts";
-import { makeCounts } from "../api/counts.ts";
-import { type Key, SCOPES } from "../keys/key.ts";
+import type { Key } from "../keys/key.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
 import { SANDBOX_ADDRESSES, SANDBOX_PROBLEMS } from "../lookup/sandbox-tables.ts";
-import { PublicDocuments } from "../openapi/documents.ts";
 import { overridesOf } from "../overrides/record.ts";
-import { Log } from "../telemetry/log.ts";
 import { HOLD_MS } from "./batch.ts";
 import { MAX_JSON_BYTES } from "./body.ts";
 import { MAX_LINE_BYTES } from "./lines.ts";
 
-const NOON = Date.UTC(2026, 5, 1, 12);
-const encode = (text: string) => new TextEncoder().encode(text);
 const KNOWN = "81.2.69.142";
 const CRASHING = "9.9.9.9";
 
@@ -58,51 +52,11 @@ function segment(answer: string): IpSegment {
 }
 
 function release(city: string, over: Partial<Release> = {}): LoadedRelease {
-  const manifest = {
-    format: 1,
-    id: city,
-    created_at: "2026-06-01T00:00:00Z",
-    segments: {},
-    feeds: [],
-    missing: [],
-    partial: [],
-    ...over,
-  };
-  return {
-    name: city,
-    manifest: manifest as unknown as Release,
-    geo: segment(`{"city":{"name":"${city}"}}`),
-    reputation: segment('{"is_abuser":true,"is_proxy":false,"is_tor_exit":false}'),
-    email: {
-      providersFrom: (host: string) => (host === "mailinator.com" ? encode('["mailinator.com"]') : undefined),
-      answerPlain: (text: string) =>
-        encode(
-          text.endsWith("@mailinator.com")
-            ? '{"valid":true,"disposable":true,"providers":["mailinator.com"]}'
-            : '{"valid":true,"disposable":false,"providers":[]}',
-        ),
-      evidenceFrom: () => undefined,
-    } as unknown as EmailSegment,
-    states: dataStates(manifest as unknown as Release),
-    etag: `"${city}"`,
-    evidence: { geolocate: [encode("}")], reputation: [encode("}")], email: [encode("}")] },
-  };
+  const geo = segment(`{"city":{"name":"${city}"}}`);
+  const reputation = segment('{"is_abuser":true,"is_proxy":false,"is_tor_exit":false}');
+  const evidence = { geolocate: [encode("}")], reputation: [encode("}")], email: [encode("}")] };
+  return testRelease(city, { id: city, ...over }, { geo, reputation, evidence });
 }
-
-const KEY: Key = {
-  id: "key_1",
-  name: "test",
-  mode: "live",
-  hint: "ink_live_aaaa…",
-  scopes: ["geolocate", "reputation", "email"],
-  networks: [],
-  rate: undefined,
-  burst: undefined,
-  quota: undefined,
-  createdAt: 0,
-  expiresAt: undefined,
-  revokedAt: undefined,
-};
 
 interface Setting {
   readonly key?: Partial<Key>;
@@ -117,60 +71,37 @@ interface Setting {
 
 /** An app that knows the token "good", with a clock that is moved by hand. */
 function setUp(setting: Setting = {}) {
-  const recorded: [lookup: string, count: number][] = [];
-  const refused: [reason: string, count: number][] = [];
-  const lines: string[] = [];
-  const counts = makeCounts();
   const at = { ms: 0 };
   const state: { key: Key | undefined; release: LoadedRelease | undefined } = {
     key: { ...KEY, ...setting.key },
     release: "release" in setting ? setting.release : release("Boxford"),
   };
-  const options: AppOptions = {
-    version: "0.0.0",
-    mode: "serve",
-    releases: {
-      get current() {
-        return state.release;
+  const { options, ...seen } = testOptions(
+    {
+      releases: {
+        get current() {
+          return state.release;
+        },
+        refused: undefined,
+        isVerified: true,
+        since: NOON,
       },
-      refused: undefined,
-      isVerified: true,
-      since: NOON,
+      keyring: {
+        state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
+        authenticate: (token) =>
+          token === "good" && state.key !== undefined
+            ? { ok: true, key: state.key }
+            : { ok: false, code: "KEY_INVALID" },
+      },
+      buckets: new Buckets({ rate: setting.rate ?? 0, burst: setting.burst ?? 1 }, cellsOnDemand(NOON)),
+      overrides: { current: overridesOf(setting.overrides ?? []) },
+      ...(setting.mx && { checks: { checkMx: setting.mx } }),
+      now: () => NOON + at.ms,
+      elapsed: () => at.ms,
     },
-    keyring: {
-      state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
-      authenticate: (token) =>
-        token === "good" && state.key !== undefined
-          ? { ok: true, key: state.key }
-          : { ok: false, code: "KEY_INVALID" },
-    },
-    buckets: new Buckets({ rate: setting.rate ?? 0, burst: setting.burst ?? 1 }, cellsOnDemand(NOON)),
-    usage: {
-      record: (_, counted, __, count = 1) =>
-        (SCOPES.some((scope) => scope === counted) ? recorded : refused).push([counted, count]),
-      countToday: () => (setting.used ?? 0) + recorded.reduce((sum, [, count]) => sum + count, 0),
-      takeQuota: ({ quota }, _, most) =>
-        quota === undefined
-          ? most
-          : Math.max(
-              0,
-              Math.min(
-                most,
-                quota - ((setting.used ?? 0) + recorded.reduce((sum, [, count]) => sum + count, 0)),
-              ),
-            ),
-      giveQuotaBack: () => {},
-    },
-    overrides: { current: overridesOf(setting.overrides ?? []) },
-    checks: { checkMx: setting.mx ?? (() => ({ outcome: "found", known: [] })) },
-    documents: async () => new PublicDocuments("0.0.0"),
-    trustedProxies: [],
-    counts,
-    log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
-    now: () => NOON + at.ms,
-    elapsed: () => at.ms,
-    newRequestId: () => "aaaaaaaaaa",
-  };
+    (_, counted, count): [lookup: string, count: number] => [counted, count],
+    setting.used,
+  );
   const app = new App(options);
   const peers = { requestIP: () => ({ address: setting.peer ?? KNOWN }) };
   const post = async (path: string, body: Body | null, headers: Record<string, string> = {}) =>
@@ -187,7 +118,7 @@ function setUp(setting: Setting = {}) {
     post(path, JSON.stringify({ values: list }), headers);
   const stream = (path: string, body: Body, headers: Record<string, string> = {}) =>
     post(path, body, { "Content-Type": NDJSON_TYPE, ...headers });
-  return { post, values, stream, recorded, refused, counts, lines, at, state, options };
+  return { post, values, stream, at, state, options, ...seen };
 }
 
 type Body = string | Uint8Array | ReadableStream;

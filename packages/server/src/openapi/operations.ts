@@ -37,7 +37,8 @@ const VALUES: Readonly<Record<string, string>> = {
   "checks=mx": "`mx` asks DNS whether the domain takes mail: `checks.mx`.",
 };
 
-function queryOf(scope: Scope): Parameter[] {
+/** @param more a sentence about a parameter, by its name */
+function queryOf(scope: Scope, more: Readonly<Record<string, string>> = {}): Parameter[] {
   const rows = ROUTES.find(({ operation }) => operation === scope)?.parameters?.rows ?? [];
   return [...new Set(rows.map(({ name }) => name))].map((name) => {
     const values = rows.filter((row) => row.name === name).map(({ value }) => value);
@@ -49,7 +50,7 @@ function queryOf(scope: Scope): Parameter[] {
     return {
       name,
       in: "query",
-      description: description.join(" "),
+      description: [...description, more[name] ?? []].flat().join(" "),
       schema: { type: "string", enum: values },
     };
   });
@@ -101,11 +102,20 @@ const BATCHES = {
   email: { summary: "Check many email addresses", answer: answers.emailVerdict },
 } as const;
 
+/** A batch in both forms, with what a sandbox key sends or gets. */
+function bothForms(whole: z.ZodType, one: z.ZodType, name: "values" | "answers", rows: readonly unknown[]) {
+  const example = (value: unknown) => ({ examples: { sandbox: { summary: "With a sandbox key", value } } });
+  const lines = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+  return {
+    [JSON_TYPE]: { schema: whole, ...example({ [name]: rows }) },
+    [NDJSON_TYPE]: { schema: TEXT, lines: one, ...example(lines) },
+  };
+}
+
 function batch({ lookup: scope = "geolocate" }: ApiRoute): Described {
   const { summary, answer } = BATCHES[scope];
   const { values, answers: found } = batchExample(scope);
-  const example = (value: unknown) => ({ examples: { sandbox: { summary: "With a sandbox key", value } } });
-  const lines = (rows: readonly unknown[]) => example(rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  const orProblem = z.union([answer, answers.valueProblem]);
   return {
     id: `${scope}_batch`,
     tag: "Many at once",
@@ -113,27 +123,16 @@ function batch({ lookup: scope = "geolocate" }: ApiRoute): Described {
     description:
       "JSON takes up to 1,000 values; those beyond the key's rate get RATE_LIMITED in their place. NDJSON takes any number, one JSON string a line, and is answered line by line at the key's rate. The body may be compressed with gzip.",
     security: [{ key: [scope] }],
-    parameters: queryOf(scope).map((parameter) => ({
-      ...parameter,
-      ...(parameter.name === "checks" && {
-        description: `${parameter.description} JSON with one value only.`,
-      }),
-    })),
+    parameters: queryOf(scope, { checks: "JSON with one value only." }),
     body: {
       description: "The values",
-      content: {
-        [JSON_TYPE]: { schema: answers.batchRequest, ...example({ values }) },
-        [NDJSON_TYPE]: { schema: TEXT, lines: z.string(), ...lines(values) },
-      },
+      content: bothForms(answers.batchRequest, z.string(), "values", values),
     },
     successes: {
       200: {
         description: "One answer or problem for each value, in order",
         headers: [...KEYED, "Inkling-Data-State?", "Content-Encoding?"],
-        content: {
-          [JSON_TYPE]: { schema: answers.batchAnswers(answer), ...example({ answers: found }) },
-          [NDJSON_TYPE]: { schema: TEXT, lines: z.union([answer, answers.valueProblem]), ...lines(found) },
-        },
+        content: bothForms(answers.batchAnswers(answer), orProblem, "answers", found),
       },
     },
     codes: [

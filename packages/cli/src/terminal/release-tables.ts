@@ -1,0 +1,62 @@
+// release-tables.ts: a release for people: its feeds and segments as tables, its gaps, the attributions it needs.
+
+import { FEED_SETS, type FeedReport, type Release, SEGMENT_OF } from "@inkling/engine";
+import type { Scope } from "@inkling/server";
+import { formatAge, formatBytes, formatCount, roomyTable, type Style, table } from "./terminal.ts";
+
+/** What an operator must know of a release before trusting it; empty when there is nothing. */
+export function dataGaps(manifest: Release, style: Style): string[] {
+  const missing = manifest.missing.map(
+    (answer) => `${style.yellow("missing")}  ${answer}: no feed with it could be loaded`,
+  );
+  const partial = manifest.partial.map(({ answer, why }) => `${style.yellow("partial")}  ${answer}: ${why}`);
+  return [...missing, ...partial];
+}
+
+interface AttributedFeed {
+  readonly state: string;
+  readonly sets: string;
+  readonly attribution?: string | null | undefined;
+}
+
+/** The texts that licences require where data of these lookups is shown, each once. */
+export function attributions(feeds: readonly AttributedFeed[], lookups?: readonly Scope[]): string[] {
+  const sets = lookups?.flatMap((lookup) => FEED_SETS[SEGMENT_OF[lookup]].deciding);
+  const texts = feeds
+    .filter((feed) => feed.state === "loaded" && (sets === undefined || sets.includes(feed.sets)))
+    .flatMap(({ attribution }) => attribution ?? []);
+  return [...new Set(texts)];
+}
+
+/** The state of a feed, as tables show it. */
+export function stateWord({ state, pending, stale }: FeedReport): string {
+  if (pending !== undefined) return "waits";
+  return stale === true ? "stale" : state;
+}
+
+/** Feeds as a table for people. @param width of their terminal, if there is one */
+export function feedTable(feeds: readonly FeedReport[], now: Date, width: number | undefined): string {
+  const rows = feeds.map((feed) => {
+    const made = feed.published_at ?? feed.fetched_at;
+    const age = made === undefined ? "-" : formatAge(now.getTime() - Date.parse(made));
+    return [
+      feed.id,
+      feed.sets,
+      stateWord(feed),
+      formatCount(feed.entries),
+      feed.source,
+      age,
+      feed.error ?? "",
+    ];
+  });
+  const head = ["FEED", "SETS", "STATE", "ENTRIES", "SOURCE", "AGE", "PROBLEM"];
+  return roomyTable([head, ...rows], [3], 6, width);
+}
+
+/** Segments of a release as a table for people. */
+export function segmentTable(manifest: Release): string {
+  const rows = Object.entries(manifest.segments).flatMap(([kind, report]) =>
+    report === undefined ? [] : [[kind, formatBytes(report.bytes), report.sha256.slice(0, 12)]],
+  );
+  return table([["SEGMENT", "SIZE", "SHA-256"], ...rows], [1]);
+}

@@ -1,0 +1,99 @@
+// app-options.ts: an App for tests: one key, whose token is "good", no limits, no overrides, a clock at noon.
+
+import { dataStates, type EmailSegment, type LoadedRelease, Overrides, type Release } from "@inkling/engine";
+import type { AppOptions } from "../packages/server/src/api/app.ts";
+import { makeCounts } from "../packages/server/src/api/counts.ts";
+import { type Counted, type Key, type KeyId, SCOPES } from "../packages/server/src/keys/key.ts";
+import { cellsOnDemand } from "../packages/server/src/limits/key-cells.testing.ts";
+import { Buckets } from "../packages/server/src/limits/token-bucket.ts";
+import { PublicDocuments } from "../packages/server/src/openapi/documents.ts";
+import { Log } from "../packages/server/src/telemetry/log.ts";
+
+export const NOON = Date.UTC(2026, 5, 1, 12);
+export const encode = (text: string) => new TextEncoder().encode(text);
+
+export const KEY: Key = {
+  id: "key_1",
+  name: "test",
+  mode: "live",
+  hint: "ink_live_aaaa…",
+  scopes: SCOPES,
+  networks: [],
+  createdAt: 0,
+  revokedAt: undefined,
+};
+
+/**
+ * @param row what is kept of each lookup and refusal that is recorded
+ * @param used lookups of the key before
+ */
+export function testOptions<T>(
+  over: Partial<AppOptions>,
+  row: (keyId: KeyId, counted: Counted, count: number) => T,
+  used = 0,
+) {
+  const recorded: T[] = [];
+  const refused: T[] = [];
+  const lines: string[] = [];
+  let today = used;
+  const options: AppOptions = {
+    version: "0.0.0",
+    mode: "serve",
+    releases: { current: undefined, refused: undefined, isVerified: true, since: NOON },
+    keyring: {
+      state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
+      authenticate: (token) =>
+        token === "good" ? { ok: true, key: KEY } : { ok: false, code: "KEY_INVALID" },
+    },
+    buckets: new Buckets({ rate: 0, burst: 1 }, cellsOnDemand(NOON)),
+    usage: {
+      record: (keyId, counted, _, count = 1) => {
+        const isLookup = SCOPES.some((scope) => scope === counted);
+        if (isLookup) today += count;
+        (isLookup ? recorded : refused).push(row(keyId, counted, count));
+      },
+      countToday: () => today,
+      takeQuota: ({ quota = Infinity }, _, most) => Math.max(0, Math.min(most, quota - today)),
+      giveQuotaBack: () => {},
+    },
+    overrides: { current: Overrides.NONE },
+    checks: { checkMx: () => ({ outcome: "found", known: [] }) },
+    documents: async () => new PublicDocuments("0.0.0"),
+    trustedProxies: [],
+    counts: makeCounts(),
+    log: new Log({ level: "access", write: (text) => lines.push(text), now: () => NOON }),
+    now: () => NOON,
+    elapsed: () => 0,
+    newRequestId: () => "aaaaaaaaaa",
+    ...over,
+  };
+  return { options, counts: options.counts, recorded, refused, lines };
+}
+
+/** A release that knows one disposable domain. @param emailRecord its evidence */
+export function testRelease(
+  name: string,
+  over: Partial<Release> & Pick<Release, "id">,
+  parts: Pick<LoadedRelease, "geo" | "reputation" | "evidence">,
+  emailRecord?: Uint8Array,
+): LoadedRelease {
+  const manifest: Release = {
+    format: 1,
+    created_at: "2026-06-01T00:00:00Z",
+    code: "",
+    segments: {},
+    feeds: [],
+    missing: [],
+    partial: [],
+    ...over,
+  };
+  const isListed = (host: string) => host === "mailinator.com";
+  const answer = (listed: boolean) =>
+    `{"valid":true,"disposable":${listed},"providers":[${listed ? '"mailinator.com"' : ""}]}`;
+  const email = {
+    providersFrom: (host: string) => (isListed(host) ? encode('["mailinator.com"]') : undefined),
+    answerPlain: (text: string) => encode(answer(text.endsWith("@mailinator.com"))),
+    evidenceFrom: (host: string) => (isListed(host) ? emailRecord : undefined),
+  } as unknown as EmailSegment;
+  return { name, manifest, email, states: dataStates(manifest), etag: `"${manifest.id}"`, ...parts };
+}
