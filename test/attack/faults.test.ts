@@ -47,7 +47,7 @@ describe.each([1, 2])("with %i workers, under attack", (workers) => {
 
   /** The releases that answer a known key, on many connections. @throws Error for any other answer than a place */
   async function versions(): Promise<Set<string>> {
-    const ask = async () => {
+    const readOne = async () => {
       const response = await fetch(`http://127.0.0.1:${server.port}/v1/ip-intel/geolocate/${ADDRESS}`, {
         headers: { Authorization: `Bearer ${server.keys.live}`, Connection: "close" },
         keepalive: false,
@@ -56,7 +56,7 @@ describe.each([1, 2])("with %i workers, under attack", (workers) => {
       if (response.status !== 200) throw new Error(`${response.status}: ${body}`);
       return response.headers.get("inkling-data-version")!;
     };
-    return new Set(await Promise.all(Array.from({ length: CONNECTIONS }, ask)));
+    return new Set(await Promise.all(Array.from({ length: CONNECTIONS }, readOne)));
   }
 
   /** Makes the next release elsewhere and brings it in, damaged: files in use are never written to. */
