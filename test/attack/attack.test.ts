@@ -42,6 +42,13 @@ describe.each([1, 2])("with %i workers", (workers) => {
     expect(alive.status).toBe(200);
   }, 3_600_000);
 
+  test("the admin listener answers no API key, and has no 5xx", async () => {
+    const admin = new Attacker(server, "adminPort");
+    await admin.send(workers + 10, REQUESTS / 10);
+    expect(admin.faults).toEqual([]);
+    for (const status of ["401", "404"]) expect(admin.statuses.get(status) ?? 0).toBeGreaterThan(0);
+  });
+
   test("no log line has a key, an address, an email address or anything else of a caller; none is an error", async () => {
     expect(await server.stop()).toBe(0);
     const log = server.log();

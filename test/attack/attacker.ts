@@ -3,7 +3,7 @@
 import { Connection, type RawResponse } from "../contract/connection.ts";
 import { smallCity, smallFlag } from "../release.ts";
 import type { AttackedServer } from "./attacked-server.ts";
-import { type HostileRequest, hostileRequests, isDocumented } from "./hostile-requests.ts";
+import { ADMIN_TARGETS, type HostileRequest, hostileRequests, isDocumented } from "./hostile-requests.ts";
 
 const CONNECTIONS = 16;
 const MOST_FAULTS = 10;
@@ -38,15 +38,24 @@ function fault(request: HostileRequest, response: RawResponse): string | undefin
   return leak === undefined ? undefined : `repeats ${leak}`;
 }
 
+/** The same of the admin listener, where no API key opens anything. */
+function adminFault(_: HostileRequest, { status, body }: RawResponse): string | undefined {
+  if (status >= "500") return "a 5xx";
+  const isOpen = body.length === 0 || body.toString("latin1").startsWith("# HELP "); // HEAD; metrics
+  return status < "400" && !isOpen ? "an answer without the admin token" : undefined;
+}
+
 export class Attacker {
   /** Responses by status; "closed" without one. */
   readonly statuses = new Map<string, number>();
   /** What was wrong, with the request. */
   readonly faults: string[] = [];
   private readonly server: AttackedServer;
+  private readonly listener: "port" | "adminPort";
 
-  constructor(server: AttackedServer) {
+  constructor(server: AttackedServer, listener: "port" | "adminPort" = "port") {
     this.server = server;
+    this.listener = listener;
   }
 
   /**
@@ -58,10 +67,14 @@ export class Attacker {
     most: number,
     { signal, pauseMs = 0 }: { signal?: AbortSignal; pauseMs?: number } = {},
   ): Promise<void> {
-    const requests = hostileRequests(seed, this.server.keys);
+    const requests = hostileRequests(
+      seed,
+      this.server.keys,
+      this.listener === "adminPort" ? ADMIN_TARGETS : undefined,
+    );
     let left = most;
     const converse = async () => {
-      const connection = new Connection(this.server.port);
+      const connection = new Connection(this.server[this.listener]);
       while (left-- > 0 && this.faults.length < MOST_FAULTS && signal?.aborted !== true) {
         await this.sendOne(connection, requests.next().value);
         if (pauseMs > 0) await Bun.sleep(pauseMs);
@@ -78,7 +91,8 @@ export class Attacker {
     });
     const kind = response === undefined ? "closed" : response.status.slice(0, 3);
     this.statuses.set(kind, (this.statuses.get(kind) ?? 0) + 1);
-    const found = response && fault(request, response);
+    const judge = this.listener === "port" ? fault : adminFault;
+    const found = response && judge(request, response);
     if (found !== undefined)
       this.faults.push(`${found}: ${response!.status} to ${request.bytes.toString("latin1").slice(0, 600)}`);
   }
