@@ -17,6 +17,7 @@ export const SLOWEST = [
   "docs-page",
   "up-hours",
   "fuzz/fuzz",
+  "attack/faults",
   "attack/attack",
   "build-killed",
   "evidence",

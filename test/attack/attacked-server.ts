@@ -61,7 +61,7 @@ export async function startAttackedServer(workers: number): Promise<AttackedServ
   });
   await until(() => printed.endsWith("\n") || child.exitCode !== null);
   if (child.exitCode !== null) throw new Error(`the server did not start: ${log}`);
-  const answering = () => (workers === 1 ? [child.pid] : childrenOf(child.pid));
+  const answering = () => (workers === 1 ? [child.pid] : childrenOf(child.pid).filter(isWorker));
   await until(() => answering().length === workers);
   return {
     ...(JSON.parse(printed) as Ports),
@@ -83,10 +83,29 @@ export async function startAttackedServer(workers: number): Promise<AttackedServ
 }
 
 function childrenOf(pid: number): number[] {
-  const listed = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
-  return listed === "" ? [] : listed.split(" ").map(Number);
+  const parentOf = (child: string) => Number(/^PPid:\s+(\d+)$/m.exec(readProc(child, "status"))?.[1]);
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
+    .map(Number);
 }
 
+/** A process may end between two looks: then there is nothing. */
+function readProc(pid: number | string, name: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+const isWorker = (pid: number) => readProc(pid, "cmdline").includes("worker-main");
 const anonymousBytes = (pid: number) =>
-  Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024;
-const descriptors = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
+  Number(/^RssAnon:\s+(\d+) kB$/m.exec(readProc(pid, "status"))?.[1] ?? 0) * 1024;
+
+function descriptors(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return 0;
+  }
+}

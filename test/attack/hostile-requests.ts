@@ -1,6 +1,6 @@
 // hostile-requests.ts: requests that no honest client sends, complete as messages: framing-cases.ts has those that are not.
 //
-// in   a seed, and the keys of a server
+// in   a seed, the keys of a server, and paths that most requests are for: those of the public API by default
 // out  request after request, the same for the same seed
 
 import { gzipSync } from "node:zlib";
@@ -28,6 +28,29 @@ const GEO = "/v1/ip-intel/geolocate";
 const REP = "/v1/ip-intel/reputation";
 const MAIL = "/v1/user-intel/email";
 const LOOKUPS = [`${GEO}/${ADDRESS}`, `${REP}/${ADDRESS}`, `${MAIL}/${EMAIL}`, `${GEO}/me`, `${REP}/${MARK}`];
+const BATCHES = [GEO, REP, MAIL];
+/** Of the admin listener. */
+export const ADMIN_TARGETS = [
+  ...[
+    "session",
+    "lookup",
+    "data",
+    "data/feeds",
+    "data/releases",
+    "data/update",
+    "data/rollback",
+    "data/pin",
+    "keys",
+  ],
+  ...[
+    "keys/key_0123456789abcdef",
+    "keys/key_0123456789abcdef/rotate",
+    "overrides",
+    "overrides/export",
+    "audit",
+    "traffic",
+  ],
+].map((path) => `/admin/v1/${path}`);
 const PATHS = [
   ...[
     "/",
@@ -257,6 +280,7 @@ export const isDocumented = (code: unknown): boolean => typeof code === "string"
 export function* hostileRequests(
   seed: number,
   keys: Readonly<Record<KeyName, string>>,
+  targets?: readonly string[],
 ): Generator<HostileRequest, never> {
   const random = randomBelow(seed);
   const pick = <T>(items: readonly T[]): T => items[random(items.length)]!;
@@ -265,7 +289,7 @@ export function* hostileRequests(
   const stranger = freshToken();
 
   const path = () => {
-    let text = chance(0.6) ? pick(LOOKUPS) : pick(PATHS);
+    let text = chance(0.6) ? pick(targets ?? LOOKUPS) : pick(PATHS);
     for (let i = chance(0.4) ? random(4) : 0; i > 0; i--) {
       const at = 1 + random(text.length);
       text = text.slice(0, at) + pick(PIECES) + text.slice(at + random(2));
@@ -334,7 +358,7 @@ export function* hostileRequests(
     const hasBody = method !== "GET" && method !== "HEAD" && chance(0.8);
     const content = hasBody ? body() : Buffer.alloc(0);
     const isBatch = hasBody && chance(method === "POST" ? 0.9 : 0.2);
-    const target = isBatch ? pick([GEO, REP, MAIL]) + (chance(0.2) ? pick(QUERIES) : "") : path();
+    const target = isBatch ? pick(targets ?? BATCHES) + (chance(0.2) ? pick(QUERIES) : "") : path();
     const lines = [`${method} ${target} HTTP/1.1`, "Host: 127.0.0.1", header];
     if (hasBody) lines.push(`Content-Length: ${content.length}`, `Content-Type: ${pick(TYPES)}`);
     if (hasBody && content[0] === 0x1f && chance(0.8)) lines.push("Content-Encoding: gzip");
