@@ -130,6 +130,16 @@ test("a list that is back to normal ends the wait by itself", async () => {
   expect(existsSync(join(dataDir, DATA_FOLDER.heldRelease))).toBe(false);
 });
 
+test("a first release that flags too much is not served, and can be accepted", async () => {
+  writeDrop([...linesOf(DROP), ...networks(11, 60).map(drop)], NOW);
+  await expect(round()).rejects.toThrow(
+    /^the first release waits for you: is_abuser: .*spamhaus-drop-v4 covers/,
+  );
+  expect(existsSync(join(dataDir, DATA_FOLDER.current))).toBe(false);
+  expect(await round(["release"])).toMatchObject({ published: true });
+  expect(flaggedShare()).toBeGreaterThan(0.02);
+});
+
 test("a list that grows day by day, each time within its limit, makes a release that waits for the operator", async () => {
   let rows = linesOf(DROP);
   writeDrop(rows, NOW - 30 * DAY_MS);
