@@ -131,7 +131,7 @@ function columnsOf(
     .slice(0, HEAD_ROWS)
     .map((line) => (delimiter === undefined ? objectOf(line) : splitRow(line, delimiter)));
   const first = rows[0] ?? [];
-  if (first instanceof Array && first.length > MOST_COLUMNS)
+  if (Array.isArray(first) && first.length > MOST_COLUMNS)
     throw usage(
       `the first row has ${first.length} columns, at most ${MOST_COLUMNS} are read`,
       "is this a table?",
