@@ -82,6 +82,7 @@ test("29.9 % more entries of /10 in one list and 39 % of /14 in another are refu
   const [drops, vpns] = [linesOf(DROP), linesOf(VPN)];
   writeDrop(drops, NOW - DAY_MS);
   const first = await round();
+  expect(first).toMatchObject({ published: true, refused: [] }); // the lists as they are pass all gates
   const before = flaggedShare();
   expect(before).toBeLessThan(0.01);
 
@@ -127,6 +128,16 @@ test("a list that is back to normal ends the wait by itself", async () => {
   expect(back).toMatchObject({ name: back.name, refused: [] });
   expect(back.held).toBeUndefined();
   expect(existsSync(join(dataDir, DATA_FOLDER.heldRelease))).toBe(false);
+});
+
+test("a first release that flags too much is not served, and can be accepted", async () => {
+  writeDrop([...linesOf(DROP), ...networks(11, 60).map(drop)], NOW);
+  await expect(round()).rejects.toThrow(
+    /^the first release waits for you: is_abuser: .*spamhaus-drop-v4 covers/,
+  );
+  expect(existsSync(join(dataDir, DATA_FOLDER.current))).toBe(false);
+  expect(await round(["release"])).toMatchObject({ published: true });
+  expect(flaggedShare()).toBeGreaterThan(0.02);
 });
 
 test("a list that grows day by day, each time within its limit, makes a release that waits for the operator", async () => {

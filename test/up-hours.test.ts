@@ -28,9 +28,9 @@ const NEW_PROXY = "81.2.69.142";
 const HOURLY = ["tor-bulk-exits", "tor-onionoo", "monosans-proxies"];
 /** What the lists turn into, and the log lines about it. */
 const POISON: Readonly<Record<string, { body: string; reason: RegExp }>> = {
-  "tor-bulk-exits": { body: "0.0.0.0/0\n", reason: /widest|wider|0\.0\.0\.0/ },
+  "tor-bulk-exits": { body: "0.0.0.0/0\n", reason: /widest|too wide/ },
   "tor-onionoo": { body: '{"relays":[{"or_addr', reason: /JSON/ },
-  "monosans-proxies": { body: "<!doctype html><title>We are moving</title>", reason: /We are moving/ },
+  "monosans-proxies": { body: "<!doctype html><title>We are moving</title>", reason: /is a web page/ },
 };
 
 /** A publisher: what it has can be replaced. */

@@ -102,6 +102,12 @@ describe("how a build ends", () => {
       /its last lines:\n {2}out of cheese\nNothing was published/,
     ],
     [
+      "after a release was published without what was late",
+      `${printing({ type: "note", text: "x", published: "r1" })}process.exit(7)`,
+      /^the build died \(exit code 7\)$/,
+      /^The release r1 was published before that\.$/,
+    ],
+    [
       "by a signal from outside",
       'process.kill(process.pid, "SIGKILL")',
       /^the build died \(SIGKILL\)$/,

@@ -55,6 +55,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
   options.signal.addEventListener("abort", stop, { once: true });
   if (options.signal.aborted) stop();
   let last: BuildEvent | undefined;
+  let published: string | undefined;
   const conflicts: BuildConflict[] = [];
   const feeds = new Map<string, BuiltFeed>(); // a feed that is late is reported twice
   const lastLines: string[] = [];
@@ -66,6 +67,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     const event = parseEvent(line);
     if (event === undefined) return keepLast(line);
     last = event;
+    if (event.type === "note") published = event.published ?? published;
     if (event.type === "conflict") conflicts.push(event);
     if (event.type === "feed") feeds.set(event.feed.id, { ...event.feed, trouble: event.trouble });
     options.onEvent(event);
@@ -76,18 +78,20 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
   if (last?.type === "done" && (child.exitCode === 0 || child.exitCode === 3)) {
     return { done: last, feeds: [...feeds.values()], conflicts };
   }
-  if (options.signal.aborted) throw new BuildInterrupted();
+  const standing =
+    published === undefined ? NOTHING_PUBLISHED : `The release ${published} was published before that.`;
+  if (options.signal.aborted) throw new BuildInterrupted(standing);
   if (last?.type === "failed") {
     const Failure = last.code === "busy" ? BuildBusy : CliError;
-    throw new Failure(last.message, `${last.hint}\n${NOTHING_PUBLISHED}`);
+    throw new Failure(last.message, `${last.hint}\n${standing}`);
   }
-  throw died(child.exitCode, child.signalCode?.toString() ?? null, lastLines);
+  throw died(child.exitCode, child.signalCode?.toString() ?? null, lastLines, standing);
 }
 
 /** The user stopped the build. */
 export class BuildInterrupted extends Stopped {
-  constructor() {
-    super("nothing was published; what was there before is untouched");
+  constructor(standing = NOTHING_PUBLISHED) {
+    super(`${standing[0]!.toLowerCase()}${standing.slice(1, -1)}`);
   }
 }
 
@@ -108,14 +112,19 @@ function parseEvent(line: string): BuildEvent | undefined {
 }
 
 /** SIGKILL that we did not send is nearly always the kernel's, short of memory. */
-function died(code: number | null, signal: string | null, lines: readonly string[]): CliError {
+function died(
+  code: number | null,
+  signal: string | null,
+  lines: readonly string[],
+  standing: string,
+): CliError {
   const how = signal === null ? `exit code ${code}` : signal;
   const memory =
     signal === "SIGKILL"
       ? "the system may be short of memory: a build takes 1.0 GB, with GeoLite2 City beside DB-IP 1.1 GB\n"
       : "";
   const last = lines.length > 0 ? `its last lines:\n${lines.map((line) => `  ${line}`).join("\n")}\n` : "";
-  return new CliError(`the build died (${how})`, `${memory}${last}${NOTHING_PUBLISHED}`);
+  return new CliError(`the build died (${how})`, `${memory}${last}${standing}`);
 }
 
 async function eachLine(stream: ReadableStream<Uint8Array>, use: (line: string) => void): Promise<void> {

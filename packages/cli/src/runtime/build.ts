@@ -1,6 +1,6 @@
 // build.ts: a build as a command runs it: checks, then progress on the terminal, then hints.
 
-import { readdirSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import type { BuildOrder } from "@inkling/compiler/events";
 import { CREDENTIALS } from "@inkling/compiler/feed";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
@@ -14,15 +14,33 @@ import { ensureWritable } from "./writable.ts";
 
 const REDRAW_MS = 100;
 
-/** @throws CliError when a mirror is set that cannot be a source of feeds */
-export function checkMirror(mirror: string | undefined): void {
-  if (mirror === undefined || isMirrorUrl(mirror)) return;
+/** A network file system may never answer. */
+const MIRROR_MS = 20_000;
+
+/**
+ * @returns the files of a mirror that is a folder
+ * @throws CliError when a mirror is set that cannot be a source of feeds
+ */
+export async function checkMirror(mirror: string | undefined): Promise<readonly string[]> {
+  if (mirror === undefined || isMirrorUrl(mirror)) return [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silent = new CliError(
+    `the mirror ${mirror} does not answer within ${MIRROR_MS / 1_000} s`,
+    "is it on a network file system whose server is away?",
+  );
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(silent), MIRROR_MS);
+  });
   try {
-    if (readdirSync(mirror).length > 0) return;
+    const files = await Promise.race([readdir(mirror), over]);
+    if (files.length > 0) return files;
   } catch (error) {
+    if (error === silent) throw error;
     const explained = explainFileError(error, `the mirror ${mirror}`);
     if (!(explained instanceof CliError)) throw explained;
     throw new CliError(explained.message, "INKLING_MIRROR must name a folder with one file per feed");
+  } finally {
+    clearTimeout(timer);
   }
   throw new CliError(
     `the mirror ${mirror} is empty`,
@@ -88,7 +106,7 @@ export async function build(
   options: ShownBuildOptions,
 ): Promise<BuildResult> {
   ensureWritable(settings.dataDir);
-  checkMirror(settings.mirror);
+  await checkMirror(settings.mirror);
   if (findUsable(settings.dataDir).problem !== undefined) dropBrokenSegments(settings.dataDir);
   const { live, columns, style } = terminal;
   const progress = new Progress({ live, columns, style, conflicts: options.conflicts });

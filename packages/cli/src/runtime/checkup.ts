@@ -4,7 +4,7 @@
 // out  a Finding: ok, a note (works, but know this), or a problem with what to do
 // err  none thrown: a check that throws is a problem with its message
 
-import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
+import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { FeedReport } from "@inkling/engine";
@@ -163,11 +163,14 @@ async function mirror({ settings }: Checkup): Promise<Finding> {
   const { mirror } = settings;
   if (mirror === undefined) return ok("none set: feeds come from their publishers");
   if (isMirrorUrl(mirror)) {
-    const answer = await fetch(mirror, { method: "HEAD", signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
+    const answer = await fetch(mirror, {
+      method: "HEAD",
+      redirect: "manual",
+      signal: AbortSignal.timeout(HTTP_TIMEOUT_MS),
+    });
     return ok(`${shown("mirror", settings)} answers (${answer.status})`);
   }
-  checkMirror(mirror);
-  const files = readdirSync(mirror).filter((name) => /^[a-z0-9-]+\.[^/]+$/.test(name));
+  const files = (await checkMirror(mirror)).filter((name) => /^[a-z0-9-]+\.[^/]+$/.test(name));
   if (files.length > 0) return ok(`${mirror} has ${files.length} files`);
   return problem(`${mirror} has no feed`, "put one file per feed there, named <feed id>.<anything>");
 }

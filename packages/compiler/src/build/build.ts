@@ -92,7 +92,8 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
     const { late, ...first } = await buildLocked(request, effects, deadline);
     if (late.length === 0) return first;
     // What is there is published; then what is late has all the time that a download may take.
-    effects.emit({ type: "note", text: `still waiting for ${late.join(", ")}` });
+    const text = `still waiting for ${late.join(", ")}`;
+    effects.emit({ type: "note", text, ...(first.published && { published: first.name }) });
     const { late: _, ...second } = await buildLocked({ ...request, onlyDue: true, accept: [] }, effects);
     return { ...second, published: first.published || second.published };
   } finally {

@@ -42,7 +42,8 @@ export const buildEvent = z.discriminatedUnion("type", [
     verdict: z.enum(["disposable", "not disposable"]),
     reason: z.string(),
   }),
-  z.object({ type: z.literal("note"), text: z.string() }),
+  /** With `published`: a release that was published meanwhile, whatever becomes of the rest of the build. */
+  z.object({ type: z.literal("note"), text: z.string(), published: z.string().optional() }),
   z.object({
     type: z.literal("done"),
     /** false when the newest release had the same content already. */

@@ -73,3 +73,4 @@ try {
   if (hint === undefined && error instanceof Error) writeSync(2, `${error.stack}\n`);
   process.exitCode = EXIT.failed;
 }
+process.exit(); // a call into a file system that hangs would keep the process

@@ -769,7 +769,8 @@ test("a feed that drips delays no other: what is there is published, and the res
     error: expect.stringMatching(/has not arrived yet/),
   });
   expect(found[1]!.feeds[0]!.failures).toBeUndefined();
-  expect(events).toContainEqual({ type: "note", text: "still waiting for tor-bulk-exits" });
+  const text = "still waiting for tor-bulk-exits";
+  expect(events).toContainEqual({ type: "note", text, published: expect.stringContaining(found[1]!.id) });
   expect(made).toMatchObject({ published: true, refused: [], unreached: [] });
   expect(hasAddress(current(), "old")).toBe(true);
   expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });

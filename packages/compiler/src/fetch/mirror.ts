@@ -1,20 +1,57 @@
 // mirror.ts: the operator's mirror as a folder with one file per feed, named `<feed id>.<anything>`.
+//
+// note a network file system may never answer, so nothing here waits for it synchronously, nor longer than FOLDER_MS. A
+//      call that hangs keeps its thread until the process ends
 
-import {
-  closeSync,
-  createReadStream,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, constants, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import type { Chunks } from "./chunks.ts";
 import { type FeedCopy, loadStable, MAP_FROM, measure } from "./copy.ts";
+import { FETCH_TIMES, type FetchTimes, LateError } from "./fetch.ts";
 import { unpack } from "./unpack.ts";
+
+/** For one feed. The largest file (DB-IP's) has 134 MB: 2 MB/s are enough. */
+const FOLDER_MS = 60_000;
+
+interface Patience {
+  readonly times?: FetchTimes | undefined;
+  /** As performance.now() counts. */
+  readonly deadline?: number | undefined;
+}
+
+/**
+ * As {@link readFile}, within a time.
+ * @throws also FeedError when the folder does not answer, LateError at the deadline
+ */
+export async function readFromFolder(
+  feed: Feed,
+  folder: string,
+  into: string,
+  known: (path: string) => FeedCopy | undefined = () => undefined,
+  { times = FETCH_TIMES, deadline = Number.POSITIVE_INFINITY }: Patience = {},
+): Promise<FeedCopy | undefined> {
+  const most = Math.min(FOLDER_MS, times.totalMs);
+  const left = deadline - performance.now();
+  const isLate = left < most;
+  const error = isLate
+    ? new LateError()
+    : new FeedError(`the mirror ${folder} does not answer within ${most} ms`);
+  const wait = Math.min(left, most);
+  if (wait <= 0) throw error;
+  const abort = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(error), wait);
+  });
+  try {
+    return await Promise.race([readFile(feed, folder, into, known, abort.signal), over]);
+  } finally {
+    clearTimeout(timer);
+    abort.abort();
+  }
+}
 
 /**
  * The copy that a mirror folder has.
@@ -24,33 +61,51 @@ import { unpack } from "./unpack.ts";
  * @throws FeedError when it has several, or one that cannot be read or is too large; what node:fs throws when `into`
  *   cannot be written
  */
-export async function readFromFolder(
+async function readFile(
   feed: Feed,
   folder: string,
   into: string,
-  known: (path: string) => FeedCopy | undefined = () => undefined,
+  known: (path: string) => FeedCopy | undefined,
+  signal: AbortSignal,
 ): Promise<FeedCopy | undefined> {
-  const name = findFile(feed, folder);
+  const name = await findFile(feed, folder);
   if (name === undefined) return undefined;
   const path = join(folder, name);
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) throw new FeedError(`${path} is a link to nothing`);
-  // A pipe may never end, a device never answer.
-  if (!stats.isFile()) throw new FeedError(`${path} is not a file`);
-  const { ino, size, mtime, mtimeMs, ctimeMs } = stats;
-  const etag = `${ino}-${size}-${mtimeMs}-${ctimeMs}`;
-  const kept = known(path);
-  if (kept?.origin?.etag === etag) return { ...kept, source: "mirror", fetchedAt: mtime };
-  // Not mapped in place: others write to a mirror, and a mapped file that shrinks kills the process.
-  const bytes = await gather(withPath(path, unpack(createReadStream(path), feed.maxBytes)), into);
-  return {
-    source: "mirror",
-    format: formatOf(feed, name),
-    licence: feed.licence,
-    ...measure([{ path, bytes }]),
-    fetchedAt: mtime,
-    origin: { url: path, etag },
-  };
+  // A pipe may never end, a device never answer: opening either must not wait.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
+    const isGone = (error as NodeJS.ErrnoException).code === "ENOENT";
+    throw new FeedError(isGone ? `${path} is a link to nothing` : `${path}: ${(error as Error).message}`);
+  });
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new FeedError(`${path} is not a file`);
+    const { ino, size, mtime, mtimeMs, ctimeMs } = stats;
+    const etag = `${ino}-${size}-${mtimeMs}-${ctimeMs}`;
+    const kept = known(path);
+    if (kept?.origin?.etag === etag) return { ...kept, source: "mirror", fetchedAt: mtime };
+    // Not mapped in place: others write to a mirror, and a mapped file that shrinks kills the process.
+    const bytes = await gather(withPath(path, unpack(chunksOf(file, signal), feed.maxBytes)), into);
+    return {
+      source: "mirror",
+      format: formatOf(feed, name),
+      licence: feed.licence,
+      ...measure([{ path, bytes }]),
+      fetchedAt: mtime,
+      origin: { url: path, etag },
+    };
+  } finally {
+    await file.close();
+  }
+}
+
+const CHUNK = 2 ** 16;
+
+async function* chunksOf(file: FileHandle, signal: AbortSignal): Chunks {
+  for (;;) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK);
+    if (bytesRead === 0 || signal.aborted) return;
+    yield buffer.subarray(0, bytesRead);
+  }
 }
 
 async function* withPath(path: string, chunks: Chunks): Chunks {
@@ -85,15 +140,16 @@ async function gather(chunks: Chunks, into: string): Promise<Uint8Array> {
   }
 }
 
-function findFile(feed: Feed, folder: string): string | undefined {
-  let names: string[];
-  try {
-    names = readdirSync(folder);
-  } catch (error) {
-    throw new FeedError(`the mirror ${folder} cannot be read: ${(error as Error).message}`);
+async function findFile(feed: Feed, folder: string): Promise<string | undefined> {
+  const names = await readdir(folder).catch((error: Error) => {
+    throw new FeedError(`the mirror ${folder} cannot be read: ${error.message}`);
+  });
+  const found: string[] = [];
+  for (const name of names) {
+    if (!name.startsWith(`${feed.id}.`)) continue;
+    const stats = await stat(join(folder, name)).catch(() => undefined); // a link to nothing is reported when opened
+    if (stats?.isDirectory() !== true) found.push(name);
   }
-  const isFolder = (name: string) => statSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory();
-  const found = names.filter((name) => name.startsWith(`${feed.id}.`) && !isFolder(name));
   if (found.length > 1) {
     throw new FeedError(`the mirror ${folder} has several files for it: ${found.sort().join(", ")}`);
   }

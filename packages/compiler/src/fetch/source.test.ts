@@ -234,6 +234,15 @@ describe("mirror folder", () => {
       SEED,
     ]);
   });
+  test("a folder that does not answer in time", async () => {
+    put("test-feed.txt");
+    const late = { mirror, deadline: performance.now() - 1 };
+    expect((await collect(feed(), late))[0]).toMatchObject({ source: "mirror", late: true });
+    const times = { responseMs: 1, totalMs: 0 };
+    expect(summaries(await collect(feed(), { mirror, times }))[0]).toBe(
+      "mirror! the mirror ROOT/mirror does not answer within 0 ms",
+    );
+  });
   test("too large, packed or not, and damaged", async () => {
     put("test-feed.txt", "1".repeat(1_001));
     expect(summaries(await collect(feed(), { mirror }))[0]).toBe(

@@ -77,7 +77,7 @@ async function* fromMirror(
   if (!isMirrorUrl(mirror)) {
     const into = downloadPath(feed, options);
     const copy = await attempt("mirror", () =>
-      readFromFolder(feed, mirror, into, (path) => kept.findFrom(path)),
+      readFromFolder(feed, mirror, into, (path) => kept.findFrom(path), options),
     );
     if (copy !== undefined) yield copy;
     else if (feed.own === undefined)
@@ -209,7 +209,8 @@ async function attempt<T>(source: Source, read: () => T | Promise<T>): Promise<T
   try {
     return await read();
   } catch (error) {
-    if (error instanceof FeedError) return { source, error: error.message };
+    if (error instanceof FeedError)
+      return { source, error: error.message, ...(error instanceof LateError && { late: true }) };
     throw error;
   }
 }

@@ -56,11 +56,12 @@ function inOrder(networks: readonly Prefix[]): readonly Prefix[] {
 /** How much of a covering has each value, in the units of {@link Space}; parts of a /64 are parts of one. */
 export function spaceByValue({ family, width, starts, values, length }: RangeColumns): Map<number, number> {
   const space = new Map<number, number>();
-  const at = (i: number): number => {
-    if (i === length) return family === 4 ? 2 ** 32 : 2 ** 64;
-    if (family === 4) return starts[i]!;
-    return starts[i * width]! * 2 ** 32 + starts[i * width + 1]! + starts[i * width + 2]! / 2 ** 32;
-  };
-  for (let i = 0; i < length; i++) space.set(values[i]!, (space.get(values[i]!) ?? 0) + at(i + 1) - at(i));
+  const word = (i: number, k: number): number =>
+    i < length ? starts[i * width + k]! : k === 0 ? 2 ** 32 : 0;
+  for (let i = 0; i < length; i++) {
+    const step = (k: number) => word(i + 1, k) - word(i, k); // exact, where starts as a whole are rounded
+    const size = family === 4 ? step(0) : step(0) * 2 ** 32 + step(1) + step(2) / 2 ** 32;
+    space.set(values[i]!, (space.get(values[i]!) ?? 0) + size);
+  }
   return space;
 }
