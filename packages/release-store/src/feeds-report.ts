@@ -12,7 +12,7 @@ import { DATA_FOLDER } from "./layout.ts";
 import type { NamedRelease } from "./releases.ts";
 
 /** @returns undefined when there is none, or none that can be read */
-function readFeedsReport(dataDir: string): FeedsReport | undefined {
+export function readFeedsReport(dataDir: string): FeedsReport | undefined {
   try {
     return feedsReport.parse(JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.feedsReport), "utf8")));
   } catch {
