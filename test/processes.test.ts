@@ -253,7 +253,7 @@ linux("workers", () => {
     }
     await until(async () => (await server.status()) === 200);
     expect(server.events("primary-silent").length).toBeGreaterThan(0);
-    if (!FULL) await until(() => server.events("primary-back").length === workers.length);
+    if (!FULL) await until(() => server.events("primary-back").length > 0);
   });
 
   test("one that was stopped while the primary was killed ends when it goes on", async () => {
