@@ -205,15 +205,15 @@ linux("workers", () => {
     expect(server.events("worker-ended").every(({ next_in_ms }) => next_in_ms === 0)).toBe(true);
     await until(() => {
       for (const pid of childrenOf(server.child.pid)) signal(pid, "SIGKILL");
-      return server.events("worker-died").length >= 8;
+      return server.events("worker-died").length >= 10;
     });
     const died = server.events("worker-died") as unknown as Died[];
     const endOfWait = ({ time, next_in_ms }: Died) => Date.parse(time) + next_in_ms;
     const ofLast = died.filter((one, i) => {
       const other = died.slice(0, i).findLast(({ worker }) => worker !== one.worker);
-      return other !== undefined && endOfWait(other) > Date.parse(one.time);
+      return other !== undefined && endOfWait(other) > Date.parse(one.time) + 600;
     });
-    expect(ofLast.length).toBeGreaterThan(2);
+    expect(ofLast.length).toBeGreaterThan(0);
     expect(Math.max(...ofLast.map(({ next_in_ms }) => next_in_ms))).toBeLessThanOrEqual(500);
     await until(async () => (await server.status()) === 200);
   });
