@@ -31,7 +31,7 @@ type WorkerState = (typeof WORKER_STATES)[number];
 const SETTLED_MS = 10_000;
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 10_000;
-/** While no other worker runs. */
+/** While no other worker runs, or is about to start. */
 const LAST_WAIT_MS = 500;
 /** A worker reports each second; one that has not for so many is stuck. */
 const MAX_SILENT_SECONDS = 30;
@@ -50,6 +50,8 @@ interface Member {
   /** Ends in a row that came soon after the start. */
   failures: number;
   timer: ReturnType<typeof setTimeout> | undefined;
+  /** While it waits. */
+  startsAt: number;
   silentSeconds: number;
   /** The change of keys that it has applied. */
   keysChange: number;
@@ -81,7 +83,7 @@ export class WorkerPool implements Serving {
     this.parts = parts;
     this.totals = new WorkerTotals(options.maxConnections);
     const idle = { state: "starting", child: undefined, startedAt: undefined, timer: undefined } as const;
-    const zero = { failures: 0, silentSeconds: 0, keysChange: 0 };
+    const zero = { startsAt: 0, failures: 0, silentSeconds: 0, keysChange: 0 };
     this.members = Array.from({ length: workers }, (_, slot) => ({ slot, ...idle, ...zero }));
     this.started.promise.catch(() => {}); // `listen` rejects with it
     this.start(this.members[0]!); // the first answer comes after 152 ms, not 237 as with all at once, on 2 cores
@@ -284,8 +286,13 @@ export class WorkerPool implements Serving {
   /** Starts a member again: at once after its first failure, later after more. @returns how much later, in ms */
   private startLater(member: Member): number {
     const { failures } = member;
-    const most = this.members.every(({ state }) => state === "waiting") ? LAST_WAIT_MS : MAX_WAIT_MS;
+    const soon = performance.now() + LAST_WAIT_MS;
+    const isLast = this.members.every(
+      (one) => one === member || (one.state === "waiting" && one.startsAt > soon),
+    );
+    const most = isLast ? LAST_WAIT_MS : MAX_WAIT_MS;
     const waitMs = failures <= 1 ? 0 : backoffMs(FIRST_WAIT_MS, most, failures - 2);
+    member.startsAt = performance.now() + waitMs;
     member.timer = setTimeout(() => {
       if (this.start(member)) this.restarts++;
     }, waitMs);
