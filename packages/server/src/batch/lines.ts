@@ -120,6 +120,7 @@ export class Lines {
       const byte = chunk[at]!;
       if (byte !== NEWLINE && byte !== SPACE && byte !== RETURN && byte !== TAB) break;
     }
+    if (at === this.at) return; // nearly always
     this.uselessBytes += at - this.at;
     this.at = at;
   }

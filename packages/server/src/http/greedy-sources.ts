@@ -3,7 +3,7 @@
 // in   connections with their sources (IPv4 address, or IPv6 /64: a customer's network), how many are too many
 // out  the connections to close: the most numerous sources are cut to the same number, each by those that have been idle
 //      for longest. Trusted proxies stand for many visitors: theirs are closed only when no others are left
-// why  the newest first closed 87 % of the sessions of others while one source opened 1,500 connections a second
+// why  the newest first closed 574 of 958 sessions of others while one source opened 1,500 connections a second
 
 export interface Connection {
   readonly descriptor: number;
