@@ -10,6 +10,8 @@ export const DATA_FOLDER = {
   current: "current",
   /** Names the pinned release, which stays in use as long as this file exists. */
   pinned: "pinned",
+  /** Names of the releases in the order of their publication. */
+  published: "published",
   lock: "build.lock",
   feedsReport: "feeds/report.json",
   /** Which feeds are turned on or off. */
@@ -20,6 +22,8 @@ export const DATA_FOLDER = {
   lastBuild: "last-build.json",
   database: "inkling.db",
   segmentFile: (sha256: string) => `segments/${sha256}.seg`,
+  /** Says that this file was read in full and found sound (verified.ts). */
+  verifiedMark: (sha256: string) => `segments/${sha256}.verified`,
   releaseFile: (name: string) => `releases/${name}.json`,
 } as const;
 

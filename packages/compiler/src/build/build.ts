@@ -28,6 +28,7 @@ import {
   publish,
   releaseId,
   replaceJson,
+  sweep,
   writeSegmentFile,
 } from "@inkling/release-store";
 import type { Feed } from "../catalog/feed.ts";
@@ -80,6 +81,7 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
 }
 
 async function buildLocked(request: BuildRequest, effects: BuildEffects): Promise<Build> {
+  sweep(request.dataDir); // now, as this build may publish nothing, or be killed
   const code = codeDigest();
   const newest = findNewest(request.dataDir);
   const before = newest?.manifest;
