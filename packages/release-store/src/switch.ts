@@ -1,7 +1,7 @@
 // switch.ts: rollback to an earlier release, pin one, unpin and go to the newest.
 //
 // err  ReleaseError with a hint; nothing was switched then
-// note `verify` reads a whole release (verify.ts): a server passes one that works on a thread of its own
+// note `verify` reads a whole release (verify.ts): a server passes one that works in a process of its own
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";

@@ -9,6 +9,7 @@ import { formatPrefix } from "@inkling/engine";
 import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
 import { backoffMs } from "../keys/backoff.ts";
+import { BUN_FLAGS } from "../releases/process.ts";
 import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type FromWorker, messageOf, type ToWorker, type WorkerSlot } from "./messages.ts";
@@ -20,8 +21,6 @@ import { LAYOUT, type SharedMemory } from "./shared-memory.ts";
 import { WorkerTotals } from "./worker-totals.ts";
 
 const MAIN = join(import.meta.dir, "worker-main.ts");
-/** As the launcher of the command line starts Bun. */
-const BUN_FLAGS = ["--no-install", "--no-env-file"];
 
 const WORKER_STATES = ["starting", "serving", "waiting"] as const;
 type WorkerState = (typeof WORKER_STATES)[number];
@@ -221,6 +220,9 @@ export class WorkerPool implements Serving {
         member.silentSeconds = 0;
         for (const onReport of this.onReport) onReport(member);
         return;
+      case "release-failed":
+        void this.services?.releases.check(); // its files may have changed: then all go to another
+        return;
       case "failed":
         log.error("worker-failed", { worker: slot, reason: message.message });
         this.started.reject(new StartError(message.code, message.message, message.hint));
@@ -246,6 +248,8 @@ export class WorkerPool implements Serving {
     this.totals.end(member.slot);
     for (const onReport of this.onReport) onReport(member);
     if (this.isStopping) return;
+    // It touched a page of a segment that cannot be read: the next one must not begin with that release.
+    if (child.signalCode === "SIGBUS") this.services?.releases.suspect();
     const livedMs = performance.now() - (member.startedAt ?? 0);
     member.failures = livedMs < SETTLED_MS ? member.failures + 1 : 1;
     const waitMs = member.failures <= 1 ? 0 : backoffMs(FIRST_WAIT_MS, MAX_WAIT_MS, member.failures - 2);

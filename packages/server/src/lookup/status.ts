@@ -4,7 +4,8 @@
 // out  the reasons of /readyz; the JSON of /v1/status
 // note here, not in telemetry: it is made of releases and keys, and both the API and the admin API need it
 
-import { type FeedReport, feedAgeSeconds, type LoadedRelease, type Mode } from "@inkling/engine";
+import { type FeedReport, feedAgeSeconds, type Mode } from "@inkling/engine";
+import type { NamedRelease } from "@inkling/release-store";
 import type { KeyringState } from "../keys/keyring.ts";
 import type { Refusal } from "../releases/follow.ts";
 
@@ -12,7 +13,8 @@ export interface StatusSource {
   readonly version: string;
   readonly mode: Mode;
   readonly releases: {
-    readonly current: LoadedRelease | undefined;
+    readonly current: NamedRelease | undefined;
+    /** Why the wanted release does not answer. */
     readonly refused: Refusal | undefined;
     readonly isVerified: boolean;
     readonly since: number | undefined;
@@ -28,6 +30,12 @@ export function readiness({ releases, keyring }: StatusSource): string[] {
   if (releases.current === undefined) reasons.push("no release of data is loaded");
   if (!keyring.state.loaded) reasons.push("keys were never read from the database");
   return reasons;
+}
+
+/** What is not as it should be although lookups are answered. */
+export function warnings({ releases: { refused, current } }: StatusSource): string[] {
+  if (refused === undefined || current === undefined) return [];
+  return [`release ${refused.name} is refused, and ${current.name} answers in its place`];
 }
 
 /** The JSON of /v1/status. Times are ISO 8601, ages whole seconds. */
@@ -49,7 +57,7 @@ export function statusDocument({ version, mode, releases, keyring }: StatusSourc
   };
 }
 
-function releaseStatus({ name, manifest }: LoadedRelease, verified: boolean, since: number) {
+function releaseStatus({ name, manifest }: NamedRelease, verified: boolean, since: number) {
   const { id, created_at, segments } = manifest;
   return { id, name, created_at, serving_since: iso(since), verified, segments };
 }
