@@ -4,6 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { temporaryPath } from "@inkling/release-store";
 import { notWritten, PartialFile } from "./partial-file.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-partial-"));
@@ -33,7 +34,7 @@ test.each(["a link to another file", "a link to none"])(
     const folder = mkdtempSync(join(temp, "x-"));
     const other = join(folder, "other");
     if (what === "a link to another file") writeFileSync(other, "before");
-    symlinkSync(other, join(folder, `.tmp-${process.pid}-out`));
+    symlinkSync(other, temporaryPath(join(folder, "out")));
     const file = new PartialFile(join(folder, "out"));
     file.write("rows");
     file.finish();

@@ -5,9 +5,23 @@
 
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, utimesSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { isAtWork, startOf } from "./process-start.ts";
 
 /** Prefix of temporary files: never read, and removed by the next build after a kill. */
 export const TEMPORARY = ".tmp-";
+const OWNED = /^\.tmp-(\d+)(?:\.(\d*))?-/;
+
+/** Under what name a file is written by this process. */
+export function temporaryPath(path: string): string {
+  return join(dirname(path), `${TEMPORARY}${process.pid}.${startOf(process.pid) ?? ""}-${basename(path)}`);
+}
+
+/** A temporary file whose process has ended: nobody will complete it. */
+export function isLeftover(file: string): boolean {
+  const [, pid, started = ""] = OWNED.exec(file) ?? [];
+  return pid !== undefined && !isAtWork(Number(pid), started);
+}
+
 /** Bytes for one write: Linux writes at most 2 GiB at once. */
 const MAX_WRITE = 1 << 26;
 
@@ -18,7 +32,7 @@ export class AtomicFile {
 
   constructor(path: string, mode = 0o644) {
     this.path = path;
-    this.temporary = join(dirname(path), `${TEMPORARY}${process.pid}-${basename(path)}`);
+    this.temporary = temporaryPath(path);
     // Never follows a link that another user placed under that name.
     rmSync(this.temporary, { force: true });
     this.descriptor = openSync(this.temporary, "wx", mode);
@@ -27,18 +41,28 @@ export class AtomicFile {
   write(chunk: Uint8Array | string): void {
     if (this.descriptor === undefined) throw new Error(`${this.path} is closed`);
     const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
-    for (let at = 0; at < bytes.length; ) {
-      at += writeSync(this.descriptor, bytes, at, Math.min(bytes.length - at, MAX_WRITE));
-    }
+    const { descriptor } = this;
+    this.naming(() => {
+      for (let at = 0; at < bytes.length; ) {
+        at += writeSync(descriptor, bytes, at, Math.min(bytes.length - at, MAX_WRITE));
+      }
+    });
   }
 
   /** Puts the file under its name. @param modified its time of modification; now without */
   commit(modified?: Date): void {
+    this.naming(() => {
+      this.flush();
+      if (modified !== undefined) utimesSync(this.temporary, modified, modified);
+      renameSync(this.temporary, this.path);
+      syncFolder(dirname(this.path)); // a rename survives a power cut only once its folder is flushed
+    });
+  }
+
+  /** Brings what was written to the disk: what has no room there fails now, not at {@link commit}. */
+  flush(): void {
     if (this.descriptor !== undefined) fsyncSync(this.descriptor);
     this.close();
-    if (modified !== undefined) utimesSync(this.temporary, modified, modified);
-    renameSync(this.temporary, this.path);
-    syncFolder(dirname(this.path)); // a rename survives a power cut only once its folder is flushed
   }
 
   /** Removes what was written; without effect after {@link commit}. */
@@ -48,8 +72,19 @@ export class AtomicFile {
   }
 
   private close(): void {
-    if (this.descriptor !== undefined) closeSync(this.descriptor);
-    this.descriptor = undefined;
+    const { descriptor } = this;
+    this.descriptor = undefined; // also when closing fails, as it may on a full disk of another machine
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+
+  /** Errors of descriptors name no path. */
+  private naming(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      if (error instanceof Error && "syscall" in error) (error as NodeJS.ErrnoException).path ??= this.path;
+      throw error;
+    }
   }
 }
 

@@ -13,4 +13,5 @@ export * from "./releases.ts";
 export * from "./servable.ts";
 export * from "./sha256.ts";
 export * from "./switch.ts";
+export * from "./verified.ts";
 export * from "./verify.ts";

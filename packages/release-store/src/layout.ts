@@ -10,6 +10,8 @@ export const DATA_FOLDER = {
   current: "current",
   /** Names the pinned release, which stays in use as long as this file exists. */
   pinned: "pinned",
+  /** Names of the releases in the order of their publication. */
+  published: "published",
   lock: "build.lock",
   feedsReport: "feeds/report.json",
   /** The manifest of the release that waits for the operator. */
@@ -22,6 +24,8 @@ export const DATA_FOLDER = {
   lastBuild: "last-build.json",
   database: "inkling.db",
   segmentFile: (sha256: string) => `segments/${sha256}.seg`,
+  /** Says that this file was read in full and found sound (verified.ts). */
+  verifiedMark: (sha256: string) => `segments/${sha256}.verified`,
   releaseFile: (name: string) => `releases/${name}.json`,
 } as const;
 

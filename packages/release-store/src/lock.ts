@@ -2,8 +2,9 @@
 
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { TEMPORARY } from "./atomic-file.ts";
+import { temporaryPath } from "./atomic-file.ts";
 import { DATA_FOLDER } from "./layout.ts";
+import { isAtWork, startOf } from "./process-start.ts";
 
 export class DataFolderLocked extends Error {
   override readonly name = "DataFolderLocked";
@@ -17,9 +18,9 @@ export class DataFolderLocked extends Error {
 export function lockDataFolder(dataDir: string): () => void {
   const path = join(dataDir, DATA_FOLDER.lock);
   // Linked into place with its content, so that a lock never exists without its process id.
-  const own = join(dataDir, `${TEMPORARY}${process.pid}-${DATA_FOLDER.lock}`);
-  writeFileSync(own, `${process.pid} ${startOf(process.pid) ?? ""}`);
+  const own = temporaryPath(path);
   try {
+    writeFileSync(own, `${process.pid} ${startOf(process.pid) ?? ""}`);
     for (let attempt = 0; ; attempt++) {
       try {
         linkSync(own, path);
@@ -38,31 +39,4 @@ export function lockDataFolder(dataDir: string): () => void {
   } finally {
     rmSync(own, { force: true });
   }
-}
-
-/** Whether it is the same running process: ids are reused, at once in a restarted container. */
-function isAtWork(pid: number, started: string): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
-  }
-  const start = startOf(pid);
-  return start === undefined || (start !== ENDED && (started === "" || start === started));
-}
-
-/** A zombie: it has ended, and its parent has not read its exit status. */
-const ENDED = "ended";
-
-/** When a process started, in ticks since the machine did; undefined where the system has no /proc. */
-function startOf(pid: number): string | undefined {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  } catch {
-    return undefined; // not Linux, or just ended: kill() reports that
-  }
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the name before may hold spaces
-  return fields[0] === "Z" || fields[0] === "X" ? ENDED : fields[19];
 }

@@ -1,9 +1,10 @@
 // open.ts: from the files of a release to segments that answer.
 //
 // in   a data folder, the name of a release
-// out  LoadedRelease: mapped, cheaply opened
+// out  ReleaseFiles: what there is, nothing of it read; LoadedRelease: mapped, cheaply opened
 // err  ReleaseError, naming the release and the place at fault
-// note mapped files are only ever replaced by rename, so a view stays as it is until it is collected
+// note mapped files are only ever replaced by rename, so a view stays as it is until it is collected. Where one is cut
+//      short all the same, touching what was mapped kills the process: one that supervises others maps nothing
 
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -15,21 +16,40 @@ import {
   type LoadedRelease,
   type SegmentReport,
 } from "@inkling/engine";
+import { fileStamp } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
-import { explained, openManifest, ReleaseError } from "./releases.ts";
+import { explained, type NamedRelease, openManifest, ReleaseError } from "./releases.ts";
+import { type Stamps, stampsOf } from "./verified.ts";
+
+/** A release whose files are there, each of its size. */
+export interface ReleaseFiles extends NamedRelease {
+  readonly stamps: Stamps;
+}
+
+/** Looks at the files of a release without reading them. @throws ReleaseError */
+export function findFiles(dataDir: string, name: string): ReleaseFiles {
+  const manifest = openManifest(dataDir, name);
+  return explained(dataDir, name, () => {
+    for (const segment of Object.values(manifest.segments)) {
+      if (segment !== undefined) checkSize(dataDir, segment);
+    }
+    return { name, manifest, stamps: stampsOf(dataDir, manifest) };
+  });
+}
 
 /**
  * Opens a release: manifest, sizes, headers and bounds, not contents.
+ * @param verified the stamps of the files that were read in full: others are refused
  * @throws ReleaseError
  */
-export function openRelease(dataDir: string, name: string): LoadedRelease {
+export function openRelease(dataDir: string, name: string, verified?: Stamps): LoadedRelease {
   const manifest = openManifest(dataDir, name);
   const { segments, feeds } = manifest;
   return explained(dataDir, name, () => {
-    const geo = segments.geo && IpSegment.open(mapSegment(dataDir, segments.geo), "geo");
-    const reputation =
-      segments.reputation && IpSegment.open(mapSegment(dataDir, segments.reputation), "reputation");
-    const email = segments.email && EmailSegment.open(mapSegment(dataDir, segments.email));
+    const map = (segment: SegmentReport) => mapSegment(dataDir, segment, verified);
+    const geo = segments.geo && IpSegment.open(map(segments.geo), "geo");
+    const reputation = segments.reputation && IpSegment.open(map(segments.reputation), "reputation");
+    const email = segments.email && EmailSegment.open(map(segments.email));
     const evidence = evidenceTails(
       {
         geolocate: geo?.evidenceFeeds,
@@ -43,13 +63,21 @@ export function openRelease(dataDir: string, name: string): LoadedRelease {
   });
 }
 
-function mapSegment(dataDir: string, { sha256, bytes }: SegmentReport): Uint8Array {
+function mapSegment(dataDir: string, segment: SegmentReport, verified: Stamps | undefined): Uint8Array {
+  const file = DATA_FOLDER.segmentFile(segment.sha256);
+  checkSize(dataDir, segment);
+  const bytes = mapFile(join(dataDir, file));
+  if (verified !== undefined && fileStamp(join(dataDir, file)) !== verified[segment.sha256]) {
+    throw new ReleaseError(`${file}: changed since it was verified`);
+  }
+  return bytes;
+}
+
+function checkSize(dataDir: string, { sha256, bytes }: SegmentReport): void {
   const file = DATA_FOLDER.segmentFile(sha256);
-  const path = join(dataDir, file);
-  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  const size = statSync(join(dataDir, file), { throwIfNoEntry: false })?.size;
   if (size === undefined) throw new ReleaseError(`its segment ${file} is not there`);
   if (size !== bytes) throw new ReleaseError(`${file}: has ${size} bytes, the manifest says ${bytes}`);
-  return mapFile(path);
 }
 
 /**

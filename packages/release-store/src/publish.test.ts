@@ -1,18 +1,35 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, type Release } from "@inkling/engine";
 import {
+  areMarked,
   DataFolderLocked,
   findCurrent,
+  findNewest,
   hasSegment,
   KEPT_RELEASES,
   lockDataFolder,
   prepareDataFolder,
   publish,
   releaseId,
+  releaseNames,
+  releasesBefore,
   replaceFile,
+  stampsOf,
+  sweep,
+  temporaryPath,
   writeSegmentFile,
 } from "./index.ts";
 
@@ -40,6 +57,9 @@ function manifest(dataDir: string, n: number): Release {
   return { id: releaseId(content), ...content };
 }
 
+const segmentFiles = (dataDir: string) =>
+  readdirSync(join(dataDir, "segments")).filter((file) => file.endsWith(".seg"));
+
 describe("publishing", () => {
   test(`keeps the last ${KEPT_RELEASES} releases and their segments, and nothing else`, () => {
     withFolder((dataDir) => {
@@ -48,19 +68,73 @@ describe("publishing", () => {
       );
       const kept = names.slice(-KEPT_RELEASES);
       expect(readdirSync(join(dataDir, "releases")).sort()).toEqual(kept.map((name) => `${name}.json`));
-      expect(readdirSync(join(dataDir, "segments"))).toHaveLength(KEPT_RELEASES);
+      expect(segmentFiles(dataDir)).toHaveLength(KEPT_RELEASES);
+      expect(readdirSync(join(dataDir, "segments"))).toHaveLength(2 * KEPT_RELEASES); // with their marks
       expect(findCurrent(dataDir)?.name).toBe(kept.at(-1)!);
     });
   });
 
   test("removes files of a killed build", () => {
     withFolder((dataDir) => {
-      writeFileSync(join(dataDir, "segments/.tmp-1-x.seg"), "half");
-      writeFileSync(join(dataDir, "releases/.tmp-1-y.json"), "half");
+      mkdirSync(join(dataDir, "feeds/tor"), { recursive: true });
+      const left = ["segments/.tmp-999999999-x.seg", "releases/.tmp-999999999.17-y.json"];
+      left.push("feeds/tor/.tmp-999999999.17-z", ".tmp-999999999.17-current");
+      if (process.platform === "linux") left.push(`.tmp-${process.pid}.1-pinned`); // of another process with its number
+      const beingWritten = temporaryPath(join(dataDir, "overrides.json"));
+      for (const file of left) writeFileSync(join(dataDir, file), "half");
+      writeFileSync(beingWritten, "half");
       writeSegmentFile(dataDir, [new TextEncoder().encode("named by no manifest")]);
       publish(dataDir, manifest(dataDir, 1));
-      expect(readdirSync(join(dataDir, "segments"))).toHaveLength(1);
+      expect(segmentFiles(dataDir)).toHaveLength(1);
+      expect(left.filter((file) => existsSync(join(dataDir, file)))).toEqual([]);
+      expect(existsSync(beingWritten)).toBe(true);
       expect(readdirSync(join(dataDir, "releases"))).toHaveLength(1);
+    });
+  });
+
+  test("the order is that of publication, whatever the clock was", () => {
+    withFolder((dataDir) => {
+      const ahead = publish(dataDir, manifest(dataDir, 500_000)); // 347 days ahead
+      const names = Array.from({ length: KEPT_RELEASES + 1 }, (_, n) =>
+        publish(dataDir, manifest(dataDir, n)),
+      );
+      const newestFirst = names.slice(-KEPT_RELEASES).reverse();
+      expect(releaseNames(dataDir)).toEqual(newestFirst);
+      expect(names).not.toContain(ahead);
+      expect(findNewest(dataDir)?.name).toBe(newestFirst[0]!);
+      expect(releasesBefore(dataDir, newestFirst[1]!)).toEqual(newestFirst.slice(2));
+      expect(releasesBefore(dataDir, "20990101T000000000Z-000000000000")).toEqual(newestFirst);
+      rmSync(join(dataDir, "published")); // as an earlier version leaves a folder
+      expect(releaseNames(dataDir)).toEqual(newestFirst); // by name
+      const last = publish(dataDir, manifest(dataDir, -5));
+      expect(releaseNames(dataDir)).toEqual([last, ...newestFirst.slice(0, -1)]);
+    });
+  });
+
+  test("a damaged release takes no place of a sound one", () => {
+    withFolder((dataDir) => {
+      const names = Array.from({ length: KEPT_RELEASES }, (_, n) => publish(dataDir, manifest(dataDir, n)));
+      truncateSync(join(dataDir, `releases/${names[2]}.json`), 10);
+      const last = publish(dataDir, manifest(dataDir, 9));
+      expect(releaseNames(dataDir)).toEqual([last, ...names.reverse()]);
+      sweep(dataDir);
+      expect(releaseNames(dataDir)).toHaveLength(KEPT_RELEASES + 1);
+    });
+  });
+
+  test("a segment has its mark until its file changes", () => {
+    withFolder((dataDir) => {
+      const release = manifest(dataDir, 1);
+      const isMarked = () => areMarked(dataDir, stampsOf(dataDir, release));
+      expect(isMarked()).toBe(true);
+      const path = join(dataDir, `segments/${release.segments.email!.sha256}.seg`);
+      const bytes = readFileSync(path);
+      appendFileSync(path, "x");
+      expect(isMarked()).toBe(false);
+      replaceFile(path, [bytes]);
+      expect(isMarked()).toBe(false);
+      expect(hasSegment(dataDir, release.segments.email!.sha256)).toBe(true);
+      expect(isMarked()).toBe(true);
     });
   });
 

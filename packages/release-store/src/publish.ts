@@ -1,16 +1,26 @@
 // publish.ts: how a release gets into the data folder and becomes the current one: segments, the manifest, `current`.
 //
 // Each file is written whole or not at all, so a killed build leaves nothing half-published: a segment that no
-// manifest names, or a temporary file, is removed by the next build.
+// manifest names, or a temporary file, is removed when the next build begins.
 // err  what node:fs throws (EACCES, ENOSPC …), with the path in it
 
 import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { type Release, releaseName } from "@inkling/engine";
-import { replaceFile, replaceJson, TEMPORARY } from "./atomic-file.ts";
+import { isLeftover, replaceFile, replaceJson, TEMPORARY } from "./atomic-file.ts";
+import { fileStamp } from "./file-stamp.ts";
 import { findHeld } from "./held.ts";
 import { DATA_FOLDER } from "./layout.ts";
-import { findCurrent, pinnedName, releaseNames, segmentFiles } from "./releases.ts";
+import { findFiles } from "./open.ts";
+import {
+  appendToOrder,
+  findCurrent,
+  openManifest,
+  pinnedName,
+  ReleaseError,
+  releaseNames,
+} from "./releases.ts";
+import { markVerified } from "./verified.ts";
 
 /** Releases that stay for rollback, the current one included. */
 export const KEPT_RELEASES = 5;
@@ -27,7 +37,11 @@ export function writeSegmentFile(
     bytes += chunk.length;
   }
   const sha256 = hash.digest("hex");
-  if (!hasSegment(dataDir, sha256)) replaceFile(join(dataDir, DATA_FOLDER.segmentFile(sha256)), chunks);
+  if (!hasSegment(dataDir, sha256)) {
+    const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
+    replaceFile(path, chunks);
+    markIfPossible(dataDir, sha256, fileStamp(path));
+  }
   return { sha256, bytes };
 }
 
@@ -35,24 +49,37 @@ export function writeSegmentFile(
 export function hasSegment(dataDir: string, sha256: string): boolean {
   const path = join(dataDir, DATA_FOLDER.segmentFile(sha256));
   if (!existsSync(path)) return false;
+  const stamp = fileStamp(path);
   const file = openSync(path, "r");
   try {
     const hash = new Bun.CryptoHasher("sha256");
     const block = new Uint8Array(1 << 20);
     for (let read = readSync(file, block); read > 0; read = readSync(file, block))
       hash.update(block.subarray(0, read));
-    return hash.digest("hex") === sha256;
+    if (hash.digest("hex") !== sha256) return false;
+    markIfPossible(dataDir, sha256, stamp);
+    return true;
   } finally {
     closeSync(file);
+  }
+}
+
+/** Builds publish only what they verify, so that a segment of theirs with the right hash is sound. */
+function markIfPossible(dataDir: string, sha256: string, stamp: string): void {
+  try {
+    markVerified(dataDir, sha256, stamp);
+  } catch {
+    // without a mark the server verifies the release before it answers from it, and reports why there is none
   }
 }
 
 /** Makes `manifest` a release, and the current one unless another is pinned. @returns its name */
 export function publish(dataDir: string, manifest: Release): string {
   const name = releaseName(manifest);
+  appendToOrder(dataDir, name);
   replaceJson(join(dataDir, DATA_FOLDER.releaseFile(name)), manifest);
   makeCurrent(dataDir, name);
-  sweep(dataDir, name);
+  sweep(dataDir);
   return name;
 }
 
@@ -77,27 +104,59 @@ export function pointTo(
 }
 
 /**
- * Removes releases beyond the kept ones (the newest, the one in use, the pinned one), segments that neither those nor the
- * one that waits name, and what killed builds left.
+ * Removes releases beyond the kept ones (the last published, the one in use, the pinned one), segments that neither those
+ * nor the one that waits name, and what killed processes left. Call it with the folder locked: segments of a build under way have no
+ * release yet.
  */
-export function sweep(dataDir: string, published: string): void {
-  const names = releaseNames(dataDir);
-  const newest = names.filter((name) => name !== published).slice(0, KEPT_RELEASES - 1);
-  const inUse = [findCurrent(dataDir)?.name, pinnedName(dataDir)];
-  const kept = new Set([published, ...newest, ...names.filter((name) => inUse.includes(name))]);
-  for (const name of names) {
-    if (!kept.has(name)) rmSync(join(dataDir, DATA_FOLDER.releaseFile(name)), { force: true });
+export function sweep(dataDir: string): void {
+  removeLeftovers(dataDir);
+  const needed = removeOldReleases(dataDir);
+  if (needed === undefined) return;
+  for (const file of readdirSync(join(dataDir, DATA_FOLDER.segments))) {
+    const path = `${DATA_FOLDER.segments}/${file}`;
+    if (!file.startsWith(TEMPORARY) && !needed.has(path)) rmSync(join(dataDir, path), { force: true });
   }
-  // A manifest that cannot be read keeps nothing alive: it cannot be rolled back to either.
-  const needed = new Set(
-    [...kept].flatMap((name) => segmentFiles(dataDir, name).map((path) => basename(path))),
-  );
-  for (const segment of Object.values(findHeld(dataDir)?.segments ?? {}))
-    if (segment !== undefined) needed.add(basename(DATA_FOLDER.segmentFile(segment.sha256)));
-  for (const part of [DATA_FOLDER.segments, DATA_FOLDER.releases, DATA_FOLDER.feeds, "."]) {
-    for (const file of readdirSync(join(dataDir, part))) {
-      const isLeft = file.startsWith(TEMPORARY) || (part === DATA_FOLDER.segments && !needed.has(file));
-      if (isLeft) rmSync(join(dataDir, part, file), { force: true });
+}
+
+/** @returns files of the segments that the kept releases name; undefined while a manifest cannot be read for now */
+function removeOldReleases(dataDir: string): Set<string> | undefined {
+  const inUse = [findCurrent(dataDir)?.name, pinnedName(dataDir)];
+  const needed = new Set<string>();
+  const need = ({ segments }: Pick<Release, "segments">) => {
+    for (const segment of Object.values(segments)) {
+      if (segment === undefined) continue;
+      needed.add(DATA_FOLDER.segmentFile(segment.sha256)).add(DATA_FOLDER.verifiedMark(segment.sha256));
     }
+  };
+  const held = findHeld(dataDir);
+  if (held !== undefined) need(held);
+  let sound = 0;
+  for (const name of releaseNames(dataDir)) {
+    const isKept = sound < KEPT_RELEASES || inUse.includes(name);
+    if (!isKept) rmSync(join(dataDir, DATA_FOLDER.releaseFile(name)), { force: true });
+    else {
+      try {
+        need(openManifest(dataDir, name));
+        findFiles(dataDir, name);
+        sound++;
+      } catch (error) {
+        // It cannot be rolled back to, so it counts for nothing; without a manifest it keeps no segment alive either.
+        if (!(error instanceof ReleaseError)) throw error;
+        if (error.isPassing) return undefined;
+      }
+    }
+  }
+  return needed;
+}
+
+/** Removes temporary files of processes that have ended; others may still be written. */
+function removeLeftovers(dataDir: string): void {
+  const feeds = join(dataDir, DATA_FOLDER.feeds);
+  const folders = readdirSync(feeds, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const all = [DATA_FOLDER.segments, DATA_FOLDER.releases, DATA_FOLDER.feeds, "."].map((part) =>
+    join(dataDir, part),
+  );
+  for (const folder of [...all, ...folders.map(({ name }) => join(feeds, name))]) {
+    for (const file of readdirSync(folder).filter(isLeftover)) rmSync(join(folder, file), { force: true });
   }
 }

@@ -10,6 +10,7 @@ import {
   release as releaseSchema,
   unfoundedAnswers,
 } from "@inkling/engine";
+import { replaceFile } from "./atomic-file.ts";
 import { messageOf } from "./error-message.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { sha256Hex } from "./sha256.ts";
@@ -19,10 +20,24 @@ export class ReleaseError extends Error {
   override readonly name = "ReleaseError";
   /** What to do about it, where something is known to help. */
   readonly hint: string | undefined;
-  constructor(message: string, hint?: string, options?: ErrorOptions) {
+  /** It could not be read, which says nothing about it: another try may end differently. */
+  readonly isPassing: boolean;
+  constructor(message: string, hint?: string, options?: ErrorOptions & { readonly isPassing?: boolean }) {
     super(message, options);
     this.hint = hint;
+    this.isPassing = options?.isPassing ?? isPassing(options?.cause);
   }
+}
+
+const LASTING_CODES: readonly unknown[] = ["ENOENT", "ENOTDIR", "EISDIR", "ELOOP"];
+
+/** A fault of the machine (EIO, EMFILE, no memory, no permission), not of what was read. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof ReleaseError) return error.isPassing;
+  if (error instanceof RangeError && /memory/i.test(error.message)) return true;
+  return (
+    error instanceof Error && "errno" in error && !LASTING_CODES.includes((error as { code?: unknown }).code)
+  );
 }
 
 export const BUILD_HINT = "make one with `npx inkling data update`";
@@ -55,7 +70,10 @@ function readPointer(dataDir: string, pointer: string): string | undefined {
   return existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
 }
 
-/** All releases of a data folder, newest first: a name begins with its time. */
+/**
+ * All releases of a data folder, the one published last first: never by the times in their names, as a clock may have
+ * been wrong. Those that the list of publications lacks, which an earlier version made, are the oldest, by name.
+ */
 export function releaseNames(dataDir: string): string[] {
   const folder = join(dataDir, DATA_FOLDER.releases);
   if (!existsSync(folder)) return [];
@@ -63,8 +81,34 @@ export function releaseNames(dataDir: string): string[] {
   return names
     .map((file) => file.slice(0, -".json".length))
     .filter(isReleaseName)
-    .sort()
-    .reverse();
+    .sort(newestFirst(published(dataDir)));
+}
+
+/** The releases published before this one, newest first; all when it was never one. */
+export function releasesBefore(dataDir: string, name: string): string[] {
+  const names = releaseNames(dataDir);
+  const order = published(dataDir);
+  if (!names.includes(name) && !order.includes(name)) return names;
+  return names.filter((each) => newestFirst(order)(each, name) > 0);
+}
+
+function newestFirst(order: readonly string[]) {
+  const at = new Map(order.map((name, index) => [name, index]));
+  const rank = (name: string) => at.get(name) ?? -1;
+  return (a: string, b: string) => rank(b) - rank(a) || (a < b ? 1 : a > b ? -1 : 0);
+}
+
+/** Names in the order of publication; some may be gone. */
+function published(dataDir: string): string[] {
+  const path = join(dataDir, DATA_FOLDER.published);
+  return existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(isReleaseName) : [];
+}
+
+/** Notes that `name` is published after all others. Before its manifest is there the name has no effect. */
+export function appendToOrder(dataDir: string, name: string): void {
+  const others = releaseNames(dataDir).filter((other) => other !== name);
+  const text = [...others.reverse(), name].map((each) => `${each}\n`);
+  replaceFile(join(dataDir, DATA_FOLDER.published), text);
 }
 
 /**
@@ -104,7 +148,7 @@ export function findCurrent(dataDir: string): NamedRelease | undefined {
   return manifest && { name: name!, manifest };
 }
 
-/** The newest release that can be read: the current one, unless an older one is pinned. */
+/** The release published last that can be read: the current one, unless an older one is pinned. */
 export function findNewest(dataDir: string): NamedRelease | undefined {
   for (const name of releaseNames(dataDir)) {
     const manifest = findManifest(dataDir, name);

@@ -3,7 +3,8 @@
 import type { LoadedRelease } from "@inkling/engine";
 import { openRelease } from "./open.ts";
 import { currentName, findCurrent, ReleaseError, releaseNames, requireCurrentName } from "./releases.ts";
-import { brokenSegments, hintFor, isOfOtherVersion } from "./verify.ts";
+import { areMarked, stampsOf } from "./verified.ts";
+import { brokenSegments, hintFor, isOfOtherVersion, verifyRelease } from "./verify.ts";
 
 /** A release that can be served, or why the current one cannot. */
 export interface Usable {
@@ -23,10 +24,17 @@ export function findUsable(dataDir: string): Usable {
   }
 }
 
-/** Opens the current release. @throws ReleaseError when there is none, or it cannot be used */
+/**
+ * Opens the current release, which is verified first where these files have no mark.
+ * @throws ReleaseError when there is none, or it cannot be used
+ */
 export function openServable(dataDir: string): LoadedRelease {
   const { release, problem } = findUsable(dataDir);
-  if (release !== undefined) return release;
+  if (release !== undefined) {
+    const stamps = stampsOf(dataDir, release.manifest);
+    if (areMarked(dataDir, stamps)) return openRelease(dataDir, release.name, stamps);
+    return openRelease(dataDir, release.name, verifyRelease(dataDir, release.name).stamps);
+  }
   requireCurrentName(dataDir);
   const current = findCurrent(dataDir);
   const broken = current === undefined ? [] : brokenSegments(dataDir, current.manifest);

@@ -1,23 +1,25 @@
 // switch.ts: rollback to an earlier release, pin one, unpin and go to the newest.
 //
 // err  ReleaseError with a hint; nothing was switched then
-// note `verify` reads a whole release (verify.ts): a server passes one that works on a thread of its own
+// note `verify` reads a whole release (verify.ts): a server passes one that works in a process of its own
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { AtomicFile } from "./atomic-file.ts";
+import { messageOf } from "./error-message.ts";
 import { DATA_FOLDER } from "./layout.ts";
-import { pointTo } from "./publish.ts";
 import {
   BUILD_HINT,
   currentName,
   pinnedName,
   ReleaseError,
   releaseNames,
+  releasesBefore,
   requireCurrentName,
 } from "./releases.ts";
 
 /** @throws ReleaseError when the release is not sound */
-export type Verify = (dataDir: string, name: string) => void | Promise<void>;
+export type Verify = (dataDir: string, name: string) => unknown;
 
 /** `from` was in use, `to` is. */
 export interface Switched {
@@ -52,7 +54,7 @@ export async function findRollback(
   }
   const from = requireCurrentName(dataDir);
   const passedOver: string[] = [];
-  for (const name of names.includes(from) ? names.filter((name) => name < from) : names) {
+  for (const name of releasesBefore(dataDir, from)) {
     try {
       await verify(dataDir, name);
       return { from, to: name, passedOver };
@@ -72,11 +74,11 @@ export async function findRollback(
 /** Makes a release the current one, and keeps it so, whatever is built, until {@link unpin}. */
 export function pin(dataDir: string, name: string): void {
   // In this order: a build that ends in between must not go forward again.
-  pointTo(dataDir, DATA_FOLDER.pinned, name);
-  if (currentName(dataDir) !== name) pointTo(dataDir, DATA_FOLDER.current, name);
+  const pointers = [DATA_FOLDER.pinned, ...(currentName(dataDir) === name ? [] : [DATA_FOLDER.current])];
+  switchTo(dataDir, name, pointers, () => {});
 }
 
-/** Removes the pin and goes forward to the newest release. Without a pin nothing changes. */
+/** Removes the pin and goes forward to the release published last. Without a pin nothing changes. */
 export async function unpin(
   dataDir: string,
   verify: Verify,
@@ -86,10 +88,51 @@ export async function unpin(
   const [newest = from] = releaseNames(dataDir);
   if (!wasPinned) return { from, to: from, wasPinned };
   if (newest !== from) await requireSound(dataDir, newest, verify);
-  rmSync(join(dataDir, DATA_FOLDER.pinned), { force: true });
   // A build that ended meanwhile has switched already.
-  if (newest !== from && currentName(dataDir) === from) pointTo(dataDir, DATA_FOLDER.current, newest);
+  const isBehind = newest !== from && currentName(dataDir) === from;
+  switchTo(dataDir, newest, isBehind ? [DATA_FOLDER.current] : [], () =>
+    rmSync(join(dataDir, DATA_FOLDER.pinned), { force: true }),
+  );
   return { from, to: newest, wasPinned };
+}
+
+/** Writes a name into all pointers or, where one has no room or may not be written, into none. @throws ReleaseError */
+function switchTo(dataDir: string, name: string, pointers: readonly string[], first: () => void): void {
+  const files: AtomicFile[] = [];
+  try {
+    for (const pointer of pointers) {
+      const file = new AtomicFile(join(dataDir, pointer));
+      files.push(file);
+      file.write(`${name}\n`);
+      file.flush();
+    }
+    first();
+    for (const file of files) file.commit();
+  } catch (error) {
+    for (const file of files) file.discard();
+    throw cannotSwitch(dataDir, name, error);
+  }
+}
+
+const ROOM = "make room on the disk of DATA, a few KB are enough";
+const OWNER = "run as the user who owns DATA, or make it writable for this one";
+const SWITCH_HINTS: Readonly<Record<string, string>> = {
+  ENOSPC: ROOM,
+  EDQUOT: ROOM,
+  EROFS: "DATA is on a read-only file system: switch on the machine that writes to it",
+  EACCES: OWNER,
+  EPERM: OWNER,
+};
+
+function cannotSwitch(dataDir: string, name: string, error: unknown): unknown {
+  const hint = SWITCH_HINTS[String((error as { code?: unknown }).code)];
+  if (hint === undefined) return error;
+  const reason = messageOf(error).replaceAll(`${dataDir}/`, "");
+  return new ReleaseError(
+    `cannot switch to release ${name}: ${reason}`,
+    `${hint.replace("DATA", dataDir)}; then try again. Nothing was switched, and what is served goes on`,
+    { cause: error },
+  );
 }
 
 async function requireSound(dataDir: string, name: string, verify: Verify): Promise<void> {

@@ -110,6 +110,7 @@ async function buildLocked(
   effects: BuildEffects,
   deadline?: number,
 ): Promise<Build & { late: readonly string[] }> {
+  sweep(request.dataDir); // now, as this build may publish nothing, or be killed
   const waiting = findHeld(request.dataDir);
   const isAccepted = request.accept.includes(ACCEPT_RELEASE);
   if (isAccepted && request.accept.length === 1 && waiting !== undefined) {
@@ -148,7 +149,7 @@ async function buildLocked(
   const kept = held === undefined ? same : newest;
   const name = kept?.name ?? publish(request.dataDir, manifest);
   const isMoved = kept !== undefined && makeCurrent(request.dataDir, name); // another was pinned, or it was damaged
-  if (held !== undefined) sweep(request.dataDir, name); // segments of an earlier one that waited
+  if (held !== undefined) sweep(request.dataDir); // segments of an earlier one that waited
   writeFeedsReport(request.dataDir, { name, ...(held && { held }) }, feeds, effects.now());
   return {
     name,

@@ -15,7 +15,7 @@ import {
   unpin,
 } from "@inkling/release-store";
 import { z } from "zod";
-import { verifyInWorker } from "../releases/follow.ts";
+import { verifyInProcess } from "../releases/verify.ts";
 import type { AuditAction } from "../store/audit.ts";
 import type { AdminContext, DataActions } from "./context.ts";
 import { type Operation, operation } from "./operation.ts";
@@ -89,7 +89,7 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
       requireCurrent(context, body.current);
       requireKept(context.dataDir, body.to);
       return switchRelease(context, actor, "release-rolled-back", async (dataDir) => {
-        const found = await findRollback(dataDir, body.to, verifyInWorker);
+        const found = await findRollback(dataDir, body.to, verifyInProcess);
         pin(dataDir, found.to);
         return found;
       });
@@ -122,7 +122,7 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
     answer: switchAnswer,
     codes: ["ACTION_REFUSED"],
     run: (context, { actor }) =>
-      switchRelease(context, actor, "release-unpinned", (dataDir) => unpin(dataDir, verifyInWorker)),
+      switchRelease(context, actor, "release-unpinned", (dataDir) => unpin(dataDir, verifyInProcess)),
   }),
 ];
 

@@ -4,12 +4,12 @@
 // out  for each its answers, or the problems in their place
 // note Values are in no log and no audit trail. Overrides apply; there are no sandbox answers.
 
-import { ANSWERS, Answerer, type AnswerSource, bodyOf, formatIp, type Outcome } from "@inkling/engine";
+import { ANSWERS } from "@inkling/engine";
 import { z } from "zod";
-import { problemBody } from "../http/problems.ts";
 import * as answers from "../lookup/answer-schemas.ts";
-import { problemOf } from "../lookup/failures.ts";
+import { runInProcess } from "../releases/process.ts";
 import type { AdminContext } from "./context.ts";
+import type { LookUpAnswer, LookUpQuestion } from "./lookup-process.ts";
 import { type Operation, operation } from "./operation.ts";
 import { AdminProblem } from "./problems.ts";
 import { text } from "./schemas.ts";
@@ -52,44 +52,22 @@ export const LOOKUP_OPERATIONS: readonly Operation[] = [
     body: { schema: lookupBody },
     answer: lookupAnswer,
     codes: ["NO_RELEASE"],
-    run: (context, { body }) => ({ document: lookUp(context, body.values) }),
+    run: async (context, { body }) => ({ document: await lookUp(context, body.values) }),
   }),
 ];
 
-const decoder = new TextDecoder();
-
-function lookUp({ releases, overrideCache, now }: AdminContext, values: readonly string[]) {
+/** In a process of its own: one that is damaged on the disk may end the process that reads it, and this one goes on. */
+async function lookUp(
+  { dataDir, releases, overrideCache, now }: AdminContext,
+  values: readonly string[],
+): Promise<object> {
   const release = releases.current;
   if (release === undefined) throw new AdminProblem("NO_RELEASE");
-  // "up": the console shows what there is, and what is missing.
-  const source: AnswerSource = { release, overrides: overrideCache.current, now: now(), mode: "up" };
-  const answerer = new Answerer();
-  const found = values.map((text) => {
-    const value = text.trim();
-    return value.includes("@")
-      ? { value, kind: "email", email: documentOf(answerer.answerEmail(value, source, true)) }
-      : ofAddress(value, answerer, source);
-  });
-  const { missing, partial } = release.manifest;
-  return { release: release.manifest.id, missing, partial, answers: found };
-}
-
-function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
-  const failure = answerer.readAddress(value);
-  if (failure !== undefined) {
-    const refusal = documentOf(failure);
-    return { value, kind: "unknown", geolocation: refusal, reputation: refusal };
-  }
-  const { address } = answerer;
-  return {
-    value,
-    kind: "address",
-    address: formatIp(address),
-    geolocation: documentOf(answerer.answerAddress("geolocate", address, source, true)),
-    reputation: documentOf(answerer.answerAddress("reputation", address, source, true)),
-  };
-}
-
-function documentOf(outcome: Outcome): unknown {
-  return JSON.parse("reason" in outcome ? problemBody(problemOf(outcome)) : decoder.decode(bodyOf(outcome)));
+  const { name, stamps, manifest } = release;
+  const overrides = overrideCache.current.all;
+  const question: LookUpQuestion = { dataDir, name, stamps, overrides, now: now(), values };
+  const found = await runInProcess<LookUpAnswer>(new URL("./lookup-process.ts", import.meta.url), question);
+  if ("problem" in found) throw new AdminProblem("NO_RELEASE", found.problem);
+  const { missing, partial } = manifest;
+  return { release: manifest.id, missing, partial, answers: found.answers };
 }

@@ -1,6 +1,6 @@
 // options.ts: what the API needs of the server around it.
 
-import type { Mode, Overrides, Prefix } from "@inkling/engine";
+import type { LoadedRelease, Mode, Overrides, Prefix } from "@inkling/engine";
 import type { ProblemCode } from "../http/problems.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
@@ -33,6 +33,7 @@ export interface OpenDocuments {
 
 export interface AppOptions extends StatusSource {
   readonly mode: Mode;
+  readonly releases: StatusSource["releases"] & { readonly current: LoadedRelease | undefined };
   readonly keyring: Pick<Keyring, "authenticate" | "state">;
   readonly buckets: Pick<Buckets, "take" | "takeUpTo">;
   readonly usage: UsageCounter;

@@ -4,7 +4,7 @@
 import type { Mode, Overrides, Prefix } from "@inkling/engine";
 import { App } from "../api/app.ts";
 import type { ApiCounts } from "../api/counts.ts";
-import type { OpenDocuments } from "../api/options.ts";
+import type { AppOptions, OpenDocuments } from "../api/options.ts";
 import { ConnectionLimit, type ConnectionLimitOptions } from "../http/connections.ts";
 import { drained, listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
@@ -15,7 +15,6 @@ import type { CellIndex, LimitCells } from "../limits/cells.ts";
 import { KeyCells } from "../limits/key-cells.ts";
 import { Buckets } from "../limits/token-bucket.ts";
 import { EmailChecks } from "../lookup/mx.ts";
-import type { StatusSource } from "../lookup/status.ts";
 import { MxLookups } from "../mx/check.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { makeResolver } from "../mx/dns-client.ts";
@@ -37,9 +36,9 @@ export interface AnsweringOptions {
 
 /** What it answers from: of this process, or kept up to date by messages. */
 interface AnsweringParts {
-  readonly releases: StatusSource["releases"];
+  readonly releases: AppOptions["releases"];
   /** In a worker. */
-  readonly primary?: NonNullable<StatusSource["primary"]>;
+  readonly primary?: NonNullable<AppOptions["primary"]>;
   readonly keyring: Keyring;
   readonly overrides: { readonly current: Overrides };
   readonly cells: LimitCells;

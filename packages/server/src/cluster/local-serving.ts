@@ -5,7 +5,9 @@ import type { CellMemory } from "../limits/cell-memory.ts";
 import { MxCounts } from "../mx/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { Answering } from "./answering.ts";
+import { releaseMessage } from "./messages.ts";
 import type { Change, ServerOptions } from "./options.ts";
+import { ReleaseFollower } from "./release-follower.ts";
 import type { Services } from "./services.ts";
 import type { Serving } from "./serving.ts";
 
@@ -19,28 +21,36 @@ export class LocalServing implements Serving {
   private readonly log: Log;
   private services: Services | undefined;
   private answering: Answering | undefined;
+  private readonly releases: ReleaseFollower;
 
   constructor(options: ServerOptions, memory: CellMemory, log: Log) {
     this.options = options;
     this.memory = memory;
     this.log = log;
+    this.releases = new ReleaseFollower(options.dataDir, (name, reason, isFirst) => {
+      if (isFirst) log.error("release-not-opened", { name, reason });
+      void this.services?.releases.check(); // its files may have changed: then another answers
+    });
   }
 
   async listen(services: Services): Promise<number> {
-    const { options, memory, counts, log } = this;
-    const { releases, keyring, overrides } = services;
+    const { options, memory, counts, log, releases } = this;
+    const { keyring, overrides } = services;
     const { trustedProxies } = options;
     const parts = { releases, keyring, overrides, cells: memory.cells, counts, trustedProxies, log };
     this.services = services;
     this.answering = new Answering(options, parts);
     this.publish("keys");
+    this.publish("release");
     return this.answering.listen();
   }
 
-  /** Releases and overrides are read from the services at each request. */
+  /** Overrides are read from the services at each request. */
   publish(change: Change): void {
     const { services, answering } = this;
-    if (change !== "keys" || services === undefined || answering === undefined) return;
+    if (services === undefined || answering === undefined) return;
+    if (change === "release") this.releases.follow(releaseMessage(services.releases));
+    if (change !== "keys") return;
     const { keys, usage } = services;
     answering.replaceCells(this.memory.cells, keys.current.cells);
     keys.settle(keys.current.change, usage, Date.now());
@@ -57,10 +67,12 @@ export class LocalServing implements Serving {
   async refresh(): Promise<void> {}
 
   async stop(): Promise<void> {
+    this.releases.stop();
     await this.answering?.stop();
   }
 
   async kill(): Promise<void> {
+    this.releases.stop();
     await this.answering?.kill();
   }
 }

@@ -4,6 +4,7 @@
 // whole whenever it changes, so a worker that starts later gets the same.
 
 import { type Override, type Prefix, parsePrefix } from "@inkling/engine";
+import type { Stamps } from "@inkling/release-store";
 import { type EpochMs, type KeyId, type KeyRow, keyFromRow, rowFromKey } from "../keys/key.ts";
 import type { KeySnapshot, TokenRecord } from "../keys/keyring.ts";
 import type { CellIndex } from "../limits/cells.ts";
@@ -40,6 +41,10 @@ interface WireKeys {
 export interface ReleaseMessage {
   readonly type: "release";
   readonly name: string | undefined;
+  /** Of its files when they were verified: no others are answered from. */
+  readonly stamps: Stamps | undefined;
+  /** The release that should answer. */
+  readonly wanted: string | undefined;
   readonly isVerified: boolean;
   readonly refused: Refusal | undefined;
   readonly since: EpochMs | undefined;
@@ -75,6 +80,8 @@ export interface WorkerReport {
 
 export type FromWorker =
   | { readonly type: "listening" }
+  /** The release that the primary named cannot be opened. */
+  | { readonly type: "release-failed" }
   /** It cannot start, and another try would not help. */
   | { readonly type: "failed"; readonly code: string; readonly message: string; readonly hint: string }
   /** The keys of this change, and their cells, are in use. */
@@ -84,10 +91,8 @@ export type FromWorker =
 /** The message that applies a change in a worker. */
 export function messageOf(change: Change, { releases, overrides, keys, keyring }: Services): ToWorker {
   switch (change) {
-    case "release": {
-      const { current, isVerified, refused, since } = releases;
-      return { type: "release", name: current?.name, isVerified, refused, since };
-    }
+    case "release":
+      return releaseMessage(releases);
     case "overrides":
       return { type: "overrides", overrides: overrides.current.all };
     case "keys": {
@@ -96,6 +101,12 @@ export function messageOf(change: Change, { releases, overrides, keys, keyring }
       return { type: "keys", change, keys: wire, cells, away: keyring.state.lastError };
     }
   }
+}
+
+export function releaseMessage(releases: Services["releases"]): ReleaseMessage {
+  const { current, wanted, isVerified, refused, since } = releases;
+  const { name, stamps } = current ?? {};
+  return { type: "release", name, stamps, wanted, isVerified, refused, since };
 }
 
 function keysToWire({ stamp, tokens }: KeySnapshot): WireKeys {

@@ -1,7 +1,7 @@
-// release-follower.ts: in a worker: the release that the primary names, which it has verified where it had to.
+// release-follower.ts: in a process that answers: the release that the primary names, all of whose bytes were verified.
 //
-// out  `current`, as Releases has it
-// err  a release that cannot be opened here is reported once and tried again each second; the one before stays in use
+// out  `current`, mapped
+// err  a release that cannot be opened here is reported, and tried again each second; the one before stays in use
 
 import type { FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
 import { FeedsReportFile, messageOf, openRelease } from "@inkling/release-store";
@@ -11,20 +11,26 @@ import type { ReleaseMessage } from "./messages.ts";
 
 const RETRY_MS = 1_000;
 
+/** @param isFirst false when another try with the same release has failed */
+type OnFailed = (name: string, reason: string, isFirst: boolean) => void;
+
 export class ReleaseFollower {
   /** The release in use. Read it once for each request. */
   current: LoadedRelease | undefined;
   private readonly dataDir: string;
-  private readonly onFailed: (name: string, reason: string) => void;
+  private readonly onFailed: OnFailed;
+  private readonly onSettled: () => void;
   private readonly report: FeedsReportFile;
   private message: Omit<ReleaseMessage, "type"> | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   /** The release whose failure was reported. */
   private failed: string | undefined;
 
-  constructor(dataDir: string, onFailed: (name: string, reason: string) => void) {
+  /** @param onSettled called with each message that is followed: what the primary names is in use */
+  constructor(dataDir: string, onFailed: OnFailed, onSettled = () => {}) {
     this.dataDir = dataDir;
     this.onFailed = onFailed;
+    this.onSettled = onSettled;
     this.report = new FeedsReportFile(dataDir);
   }
 
@@ -35,6 +41,11 @@ export class ReleaseFollower {
 
   stop(): void {
     clearTimeout(this.timer);
+  }
+
+  /** Can requests be answered as they are elsewhere: from a release, or because there is none? */
+  get isReady(): boolean {
+    return this.current !== undefined || this.message?.name === undefined;
   }
 
   get feeds(): readonly FeedReport[] {
@@ -49,6 +60,10 @@ export class ReleaseFollower {
     return this.message?.refused;
   }
 
+  get wanted(): string | undefined {
+    return this.message?.wanted;
+  }
+
   get isVerified(): boolean {
     return this.message?.isVerified === true && this.current?.name === this.message.name;
   }
@@ -59,20 +74,19 @@ export class ReleaseFollower {
 
   private open(): void {
     clearTimeout(this.timer);
-    const name = this.message?.name;
-    if (name === this.current?.name) return;
-    if (name === undefined) {
-      this.current = undefined;
-      return;
+    const { name, stamps } = this.message ?? {};
+    if (name !== this.current?.name) {
+      try {
+        this.current = name === undefined ? undefined : openRelease(this.dataDir, name, stamps);
+      } catch (error) {
+        this.timer = setTimeout(() => this.open(), RETRY_MS);
+        const isFirst = this.failed !== name;
+        this.failed = name;
+        this.onFailed(name!, messageOf(error), isFirst); // only one with a name is opened
+        return;
+      }
     }
-    try {
-      this.current = openRelease(this.dataDir, name);
-      this.failed = undefined;
-    } catch (error) {
-      this.timer = setTimeout(() => this.open(), RETRY_MS);
-      if (this.failed === name) return;
-      this.failed = name;
-      this.onFailed(name, messageOf(error));
-    }
+    this.failed = undefined;
+    this.onSettled();
   }
 }

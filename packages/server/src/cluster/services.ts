@@ -3,7 +3,7 @@
 //
 // err  StartError with a hint; StoreError
 
-import type { LoadedRelease } from "@inkling/engine";
+import type { NamedRelease } from "@inkling/release-store";
 import { StartError } from "../http/start-error.ts";
 import { KeyInputError } from "../keys/key.ts";
 import { KeyLoader } from "../keys/key-loader.ts";
@@ -11,7 +11,8 @@ import { Keyring } from "../keys/keyring.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { UsageRecorder } from "../limits/usage-recorder.ts";
 import { OverrideCache, type OverrideEvent } from "../overrides/cache.ts";
-import { type ReleaseEvent, Releases, verifyInWorker } from "../releases/follow.ts";
+import { type ReleaseEvent, Releases } from "../releases/follow.ts";
+import { verifyInProcess } from "../releases/verify.ts";
 import { adoptKey } from "../store/adopt-key.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -40,7 +41,7 @@ interface ServiceParts {
 /** @throws StartError, StoreError */
 export async function openServices(options: ServerOptions, parts: ServiceParts): Promise<Services> {
   const { closers } = parts;
-  const releases = openReleases(options, parts);
+  const releases = await openReleases(options, parts);
   if (releases.current === undefined) await options.onNoRelease?.();
   const store = await openStore(options.databaseUrl, { mayBeAway: true });
   closers.push(() => store.close());
@@ -77,11 +78,15 @@ export async function closeServices(services: Services, log: Log): Promise<void>
   await store.close();
 }
 
-function openReleases({ dataDir, mode }: ServerOptions, { log, closers, onChange }: ServiceParts): Releases {
+async function openReleases(
+  { dataDir, mode }: ServerOptions,
+  { log, closers, onChange }: ServiceParts,
+): Promise<Releases> {
   const releases = new Releases({
     dataDir,
     now: Date.now,
-    verify: verifyInWorker,
+    elapsed: () => performance.now(),
+    verify: verifyInProcess,
     onEvent: (event) => {
       logRelease(log, event);
       if (event.type === "serving") logMissing(log, mode, releases.current);
@@ -89,7 +94,7 @@ function openReleases({ dataDir, mode }: ServerOptions, { log, closers, onChange
     },
   });
   closers.push(() => releases.stop());
-  releases.open();
+  await releases.open();
   return releases;
 }
 
@@ -133,12 +138,12 @@ async function startKeyLoader(
 
 function logRelease(log: Log, event: ReleaseEvent): void {
   const { type, ...fields } = event;
-  if (type === "refused") log.error("release-refused", fields);
+  if (type === "refused" || type === "none" || type === "unverified") log.error(`release-${type}`, fields);
   else log.info(`release-${type}`, fields);
 }
 
 /** In production lookups without data are refused: so the log reports it at start. */
-function logMissing(log: Log, mode: ServerOptions["mode"], release: LoadedRelease | undefined): void {
+function logMissing(log: Log, mode: ServerOptions["mode"], release: NamedRelease | undefined): void {
   const missing = release?.manifest.missing ?? [];
   if (mode === "serve" && missing.length > 0) {
     log.error("answers-missing", { missing, effect: "lookups that need them answer 503 DATA_NOT_LOADED" });

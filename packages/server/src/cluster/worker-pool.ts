@@ -10,6 +10,7 @@ import { messageOf as textOf } from "@inkling/release-store";
 import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
 import { backoffMs } from "../keys/backoff.ts";
+import { BUN_FLAGS } from "../releases/process.ts";
 import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type FromWorker, messageOf, type ToWorker, type WorkerSlot } from "./messages.ts";
@@ -21,8 +22,6 @@ import { LAYOUT, type SharedMemory } from "./shared-memory.ts";
 import { WorkerTotals } from "./worker-totals.ts";
 
 const MAIN = join(import.meta.dir, "worker-main.ts");
-/** As the launcher of the command line starts Bun. */
-const BUN_FLAGS = ["--no-install", "--no-env-file"];
 
 const WORKER_STATES = ["starting", "serving", "waiting"] as const;
 type WorkerState = (typeof WORKER_STATES)[number];
@@ -243,6 +242,9 @@ export class WorkerPool implements Serving {
         member.silentSeconds = 0;
         for (const onReport of this.onReport) onReport(member);
         return;
+      case "release-failed":
+        void this.services?.releases.check(); // its files may have changed: then all go to another
+        return;
       case "failed":
         log.error("worker-failed", { worker: slot, reason: message.message });
         this.started.reject(new StartError(message.code, message.message, message.hint));
@@ -268,6 +270,8 @@ export class WorkerPool implements Serving {
     this.totals.end(member.slot);
     for (const onReport of this.onReport) onReport(member);
     if (this.isStopping) return;
+    // It touched a page of a segment that cannot be read: the next one must not begin with that release.
+    if (child.signalCode === "SIGBUS") this.services?.releases.suspect();
     const livedMs = performance.now() - (member.startedAt ?? 0);
     const wasAsked = code === 0 || child.signalCode === "SIGTERM";
     if (livedMs >= SETTLED_MS || wasAsked) member.failures = 0;

@@ -49,6 +49,7 @@ export class Worker {
   private readonly timer: ReturnType<typeof setInterval>;
   private readonly primary = new Heartbeat();
   private readonly primaryPid = process.ppid;
+  private mayListen = false;
   private isListening = false;
   private isRetiring = false;
   private isStopping = false;
@@ -64,8 +65,13 @@ export class Worker {
     this.host = host;
     this.log = new Log({ level: options.logLevel, write: (lines) => host.sink.write(lines), now: Date.now });
     this.view = new SharedView(WORKER_DESCRIPTOR, workers, base);
-    this.releases = new ReleaseFollower(options.dataDir, (name, reason) =>
-      this.log.error("release-not-opened", { worker: slot, name, reason }),
+    this.releases = new ReleaseFollower(
+      options.dataDir,
+      (name, reason, isFirst) => {
+        if (isFirst) this.log.error("release-not-opened", { worker: slot, name, reason });
+        host.send({ type: "release-failed" });
+      },
+      () => this.listen(),
     );
     this.answering = new Answering(options, {
       releases: this.releases,
@@ -92,6 +98,7 @@ export class Worker {
       case "keys":
         return this.takeKeys(message);
       case "listen":
+        this.mayListen = true;
         return this.listen();
       case "report":
         return this.report();
@@ -138,8 +145,9 @@ export class Worker {
     if (count > this.view.cells.size) throw new Error(`worker ${slot}: the shared memory is too small`);
   }
 
+  /** Not before it can answer as the other workers do: requests would be refused on some connections. */
   private listen(): void {
-    if (this.isListening || this.isStopping) return;
+    if (!this.mayListen || !this.releases.isReady || this.isListening || this.isStopping) return;
     this.answering.listen();
     this.isListening = true;
     this.host.send({ type: "listening" });

@@ -195,7 +195,12 @@ export const status = z
 export type Status = z.infer<typeof status>;
 
 export const health = z.strictObject({ status: z.literal("alive") }).meta({ id: "Health" });
-export const ready = z.strictObject({ status: z.literal("ready") }).meta({ id: "Ready" });
+export const ready = z
+  .strictObject({
+    status: z.literal("ready"),
+    warnings: z.array(text).optional().meta({ description: "An older release answers in place of another" }),
+  })
+  .meta({ id: "Ready" });
 export const notReady = z
   .strictObject({ status: z.literal("not ready"), reasons: z.array(text) })
   .meta({ id: "NotReady" });

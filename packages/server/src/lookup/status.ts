@@ -4,13 +4,8 @@
 // out  the reasons of /readyz; the JSON of /v1/status, and of the admin API
 // note here, not in telemetry: it is made of releases and keys, and both the API and the admin API need it
 
-import {
-  type FeedReport,
-  feedAgeSeconds,
-  type HeldRelease,
-  type LoadedRelease,
-  type Mode,
-} from "@inkling/engine";
+import { type FeedReport, feedAgeSeconds, type HeldRelease, type Mode } from "@inkling/engine";
+import type { NamedRelease } from "@inkling/release-store";
 import type { KeyringState } from "../keys/keyring.ts";
 import type { Refusal } from "../releases/follow.ts";
 
@@ -18,7 +13,8 @@ export interface StatusSource {
   readonly version: string;
   readonly mode: Mode;
   readonly releases: {
-    readonly current: LoadedRelease | undefined;
+    readonly current: NamedRelease | undefined;
+    /** Why the wanted release does not answer. */
     readonly refused: Refusal | undefined;
     readonly held?: HeldRelease | undefined;
     readonly isVerified: boolean;
@@ -38,6 +34,12 @@ export function readiness({ releases, keyring, primary }: StatusSource): string[
   if (!keyring.state.loaded) reasons.push("keys were never read from the database");
   if (primary?.isSilent) reasons.push("the primary process is silent");
   return reasons;
+}
+
+/** What is not as it should be although lookups are answered. */
+export function warnings({ releases: { refused, current } }: StatusSource): string[] {
+  if (refused === undefined || current === undefined) return [];
+  return [`release ${refused.name} is refused, and ${current.name} answers in its place`];
 }
 
 /** In place of texts that may hold hosts, paths and what a publisher sent: any key may read /v1/status. */
@@ -79,7 +81,7 @@ export function statusDocument({ version, mode, releases, keyring }: StatusSourc
   };
 }
 
-function releaseStatus({ name, manifest }: LoadedRelease, verified: boolean, since: number) {
+function releaseStatus({ name, manifest }: NamedRelease, verified: boolean, since: number) {
   const { id, created_at, segments } = manifest;
   return { id, name, created_at, serving_since: iso(since), verified, segments };
 }

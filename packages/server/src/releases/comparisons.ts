@@ -1,8 +1,8 @@
-// comparisons.ts: what changed between releases, compared on a thread of its own, and kept: a release never changes.
+// comparisons.ts: what changed between releases, compared in a process of its own, and kept: a release never changes.
 
 import type { ReleaseChanges } from "./diff.ts";
-import type { ChangesAnswer } from "./diff-worker.ts";
-import { runInThread } from "./thread.ts";
+import type { ChangesAnswer } from "./diff-process.ts";
+import { runInProcess } from "./process.ts";
 
 const MAX_KEPT = 50;
 
@@ -20,16 +20,16 @@ export class ReleaseComparisons {
     const known = this.kept.get(pair);
     if (known !== undefined) return known;
     if (this.kept.size >= MAX_KEPT) this.kept.clear();
-    const changes = compareInThread(this.dataDir, before, after);
+    const changes = compareInProcess(this.dataDir, before, after);
     this.kept.set(pair, changes);
     changes.catch(() => this.kept.delete(pair));
     return changes;
   }
 }
 
-async function compareInThread(dataDir: string, before: string, after: string): Promise<ReleaseChanges> {
-  const module = new URL("./diff-worker.ts", import.meta.url);
-  const { changes, problem } = await runInThread<ChangesAnswer>(module, { dataDir, before, after });
+async function compareInProcess(dataDir: string, before: string, after: string): Promise<ReleaseChanges> {
+  const module = new URL("./diff-process.ts", import.meta.url);
+  const { changes, problem } = await runInProcess<ChangesAnswer>(module, { dataDir, before, after });
   if (changes === undefined) throw new Error(problem);
   return changes;
 }

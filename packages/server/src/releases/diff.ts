@@ -3,7 +3,7 @@
 // in   two releases, open
 // out  for each flag how much was added and removed: IPv4 addresses, IPv6 networks, mail domains
 // err  none thrown
-// cost walks every network of both: half a second for real ones, so it runs on a thread of its own (diff-worker.ts)
+// cost walks every network of both: half a second for real ones, so it runs in a process of its own (diff-process.ts)
 
 import {
   ADDRESS_FLAGS,

@@ -1,12 +1,21 @@
-// Which release answers, with manifests alone: verifying is handed in, so that each test decides its verdict.
-// test/release-swap.test.ts does the same with real segments, in a worker, under load.
+// Which release answers, mostly with manifests alone: verifying is handed in, so that each test decides its verdict.
+// test/release-swap.test.ts does the same with real segments under load, test/damaged-release.test.ts with damaged ones.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
-import { openRelease, ReleaseError, releaseId, releaseNames } from "@inkling/release-store";
+import {
+  fileStamp,
+  findFiles,
+  markVerified,
+  openRelease,
+  ReleaseError,
+  releaseId,
+  releaseNames,
+  type Verification,
+} from "@inkling/release-store";
 import { type ReleaseEvent, Releases } from "./follow.ts";
 
 let dataDir: string;
@@ -57,13 +66,19 @@ function setUp(unsound: readonly number[] = []) {
   const events: ReleaseEvent[] = [];
   const verified: string[] = [];
   const bad = new Set(unsound.map(nameOf));
+  /** Of the clock that retries go by. */
+  const clock = { now: 0 };
+  const passing = new Set<string>();
   const releases = new Releases({
     dataDir,
     now: () => 1,
-    verify: async (_, name) => {
+    elapsed: () => clock.now,
+    verify: async (_, name): Promise<Verification> => {
       verified.push(name);
       await Promise.resolve();
       if (bad.has(name)) throw new ReleaseError(`release ${name}: body checksum`);
+      if (passing.has(name)) throw new ReleaseError("EMFILE", undefined, { isPassing: true });
+      return { stamps: findFiles(dataDir, name).stamps };
     },
     onEvent: (event) => events.push(event),
     pollMs: 3_600_000,
@@ -74,7 +89,12 @@ function setUp(unsound: readonly number[] = []) {
     await releases.check();
     await releases.check();
   };
-  return { releases, events, verified, bad, settled };
+  /** As a server begins. */
+  const start = async () => {
+    await releases.open();
+    releases.start();
+  };
+  return { releases, events, verified, bad, passing, clock, settled, start };
 }
 const serving = (releases: Releases) => releases.current?.manifest.id;
 
@@ -109,8 +129,8 @@ const CORRUPT: readonly [name: string, text: string, reason: string][] = [
 
 describe("at start", () => {
   test("nothing published: nothing serves, and the first release is picked up", async () => {
-    const { releases, settled } = setUp();
-    releases.start();
+    const { releases, start, settled } = setUp();
+    await start();
     expect(releases.current).toBeUndefined();
     expect(releases.refused).toBeUndefined();
     publish(1);
@@ -119,10 +139,10 @@ describe("at start", () => {
     expect(releases.isVerified).toBe(true);
   });
 
-  test("serves at once, verifies behind", async () => {
+  test("with its mark it serves at once, and is verified behind", async () => {
     publish(1);
-    const { releases, settled, events } = setUp();
-    releases.start();
+    const { releases, start, settled, events } = setUp();
+    await start();
     expect(serving(releases)).toBe(idOf(1));
     expect(releases.isVerified).toBe(false);
     await settled();
@@ -133,8 +153,8 @@ describe("at start", () => {
   test.each(CORRUPT)("%s: the newest older one that opens serves", async (_, text, reason) => {
     publish(1);
     const name = publish(2, text);
-    const { releases, settled } = setUp();
-    releases.start();
+    const { releases, start, settled } = setUp();
+    await start();
     expect(serving(releases)).toBe(idOf(1));
     expect(releases.refused).toMatchObject({ name, at: 1 });
     expect(releases.refused!.reason).toContain(reason);
@@ -145,8 +165,8 @@ describe("at start", () => {
 
   test("unsound on reading: the next older takes its place, and so on", async () => {
     for (const n of [1, 2, 3]) publish(n);
-    const { releases, settled, verified } = setUp([2, 3]);
-    releases.start();
+    const { releases, start, settled, verified } = setUp([2, 3]);
+    await start();
     await settled();
     expect(serving(releases)).toBe(idOf(1));
     expect(verified).toEqual([nameOf(3), nameOf(2), nameOf(1)]);
@@ -154,19 +174,19 @@ describe("at start", () => {
 
   test("all unsound: nothing serves", async () => {
     publish(1);
-    const { releases, settled } = setUp([1]);
-    releases.start();
+    const { releases, start, settled } = setUp([1]);
+    await start();
     await settled();
     expect(releases.current).toBeUndefined();
     expect(releases.refused).toMatchObject({ name: nameOf(1) });
   });
 
-  test("a rolled-back pointer serves the older release, not the newest", () => {
+  test("a rolled-back pointer serves the older release, not the newest", async () => {
     publish(1);
     publish(2);
     publish(1);
-    const { releases } = setUp();
-    releases.start();
+    const { releases, start } = setUp();
+    await start();
     expect(serving(releases)).toBe(idOf(1));
   });
 
@@ -175,30 +195,151 @@ describe("at start", () => {
     async (text) => {
       publish(1);
       replace(join(dataDir, "current"), text);
-      const { releases } = setUp();
-      releases.start();
+      const { releases, start } = setUp();
+      await start();
       expect(serving(releases)).toBe(idOf(1));
     },
   );
 });
 
+/** Release `n` with a segment file. @returns the file */
+function publishSegment(n: number): { readonly name: string; readonly path: string } {
+  const path = join(dataDir, "segments", `${String(n).repeat(64)}.seg`);
+  replace(path, "x".repeat(100));
+  return { name: publish(n, JSON.stringify(release(n, { segments: { geo: segment(String(n)) } }))), path };
+}
+const mark = (n: number, path: string) => markVerified(dataDir, String(n).repeat(64), fileStamp(path));
+
+describe("only what was verified answers", () => {
+  test("without a mark for these very files a release is verified first", async () => {
+    const { path, name } = publishSegment(1);
+    mark(1, path);
+    const { releases, verified } = setUp();
+    await releases.open();
+    expect([releases.current?.name, verified]).toEqual([name, []]);
+    await releases.stop();
+
+    replace(path, "y".repeat(100));
+    const again = setUp();
+    const opening = again.releases.open();
+    expect(again.releases.current).toBeUndefined();
+    await opening;
+    expect([again.releases.current?.name, again.verified]).toEqual([name, [name]]);
+  });
+
+  test("one that is written to is left at once, and answers again when it is found sound", async () => {
+    const older = publishSegment(1);
+    mark(1, older.path);
+    const { path, name } = publishSegment(2);
+    const { releases, start, events } = setUp();
+    await start();
+    await releases.check();
+    writeFileSync(path, "y".repeat(100));
+    const checking = releases.check();
+    expect(releases.current?.name).toBe(older.name);
+    expect(releases.refused?.reason).toContain("was written to while it answered");
+    await checking;
+    expect(releases.current?.name).toBe(name);
+    expect(releases.refused).toBeUndefined();
+    const last = events.slice(-5).map((event) => event.type);
+    expect(last).toEqual(["serving", "serving", "refused", "serving", "verified"]);
+  });
+
+  test("one whose file is put in place anew, as a copy does it, goes on answering and is verified again", async () => {
+    const { path, name } = publishSegment(1);
+    const { releases, start, verified, events } = setUp();
+    await start();
+    await releases.check();
+    replace(path, "x".repeat(100));
+    const checking = releases.check();
+    expect(releases.current?.name).toBe(name);
+    expect(releases.isVerified).toBe(false);
+    await checking;
+    expect(releases.isVerified).toBe(true);
+    expect(verified).toEqual([name, name]);
+    expect(events.map(({ type }) => type)).toEqual(["serving", "verified"]);
+  });
+
+  test("with no sound one left nothing answers, and that is an event", async () => {
+    const { path, name } = publishSegment(1);
+    const { releases, start, events } = setUp();
+    await start();
+    await releases.check();
+    unlinkSync(path);
+    await releases.check();
+    expect(releases.current).toBeUndefined();
+    expect(events).toContainEqual({ type: "none", before: name, wanted: name });
+    expect(releases.refused).toMatchObject({ name });
+  });
+});
+
+describe("a fault that passes", () => {
+  test("refuses no release for ever: it is tried again after 1, 2, 4 … 60 s", async () => {
+    publish(1);
+    const { releases, start, passing, clock, verified, events } = setUp();
+    await start();
+    await releases.check();
+    const name = publish(2);
+    passing.add(name);
+    const waits: number[] = [];
+    for (let tries = 1; tries <= 9; tries++) {
+      await releases.check();
+      await releases.check();
+      expect(verified.filter((each) => each === name).length).toBe(tries);
+      const last = events.at(-1)!;
+      if (last.type !== "refused") throw new Error("it was not refused");
+      waits.push(last.retry_in_ms!);
+      clock.now += last.retry_in_ms!;
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1000));
+    expect(serving(releases)).toBe(idOf(1));
+    passing.clear();
+    await releases.check();
+    expect(serving(releases)).toBe(idOf(2));
+    expect(releases.refused).toBeUndefined();
+  });
+
+  test("of what answers already changes nothing, unless a process has died of it", async () => {
+    const older = publishSegment(1);
+    mark(1, older.path);
+    const { path, name } = publishSegment(2);
+    mark(2, path);
+    const { releases, start, passing, clock, events } = setUp();
+    passing.add(name);
+    await start();
+    await releases.check();
+    expect(releases.current?.name).toBe(name);
+    expect(releases.refused).toBeUndefined();
+    expect(events.map(({ type }) => type)).toEqual(["serving", "unverified"]);
+    releases.suspect();
+    await releases.check();
+    expect(releases.current?.name).toBe(older.name);
+    expect(releases.refused).toMatchObject({ name, reason: "EMFILE" });
+    passing.clear();
+    clock.now += 60_000;
+    await releases.check();
+    expect(releases.current?.name).toBe(name);
+    expect(releases.refused).toBeUndefined();
+  });
+});
+
 describe("while serving", () => {
   test("a new release is verified before it serves", async () => {
     publish(1);
-    const { releases, settled, verified, events } = setUp();
-    releases.start();
+    const { releases, start, settled, verified, events } = setUp();
+    await start();
     await settled();
     publish(2);
     await settled();
     expect(serving(releases)).toBe(idOf(2));
     expect(verified).toEqual([nameOf(1), nameOf(2)]);
-    expect(events.at(-1)).toEqual({ type: "serving", name: nameOf(2), before: nameOf(1) });
+    expect(events.at(-1)).toEqual({ type: "serving", name: nameOf(2), before: nameOf(1), wanted: undefined });
   });
 
   test.each(CORRUPT)("%s: refused by name, the one before goes on", async (_, text, reason) => {
     publish(1);
-    const { releases, settled, events } = setUp();
-    releases.start();
+    const { releases, start, settled, events } = setUp();
+    await start();
     await settled();
     const before = releases.current;
     const name = publish(2, text);
@@ -211,8 +352,8 @@ describe("while serving", () => {
 
   test("a refused release is not tried again until something changes, and then it is", async () => {
     publish(1);
-    const { releases, settled, verified, bad } = setUp([2]);
-    releases.start();
+    const { releases, start, settled, verified, bad } = setUp([2]);
+    await start();
     await settled();
     publish(2);
     await settled();
@@ -231,8 +372,8 @@ describe("while serving", () => {
   test("a segment that is repaired is tried again, though pointer and manifest stay", async () => {
     publish(1);
     const sha256 = "b".repeat(64);
-    const { releases, settled, events } = setUp();
-    releases.start();
+    const { start, settled, events } = setUp();
+    await start();
     await settled();
     publish(2, JSON.stringify(release(2, { segments: { geo: segment("b") } })));
     await settled();
@@ -245,8 +386,8 @@ describe("while serving", () => {
 
   test("a pointer that goes away changes nothing", async () => {
     publish(1);
-    const { releases, settled } = setUp();
-    releases.start();
+    const { releases, start, settled } = setUp();
+    await start();
     await settled();
     unlinkSync(join(dataDir, "current"));
     await settled();
@@ -257,8 +398,8 @@ describe("while serving", () => {
   test("a rollback is a swap like any other", async () => {
     publish(1);
     publish(2);
-    const { releases, settled } = setUp();
-    releases.start();
+    const { releases, start, settled } = setUp();
+    await start();
     await settled();
     publish(1);
     await settled();
@@ -267,8 +408,8 @@ describe("while serving", () => {
 
   test("stop during a verification swaps nothing any more", async () => {
     publish(1);
-    const { releases, settled } = setUp();
-    releases.start();
+    const { releases, start, settled } = setUp();
+    await start();
     await settled();
     publish(2);
     const checking = releases.check();

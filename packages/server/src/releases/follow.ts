@@ -1,44 +1,77 @@
-// follow.ts: the release in use, and its replacement by the next one.
+// follow.ts: which release answers, and its replacement by the next one.
 //
-// in   the data folder's `current`, watched
-// out  `current`: one immutable LoadedRelease, or undefined; `state` for status, metrics and logs
-// err  a release that cannot be used is refused by name, and the one before goes on serving; it is tried again
-//      when `current`, its manifest or one of its segments changes
+// in   the data folder's `current`, watched; the files of releases, looked at once a second
+// out  `current`: the files of one release, all of them verified; `state` for status, metrics and logs
+// err  a release that is not sound is refused by name, and the newest sound one published before it answers; it is tried
+//      again when its files change. One that cannot be read for now is tried again after a while
 //
-// At start a release is opened cheaply, serves at once and is verified behind; while serving, a new one is
-// verified in full before the swap. A swap is one assignment: requests under way keep the release they took.
+// Only what was verified answers: read in full by this process's verifier, or before, which a mark of these very files
+// shows (release-store/src/verified.ts). With a mark a start does not wait, and the release is verified behind. A release
+// whose files are removed or written to while it answers is left at once, before it is verified again. Nothing here maps
+// or reads a segment: a fault of one can end a process that answers, never this one.
 
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
-import type { FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
+import type { FeedReport, HeldRelease } from "@inkling/engine";
 import {
+  areMarked,
   currentName,
   DATA_FOLDER,
   FeedsReportFile,
   fileStamp,
+  findFiles,
   isReleaseName,
+  isRewritten,
   messageOf,
-  openRelease,
   ReleaseError,
+  type ReleaseFiles,
   releaseNames,
+  releasesBefore,
+  type Stamps,
   segmentFiles,
+  stampsOf,
+  type Verification,
 } from "@inkling/release-store";
-import { runInThread } from "./thread.ts";
+import { backoffMs } from "../keys/backoff.ts";
 
 export type ReleaseEvent =
-  | { readonly type: "serving"; readonly name: string; readonly before: string | undefined }
+  /** @param wanted the one that should answer, where that is another */
+  | {
+      readonly type: "serving";
+      readonly name: string;
+      readonly before: string | undefined;
+      readonly wanted: string | undefined;
+    }
+  /** No sound release is left: lookups are refused. */
+  | { readonly type: "none"; readonly before: string | undefined; readonly wanted: string | undefined }
   | { readonly type: "verified"; readonly name: string }
-  | { readonly type: "refused"; readonly name: string; readonly reason: string }
+  /** It could not be verified for now, and goes on answering. */
+  | {
+      readonly type: "unverified";
+      readonly name: string;
+      readonly reason: string;
+      readonly retry_in_ms: number;
+    }
+  | {
+      readonly type: "refused";
+      readonly name: string;
+      readonly reason: string;
+      readonly retry_in_ms?: number;
+    }
+  /** No mark could be written: the next start verifies before it answers. */
+  | { readonly type: "unmarked"; readonly name: string; readonly reason: string }
   | { readonly type: "watch-failed"; readonly reason: string };
 
 interface ReleasesOptions {
   readonly dataDir: string;
   /** Epoch ms. */
   readonly now: () => number;
-  /** Reads a whole release away from this thread; rejects when it is not sound. */
-  readonly verify: (dataDir: string, name: string) => Promise<void>;
+  /** Milliseconds of a monotonic clock. */
+  readonly elapsed: () => number;
+  /** Reads a whole release away from this process; rejects with a ReleaseError when it is not sound. */
+  readonly verify: (dataDir: string, name: string, signal: AbortSignal) => Promise<Verification>;
   readonly onEvent: (event: ReleaseEvent) => void;
-  /** How often `current` is looked at where the system reports no changes. */
+  /** How often the files are looked at. */
   readonly pollMs?: number;
 }
 
@@ -49,25 +82,45 @@ export interface Refusal {
   readonly at: number;
 }
 
+/** A try that failed: the next one is due when the files change or, where another may end differently, at a time. */
+interface Failure {
+  readonly signature: string;
+  readonly count: number;
+  /** Of the monotonic clock. */
+  readonly retryAt: number;
+}
+
 const POLL_MS = 1_000;
+const FIRST_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 60_000;
 
 export class Releases {
-  /** The release that answers now. Read it once for each request. */
-  current: LoadedRelease | undefined;
+  /** The release that answers now. */
+  current: ReleaseFiles | undefined;
+  /** The release that `current` in the data folder names. */
+  wanted: string | undefined;
 
   private readonly options: ReleasesOptions;
   private readonly report: FeedsReportFile;
-  private tried: string | undefined;
+  private readonly stopped = new AbortController();
   private running: Promise<void> | undefined;
-  private isStopped = false;
   private timer: ReturnType<typeof setInterval> | undefined;
   private watcher: FSWatcher | undefined;
   private refusal: Refusal | undefined;
   private verifiedName: string | undefined;
   private servingSince: number | undefined;
-  /** Segment files of the release that `current` names, and for which state of its manifest that holds. */
-  private listed: readonly string[] = [];
-  private listedFor = "";
+  /** A process that answers from this release died of it: only verifying clears it. */
+  private suspected: string | undefined;
+  /** Stamp of the manifest of `current`. */
+  private manifestStamp = "";
+  private readonly failures = new Map<string, Failure>();
+  /** What this process found sound: on a read-only disk there are no marks. */
+  private readonly sound = new Map<string, Stamps>();
+  /** Segment files by release, and for which state of its manifest that holds. */
+  private readonly listed = new Map<
+    string,
+    { readonly manifest: string; readonly files: readonly string[] }
+  >();
 
   constructor(options: ReleasesOptions) {
     this.options = options;
@@ -84,44 +137,47 @@ export class Releases {
     return this.report.held;
   }
 
-  /** Opens what `current` names, or the newest older release that opens. */
-  open(): void {
-    this.tried = this.signature();
-    const usable = this.openNewest(new Set());
-    if (usable !== undefined) this.swap(usable);
+  /** Finds the release to begin with: at once where it has its mark, otherwise when it is verified. */
+  async open(): Promise<void> {
+    this.readWanted();
+    await this.settle(() => this.current !== undefined);
   }
 
-  /** Verifies behind what was opened, and goes on watching. Opens first where that was not done. */
+  /** Verifies what answers since {@link open}, and goes on watching. */
   start(): void {
-    if (this.tried === undefined) this.open();
-    this.running = this.verifyServing().finally(() => {
-      this.running = undefined;
-    });
+    void this.check();
     this.timer = setInterval(() => void this.check(), this.options.pollMs ?? POLL_MS);
     this.timer.unref();
     this.startWatching();
   }
 
   async stop(): Promise<void> {
-    this.isStopped = true;
+    this.stopped.abort();
     clearInterval(this.timer);
     this.watcher?.close();
     await this.running;
   }
 
-  /** Looks for a new release now; resolves when it serves or is refused. */
-  async check(): Promise<void> {
-    if (this.running !== undefined) return this.running;
-    const signature = this.signature();
-    if (this.isStopped || signature === this.tried) return;
-    this.tried = signature;
-    this.running = this.adopt().finally(() => {
+  /** Leaves what is damaged now, and looks for a new release; resolves when nothing is under way any more. */
+  check(): Promise<void> {
+    if (this.isStopped) return Promise.resolve();
+    this.readWanted();
+    this.leaveDamaged();
+    this.running ??= this.settle().finally(() => {
       this.running = undefined;
     });
     return this.running;
   }
 
-  /** The release that was refused last, until another one is in use. */
+  /** A process died of reading what answers now: it is verified again, and left when that fails. */
+  suspect(): void {
+    this.suspected = this.current?.name;
+    this.verifiedName = undefined;
+    if (this.suspected !== undefined) this.failures.delete(this.suspected);
+    void this.check();
+  }
+
+  /** Why the wanted release does not answer; undefined while it does. */
   get refused(): Refusal | undefined {
     return this.refusal;
   }
@@ -136,102 +192,201 @@ export class Releases {
     return this.servingSince;
   }
 
-  private async adopt(): Promise<void> {
-    let name = "";
-    try {
-      name = currentName(this.options.dataDir) ?? "";
-      if (name === "") return; // `current` was removed: the open release stays in use
-      const candidate = openRelease(this.options.dataDir, name);
-      await this.options.verify(this.options.dataDir, name);
-      if (this.isStopped) return;
-      this.verifiedName = name;
-      this.refusal = undefined;
-      this.swap(candidate);
-    } catch (error) {
-      this.refuse(name, error);
-    }
+  private get isStopped(): boolean {
+    return this.stopped.signal.aborted;
   }
 
-  /** Verifies what serves since the start; when it is not sound, the next older one is used. */
-  private async verifyServing(): Promise<void> {
-    const unsound = new Set<string>();
-    while (this.current !== undefined && !this.isStopped) {
-      const { name } = this.current;
+  /** Tries what is due, one release after the other. */
+  private async settle(isEnough = () => false): Promise<void> {
+    for (;;) {
+      const name = this.isStopped || isEnough() ? undefined : this.nextToTry();
+      if (name === undefined) return this.forgetRefusal();
+      const signature = this.signatureOf(name);
       try {
-        await this.options.verify(this.options.dataDir, name);
-        this.verifiedName = name;
-        this.options.onEvent({ type: "verified", name });
-        return;
+        const files = findFiles(this.options.dataDir, name);
+        if (this.current === undefined && this.isKnownSound(files)) {
+          this.swap(files);
+          continue;
+        }
+        const verification = await this.options.verify(this.options.dataDir, name, this.stopped.signal);
+        if (this.isStopped) return;
+        this.accept(name, verification);
       } catch (error) {
-        this.refuse(name, error);
-        unsound.add(name);
-        this.swap(this.openNewest(unsound));
+        if (this.isStopped) return;
+        this.fail(name, error, signature);
       }
+      this.readWanted();
     }
   }
 
-  private openNewest(unsound: ReadonlySet<string>): LoadedRelease | undefined {
-    const { dataDir } = this.options;
-    for (const name of this.candidates()) {
-      if (unsound.has(name)) continue;
+  /** The wanted one; while nothing answers, those published before it; what answers, until it is verified. */
+  private nextToTry(): string | undefined {
+    const { wanted, current } = this;
+    if (wanted !== undefined && wanted !== current?.name && this.isDue(wanted)) return wanted;
+    if (current === undefined) return this.older().find((name) => this.isDue(name));
+    return this.isVerified || !this.isDue(current.name) ? undefined : current.name;
+  }
+
+  private accept(name: string, { stamps, unmarked }: Verification): void {
+    const files = findFiles(this.options.dataDir, name);
+    if (!isSame(files.stamps, stamps)) {
+      throw new ReleaseError(`release ${name}: changed while it was verified`, undefined, {
+        isPassing: true,
+      });
+    }
+    this.failures.delete(name);
+    this.sound.set(name, stamps);
+    if (this.suspected === name) this.suspected = undefined;
+    if (unmarked !== undefined) this.options.onEvent({ type: "unmarked", name, reason: unmarked });
+    this.readWanted();
+    const before = this.current?.name;
+    if (before !== undefined && before !== name && this.wanted !== name) return; // another is wanted by now
+    this.verifiedName = name;
+    if (before !== name) {
+      this.swap(files);
+    } else {
+      this.take(files);
+      this.options.onEvent({ type: "verified", name });
+    }
+  }
+
+  private fail(name: string, error: unknown, signature: string): void {
+    const isLasting = error instanceof ReleaseError && !error.isPassing;
+    const count = (this.failures.get(name)?.count ?? 0) + 1;
+    const waitMs = isLasting ? Number.POSITIVE_INFINITY : backoffMs(FIRST_RETRY_MS, MAX_RETRY_MS, count - 1);
+    this.failures.set(name, { signature, count, retryAt: this.options.elapsed() + waitMs });
+    const reason = messageOf(error);
+    if (this.current?.name === name && !isLasting && this.suspected !== name) {
+      this.options.onEvent({ type: "unverified", name, reason, retry_in_ms: waitMs });
+      return;
+    }
+    const retry = isLasting ? {} : { retry_in_ms: waitMs };
+    if (this.current?.name === name) this.leave(reason, retry);
+    else this.refuse(name, reason, retry);
+  }
+
+  private refuse(name: string, reason: string, retry: { readonly retry_in_ms?: number }): void {
+    const shown = name.slice(0, 80);
+    // Of several that are refused in a row, the first is the one that is wanted.
+    if (this.refusal === undefined || this.wanted === name) {
+      this.refusal = { name: shown, reason, at: this.options.now() };
+    }
+    this.options.onEvent({ type: "refused", name: shown, reason, ...retry });
+  }
+
+  /** Answers no more from what answers now, but from the newest release before it that is known to be sound. */
+  private leave(reason: string, retry: { readonly retry_in_ms?: number } = {}): void {
+    const { name } = this.current!;
+    this.verifiedName = undefined;
+    this.sound.delete(name);
+    this.swap(this.findSound(name));
+    this.refuse(name, reason, retry);
+  }
+
+  private findSound(except: string): ReleaseFiles | undefined {
+    const names = this.wanted === undefined ? this.older() : [this.wanted, ...this.older()];
+    for (const name of names) {
+      if (name === except || !this.isDue(name)) continue;
       try {
-        return openRelease(dataDir, name);
-      } catch (error) {
-        this.refuse(name, error);
+        const files = findFiles(this.options.dataDir, name);
+        if (this.isKnownSound(files)) return files;
+      } catch {
+        // settle() tries it, and reports why it is refused
       }
     }
     return undefined;
   }
 
-  /** What `current` names, then all that are older, newest first. */
-  private candidates(): string[] {
+  private isKnownSound({ name, stamps }: ReleaseFiles): boolean {
+    const known = this.sound.get(name);
+    return (known !== undefined && isSame(known, stamps)) || areMarked(this.options.dataDir, stamps);
+  }
+
+  /** Those published before the wanted one, newest first; none while the folder cannot be listed, for want of descriptors. */
+  private older(): string[] {
     const { dataDir } = this.options;
-    let pointed: string | undefined;
     try {
-      pointed = currentName(dataDir);
+      return this.wanted === undefined ? releaseNames(dataDir) : releasesBefore(dataDir, this.wanted);
+    } catch {
+      return [];
+    }
+  }
+
+  private leaveDamaged(): void {
+    const { current, options } = this;
+    if (current === undefined) return;
+    const stamps = stampsOf(options.dataDir, current.manifest);
+    const manifest = fileStamp(join(options.dataDir, DATA_FOLDER.releaseFile(current.name)));
+    if (manifest === this.manifestStamp && isSame(stamps, current.stamps)) return;
+    try {
+      findFiles(options.dataDir, current.name);
     } catch (error) {
-      this.refuse(DATA_FOLDER.current, error);
+      const isPassing = error instanceof ReleaseError && error.isPassing;
+      if (!isPassing) this.fail(current.name, error, this.signatureOf(current.name));
+      return;
     }
-    const names = releaseNames(dataDir);
-    if (pointed === undefined) return names;
-    const target = pointed;
-    // A pointer to something that cannot be a release has no age.
-    return [target, ...names.filter((name) => name < target || !isReleaseName(target))];
+    this.manifestStamp = manifest;
+    const written = Object.keys(stamps).find((sha256) =>
+      isRewritten(current.stamps[sha256]!, stamps[sha256]!),
+    );
+    if (written !== undefined) {
+      const file = DATA_FOLDER.segmentFile(written);
+      this.leave(`release ${current.name}: ${file} was written to while it answered`);
+    } else if (!isSame(stamps, current.stamps)) {
+      this.verifiedName = undefined; // put in place anew: what is mapped is the former file
+    }
   }
 
-  private swap(next: LoadedRelease | undefined): void {
+  private swap(next: ReleaseFiles | undefined): void {
     const before = this.current?.name;
-    this.current = next;
+    this.take(next);
     this.servingSince = next === undefined ? undefined : this.options.now();
-    if (next !== undefined) this.options.onEvent({ type: "serving", name: next.name, before });
+    const wanted = this.wanted === next?.name ? undefined : this.wanted;
+    const others = { before, wanted };
+    this.options.onEvent(
+      next === undefined ? { type: "none", ...others } : { type: "serving", name: next.name, ...others },
+    );
   }
 
-  private refuse(name: string, error: unknown): void {
-    const reason = messageOf(error);
-    // At start several may be refused: the first is the one that `current` names.
-    if (this.refusal === undefined || this.current !== undefined) {
-      this.refusal = { name: name.slice(0, 80), reason, at: this.options.now() };
+  private take(files: ReleaseFiles | undefined): void {
+    this.current = files;
+    if (files === undefined) return;
+    this.manifestStamp = fileStamp(join(this.options.dataDir, DATA_FOLDER.releaseFile(files.name)));
+  }
+
+  /** What is wanted answers: a refusal of it, or of what was wanted before, is over. */
+  private forgetRefusal(): void {
+    if (this.refusal === undefined || !this.isVerified || this.current?.name !== this.wanted) return;
+    this.refusal = undefined;
+    this.options.onEvent({ type: "verified", name: this.wanted! });
+  }
+
+  private readWanted(): void {
+    try {
+      // Without the pointer, the release in use stays.
+      this.wanted = currentName(this.options.dataDir) || undefined;
+    } catch {
+      // it cannot be read for now
     }
-    this.options.onEvent({ type: "refused", name: name.slice(0, 80), reason });
+  }
+
+  private isDue(name: string): boolean {
+    const failure = this.failures.get(name);
+    if (failure === undefined) return true;
+    return this.options.elapsed() >= failure.retryAt || this.signatureOf(name) !== failure.signature;
   }
 
   /** Changes whenever trying again could end differently. */
-  private signature(): string {
+  private signatureOf(name: string): string {
     const { dataDir } = this.options;
-    let name = "";
-    try {
-      name = currentName(dataDir) ?? "";
-    } catch {
-      // the stamp of the file below changes when it can be read again
-    }
-    const pointer = `${name} ${fileStamp(join(dataDir, DATA_FOLDER.current))}`;
-    if (!isReleaseName(name)) return pointer;
+    if (!isReleaseName(name)) return fileStamp(join(dataDir, DATA_FOLDER.current));
     const manifest = fileStamp(join(dataDir, DATA_FOLDER.releaseFile(name)));
-    if (`${name} ${manifest}` !== this.listedFor) {
-      this.listed = segmentFiles(dataDir, name);
-      this.listedFor = `${name} ${manifest}`;
+    let known = this.listed.get(name);
+    if (known?.manifest !== manifest) {
+      known = { manifest, files: segmentFiles(dataDir, name) };
+      this.listed.set(name, known);
     }
-    return `${pointer} ${manifest} ${this.listed.map(fileStamp).join(" ")}`;
+    return `${manifest} ${known.files.map(fileStamp).join(" ")}`;
   }
 
   private startWatching(): void {
@@ -254,11 +409,7 @@ export class Releases {
   }
 }
 
-/** Verifies on a thread of its own. @throws ReleaseError when the release is not sound */
-export async function verifyInWorker(dataDir: string, name: string): Promise<void> {
-  const module = new URL("./verify-worker.ts", import.meta.url);
-  const refusal = await runInThread<string | undefined>(module, { dataDir, name }).catch(
-    ({ message }: Error) => `release ${name}: the verifying thread failed: ${message}`,
-  );
-  if (refusal !== undefined) throw new ReleaseError(refusal);
+function isSame(a: Stamps, b: Stamps): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }

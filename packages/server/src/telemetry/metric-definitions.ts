@@ -14,6 +14,7 @@ export interface MetricsSource {
   readonly counts: Counts;
   readonly releases: {
     readonly current: { readonly name: string; readonly manifest: Release } | undefined;
+    readonly wanted?: string | undefined;
     readonly refused: object | undefined;
     readonly held?: object | undefined;
     readonly isVerified: boolean;
@@ -127,17 +128,22 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
     rows: ({ releases: { current } }) =>
       current === undefined ? [] : [[{ id: current.manifest.id, name: current.name }, 1]],
   },
+  inkling_release_wanted_info: labelled(
+    "The release that should be in use: always 1.",
+    "name",
+    ({ releases: { wanted } }) => (wanted === undefined ? [] : [[wanted.slice(0, 80), 1]]),
+  ),
   inkling_release_age_seconds: single(
     "Seconds since the release was built.",
     ({ releases, now }) =>
       releases.current && (now() - Date.parse(releases.current.manifest.created_at)) / 1000,
   ),
   inkling_release_verified: single(
-    "1 when this process has checked every byte of the release.",
+    "1 when every byte of the release was read since the start.",
     ({ releases }) => flag(releases.isVerified),
   ),
   inkling_release_refused: single(
-    "1 while the newest release is refused and an older one is in use.",
+    "1 while the wanted release is refused: an older one, or none, is in use.",
     ({ releases }) => flag(releases.refused !== undefined),
   ),
   inkling_release_held: single(

@@ -1,6 +1,6 @@
 // server.ts: liveness, readiness and status of this server.
 
-import { publicStatus, readiness } from "../../lookup/status.ts";
+import { publicStatus, readiness, warnings } from "../../lookup/status.ts";
 import type { ApiRoute } from "../route.ts";
 
 export const SERVER_ROUTES: readonly ApiRoute[] = [
@@ -24,8 +24,12 @@ export const SERVER_ROUTES: readonly ApiRoute[] = [
     isOpen: true,
     handle: (exchange, api) => {
       const reasons = readiness(api);
+      const known = warnings(api);
       return reasons.length === 0
-        ? api.responses.sendJson(exchange, 200, { status: "ready" })
+        ? api.responses.sendJson(exchange, 200, {
+            status: "ready",
+            ...(known.length > 0 && { warnings: known }),
+          })
         : api.responses.sendJson(exchange, 503, { status: "not ready", reasons });
     },
   },

@@ -1,0 +1,74 @@
+// What a process that answers does with the release that the primary names, when its files are not those verified.
+
+import { afterAll, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ANSWERS, type Release, releaseName } from "@inkling/engine";
+import { findFiles, releaseId } from "@inkling/release-store";
+import type { ReleaseMessage } from "./messages.ts";
+import { ReleaseFollower } from "./release-follower.ts";
+
+const dataDir = mkdtempSync(join(tmpdir(), "inkling-follower-"));
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+mkdirSync(join(dataDir, "releases"));
+mkdirSync(join(dataDir, "segments"));
+
+/** A release whose only segment has 100 bytes that are none; without, nothing is to be mapped. */
+function publish(day: number, sha256?: string): string {
+  const content: Omit<Release, "id"> = {
+    format: 1,
+    created_at: `2026-06-0${day}T00:00:00.000Z`,
+    code: "0".repeat(64),
+    segments: sha256 === undefined ? {} : { geo: { sha256, bytes: 100, inputs: sha256 } },
+    feeds: [],
+    missing: [...ANSWERS],
+    partial: [],
+  };
+  const release = { id: releaseId(content), ...content };
+  if (sha256 !== undefined) writeFileSync(join(dataDir, `segments/${sha256}.seg`), "x".repeat(100));
+  writeFileSync(join(dataDir, `releases/${releaseName(release)}.json`), JSON.stringify(release));
+  return releaseName(release);
+}
+
+test("it waits for a release whose files were verified, and is ready when there is none to wait for", () => {
+  const failed: unknown[][] = [];
+  let settled = 0;
+  const follower = new ReleaseFollower(
+    dataDir,
+    (...args) => void failed.push(args),
+    () => settled++,
+  );
+  const rest = {
+    type: "release",
+    wanted: undefined,
+    isVerified: true,
+    refused: undefined,
+    since: 0,
+  } as const;
+  const sendRelease = (name: string | undefined, stamps: ReleaseMessage["stamps"]) =>
+    follower.follow({ ...rest, name, stamps });
+  const sha256 = "a".repeat(64);
+  const [empty, other] = [publish(1), publish(2, sha256)];
+
+  sendRelease(other, { [sha256]: "of another file" });
+  sendRelease(other, { [sha256]: "of another file" });
+  expect([follower.isReady, follower.current, settled]).toEqual([false, undefined, 0]);
+  expect(failed.map(([name, , isFirst]) => [name, isFirst])).toEqual([
+    [other, true],
+    [other, false],
+  ]);
+  expect(failed[0]![1]).toContain("changed since it was verified");
+  sendRelease(other, findFiles(dataDir, other).stamps);
+  expect(failed[2]![1]).toContain("not an Inkling segment"); // the stamps are right
+
+  sendRelease(undefined, undefined);
+  expect([follower.isReady, settled]).toEqual([true, 1]); // a worker that waited answers 503 now, as all do
+  sendRelease(empty, {});
+  expect([follower.isReady, follower.current?.name, settled]).toEqual([true, empty, 2]);
+  sendRelease(other, { [sha256]: "of another file" });
+  expect([follower.isReady, follower.current?.name]).toEqual([true, empty]);
+  sendRelease(undefined, undefined);
+  expect([follower.isReady, follower.current, settled]).toEqual([true, undefined, 3]);
+  follower.stop();
+});

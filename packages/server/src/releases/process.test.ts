@@ -1,0 +1,72 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { ANSWERS, releaseName } from "@inkling/engine";
+import { type ReleaseError, releaseId } from "@inkling/release-store";
+import { ProcessFailed, runInProcess } from "./process.ts";
+import { verifyInProcess } from "./verify.ts";
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-process-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+
+function moduleOf(name: string, compute: string): URL {
+  const path = join(temp, `${name}.ts`);
+  const library = JSON.stringify(join(import.meta.dir, "process.ts"));
+  writeFileSync(path, `import { answerOnce } from ${library};\nanswerOnce((message) => { ${compute} });`);
+  return pathToFileURL(path);
+}
+
+describe("a computation in a process of its own", () => {
+  test("answers, without the environment of the caller", async () => {
+    const module = moduleOf("sound", "return [message, process.env.PATH ?? null];");
+    expect(await runInProcess<unknown>(module, new Map([[1, "x"]]))).toEqual([new Map([[1, "x"]]), null]);
+  });
+
+  const endings: readonly (readonly [name: string, compute: string, message: RegExp])[] = [
+    ["of a bus error, as of a file cut short", 'process.kill(process.pid, "SIGBUS");', /SIGBUS/],
+    ["killed, as for want of memory", 'process.kill(process.pid, "SIGKILL");', /SIGKILL/],
+    ["by an error", 'throw new Error("a defect");', /exit code 1 .*a defect/],
+    ["without an answer", "process.exit(0);", /exit code 0/],
+  ];
+  test.each(endings)("that ends %s is a failure, and the caller goes on", async (name, compute, message) => {
+    const failure: Error = await runInProcess<never>(
+      moduleOf(name.slice(0, 9).replaceAll(" ", "-"), compute),
+      1,
+    ).catch((e) => e);
+    expect(failure).toBeInstanceOf(ProcessFailed);
+    expect(failure.message).toMatch(message);
+  });
+
+  test("ends when it is aborted", async () => {
+    const controller = new AbortController();
+    const running = runInProcess(moduleOf("endless", "for (;;);"), 1, controller.signal).catch((e) => e);
+    controller.abort();
+    expect(await running).toBeInstanceOf(ProcessFailed);
+  });
+});
+
+test("a release is not sound when its segment is gone, and not known to be while its manifest cannot be read", async () => {
+  const sha256 = "a".repeat(64);
+  const content = {
+    format: 1 as const,
+    created_at: "2026-06-01T00:00:00.000Z",
+    code: sha256,
+    segments: { geo: { sha256, bytes: 100, inputs: sha256 } },
+    feeds: [],
+    missing: [...ANSWERS],
+    partial: [],
+  };
+  const release = { id: releaseId(content), ...content };
+  const name = releaseName(release);
+  mkdirSync(join(temp, "releases"));
+  writeFileSync(join(temp, `releases/${name}.json`), JSON.stringify(release));
+  const errorOf = () => verifyInProcess(temp, name).catch((error: ReleaseError) => error);
+  expect(await errorOf()).toMatchObject({
+    isPassing: false,
+    message: expect.stringContaining("is not there"),
+  });
+  const killed = await verifyInProcess(temp, name, AbortSignal.abort()).catch((error: ReleaseError) => error);
+  expect(killed).toMatchObject({ isPassing: true, message: expect.stringContaining("cannot be verified") });
+});

@@ -1,0 +1,52 @@
+// process.ts: one computation in a process of its own: what it touches may kill it (a mapped file that is cut short, too
+// little memory), and the caller lives on and answers meanwhile.
+//
+// err  ProcessFailed: it ended without an answer; that says nothing about its input
+
+/** As the launcher of the command line starts Bun. */
+export const BUN_FLAGS: readonly string[] = ["--no-install", "--no-env-file"];
+/** For a disk that never answers. */
+const LIMIT_MS = 600_000;
+const MOST_REASON = 300;
+
+export class ProcessFailed extends Error {
+  override readonly name = "ProcessFailed";
+}
+
+/**
+ * Sends one message to a module; its process ends with its answer (see {@link answerOnce}).
+ * @throws ProcessFailed
+ */
+export async function runInProcess<T>(module: URL, message: unknown, signal?: AbortSignal): Promise<T> {
+  let answer: { readonly value: T } | undefined;
+  try {
+    const child = Bun.spawn([process.execPath, ...BUN_FLAGS, Bun.fileURLToPath(module)], {
+      stdio: ["ignore", "ignore", "pipe"],
+      env: {}, // it needs none, and what is secret stays here
+      serialization: "advanced",
+      ipc: (received: { readonly value: T }) => {
+        answer = received;
+      },
+      timeout: LIMIT_MS,
+      killSignal: "SIGKILL",
+      ...(signal && { signal }),
+    });
+    child.send(message);
+    const [complaint] = await Promise.all([new Response(child.stderr).text(), child.exited]);
+    if (answer !== undefined) return answer.value;
+    const how = child.signalCode === null ? `exit code ${child.exitCode}` : child.signalCode;
+    const first = complaint.split("\n").find((line) => /error|panic/i.test(line)) ?? "";
+    throw new ProcessFailed(`its process ended: ${how} ${first}`.trim().slice(0, MOST_REASON));
+  } catch (error) {
+    if (error instanceof ProcessFailed) throw error;
+    throw new ProcessFailed(`its process did not start: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** In the process: answers the one message, then ends. What `compute` throws is written to standard error. */
+export function answerOnce<Message, T>(compute: (message: Message) => T): void {
+  process.on("message", (message: Message) => {
+    const value = compute(message);
+    process.send!({ value }, undefined, undefined, () => process.exit(0)); // there is a channel
+  });
+}

@@ -1,0 +1,20 @@
+// verify-process.ts: reads a whole release in a process of its own.
+//
+// in   one message: { dataDir, name }
+// out  one message: its verification, or why it is not sound
+
+import { messageOf, ReleaseError, type Verification, verifyRelease } from "@inkling/release-store";
+import { answerOnce } from "./process.ts";
+
+export type VerifyAnswer =
+  | { readonly sound: Verification }
+  | { readonly refusal: string; readonly isPassing: boolean; readonly hint: string | undefined };
+
+answerOnce(({ dataDir, name }: { dataDir: string; name: string }): VerifyAnswer => {
+  try {
+    return { sound: verifyRelease(dataDir, name) };
+  } catch (error) {
+    if (!(error instanceof ReleaseError)) throw error;
+    return { refusal: messageOf(error), isPassing: error.isPassing, hint: error.hint };
+  }
+});
