@@ -21,7 +21,7 @@ import type { KeySource } from "../keys/key-loader.ts";
 import type { KeySnapshot } from "../keys/keyring.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "../keys/token.ts";
 import { AdminTokenStore } from "./admin-token.ts";
-import { type AuditAction, insertAudit, lockOverrides } from "./audit.ts";
+import { type AuditAction, insertAudit, lockAudit } from "./audit.ts";
 import { Database } from "./database.ts";
 import { StoreError } from "./error.ts";
 import { OverrideStore } from "./overrides.ts";
@@ -249,7 +249,7 @@ export class Store implements KeySource {
   ): Promise<void> {
     const at = this.tables.now();
     const json = (key: Key) => keyJson(key, at);
-    await lockOverrides(tx, this.tables.randomBytes);
+    await lockAudit(tx);
     const was = before === undefined ? undefined : json(before);
     await insertAudit(tx, [{ actor, action, subject: after.id, before: was, after: json(after) }], at);
   }
