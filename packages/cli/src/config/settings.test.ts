@@ -47,6 +47,7 @@ test("the defaults are those that others rely on", () => {
     port: 8080,
     adminHost: "127.0.0.1",
     adminPort: 8081,
+    adminNames: [],
     dataDir: join(cwd, "data"),
     mirror: undefined,
     offline: false,

@@ -22,6 +22,7 @@ export function serverOptions(
     port: settings.port,
     adminHost: settings.adminHost,
     adminPort: settings.adminPort,
+    adminNames: settings.adminNames,
     dataDir: settings.dataDir,
     databaseUrl: settings.databaseUrl,
     rate: settings.rate,

@@ -11,6 +11,8 @@ export interface ServerOptions {
   readonly port: number;
   readonly adminHost: string;
   readonly adminPort: number;
+  /** Host names of the admin listener, beside those that no web page can have: "inkling.example:8443". */
+  readonly adminNames?: readonly string[];
   readonly dataDir: string;
   readonly mode: Mode;
   /** `sqlite://PATH` or `postgres://…`. */

@@ -35,8 +35,13 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   ]);
   const onChange: Serving["publish"] = (change) => serving.publish(change);
   const services = await openServices(options, { log, memory, closers, onChange });
-  const source = metricsSource(options, services, serving, Date.now());
-  const admin = new AdminListener(options, { services, source, refresh: () => serving.refresh(), log });
+  const adminProblems = new Map<string, number>();
+  const source = metricsSource(options, services, serving, adminProblems, Date.now());
+  const onProblem = (code: string) => adminProblems.set(code, (adminProblems.get(code) ?? 0) + 1);
+  const admin = new AdminListener(options, {
+    ...{ services, source, onProblem, log },
+    refresh: () => serving.refresh(),
+  });
   closers.push(() => admin.stop());
   const port = await serving.listen(services);
   services.releases.start(); // only now: verifying would slow the start down

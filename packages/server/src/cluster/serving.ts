@@ -27,6 +27,7 @@ export function metricsSource(
   { version, mode }: ServerOptions,
   { releases, keyring, overrides, usage }: Services,
   serving: Serving,
+  adminProblems: MetricsSource["adminProblems"],
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
   return {
@@ -36,6 +37,7 @@ export function metricsSource(
     keyring,
     overrides,
     usage,
+    adminProblems,
     startedAt,
     now: Date.now,
     get counts() {

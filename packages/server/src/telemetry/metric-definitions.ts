@@ -42,6 +42,8 @@ export interface MetricsSource {
     readonly refused: number;
     readonly most: number;
   };
+  /** Problems of the admin API, by code. */
+  readonly adminProblems: Iterable<readonly [code: string, count: number]>;
   /** The processes that answer, by their state. */
   readonly workers: { readonly states: ReadonlyMap<string, number>; readonly restarts: number };
   /** What the processes beside this one use, together. */
@@ -113,6 +115,11 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
     "Requests, and values of batches, that were refused, by code (docs/errors.md).",
     "code",
     ({ counts }) => counts.problemRows(),
+  ),
+  inkling_admin_problems_total: labelled(
+    "Requests to the admin listener that were refused, by code (docs/errors.md).",
+    "code",
+    ({ adminProblems }) => adminProblems,
   ),
   inkling_release_info: {
     help: "The release in use: always 1.",

@@ -55,6 +55,7 @@ function source(
     connections: { open: undefined, refused: 6, most: 100 },
     overrides: { state: { overrides: 8, checkedAt: 3_000 } },
     now: () => Date.UTC(2026, 5, 1, 12),
+    adminProblems: new Map([["FORGED", 2]]),
     startedAt: 1_000,
   };
 }
