@@ -65,6 +65,7 @@ function listen(): Bun.Server<undefined> {
       countToday: () => 0,
       takeQuota: (_, __, most) => most,
       giveQuotaBack: () => {},
+      chargedDay: 0,
     },
     overrides: { current: Overrides.NONE },
     checks: { checkMx: () => ({ outcome: "found", known: [] }) },

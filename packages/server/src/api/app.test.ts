@@ -162,6 +162,7 @@ function setUp(setting: Setting = {}) {
           ? most
           : Math.max(0, Math.min(most, quota - ((setting.used ?? 0) + recorded.length))),
       giveQuotaBack: () => {},
+      chargedDay: 0,
     },
     overrides: { current: overridesOf(setting.overrides ?? []) },
     checks: { checkMx: () => setting.mx ?? { outcome: "found", known: [] } },

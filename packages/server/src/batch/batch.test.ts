@@ -160,6 +160,7 @@ function setUp(setting: Setting = {}) {
               ),
             ),
       giveQuotaBack: () => {},
+      chargedDay: 0,
     },
     overrides: { current: overridesOf(setting.overrides ?? []) },
     checks: { checkMx: setting.mx ?? (() => ({ outcome: "found", known: [] })) },

@@ -100,7 +100,8 @@ export class KeyLoader {
 
   private async loadIfChanged(): Promise<void> {
     const { store, keyring, onSnapshot } = this.options;
-    const isFresh = this.now() - this.loadedAt < FULL_RELOAD_MS;
+    const age = this.now() - this.loadedAt;
+    const isFresh = age >= 0 && age < FULL_RELOAD_MS; // the clock may have been set back
     if (this.stamp !== undefined && isFresh && (await store.readKeyStamp()) === this.stamp) return;
     const snapshot = await store.loadKeys();
     onSnapshot?.(snapshot);

@@ -254,12 +254,41 @@ describe("usage recorder", () => {
       expect(cells.takeQuota(key, NOON, 3)).toBe(3);
       expect(cells.takeQuota(key, NOON, 3)).toBe(2);
       expect(cells.takeQuota(key, NOON, 1)).toBe(0);
-      cells.giveQuotaBack(key, NOON, 2);
+      cells.giveQuotaBack(key, cells.chargedDay, 2);
       expect(cells.takeQuota(key, NOON, 9)).toBe(2);
-      cells.giveQuotaBack(key, NOON, 5);
+      cells.giveQuotaBack(key, cells.chargedDay, 5);
       expect(cells.countToday("a", NOON)).toBe(0);
       expect(cells.takeQuota({ id: "a", quota: undefined }, NOON, 9)).toBe(9);
       expect(cells.takeQuota({ id: "gone", quota: 5 }, NOON, 1)).toBe(0);
+    });
+
+    test("what is given back after midnight goes to the day that it was taken from, or to none", () => {
+      const { cells } = setUpCells();
+      const key = { id: "a", quota: 10 };
+      expect(cells.takeQuota(key, MIDNIGHT - 1, 8)).toBe(8);
+      const { chargedDay } = cells;
+      expect(cells.takeQuota(key, MIDNIGHT, 4)).toBe(4);
+      cells.giveQuotaBack(key, chargedDay, 8);
+      expect(cells.countToday("a", MIDNIGHT)).toBe(4);
+      // begun before midnight, taken after another request has begun the day: it was taken from that day
+      expect(cells.takeQuota(key, MIDNIGHT - 1, 3)).toBe(3);
+      cells.giveQuotaBack(key, cells.chargedDay, 2);
+      expect(cells.countToday("a", MIDNIGHT)).toBe(5);
+    });
+
+    test("yesterday's usage, read from the store at midnight, is not charged to the new day", async () => {
+      const { store, clock, cells, recorder, lookUp } = setUpCells(MIDNIGHT - 1);
+      for (let i = 0; i < 7; i++) lookUp("a", "email");
+      await recorder.flush();
+      const { readQuotas } = store;
+      store.readQuotas = async (day) => {
+        const totals = await readQuotas.call(store, day);
+        clock.now = MIDNIGHT; // while it was read
+        lookUp("a", "email");
+        return totals;
+      };
+      await recorder.flush();
+      expect(cells.countToday("a", MIDNIGHT)).toBe(1);
     });
 
     test("whatever fails, is what the store holds in the end, and lookups are stored under their day", async () => {

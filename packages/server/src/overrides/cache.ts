@@ -115,7 +115,8 @@ export class OverrideCache {
   private async check(): Promise<void> {
     const { store } = this.options;
     try {
-      const isFresh = this.from === "database" && this.now() - this.loadedAt < FULL_RELOAD_MS;
+      const age = this.now() - this.loadedAt;
+      const isFresh = this.from === "database" && age >= 0 && age < FULL_RELOAD_MS; // the clock may have been set back
       if (!isFresh || (await store.stamp()) !== this.stamp) this.replace(await store.load());
       this.failures = 0;
       this.checkedAt = this.now();
