@@ -14,7 +14,8 @@ export const DATA_FOLDER = {
   feedsReport: "feeds/report.json",
   /** Which feeds are turned on or off. */
   feedChoice: "feeds.json",
-  /** The copy of the overrides, for a start while the database is unreachable. */
+  /** Copies of the keys in force, as hashes, and of the overrides, for a start while the database is unreachable. */
+  keys: "keys.json",
   overrides: "overrides.json",
   /** What is kept of the last build beyond its release. */
   lastBuild: "last-build.json",

@@ -57,6 +57,7 @@ test("the defaults are those that others rely on", () => {
     burst: 2000,
     trustedProxies: [],
     maxConnections: 10_000,
+    maxUnstoredSeconds: 0,
     workers: defaultWorkers(process.platform, availableParallelism()),
     dnsServers: [],
     logLevel: undefined,

@@ -29,6 +29,7 @@ export function serverOptions(
     burst: settings.burst,
     trustedProxies: settings.trustedProxies,
     maxConnections: settings.maxConnections,
+    maxUnstoredSeconds: settings.maxUnstoredSeconds,
     workers: settings.workers,
     console: serveConsole(),
     dnsServers: settings.dnsServers,

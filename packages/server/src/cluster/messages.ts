@@ -4,8 +4,8 @@
 // whole whenever it changes, so a worker that starts later gets the same.
 
 import { type Override, type Prefix, parsePrefix } from "@inkling/engine";
-import { type EpochMs, type KeyId, type KeyRow, keyFromRow, rowFromKey } from "../keys/key.ts";
-import type { KeySnapshot, TokenRecord } from "../keys/keyring.ts";
+import type { EpochMs, KeyId } from "../keys/key.ts";
+import { type PlainKeys, plainKeys } from "../keys/snapshot.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import type { MxReport } from "../mx/counts.ts";
 import type { Refusal } from "../releases/follow.ts";
@@ -30,12 +30,6 @@ export interface WorkerOptions extends AnsweringOptions {
   readonly logLevel: LogLevel;
 }
 
-/** A snapshot of keys as it is sent: each key as its row of the store. */
-interface WireKeys {
-  readonly stamp: string;
-  readonly tokens: readonly (Omit<TokenRecord, "key"> & { readonly key: KeyRow })[];
-}
-
 /** Which release to answer from, as the primary follows it. */
 export interface ReleaseMessage {
   readonly type: "release";
@@ -49,10 +43,12 @@ export interface KeysMessage {
   readonly type: "keys";
   readonly change: number;
   /** Undefined while keys were never read. */
-  readonly keys: WireKeys | undefined;
+  readonly keys: PlainKeys | undefined;
   readonly cells: ReadonlyMap<KeyId, CellIndex>;
   /** Why the database is unreachable. */
   readonly away: string | undefined;
+  /** Why this server should get no requests. */
+  readonly unready: string | undefined;
 }
 
 export type ToWorker =
@@ -91,18 +87,11 @@ export function messageOf(change: Change, { releases, overrides, keys, keyring }
       return { type: "overrides", overrides: overrides.current.all };
     case "keys": {
       const { change, snapshot, cells } = keys.current;
-      const wire = snapshot && keysToWire(snapshot);
-      return { type: "keys", change, keys: wire, cells, away: keyring.state.lastError };
+      const plain = snapshot && plainKeys(snapshot);
+      const { lastError, unready } = keyring.state;
+      return { type: "keys", change, keys: plain, cells, away: lastError, unready };
     }
   }
-}
-
-function keysToWire({ stamp, tokens }: KeySnapshot): WireKeys {
-  return { stamp, tokens: tokens.map(({ key, ...token }) => ({ ...token, key: rowFromKey(key) })) };
-}
-
-export function keysFromWire({ stamp, tokens }: WireKeys): KeySnapshot {
-  return { stamp, tokens: tokens.map(({ key, ...token }) => ({ ...token, key: keyFromRow(key) })) };
 }
 
 export function prefixesFromWire(texts: readonly string[]): Prefix[] {

@@ -20,6 +20,8 @@ export interface ServerOptions {
   /** Lookups per second and key; 0 = no limit. */
   readonly rate: number;
   readonly burst: number;
+  /** /readyz is 503 after usage could not be stored for so long; 0, the default: answers go on. */
+  readonly maxUnstoredSeconds?: number;
   readonly trustedProxies: readonly Prefix[];
   readonly maxConnections: number;
   /** Processes that answer; 1, the default, is this process itself. */

@@ -3,13 +3,16 @@
 //
 // err  StartError with a hint; StoreError
 
+import { join } from "node:path";
 import type { LoadedRelease } from "@inkling/engine";
+import { DATA_FOLDER } from "@inkling/release-store";
 import { StartError } from "../http/start-error.ts";
 import { KeyInputError } from "../keys/key.ts";
 import { KeyLoader } from "../keys/key-loader.ts";
 import { Keyring } from "../keys/keyring.ts";
+import { SnapshotFile } from "../keys/snapshot-file.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
-import { UsageRecorder } from "../limits/usage-recorder.ts";
+import { UsageRecorder, type UsageState } from "../limits/usage-recorder.ts";
 import { OverrideCache, type OverrideEvent } from "../overrides/cache.ts";
 import { type ReleaseEvent, Releases, verifyInWorker } from "../releases/follow.ts";
 import { adoptKey } from "../store/adopt-key.ts";
@@ -42,7 +45,10 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   const { closers } = parts;
   const releases = openReleases(options, parts);
   if (releases.current === undefined) await options.onNoRelease?.();
-  const store = await openStore(options.databaseUrl, { mayBeAway: true });
+  const store: Store = await openStore(options.databaseUrl, {
+    mayBeAway: true,
+    onOtherFile: () => parts.log.error("database-replaced", { database: store.label }),
+  });
   closers.push(() => store.close());
   const keys = new KeyBroadcaster(parts.memory);
   const keyring = new Keyring();
@@ -51,6 +57,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     store: store.usage,
     collect: (sink) => keys.collect(sink, Date.now()),
     onStored: (keyId, stored) => keys.takeForeign(keyId, stored),
+    onFlush: watchUsage(options, keyring, parts),
   });
   closers.push(() => usage.stop());
   const overrides = new OverrideCache({
@@ -94,7 +101,7 @@ function openReleases({ dataDir, mode }: ServerOptions, { log, closers, onChange
 }
 
 async function startKeyLoader(
-  { adoptKey: chosen }: ServerOptions,
+  { adoptKey: chosen, dataDir }: ServerOptions,
   store: Store,
   keyring: Keyring,
   keys: KeyBroadcaster,
@@ -116,6 +123,14 @@ async function startKeyLoader(
       keys.take(snapshot);
       onChange("keys");
     },
+    copy: new SnapshotFile({
+      path: join(dataDir, DATA_FOLDER.keys),
+      now: Date.now,
+      onFailure: (reason) => log.error("keys-copy-failed", { reason }),
+    }),
+    onCopy: (count, ageMs) =>
+      log.error("keys-from-copy", { keys: count, age_seconds: Math.round(ageMs / 1_000) }),
+    onEmpty: (count) => log.error("database-empty", { database: store.label, keys_in_copy: count }),
     onStoreChange: (error) => {
       if (error === undefined) log.info("database-back");
       else log.error("database-away", { reason: error.message });
@@ -129,6 +144,25 @@ async function startKeyLoader(
     throw new StartError("KEY", refused.message, "change or unset INKLING_API_KEY", refused);
   }
   return loader;
+}
+
+/** Logs when usage can no longer be stored, and when it can again; after too long this server is not ready. */
+function watchUsage(
+  { maxUnstoredSeconds = 0 }: ServerOptions,
+  keyring: Keyring,
+  { log, onChange }: ServiceParts,
+): (state: UsageState) => void {
+  let isFailing = false;
+  return ({ failuresInRow, lastError: reason, pending, oldestMs }) => {
+    const wasFailing = isFailing;
+    isFailing = failuresInRow > 0;
+    if (isFailing && !wasFailing) log.error("usage-not-stored", { reason, lookups: pending });
+    if (!isFailing && wasFailing) log.info("usage-stored-again");
+    const isLate = maxUnstoredSeconds > 0 && oldestMs > maxUnstoredSeconds * 1_000;
+    if (isLate === (keyring.unready !== undefined)) return;
+    keyring.unready = isLate ? `usage could not be stored for more than ${maxUnstoredSeconds} s` : undefined;
+    onChange("keys");
+  };
 }
 
 function logRelease(log: Log, event: ReleaseEvent): void {

@@ -88,6 +88,34 @@ function setUpCells(now = NOON) {
 }
 
 describe("usage recorder", () => {
+  test("knows the age of the oldest count that is not stored", async () => {
+    const store = new FakeStore();
+    const clock = { elapsed: 0 };
+    const ages: number[] = [];
+    const recorder = new UsageRecorder({
+      store,
+      now: () => NOON,
+      elapsed: () => clock.elapsed,
+      onFlush: ({ oldestMs }) => ages.push(oldestMs),
+    });
+    expect(recorder.state.oldestMs).toBe(0);
+    recorder.record("a", "email", NOON);
+    store.mode = "away";
+    clock.elapsed = 1_000;
+    await recorder.flush();
+    recorder.record("a", "rate_limited", NOON); // younger; a refusal counts as well
+    clock.elapsed = 5_000;
+    await recorder.flush();
+    store.mode = "up";
+    recorder.record("b", "email", NOON);
+    clock.elapsed = 6_000;
+    await recorder.flush();
+    expect(ages).toEqual([1_000, 5_000, 0]);
+    recorder.record("b", "not_allowed", NOON);
+    clock.elapsed = 6_500;
+    expect(recorder.state.oldestMs).toBe(500);
+  });
+
   test("counts by key, day and lookup", async () => {
     const { store, recorder } = setUp();
     recorder.record("a", "email", NOON);
@@ -105,6 +133,7 @@ describe("usage recorder", () => {
     );
     expect(recorder.state).toEqual({
       pending: 0,
+      oldestMs: 0,
       failures: 0,
       failuresInRow: 0,
       flushedAt: NOON,

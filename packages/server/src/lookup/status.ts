@@ -27,6 +27,7 @@ export function readiness({ releases, keyring }: StatusSource): string[] {
   const reasons: string[] = [];
   if (releases.current === undefined) reasons.push("no release of data is loaded");
   if (!keyring.state.loaded) reasons.push("keys were never read from the database");
+  if (keyring.state.unready !== undefined) reasons.push(keyring.state.unready);
   return reasons;
 }
 

@@ -29,7 +29,9 @@ export interface MetricsSource {
   readonly overrides: {
     readonly state: { readonly overrides: number; readonly checkedAt: number | undefined };
   };
-  readonly usage: { readonly state: { readonly pending: number; readonly failures: number } };
+  readonly usage: {
+    readonly state: { readonly pending: number; readonly oldestMs: number; readonly failures: number };
+  };
   readonly mx: {
     readonly answers: Iterable<readonly [outcome: string, count: number]>;
     readonly lookups: Iterable<readonly [outcome: string, count: number]>;
@@ -187,6 +189,10 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
   inkling_usage_pending: single(
     "Lookups counted and not yet in the database.",
     ({ usage }) => usage.state.pending,
+  ),
+  inkling_usage_oldest_seconds: single(
+    "Age of the oldest count that is not in the database; 0 without one.",
+    ({ usage }) => usage.state.oldestMs / 1000,
   ),
   inkling_usage_flush_failures_total: single(
     "Failed attempts to write usage; the counts are kept and written later.",

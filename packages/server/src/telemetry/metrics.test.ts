@@ -48,7 +48,7 @@ function source(
     counts,
     mx,
     usage: {
-      state: { pending: 4, failures: 2 },
+      state: { pending: 4, oldestMs: 1_500, failures: 2 },
     },
     workers: { states: new Map([["serving", 1]]), restarts: 0 },
     processes: { cpuSeconds: 0, residentBytes: 0 },
