@@ -11,6 +11,7 @@ import { dirname, join } from "node:path";
 import { type BuildEvent, type BuildOrder, buildEvent } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
 import { DATA_FOLDER, replaceJson } from "@inkling/release-store";
+import { buildEnvironment, processEnvironment } from "../config/environment.ts";
 import { CliError, Stopped } from "../terminal/errors.ts";
 
 export type BuildDone = BuildEvent & { type: "done" };
@@ -42,6 +43,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     stdin: Buffer.from(JSON.stringify(order)),
     stdout: "pipe",
     stderr: "pipe",
+    env: buildEnvironment(processEnvironment),
   });
   options.onStart?.(child.pid);
   const stop = () => {

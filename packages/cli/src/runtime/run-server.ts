@@ -3,6 +3,7 @@
 import type { ConsoleFiles } from "@inkling/console/files";
 import type { Mode } from "@inkling/engine";
 import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
+import { processEnvironment, workerEnvironment } from "../config/environment.ts";
 import type { Settings } from "../config/settings.ts";
 
 /** The log level by default. At a terminal only errors: the banner shows what is well. */
@@ -31,6 +32,7 @@ export function serverOptions(
     maxConnections: settings.maxConnections,
     maxUnstoredSeconds: settings.maxUnstoredSeconds,
     workers: settings.workers,
+    workerEnvironment: workerEnvironment(processEnvironment),
     console: serveConsole(),
     dnsServers: settings.dnsServers,
     logLevel: settings.logLevel ?? LOG_LEVEL[mode === "up" && watched ? "watched" : mode],

@@ -26,6 +26,8 @@ export interface ServerOptions {
   readonly maxConnections: number;
   /** Processes that answer; 1, the default, is this process itself. */
   readonly workers?: number;
+  /** Of the workers; empty by default: they need no setting, and no credential. */
+  readonly workerEnvironment?: Readonly<Record<string, string>>;
   /** For `?checks=mx`; none = the system's. */
   readonly dnsServers?: readonly DnsServer[];
   readonly logLevel: LogLevel;
