@@ -2,9 +2,20 @@
 // several; and one that starts while its database is away.
 
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
+import { loadSettings } from "../packages/cli/src/config/settings.ts";
+import { CHECKS } from "../packages/cli/src/runtime/checkup.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../packages/server/src/server.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
@@ -137,6 +148,30 @@ test("a file that comes back, or another one in its place, is used, its tables m
   await server.stop();
   expect(await storedIn(file, made.key.id)).toBeGreaterThan(0);
   expect(key.id).not.toBe(made.key.id);
+});
+
+test("no other user may read what a server writes, and doctor reports a folder that others may read", async () => {
+  const mask = process.umask(0o022);
+  cleanUps.push(() => process.umask(mask));
+  const dataDir = join(temporaryFolder(), "new", "data");
+  smallRelease(dataDir, 1);
+  const { server } = await start(testServerOptions(dataDir));
+  await server.stop();
+  const paths = ["", ...(readdirSync(dataDir, { recursive: true }) as string[])];
+  expect(paths).toContain("inkling.db");
+  expect(paths).toContain("overrides.json");
+  const open = paths.filter((path) => (statSync(join(dataDir, path)).mode & 0o027) !== 0);
+  expect(open).toEqual([]);
+  expect(statSync(dataDir).mode & 0o777).toBe(0o750);
+
+  const { settings } = loadSettings({ flags: { dataDir }, env: {}, cwd: dataDir });
+  const check = CHECKS.find(([name]) => name === "data folder")![1];
+  const finding = () => check({ settings, now: new Date(), version: "0.0.0" });
+  expect((await finding()).found).not.toContain("other users");
+  chmodSync(dataDir, 0o755);
+  const found = await finding();
+  if (found.state !== "problem") expect(found.fix).toBe(`\`chmod -R o-rwx ${dataDir}\``); // the disk may be full
+  expect(statSync(dataDir).mode & 0o777).toBe(0o755);
 });
 
 describe("a start while the database is away", () => {

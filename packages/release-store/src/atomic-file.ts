@@ -8,6 +8,10 @@ import { basename, dirname, join } from "node:path";
 
 /** Prefix of temporary files: never read, and removed by the next build after a kill. */
 export const TEMPORARY = ".tmp-";
+/** Of files in the data folder. */
+export const PRIVATE_FILE = 0o640;
+/** Of files for other users and programs. */
+export const PUBLIC_FILE = 0o644;
 /** Bytes for one write: Linux writes at most 2 GiB at once. */
 const MAX_WRITE = 1 << 26;
 
@@ -16,7 +20,7 @@ export class AtomicFile {
   private readonly temporary: string;
   private descriptor: number | undefined;
 
-  constructor(path: string, mode = 0o644) {
+  constructor(path: string, mode = PRIVATE_FILE) {
     this.path = path;
     this.temporary = join(dirname(path), `${TEMPORARY}${process.pid}-${basename(path)}`);
     // Never follows a link that another user placed under that name.

@@ -9,6 +9,7 @@
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { PRIVATE_FILE } from "@inkling/release-store";
 import { FeedError } from "../catalog/feed.ts";
 import { unpack } from "./unpack.ts";
 import { unreachedWords } from "./unreached.ts";
@@ -142,7 +143,7 @@ async function save(response: Response, request: Download, signal: AbortSignal):
   const hash = new Bun.CryptoHasher("sha256");
   const sent = hashed(response.body, hash);
   const chunks = Readable.from(unpack(sent, request.maxBytes), { objectMode: false });
-  await pipeline(chunks, createWriteStream(request.into), { signal });
+  await pipeline(chunks, createWriteStream(request.into, { mode: PRIVATE_FILE }), { signal });
   return hash.digest("hex");
 }
 

@@ -1,16 +1,8 @@
 // mirror.ts: the operator's mirror as a folder with one file per feed, named `<feed id>.<anything>`.
 
-import {
-  closeSync,
-  createReadStream,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, createReadStream, openSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { makeFolder, PRIVATE_FILE } from "@inkling/release-store";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import type { Chunks } from "./chunks.ts";
 import { type FeedCopy, loadStable, MAP_FROM, measure } from "./copy.ts";
@@ -72,8 +64,8 @@ async function gather(chunks: Chunks, into: string): Promise<Uint8Array> {
       if (file === undefined) held.push(chunk);
       else writeFileSync(file, chunk);
       if (file !== undefined || bytes < MAP_FROM) continue;
-      mkdirSync(dirname(into), { recursive: true });
-      file = openSync(into, "w", 0o644);
+      makeFolder(dirname(into));
+      file = openSync(into, "w", PRIVATE_FILE);
       for (const first of held.splice(0)) writeFileSync(file, first);
     }
     return file === undefined ? Buffer.concat(held) : loadStable(into).bytes;

@@ -4,8 +4,7 @@
 // the database, follows releases and verifies new ones. Limits, quotas and counts lie in memory that all share, so they
 // are exact for the host and outlive any worker.
 
-import { mkdirSync } from "node:fs";
-import { messageOf } from "@inkling/release-store";
+import { makeFolder, messageOf } from "@inkling/release-store";
 import { StartError } from "../http/start-error.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { HeapCells } from "../limits/cell-memory.ts";
@@ -103,7 +102,7 @@ function makeLog(options: ServerOptions, closers: Closers): Log {
 
 function makeDataFolder(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true });
+    makeFolder(dataDir);
   } catch (error) {
     const reason = messageOf(error);
     throw new StartError(

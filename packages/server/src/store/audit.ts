@@ -2,6 +2,7 @@
 
 import type { SQL, TransactionSQL } from "bun";
 import type { EpochMs } from "../keys/key.ts";
+import { visibleText } from "../keys/visible-text.ts";
 import { type Page, type PageRequest, ROWS_AT_ONCE } from "./tables.ts";
 
 export const AUDIT_ACTIONS = [
@@ -80,11 +81,11 @@ function auditFromRow({ sequence, at, actor, action, subject, was, became }: Aud
   return {
     sequence: Number(sequence),
     at: Number(at),
-    actor,
+    actor: visibleText(actor),
     action,
     subject,
-    before: was === null ? undefined : JSON.parse(was),
-    after: became === null ? undefined : JSON.parse(became),
+    before: was === null ? undefined : JSON.parse(visibleText(was)),
+    after: became === null ? undefined : JSON.parse(visibleText(became)),
   };
 }
 

@@ -14,8 +14,9 @@
 // - A PostgreSQL server can fall silent. So every unit of work has a time-out, after which its connections are
 //   discarded, and the next unit begins with new ones.
 
-import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { closeSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { makeFolder } from "@inkling/release-store";
 import { SQL, type TransactionSQL } from "bun";
 import { StoreError, storeErrorFrom } from "./error.ts";
 
@@ -103,7 +104,7 @@ function sqliteAddress(path: string): Address {
     ...(file !== ":memory:" && { file }),
     connect: () => {
       if (file !== ":memory:") {
-        mkdirSync(dirname(file), { recursive: true });
+        makeFolder(dirname(file));
         closeSync(openSync(file, "a", 0o600)); // SQLite gives its -wal and -shm files the same mode
       }
       return new SQL({ adapter: "sqlite", filename: file });
