@@ -163,7 +163,7 @@ export class LimitCells {
   /** Has a request begun the day after that of `now`? */
   isDayAfter(cell: CellIndex, now: EpochMs): boolean {
     const stored = Number(Atomics.load(this.words, cell * WORDS + QUOTA));
-    return Math.floor(stored / DAY_UNIT) === (dayTag(now) + 1) % DAYS;
+    return Math.floor(stored / DAY_UNIT) === dayTag(now + DAY_MS);
   }
 
   /** What was taken from the quota of this day. */
@@ -196,7 +196,7 @@ export class LimitCells {
   private today(stored: number, now: EpochMs): number {
     const day = dayTag(now);
     const storedDay = Math.floor(stored / DAY_UNIT);
-    return storedDay === day || storedDay === (day + 1) % DAYS ? stored : day * DAY_UNIT;
+    return storedDay === day || storedDay === ((day + 1) & (DAYS - 1)) ? stored : day * DAY_UNIT;
   }
 
   private replace(at: number, seen: bigint, next: number): boolean {
@@ -204,10 +204,9 @@ export class LimitCells {
   }
 }
 
-/** The UTC day of a time, modulo DAYS. */
+/** The UTC day of a time, modulo DAYS; also of a time before 1970. */
 function dayTag(time: EpochMs): number {
-  const day = Math.floor(time / DAY_MS) % DAYS;
-  return day < 0 ? day + DAYS : day;
+  return Math.floor(time / DAY_MS) & (DAYS - 1);
 }
 
 function slotOf(cell: CellIndex): number {
