@@ -1,7 +1,7 @@
 // storage.test.ts: a server whose database file is locked, deleted or replaced while it serves, with one process and with
 // several; and one that starts while its database is away.
 
-import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   copyFileSync,
@@ -24,8 +24,6 @@ import { freePort } from "./ports.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";
 import { until } from "./until.ts";
-
-setDefaultTimeout(200_000);
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
