@@ -6,6 +6,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { openRelease } from "@inkling/release-store";
 import { dataActions, Updates } from "../packages/cli/src/runtime/data-actions.ts";
+import { MAX_IMPORT_BYTES } from "../packages/server/src/admin/constants.ts";
 import { releaseChanges } from "../packages/server/src/releases/diff.ts";
 import { type RunningServer, startServer } from "../packages/server/src/server.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
@@ -19,12 +20,15 @@ import {
   temporaryFolder,
 } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";
+import { until } from "./until.ts";
 
 const dataDir = temporaryFolder();
 const updates = new Updates();
 const names: string[] = [];
 let server: RunningServer;
 let token: string;
+/** Of the log. */
+const lines: string[] = [];
 
 beforeAll(async () => {
   for (const n of [1, 2, 3]) smallRelease(dataDir, n);
@@ -34,12 +38,34 @@ beforeAll(async () => {
   await store.close();
   server = await startServer({
     ...testServerOptions(dataDir),
+    logLevel: "info",
+    writeLog: (text) => lines.push(...text.split("\n").filter(Boolean)),
     actions: async () => dataActions(updates),
   });
   const { releases } = (await send("GET", "data/releases")).document;
   names.push(...releases.map(({ name }: { name: string }) => name));
 });
 afterAll(() => server.stop());
+
+/** Sends bytes as they are. @returns the answer until the connection ends; it ends at once where nothing is waited for */
+function raw(parts: readonly (string | Uint8Array)[], isAborted = false): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = "";
+    const socket = connect(server.adminPort, "127.0.0.1", () => {
+      for (const part of parts) socket.write(part);
+      if (isAborted) setTimeout(() => socket.destroy(), 50);
+    });
+    socket.on("data", (data) => {
+      answer += data;
+      if (/^HTTP\/1\.1 [2-5]/.test(answer)) socket.end();
+    });
+    socket.on("error", () => {}); // the rest of a body that is refused
+    socket.on("close", () => resolve(answer));
+  });
+}
+
+const head = (lines: readonly string[]) => `${lines.join("\r\n")}\r\n\r\n`;
+const events = () => lines.map((line) => JSON.parse(line)).filter(({ event }) => event !== "listening");
 
 async function send(method: string, path: string, body?: unknown) {
   const response = await fetch(`http://127.0.0.1:${server.adminPort}/admin/v1/${path}`, {
@@ -250,4 +276,64 @@ test("HEAD over HTTP/1.0, without a host, has the headers of GET", async () => {
   socket.write(`HEAD /admin/v1/session HTTP/1.0\r\nAuthorization: Bearer ${token}\r\n\r\n`);
   expect(await promise).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)*content-length: 40\r\n/i);
   socket.destroy();
+});
+
+describe("what is no fault of the server is not logged as one", () => {
+  const failed = () =>
+    events().filter(({ event, status }) => event === "admin-request-failed" || status === 500);
+
+  test("a client that aborts a login", async () => {
+    lines.length = 0;
+    const head1 = head(["POST /admin/v1/session HTTP/1.1", "Host: localhost", "Content-Length: 200"]);
+    const head2 = head(["POST /admin/v1/session HTTP/1.1", "Host: localhost", "Transfer-Encoding: chunked"]);
+    await raw([head1, '{"token":'], true);
+    await raw([head2, '5\r\n{"tok\r\n'], true);
+    const ended = () => events().filter(({ route }) => route === "/admin/v1/session");
+    await until(() => ended().length === 2);
+    expect(failed()).toEqual([]);
+    expect(ended().map(({ status, level }) => [level, status])).toEqual([
+      ["info", 400],
+      ["info", 400],
+    ]);
+  });
+
+  test.each([
+    ["session", 20_000, "16384"],
+    ["overrides/import", MAX_IMPORT_BYTES + 1, String(MAX_IMPORT_BYTES)],
+  ])("a chunked body that is too large: %s", async (path, bytes, most) => {
+    lines.length = 0;
+    const lead = [`POST /admin/v1/${path} HTTP/1.1`, "Host: localhost", `Authorization: Bearer ${token}`];
+    const chunk = Buffer.alloc(bytes, 32);
+    const parts = [`${bytes.toString(16)}\r\n`, chunk, "\r\n0\r\n\r\n"];
+    const answer = await raw([head([...lead, "Transfer-Encoding: chunked"]), ...parts]);
+    expect(answer).toStartWith("HTTP/1.1 413 ");
+    expect(answer).toContain(`The body may have ${most} bytes.`);
+    await until(() => events().length > 0);
+    expect(events().map(({ event, status }) => [event, status])).toEqual([["admin-request", 413]]);
+  });
+});
+
+describe("the Host of a request", () => {
+  const getFrom = (host: string, path: string) =>
+    raw([head([`GET ${path} HTTP/1.1`, ...(host === "" ? [] : [`Host: ${host}`]), "Connection: close"])]);
+
+  test.each(["/metrics", "/", "/admin/v1/openapi.json", "/admin/v1/keys"])(
+    "of another site is refused before anything is answered: %s",
+    async (path) => {
+      const answer = await getFrom("evil.example:8081", path);
+      expect(answer).toStartWith("HTTP/1.1 421 ");
+      expect(answer).toContain('"code":"HOST_REFUSED"');
+      expect(answer).not.toContain("inkling_");
+    },
+  );
+
+  test.each(["localhost", "127.0.0.1:9", "[::1]:8081", "inkling"])("%s is answered", async (host) => {
+    expect(await getFrom(host, "/metrics")).toStartWith("HTTP/1.1 200 ");
+  });
+
+  test("refusals are counted", async () => {
+    await getFrom("evil.example", "/");
+    const metrics = await getFrom("localhost", "/metrics");
+    expect(metrics).toMatch(/inkling_admin_problems_total\{code="HOST_REFUSED"\} [1-9]/);
+  });
 });

@@ -2,6 +2,7 @@
 
 import { Overrides } from "@inkling/engine";
 import { AdminApp, type AdminAppOptions } from "../packages/server/src/admin/app.ts";
+import { HostNames } from "../packages/server/src/http/host-names.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
 import { Log } from "../packages/server/src/telemetry/log.ts";
 import { checkResponse } from "./checked-fetch.ts";
@@ -37,6 +38,8 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
     },
     dataDir: "",
     actions: undefined,
+    hostNames: new HostNames([]),
+    onProblem: () => {},
     traffic: { minutes: [] },
     feeds: () => [
       { id: "ipsum-3", sets: "is_abuser" },

@@ -55,6 +55,7 @@ export function testOptions<T>(
       countToday: () => today,
       takeQuota: ({ quota = Infinity }, _, most) => Math.max(0, Math.min(most, quota - today)),
       giveQuotaBack: () => {},
+      chargedDay: 0,
     },
     overrides: { current: Overrides.NONE },
     checks: { checkMx: () => ({ outcome: "found", known: [] }) },

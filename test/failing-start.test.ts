@@ -28,7 +28,7 @@ function workersOf(mark: string): number[] {
     .map(Number);
 }
 
-/** `inkling serve` with its own data folder, which also identifies its workers. */
+/** `inkling serve` with its own data folder, which also identifies its workers: as a variable that they get. */
 function serve(env: Record<string, string> = {}, hasRelease = true) {
   const dataDir = temporaryFolder();
   if (hasRelease) smallRelease(dataDir, 1);
@@ -37,6 +37,7 @@ function serve(env: Record<string, string> = {}, hasRelease = true) {
     env: {
       PATH: process.env.PATH ?? "",
       INKLING_DATA_DIR: dataDir,
+      BUN_TEST_MARK: dataDir,
       INKLING_PORT: String(freePort()),
       INKLING_ADMIN_PORT: String(freePort()),
       INKLING_OFFLINE: "1",
@@ -74,7 +75,7 @@ describe.if(isLinux)("a start that fails leaves no worker behind, and reports wh
     smallRelease(dataDir, 1);
     const folder = join(dataDir, "segments");
     for (const file of readdirSync(folder)) writeFileSync(join(folder, file), "not a segment");
-    const { child } = serve({ INKLING_DATA_DIR: dataDir }, false);
+    const { child } = serve({ INKLING_DATA_DIR: dataDir, BUN_TEST_MARK: dataDir }, false);
     expect(await new Response(child.stderr).text()).toMatch(/^inkling: release .*\nhint: /m);
     expect(await child.exited).toBe(1);
     await until(() => workersOf(dataDir).length === 0);

@@ -37,7 +37,7 @@ if (import.meta.main) {
       if (i % 4 === 0) taken.tokens += cells.takeUpTo(0, last, each, 3, whole);
       else if (cells.take(0, last, each, whole)) taken.tokens++;
       const got = cells.takeQuota(0, last, quota, 2);
-      if (got === 2 && i % 2 === 0) cells.giveQuotaBack(0, last, 1);
+      if (got === 2 && i % 2 === 0) cells.giveQuotaBack(0, cells.chargedDay, 1);
       taken.quota += got === 2 && i % 2 === 0 ? 1 : got;
       cells.count(0, "email", last, 1);
     }

@@ -541,6 +541,33 @@ for (const backend of BACKENDS) {
         expect(await store.readKeyStamp()).toBe(keyStamp);
       });
 
+      test("only overrides change it: keys, tokens and audit entries do not", async () => {
+        const store = await open();
+        const stamp = await store.overrides.readStamp();
+        const { key } = await store.createKey(wanted());
+        await store.changeKey(key.id, { name: "other" });
+        await store.rotateKey(key.id, NOW);
+        await store.revokeKey(key.id);
+        await store.adminToken.rotate("ada");
+        const entry = { actor: "ada", subject: "release", before: undefined, after: undefined };
+        await store.overrides.record({ ...entry, action: "release-pinned" });
+        expect((await store.overrides.audit({ limit: 10 })).items).toHaveLength(6);
+        expect(await store.overrides.readStamp()).toBe(stamp);
+      });
+
+      test("keys and overrides changed by several processes at once get a row of audit entries", async () => {
+        const stores = [await open(), await open(), await open()];
+        await Promise.all(
+          Array.from({ length: 30 }, (_, i) =>
+            i % 2 === 0
+              ? stores[i % 3]!.createKey(wanted({ name: `key ${i}` }))
+              : stores[i % 3]!.overrides.put([flagged(`81.2.69.${i}`)], "ada"),
+          ),
+        );
+        const { items } = await stores[0]!.overrides.audit({ limit: 100 });
+        expect(items.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 30 }, (_, i) => 30 - i));
+      });
+
       test("the limit is enforced", async () => {
         const store = await open();
         const many = Array.from({ length: MAX_OVERRIDES }, (_, i) => flagged(`9.9.${i >> 8}.${i & 255}`));

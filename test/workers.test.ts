@@ -1,6 +1,7 @@
 // Several workers on one port, as real processes: shared state, a worker that dies, and shutdown.
 
 import { afterEach, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
@@ -34,7 +35,10 @@ class Server {
     const given = { dataDir, databaseUrl, adoptKey: TOKEN, workers: WORKERS, logLevel: "info", ...options };
     this.child = Bun.spawn(
       [process.execPath, join(import.meta.dir, "server-process.ts"), JSON.stringify(given)],
-      { stdio: ["ignore", "pipe", "pipe"] },
+      {
+        stdio: ["ignore", "pipe", "pipe"],
+        env: { ...process.env, INKLING_MAXMIND_LICENSE_KEY: "made-up-secret" },
+      },
     );
     void this.readLog();
   }
@@ -155,6 +159,20 @@ async function withStore<T>({ databaseUrl }: Server, use: (store: Store) => Prom
 const linux = process.platform === "linux" ? describe : describe.skip;
 
 linux("several workers", () => {
+  test("have no credential of the primary's in their environment", async () => {
+    const server = await start({ workerEnvironment: { PATH: "/usr/bin", TZ: "UTC" } });
+    const environmentOf = (pid: number) => readFileSync(`/proc/${pid}/environ`, "utf8");
+    expect(environmentOf(server.child.pid)).toContain("made-up-secret"); // otherwise this shows nothing
+    expect(server.workers).toHaveLength(WORKERS);
+    for (const pid of server.workers) {
+      const names = environmentOf(pid)
+        .split("\0")
+        .filter(Boolean)
+        .map((line) => line.split("=")[0]!);
+      expect(names.filter((name) => !/^(PATH|TZ|NODE_CHANNEL_\w+)$/.test(name))).toEqual([]);
+    }
+  });
+
   test("share limits, quotas, usage and metrics", async () => {
     const server = await start();
     const [limited, quota] = await withStore(server, async (store) => [

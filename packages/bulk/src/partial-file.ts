@@ -3,7 +3,7 @@
 // err  those of node:fs; what stood under the name before is still there then
 
 import { existsSync, statSync } from "node:fs";
-import { AtomicFile } from "@inkling/release-store";
+import { AtomicFile, PUBLIC_FILE } from "@inkling/release-store";
 import { BulkError } from "./errors.ts";
 
 /** The state of a file after an interruption. */
@@ -23,7 +23,7 @@ export class PartialFile {
       throw new BulkError(`${path} is a folder`, "name the file that is to be written");
     }
     this.path = path;
-    this.file = new AtomicFile(path);
+    this.file = new AtomicFile(path, PUBLIC_FILE);
     process.once("exit", this.onExit);
   }
 

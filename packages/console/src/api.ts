@@ -1,11 +1,23 @@
-// api.ts: requests to the admin API with the session's cookie.
+// api.ts: requests to the admin API with the session's cookie and secret.
 //
 // err  ApiError; an aborted request stays an AbortError
 // note a session that has ended is announced by the event LOGGED_OUT on `window`
 //
-// The header Inkling-Console proves that a page of this origin sent the request: other sites' pages cannot set it.
+// The secret proves that a page of this origin sent the request: the cookie alone also goes to other ports of this host.
+// It is in localStorage, bound to the port, so that further tabs have it; of no use without the cookie, which no script reads.
 
 export const LOGGED_OUT = "inkling:logged-out";
+
+const SECRET = "inkling-console-secret";
+
+export const hasSession = () => localStorage.getItem(SECRET) !== null;
+export const endSession = () => localStorage.removeItem(SECRET);
+
+/** @throws {ApiError} */
+export async function logIn(body: { readonly token: string; readonly author?: string }): Promise<void> {
+  const { secret } = await api<{ secret: string }>("session", { method: "POST", body });
+  localStorage.setItem(SECRET, secret);
+}
 
 /** An error whose message is written for the user. */
 export class UserError extends Error {}
@@ -47,7 +59,7 @@ interface RequestOptions {
  */
 export async function api<T>(path: string, options: RequestOptions = {}): Promise<T> {
   const { method = "GET", body, signal = null } = options;
-  const headers = new Headers({ "Inkling-Console": "1" });
+  const headers = new Headers({ "Inkling-Console": localStorage.getItem(SECRET) ?? "" });
   if (body !== undefined) headers.set("Content-Type", "application/json");
   if (method === "POST") headers.set("Idempotency-Key", crypto.randomUUID());
   const request = { method, headers, signal, body: body === undefined ? null : JSON.stringify(body) };
@@ -61,7 +73,8 @@ export async function api<T>(path: string, options: RequestOptions = {}): Promis
     return {};
   });
   if (response.ok) return document;
-  if (response.status === 401 && path !== "session") dispatchEvent(new Event(LOGGED_OUT));
+  const isOut = response.status === 401 || document.code === "FORGED"; // without the secret it is "FORGED"
+  if (isOut && path !== "session") dispatchEvent(new Event(LOGGED_OUT));
   throw new ApiError(response.status, document);
 }
 

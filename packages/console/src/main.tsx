@@ -2,7 +2,7 @@
 
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, api, LOGGED_OUT } from "./api.ts";
+import { ApiError, api, endSession, hasSession, LOGGED_OUT } from "./api.ts";
 import { Frame } from "./frame.tsx";
 import { MESSAGE, type Message, messageOf, useWindowEvent } from "./hooks.ts";
 import { LoginPage } from "./pages/login.tsx";
@@ -15,15 +15,16 @@ function App() {
   const enter = () => setSession({ state: "in" });
   const leave = (note = "") => setSession({ state: "out", note });
   useEffect(() => {
+    if (!hasSession()) return leave();
     const isLoggedOut = (error: unknown) => error instanceof ApiError && error.status === 401;
     api("session").then(enter, (error) => leave(isLoggedOut(error) ? "" : messageOf(error)));
   }, []);
   useWindowEvent(LOGGED_OUT, () => leave("Your session has ended: log in again."));
-  const logOut = () =>
-    api("session", { method: "DELETE" }).then(
-      () => leave(),
-      () => leave(),
-    );
+  const logOut = async () => {
+    await api("session", { method: "DELETE" }).catch(() => {}); // without an answer it ends here all the same
+    endSession();
+    leave();
+  };
   return (
     <>
       {session.state === "in" && <Frame logOut={logOut} />}

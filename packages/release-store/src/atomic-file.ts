@@ -22,6 +22,10 @@ export function isLeftover(file: string): boolean {
   return pid !== undefined && !isAtWork(Number(pid), started);
 }
 
+/** Of files in the data folder. */
+export const PRIVATE_FILE = 0o640;
+/** Of files for other users and programs. */
+export const PUBLIC_FILE = 0o644;
 /** Bytes for one write: Linux writes at most 2 GiB at once. */
 const MAX_WRITE = 1 << 26;
 
@@ -30,7 +34,7 @@ export class AtomicFile {
   private readonly temporary: string;
   private descriptor: number | undefined;
 
-  constructor(path: string, mode = 0o644) {
+  constructor(path: string, mode = PRIVATE_FILE) {
     this.path = path;
     this.temporary = temporaryPath(path);
     // Never follows a link that another user placed under that name.

@@ -18,7 +18,8 @@ export const DATA_FOLDER = {
   heldRelease: "releases/held.json",
   /** Which feeds are turned on or off. */
   feedChoice: "feeds.json",
-  /** The copy of the overrides, for a start while the database is unreachable. */
+  /** Copies of the keys in force, as hashes, and of the overrides, for a start while the database is unreachable. */
+  keys: "keys.json",
   overrides: "overrides.json",
   /** What is kept of the last build beyond its release. */
   lastBuild: "last-build.json",
@@ -29,9 +30,14 @@ export const DATA_FOLDER = {
   releaseFile: (name: string) => `releases/${name}.json`,
 } as const;
 
+/** Makes a folder of the data folder, or that itself, for this user and group; one that exists stays as it is. */
+export function makeFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o750 });
+}
+
 /** Creates the folder and its subfolders. */
 export function prepareDataFolder(dataDir: string): void {
   for (const part of [DATA_FOLDER.feeds, DATA_FOLDER.segments, DATA_FOLDER.releases]) {
-    mkdirSync(join(dataDir, part), { recursive: true });
+    makeFolder(join(dataDir, part));
   }
 }

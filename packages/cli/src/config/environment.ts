@@ -27,3 +27,20 @@ export function surroundings(env: Environment): Surroundings {
 }
 
 export const processEnvironment: Environment = process.env;
+
+/** What Bun itself and the system's libraries read. */
+const RUNTIME =
+  /^(PATH|HOME|USER|TZ|LANG|LC_\w+|TMPDIR|TEMP|TMP|SystemRoot|(LD|DYLD|BUN|MALLOC|MIMALLOC)_\w+)$/;
+/** What Bun reads for requests to publishers. */
+const NETWORK = /^((https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|NODE_USE_SYSTEM_CA)$/i;
+
+/** For processes that answer: nothing of the settings, so none of their credentials, nor of other programs'. */
+export const workerEnvironment = (env: Environment) => pick(env, (name) => RUNTIME.test(name));
+/** For builds, which get their settings through a pipe. */
+export const buildEnvironment = (env: Environment) =>
+  pick(env, (name) => RUNTIME.test(name) || NETWORK.test(name));
+
+function pick(env: Environment, isWanted: (name: string) => boolean): Record<string, string> {
+  const wanted = Object.entries(env).filter(([name, value]) => value !== undefined && isWanted(name));
+  return Object.fromEntries(wanted) as Record<string, string>;
+}

@@ -47,6 +47,11 @@ export const SETTINGS = {
     "address of the admin listener (metrics, admin API); keep it off public networks",
   ),
   adminPort: setting(types.wholeNumber(1, 65535), 8081, "port of the admin listener"),
+  adminNames: setting(
+    types.hostNames,
+    [],
+    "host names of the admin listener behind a proxy, separated by commas; addresses, localhost and names without a dot need none",
+  ),
   dataDir: setting(types.folder, "./data", "folder of feeds, segments, releases and the SQLite database"),
   mirror: optional(
     types.mirror,
@@ -84,6 +89,11 @@ export const SETTINGS = {
     types.wholeNumber(1, 1_000_000),
     10_000,
     "open connections at once; further ones are closed",
+  ),
+  maxUnstoredSeconds: setting(
+    types.wholeNumber(0, 1_000_000),
+    0,
+    "seconds that usage may wait for the database before /readyz is 503; 0 = no limit",
   ),
   workers: optional(
     types.wholeNumber(1, 64),

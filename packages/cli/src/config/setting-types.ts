@@ -34,6 +34,12 @@ export const host = z
   .regex(/^[0-9A-Za-z.:_-]+$/, "must be an address such as 127.0.0.1 or ::1, or a host name, without a port")
   .describe("address");
 
+export const hostNames = listOf(
+  "names",
+  "host names such as inkling.example or inkling.example:8443",
+  (text) => (/^[0-9A-Za-z.-]+(:[0-9]{1,5})?$/.test(text) ? text : undefined),
+);
+
 export const folder = z.string("must be a path").min(1, "must be a path").describe("folder");
 
 export const mirror = z

@@ -57,6 +57,22 @@ async function errorOf(result: Promise<BuildResult>): Promise<CliError> {
   );
 }
 
+test("a build has no credential in its environment", async () => {
+  const secrets = [
+    "INKLING_MAXMIND_LICENSE_KEY",
+    "INKLING_DATABASE_URL",
+    "PGPASSWORD",
+    "AWS_SECRET_ACCESS_KEY",
+  ];
+  const proxies = ["HTTPS_PROXY", "no_proxy"];
+  for (const name of [...secrets, ...proxies]) process.env[name] = "made-up-secret";
+  const script = `throw new Error(Object.keys(process.env).join(" "));`;
+  const error = await errorOf(runScript(script).result);
+  for (const name of [...secrets, ...proxies]) delete process.env[name];
+  for (const name of ["PATH", ...proxies]) expect(error.hint).toMatch(new RegExp(`\\b${name}\\b`));
+  for (const name of secrets) expect(error.hint).not.toContain(name);
+});
+
 describe("how a build ends", () => {
   test("done: events in order, conflicts kept", async () => {
     const { result, events } = runScript(printing({ type: "note", text: "hello" }, conflict, done));

@@ -6,11 +6,12 @@
 //
 // A build that runs out of memory takes only itself down.
 
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type BuildEvent, type BuildOrder, buildEvent, type Trouble } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
-import { DATA_FOLDER, replaceJson } from "@inkling/release-store";
+import { DATA_FOLDER, makeFolder, replaceJson } from "@inkling/release-store";
+import { buildEnvironment, processEnvironment } from "../config/environment.ts";
 import { CliError, Stopped } from "../terminal/errors.ts";
 
 export type BuildDone = BuildEvent & { type: "done" };
@@ -46,6 +47,7 @@ export async function runBuild(order: BuildOrder, options: SpawnOptions): Promis
     stdin: Buffer.from(JSON.stringify(order)),
     stdout: "pipe",
     stderr: "pipe",
+    env: buildEnvironment(processEnvironment),
   });
   options.onStart?.(child.pid);
   const stop = () => {
@@ -176,6 +178,6 @@ export function writeLastBuild(dataDir: string, result: BuildResult, now: Date):
     email_sha256: email,
     conflicts: conflicts.map(({ domain, verdict, reason }) => ({ domain, verdict, reason })),
   };
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   replaceJson(path, content);
 }

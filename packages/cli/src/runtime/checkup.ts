@@ -4,7 +4,7 @@
 // out  a Finding: ok, a note (works, but know this), or a problem with what to do
 // err  none thrown: a check that throws is a problem with its message
 
-import { accessSync, constants, existsSync, statfsSync } from "node:fs";
+import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import type { FeedReport } from "@inkling/engine";
@@ -53,6 +53,8 @@ const OLD_RELEASE_MS = 7 * 86_400_000;
 /** When this was written: a clock before it is wrong. */
 const WRITTEN = Date.parse("2026-08-01T00:00:00Z");
 const CLOCK_SLACK_MS = 3_600_000;
+/** The rights of other users than owner and group. */
+const OTHERS = 0o007;
 const HTTP_TIMEOUT_MS = 3_000;
 
 const UPDATE = "run `npx inkling data update`";
@@ -155,8 +157,12 @@ function dataFolder({ settings: { dataDir } }: Checkup): Finding {
   const { bavail, bsize } = statfsSync(existing);
   const free = bavail * bsize;
   const found = `${dataDir} is writable, ${formatBytes(free)} free`;
-  if (free >= LEAST_FREE_BYTES) return ok(existing === dataDir ? found : `${found}; it is made when needed`);
-  return problem(found, `a build needs about ${formatBytes(LEAST_FREE_BYTES)}: free some space`);
+  if (free < LEAST_FREE_BYTES) {
+    return problem(found, `a build needs about ${formatBytes(LEAST_FREE_BYTES)}: free some space`);
+  }
+  if (existing !== dataDir) return ok(`${found}; it is made when needed`);
+  const isOpen = (statSync(dataDir).mode & OTHERS) !== 0;
+  return isOpen ? note(`${found}; other users may read it`, `\`chmod -R o-rwx ${dataDir}\``) : ok(found);
 }
 
 async function mirror({ settings }: Checkup): Promise<Finding> {

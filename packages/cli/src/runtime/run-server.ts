@@ -4,7 +4,7 @@ import type { ConsoleFiles } from "@inkling/console/files";
 import type { Mode } from "@inkling/engine";
 import { exitOnFault } from "@inkling/server/exit-on-fault";
 import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
-import { surroundings } from "../config/environment.ts";
+import { processEnvironment, surroundings, workerEnvironment } from "../config/environment.ts";
 import type { Settings } from "../config/settings.ts";
 import { serviceManager } from "../terminal/service-manager.ts";
 import type { Context } from "./context.ts";
@@ -26,13 +26,16 @@ export function serverOptions(
     port: settings.port,
     adminHost: settings.adminHost,
     adminPort: settings.adminPort,
+    adminNames: settings.adminNames,
     dataDir: settings.dataDir,
     databaseUrl: settings.databaseUrl,
     rate: settings.rate,
     burst: settings.burst,
     trustedProxies: settings.trustedProxies,
     maxConnections: settings.maxConnections,
+    maxUnstoredSeconds: settings.maxUnstoredSeconds,
     workers: settings.workers,
+    workerEnvironment: workerEnvironment(processEnvironment),
     console: serveConsole(),
     dnsServers: settings.dnsServers,
     dnsExclude: settings.dnsExclude,

@@ -8,7 +8,7 @@
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { replaceFile } from "@inkling/release-store";
+import { PUBLIC_FILE, replaceFile } from "@inkling/release-store";
 import { EXTENSIONS, type Feed, type Format } from "../catalog/feed.ts";
 import { type FeedCopy, isCopy } from "../fetch/copy.ts";
 import { readFeedState } from "../fetch/feed-state.ts";
@@ -81,7 +81,8 @@ function extensionOf(feed: Feed, format: Format): string {
 }
 
 function writeCopy(path: string, copy: FeedCopy, now: Date): void {
-  replaceFile(path, [copy.files[0]!.bytes], { modified: copy.fetchedAt ?? copy.publishedAt ?? now });
+  const modified = copy.fetchedAt ?? copy.publishedAt ?? now;
+  replaceFile(path, [copy.files[0]!.bytes], { mode: PUBLIC_FILE, modified });
 }
 
 /** A mirror with two files for one feed is refused. */

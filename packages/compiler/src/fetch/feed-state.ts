@@ -7,9 +7,9 @@
 // Bodies have their checksum in their names, and the state names the ones that count. Files are only replaced by rename,
 // bodies before the state that names them: a killed process leaves either the old state or the new one.
 
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DATA_FOLDER, replaceFile, replaceJson, TEMPORARY } from "@inkling/release-store";
+import { DATA_FOLDER, makeFolder, replaceFile, replaceJson, TEMPORARY } from "@inkling/release-store";
 import { z } from "zod";
 import { EXTENSIONS, type Feed, type Format } from "../catalog/feed.ts";
 import { type FeedCopy, isNew } from "./copy.ts";
@@ -100,7 +100,7 @@ export function writeFeedState(
   bodies: readonly FeedCopy[] = [],
 ): void {
   const folder = feedFolder(feed, dataDir);
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   const named = [state.copy, state.pending].flatMap((kept) => kept ?? []);
   for (const copy of bodies) {
     const file = named.find(({ sha256 }) => sha256 === copy.sha256)?.file;

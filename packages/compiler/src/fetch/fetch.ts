@@ -12,6 +12,7 @@ import { STATUS_CODES } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { parseUnwrapped, specialUse } from "@inkling/engine";
+import { PRIVATE_FILE } from "@inkling/release-store";
 import { FeedError } from "../catalog/feed.ts";
 import { unpack } from "./unpack.ts";
 
@@ -244,7 +245,7 @@ async function save(
     speed.count(chunk.length);
   });
   const chunks = Readable.from(unpack(sent, request.maxBytes), { objectMode: false });
-  await pipeline(chunks, createWriteStream(request.into), { signal });
+  await pipeline(chunks, createWriteStream(request.into, { mode: PRIVATE_FILE }), { signal });
   return hash.digest("hex");
 }
 

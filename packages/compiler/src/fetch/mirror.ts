@@ -3,9 +3,10 @@
 // note a network file system may never answer, so nothing here waits for it synchronously, nor longer than FOLDER_MS. A
 //      call that hangs keeps its thread until the process ends
 
-import { closeSync, constants, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, constants, openSync, rmSync, writeFileSync } from "node:fs";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { makeFolder, PRIVATE_FILE } from "@inkling/release-store";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
 import type { Chunks } from "./chunks.ts";
 import { type FeedCopy, loadStable, MAP_FROM, measure } from "./copy.ts";
@@ -127,8 +128,8 @@ async function gather(chunks: Chunks, into: string): Promise<Uint8Array> {
       if (file === undefined) held.push(chunk);
       else writeFileSync(file, chunk);
       if (file !== undefined || bytes < MAP_FROM) continue;
-      mkdirSync(dirname(into), { recursive: true });
-      file = openSync(into, "w", 0o644);
+      makeFolder(dirname(into));
+      file = openSync(into, "w", PRIVATE_FILE);
       for (const first of held.splice(0)) writeFileSync(file, first);
     }
     return file === undefined ? Buffer.concat(held) : loadStable(into).bytes;

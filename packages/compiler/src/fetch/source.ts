@@ -9,8 +9,9 @@
 //      4. our own file
 // err  what node:fs throws when the data folder cannot be written; everything else is a NoCopy
 
-import { mkdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { makeFolder } from "@inkling/release-store";
 import manifest from "../../package.json" with { type: "json" };
 import { type Credentials, EXTENSIONS, type Feed, FeedError, variableName } from "../catalog/feed.ts";
 import { type Candidate, isCopy, loadStable, measure, type NoCopy, type Source } from "./copy.ts";
@@ -148,7 +149,7 @@ interface Request {
 async function fetchFrom(request: Request): Promise<Candidate> {
   const { feed, url, secretRequest = { url }, headers, source, options, kept } = request;
   const into = downloadPath(feed, options);
-  mkdirSync(dirname(into), { recursive: true });
+  makeFolder(dirname(into));
   const known = kept.findFrom(url);
   try {
     const validators = await download({

@@ -1,14 +1,14 @@
-// login.tsx: exchanges the admin token for a session cookie.
+// login.tsx: exchanges the admin token for a session.
 
 import { useEffect, useRef } from "preact/hooks";
-import { ApiError, api, UserError } from "../api.ts";
+import { ApiError, logIn, UserError } from "../api.ts";
 import { Problem } from "../components/basics.tsx";
 import { Field, Form, TextField, textOf } from "../components/form.tsx";
 
-async function logIn(values: FormData): Promise<void> {
+async function submitLogin(values: FormData): Promise<void> {
   const author = textOf(values, "author");
   const body = { token: textOf(values, "token"), ...(author ? { author } : {}) };
-  await api("session", { method: "POST", body }).catch((error: unknown) => {
+  await logIn(body).catch((error: unknown) => {
     const isWrong = error instanceof ApiError && error.code === "TOKEN_INVALID";
     throw isWrong ? new UserError("This is not the admin token.") : error;
   });
@@ -23,7 +23,7 @@ export function LoginPage({ note, onLogin }: { note: string; onLogin: () => void
     focus();
   }, []);
   const submit = (values: FormData) =>
-    logIn(values).then(onLogin, (error) => {
+    submitLogin(values).then(onLogin, (error) => {
       focus();
       throw error;
     });

@@ -1,4 +1,4 @@
-// admission.ts: who may use the admin API: the holder of the admin token, and pages with a session's cookie.
+// admission.ts: who may use the admin API: the holder of the admin token, and pages with a session.
 //
 // err  AdminProblem
 
@@ -8,7 +8,7 @@ import { hashToken, isWellFormedToken } from "../keys/token.ts";
 import { isAdminToken } from "../store/admin-token.ts";
 import type { AdminContext } from "./context.ts";
 import { AdminProblem } from "./problems.ts";
-import { isFromConsole, type Session, sessionCookie } from "./sessions.ts";
+import { CONSOLE_HEADER, type Session, sessionCookies } from "./sessions.ts";
 
 /** @returns the session, or undefined where the request carries the token itself */
 export async function admit(request: Request, context: AdminContext): Promise<Session | undefined> {
@@ -17,13 +17,25 @@ export async function admit(request: Request, context: AdminContext): Promise<Se
     await requireToken(token, context);
     return undefined;
   }
-  const cookie = sessionCookie(request);
-  if (cookie === undefined) throw new AdminProblem("TOKEN_MISSING");
-  const session = context.sessions.find(cookie, await context.adminToken.hash(), context.now());
+  const cookies = sessionCookies(request);
+  if (cookies.length === 0) throw new AdminProblem("TOKEN_MISSING");
+  const secret = request.headers.get(CONSOLE_HEADER) ?? "";
+  if (secret === "") throw new AdminProblem("FORGED");
+  requireOwnPage(request, context);
+  const session = context.sessions.find(cookies, secret, await context.adminToken.hash(), context.now());
   if (session === undefined) throw new AdminProblem("SESSION_ENDED");
-  const isReading = request.method === "GET" || request.method === "HEAD";
-  if (!isReading && !isFromConsole(request)) throw new AdminProblem("FORGED");
   return session;
+}
+
+/** Only a page of this listener, or a program that is no browser, can have sent this. */
+export function requireOwnPage({ headers }: Request, { hostNames }: AdminContext): void {
+  const site = headers.get("sec-fetch-site");
+  const isOwn = hostNames.isOwnOrigin(headers.get("origin"), headers.get("host"));
+  if (isOwn && (site === null || site === "same-origin")) return;
+  throw new AdminProblem(
+    "FORGED",
+    "The browser names a page of another origin. Behind a proxy that changes `Host`, list the page's host in INKLING_ADMIN_NAMES.",
+  );
 }
 
 /** @returns the hash of the token in force */

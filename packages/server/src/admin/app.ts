@@ -10,7 +10,6 @@
 // or by `Idempotency-Key`.
 
 import { type Context, Hono, type MiddlewareHandler } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import { ReleaseComparisons } from "../releases/comparisons.ts";
@@ -21,7 +20,7 @@ import { Idempotency } from "./idempotency.ts";
 import type { Operation, Reply } from "./operation.ts";
 import { OPERATIONS } from "./operations.ts";
 import { AdminProblem, problemOf } from "./problems.ts";
-import { readActor, readBody, readQuery } from "./request.ts";
+import { readActor, readBody, readBytes, readQuery } from "./request.ts";
 import { AdminSessions, type Session } from "./sessions.ts";
 
 export type { AdminAppOptions } from "./context.ts";
@@ -32,6 +31,7 @@ interface Env {
     /** Template of the path, for the log. */
     route: string;
     session: Session | undefined;
+    body: Uint8Array;
     query: Record<string, unknown>;
     actor: string;
   };
@@ -68,8 +68,8 @@ function createApp(context: AdminContext): Hono<Env> {
     const template = setRoute(ADMIN_PATH + operations[0]!.path); // a group has at least one
     for (const operation of operations) {
       const { method, body, isOpen = false } = operation;
-      const limits = body === undefined ? [] : [limitBody(body.maxBytes)];
-      const steps = [...(isOpen ? [] : [admission]), readParameters(operation), ...limits];
+      const reading = body === undefined ? [] : [readWhole(body.maxBytes)];
+      const steps = [...(isOpen ? [] : [admission]), readParameters(operation), ...reading];
       app.on(method, [path], template, ...steps, (c) => run(c, operation, context, idempotency));
     }
     app.all(path, template, admission, () => {
@@ -125,13 +125,12 @@ const readParameters =
     return next();
   };
 
-const limitBody = (maxSize = MAX_BODY_BYTES): Step =>
-  bodyLimit({
-    maxSize,
-    onError: () => {
-      throw new AdminProblem("BODY_TOO_LARGE", `The body may have ${maxSize} bytes.`);
-    },
-  });
+const readWhole =
+  (most = MAX_BODY_BYTES): Step =>
+  async (c, next) => {
+    c.set("body", await readBytes(c.req.raw, most));
+    return next();
+  };
 
 async function run(
   c: Context<Env>,
@@ -144,19 +143,20 @@ async function run(
     operation.run(context, {
       request: c.req.raw,
       query: c.get("query"),
-      body: body === undefined ? undefined : readBody(await c.req.arrayBuffer(), body),
+      body: body === undefined ? undefined : readBody(c.get("body"), body),
       id: c.req.param("id") ?? "",
       actor: c.get("actor"),
       session: c.get("session"),
     });
   const key = isIdempotent ? c.req.header("idempotency-key") : undefined;
-  const reply = key === undefined ? await work() : await idempotency.run(key, await digestOf(c), work);
+  const reply = key === undefined ? await work() : await idempotency.run(key, digestOf(c), work);
   return send(c, reply.status ?? status, "application/json", JSON.stringify(reply.document), reply.headers);
 }
 
-function sendProblem(c: Context<Env>, error: Error, { log }: AdminContext): Response {
+function sendProblem(c: Context<Env>, error: Error, { log, onProblem }: AdminContext): Response {
   const id = c.get("requestId");
   const problem = problemOf(error);
+  onProblem(problem.code);
   if (problem.code === "ADMIN_INTERNAL") log.crash("admin-request-failed", error, [], { request_id: id });
   return send(c, problem.status, "application/problem+json", problem.body(id), problem.headers);
 }
@@ -174,9 +174,9 @@ function send(
 }
 
 /** Of method, path, query and body. */
-async function digestOf(c: Context<Env>): Promise<string> {
+function digestOf(c: Context<Env>): string {
   const hasher = new Bun.CryptoHasher("sha256").update(`${c.req.method} ${targetOf(c.req.url)}\n`);
-  return hasher.update(await c.req.arrayBuffer()).digest("hex");
+  return hasher.update(c.get("body")).digest("hex");
 }
 
 function searchOf({ url }: Request): string {

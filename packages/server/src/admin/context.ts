@@ -1,5 +1,6 @@
 // context.ts: what the operations of the admin API work with.
 
+import type { HostNames } from "../http/host-names.ts";
 import type { KeyLoader } from "../keys/key-loader.ts";
 import type { StatusSource } from "../lookup/status.ts";
 import type { OverrideCache } from "../overrides/cache.ts";
@@ -53,6 +54,10 @@ export interface AdminAppOptions {
   readonly releases: Pick<Releases, "current" | "check">;
   readonly status: StatusSource;
   readonly dataDir: string;
+  /** The names of this listener. */
+  readonly hostNames: HostNames;
+  /** Called with the code of each problem. */
+  readonly onProblem: (code: string) => void;
   /** What the program around the server can do with the data. */
   readonly actions: DataActions | undefined;
   readonly traffic: Pick<Traffic, "minutes">;

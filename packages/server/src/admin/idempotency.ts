@@ -45,9 +45,10 @@ export class Idempotency {
   }
 
   private removeExpired(): void {
-    const oldest = this.now() - KEEP_MS;
+    const now = this.now();
     for (const [key, { at }] of this.kept) {
-      if (at >= oldest && this.kept.size < MAX_KEPT) return; // the rest is younger
+      const isKept = at >= now - KEEP_MS && at <= now; // a clock that was set back keeps nothing for longer
+      if (isKept && this.kept.size < MAX_KEPT) return; // the rest is younger
       this.kept.delete(key);
     }
   }

@@ -55,7 +55,7 @@ export const ADMIN_PROBLEMS = {
   FORGED: row(
     403,
     "Request not from the console",
-    "With a cookie, a write needs the header `Inkling-Console`, sent by a page of this server.",
+    "With a cookie, a request needs the header `Inkling-Console` with the session's secret, sent by a page of this listener.",
   ),
   NO_SUCH_PATH: row(404, "No such path", "The admin API has no such path."),
   OVERRIDE_NOT_FOUND: row(404, "No such override", "No override has this id."),
@@ -72,6 +72,11 @@ export const ADMIN_PROBLEMS = {
   OVERRIDE_CONTRADICTS: row(409, "Contradicts another override", "Remove the other override first."),
   OVERRIDES_FULL: row(409, "Too many overrides", "No more overrides can be in force."),
   BODY_TOO_LARGE: row(413, "Request body too large", "The body is larger than this path takes."),
+  HOST_REFUSED: row(
+    421,
+    "Host name not allowed",
+    "The admin listener answers to addresses, localhost, names without a dot, and those in INKLING_ADMIN_NAMES.",
+  ),
   OVERRIDE_TOO_WIDE: row(422, "Override is very wide", 'Send `"force": true` to confirm it.'),
   ADMIN_INTERNAL: row(
     500,

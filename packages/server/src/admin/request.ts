@@ -39,7 +39,29 @@ export function readActor(request: Request, session: Session | undefined): strin
   return parsed.data;
 }
 
-export function readBody<T>(bytes: ArrayBuffer, { schema, isRaw = false }: BodyFormat<T>): unknown {
+/**
+ * Reads a whole body.
+ * @throws AdminProblem where it has more bytes, announced or not, or ends before its end
+ */
+export async function readBytes({ body, headers }: Request, most: number): Promise<Uint8Array<ArrayBuffer>> {
+  const tooLarge = () => new AdminProblem("BODY_TOO_LARGE", `The body may have ${most} bytes.`);
+  if (Number(headers.get("content-length")) > most) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      size += chunk.length;
+      if (size > most) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof AdminProblem) throw error;
+    throw new AdminProblem("BODY_INVALID", "The connection ended before the body did.");
+  }
+  return Buffer.concat(chunks);
+}
+
+export function readBody<T>(bytes: Uint8Array, { schema, isRaw = false }: BodyFormat<T>): unknown {
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

@@ -14,30 +14,34 @@ beforeEach(async () => {
 afterAll(closeAdminServers);
 
 const KEY = { name: "shop" };
-const CONSOLE = { "Inkling-Console": "1", "Sec-Fetch-Site": "same-origin" };
+const FETCH = { "Sec-Fetch-Site": "same-origin" };
 
-/** Logs in. @returns headers of a page's request */
+/** Logs in. @returns headers of a page's request, and those of another port, which gets the cookie alone */
 async function logIn(body: object = { token: it.token, author: "ada" }) {
   const response = await it.ask("POST", "session", body, { Authorization: "" });
   const cookie = response.headers.get("set-cookie")?.split(";")[0] ?? "";
-  return { response, page: { Authorization: "", Cookie: `other=1; ${cookie}` } };
+  const secret: string = response.document?.secret ?? "";
+  const thief = { Authorization: "", Cookie: `other=1; ${cookie}` };
+  return { response, cookie, secret, thief, page: { ...thief, "Inkling-Console": secret } };
 }
 
 describe("a session", () => {
   test("reads, writes in its author's name, and ends with a logout", async () => {
     const { response, page } = await logIn();
-    expect([response.status, response.document]).toEqual([
+    const { secret, ...shown } = response.document;
+    expect(secret).toMatch(/^\w{43}$/);
+    expect([response.status, shown]).toEqual([
       201,
       { author: "ada", expires_at: "2026-06-02T00:00:00.000Z" } as object,
     ]);
     expect(response.headers.get("set-cookie")).toMatch(
       /^inkling_admin=\w{43}; Path=\/admin\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     );
-    expect((await it.ask("GET", "session", undefined, page)).document).toEqual(response.document);
+    expect((await it.ask("GET", "session", undefined, page)).document).toEqual(shown);
     expect((await it.ask("GET", "keys", undefined, page)).status).toBe(200);
-    expect((await it.ask("POST", "keys", KEY, { ...page, ...CONSOLE })).status).toBe(201);
+    expect((await it.ask("POST", "keys", KEY, { ...page, ...FETCH })).status).toBe(201);
     expect((await it.ask("GET", "audit", undefined, page)).document.entries[0].actor).toBe("ada");
-    const out = await it.ask("DELETE", "session", undefined, { ...page, ...CONSOLE });
+    const out = await it.ask("DELETE", "session", undefined, { ...page, ...FETCH });
     expect(out.headers.get("set-cookie")).toMatch(/^inkling_admin=; .*Max-Age=0;/);
     expect((await it.ask("GET", "keys", undefined, page)).code).toBe("SESSION_ENDED");
   });
@@ -56,10 +60,39 @@ describe("a session", () => {
     expect((await it.ask("GET", "keys", undefined, page)).code).toBe("SESSION_ENDED");
   });
 
-  test("over HTTPS its cookie is Secure", async () => {
-    const headers = { Authorization: "", Origin: "https://inkling.example" };
-    const { headers: sent } = await it.ask("POST", "session", { token: it.token }, headers);
-    expect(sent.get("set-cookie")).toEndWith("; Secure");
+  test("over HTTPS its cookie is Secure and of this host alone", async () => {
+    const headers = { Authorization: "", Origin: "https://inkling.example", Host: "inkling.example" };
+    const { headers: sent, document } = await it.ask("POST", "session", { token: it.token }, headers);
+    expect(sent.get("set-cookie")).toMatch(
+      /^__Host-inkling_admin=\w{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/,
+    );
+    const cookie = sent.get("set-cookie")!.split(";")[0]!;
+    const page = { ...headers, Cookie: cookie, "Inkling-Console": document.secret };
+    expect((await it.ask("GET", "keys", undefined, page)).status).toBe(200);
+    const out = await it.ask("DELETE", "session", undefined, page);
+    expect(out.headers.get("set-cookie")).toMatch(/^__Host-inkling_admin=; Path=\/; Max-Age=0;.*; Secure$/);
+  });
+
+  test("is found whatever other cookies of its name there are, before and after it", async () => {
+    const { cookie, secret } = await logIn();
+    const other = await logIn();
+    const wrong = ["inkling_admin=", `inkling_admin=${"a".repeat(43)}`, "inkling_admin=%", other.cookie];
+    for (const cookies of [
+      [cookie, ...wrong],
+      [...wrong, cookie],
+      [...wrong, cookie, ...wrong],
+    ]) {
+      const headers = { Authorization: "", Cookie: cookies.join("; "), "Inkling-Console": secret };
+      expect((await it.ask("GET", "keys", undefined, headers)).status).toBe(200);
+    }
+  });
+
+  test("ends when the clock is set back to before its login", async () => {
+    const { page } = await logIn();
+    it.clock.now -= 30_000; // so little that NTP may have done it
+    expect((await it.ask("GET", "keys", undefined, page)).status).toBe(200);
+    it.clock.now -= 86_400_000;
+    expect((await it.ask("GET", "keys", undefined, page)).code).toBe("SESSION_ENDED");
   });
 
   test("a request with the token has none", async () => {
@@ -67,10 +100,11 @@ describe("a session", () => {
     expect((await it.ask("POST", "keys", KEY)).status).toBe(201); // and it needs no header
   });
 
-  test("the cookie is in no log line, and in memory as a hash only", async () => {
-    const { page } = await logIn();
+  test("neither cookie nor secret is in a log line", async () => {
+    const { page, secret } = await logIn();
     await it.ask("GET", "keys", undefined, page);
     expect(it.lines.join("")).not.toContain(page.Cookie.split("inkling_admin=")[1]!);
+    expect(it.lines.join("")).not.toContain(secret);
   });
 
   test("at most a thousand: one more ends the oldest", async () => {
@@ -90,6 +124,7 @@ describe("refused", () => {
     ["an author of nothing", "BODY_INVALID", { token: "TOKEN", author: "" }],
     ["a body of 20 KB", "BODY_TOO_LARGE", { token: "x".repeat(20_000) }],
     ["the page of another site", "FORGED", { token: "TOKEN" }, { "Sec-Fetch-Site": "cross-site" }],
+    ["the page of another port", "FORGED", { token: "TOKEN" }, { Origin: "http://t:82", Host: "t:81" }],
   ];
   test.each(logins)("a login with %s", async (_, code, body, headers) => {
     const sent = JSON.stringify(body)?.replace("TOKEN", it.token);
@@ -98,26 +133,60 @@ describe("refused", () => {
     expect(it.lines.join("")).not.toContain(it.token);
   });
 
-  const writes: [name: string, headers: Record<string, string>][] = [
-    ["a form of another site", { "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" }],
-    ["a script of another port", { "Inkling-Console": "1", "Sec-Fetch-Site": "same-site" }],
-    ["another site, with the header", { "Inkling-Console": "1", "Sec-Fetch-Site": "cross-site" }],
-    ["no header", { "Sec-Fetch-Site": "same-origin" }],
+  /** With the cookie of the session; SECRET stands for its secret, OTHER for that of another session. */
+  const requests: [name: string, code: AdminProblemCode, headers: Record<string, string>][] = [
+    ["the cookie alone", "FORGED", {}],
+    ["a form of another site", "FORGED", { "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" }],
+    ["an empty secret", "FORGED", { "Inkling-Console": "", ...FETCH }],
+    ["what was enough before", "SESSION_ENDED", { "Inkling-Console": "1", ...FETCH }],
+    ["the secret of another session", "SESSION_ENDED", { "Inkling-Console": "OTHER", ...FETCH }],
+    [
+      "another port, by Sec-Fetch-Site",
+      "FORGED",
+      { "Inkling-Console": "SECRET", "Sec-Fetch-Site": "same-site" },
+    ],
+    [
+      "another port, by Origin",
+      "FORGED",
+      { "Inkling-Console": "SECRET", Origin: "http://t:82", Host: "t:81" },
+    ],
+    [
+      "another site, with the secret",
+      "FORGED",
+      { "Inkling-Console": "SECRET", "Sec-Fetch-Site": "cross-site" },
+    ],
+    ["a typed address", "FORGED", { "Sec-Fetch-Site": "none" }],
   ];
-  test.each(writes)("a change by %s", async (_, headers) => {
-    const { page } = await logIn();
-    for (const [method, path] of [
-      ["POST", "keys"],
+  test.each(requests)("%s", async (_, code, headers) => {
+    const { page, thief, secret } = await logIn();
+    const other = await logIn();
+    const sent = Object.entries(headers).map(([name, value]) => [
+      name,
+      value.replace("SECRET", secret).replace("OTHER", other.secret),
+    ]);
+    for (const [method, path, body] of [
+      ["GET", "keys"],
+      ["HEAD", "keys"],
+      ["GET", "session"],
+      ["GET", "overrides/export"],
+      ["POST", "keys", KEY],
       ["DELETE", "session"],
       ["DELETE", "keys/key_0123456789abcdef"],
+      ["PUT", "nothing"],
     ] as const) {
-      expect((await it.ask(method, path, KEY, { ...page, ...headers })).code).toBe("FORGED");
+      const refused = await it.ask(method, path, body, { ...thief, ...Object.fromEntries(sent) });
+      expect([path, refused.status]).toEqual([path, code === "FORGED" ? 403 : 401]);
+      if (method !== "HEAD") expect([path, refused.code]).toEqual([path, code]);
     }
     expect((await it.ask("GET", "keys", undefined, page)).document.keys).toEqual([]);
   });
 
   test("an unknown cookie", async () => {
-    const cookie = { Authorization: "", Cookie: `inkling_admin=${"a".repeat(43)}` };
+    const cookie = {
+      Authorization: "",
+      Cookie: `inkling_admin=${"a".repeat(43)}`,
+      "Inkling-Console": "b".repeat(43),
+    };
     expect((await it.ask("GET", "keys", undefined, cookie)).code).toBe("SESSION_ENDED");
     expect(
       (await it.ask("GET", "keys", undefined, { Authorization: "", Cookie: "inkling_admin=" })).code,

@@ -1,18 +1,17 @@
 // session-routes.ts: log in to the admin API with its token, and out again.
 //
 // in   POST /admin/v1/session with {"token": "ink_admin_…"}
-// out  a cookie (sessions.ts)
+// out  a cookie and a secret (sessions.ts)
 // src  docs/admin-api.md
 
 import { z } from "zod";
 import { oneLine } from "../keys/fields.ts";
 import { MAX_AUTHOR } from "../overrides/override.ts";
-import { requireToken } from "./admission.ts";
+import { requireOwnPage, requireToken } from "./admission.ts";
 import { type Operation, operation } from "./operation.ts";
-import { AdminProblem } from "./problems.ts";
 import { DEFAULT_ACTOR } from "./request.ts";
 import { text, time } from "./schemas.ts";
-import { SESSION_MS, sessionCookie, setCookie } from "./sessions.ts";
+import { SESSION_MS, setCookie } from "./sessions.ts";
 
 const loginBody = z
   .strictObject({
@@ -27,6 +26,12 @@ const sessionAnswer = z
     expires_at: time.nullable().meta({ description: "null where the token itself was sent" }),
   })
   .meta({ id: "Session" });
+
+const loginAnswer = sessionAnswer
+  .extend({
+    secret: text.meta({ description: "Send it with the cookie, as the header `Inkling-Console`" }),
+  })
+  .meta({ id: "NewSession" });
 
 const isoTime = (ms: number) => new Date(ms).toISOString();
 
@@ -47,21 +52,20 @@ export const SESSION_OPERATIONS: readonly Operation[] = [
     method: "POST",
     path: "session",
     tag: "Log in",
-    summary: "Log in with the admin token: the answer sets a cookie",
+    summary: "Log in with the admin token: the answer sets a cookie, and holds the secret to send with it",
     isOpen: true,
     body: { schema: loginBody },
-    answer: sessionAnswer,
+    answer: loginAnswer,
     status: 201,
     headers: ["Set-Cookie"],
     codes: ["TOKEN_INVALID", "TOKEN_REQUIRED", "FORGED"],
     run: async (context, { request, body }) => {
       const { token, author = DEFAULT_ACTOR } = body;
-      const site = request.headers.get("sec-fetch-site");
-      if (site !== null && site !== "same-origin") throw new AdminProblem("FORGED");
+      requireOwnPage(request, context);
       const hash = await requireToken(token, context);
-      const { cookie, session } = context.sessions.open(author, hash, context.now());
+      const { cookie, secret, session } = context.sessions.open(author, hash, context.now());
       return {
-        document: { author, expires_at: isoTime(session.expiresAt) },
+        document: { author, expires_at: isoTime(session.expiresAt), secret },
         headers: { "Set-Cookie": setCookie(request, cookie, SESSION_MS / 1000) },
       };
     },
@@ -74,9 +78,8 @@ export const SESSION_OPERATIONS: readonly Operation[] = [
     summary: "Log out",
     answer: z.strictObject({ logged_out: z.literal(true) }),
     headers: ["Set-Cookie"],
-    run: ({ sessions }, { request }) => {
-      const cookie = sessionCookie(request);
-      if (cookie !== undefined) sessions.close(cookie);
+    run: ({ sessions }, { request, session }) => {
+      if (session !== undefined) sessions.close(session);
       return { document: { logged_out: true }, headers: { "Set-Cookie": setCookie(request, "", 0) } };
     },
   }),

@@ -27,6 +27,7 @@ export class KeyMeter {
   private tokens = 1;
   /** Lookups that were taken from the quota and not yet recorded. */
   private taken = 0;
+  private chargedDay = 0;
   /** Milliseconds until `take` is worth another try. */
   waitMs = 0;
 
@@ -70,6 +71,7 @@ export class KeyMeter {
   takeQuota(most: number, now: number): number {
     if (this.key.quota === undefined) return Number.POSITIVE_INFINITY;
     this.taken = this.options.usage.takeQuota(this.key, now, most);
+    this.chargedDay = this.options.usage.chargedDay;
     return this.taken;
   }
 
@@ -78,7 +80,7 @@ export class KeyMeter {
     const { usage, counts } = this.options;
     const unused = this.taken - lookups;
     this.taken = 0;
-    if (unused > 0) usage.giveQuotaBack(this.key, now, unused);
+    if (unused > 0) usage.giveQuotaBack(this.key, this.chargedDay, unused);
     if (lookups === 0) return;
     usage.record(this.key.id, this.lookup, now, lookups);
     counts.countLookup(this.lookup, this.key.mode, lookups);

@@ -2,9 +2,11 @@
 //
 // err  StartError when its port cannot be had
 
+import { hostname } from "node:os";
 import type { Registry } from "@prometheus-io/client";
 import type { AdminApp } from "../admin/app.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/constants.ts";
+import { HostNames } from "../http/host-names.ts";
 import { listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
@@ -18,15 +20,22 @@ import type { Services } from "./services.ts";
 interface AdminListenerParts {
   readonly services: Services;
   readonly source: MetricsSource & StatusSource;
+  /** Counts the problems of the admin API, by code. */
+  readonly onProblem: (code: string) => void;
   /** Brings the source's numbers up to date. */
   readonly refresh: () => Promise<void>;
   readonly log: Log;
 }
 
+/** The listener cuts the connection of a larger body; the admin API answers one that is a little too large. */
+const SLACK_BYTES = 1024 * 1024;
+
 export class AdminListener {
   private readonly options: ServerOptions;
   private readonly parts: AdminListenerParts;
   private readonly traffic: Traffic;
+  private readonly hostNames: HostNames;
+  private readonly newRequestId = requestIds((bytes) => crypto.getRandomValues(bytes));
   private readonly server: Bun.Server<undefined>;
   private app: Promise<AdminApp> | undefined;
   private registry: Promise<Registry> | undefined;
@@ -39,12 +48,13 @@ export class AdminListener {
       await parts.refresh();
       return parts.source.counts;
     }, Date.now);
+    this.hostNames = new HostNames([options.adminHost, hostname(), ...(options.adminNames ?? [])]);
     this.server = listen({
       what: "admin port",
       hostname: options.adminHost,
       port: options.adminPort,
       fetch: (request) => this.answer(request),
-      mostBody: MAX_IMPORT_BYTES,
+      mostBody: MAX_IMPORT_BYTES + SLACK_BYTES,
     });
     this.traffic.start();
   }
@@ -59,6 +69,7 @@ export class AdminListener {
   }
 
   private async answer(request: Request): Promise<Response> {
+    if (!this.hostNames.isOwnHost(request.headers.get("host"))) return this.refuseHost(request);
     const target = targetOf(request.url);
     if (target.startsWith(ADMIN_PATH)) {
       this.app ??= this.loadApp();
@@ -68,6 +79,20 @@ export class AdminListener {
     if (path === "/metrics") return this.metrics();
     const file = await this.options.console?.(request, path);
     return file ?? new Response("404: this listener has /, /metrics and /admin/v1/\n", { status: 404 });
+  }
+
+  private async refuseHost({ method }: Request): Promise<Response> {
+    const { AdminProblem } = await import("../admin/problems.ts");
+    const problem = new AdminProblem("HOST_REFUSED");
+    const id = this.newRequestId();
+    this.parts.onProblem(problem.code);
+    this.parts.log.info("admin-request", { method, route: "none", status: problem.status, request_id: id });
+    const headers = {
+      "Content-Type": "application/problem+json",
+      "Cache-Control": "no-store",
+      "X-Request-Id": id,
+    };
+    return new Response(problem.body(id), { status: problem.status, headers });
   }
 
   /** The Prometheus client takes 30 ms to load: the first scrape waits for it, not the start. */
@@ -83,7 +108,7 @@ export class AdminListener {
 
   /** It takes 40 ms to load: the first request waits for it, not the start. */
   private async loadApp(): Promise<AdminApp> {
-    const { services, source, log } = this.parts;
+    const { services, source, log, onProblem } = this.parts;
     const { store, overrides, releases, keyLoader } = services;
     const { AdminApp } = await import("../admin/app.ts");
     return new AdminApp({
@@ -95,13 +120,15 @@ export class AdminListener {
       releases,
       status: source,
       dataDir: this.options.dataDir,
+      hostNames: this.hostNames,
+      onProblem,
       actions: await this.options.actions?.(),
       traffic: this.traffic,
       feeds: () => releases.current?.manifest.feeds,
       documents: () => import("../openapi/admin.ts"),
       log,
       now: Date.now,
-      newRequestId: requestIds((bytes) => crypto.getRandomValues(bytes)),
+      newRequestId: this.newRequestId,
       randomBytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
     });
   }

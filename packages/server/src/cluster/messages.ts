@@ -5,8 +5,8 @@
 
 import { type Override, type Prefix, parsePrefix } from "@inkling/engine";
 import type { Stamps } from "@inkling/release-store";
-import { type EpochMs, type KeyId, type KeyRow, keyFromRow, rowFromKey } from "../keys/key.ts";
-import type { KeySnapshot, TokenRecord } from "../keys/keyring.ts";
+import type { EpochMs, KeyId } from "../keys/key.ts";
+import { type PlainKeys, plainKeys } from "../keys/snapshot.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import type { MxReport } from "../mx/counts.ts";
 import type { Refusal } from "../releases/follow.ts";
@@ -31,12 +31,6 @@ export interface WorkerOptions extends AnsweringOptions {
   readonly logLevel: LogLevel;
 }
 
-/** A snapshot of keys as it is sent: each key as its row of the store. */
-interface WireKeys {
-  readonly stamp: string;
-  readonly tokens: readonly (Omit<TokenRecord, "key"> & { readonly key: KeyRow })[];
-}
-
 /** Which release to answer from, as the primary follows it. */
 export interface ReleaseMessage {
   readonly type: "release";
@@ -54,10 +48,12 @@ export interface KeysMessage {
   readonly type: "keys";
   readonly change: number;
   /** Undefined while keys were never read. */
-  readonly keys: WireKeys | undefined;
+  readonly keys: PlainKeys | undefined;
   readonly cells: ReadonlyMap<KeyId, CellIndex>;
   /** Why the database is unreachable. */
   readonly away: string | undefined;
+  /** Why this server should get no requests. */
+  readonly unready: string | undefined;
 }
 
 export type ToWorker =
@@ -97,8 +93,9 @@ export function messageOf(change: Change, { releases, overrides, keys, keyring }
       return { type: "overrides", overrides: overrides.current.all };
     case "keys": {
       const { change, snapshot, cells } = keys.current;
-      const wire = snapshot && keysToWire(snapshot);
-      return { type: "keys", change, keys: wire, cells, away: keyring.state.lastError };
+      const plain = snapshot && plainKeys(snapshot);
+      const { lastError, unready } = keyring.state;
+      return { type: "keys", change, keys: plain, cells, away: lastError, unready };
     }
   }
 }
@@ -107,14 +104,6 @@ export function releaseMessage(releases: Services["releases"]): ReleaseMessage {
   const { current, wanted, isVerified, refused, since } = releases;
   const { name, stamps } = current ?? {};
   return { type: "release", name, stamps, wanted, isVerified, refused, since };
-}
-
-function keysToWire({ stamp, tokens }: KeySnapshot): WireKeys {
-  return { stamp, tokens: tokens.map(({ key, ...token }) => ({ ...token, key: rowFromKey(key) })) };
-}
-
-export function keysFromWire({ stamp, tokens }: WireKeys): KeySnapshot {
-  return { stamp, tokens: tokens.map(({ key, ...token }) => ({ ...token, key: keyFromRow(key) })) };
 }
 
 export function prefixesFromWire(texts: readonly string[]): Prefix[] {

@@ -11,6 +11,8 @@ export interface ServerOptions {
   readonly port: number;
   readonly adminHost: string;
   readonly adminPort: number;
+  /** Host names of the admin listener, beside those that no web page can have: "inkling.example:8443". */
+  readonly adminNames?: readonly string[];
   readonly dataDir: string;
   readonly mode: Mode;
   /** `sqlite://PATH` or `postgres://…`. */
@@ -18,10 +20,14 @@ export interface ServerOptions {
   /** Lookups per second and key; 0 = no limit. */
   readonly rate: number;
   readonly burst: number;
+  /** /readyz is 503 after usage could not be stored for so long; 0, the default: answers go on. */
+  readonly maxUnstoredSeconds?: number;
   readonly trustedProxies: readonly Prefix[];
   readonly maxConnections: number;
   /** Processes that answer; 1, the default, is this process itself. */
   readonly workers?: number;
+  /** Of the workers; empty by default: they need no setting, and no credential. */
+  readonly workerEnvironment?: Readonly<Record<string, string>>;
   /** For `?checks=mx`; none = the system's. */
   readonly dnsServers?: readonly DnsServer[];
   /** Domains that `?checks=mx` never asks about. */

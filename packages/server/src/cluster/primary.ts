@@ -4,8 +4,7 @@
 // the database, follows releases and verifies new ones. Limits, quotas and counts lie in memory that all share, so they
 // are exact for the host and outlive any worker.
 
-import { mkdirSync } from "node:fs";
-import { messageOf } from "@inkling/release-store";
+import { makeFolder, messageOf } from "@inkling/release-store";
 import { mostConnections } from "../http/connections.ts";
 import { StartError } from "../http/start-error.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
@@ -44,8 +43,11 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   ]);
   const onChange: Serving["publish"] = (change) => serving.publish(change);
   const services = await openServices(options, { log, memory, closers, onChange });
-  const source = metricsSource(options, services, serving, sink, Date.now());
-  const admin = new AdminListener(options, { services, source, refresh: () => serving.refresh(), log });
+  const adminProblems = new Map<string, number>();
+  const source = metricsSource(options, services, { serving, sink, adminProblems }, Date.now());
+  const onProblem = (code: string) => adminProblems.set(code, (adminProblems.get(code) ?? 0) + 1);
+  const refresh = () => serving.refresh();
+  const admin = new AdminListener(options, { services, source, onProblem, refresh, log });
   closers.push(() => admin.stop());
   const port = await serving.listen(services);
   services.releases.start(); // only now: verifying would slow the start down
@@ -108,7 +110,7 @@ function makeSink({ writeLog }: ServerOptions): Pick<LogSink, "write" | "close" 
 
 function makeDataFolder(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true });
+    makeFolder(dataDir);
   } catch (error) {
     const reason = messageOf(error);
     throw new StartError(

@@ -3,13 +3,15 @@
 //
 // err  StartError with a hint; StoreError
 
-import type { NamedRelease } from "@inkling/release-store";
+import { join } from "node:path";
+import { DATA_FOLDER, type NamedRelease } from "@inkling/release-store";
 import { StartError } from "../http/start-error.ts";
 import { KeyInputError } from "../keys/key.ts";
 import { KeyLoader } from "../keys/key-loader.ts";
 import { Keyring } from "../keys/keyring.ts";
+import { SnapshotFile } from "../keys/snapshot-file.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
-import { UsageRecorder } from "../limits/usage-recorder.ts";
+import { UsageRecorder, type UsageState } from "../limits/usage-recorder.ts";
 import { OverrideCache, type OverrideEvent } from "../overrides/cache.ts";
 import { type ReleaseEvent, Releases } from "../releases/follow.ts";
 import { verifyInProcess } from "../releases/verify.ts";
@@ -43,7 +45,10 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   const { closers } = parts;
   const releases = await openReleases(options, parts);
   if (releases.current === undefined) await options.onNoRelease?.();
-  const store = await openStore(options.databaseUrl, { mayBeAway: true });
+  const store: Store = await openStore(options.databaseUrl, {
+    mayBeAway: true,
+    onOtherFile: () => parts.log.error("database-replaced", { database: store.label }),
+  });
   closers.push(() => store.close());
   const keys = new KeyBroadcaster(parts.memory);
   const keyring = new Keyring();
@@ -52,6 +57,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     store: store.usage,
     collect: (sink) => keys.collect(sink, Date.now()),
     onStored: (keyId, stored) => keys.takeForeign(keyId, stored),
+    onFlush: watchUsage(options, keyring, parts),
   });
   closers.push(() => usage.stop());
   const overrides = new OverrideCache({
@@ -99,7 +105,7 @@ async function openReleases(
 }
 
 async function startKeyLoader(
-  { adoptKey: chosen }: ServerOptions,
+  { adoptKey: chosen, dataDir }: ServerOptions,
   store: Store,
   keyring: Keyring,
   keys: KeyBroadcaster,
@@ -121,6 +127,14 @@ async function startKeyLoader(
       keys.take(snapshot);
       onChange("keys");
     },
+    copy: new SnapshotFile({
+      path: join(dataDir, DATA_FOLDER.keys),
+      now: Date.now,
+      onFailure: (reason) => log.error("keys-copy-failed", { reason }),
+    }),
+    onCopy: (count, ageMs) =>
+      log.error("keys-from-copy", { keys: count, age_seconds: Math.round(ageMs / 1_000) }),
+    onEmpty: (count) => log.error("database-empty", { database: store.label, keys_in_copy: count }),
     onStoreChange: (error) => {
       if (error === undefined) log.info("database-back");
       else log.error("database-away", { reason: error.message });
@@ -134,6 +148,25 @@ async function startKeyLoader(
     throw new StartError("KEY", refused.message, "change or unset INKLING_API_KEY", refused);
   }
   return loader;
+}
+
+/** Logs when usage can no longer be stored, and when it can again; after too long this server is not ready. */
+function watchUsage(
+  { maxUnstoredSeconds = 0 }: ServerOptions,
+  keyring: Keyring,
+  { log, onChange }: ServiceParts,
+): (state: UsageState) => void {
+  let isFailing = false;
+  return ({ failuresInRow, lastError: reason, pending, oldestMs }) => {
+    const wasFailing = isFailing;
+    isFailing = failuresInRow > 0;
+    if (isFailing && !wasFailing) log.error("usage-not-stored", { reason, lookups: pending });
+    if (!isFailing && wasFailing) log.info("usage-stored-again");
+    const isLate = maxUnstoredSeconds > 0 && oldestMs > maxUnstoredSeconds * 1_000;
+    if (isLate === (keyring.unready !== undefined)) return;
+    keyring.unready = isLate ? `usage could not be stored for more than ${maxUnstoredSeconds} s` : undefined;
+    onChange("keys");
+  };
 }
 
 function logRelease(log: Log, event: ReleaseEvent): void {

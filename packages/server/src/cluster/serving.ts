@@ -23,12 +23,16 @@ export interface Serving extends ServingNumbers {
   kill(): unknown;
 }
 
+interface MetricsParts extends Pick<MetricsSource, "adminProblems"> {
+  readonly serving: Serving;
+  readonly sink: Pick<LogSink, "dropped">;
+}
+
 /** What metrics and status are made of. */
 export function metricsSource(
   { version, mode }: ServerOptions,
   { releases, keyring, overrides, usage }: Services,
-  serving: Serving,
-  sink: Pick<LogSink, "dropped">,
+  { serving, sink, adminProblems }: MetricsParts,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
   return {
@@ -38,6 +42,7 @@ export function metricsSource(
     keyring,
     overrides,
     usage,
+    adminProblems,
     startedAt,
     now: Date.now,
     get counts() {

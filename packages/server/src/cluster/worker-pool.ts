@@ -177,6 +177,7 @@ export class WorkerPool implements Serving {
     const child = Bun.spawn([process.execPath, ...BUN_FLAGS, MAIN], {
       stdio: ["ignore", "inherit", "inherit", this.parts.memory.descriptor], // the last is WORKER_DESCRIPTOR
       serialization: "advanced",
+      env: { ...this.options.workerEnvironment },
       ipc: (message: FromWorker) => {
         if (member.child === child) this.take(member, message);
       },

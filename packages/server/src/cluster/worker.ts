@@ -10,6 +10,7 @@
 import { Overrides } from "@inkling/engine";
 import { StartError } from "../http/start-error.ts";
 import { Keyring } from "../keys/keyring.ts";
+import { keysFromPlain } from "../keys/snapshot.ts";
 import { overridesOf } from "../overrides/record.ts";
 import { Log } from "../telemetry/log.ts";
 import type { LogSink } from "../telemetry/log-sink.ts";
@@ -18,7 +19,6 @@ import { Heartbeat } from "./heartbeat.ts";
 import {
   type FromWorker,
   type KeysMessage,
-  keysFromWire,
   prefixesFromWire,
   type ToWorker,
   type WorkerOptions,
@@ -129,12 +129,13 @@ export class Worker {
     this.host.exit(isOrphan ? 1 : 0);
   }
 
-  private takeKeys({ change, keys, cells, away }: KeysMessage): void {
+  private takeKeys({ change, keys, cells, away, unready }: KeysMessage): void {
     this.mapCells(Math.max(-1, ...cells.values()) + 1);
     this.answering.replaceCells(this.view.cells, cells);
-    if (keys !== undefined) this.keyring.replace(keysFromWire(keys));
+    if (keys !== undefined) this.keyring.replace(keysFromPlain(keys));
     if (away === undefined) this.keyring.recordCheck(Date.now());
     else this.keyring.recordFailure(away);
+    this.keyring.unready = unready;
     this.host.send({ type: "keys", change });
   }
 

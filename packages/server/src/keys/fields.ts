@@ -1,15 +1,22 @@
 // fields.ts: members that several inputs have.
 
 import { z } from "zod";
+import { codeOf, INVISIBLE } from "./visible-text.ts";
 
-/** Text of one line. */
+/** Text of one line that looks like what it is. */
 export const oneLine = (most: number) =>
   z
     .string()
     .trim()
     .min(1, "must not be empty")
     .max(most, `must have at most ${most} characters`)
-    .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control characters or line breaks");
+    .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, "must not contain control characters or line breaks")
+    .superRefine((text, context) => {
+      const found = [...text.matchAll(INVISIBLE)].map(([it]) => codeOf(it));
+      if (found.length === 0) return;
+      const message = `must not contain invisible characters or controls of text direction: ${[...new Set(found)].join(", ")}`;
+      context.addIssue({ code: "custom", message });
+    });
 
 /** ISO 8601 -> epoch ms; a bare date is its first moment in UTC. */
 export const isoTime = z

@@ -11,6 +11,7 @@ import {
   prefixContains,
 } from "@inkling/engine";
 import { KEY_MODES, type KeyMode } from "./token.ts";
+import { visibleText } from "./visible-text.ts";
 
 /** The lookups that a key may be allowed, and that usage is counted by. */
 export const SCOPES = LOOKUPS;
@@ -127,7 +128,7 @@ export function keyFromRow(row: KeyRow): Key {
   if (mode === undefined) throw new Error(`key ${row.id}: unknown mode "${row.mode}"`);
   return Object.freeze({
     id: row.id,
-    name: row.name,
+    name: visibleText(row.name),
     mode,
     hint: row.hint,
     scopes: words(row.scopes).map((word) => scopeFromRow(row.id, word)),

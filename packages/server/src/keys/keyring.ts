@@ -44,6 +44,8 @@ export interface KeyringState {
   readonly failures: number;
   /** Why the last check failed, without secrets. */
   readonly lastError: string | undefined;
+  /** Why this server should get no requests, although its keys are in force. */
+  readonly unready?: string | undefined;
 }
 
 /** Tokens remembered without hashing. */
@@ -66,6 +68,8 @@ const expired = ({ key }: Entry): AuthResult => ({ ok: false, code: "KEY_EXPIRED
 const NOT_LOADED: AuthResult = Object.freeze({ ok: false, code: "KEYS_NOT_LOADED" });
 
 export class Keyring {
+  /** See {@link KeyringState}. */
+  unready: string | undefined;
   private byHash: ReadonlyMap<string, Entry> = new Map();
   private keys: ReadonlyMap<KeyId, Key> = new Map();
   private seen = new Map<string, Entry>();
@@ -128,7 +132,7 @@ export class Keyring {
   }
 
   get state(): KeyringState {
-    const { isLoaded, keys, checkedAt, failures, lastError } = this;
-    return { loaded: isLoaded, keys: keys.size, checkedAt, failures, lastError };
+    const { isLoaded, keys, checkedAt, failures, lastError, unready } = this;
+    return { loaded: isLoaded, keys: keys.size, checkedAt, failures, lastError, unready };
   }
 }

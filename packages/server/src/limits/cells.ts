@@ -3,6 +3,7 @@
 // in   a key's cell; the time; how much is requested
 // out  whether there is that much, taken in the same step: no two processes get the same token
 // err  none; a clock that is set back grants nothing, and blocks no key for longer than an empty bucket takes to fill
+//      (quotas: `correctDay`)
 // cost 43 ns for a token (a compare-exchange of 64 bits), 5 ns to count a lookup
 //
 // A bucket is one number, the time at which it will be full again (the generic cell rate algorithm's theoretical arrival
@@ -29,8 +30,12 @@ const LOOKUPS = 4;
 const NS = 1e6;
 /** Further ahead than an empty bucket by this much: the clock was set back, or the key's limits were changed. */
 const SLACK_NS = 5e9;
-/** More than any quota (a million millions), and leaves room for 8,000 days. */
+/** A time that was read so long ago may still be used. */
+const DAY_SLACK_MS = 5_000;
+/** More than any quota (a million millions). */
 const DAY_UNIT = 2 ** 40;
+/** Days are counted modulo this many, 22 years: with the count they are exact in a double, whatever the clock says. */
+const DAYS = 2 ** 13;
 
 /** Counts of one key since the cells were made, modulo 2^32; even and odd days apart. */
 type CellCounts = Uint32Array;
@@ -47,10 +52,11 @@ export function countedAt(index: number): { readonly counted: Counted; readonly 
 export class LimitCells {
   /** What the bucket of the last call lacks, in ns. */
   missing = 0;
+  /** The day that the last `takeQuota` took from: not always that of its time, see `today`. */
+  chargedDay = 0;
   private readonly words: BigInt64Array;
   private readonly slots: Int32Array;
   private readonly base: EpochMs;
-  private readonly baseDay: number;
 
   /**
    * @param memory as many cells as fit; zeroes at first
@@ -60,7 +66,6 @@ export class LimitCells {
     this.words = new BigInt64Array(memory.buffer, memory.byteOffset, memory.byteLength >> 3);
     this.slots = new Int32Array(memory.buffer, memory.byteOffset, memory.byteLength >> 2);
     this.base = base;
-    this.baseDay = Math.floor(base / DAY_MS);
   }
 
   /** Number of cells. */
@@ -115,19 +120,50 @@ export class LimitCells {
       const seen = Atomics.load(this.words, at);
       const today = this.today(Number(seen), now);
       const taken = Math.min(most, Math.max(0, quota - (today % DAY_UNIT)));
+      this.chargedDay = Math.floor(today / DAY_UNIT);
       if (taken === 0 || this.replace(at, seen, today + taken)) return taken;
     }
   }
 
-  /** Gives back what was taken from the day's quota and not used; a count below 0 adds what other hosts used. */
-  giveQuotaBack(cell: CellIndex, now: EpochMs, count: number): void {
+  /**
+   * Gives back what was taken from the quota and not used, to the day that it was taken from, or not at all.
+   * @param day `chargedDay` after `takeQuota`
+   */
+  giveQuotaBack(cell: CellIndex, day: number, count: number): void {
     const at = cell * WORDS + QUOTA;
     for (;;) {
       const seen = Atomics.load(this.words, at);
-      const today = this.today(Number(seen), now);
-      const kept = today - Math.min(count, today % DAY_UNIT); // taken yesterday, given back today: nothing
-      if (this.replace(at, seen, kept)) return;
+      const stored = Number(seen);
+      if (Math.floor(stored / DAY_UNIT) !== day) return;
+      if (this.replace(at, seen, stored - Math.min(count, stored % DAY_UNIT))) return;
     }
+  }
+
+  /** Adds what was used elsewhere. */
+  chargeQuota(cell: CellIndex, now: EpochMs, count: number): void {
+    const at = cell * WORDS + QUOTA;
+    for (;;) {
+      const seen = Atomics.load(this.words, at);
+      if (this.replace(at, seen, this.today(Number(seen), now) + count)) return;
+    }
+  }
+
+  /**
+   * Begins the day of `now` where the cell has a later one, because the clock was ahead: nothing was taken from it here.
+   * One caller alone may use it, with a time that it read before; requests that began before midnight may not.
+   */
+  correctDay(cell: CellIndex, now: EpochMs): void {
+    const at = cell * WORDS + QUOTA;
+    const seen = Atomics.load(this.words, at);
+    // Any other day is settled by `today`. Others may have begun the next one since `now` was read.
+    if (!this.isDayAfter(cell, now) || dayTag(now + DAY_SLACK_MS) !== dayTag(now)) return;
+    this.replace(at, seen, dayTag(now) * DAY_UNIT);
+  }
+
+  /** Has a request begun the day after that of `now`? */
+  isDayAfter(cell: CellIndex, now: EpochMs): boolean {
+    const stored = Number(Atomics.load(this.words, cell * WORDS + QUOTA));
+    return Math.floor(stored / DAY_UNIT) === dayTag(now + DAY_MS);
   }
 
   /** What was taken from the quota of this day. */
@@ -153,15 +189,24 @@ export class LimitCells {
     this.words.fill(0n, cell * WORDS, (cell + 1) * WORDS);
   }
 
-  /** The day and count in force: those of an earlier day are over. */
+  /**
+   * The day and count in force. A request that began before midnight may come after others have begun the next day: it
+   * counts there. Any other day is over, or was never there: the clock was ahead.
+   */
   private today(stored: number, now: EpochMs): number {
-    const start = Math.max(0, Math.floor(now / DAY_MS) - this.baseDay) * DAY_UNIT;
-    return Math.max(stored, start);
+    const day = dayTag(now);
+    const storedDay = Math.floor(stored / DAY_UNIT);
+    return storedDay === day || storedDay === ((day + 1) & (DAYS - 1)) ? stored : day * DAY_UNIT;
   }
 
   private replace(at: number, seen: bigint, next: number): boolean {
     return Atomics.compareExchange(this.words, at, seen, BigInt(next)) === seen;
   }
+}
+
+/** The UTC day of a time, modulo DAYS; also of a time before 1970. */
+function dayTag(time: EpochMs): number {
+  return Math.floor(time / DAY_MS) & (DAYS - 1);
 }
 
 function slotOf(cell: CellIndex): number {

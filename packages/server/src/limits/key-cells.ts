@@ -9,7 +9,10 @@ import type { Counted, EpochMs, Key, KeyId } from "../keys/key.ts";
 import type { CellIndex, LimitCells } from "./cells.ts";
 
 /** What counts usage, and gives out quotas. */
-export type UsageCounter = Pick<KeyCells, "record" | "countToday" | "takeQuota" | "giveQuotaBack">;
+export type UsageCounter = Pick<
+  KeyCells,
+  "record" | "countToday" | "takeQuota" | "chargedDay" | "giveQuotaBack"
+>;
 
 export class KeyCells {
   private shared: LimitCells;
@@ -53,9 +56,14 @@ export class KeyCells {
     return cell === undefined ? 0 : this.shared.takeQuota(cell, now, quota, most);
   }
 
-  /** Gives back what was taken from the quota and is not recorded. */
-  giveQuotaBack({ id, quota }: Pick<Key, "id" | "quota">, now: EpochMs, count: number): void {
+  /** The day that the last `takeQuota` took from. */
+  get chargedDay(): number {
+    return this.shared.chargedDay;
+  }
+
+  /** Gives back what was taken from the quota of that day and is not recorded. */
+  giveQuotaBack({ id, quota }: Pick<Key, "id" | "quota">, day: number, count: number): void {
     const cell = quota === undefined ? undefined : this.cellOf(id);
-    if (cell !== undefined) this.shared.giveQuotaBack(cell, now, count);
+    if (cell !== undefined) this.shared.giveQuotaBack(cell, day, count);
   }
 }

@@ -46,15 +46,18 @@ export class UsageCollector {
     this.collected.delete(keyId);
   }
 
-  /** Records what was counted since the last time. */
+  /** Records what was counted since the last time, and begins today's quotas anew where the clock was set back. */
   collect(cells: LimitCells, sink: UsageSink, now: EpochMs): void {
-    for (const [keyId, state] of this.collected) this.collectOne(keyId, state, cells, sink, now);
+    for (const [keyId, state] of this.collected) {
+      this.collectOne(keyId, state, cells, sink, now);
+      cells.correctDay(state.cell, now);
+    }
   }
 
   /** Takes from a key's quota what other hosts used of it. */
   takeForeign(keyId: KeyId, { now, stored, foreign }: StoredUsage, cells: LimitCells): void {
     const state = this.collected.get(keyId);
-    if (state === undefined) return;
+    if (state === undefined || cells.isDayAfter(state.cell, now)) return; // midnight passed while the store was read
     const day = Math.floor(now / DAY_MS);
     if (day !== state.day) {
       state.day = day;
@@ -64,7 +67,7 @@ export class UsageCollector {
     const missing = stored - cells.usedOfQuota(state.cell, now);
     const more = Math.max(foreign - state.foreign, missing);
     state.foreign = Math.max(state.foreign, foreign);
-    if (more > 0) cells.giveQuotaBack(state.cell, now, -more);
+    if (more > 0) cells.chargeQuota(state.cell, now, more);
   }
 
   private collectOne(

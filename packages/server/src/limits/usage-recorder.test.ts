@@ -88,6 +88,34 @@ function setUpCells(now = NOON) {
 }
 
 describe("usage recorder", () => {
+  test("knows the age of the oldest count that is not stored", async () => {
+    const store = new FakeStore();
+    const clock = { elapsed: 0 };
+    const ages: number[] = [];
+    const recorder = new UsageRecorder({
+      store,
+      now: () => NOON,
+      elapsed: () => clock.elapsed,
+      onFlush: ({ oldestMs }) => ages.push(oldestMs),
+    });
+    expect(recorder.state.oldestMs).toBe(0);
+    recorder.record("a", "email", NOON);
+    store.mode = "away";
+    clock.elapsed = 1_000;
+    await recorder.flush();
+    recorder.record("a", "rate_limited", NOON); // younger; a refusal counts as well
+    clock.elapsed = 5_000;
+    await recorder.flush();
+    store.mode = "up";
+    recorder.record("b", "email", NOON);
+    clock.elapsed = 6_000;
+    await recorder.flush();
+    expect(ages).toEqual([1_000, 5_000, 0]);
+    recorder.record("b", "not_allowed", NOON);
+    clock.elapsed = 6_500;
+    expect(recorder.state.oldestMs).toBe(500);
+  });
+
   test("counts by key, day and lookup", async () => {
     const { store, recorder } = setUp();
     recorder.record("a", "email", NOON);
@@ -105,6 +133,7 @@ describe("usage recorder", () => {
     );
     expect(recorder.state).toEqual({
       pending: 0,
+      oldestMs: 0,
       failures: 0,
       failuresInRow: 0,
       flushedAt: NOON,
@@ -254,12 +283,41 @@ describe("usage recorder", () => {
       expect(cells.takeQuota(key, NOON, 3)).toBe(3);
       expect(cells.takeQuota(key, NOON, 3)).toBe(2);
       expect(cells.takeQuota(key, NOON, 1)).toBe(0);
-      cells.giveQuotaBack(key, NOON, 2);
+      cells.giveQuotaBack(key, cells.chargedDay, 2);
       expect(cells.takeQuota(key, NOON, 9)).toBe(2);
-      cells.giveQuotaBack(key, NOON, 5);
+      cells.giveQuotaBack(key, cells.chargedDay, 5);
       expect(cells.countToday("a", NOON)).toBe(0);
       expect(cells.takeQuota({ id: "a", quota: undefined }, NOON, 9)).toBe(9);
       expect(cells.takeQuota({ id: "gone", quota: 5 }, NOON, 1)).toBe(0);
+    });
+
+    test("what is given back after midnight goes to the day that it was taken from, or to none", () => {
+      const { cells } = setUpCells();
+      const key = { id: "a", quota: 10 };
+      expect(cells.takeQuota(key, MIDNIGHT - 1, 8)).toBe(8);
+      const { chargedDay } = cells;
+      expect(cells.takeQuota(key, MIDNIGHT, 4)).toBe(4);
+      cells.giveQuotaBack(key, chargedDay, 8);
+      expect(cells.countToday("a", MIDNIGHT)).toBe(4);
+      // begun before midnight, taken after another request has begun the day: it was taken from that day
+      expect(cells.takeQuota(key, MIDNIGHT - 1, 3)).toBe(3);
+      cells.giveQuotaBack(key, cells.chargedDay, 2);
+      expect(cells.countToday("a", MIDNIGHT)).toBe(5);
+    });
+
+    test("yesterday's usage, read from the store at midnight, is not charged to the new day", async () => {
+      const { store, clock, cells, recorder, lookUp } = setUpCells(MIDNIGHT - 1);
+      for (let i = 0; i < 7; i++) lookUp("a", "email");
+      await recorder.flush();
+      const { readQuotas } = store;
+      store.readQuotas = async (day) => {
+        const totals = await readQuotas.call(store, day);
+        clock.now = MIDNIGHT; // while it was read
+        lookUp("a", "email");
+        return totals;
+      };
+      await recorder.flush();
+      expect(cells.countToday("a", MIDNIGHT)).toBe(1);
     });
 
     test("whatever fails, is what the store holds in the end, and lookups are stored under their day", async () => {

@@ -36,12 +36,18 @@ interface UsageRecorderOptions {
   readonly collect?: (sink: UsageSink) => void;
   /** Called after each flush for each key with a quota. */
   readonly onStored?: (keyId: KeyId, usage: StoredUsage) => void;
+  /** Called after each flush, whether it succeeded or not. */
+  readonly onFlush?: (state: UsageState) => void;
+  /** Milliseconds of a clock that nobody sets. */
+  readonly elapsed?: () => number;
 }
 
-/** For metrics and logs. */
-interface UsageState {
+/** For metrics, readiness and logs. */
+export interface UsageState {
   /** Lookups recorded and not yet confirmed by the store. */
   readonly pending: number;
+  /** Since the oldest lookup or refusal was recorded that is not confirmed; 0 without one. */
+  readonly oldestMs: number;
   /** Failed flushes since the start. */
   readonly failures: number;
   /** Failed flushes since the last one that succeeded. */
@@ -82,6 +88,7 @@ export class UsageRecorder {
   private readonly now: () => EpochMs;
   private readonly id: string;
   private readonly flushMs: number;
+  private readonly elapsed: () => number;
   private readonly options: UsageRecorderOptions;
 
   /** By UTC day number; today's, and those of earlier days until they are stored. */
@@ -91,6 +98,9 @@ export class UsageRecorder {
 
   private sequence = 0;
   private batch: UsageBatch | undefined;
+  /** When the oldest was recorded that waits, and the oldest of the batch; in ms of `elapsed`. */
+  private waitingSince: number | undefined;
+  private sendingSince: number | undefined;
   private failures = 0;
   private failuresInRow = 0;
   private flushedAt: EpochMs | undefined;
@@ -106,6 +116,7 @@ export class UsageRecorder {
     this.now = options.now ?? Date.now;
     this.id = options.id ?? crypto.randomUUID();
     this.flushMs = options.flushMs ?? FLUSH_MS;
+    this.elapsed = options.elapsed ?? (() => performance.now());
   }
 
   /** Reads today's counts, and goes on flushing. Resolves after the first try, whether it succeeded or not. */
@@ -116,6 +127,7 @@ export class UsageRecorder {
 
   /** Counts lookups, or refusals. */
   record(keyId: KeyId, counted: Counted, now: EpochMs, count = 1): void {
+    this.waitingSince ??= this.elapsed();
     this.tally(keyId, now)[counted] += count;
   }
 
@@ -124,7 +136,12 @@ export class UsageRecorder {
    * @returns whether it is there; never rejects
    */
   flush(): Promise<boolean> {
-    this.queue = this.queue.then(() => this.cycle());
+    this.queue = this.queue
+      .then(() => this.cycle())
+      .then((isStored) => {
+        this.options.onFlush?.(this.state);
+        return isStored;
+      });
     return this.queue;
   }
 
@@ -136,13 +153,17 @@ export class UsageRecorder {
     return { lost: this.state.pending };
   }
 
+  /** What was counted in cells until now included. */
   get state(): UsageState {
+    this.options.collect?.(this);
     let pending = 0;
     for (const tallies of this.days.values()) {
       for (const tally of tallies.values()) pending += tally.sending + tally.waiting;
     }
     const { failures, failuresInRow, flushedAt, lastError } = this;
-    return { pending, failures, failuresInRow, flushedAt, lastError };
+    const oldest = this.sendingSince ?? this.waitingSince;
+    const oldestMs = oldest === undefined ? 0 : this.elapsed() - oldest;
+    return { pending, oldestMs, failures, failuresInRow, flushedAt, lastError };
   }
 
   private tally(keyId: KeyId, now: EpochMs): Tally {
@@ -201,13 +222,17 @@ export class UsageRecorder {
         if (!tally.isStored) drain(tally, keyId, dayOf(day * DAY_MS), entries);
       }
     }
-    if (entries.length > 0) this.batch = { recorder: this.id, sequence: ++this.sequence, entries };
+    if (entries.length === 0) return;
+    this.batch = { recorder: this.id, sequence: ++this.sequence, entries };
+    this.sendingSince = this.waitingSince;
+    this.waitingSince = undefined;
   }
 
   private async send(): Promise<void> {
     if (this.batch === undefined) return;
     await this.store.add(this.batch);
     this.batch = undefined;
+    this.sendingSince = undefined;
     for (const tallies of this.days.values()) {
       for (const tally of tallies.values()) {
         tally.confirmed += tally.sending;

@@ -33,6 +33,7 @@ export function readiness({ releases, keyring, primary }: StatusSource): string[
   if (releases.current === undefined) reasons.push("no release of data is loaded");
   if (!keyring.state.loaded) reasons.push("keys were never read from the database");
   if (primary?.isSilent) reasons.push("the primary process is silent");
+  if (keyring.state.unready !== undefined) reasons.push(keyring.state.unready);
   return reasons;
 }
 

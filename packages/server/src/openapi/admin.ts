@@ -29,6 +29,7 @@ const UNAUTHORIZED: readonly AdminProblemCode[] = [
   "TOKEN_INVALID",
   "SESSION_ENDED",
   "TOKEN_REQUIRED",
+  "FORGED",
 ];
 const ALWAYS: readonly AdminProblemCode[] = [
   "QUERY_INVALID",
@@ -58,7 +59,7 @@ export function adminOpenApi(version: string): unknown {
       version,
       summary: "Keys, data, overrides, traffic and the audit trail of one Inkling server.",
       description:
-        "On the admin listener, loopback by default. Send the admin token as `Authorization: Bearer ink_admin_…`, or log in and send the cookie; a write with the cookie also needs the header `Inkling-Console`.",
+        "On the admin listener, loopback by default. Send the admin token as `Authorization: Bearer ink_admin_…`, or log in, and send the cookie with the secret of the login in the header `Inkling-Console`.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
@@ -75,7 +76,7 @@ export function adminOpenApi(version: string): unknown {
       "NO_SUCH_PATH",
       "METHOD_INVALID",
       ...UNAUTHORIZED,
-      "FORGED",
+      "HOST_REFUSED",
       "DATABASE_AWAY",
       "ADMIN_INTERNAL",
     ],
@@ -103,23 +104,23 @@ function describe(operation: Operation): Described<AdminProblemCode> {
       ...Object.entries(query as Record<string, z.ZodType>).map(
         ([name, schema]): Parameter => ({ name, in: "query", schema }),
       ),
-      ...(isWrite ? [AUTHOR, CONSOLE] : []),
+      ...(isOpen ? [] : [CONSOLE]),
+      ...(isWrite ? [AUTHOR] : []),
       ...(isIdempotent ? [IDEMPOTENCY_KEY] : []),
     ],
     ...(body !== undefined && {
       body: { description: "JSON", content: { [JSON_TYPE]: { schema: body.schema } } },
     }),
     successes: { [status]: success, ...(otherStatus !== undefined && { [otherStatus]: success }) },
-    codes: codesOf(operation, isWrite),
+    codes: codesOf(operation),
     problemHeaders: COMMON,
   };
 }
 
-function codesOf({ isOpen, idPattern, body, codes = [] }: Operation, isWrite: boolean): AdminProblemCode[] {
+function codesOf({ isOpen, idPattern, body, codes = [] }: Operation): AdminProblemCode[] {
   const possible = new Set([
     ...ALWAYS,
     ...(isOpen === true ? [] : UNAUTHORIZED),
-    ...(isWrite ? (["FORGED"] as const) : []),
     ...(idPattern === undefined ? [] : (["NO_SUCH_PATH"] as const)), // an id that cannot be one
     ...(body === undefined ? [] : (["BODY_INVALID", "BODY_TOO_LARGE"] as const)),
     ...codes,
@@ -138,7 +139,7 @@ const AUTHOR: Parameter = {
 const CONSOLE: Parameter = {
   name: "Inkling-Console",
   in: "header",
-  description: "Required with the cookie: no form, and no other site, can send it",
+  description: "The secret of the login; required with the cookie",
   schema: string,
 };
 const IDEMPOTENCY_KEY: Parameter = {
@@ -154,7 +155,10 @@ const HEADERS: Readonly<Record<string, Header>> = {
     schema: { ...string, pattern: "^\\w{1,20}$" },
   },
   "Cache-Control": { description: "Nothing is cached.", schema: { const: "no-store" } },
-  "Set-Cookie": { description: "The session.", schema: { ...string, pattern: `^${SESSION_COOKIE}=` } },
+  "Set-Cookie": {
+    description: "The session.",
+    schema: { ...string, pattern: `^(__Host-)?${SESSION_COOKIE}=` },
+  },
   Location: { description: "What was made.", schema: { ...string, pattern: `^${ADMIN_PATH}` } },
   "Content-Disposition": { description: "A file.", schema: { ...string, pattern: "^attachment;" } },
   "WWW-Authenticate": {

@@ -126,12 +126,12 @@ describe("the book", () => {
     await second.book.stop();
   });
 
-  test("the copy is for this user only, and no other file is left", async () => {
+  test("the copy is for this user and group only, and no other file is left", async () => {
     const { store, book, dataDir } = await setUp();
     store.set(override("a"));
     await book.refresh();
     expect(readdirSync(dataDir)).toEqual([DATA_FOLDER.overrides]);
-    expect(statSync(join(dataDir, DATA_FOLDER.overrides)).mode & 0o777).toBe(0o600);
+    expect(statSync(join(dataDir, DATA_FOLDER.overrides)).mode & 0o777).toBe(0o640);
     await book.stop();
   });
 

@@ -5,10 +5,10 @@
 // err  none: a store that is unreachable leaves the overrides as they were; a copy that cannot be read or written is an event
 // cost one row read each half second and process
 
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Override, Overrides } from "@inkling/engine";
-import { DATA_FOLDER, messageOf, replaceFile } from "@inkling/release-store";
+import { DATA_FOLDER } from "@inkling/release-store";
+import { SnapshotFile } from "../keys/snapshot-file.ts";
 import { readSnapshot, snapshotText } from "./file.ts";
 import { overridesOf } from "./record.ts";
 
@@ -31,7 +31,13 @@ interface OverrideSource {
 
 export type OverrideEvent =
   /** Other overrides are in force now. */
-  | { readonly type: "loaded"; readonly overrides: number; readonly from: "database" | "data folder" }
+  | {
+      readonly type: "loaded";
+      readonly overrides: number;
+      readonly from: "database" | "data folder";
+      /** Of the data folder's copy. */
+      readonly age_seconds?: number;
+    }
   /** The copy cannot be read or written. */
   | { readonly type: "copy-failed"; readonly reason: string };
 
@@ -62,12 +68,11 @@ export class OverrideCache {
   private readonly options: OverrideCacheOptions;
   private readonly now: () => number;
   private stamp: string | undefined;
-  private savedStamp: string | undefined;
   private loadedAt = 0;
   private from: OverrideCacheState["from"];
   private checkedAt: number | undefined;
   private failures = 0;
-  private copyError: string | undefined;
+  private readonly copy: SnapshotFile;
   private running: Promise<void> | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private isStopped = false;
@@ -75,6 +80,11 @@ export class OverrideCache {
   constructor(options: OverrideCacheOptions) {
     this.options = options;
     this.now = options.now ?? Date.now;
+    this.copy = new SnapshotFile({
+      path: join(options.dataDir, DATA_FOLDER.overrides),
+      now: this.now,
+      onFailure: (reason) => options.onEvent?.({ type: "copy-failed", reason }),
+    });
   }
 
   /** Takes what the data folder has, then what the store has, and goes on checking. Never rejects. */
@@ -115,7 +125,8 @@ export class OverrideCache {
   private async check(): Promise<void> {
     const { store } = this.options;
     try {
-      const isFresh = this.from === "database" && this.now() - this.loadedAt < FULL_RELOAD_MS;
+      const age = this.now() - this.loadedAt;
+      const isFresh = this.from === "database" && age >= 0 && age < FULL_RELOAD_MS; // the clock may have been set back
       if (!isFresh || (await store.readStamp()) !== this.stamp) this.replace(await store.load());
       this.failures = 0;
       this.checkedAt = this.now();
@@ -123,7 +134,8 @@ export class OverrideCache {
       this.failures++; // the key loader reports that the database is unreachable
       return;
     }
-    if (this.savedStamp !== this.stamp) this.writeCopy();
+    const { stamp, current } = this;
+    this.copy.save(stamp!, () => snapshotText({ stamp: stamp!, overrides: current.all }));
   }
 
   private replace(loaded: LoadedOverrides): void {
@@ -133,47 +145,17 @@ export class OverrideCache {
     this.loadedAt = this.now();
     this.from = "database";
     if (!isNew) return;
-    this.savedStamp = undefined;
     this.options.onEvent?.({ type: "loaded", overrides: loaded.overrides.length, from: "database" });
   }
 
   private readCopy(): void {
-    let text: string;
-    try {
-      text = readFileSync(join(this.options.dataDir, DATA_FOLDER.overrides), "utf8");
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.reportCopyError(error);
-      return;
-    }
-    try {
-      const { stamp, overrides } = readSnapshot(text);
-      this.current = overridesOf(overrides);
-      this.stamp = stamp;
-      this.savedStamp = stamp;
-      this.from = "data folder";
-      this.options.onEvent?.({ type: "loaded", overrides: overrides.length, from: "data folder" });
-    } catch (error) {
-      this.reportCopyError(error);
-    }
-  }
-
-  /** By rename, so that a process that starts reads the old copy or the new one. Failed: tried again with the next check. */
-  private writeCopy(): void {
-    const path = join(this.options.dataDir, DATA_FOLDER.overrides);
-    try {
-      replaceFile(path, [snapshotText({ stamp: this.stamp!, overrides: this.current.all })], { mode: 0o600 });
-      this.savedStamp = this.stamp;
-      this.copyError = undefined;
-    } catch (error) {
-      this.reportCopyError(error);
-    }
-  }
-
-  /** Once for each reason: it is tried twice a second. */
-  private reportCopyError(error: unknown): void {
-    const reason = `${DATA_FOLDER.overrides}: ${messageOf(error)}`.slice(0, 500);
-    if (reason === this.copyError) return;
-    this.copyError = reason;
-    this.options.onEvent?.({ type: "copy-failed", reason });
+    const copy = this.copy.read(readSnapshot);
+    if (copy === undefined) return;
+    const { stamp, overrides } = copy.value;
+    this.current = overridesOf(overrides);
+    this.stamp = stamp;
+    this.from = "data folder";
+    const age_seconds = Math.round(copy.ageMs / 1000);
+    this.options.onEvent?.({ type: "loaded", overrides: overrides.length, from: this.from, age_seconds });
   }
 }

@@ -13,6 +13,7 @@ import {
   type OverrideTarget,
 } from "@inkling/engine";
 import { sha256Hex } from "@inkling/release-store";
+import { visibleText } from "../keys/visible-text.ts";
 
 /** All overrides in force, ready to be matched. */
 export function overridesOf(all: readonly Override[]): Overrides {
@@ -91,8 +92,8 @@ export function overrideFromRow(row: OverrideRow): Override {
     kind,
     value: row.value,
     effect: effectFromRow(row),
-    note: row.note,
-    author: row.author,
+    note: visibleText(row.note),
+    author: visibleText(row.author),
     createdAt: Number(row.created_at),
     expiresAt: row.expires_at === null ? undefined : Number(row.expires_at),
     removedAt: row.removed_at === null ? undefined : Number(row.removed_at),

@@ -7,7 +7,7 @@
 
 import type { SQL, TransactionSQL } from "bun";
 import { hashToken, newToken, tokenFormat } from "../keys/token.ts";
-import { insertAudit, lockOverrides } from "./audit.ts";
+import { insertAudit, lockAudit } from "./audit.ts";
 import type { Tables } from "./tables.ts";
 
 const ADMIN_PREFIX = "ink_admin_";
@@ -44,7 +44,7 @@ export class AdminTokenStore {
   private replace(actor: string, onlyFirst: boolean): Promise<string | undefined> {
     const { tables } = this;
     return tables.write(async (tx: TransactionSQL) => {
-      await lockOverrides(tx, tables.randomBytes);
+      await lockAudit(tx);
       if (onlyFirst && (await readHash(tx)) !== undefined) return undefined; // another process was quicker
       const token = newToken(ADMIN_PREFIX, tables.randomBytes);
       await tx`DELETE FROM inkling_admin_tokens`;

@@ -2,7 +2,7 @@
 
 import type { SQL, TransactionSQL } from "bun";
 import type { EpochMs } from "../keys/key.ts";
-import { randomBase62 } from "../keys/token.ts";
+import { visibleText } from "../keys/visible-text.ts";
 import { type Page, type PageRequest, ROWS_AT_ONCE } from "./tables.ts";
 
 export const AUDIT_ACTIONS = [
@@ -37,15 +37,15 @@ export interface AuditEntry {
 
 export type NewAuditEntry = Pick<AuditEntry, "actor" | "action" | "subject" | "before" | "after">;
 
-/** Gives the overrides a new stamp. It goes first: its row's lock puts changes of several processes in a row. */
-export async function lockOverrides(
-  tx: TransactionSQL,
-  randomBytes: (n: number) => Uint8Array,
-): Promise<void> {
-  await tx`UPDATE inkling_override_stamp SET stamp = ${randomBase62(22, randomBytes)}`;
+/**
+ * Puts the entries of several processes in a row: the lock is that of the overrides' stamp, which stays as it is. Every
+ * version of this program locks that row, so that two of them number entries on one database without a conflict.
+ */
+export async function lockAudit(tx: TransactionSQL): Promise<void> {
+  await tx`UPDATE inkling_override_stamp SET stamp = stamp`;
 }
 
-/** Adds entries; the caller holds the lock of {@link lockOverrides}. */
+/** Adds entries; the caller holds the lock of {@link lockAudit}. */
 export async function insertAudit(
   tx: TransactionSQL,
   entries: readonly NewAuditEntry[],
@@ -81,11 +81,11 @@ function auditFromRow({ sequence, at, actor, action, subject, was, became }: Aud
   return {
     sequence: Number(sequence),
     at: Number(at),
-    actor,
+    actor: visibleText(actor),
     action,
     subject,
-    before: was === null ? undefined : JSON.parse(was),
-    after: became === null ? undefined : JSON.parse(became),
+    before: was === null ? undefined : JSON.parse(visibleText(was)),
+    after: became === null ? undefined : JSON.parse(visibleText(became)),
   };
 }
 

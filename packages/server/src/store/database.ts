@@ -9,11 +9,14 @@
 //   work queue up, one after another.
 // - SQLite waits for locks inside the call, which would stop every request of this process. Its own
 //   waiting is turned off; this waits, asynchronously.
+// - SQLite goes on writing to a file that was deleted, and to one that another was moved over: both are lost. So each unit
+//   of work looks first whether the file is still under its name.
 // - A PostgreSQL server can fall silent. So every unit of work has a time-out, after which its connections are
 //   discarded, and the next unit begins with new ones.
 
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { makeFolder } from "@inkling/release-store";
 import { SQL, type TransactionSQL } from "bun";
 import { StoreError, storeErrorFrom } from "./error.ts";
 
@@ -30,6 +33,8 @@ interface Address {
   readonly label: string;
   /** Texts that must not appear in any message. */
   readonly secrets: readonly string[];
+  /** Of an SQLite database. */
+  readonly file?: string;
   readonly connect: (timeoutMs: number) => SQL;
 }
 
@@ -96,9 +101,10 @@ function sqliteAddress(path: string): Address {
     dialect: "sqlite",
     label: `sqlite://${file}`,
     secrets: [],
+    ...(file !== ":memory:" && { file }),
     connect: () => {
       if (file !== ":memory:") {
-        mkdirSync(dirname(file), { recursive: true });
+        makeFolder(dirname(file));
         closeSync(openSync(file, "a", 0o600)); // SQLite gives its -wal and -shm files the same mode
       }
       return new SQL({ adapter: "sqlite", filename: file });
@@ -115,6 +121,10 @@ export class Database {
   private client: Promise<SQL> | undefined;
   private queue: Promise<unknown> = Promise.resolve();
   private isClosed = false;
+  /** Of the file that is open. */
+  private fileId: string | undefined;
+  /** Called before another file is opened under the name. */
+  onOtherFile: (() => void) | undefined;
 
   /**
    * Connects to nothing yet.
@@ -182,6 +192,7 @@ export class Database {
     const deadline = performance.now() + this.timeoutMs;
     for (;;) {
       try {
+        this.requireSameFile();
         return await this.withTimeout(this.connected().then(work));
       } catch (cause) {
         const error = storeErrorFrom(cause, this.label, this.address.secrets);
@@ -189,6 +200,29 @@ export class Database {
         await Bun.sleep(LOCK_RETRY_MS);
       }
     }
+  }
+
+  /** @throws StoreError AWAY when the file was deleted, or another one is under its name: that is opened next */
+  private requireSameFile(): void {
+    const { file } = this.address;
+    if (file === undefined || this.fileId === undefined) return;
+    const found = idOf(file);
+    if (found === this.fileId) return;
+    if (found === undefined) {
+      throw new StoreError(
+        "AWAY",
+        `${this.label}: the file was deleted while it was in use`,
+        "restore it from a backup; until then usage is kept in memory",
+      );
+    }
+    this.discard();
+    this.fileId = undefined;
+    this.onOtherFile?.();
+    throw new StoreError(
+      "AWAY",
+      `${this.label}: another file was put in its place while it was in use`,
+      "it is used from now on",
+    );
   }
 
   private connected(): Promise<SQL> {
@@ -207,6 +241,7 @@ export class Database {
       await sql`PRAGMA journal_mode = WAL`;
       await sql`PRAGMA synchronous = NORMAL`;
       await sql`PRAGMA foreign_keys = ON`;
+      if (this.address.file !== undefined) this.fileId = idOf(this.address.file);
       return sql;
     } catch (error) {
       await sql.close();
@@ -236,6 +271,12 @@ export class Database {
     this.client = undefined;
     client?.then((sql) => sql.close({ timeout: 0 })).catch(() => {}); // its error interests no caller any more
   }
+}
+
+/** @returns undefined when there is no such file */
+function idOf(file: string): string | undefined {
+  const found = statSync(file, { throwIfNoEntry: false, bigint: true });
+  return found === undefined ? undefined : `${found.dev}:${found.ino}`;
 }
 
 function isLockHeld(cause: unknown): boolean {

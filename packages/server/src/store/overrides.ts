@@ -19,7 +19,7 @@ import {
   rowFromOverride,
   subjectText,
 } from "../overrides/record.ts";
-import { type AuditEntry, auditPage, insertAudit, lockOverrides, type NewAuditEntry } from "./audit.ts";
+import { type AuditEntry, auditPage, insertAudit, lockAudit, type NewAuditEntry } from "./audit.ts";
 import { StoreError } from "./error.ts";
 import { NewestFirst, type Page, type PageRequest, ROWS_AT_ONCE, type Tables } from "./tables.ts";
 
@@ -147,7 +147,10 @@ export class OverrideStore {
 
   /** Adds an entry about what this store does not hold. */
   async record(entry: NewAuditEntry): Promise<void> {
-    await this.change((tx) => insertAudit(tx, [entry], this.tables.now()));
+    await this.tables.write(async (tx) => {
+      await lockAudit(tx);
+      await insertAudit(tx, [entry], this.tables.now());
+    }, true);
   }
 
   private makeOverride(wanted: NewOverride): Override {
@@ -172,9 +175,10 @@ export class OverrideStore {
     return rows[0] && overrideFromRow(rows[0]);
   }
 
+  /** A change to overrides. The stamp goes first: its row's lock puts changes of several processes in a row. */
   private change<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
     return this.tables.write(async (tx) => {
-      await lockOverrides(tx, this.tables.randomBytes);
+      await tx`UPDATE inkling_override_stamp SET stamp = ${randomBase62(22, this.tables.randomBytes)}`;
       return work(tx);
     }, true);
   }

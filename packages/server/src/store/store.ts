@@ -21,7 +21,7 @@ import type { KeySource } from "../keys/key-loader.ts";
 import type { KeySnapshot } from "../keys/keyring.ts";
 import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from "../keys/token.ts";
 import { AdminTokenStore } from "./admin-token.ts";
-import { type AuditAction, insertAudit, lockOverrides } from "./audit.ts";
+import { type AuditAction, insertAudit, lockAudit } from "./audit.ts";
 import { Database } from "./database.ts";
 import { StoreError } from "./error.ts";
 import { OverrideStore } from "./overrides.ts";
@@ -40,6 +40,8 @@ export interface StoreOptions {
   readonly timeoutMs?: number;
   /** Return a store also when the database cannot be reached now; its calls fail with AWAY until it can. */
   readonly mayBeAway?: boolean;
+  /** Another SQLite file was put in the place of the one in use: it is used from now on. */
+  readonly onOtherFile?: () => void;
 }
 
 /** A key, and the token that is shown this once. */
@@ -79,6 +81,10 @@ export class Store implements KeySource {
     this.database = new Database(address, options.timeoutMs);
     const { now = Date.now, randomBytes = (n) => crypto.getRandomValues(new Uint8Array(n)) } = options;
     this.tables = new Tables(this.database, now, randomBytes);
+    this.database.onOtherFile = () => {
+      this.tables.migrateAgain();
+      options.onOtherFile?.();
+    };
     this.overrides = new OverrideStore(this.tables);
     this.adminToken = new AdminTokenStore(this.tables);
     this.usage = new UsageTables(this.tables);
@@ -249,7 +255,7 @@ export class Store implements KeySource {
   ): Promise<void> {
     const at = this.tables.now();
     const json = (key: Key) => keyJson(key, at);
-    await lockOverrides(tx, this.tables.randomBytes);
+    await lockAudit(tx);
     const was = before === undefined ? undefined : json(before);
     await insertAudit(tx, [{ actor, action, subject: after.id, before: was, after: json(after) }], at);
   }

@@ -29,6 +29,11 @@ export class Tables {
     return this.database.transaction(work, durable);
   }
 
+  /** Another file is in the database's place. */
+  migrateAgain(): void {
+    this.migrated = undefined;
+  }
+
   /** Migrates with the first call that reaches the database. */
   private ready(): Promise<void> {
     this.migrated ??= migrate(this.database, this.now()).catch((error) => {

@@ -31,7 +31,9 @@ export interface MetricsSource {
   readonly overrides: {
     readonly state: { readonly overrides: number; readonly checkedAt: number | undefined };
   };
-  readonly usage: { readonly state: { readonly pending: number; readonly failures: number } };
+  readonly usage: {
+    readonly state: { readonly pending: number; readonly oldestMs: number; readonly failures: number };
+  };
   readonly mx: {
     readonly answers: Iterable<readonly [outcome: string, count: number]>;
     readonly lookups: Iterable<readonly [outcome: string, count: number]>;
@@ -44,6 +46,8 @@ export interface MetricsSource {
     readonly refused: number;
     readonly most: number;
   };
+  /** Problems of the admin API, by code. */
+  readonly adminProblems: Iterable<readonly [code: string, count: number]>;
   /** The processes that answer, by their state. */
   readonly workers: { readonly states: ReadonlyMap<string, number>; readonly restarts: number };
   /** What the processes beside this one use and dropped, together. */
@@ -122,6 +126,11 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
     "code",
     ({ counts }) => counts.problemRows(),
   ),
+  inkling_admin_problems_total: labelled(
+    "Requests to the admin listener that were refused, by code (docs/errors.md).",
+    "code",
+    ({ adminProblems }) => adminProblems,
+  ),
   inkling_release_info: {
     help: "The release in use: always 1.",
     labels: ["id", "name"],
@@ -197,6 +206,10 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
   inkling_usage_pending: single(
     "Lookups counted and not yet in the database.",
     ({ usage }) => usage.state.pending,
+  ),
+  inkling_usage_oldest_seconds: single(
+    "Age of the oldest count that is not in the database; 0 without one.",
+    ({ usage }) => usage.state.oldestMs / 1000,
   ),
   inkling_usage_flush_failures_total: single(
     "Failed attempts to write usage; the counts are kept and written later.",

@@ -48,7 +48,7 @@ function source(
     counts,
     mx,
     usage: {
-      state: { pending: 4, failures: 2 },
+      state: { pending: 4, oldestMs: 1_500, failures: 2 },
     },
     workers: { states: new Map([["serving", 1]]), restarts: 0 },
     processes: { cpuSeconds: 0, residentBytes: 0, logLinesDropped: 2 },
@@ -56,6 +56,7 @@ function source(
     connections: { open: undefined, refused: 6, most: 100 },
     overrides: { state: { overrides: 8, checkedAt: 3_000 } },
     now: () => Date.UTC(2026, 5, 1, 12),
+    adminProblems: new Map([["FORGED", 2]]),
     startedAt: 1_000,
   };
 }

@@ -1,0 +1,42 @@
+// snapshot.ts: all keys in force as plain values: for workers, which get them as messages, and for the data folder.
+//
+// err  readKeySnapshot throws for a text that this program did not write
+// note A snapshot has hashes of tokens, never tokens; revoked keys are not in it.
+
+import { type KeyRow, keyFromRow, rowFromKey } from "./key.ts";
+import type { KeySnapshot, TokenRecord } from "./keyring.ts";
+
+const FORMAT = "inkling-key-snapshot";
+const VERSION = 1;
+
+/** Each key as its row of the store. */
+export interface PlainKeys {
+  readonly stamp: string;
+  readonly tokens: readonly (Omit<TokenRecord, "key"> & { readonly key: KeyRow })[];
+}
+
+export function plainKeys({ stamp, tokens }: KeySnapshot): PlainKeys {
+  return { stamp, tokens: tokens.map(({ key, ...token }) => ({ ...token, key: rowFromKey(key) })) };
+}
+
+export function keysFromPlain({ stamp, tokens }: PlainKeys): KeySnapshot {
+  return { stamp, tokens: tokens.map(({ key, ...token }) => ({ ...token, key: keyFromRow(key) })) };
+}
+
+export function keySnapshotText(snapshot: KeySnapshot): string {
+  return `${JSON.stringify({ format: FORMAT, version: VERSION, ...plainKeys(snapshot) })}\n`;
+}
+
+/** @throws Error when the text is no snapshot */
+export function readKeySnapshot(text: string): KeySnapshot {
+  const { format, version, stamp, tokens }: PlainKeys & { format: unknown; version: unknown } =
+    JSON.parse(text);
+  if (format !== FORMAT || version !== VERSION || typeof stamp !== "string") {
+    throw new Error(`not a snapshot of keys of version ${VERSION}`);
+  }
+  for (const { hash, validUntil = null } of tokens) {
+    if (!/^[0-9a-f]{64}$/.test(hash)) throw new Error("a token's hash is no SHA-256");
+    if (validUntil !== null && !Number.isSafeInteger(validUntil)) throw new Error("a token's end is no time");
+  }
+  return keysFromPlain({ stamp, tokens });
+}

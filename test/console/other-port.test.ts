@@ -1,0 +1,120 @@
+// other-port.test.ts: browsers send cookies to every port of a host. A program on another port gets the console's cookie,
+// and can plant cookies of the same name: it must not become an admin by the one, nor lock the admin out by the other.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { launchBrowser } from "../browser.ts";
+import { fetch } from "../checked-fetch.ts";
+import { smallRelease, temporaryFolder } from "../release.ts";
+import { ConsoleBrowser, type ConsoleServer, startConsole } from "./console-server.ts";
+
+setDefaultTimeout(120_000);
+
+let server: ConsoleServer;
+let tabs: ConsoleBrowser;
+let page: Page;
+/** On another port of the same host: keeps the cookies that it gets, and sets those that it wants. */
+let other: Bun.Server<undefined>;
+let taken = "";
+let planted: readonly string[] = [];
+
+beforeAll(async () => {
+  const dataDir = temporaryFolder();
+  smallRelease(dataDir, 1);
+  server = await startConsole(dataDir);
+  other = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: (request) => {
+      taken = request.headers.get("cookie") ?? "";
+      const headers = new Headers({ "Content-Type": "text/html" });
+      for (const cookie of planted) headers.append("Set-Cookie", cookie);
+      return new Response("<title>other</title>", { headers });
+    },
+  });
+  tabs = new ConsoleBrowser(await launchBrowser(), server);
+  page = await tabs.logIn(await tabs.open());
+});
+afterAll(async () => {
+  await tabs?.browser.close();
+  await other?.stop(true);
+  await server?.stop();
+});
+
+/** Opens a page of the other port in a tab of the same browser, below the path that the console's cookie is for. */
+async function visitOther(): Promise<Page> {
+  const tab = await page.context().newPage();
+  await tab.goto(`http://127.0.0.1:${other.port}/admin/v1/`);
+  return tab;
+}
+
+const KEY = JSON.stringify({ name: "stolen" });
+
+describe("a program on another port", () => {
+  test("that got the cookie can neither read nor make a key", async () => {
+    await (await visitOther()).close();
+    expect(taken).toContain("inkling_admin="); // otherwise this shows nothing
+    const secrets = [undefined, "", "1", "a".repeat(43), taken.split("inkling_admin=")[1]!.slice(0, 43)];
+    for (const secret of secrets) {
+      const headers = {
+        Cookie: taken,
+        Origin: server.origin,
+        "Sec-Fetch-Site": "same-origin",
+        ...(secret !== undefined && { "Inkling-Console": secret }),
+      };
+      const read = await fetch(`${server.origin}/admin/v1/keys`, { headers });
+      const made = await fetch(`${server.origin}/admin/v1/keys`, { method: "POST", headers, body: KEY });
+      const refused = secret ? 401 : 403;
+      expect([secret, read.status, made.status]).toEqual([secret, refused, refused]);
+    }
+  });
+
+  test("whose page sends requests with the cookie is refused", async () => {
+    const tab = await visitOther();
+    const sent = await tab.evaluate(
+      `fetch(${JSON.stringify(`${server.origin}/admin/v1/keys`)}, {
+        method: "POST", mode: "no-cors", credentials: "include", body: ${JSON.stringify(KEY)},
+      }).then(() => "sent", String)`,
+    );
+    expect(sent).toBe("sent");
+    expect(await tab.evaluate("Object.keys(localStorage)")).toEqual([]); // the secret is bound to the port
+    await tab.close();
+    const authorization = { Authorization: `Bearer ${server.token}` };
+    const keys = await fetch(`${server.origin}/admin/v1/keys`, { headers: authorization });
+    expect(await keys.json()).toMatchObject({ keys: [] });
+  });
+
+  test("that plants cookies with a longer path does not lock the admin out", async () => {
+    planted = [
+      "inkling_admin=planted; Path=/admin/v1/",
+      `inkling_admin=${"b".repeat(43)}; Path=/admin/v1/keys`,
+      "inkling_admin=; Path=/admin/v1/data",
+    ];
+    await (await visitOther()).close();
+    planted = [];
+    const cookies = await page.context().cookies(`${server.origin}/admin/v1/keys`);
+    expect(cookies.filter(({ name }) => name === "inkling_admin")).toHaveLength(3); // ours among them
+    for (const hash of ["keys", "data", "overrides"]) await tabs.go(page, hash);
+    await page.getByRole("navigation").waitFor();
+  });
+});
+
+describe("the session", () => {
+  test("is that of a second tab, too, and of a tab that is loaded again", async () => {
+    const second = await page.context().newPage();
+    await second.goto(`${server.origin}/#/keys`);
+    await second.getByRole("heading", { name: "Keys", exact: true }).waitFor();
+    await second.reload();
+    await second.getByRole("heading", { name: "Keys", exact: true }).waitFor();
+    await second.close();
+  });
+
+  test("leaves no secret behind when it is logged out", async () => {
+    const own = await tabs.logIn(await tabs.open());
+    expect(await own.evaluate("localStorage.length")).toBe(1);
+    await own.getByRole("button", { name: "Log out" }).click();
+    await own.getByLabel("Admin token").waitFor();
+    expect(await own.evaluate("localStorage.length")).toBe(0);
+    await own.context().close();
+  });
+});
