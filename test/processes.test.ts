@@ -24,6 +24,7 @@ import { childrenOf, databaseOf, GEOLOCATE, isAlive, MainProcess, signal } from 
 import { isFree } from "./ports.ts";
 import { temporaryFolder } from "./release.ts";
 import { FULL, share } from "./share.ts";
+import { freshToken } from "./tokens.ts";
 import { until } from "./until.ts";
 
 const linux = process.platform === "linux" ? describe : describe.skip;
@@ -308,9 +309,10 @@ linux("an error that nothing caught", () => {
   );
   test.each(rows)("in %s, %s: one log line, exit code 1", async (where, how, workers) => {
     const preload = join(temporaryFolder(), "preload.ts");
+    const token = freshToken();
     writeFileSync(
       preload,
-      `const fault = () => new TypeError("odd: " + process.env.INKLING_API_KEY);
+      `const fault = () => new TypeError("odd: ${token}");
        process.on("SIGUSR2", () => { throw fault(); });
        process.on("SIGWINCH", () => { void Promise.reject(fault()); });`,
     );
@@ -329,7 +331,7 @@ linux("an error that nothing caught", () => {
     const [line] = server.events("uncaught-error");
     expect(line).toMatchObject({ level: "error", error: "TypeError: odd: [removed]" });
     expect(JSON.stringify(line!.stack)).toContain("preload.ts");
-    expect(server.log).not.toContain(server.token);
+    expect(server.log).not.toContain(token);
   });
 });
 

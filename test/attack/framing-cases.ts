@@ -217,6 +217,15 @@ const ROWS: readonly Row[] = [
   ["a target without a slash", `${GET.replace(PLACE, "place")}\r\n${HIDDEN}`, REFUSED, "closed"],
   ["TLS on this port", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", REFUSED, "closed"],
   ["zeros", "\0".repeat(64), REFUSED, "closed"],
+  // Hosts.
+  ["two hosts", `${GET}Host: u\r\n\r\n${HIDDEN}`, REFUSED, "closed"],
+  ["the same host twice", `${GET}${HOST}\r\n${HIDDEN}`, REFUSED, "closed"],
+  ["a host with a space", `${GET.replace("Host: t", "Host: a b")}\r\n${HIDDEN}`, REFUSED, "closed"],
+  ["a host with a slash", `${GET.replace("Host: t", "Host: a/b")}\r\n${HIDDEN}`, REFUSED, "closed"],
+  ["a host with a user", `${GET.replace("Host: t", "Host: u@t")}\r\n${HIDDEN}`, REFUSED, "closed"],
+  ["half an IPv6 host", `${GET.replace("Host: t", "Host: [::")}\r\n${HIDDEN}`, REFUSED, "closed"],
+  // Bun takes trailers for the next request: docs/api.md.
+  ["trailers", `${POST}${CHUNKED}\r\n${chunk(JSON_BODY)}0\r\nX-A: b\r\n\r\n`, [200, 400], "closed"],
 ];
 
 export const FRAMING: readonly FramingCase[] = ROWS.map(([name, text, statuses, then]) => ({

@@ -50,6 +50,7 @@ export const PROBLEMS = {
     400,
     "The Host header cannot be read",
     "Send one `Host` header: a host name or an IP address, with a port where there is one.",
+    { Connection: "close" }, // whoever is in front may read the next request on it differently, too
   ),
   BATCH_INVALID: row(
     400,

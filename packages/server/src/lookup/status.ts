@@ -49,10 +49,11 @@ const FOR_OPERATORS = "The admin API and the server's log have the reason.";
 /** The JSON of /v1/status: what operators see, without free text. */
 export function publicStatus(source: StatusSource, now: number): ReturnType<typeof statusDocument> {
   const document = statusDocument(source, now);
-  const { refused_release, feeds } = document;
+  const { refused_release, held_release, feeds } = document;
   return {
     ...document,
     refused_release: refused_release && { ...refused_release, reason: FOR_OPERATORS },
+    held_release: held_release && { ...held_release, why: FOR_OPERATORS },
     feeds: feeds.map((feed) => ({
       ...feed,
       error: feed.error === null ? null : FOR_OPERATORS,
