@@ -93,6 +93,7 @@ const HEADERS: Readonly<Record<string, Header>> = {
   "Retry-After": { description: "Seconds.", schema: { type: "integer", minimum: 0 } },
   "WWW-Authenticate": { description: "The challenge of RFC 6750.", schema: text('^Bearer realm="inkling"') },
   "Content-Encoding": { description: "If the request accepts it.", schema: { const: "gzip" } },
+  Connection: { description: "The connection ends with this response.", schema: { const: "close" } },
   Allow: { description: "The methods of the path.", schema: text("^[A-Z]+(, [A-Z]+)*$") },
   "X-Content-Type-Options": { description: "The media type is not guessed.", schema: { const: "nosniff" } },
   "Referrer-Policy": { description: "Not sent to other sites.", schema: { const: "no-referrer" } },
