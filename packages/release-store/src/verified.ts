@@ -5,7 +5,7 @@
 // err  markVerified: those of node:fs; without a mark a release is verified before it is used
 // why  a mark is of one version of the format: another version's checks may be stricter
 
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Release, SEGMENT_VERSION } from "@inkling/engine";
 import { replaceFile } from "./atomic-file.ts";
@@ -21,6 +21,15 @@ const markOf = (stamp: string) => `${SEGMENT_VERSION} ${stamp}\n`;
 export function markVerified(dataDir: string, sha256: string, stamp: string): void {
   if (isMarked(dataDir, sha256, stamp)) return;
   replaceFile(join(dataDir, DATA_FOLDER.verifiedMark(sha256)), [markOf(stamp)]);
+}
+
+/** Of a file that was found unsound: the next start does not answer from it before it is verified again. */
+export function removeMark(dataDir: string, sha256: string): void {
+  try {
+    rmSync(join(dataDir, DATA_FOLDER.verifiedMark(sha256)), { force: true });
+  } catch {
+    // a folder that cannot be written: the mark stays, and each start verifies behind its answers
+  }
 }
 
 function isMarked(dataDir: string, sha256: string, stamp: string): boolean {

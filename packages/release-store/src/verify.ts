@@ -19,7 +19,7 @@ import { fileStamp, NO_FILE } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { findCurrent, isPassing, openManifest, ReleaseError } from "./releases.ts";
 import { sha256Hex } from "./sha256.ts";
-import { markVerified, type Stamps } from "./verified.ts";
+import { markVerified, removeMark, type Stamps } from "./verified.ts";
 
 /** The problem of one segment, if any. */
 export interface SegmentVerdict {
@@ -60,9 +60,9 @@ const OTHER_VERSION_HINT = `another version of Inkling made it: ${NEW_RELEASE}`;
 export function verifyRelease(dataDir: string, name: string): Verification {
   const manifest = openManifest(dataDir, name);
   const stamps: Record<string, string> = {};
-  const broken = eachSegment(manifest, (kind, report, path) => {
-    stamps[report.sha256] = fileStamp(join(dataDir, path));
-    return findProblem(join(dataDir, path), kind, report);
+  const broken = eachSegment(dataDir, manifest, (kind, report, path) => {
+    stamps[report.sha256] = fileStamp(path);
+    return findProblem(path, kind, report);
   }).filter(isBroken);
   if (broken.length > 0) {
     const isPassing = broken.every((verdict) => verdict.isPassing);
@@ -78,18 +78,22 @@ export function verifyRelease(dataDir: string, name: string): Verification {
 
 /** One verdict for each segment of a release. */
 export function verifySegments(dataDir: string, manifest: Release): SegmentVerdict[] {
-  return eachSegment(manifest, (kind, report, path) => findProblem(join(dataDir, path), kind, report));
+  return eachSegment(dataDir, manifest, (kind, report, path) => findProblem(path, kind, report));
 }
 
+/** @param judge given the path of each segment; those that are unsound lose their marks */
 function eachSegment(
+  dataDir: string,
   { segments }: Release,
-  judge: (kind: SegmentKind, report: SegmentReport, file: string) => Problem,
+  judge: (kind: SegmentKind, report: SegmentReport, path: string) => Problem,
 ): SegmentVerdict[] {
   return (Object.keys(SEGMENT_KINDS) as SegmentKind[]).flatMap((kind) => {
     const report = segments[kind];
     if (report === undefined) return [];
     const file = DATA_FOLDER.segmentFile(report.sha256);
-    return [{ kind, file, bytes: report.bytes, ...judge(kind, report, file) }];
+    const problem = judge(kind, report, join(dataDir, file));
+    if (problem.problem !== undefined && !problem.isPassing) removeMark(dataDir, report.sha256);
+    return [{ kind, file, bytes: report.bytes, ...problem }];
   });
 }
 

@@ -141,9 +141,10 @@ async function buildLocked(
   const manifest = describe(segments, feeds, { code, flagged }, effects.now());
   const same = newest?.manifest.id === manifest.id ? newest : undefined;
   const why = same || isAccepted ? undefined : whyHeld(manifest, before, request.accept);
-  const held = why === undefined ? undefined : { id: manifest.id, at: manifest.created_at, why };
+  const since = waiting?.id === manifest.id ? waiting.created_at : manifest.created_at;
+  const held = why === undefined ? undefined : { id: manifest.id, at: since, why };
   if (held === undefined) removeHeld(request.dataDir);
-  else writeHeld(request.dataDir, manifest);
+  else writeHeld(request.dataDir, { ...manifest, created_at: since });
   if (held !== undefined && newest === undefined)
     throw new NothingToServe(`the first release waits for you: ${held.why}`);
   const kept = held === undefined ? same : newest;
@@ -170,8 +171,9 @@ function pinnedBeside(dataDir: string, name: string): Pick<Build, "pinned"> {
   return pinned === undefined || pinned === name ? {} : { pinned };
 }
 
-/** Publishes the release that waits, as it was built; undefined when its segments are lost. */
+/** Publishes the release that waits, as it was built; undefined when its segments are lost, or another version built it. */
 function publishHeld(dataDir: string, waiting: Release, now: Date): Build | undefined {
+  if (waiting.code !== codeDigest() || releaseId(waiting) !== waiting.id) return undefined;
   const segments = Object.values(waiting.segments);
   if (!segments.every((segment) => segment === undefined || hasSegment(dataDir, segment.sha256)))
     return undefined;

@@ -72,7 +72,7 @@ interface Setting {
 /** An app that knows the token "good", with a clock that is moved by hand. */
 function setUp(setting: Setting = {}) {
   const at = { ms: 0 };
-  const state: { key: Key | undefined; release: LoadedRelease | undefined } = {
+  const state: { key: Key | undefined; release: LoadedRelease | undefined; left?: string } = {
     key: { ...KEY, ...setting.key },
     release: "release" in setting ? setting.release : release("Boxford"),
   };
@@ -81,6 +81,9 @@ function setUp(setting: Setting = {}) {
       releases: {
         get current() {
           return state.release;
+        },
+        get left() {
+          return state.left;
         },
         refused: undefined,
         isVerified: true,
@@ -852,6 +855,15 @@ describe("a stream while things change", () => {
     set.at.ms = HOLD_MS;
     expect(await answer(`"${KNOWN}"\n`)).toEqual(place("Newtown"));
     expect(response.headers.get("inkling-data-version")).toBe("Boxford");
+  });
+
+  test("leaves a release that was found unsound at once", async () => {
+    const set = setUp();
+    const { answer } = await send(set);
+    expect(await answer(`"${KNOWN}"\n`)).toEqual(place("Boxford"));
+    set.state.left = set.state.release!.name;
+    set.state.release = release("Newtown");
+    expect(await answer(`"${KNOWN}"\n`)).toEqual(place("Newtown"));
   });
 
   test("takes overrides as they come", async () => {

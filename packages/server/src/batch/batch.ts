@@ -56,7 +56,7 @@ const ONE_CHECK = problem(
 interface BatchServer extends MeterOptions {
   readonly pipeline: Pipeline;
   readonly memory: BatchMemory;
-  readonly releases: { readonly current: LoadedRelease | undefined };
+  readonly releases: { readonly current: LoadedRelease | undefined; readonly left?: string | undefined };
   readonly overrides: { readonly current: Overrides };
   readonly counts: Counts<ProblemCode>;
   readonly now: () => number;
@@ -191,7 +191,7 @@ function answersOf(server: BatchServer, call: BatchCall, out: Output, separator:
 
 /** What the next piece of a stream is answered from; a problem when its key may no longer be used. */
 function currentQuestion(server: BatchServer, call: BatchCall, meter: KeyMeter): () => Question | Problem {
-  const { isSandbox, wants, mode } = call.question;
+  const { key, isSandbox, wants, mode } = call.question;
   const findCaller = () => call.question.findCaller();
   let { release } = call.question;
   let heldSince = server.elapsed();
@@ -200,15 +200,16 @@ function currentQuestion(server: BatchServer, call: BatchCall, meter: KeyMeter):
     const elapsed = server.elapsed();
     if (elapsed - keyChecked >= KEY_MS) {
       keyChecked = elapsed;
-      const key = call.readmit();
-      if ("code" in key) return key;
-      meter.replaceKey(key, server.now());
+      const admitted = call.readmit();
+      if ("code" in admitted) return admitted;
+      meter.replaceKey(admitted, server.now());
     }
-    if (elapsed - heldSince >= HOLD_MS) {
+    const isLeft = release !== undefined && release.name === server.releases.left;
+    if (isLeft || elapsed - heldSince >= HOLD_MS) {
       heldSince = elapsed;
       release = server.releases.current;
     }
     const overrides = server.overrides.current;
-    return { release, overrides, now: server.now(), mode, isSandbox, wants, findCaller };
+    return { key, release, overrides, now: server.now(), mode, isSandbox, wants, findCaller };
   };
 }

@@ -39,6 +39,8 @@ export interface ReleaseMessage {
   readonly stamps: Stamps | undefined;
   /** The release that should answer. */
   readonly wanted: string | undefined;
+  /** The last one that was found unsound while it answered, until it answers again. */
+  readonly left: string | undefined;
   readonly isVerified: boolean;
   readonly refused: Refusal | undefined;
   readonly since: EpochMs | undefined;
@@ -101,9 +103,9 @@ export function messageOf(change: Change, { releases, overrides, keys, keyring }
 }
 
 export function releaseMessage(releases: Services["releases"]): ReleaseMessage {
-  const { current, wanted, isVerified, refused, since } = releases;
+  const { current, wanted, left, isVerified, refused, since } = releases;
   const { name, stamps } = current ?? {};
-  return { type: "release", name, stamps, wanted, isVerified, refused, since };
+  return { type: "release", name, stamps, wanted, left, isVerified, refused, since };
 }
 
 export function prefixesFromWire(texts: readonly string[]): Prefix[] {

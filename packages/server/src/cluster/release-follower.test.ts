@@ -46,8 +46,8 @@ test("it waits for a release whose files were verified, and is ready when there 
     refused: undefined,
     since: 0,
   } as const;
-  const sendRelease = (name: string | undefined, stamps: ReleaseMessage["stamps"]) =>
-    follower.follow({ ...rest, name, stamps });
+  const sendRelease = (name: string | undefined, stamps: ReleaseMessage["stamps"], left?: string) =>
+    follower.follow({ ...rest, name, stamps, left });
   const sha256 = "a".repeat(64);
   const [empty, other] = [publish(1), publish(2, sha256)];
 
@@ -68,7 +68,15 @@ test("it waits for a release whose files were verified, and is ready when there 
   expect([follower.isReady, follower.current?.name, settled]).toEqual([true, empty, 2]);
   sendRelease(other, { [sha256]: "of another file" });
   expect([follower.isReady, follower.current?.name]).toEqual([true, empty]);
+  sendRelease(other, { [sha256]: "of another file" }, empty);
+  expect(follower.current).toBeUndefined(); // the primary has found it unsound
+  sendRelease(empty, {});
+  const opened = follower.current;
+  sendRelease(empty, {});
+  expect(follower.current).toBe(opened!);
+  sendRelease(empty, { [sha256]: "repaired" });
+  expect(follower.current).not.toBe(opened!);
   sendRelease(undefined, undefined);
-  expect([follower.isReady, follower.current, settled]).toEqual([true, undefined, 3]);
+  expect([follower.isReady, follower.current, settled]).toEqual([true, undefined, 6]);
   follower.stop();
 });

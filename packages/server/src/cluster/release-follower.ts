@@ -1,7 +1,8 @@
 // release-follower.ts: in a process that answers: the release that the primary names, all of whose bytes were verified.
 //
 // out  `current`, mapped
-// err  a release that cannot be opened here is reported, and tried again each second; the one before stays in use
+// err  a release that cannot be opened here is reported, and tried again each second; the one before stays in use, unless
+//      the primary has left it as unsound
 
 import type { FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
 import { FeedsReportFile, messageOf, openRelease } from "@inkling/release-store";
@@ -22,6 +23,8 @@ export class ReleaseFollower {
   private readonly onSettled: () => void;
   private readonly report: FeedsReportFile;
   private message: Omit<ReleaseMessage, "type"> | undefined;
+  /** Of the files of `current`. */
+  private stamps: ReleaseMessage["stamps"];
   private timer: ReturnType<typeof setTimeout> | undefined;
   /** The release whose failure was reported. */
   private failed: string | undefined;
@@ -60,6 +63,10 @@ export class ReleaseFollower {
     return this.message?.refused;
   }
 
+  get left(): string | undefined {
+    return this.message?.left;
+  }
+
   get wanted(): string | undefined {
     return this.message?.wanted;
   }
@@ -75,10 +82,12 @@ export class ReleaseFollower {
   private open(): void {
     clearTimeout(this.timer);
     const { name, stamps } = this.message ?? {};
-    if (name !== this.current?.name) {
+    if (name !== this.current?.name || !Bun.deepEquals(stamps, this.stamps)) {
       try {
         this.current = name === undefined ? undefined : openRelease(this.dataDir, name, stamps);
+        this.stamps = stamps;
       } catch (error) {
+        if (this.current?.name === this.left) this.current = undefined;
         this.timer = setTimeout(() => this.open(), RETRY_MS);
         const isFirst = this.failed !== name;
         this.failed = name;

@@ -14,6 +14,8 @@ export interface StatusSource {
   readonly mode: Mode;
   readonly releases: {
     readonly current: NamedRelease | undefined;
+    /** The last release that was found unsound while it answered: what still holds it has to take `current`. */
+    readonly left?: string | undefined;
     /** Why the wanted release does not answer. */
     readonly refused: Refusal | undefined;
     readonly held?: HeldRelease | undefined;

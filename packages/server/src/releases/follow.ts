@@ -99,6 +99,8 @@ export class Releases {
   current: ReleaseFiles | undefined;
   /** The release that `current` in the data folder names. */
   wanted: string | undefined;
+  /** The last release that was found unsound while it answered, until it answers again. */
+  left: string | undefined;
 
   private readonly options: ReleasesOptions;
   private readonly report: FeedsReportFile;
@@ -277,6 +279,7 @@ export class Releases {
   /** Answers no more from what answers now, but from the newest release before it that is known to be sound. */
   private leave(reason: string, retry: { readonly retry_in_ms?: number } = {}): void {
     const { name } = this.current!;
+    this.left = name;
     this.verifiedName = undefined;
     this.sound.delete(name);
     this.swap(this.findSound(name));
@@ -351,6 +354,7 @@ export class Releases {
   private take(files: ReleaseFiles | undefined): void {
     this.current = files;
     if (files === undefined) return;
+    if (this.left === files.name) this.left = undefined; // repaired
     this.manifestStamp = fileStamp(join(this.options.dataDir, DATA_FOLDER.releaseFile(files.name)));
   }
 
