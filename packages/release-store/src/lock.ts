@@ -2,7 +2,7 @@
 
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { temporaryPath } from "./atomic-file.ts";
+import { PRIVATE_FILE, temporaryPath } from "./atomic-file.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { isAtWork, startOf } from "./process-start.ts";
 
@@ -20,7 +20,7 @@ export function lockDataFolder(dataDir: string): () => void {
   // Linked into place with its content, so that a lock never exists without its process id.
   const own = temporaryPath(path);
   try {
-    writeFileSync(own, `${process.pid} ${startOf(process.pid) ?? ""}`);
+    writeFileSync(own, `${process.pid} ${startOf(process.pid) ?? ""}`, { mode: PRIVATE_FILE });
     for (let attempt = 0; ; attempt++) {
       try {
         linkSync(own, path);
