@@ -25,6 +25,7 @@ export const DATA_FOLDER = {
   lastBuild: "last-build.json",
   /** The last version of the channel that was taken, and this server's id in its roll-outs. */
   channel: "channel.json",
+  channelReport: "channel-report.json",
   serverId: "server-id",
   database: "inkling.db",
   segmentFile: (sha256: string) => `segments/${sha256}.seg`,

@@ -14,7 +14,7 @@ import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../runtime/keep-fresh.ts";
 import { withStore } from "../runtime/keys.ts";
 import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
 import { ensureWritable } from "../runtime/writable.ts";
-import { Stopped } from "../terminal/errors.ts";
+import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { type Terminal, warn } from "../terminal/terminal.ts";
 import { SERVER_SETTINGS } from "./serve.ts";
 
@@ -37,6 +37,13 @@ Examples:
 
 async function up(settings: Settings, context: Context): Promise<void> {
   const { terminal, stopper } = context;
+  if (settings.channel !== undefined) {
+    throw new CliError(
+      "`inkling up` builds its own data, and a channel is set",
+      "`npx inkling serve` follows the channel",
+      EXIT.usage,
+    );
+  }
   ensureWritable(settings.dataDir);
   probeListeners(settings);
   const found = usableRelease(settings, terminal);
@@ -58,7 +65,10 @@ async function up(settings: Settings, context: Context): Promise<void> {
     const updating = updates && mayFindNewer(settings);
     terminal.out(banner({ settings, current, keys, version, updates: updating, style }));
     const firstMs = updates ? 0 : SHORTEST_PAUSE_MS;
-    const fresh = keepSettingsFresh(settings, server.running.log, stopper.signal, firstMs, requests);
+    const fresh = keepSettingsFresh(settings, server.running.log, stopper.signal, {
+      firstMs,
+      updates: requests,
+    });
     await server.untilStopped(stopper.signal);
     await fresh;
   } finally {

@@ -134,13 +134,21 @@ class Troubles {
   }
 }
 
-/** {@link keepFresh} for these settings, in this process's time. @param updates builds on request */
+interface RoundOptions {
+  /** Pause before the first build. */
+  readonly firstMs: number;
+  /** Builds on request. */
+  readonly updates?: Updates;
+  /** Called after each build; what it throws is logged as a build that failed. */
+  readonly onBuilt?: (result: BuildResult) => Promise<void>;
+}
+
+/** {@link keepFresh} for these settings, in this process's time. */
 export function keepSettingsFresh(
   settings: Settings,
-  log: RunningServer["log"],
+  log: FreshEffects["log"],
   signal: AbortSignal,
-  firstMs: number,
-  updates = new Updates(),
+  { firstMs, updates = new Updates(), onBuilt }: RoundOptions,
 ): Promise<void> {
   const choice = join(settings.dataDir, DATA_FOLDER.feedChoice);
   let built = fileStamp(choice);
@@ -153,6 +161,7 @@ export function keepSettingsFresh(
       onEvent: () => {},
     });
     writeLastBuild(settings.dataDir, result, new Date());
+    await onBuilt?.(result);
     return result;
   };
   const sleep = (ms: number) =>

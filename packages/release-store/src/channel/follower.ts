@@ -51,8 +51,8 @@ export interface FollowerOptions {
   readonly verify: (dataDir: string, name: string, signal: AbortSignal) => unknown;
   /** Epoch ms. */
   readonly now: () => number;
-  /** Bytes of a segment that have arrived since the last call. */
-  readonly onBytes?: (path: string, bytes: number) => void;
+  /** Bytes of a segment that have arrived. */
+  readonly onProgress?: (path: string, done: number, total: number) => void;
 }
 
 /** The last version that was taken whole. */
@@ -202,7 +202,7 @@ export class ChannelFollower {
 
   /** @returns bytes that were downloaded */
   private async fetchSegment(segment: SegmentReport, signal: AbortSignal): Promise<number> {
-    const { store, dataDir, onBytes } = this.options;
+    const { store, dataDir, onProgress } = this.options;
     const path = DATA_FOLDER.segmentFile(segment.sha256);
     const stamps: Stamps = { [segment.sha256]: fileStamp(join(dataDir, path)) };
     if (areMarked(dataDir, stamps) || hasSegment(dataDir, segment.sha256)) return 0;
@@ -224,7 +224,7 @@ export class ChannelFollower {
         }
         part.write(chunk);
         taken += chunk.length;
-        onBytes?.(path, chunk.length);
+        onProgress?.(path, part.bytes, segment.bytes);
       }
       if (part.bytes < segment.bytes) {
         throw new ChannelError("unreachable", `${path} ended after ${part.bytes} of ${segment.bytes} bytes`);

@@ -6,5 +6,13 @@ export { ChannelFollower, type Followed, type FollowerOptions, readTrustState } 
 export type { ObjectReader, ObjectStore } from "./object-store.ts";
 export { type ChannelLocation, DEFAULT_CHANNEL, openReader, openStore, parseChannel } from "./open-store.ts";
 export { Publisher, type PublisherOptions, readChannel, VALID_MS } from "./publisher.ts";
+export {
+  type ChannelReport,
+  ChannelReportFile,
+  channelReport,
+  readChannelReport,
+  writeChannelReport,
+} from "./report.ts";
 export { S3_VARIABLES, type S3Environment } from "./s3-objects.ts";
+export { serverId } from "./server-id.ts";
 export { releaseFor, rolloutSlot, type Statement } from "./statement.ts";

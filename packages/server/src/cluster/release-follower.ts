@@ -5,7 +5,13 @@
 //      the primary has left it as unsound
 
 import type { FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
-import { FeedsReportFile, messageOf, openRelease } from "@inkling/release-store";
+import {
+  type ChannelReport,
+  ChannelReportFile,
+  FeedsReportFile,
+  messageOf,
+  openRelease,
+} from "@inkling/release-store";
 import type { EpochMs } from "../keys/key.ts";
 import type { Refusal } from "../releases/follow.ts";
 import type { ReleaseMessage } from "./messages.ts";
@@ -22,6 +28,7 @@ export class ReleaseFollower {
   private readonly onFailed: OnFailed;
   private readonly onSettled: () => void;
   private readonly report: FeedsReportFile;
+  private readonly channelReport: ChannelReportFile;
   private message: Omit<ReleaseMessage, "type"> | undefined;
   /** Of the files of `current`. */
   private stamps: ReleaseMessage["stamps"];
@@ -35,6 +42,7 @@ export class ReleaseFollower {
     this.onFailed = onFailed;
     this.onSettled = onSettled;
     this.report = new FeedsReportFile(dataDir);
+    this.channelReport = new ChannelReportFile(dataDir);
   }
 
   follow(message: ReleaseMessage): void {
@@ -57,6 +65,10 @@ export class ReleaseFollower {
 
   get held(): HeldRelease | undefined {
     return this.report.held;
+  }
+
+  get channel(): ChannelReport | undefined {
+    return this.channelReport.current;
   }
 
   get refused(): Refusal | undefined {

@@ -15,6 +15,8 @@ import { join } from "node:path";
 import type { FeedReport, HeldRelease } from "@inkling/engine";
 import {
   areMarked,
+  type ChannelReport,
+  ChannelReportFile,
   currentName,
   DATA_FOLDER,
   FeedsReportFile,
@@ -104,6 +106,7 @@ export class Releases {
 
   private readonly options: ReleasesOptions;
   private readonly report: FeedsReportFile;
+  private readonly channelReport: ChannelReportFile;
   private readonly stopped = new AbortController();
   private running: Promise<void> | undefined;
   private timer: ReturnType<typeof setInterval> | undefined;
@@ -127,6 +130,7 @@ export class Releases {
   constructor(options: ReleasesOptions) {
     this.options = options;
     this.report = new FeedsReportFile(options.dataDir);
+    this.channelReport = new ChannelReportFile(options.dataDir);
   }
 
   /** The feeds of the current release in their present state: checks and failures since the build included. */
@@ -137,6 +141,11 @@ export class Releases {
   /** The release that was built and waits for the operator. */
   get held(): HeldRelease | undefined {
     return this.report.held;
+  }
+
+  /** How following a channel went the last time; undefined without one. */
+  get channel(): ChannelReport | undefined {
+    return this.channelReport.current;
   }
 
   /** Finds the release to begin with: at once where it has its mark, otherwise when it is verified. */
