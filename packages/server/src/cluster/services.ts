@@ -85,7 +85,7 @@ export async function closeServices(services: Services, log: Log): Promise<void>
 }
 
 async function openReleases(
-  { dataDir, mode }: ServerOptions,
+  { dataDir, mode, workers = 1 }: ServerOptions,
   { log, closers, onChange }: ServiceParts,
 ): Promise<Releases> {
   const releases = new Releases({
@@ -93,6 +93,7 @@ async function openReleases(
     now: Date.now,
     elapsed: () => performance.now(),
     verify: verifyInProcess,
+    answersHere: workers === 1,
     onEvent: (event) => {
       logRelease(log, event);
       if (event.type === "serving") logMissing(log, mode, releases.current);

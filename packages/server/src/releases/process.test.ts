@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -60,13 +60,21 @@ test("a release is not sound when its segment is gone, and not known to be while
   };
   const release = { id: releaseId(content), ...content };
   const name = releaseName(release);
-  mkdirSync(join(temp, "releases"));
+  for (const part of ["releases", "segments"]) mkdirSync(join(temp, part));
   writeFileSync(join(temp, `releases/${name}.json`), JSON.stringify(release));
   const errorOf = () => verifyInProcess(temp, name).catch((error: ReleaseError) => error);
   expect(await errorOf()).toMatchObject({
     isPassing: false,
     message: expect.stringContaining("is not there"),
   });
+  // What Linux answers to reading this file is what it answers to reading a bad sector: EIO.
+  symlinkSync("/proc/self/mem", join(temp, `segments/${sha256}.seg`));
+  writeFileSync(join(temp, `segments/${sha256}.verified`), "");
+  if (process.platform === "linux") {
+    const faults = { isPassing: true, isUnreadable: true };
+    expect(await errorOf()).toMatchObject({ ...faults, message: expect.stringContaining("EIO") });
+    expect(existsSync(join(temp, `segments/${sha256}.verified`))).toBe(false);
+  }
   const killed = await verifyInProcess(temp, name, AbortSignal.abort()).catch((error: ReleaseError) => error);
   expect(killed).toMatchObject({ isPassing: true, message: expect.stringContaining("cannot be verified") });
 });

@@ -14,8 +14,8 @@ export async function verifyInProcess(
   try {
     const answer = await runInProcess<VerifyAnswer>(module, { dataDir, name }, signal);
     if ("sound" in answer) return answer.sound;
-    const { refusal, hint, isPassing } = answer;
-    throw new ReleaseError(refusal, hint, { isPassing });
+    const { refusal, hint, ...faults } = answer;
+    throw new ReleaseError(refusal, hint, faults);
   } catch (error) {
     if (!(error instanceof ProcessFailed)) throw error;
     throw new ReleaseError(`release ${name} cannot be verified: ${error.message}`, undefined, {
