@@ -1,7 +1,7 @@
 // The admin API over a real socket, with real releases and the command that its actions run.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { openRelease } from "@inkling/release-store";
@@ -27,6 +27,7 @@ const updates = new Updates();
 const names: string[] = [];
 let server: RunningServer;
 let token: string;
+const processes = join(temporaryFolder(), "processes");
 /** Of the log. */
 const lines: string[] = [];
 
@@ -36,8 +37,12 @@ beforeAll(async () => {
   const store = await openStore(databaseUrl);
   token = (await store.adminToken.create("test"))!;
   await store.close();
+  const preload = `${processes}.ts`;
+  const line = "process.argv[1].split('/').at(-1) + ' ' + process.env.TZ + '\\n'";
+  writeFileSync(preload, `require("node:fs").appendFileSync("${processes}", ${line});`);
   server = await startServer({
     ...testServerOptions(dataDir),
+    workerEnvironment: { TZ: "Asia/Tokyo", BUN_OPTIONS: `--preload=${preload}` },
     logLevel: "info",
     writeLog: (text) => lines.push(...text.split("\n").filter(Boolean)),
     actions: async () => dataActions(updates),
@@ -263,6 +268,12 @@ describe("data", () => {
     expect(refused.document.problems).not.toEqual([]);
     expect((await send("GET", "data")).document).toMatchObject({ release: { name: before }, pinned: null });
   });
+});
+
+test("processes that read releases have the environment of workers", () => {
+  const lines = readFileSync(processes, "utf8").split("\n").filter(Boolean);
+  const all = ["diff-process.ts", "lookup-process.ts", "verify-process.ts"];
+  expect([...new Set(lines)].sort()).toEqual(all.map((name) => `${name} Asia/Tokyo`));
 });
 
 test("HEAD over HTTP/1.0, without a host, has the headers of GET", async () => {

@@ -7,6 +7,7 @@ import type { OverrideCache } from "../overrides/cache.ts";
 import type { OverrideContext } from "../overrides/override.ts";
 import type { ReleaseComparisons } from "../releases/comparisons.ts";
 import type { Releases } from "../releases/follow.ts";
+import type { ProcessEnvironment } from "../releases/process.ts";
 import type { AdminTokenStore } from "../store/admin-token.ts";
 import type { OverrideStore } from "../store/overrides.ts";
 import type { Store } from "../store/store.ts";
@@ -54,6 +55,7 @@ export interface AdminAppOptions {
   readonly releases: Pick<Releases, "current" | "check">;
   readonly status: StatusSource;
   readonly dataDir: string;
+  readonly workerEnvironment: ProcessEnvironment;
   /** The names of this listener. */
   readonly hostNames: HostNames;
   /** Called with the code of each problem. */

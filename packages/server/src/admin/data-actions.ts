@@ -13,6 +13,7 @@ import {
   requireCurrentName,
   type Switched,
   unpin,
+  type Verify,
 } from "@inkling/release-store";
 import { z } from "zod";
 import { verifyInProcess } from "../releases/verify.ts";
@@ -89,7 +90,7 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
       requireCurrent(context, body.current);
       requireKept(context.dataDir, body.to);
       return switchRelease(context, actor, "release-rolled-back", async (dataDir) => {
-        const found = await findRollback(dataDir, body.to, verifyInProcess);
+        const found = await findRollback(dataDir, body.to, verifier(context));
         pin(dataDir, found.to);
         return found;
       });
@@ -122,7 +123,7 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
     answer: switchAnswer,
     codes: ["ACTION_REFUSED"],
     run: (context, { actor }) =>
-      switchRelease(context, actor, "release-unpinned", (dataDir) => unpin(dataDir, verifyInProcess)),
+      switchRelease(context, actor, "release-unpinned", (dataDir) => unpin(dataDir, verifier(context))),
   }),
 ];
 
@@ -130,6 +131,11 @@ function requireActions({ actions }: AdminContext): DataActions {
   if (actions !== undefined) return actions;
   throw new AdminProblem("ACTION_REFUSED", "This server runs without a builder.");
 }
+
+const verifier =
+  ({ workerEnvironment }: AdminContext): Verify =>
+  (dataDir, name) =>
+    verifyInProcess(workerEnvironment, dataDir, name);
 
 async function switchRelease(
   context: AdminContext,

@@ -120,6 +120,7 @@ export class AdminListener {
       releases,
       status: source,
       dataDir: this.options.dataDir,
+      workerEnvironment: this.options.workerEnvironment ?? {},
       hostNames: this.hostNames,
       onProblem,
       actions: await this.options.actions?.(),

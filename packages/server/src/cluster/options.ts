@@ -3,6 +3,7 @@
 import type { Mode, Prefix } from "@inkling/engine";
 import type { DataActions } from "../admin/context.ts";
 import type { DnsServer } from "../mx/dns-servers.ts";
+import type { ProcessEnvironment } from "../releases/process.ts";
 import type { Log, LogLevel } from "../telemetry/log.ts";
 
 export interface ServerOptions {
@@ -26,8 +27,8 @@ export interface ServerOptions {
   readonly maxConnections: number;
   /** Processes that answer; 1, the default, is this process itself. */
   readonly workers?: number;
-  /** Of the workers; empty by default: they need no setting, and no credential. */
-  readonly workerEnvironment?: Readonly<Record<string, string>>;
+  /** Of the workers, and of processes that read releases; empty by default: they need no setting, and no credential. */
+  readonly workerEnvironment?: ProcessEnvironment;
   /** For `?checks=mx`; none = the system's. */
   readonly dnsServers?: readonly DnsServer[];
   /** Domains that `?checks=mx` never asks about. */

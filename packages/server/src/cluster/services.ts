@@ -85,14 +85,14 @@ export async function closeServices(services: Services, log: Log): Promise<void>
 }
 
 async function openReleases(
-  { dataDir, mode, workers = 1 }: ServerOptions,
+  { dataDir, mode, workers = 1, workerEnvironment = {} }: ServerOptions,
   { log, closers, onChange }: ServiceParts,
 ): Promise<Releases> {
   const releases = new Releases({
     dataDir,
     now: Date.now,
     elapsed: () => performance.now(),
-    verify: verifyInProcess,
+    verify: (...release) => verifyInProcess(workerEnvironment, ...release),
     answersHere: workers === 1,
     onEvent: (event) => {
       logRelease(log, event);
