@@ -25,6 +25,8 @@ import { until } from "./until.ts";
 const dataDir = temporaryFolder();
 const updates = new Updates();
 const names: string[] = [];
+/** The second segment of each release, the first one first. */
+const files: string[] = [];
 let server: RunningServer;
 let token: string;
 const processes = join(temporaryFolder(), "processes");
@@ -32,7 +34,7 @@ const processes = join(temporaryFolder(), "processes");
 const lines: string[] = [];
 
 beforeAll(async () => {
-  for (const n of [1, 2, 3]) smallRelease(dataDir, n);
+  for (const n of [1, 2, 3]) files.push(smallRelease(dataDir, n).files[1]!);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
   token = (await store.adminToken.create("test"))!;
@@ -174,6 +176,19 @@ describe("data", () => {
     expect((await send("GET", "data/releases/20200101T000000000Z-0123456789ab/changes")).code).toBe(
       "RELEASE_NOT_FOUND",
     );
+  });
+
+  test("a release that is damaged is not compared, whatever was compared before", async () => {
+    const changes = () => send("GET", `data/releases/${names[0]}/changes`);
+    const good = (await changes()).document;
+    const path = files[1]!; // of the release before
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.with(-9, bytes.at(-9)! ^ 1));
+    const refused = await changes();
+    expect([refused.status, refused.code]).toEqual([409, "ACTION_REFUSED"]);
+    expect(refused.document.detail).toMatch(/^The releases cannot be compared: release \S+ is corrupt: /);
+    writeFileSync(path, bytes);
+    expect((await changes()).document).toEqual(good);
   });
 
   test("nothing changes between a release and itself", () => {

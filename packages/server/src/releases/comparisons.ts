@@ -1,5 +1,7 @@
-// comparisons.ts: what changed between releases, compared in a process of its own, and kept: a release never changes.
+// comparisons.ts: what changed between releases, compared in a process of its own, and kept as long as their files are the
+// same.
 
+import { findFiles } from "@inkling/release-store";
 import type { ReleaseChanges } from "./diff.ts";
 import type { ChangesAnswer } from "./diff-process.ts";
 import { type ProcessEnvironment, runInProcess } from "./process.ts";
@@ -16,9 +18,10 @@ export class ReleaseComparisons {
     this.env = env;
   }
 
-  /** @throws Error when one of the releases cannot be opened */
-  compare(before: string, after: string): Promise<ReleaseChanges> {
-    const pair = `${before} ${after}`;
+  /** @throws Error when one of the releases is not sound */
+  async compare(before: string, after: string): Promise<ReleaseChanges> {
+    const stamps = [before, after].map((name) => findFiles(this.dataDir, name).stamps);
+    const pair = JSON.stringify([before, after, stamps]);
     const known = this.kept.get(pair);
     if (known !== undefined) return known;
     if (this.kept.size >= MAX_KEPT) this.kept.clear();
