@@ -5,6 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { openRelease } from "@inkling/release-store";
+import type { BuildResult } from "../packages/cli/src/runtime/build-process.ts";
 import { dataActions, Updates } from "../packages/cli/src/runtime/data-actions.ts";
 import { MAX_IMPORT_BYTES } from "../packages/server/src/admin/constants.ts";
 import { releaseChanges } from "../packages/server/src/releases/diff.ts";
@@ -271,6 +272,13 @@ describe("data", () => {
       running: false,
       asked: false,
       last: { problem: "no room", hint: null },
+    });
+    const done = { name: names[0], published: false, seconds: 1, held: { id: "0", at: "", why: "too much" } };
+    await updates.run(async () => ({ done }) as BuildResult);
+    expect((await send("GET", "data/update")).document.last).toMatchObject({
+      release: names[0],
+      published: false,
+      held: { why: "too much", hint: expect.stringContaining("--accept release") },
     });
   });
 

@@ -20,7 +20,7 @@ import {
 } from "@inkling/release-store";
 import type { Command } from "commander";
 import { build } from "../runtime/build.ts";
-import { type BuildDone, findLastBuild, type LastBuild } from "../runtime/build-process.ts";
+import { type BuildDone, findLastBuild, HELD_HINT, type LastBuild } from "../runtime/build-process.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
@@ -99,12 +99,9 @@ function updateText(done: BuildDone, style: Style): string {
   ].join("\n");
 }
 
-const ACCEPT_HINT =
-  "`npx inkling data update --accept release` publishes it; `npx inkling feeds disable ID` leaves a list out";
-
 /** What waits, why, and how to accept it. */
 const heldText = ({ at, why }: HeldRelease) =>
-  `Waiting for you: the release built ${at} is not published. ${why}.\n${ACCEPT_HINT}.`;
+  `Waiting for you: the release built ${at} is not published. ${why}.\n${HELD_HINT}.`;
 
 function addStatus(data: Command, context: Context): void {
   const command = data
@@ -116,7 +113,7 @@ function addStatus(data: Command, context: Context): void {
     const { held = null } = readFeedsReport(dataDir) ?? {};
     if (held !== null && currentName(dataDir) === undefined) {
       const text = `there is no release in ${dataDir}: the first one, built ${held.at}, waits for you: ${held.why}`;
-      throw new CliError(text, ACCEPT_HINT);
+      throw new CliError(text, HELD_HINT);
     }
     const current = requireCurrent(dataDir);
     const last = findLastBuild(dataDir);

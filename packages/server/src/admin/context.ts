@@ -33,7 +33,14 @@ export interface UpdateState {
   readonly asked: boolean;
   /** The last one that ended. */
   readonly last:
-    | { readonly at: string; readonly release: string; readonly published: boolean; readonly seconds: number }
+    | {
+        readonly at: string;
+        readonly release: string;
+        readonly published: boolean;
+        /** What was built waits for the operator: why, and how to accept it. */
+        readonly held: { readonly why: string; readonly hint: string } | null;
+        readonly seconds: number;
+      }
     | { readonly at: string; readonly problem: string; readonly hint: string | null }
     | null;
 }

@@ -29,7 +29,16 @@ export const updateState = z
     asked: z.boolean(),
     last: z
       .union([
-        z.strictObject({ at: time, release: text, published: z.boolean(), seconds: z.number() }),
+        z.strictObject({
+          at: time,
+          release: text,
+          published: z.boolean(),
+          held: z
+            .strictObject({ why: z.string(), hint: text })
+            .nullable()
+            .meta({ description: "Why the release that was built waits, and how to accept it" }),
+          seconds: z.number(),
+        }),
         z.strictObject({ at: time, problem: z.string(), hint: text.nullable() }),
       ])
       .nullable(),
