@@ -50,7 +50,12 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly port: number;
   readonly adminPort: number;
-  readonly log: Pick<Log, "info" | "error" | "crash">;
+  readonly log: Pick<Log, "info" | "error">;
+  /**
+   * Logs an error that nothing caught, and writes all lines that wait: this process ends next.
+   * @param secrets texts that must not appear
+   */
+  crash(error: unknown, secrets: readonly string[]): void;
   /** Accepts nothing more, finishes requests under way (at most 10 s), stores usage. Safe to call twice. */
   stop(): Promise<void>;
 }

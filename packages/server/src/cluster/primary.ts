@@ -79,6 +79,10 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     port,
     adminPort: admin.port,
     log,
+    crash: (error, secrets) => {
+      log.crash("uncaught-error", error, secrets);
+      closeLog();
+    },
     stop: () => {
       stopping ??= shutDown();
       return stopping;

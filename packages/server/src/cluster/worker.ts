@@ -40,7 +40,7 @@ const ORPHAN_DRAIN_MS = 1_000;
 export class Worker {
   private readonly options: WorkerOptions;
   private readonly host: WorkerHost;
-  private readonly log: Log;
+  readonly log: Log;
   private readonly releases: ReleaseFollower;
   private readonly keyring = new Keyring();
   private readonly overrides = { current: Overrides.NONE };
