@@ -248,7 +248,7 @@ describe("only what was verified answers", () => {
     expect(releases.current?.name).toBe(name);
     expect(releases.refused).toBeUndefined();
     const last = events.slice(-5).map((event) => event.type);
-    expect(last).toEqual(["serving", "serving", "refused", "serving", "verified"]);
+    expect(last).toEqual(["serving", "serving", "refused", "serving", "refusal-over"]);
   });
 
   test("one whose file is put in place anew, as a copy does it, goes on answering and is verified again", async () => {
@@ -449,6 +449,21 @@ describe("while serving", () => {
     await settled();
     expect(serving(releases)).toBe(idOf(2));
     expect(releases.refused).toBeUndefined();
+  });
+
+  test("the end of a refusal is no verification: only what was read is called verified", async () => {
+    publish(1);
+    const { releases, start, settled, verified, events } = setUp([2]);
+    await start();
+    await settled();
+    const name = publish(2);
+    await settled();
+    publish(1); // a rollback to what answers
+    await settled();
+    expect(releases.refused).toBeUndefined();
+    expect(verified).toEqual([nameOf(1), name]);
+    expect(events.filter(({ type }) => type === "verified")).toEqual([{ type: "verified", name: nameOf(1) }]);
+    expect(events.at(-1)).toEqual({ type: "refusal-over", name: nameOf(1), refused: name });
   });
 
   test("a segment that is repaired is tried again, though pointer and manifest stay", async () => {

@@ -48,7 +48,10 @@ export type ReleaseEvent =
     }
   /** No sound release is left: lookups are refused. */
   | { readonly type: "none"; readonly before: string | undefined; readonly wanted: string | undefined }
+  /** Read in full, and goes on answering. */
   | { readonly type: "verified"; readonly name: string }
+  /** The wanted one answers: what `refused` names is in the way no more. */
+  | { readonly type: "refusal-over"; readonly name: string; readonly refused: string }
   /** It could not be verified for now, and goes on answering. */
   | {
       readonly type: "unverified";
@@ -387,9 +390,10 @@ export class Releases {
 
   /** What is wanted answers: a refusal of it, or of what was wanted before, is over. */
   private forgetRefusal(): void {
-    if (this.refusal === undefined || !this.isVerified || this.current?.name !== this.wanted) return;
+    const { refusal, current } = this;
+    if (refusal === undefined || !this.isVerified || current?.name !== this.wanted) return;
     this.refusal = undefined;
-    this.options.onEvent({ type: "verified", name: this.wanted! });
+    this.options.onEvent({ type: "refusal-over", name: current!.name, refused: refusal.name });
   }
 
   private readWanted(): void {
