@@ -1,6 +1,7 @@
-// verified.ts: which segment files were read in full and found sound: a mark beside each, for these exact files.
+// verified.ts: which segment files are sound: a mark beside each, for these exact files. They were read in full and
+// verified, or have the hash of what a build wrote, which it verifies before it publishes (publish.ts).
 //
-// in   the stamp (inode, size, time of modification) that a file had when its SHA-256 was computed
+// in   the stamp (inode, size, time of modification) that a file had before it was read, or after it was written
 // out  the stamps of a release whose files are still those that were verified
 // err  markVerified: those of node:fs; without a mark a release is verified before it is used
 // why  a mark is of one version of the format: another version's checks may be stricter

@@ -175,7 +175,7 @@ function pinnedBeside(dataDir: string, name: string): Pick<Build, "pinned"> {
   return pinned === undefined || pinned === name ? {} : { pinned };
 }
 
-/** Publishes the release that waits, as it was built; undefined when a segment is not sound, or another version built it. */
+/** Publishes the release that waits, as it was built; undefined when it is not sound, or another version built it. */
 function publishHeld(dataDir: string, waiting: Release, now: Date): Build | undefined {
   if (waiting.code !== codeDigest() || releaseId(waiting) !== waiting.id) return undefined;
   if (brokenSegments(dataDir, waiting).length > 0) return undefined;

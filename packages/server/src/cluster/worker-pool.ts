@@ -320,7 +320,7 @@ export class WorkerPool implements Serving {
     this.onReport.delete(onReport);
   }
 
-  /** Once a second: tells workers that this process is alive; a worker that has not reported for long is stuck; it is replaced. */
+  /** Once a second: shows workers that this process is alive, and kills those that are stuck, to be replaced. */
   private tick(): void {
     this.parts.memory.view.beat();
     for (const member of this.members) {
