@@ -5,6 +5,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import {
   closeSync,
+  existsSync,
   openSync,
   readFileSync,
   renameSync,
@@ -16,6 +17,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
+import { verifyRelease } from "@inkling/release-store";
 import { fetch } from "./checked-fetch.ts";
 import { freePort } from "./ports.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
@@ -229,6 +231,17 @@ async function expectNone(server: Server): Promise<void> {
   expect(await server.metric("inkling_release_info")).toBe(false);
   expect(server.events("release-none").length).toBeGreaterThan(0);
 }
+
+test("the sound segments of an unsound release are marked: a release that shares them answers at once", () => {
+  const dataDir = temporaryFolder();
+  const { files } = smallRelease(dataDir, 1);
+  const marks = files.map((path) => path.replace(".seg", ".verified"));
+  for (const mark of marks) rmSync(mark);
+  flip(files[1]!);
+  const name = readFileSync(join(dataDir, "current"), "utf8").trim();
+  expect(() => verifyRelease(dataDir, name)).toThrow("is corrupt: reputation: ");
+  expect(marks.map((mark) => existsSync(mark))).toEqual([true, false, true]);
+});
 
 describe.if(process.platform === "linux").each([1, 3])("%i processes that answer", (workers) => {
   test("damaged while it serves: the one before answers, then the repaired one; without one before 503", async () => {
