@@ -18,6 +18,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { verifyRelease } from "@inkling/release-store";
+import type { Seen } from "./bad-sector.ts";
 import { fetch } from "./checked-fetch.ts";
 import { freePort } from "./ports.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
@@ -242,6 +243,26 @@ test("the sound segments of an unsound release are marked: a release that shares
   expect(() => verifyRelease(dataDir, name)).toThrow("is corrupt: reputation: ");
   expect(marks.map((mark) => existsSync(mark))).toEqual([true, false, true]);
 });
+
+const UNSHARE = ["unshare", "--map-root-user", "--mount"];
+const canMount =
+  process.platform === "linux" &&
+  Bun.which("unshare") !== null &&
+  Bun.spawnSync([...UNSHARE, "mount", "-t", "tmpfs", "tmpfs", temporaryFolder()]).success;
+
+test.if(canMount)(
+  "one process that dies of a bad sector answers from the release before, after two deaths at most",
+  () => {
+    const script = join(import.meta.dir, "bad-sector.ts");
+    const { stdout, stderr } = Bun.spawnSync([...UNSHARE, process.execPath, script]);
+    if (stdout.length === 0) throw new Error(stderr.toString());
+    const { older, ends, ready, log }: Seen = JSON.parse(stdout.toString());
+    expect(ends[0]).toBe("SIGBUS"); // otherwise this shows nothing
+    expect(ready).toContain(older);
+    expect(ends.filter((signal) => signal === "SIGBUS").length).toBeLessThanOrEqual(2);
+    expect(log).toContain(`"event":"release-serving","name":"${older}"`);
+  },
+);
 
 describe.if(process.platform === "linux").each([1, 3])("%i processes that answer", (workers) => {
   test("damaged while it serves: the one before answers, then the repaired one; without one before 503", async () => {
