@@ -31,6 +31,8 @@ export const DATA_FOLDER = {
   segmentFile: (sha256: string) => `segments/${sha256}.seg`,
   /** Says that this file was read in full and found sound (verified.ts). */
   verifiedMark: (sha256: string) => `segments/${sha256}.verified`,
+  /** That mark, while a process tries the file that may die of it. */
+  suspendedMark: (sha256: string) => `segments/${sha256}.suspended`,
   releaseFile: (name: string) => `releases/${name}.json`,
 } as const;
 

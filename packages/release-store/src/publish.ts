@@ -64,7 +64,7 @@ export function hasSegment(dataDir: string, sha256: string): boolean {
   }
 }
 
-/** Builds publish only what they verify, so that a segment of theirs with the right hash is sound. */
+/** A segment with the right hash is what a build wrote: the build verifies it, and publishes nothing where that fails. */
 function markIfPossible(dataDir: string, sha256: string, stamp: string): void {
   try {
     markVerified(dataDir, sha256, stamp);
@@ -105,8 +105,8 @@ export function pointTo(
 
 /**
  * Removes releases beyond the kept ones (the last published, the one in use, the pinned one), segments that neither those
- * nor the one that waits name, and what killed processes left. Call it with the folder locked: segments of a build under way have no
- * release yet.
+ * nor the one that waits name, and what killed processes left. Call it with the folder locked: segments of a build under
+ * way have no release yet.
  */
 export function sweep(dataDir: string, kept = KEPT_RELEASES): void {
   removeLeftovers(dataDir);

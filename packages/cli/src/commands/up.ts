@@ -1,7 +1,7 @@
 // up.ts: `inkling up`: everything in one command: data if there is none, keys on the first run, the server.
 
 import type { LoadedRelease } from "@inkling/engine";
-import { findUsable, openServable } from "@inkling/release-store";
+import { findUsable, openRelease, openServable } from "@inkling/release-store";
 import type { Command } from "commander";
 import { type Settings, shown } from "../config/settings.ts";
 import { banner } from "../runtime/banner.ts";
@@ -97,7 +97,7 @@ function usableRelease(settings: Settings, terminal: Terminal): LoadedRelease | 
   if (problem !== undefined) {
     warn(terminal, `${problem}; a new release is built`);
   }
-  return release;
+  return release && openRelease(settings.dataDir, release.name);
 }
 
 /** Does the release lack what the mirror may have? Seeds have no lists of proxies and abusers. */

@@ -15,7 +15,14 @@ import type { RunningServer } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
 import { buildOrder } from "./build.ts";
-import { BuildBusy, BuildInterrupted, type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
+import {
+  BuildBusy,
+  BuildInterrupted,
+  type BuildResult,
+  HELD_HINT,
+  runBuild,
+  writeLastBuild,
+} from "./build-process.ts";
 import { Updates } from "./data-actions.ts";
 
 const MINUTE = 60_000;
@@ -68,10 +75,7 @@ export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firs
       troubles.report(feeds, done.refused);
       const { published, name, seconds, held } = done;
       if (held !== undefined && held.why !== heldWhy)
-        log.error("release-held", {
-          reason: held.why,
-          hint: "`npx inkling data update --accept release` publishes it",
-        });
+        log.error("release-held", { reason: held.why, hint: HELD_HINT });
       heldWhy = held?.why;
       log.info("data-update-done", { published, name, seconds, next_due: done.nextDue });
     } catch (error) {

@@ -11,12 +11,33 @@ import {
   FeedsReportFile,
   messageOf,
   openRelease,
+  type Stamps,
 } from "@inkling/release-store";
 import type { EpochMs } from "../keys/key.ts";
-import type { Refusal } from "../releases/follow.ts";
-import type { ReleaseMessage } from "./messages.ts";
+import type { Refusal, Releases } from "../releases/follow.ts";
 
 const RETRY_MS = 1_000;
+
+/** Which release to answer from, as the primary follows it. */
+export interface ReleaseMessage {
+  readonly type: "release";
+  readonly name: string | undefined;
+  /** Of its files when they were verified: no others are answered from. */
+  readonly stamps: Stamps | undefined;
+  /** The release that should answer. */
+  readonly wanted: string | undefined;
+  /** The last one that was found unsound while it answered, until it answers again. */
+  readonly left: string | undefined;
+  readonly isVerified: boolean;
+  readonly refused: Refusal | undefined;
+  readonly since: EpochMs | undefined;
+}
+
+export function releaseMessage(releases: Releases): ReleaseMessage {
+  const { current, wanted, left, isVerified, refused, since } = releases;
+  const { name, stamps } = current ?? {};
+  return { type: "release", name, stamps, wanted, left, isVerified, refused, since };
+}
 
 /** @param isFirst false when another try with the same release has failed */
 type OnFailed = (name: string, reason: string, isFirst: boolean) => void;

@@ -85,14 +85,15 @@ export async function closeServices(services: Services, log: Log): Promise<void>
 }
 
 async function openReleases(
-  { dataDir, mode }: ServerOptions,
+  { dataDir, mode, workers = 1, workerEnvironment = {} }: ServerOptions,
   { log, closers, onChange }: ServiceParts,
 ): Promise<Releases> {
   const releases = new Releases({
     dataDir,
     now: Date.now,
     elapsed: () => performance.now(),
-    verify: verifyInProcess,
+    verify: (...release) => verifyInProcess(workerEnvironment, ...release),
+    answersHere: workers === 1,
     onEvent: (event) => {
       logRelease(log, event);
       if (event.type === "serving") logMissing(log, mode, releases.current);
