@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DATA_FOLDER } from "@inkling/release-store";
 import {
+  holdsMadeKeys,
   type KeyMode,
   type KeyState,
   keyState,
@@ -31,10 +32,10 @@ export async function makeFirstKeys(
   return { live: await make("first key", "live"), sandbox: await make("first sandbox key", "test") };
 }
 
-/** Has the data folder the copy of a database with keys? */
+/** Has the data folder the copy of a database with keys that were made? */
 export function knowsKeys(dataDir: string): boolean {
   try {
-    return readKeySnapshot(readFileSync(join(dataDir, DATA_FOLDER.keys), "utf8")).tokens.length > 0;
+    return holdsMadeKeys(readKeySnapshot(readFileSync(join(dataDir, DATA_FOLDER.keys), "utf8")));
   } catch {
     return false; // there is none, or it is damaged: the server reports that
   }

@@ -8,7 +8,7 @@
 import { backoffMs } from "./backoff.ts";
 import type { EpochMs } from "./key.ts";
 import type { Keyring, KeySnapshot } from "./keyring.ts";
-import { keySnapshotText, readKeySnapshot } from "./snapshot.ts";
+import { holdsMadeKeys, keySnapshotText, readKeySnapshot } from "./snapshot.ts";
 import { EmptyDatabaseError, isEmptyStamp, type SavedCopy, type SnapshotFile } from "./snapshot-file.ts";
 
 export interface KeySource {
@@ -25,8 +25,8 @@ export interface KeyLoaderOptions {
   /** Milliseconds between two checks. */
   readonly refreshMs?: number;
   /**
-   * Runs before the first load, again until it succeeds: adopts a key of the operator's choosing. Not in a store that is
-   * empty in the place of another: it would no longer be seen to be empty.
+   * Runs before the first load, again until it succeeds, and after the store was empty: adopts a key of the operator's
+   * choosing. Not in a store that is empty in the place of another: it would no longer be seen to be empty.
    */
   readonly beforeFirstLoad?: () => Promise<void>;
   /** The copy in the data folder. */
@@ -99,6 +99,7 @@ export class KeyLoader {
     const wasAway = keyring.state.failures > 0;
     try {
       const stamp = await store.readKeyStamp();
+      this.isPrepared &&= !isEmptyStamp(stamp);
       this.refuseEmpty(stamp);
       if (!this.isPrepared) {
         await beforeFirstLoad?.();
@@ -113,22 +114,19 @@ export class KeyLoader {
       const error = cause instanceof Error ? cause : new Error(String(cause));
       const wasEmpty = this.isEmpty;
       this.isEmpty = error instanceof EmptyDatabaseError;
-      if (this.isEmpty) {
-        this.isPrepared = false;
-        this.options.copy?.keep();
-      }
+      if (this.isEmpty) this.options.copy?.keep();
       keyring.recordFailure(error.message);
       if (!wasAway || this.isEmpty !== wasEmpty) onStoreChange?.(error);
     }
   }
 
-  /** @throws EmptyDatabaseError where keys were known that the store never had */
+  /** @throws EmptyDatabaseError where keys are known that the store never had, and that only it can have */
   private refuseEmpty(stamp: string): void {
     if (!isEmptyStamp(stamp)) return;
     const { snapshot } = this;
     const isKnown = snapshot !== undefined && !isEmptyStamp(snapshot.stamp);
-    const keys = countKeys(isKnown ? snapshot : this.readCopy()?.value);
-    if (keys > 0) throw new EmptyDatabaseError(keys, "a key");
+    const known = isKnown ? snapshot : this.readCopy()?.value;
+    if (known !== undefined && holdsMadeKeys(known)) throw new EmptyDatabaseError(countKeys(known), "a key");
   }
 
   private readCopy(): SavedCopy<KeySnapshot> | undefined {

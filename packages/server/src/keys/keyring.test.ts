@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { freshToken } from "../../../../test/tokens.ts";
-import type { Key } from "./key.ts";
+import { type Key, NAME_FROM_SETTINGS } from "./key.ts";
 import { parseNewKey } from "./key-input.ts";
 import { KeyLoader, type KeyLoaderOptions, type KeySource } from "./key-loader.ts";
 import { Keyring, type KeySnapshot } from "./keyring.ts";
@@ -190,7 +190,7 @@ describe("keyring and its loader", () => {
         store.tokens = known;
         store.stamp = "1";
         await loader.refresh();
-        expect([changes.at(-1), adopted, keyring.state.failures]).toEqual([undefined, 2, 0]);
+        expect([changes.at(-1), keyring.state.failures]).toEqual([undefined, 0]);
       },
     );
 
@@ -210,6 +210,17 @@ describe("keyring and its loader", () => {
       const { keyring, loader } = await setUp(store);
       await loader.refresh();
       expect(keyring.state).toMatchObject({ loaded: true, failures: 0 });
+    });
+
+    test("nor is one that had none but the key from settings, which is made again", async () => {
+      const store = new FakeStore();
+      const token = store.add("key_a", { name: NAME_FROM_SETTINGS });
+      let adopted = 0;
+      const { keyring, loader } = await setUp(store, { beforeFirstLoad: async () => void adopted++ });
+      store.tokens = new Map();
+      store.stamp = "new";
+      await loader.refresh();
+      expect([answer(keyring, token), keyring.state.failures, adopted]).toEqual(["KEY_INVALID", 0, 2]);
     });
   });
 
