@@ -85,7 +85,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
 async function keysOf(settings: Settings): Promise<KeysOf> {
   return withStore(settings, async (store) => {
     // Operators with a key of their own need none of ours.
-    const made = settings.apiKey === undefined ? await makeFirstKeys(store) : undefined;
+    const made = settings.apiKey === undefined ? await makeFirstKeys(store, settings.dataDir) : undefined;
     const adminToken = await store.adminToken.create("inkling up");
     return { made, ...(await countKeys(store, Date.now())), adminToken };
   });

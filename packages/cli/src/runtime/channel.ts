@@ -26,6 +26,7 @@ import {
 } from "@inkling/release-store";
 import type { RunningServer } from "@inkling/server";
 import { verifyInProcess } from "@inkling/server/verify";
+import { processEnvironment, workerEnvironment } from "../config/environment.ts";
 import { variableName } from "../config/setting-table.ts";
 import { maskUrl, type Settings } from "../config/settings.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
@@ -142,7 +143,7 @@ export function openFollower(
     publicKeys: trustedKeys(settings),
     dataDir,
     serverId: serverId(dataDir),
-    verify: verifyInProcess,
+    verify: (...release) => verifyInProcess(workerEnvironment(processEnvironment), ...release),
     now: Date.now,
     ...(onProgress && { onProgress }),
   });

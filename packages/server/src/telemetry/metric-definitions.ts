@@ -212,8 +212,9 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
     "When overrides were last checked with the database.",
     ({ overrides }) => seconds(overrides.state.checkedAt),
   ),
-  inkling_database_reachable: single("1 when the last check with the database succeeded.", ({ keyring }) =>
-    flag(keyring.state.failures === 0),
+  inkling_database_reachable: single(
+    "1 when the last check with the database succeeded; 0 also where it is empty in the place of another.",
+    ({ keyring }) => flag(keyring.state.failures === 0),
   ),
   inkling_keys_checked_timestamp_seconds: single(
     "When keys were last checked with the database.",
