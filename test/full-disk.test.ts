@@ -12,7 +12,7 @@ const canMount =
   Bun.which("unshare") !== null &&
   Bun.spawnSync([...UNSHARE, "mount", "-t", "tmpfs", "tmpfs", temporaryFolder()]).success;
 
-describe.if(canMount)("a switch that cannot be written", () => {
+describe.if(canMount)("a disk that cannot be written", () => {
   let seen: Seen;
   beforeAll(() => {
     const script = join(import.meta.dir, "full-disk.ts");
@@ -45,6 +45,14 @@ describe.if(canMount)("a switch that cannot be written", () => {
       expect([current, pinned]).toEqual([seen.names[1], seen.names[1]]);
       expect(temporary).toEqual([]);
     }
+  });
+
+  test("a server on a full disk answers, reports, and stores what it counted when there is room", () => {
+    const { statuses, ready, log, stored } = seen.whileFull;
+    expect([...new Set(statuses), ready]).toEqual([200, 200]);
+    expect(statuses.length).toBeGreaterThan(20);
+    expect(log).toContain('"event":"usage-not-stored"');
+    expect(stored).toBe(statuses.length);
   });
 
   test("a server verifies at each start what cannot be marked as verified, and serves it", () => {
