@@ -378,7 +378,16 @@ describe("docs/evidence.md", () => {
       ...Object.keys(LABELS),
       ...Object.keys(GUARD_KINDS),
       ...Object.values(HOW).map(({ label }) => label),
-      ...["special_use", "location", "disposable", "free_mail", "name", "public_suffix", "override"],
+      ...[
+        "special_use",
+        "location",
+        "anycast",
+        "disposable",
+        "free_mail",
+        "name",
+        "public_suffix",
+        "override",
+      ],
     ];
     const docs = docsTable("label");
     expect(labels.filter((label) => !docs.includes(label))).toEqual([]);
