@@ -287,7 +287,7 @@ describeWith([MIRROR], "evidence on the mirror", () => {
     .filter((name) => existsSync(join(MIRROR, name)));
   test.each(geofeeds)("%s: places are those that the operator states", (name) => {
     const { networks, stated } = parseGeofeed(readFileSync(join(MIRROR, name)));
-    let asked = 0;
+    let checked = 0;
     let right = 0;
     networks.forEach((network, i) => {
       const { country, city } = stated.places[stated.placeOf[i]!]!;
@@ -300,11 +300,11 @@ describeWith([MIRROR], "evidence on the mirror", () => {
         country: valuesAt(answer ?? {}, ["country", "iso_code"])[0],
         city: valuesAt(answer ?? {}, ["city", "name"])[0],
       };
-      asked++;
+      checked++;
       if (named.country === country && (city === undefined || named.city !== undefined)) right++;
     });
-    expect(asked).toBeGreaterThan(500);
-    expect(right / asked).toBeGreaterThan(0.99);
+    expect(checked).toBeGreaterThan(500);
+    expect(right / checked).toBeGreaterThan(0.99);
   });
 
   test("no record is cut off or has more than seven entries, and every label is in docs/evidence.md", () => {
