@@ -2,7 +2,7 @@
 // every network and for every domain; the worst case of lists; and docs/evidence.md.
 
 import { beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
   Answerer,
@@ -29,9 +29,12 @@ import {
   specialUse,
   toAsciiDomain,
   type UnwrappedAddress,
+  unwrapIpv4,
 } from "@inkling/engine";
 import { currentName, openRelease } from "@inkling/release-store";
+import { FEEDS, PLACE_PREFERENCE } from "../packages/compiler/src/catalog/feeds.ts";
 import { HOW } from "../packages/compiler/src/geo/evidence.ts";
+import { parseGeofeed } from "../packages/compiler/src/parse/geofeed.ts";
 import { GUARD_KINDS } from "../packages/compiler/src/policy/guards.ts";
 import { LABELS } from "../packages/compiler/src/policy/labels.ts";
 import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
@@ -260,7 +263,8 @@ describeWith([MIRROR], "evidence on the mirror", () => {
       const source = evidence.find((entry) => entry.label === "location");
       if (source === undefined) continue; // only the registry knows the network
       located++;
-      expect(source).toMatchObject({ feed: "dbip-city-lite", effect: "sets" });
+      expect(source.effect).toBe("sets");
+      expect(PLACE_PREFERENCE).toContain(source.feed);
       const network = parsePrefix(source.network!)!;
       expect(prefixContains(network, address)).toBe(true);
       for (const end of ends(network)) {
@@ -278,7 +282,32 @@ describeWith([MIRROR], "evidence on the mirror", () => {
     expect(filled).toBeGreaterThan(3_000);
   });
 
-  test("no record is cut off or has more than six entries, and every label is in docs/evidence.md", () => {
+  const geofeeds = FEEDS.filter(({ format }) => format === "geofeed-csv")
+    .map(({ id }) => `${id}.csv`)
+    .filter((name) => existsSync(join(MIRROR, name)));
+  test.each(geofeeds)("%s: places are those that the operator states", (name) => {
+    const { networks, stated } = parseGeofeed(readFileSync(join(MIRROR, name)));
+    let checked = 0;
+    let right = 0;
+    networks.forEach((network, i) => {
+      const { country, city } = stated.places[stated.placeOf[i]!]!;
+      const inside = networks[i + 1];
+      if (country === undefined || (inside && prefixContains(network, inside.address))) return;
+      const { address } = network;
+      unwrapIpv4(address);
+      const answer = geolocate(release, address);
+      const named = {
+        country: valuesAt(answer ?? {}, ["country", "iso_code"])[0],
+        city: valuesAt(answer ?? {}, ["city", "name"])[0],
+      };
+      checked++;
+      if (named.country === country && (city === undefined || named.city !== undefined)) right++;
+    });
+    expect(checked).toBeGreaterThan(500);
+    expect(right / checked).toBeGreaterThan(0.99);
+  });
+
+  test("no record is cut off or has more than seven entries, and every label is in docs/evidence.md", () => {
     const known = new Set(docsTable("label"));
     let records = 0;
     for (const kind of ["geo", "reputation", "email"] as const) {
@@ -289,7 +318,7 @@ describeWith([MIRROR], "evidence on the mirror", () => {
       const starts = file.u32("evidenceStarts");
       for (let i = 1; i + 1 < starts.length; i++) {
         records++;
-        expect(section.readUInt16LE(starts[i])).toBeLessThanOrEqual(6);
+        expect(section.readUInt16LE(starts[i])).toBeLessThanOrEqual(7);
         expect(section.readUInt16LE(starts[i]! + 2)).toBe(0);
         for (let entry = starts[i]! + 4; entry < starts[i + 1]!; ) {
           const size = section.readUInt16LE(entry + 2);
@@ -378,7 +407,16 @@ describe("docs/evidence.md", () => {
       ...Object.keys(LABELS),
       ...Object.keys(GUARD_KINDS),
       ...Object.values(HOW).map(({ label }) => label),
-      ...["special_use", "location", "disposable", "free_mail", "name", "public_suffix", "override"],
+      ...[
+        "special_use",
+        "location",
+        "anycast",
+        "disposable",
+        "free_mail",
+        "name",
+        "public_suffix",
+        "override",
+      ],
     ];
     const docs = docsTable("label");
     expect(labels.filter((label) => !docs.includes(label))).toEqual([]);

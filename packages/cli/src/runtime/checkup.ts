@@ -22,6 +22,7 @@ import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
 import { databaseFile, type Settings, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
+import { dataAge } from "../terminal/release-tables.ts";
 import { formatAge, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
 import { countKeys, knowsKeys } from "./first-keys.ts";
@@ -211,7 +212,8 @@ async function noRelease({ host, port }: Settings): Promise<Finding> {
 
 function age({ manifest }: NamedRelease, { now, settings }: Checkup): Finding {
   const milliseconds = now.getTime() - Date.parse(manifest.created_at);
-  const found = `built ${manifest.created_at}, age: ${formatAge(milliseconds)}`;
+  const data = dataAge(manifest, now);
+  const found = [...(data === "" ? [] : [data]), `built ${formatAge(milliseconds)} before now`].join("; ");
   if (pinnedName(settings.dataDir) !== undefined)
     return note(`${found}; it is pinned`, "`npx inkling data unpin` uses the newest release again");
   return milliseconds > OLD_RELEASE_MS ? note(found, UPDATE) : ok(found);

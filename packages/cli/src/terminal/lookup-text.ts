@@ -4,6 +4,7 @@
 // out  a headline, a line for each known member with its feeds, and if wanted all of the evidence
 // note the value comes from outside: its control characters are replaced
 
+import { feedAgeSeconds } from "@inkling/engine";
 import type { Geolocation, Scope } from "@inkling/server";
 import { formatAge, type Style, table } from "./terminal.ts";
 
@@ -198,7 +199,7 @@ function evidenceTable({ answer, now, style }: LookupResult): string {
   if (evidence.length === 0) return "Evidence: none.";
   const rows = evidence.map((entry) => {
     const { feed, label, effect, flags, members, mutes, network, domain, mail_host, why } = entry;
-    const time = entry.published_at ?? entry.fetched_at;
+    const seconds = feedAgeSeconds(entry, now);
     const verb = entry.published_at === undefined ? "fetched" : "published";
     return [
       `  ${feed === "override" ? sourceName(entry) : feed}`,
@@ -207,7 +208,7 @@ function evidenceTable({ answer, now, style }: LookupResult): string {
         ? "no effect"
         : `${effect} ${mutes ?? listed([...(flags ?? []), ...(members ?? [])])}`.trimEnd(),
       network ?? domain ?? mail_host ?? "",
-      time === undefined ? "" : `${verb} ${ago(now - Date.parse(time))}`,
+      seconds === undefined ? "" : `${verb} ${ago(seconds * 1000)}`,
       why ?? "",
     ];
   });

@@ -34,7 +34,8 @@ export function forEachRow(
   if (header === undefined) throw new FeedError(`lacks its header ${columns?.join() ?? ""}`.trimEnd());
 }
 
-function splitRow(line: string): string[] | undefined {
+/** The fields of one line; undefined where a quote is not closed. */
+export function splitRow(line: string): string[] | undefined {
   const fields: string[] = [];
   FIELD.lastIndex = 0;
   for (;;) {

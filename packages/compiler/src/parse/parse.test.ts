@@ -44,6 +44,15 @@ describe("samples of each network feed", () => {
       ["192.0.2.80/32", "198.51.100.80/32", "203.0.113.80/32", "203.0.113.81/32"],
     ],
     ["icloud-private-relay.csv", "geofeed-csv", ["192.0.2.0/27", "198.51.100.76/32", "2001:db8:2::/64"]],
+    [
+      "aws-geofeed.csv",
+      "geofeed-csv",
+      ["192.0.2.0/25", "198.51.100.0/25", "2001:db8:a::/48"],
+      "2026-08-01T12:00:00.000Z",
+    ],
+    ["google-cloud-geofeed.csv", "geofeed-csv", ["192.0.2.128/26", "2001:db8:60::/44"]],
+    ["microsoft-geofeed.csv", "geofeed-csv", ["203.0.113.0/26", "203.0.113.64/26", "2001:db8:e::/48"]],
+    ["starlink-geofeed.csv", "geofeed-csv", ["198.51.100.128/26", "2001:db8:f000::/38"]],
     ["ipsum-3.txt", "ip-lines", ["192.0.2.200/32", "198.51.100.200/32", "203.0.113.200/32"]],
     [
       "spamhaus-drop-v4.json",
@@ -641,6 +650,10 @@ const IN_MIRROR: Readonly<Record<string, readonly [entries: number, skipped: num
   "x4bnet-vpn-v6": [498, 0],
   "monosans-proxies": [571, 0],
   "icloud-private-relay": [13_745, 0],
+  "aws-geofeed": [10_661, 0],
+  "google-cloud-geofeed": [1_001, 0],
+  "microsoft-geofeed": [31_494, 0],
+  "starlink-geofeed": [3_502, 0],
   "ipsum-3": [14_217, 0],
   "spamhaus-drop-v4": [1_698, 0], // 62.60.226.0/24 stands there twice
   "feodo-recommended": [1, 0],

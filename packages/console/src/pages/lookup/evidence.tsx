@@ -28,6 +28,12 @@ function matchOf({ network, domain, id }: Evidence) {
   return match && <code>{match}</code>;
 }
 
+/** Of the data, not of its download, where the publisher gives a time. */
+function timeOf({ published_at, fetched_at }: Evidence) {
+  const time = published_at ?? fetched_at;
+  return time && <RelativeTime iso={time} />;
+}
+
 /** Which feeds list a value, and what that did to the answer. */
 export const EvidenceCard = ({ from }: { from: Reputation | EmailVerdict }) => (
   <Card isWide title="Evidence">
@@ -40,7 +46,7 @@ export const EvidenceCard = ({ from }: { from: Reputation | EmailVerdict }) => (
         ["Label", ({ label }) => formatLabel(label)],
         ["Match", matchOf],
         ["Effect", effectOf],
-        ["Fetched", ({ fetched_at }) => fetched_at && <RelativeTime iso={fetched_at} />],
+        ["Data of", timeOf],
       ]}
       empty="No feed lists it."
     />
