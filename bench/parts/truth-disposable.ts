@@ -4,7 +4,7 @@
 // out  a row for each sample; none without its data
 // note No list of live services is independent of all feeds, so a list is held out: the policy judges without it, and what
 //      it finds of that list's domains is the recall. The mirror's disposable-domains takes entries from either list, so
-//      the true recall lies between the two rows. The seeds' one does not state its sources. Live are domains that FakeFilter still saw on their service's page in the 30 days before its copy was made.
+//      the true recall lies between the two rows; tompec-domains collects from services itself. Live are domains that FakeFilter still saw on their service's page in the 30 days before its copy was made.
 
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -64,7 +64,7 @@ function recallRows(
   const sample = `${name}, ${domains.length}`;
   const measure = `disposable found with the ${from}, %`;
   const without = claims.filter(({ feed }) => feed !== held);
-  const independent = without.filter(({ feed }) => from === "seeds" || !COLLECTIONS.includes(feed));
+  const independent = without.filter(({ feed }) => !COLLECTIONS.includes(feed));
   const recall = (of: readonly DomainClaims[]) => percent(flagged(judgeDomains(of), domains), domains);
   return [
     { measure, sample, value: recall(claims), seen: "built from" },
@@ -75,12 +75,16 @@ function recallRows(
       seen: "held out",
       ...(target && { target }),
     },
-    {
-      measure: `${measure}, list and its copies held out`,
-      sample,
-      value: recall(independent),
-      seen: "held out",
-    },
+    ...(independent.length === without.length
+      ? []
+      : [
+          {
+            measure: `${measure}, list and its copies held out`,
+            sample,
+            value: recall(independent),
+            seen: "held out" as const,
+          },
+        ]),
   ];
 }
 
@@ -157,11 +161,10 @@ function split(domains: readonly string[]): readonly [string[], string[]] {
 
 function claimsOf(from: "mirror" | "seeds"): DomainClaims[] {
   return DOMAIN_FEEDS.flatMap((feed): DomainClaims | [] => {
-    const copy = feed.own
-      ? ([join(COMPILER, feed.own), feed.format] as const)
-      : from === "mirror"
-        ? mirrored(feed)
-        : feed.seed && ([packageFile(feed.seed.package, feed.seed.files[0]!), feed.seed.format] as const);
+    const seed =
+      feed.seed && ([packageFile(feed.seed.package, feed.seed.files[0]!), feed.seed.format] as const);
+    const own = feed.own && ([join(COMPILER, feed.own), feed.format] as const);
+    const copy = (from === "mirror" && mirrored(feed)) || own || seed; // in a build's order
     if (copy === undefined) return [];
     const { domains } = parseDomains(copy[1], readFileSync(copy[0]));
     return { feed: feed.id, subject: feed.sets as DomainSubject, domains, lineage: feed.lineage ?? [] };

@@ -22,6 +22,13 @@ const COLLECTION = {
   change: 0.45,
 } as const;
 
+const COLLECTED = [
+  "disposable-email-domains",
+  "disposable-domains-mx",
+  "fakefilter",
+  "wesbos-burner",
+] as const;
+
 /** Popular domains, by warning lists: counted against other lists, never for a domain. */
 const POPULAR = {
   sets: "popular",
@@ -80,14 +87,8 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     id: "disposable-domains",
     title: "disposable/disposable: all domains, those without a mail server included",
     urls: fixed("https://disposable.github.io/disposable-email-domains/domains.txt"),
-    lineage: ["disposable-email-domains", "disposable-domains-mx", "fakefilter", "wesbos-burner"],
+    lineage: COLLECTED,
     entries: { least: 20_000, most: 750_000 },
-    seed: {
-      package: "disposable-domains",
-      files: ["index.json"],
-      format: "domain-json",
-      licence: "MIT (a related list, npm disposable-domains)",
-    },
   },
   {
     ...COLLECTION,
@@ -96,6 +97,20 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     urls: fixed("https://disposable.github.io/disposable-email-domains/domains_mx.txt"),
     // No lineage, although it collects other lists: it names only domains whose mail server it found alive.
     entries: { least: 7_000, most: 500_000 },
+  },
+  {
+    ...DISPOSABLE,
+    id: "tompec-domains",
+    format: "domain-json",
+    title: "tompec: domains collected from the services, on top of ivolo's list",
+    homepage: "https://github.com/tompec/disposable-email-domains",
+    urls: fixed("https://raw.githubusercontent.com/tompec/disposable-email-domains/main/index.json"),
+    licence: "MIT",
+    change: 0.3,
+    // It states no sources for what is older than 2025, so it counts as a copy of all others.
+    lineage: ["disposable-domains", ...COLLECTED],
+    entries: { least: 40_000, most: 1_300_000 },
+    seed: { package: "disposable-domains", files: ["index.json"], format: "domain-json" },
   },
   {
     id: "free-mail",

@@ -187,6 +187,7 @@ describe("samples of each domain feed", () => {
       ["disposable-domains.txt", "domain-lines", bucher],
       ["disposable-domains-mx.txt", "domain-lines", bucher],
       ["disposable-domains-mx.json", "domain-json", bucher],
+      ["tompec-domains.json", "domain-json", { "another.example": "", "throwaway.example": "" }],
       ["wesbos-burner.txt", "domain-lines", { "burner.example": "", "throwaway.example": "" }],
       ["relay-mail.txt", "domain-lines", { "alias.example": "", "relay.example": "" }],
       ["cloudflare-top-100k.json", "misp-domains", { "popular.example": "", "xn--bcher-kva.example": "" }],

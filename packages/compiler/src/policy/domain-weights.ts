@@ -12,6 +12,7 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   fakefilter: 4, // takes domains from the services' own pages, day by day
   "disposable-domains": 1, // collects other lists, the two above and mailchecker among them: mostly copies
   "disposable-domains-mx": 1, // those of them with a live mail server
+  "tompec-domains": 1, // its older part is unreviewed, and states no sources
   // Against.
   "ordinary-mail": 8, // ours: each row with a source; more than all default lists together
   "free-mail": 2, // grown from lists that put every unknown domain under "free": emailondeck.com, mail.tm

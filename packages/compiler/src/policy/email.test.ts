@@ -399,13 +399,11 @@ const MIRROR_FILES = [
 function realClaims(from: "mirror" | "seeds"): DomainClaims[] {
   return MAIL_FEEDS.flatMap((feed) => {
     const mirrored = join(MIRROR, `${feed.id}.${EXTENSIONS[feed.format]}`);
-    const copy: [string, typeof feed.format] | undefined = feed.own
-      ? [join(PACKAGE, feed.own), feed.format]
-      : from === "mirror"
-        ? existsSync(mirrored)
-          ? [mirrored, feed.format]
-          : undefined
-        : feed.seed && [join(MODULES, feed.seed.package, feed.seed.files[0]!), feed.seed.format];
+    const seed =
+      feed.seed && ([join(MODULES, feed.seed.package, feed.seed.files[0]!), feed.seed.format] as const);
+    const own = feed.own && ([join(PACKAGE, feed.own), feed.format] as const);
+    const copy =
+      (from === "mirror" && existsSync(mirrored) && ([mirrored, feed.format] as const)) || own || seed;
     if (copy === undefined) return [];
     const { domains } = parseDomains(copy[1], readFileSync(copy[0]));
     return [{ feed: feed.id, subject: feed.sets as DomainSubject, domains, lineage: feed.lineage ?? [] }];
@@ -525,7 +523,9 @@ for (const [from, paths] of [
 
     test("no institution's, mistyped or well-known name on copied lists alone; names below shared domains are free", () => {
       for (const domain of ORDINARY) expect([domain, lookup(verdicts, domain)]).toEqual([domain, []]);
-      const copied = lists.filter(({ feed }) => feed.startsWith("disposable-domains"));
+      const copied = lists.filter(
+        ({ feed }) => (feed.endsWith("-domains") && feed !== REVIEWED) || feed === COPIED,
+      );
       const own = lists.filter((list) => !copied.includes(list));
       const rest = [...verdicts.disposable.keys()].filter(
         (domain) => !own.some(({ domains }) => walkUp(domain).some((name) => domains.has(name))),
