@@ -244,7 +244,10 @@ describeWith([MIRROR], "evidence on the mirror", () => {
     [
       "a name below a shared domain",
       "jane@someone.mooo.com",
-      [{ feed: "shared-domains", label: "shared_domain", effect: "removes" }],
+      [
+        { feed: "shared-domains", label: "shared_domain", effect: "label" },
+        { feed: "disposable-email-domains", effect: "label" },
+      ],
     ],
     ["free mail", "jane@gmail.com", [{ label: "free_mail", effect: "label" }]],
     ["a public suffix on a list", "jane@edu.pl", [{ label: "public_suffix", effect: "removes" }]],

@@ -136,7 +136,7 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       "a shared domain, and free mail: there was no vote",
       [list("a", "disposable", "x.com"), list("f", "free", "x.com"), list("s", "shared", "x.com")],
       "x.com",
-      ["a sets 2", "f removes 2", "s removes - the names below it belong to strangers"],
+      ["a label 2 the names below it belong to strangers", "f label 2", "s label -"],
     ],
     [
       "below a shared domain: only what names it itself",

@@ -94,10 +94,10 @@ function entriesOf(
   claims: readonly DomainClaims[],
 ): EvidenceText[] {
   const subjectOf = (one: Listing) => claims[one.claim]!.subject as Listed;
-  const isListed = facts.hasMail && listings.some((one) => subjectOf(one) === "disposable");
-  const isShared = facts.sharedBy !== undefined;
-  const hasCase = facts.doubts.length > 0 || listings.some((one) => subjectOf(one) === "free");
-  const isVote = isListed && !isShared && hasCase;
+  const isNamed = listings.some((one) => subjectOf(one) === "disposable");
+  const whyVoid = facts.sharedBy !== undefined ? WHY.shared : facts.hasMail ? undefined : WHY.noMail;
+  const isListed = isNamed && whyVoid === undefined;
+  const isVote = isListed && (facts.doubts.length > 0 || listings.some((one) => subjectOf(one) === "free"));
   const isRelay = facts.relayBelow !== undefined || listings.some((one) => subjectOf(one) === "relay");
   const entries = listings.map((one): EvidenceText => {
     const { feed } = claims[one.claim]!;
@@ -105,9 +105,9 @@ function entriesOf(
     const entry = { feed, label: LABELS[subject], span: one.labels };
     const weight = isVote && !isRelay && subject !== "relay" ? { weight: weightOf(feed) } : {};
     if (subject === "disposable") {
-      return facts.hasMail
+      return whyVoid === undefined
         ? { ...entry, effect: "sets", flags: FLAGS, ...weight }
-        : { ...entry, effect: "label", why: WHY.noMail };
+        : { ...entry, effect: "label", why: whyVoid };
     }
     if (isListed && !facts.disposable && (subject === "relay" || !isRelay)) {
       return { ...entry, effect: "removes", flags: FLAGS, ...weight };
@@ -116,9 +116,9 @@ function entriesOf(
     return { ...entry, effect: "label", ...weight, ...(isOverruled && { why: whyOverruled(facts) }) };
   });
   if (isVote && !isRelay) entries.push(...facts.doubts.map((doubt) => doubtEntry(doubt, facts)));
-  if (facts.sharedBy !== undefined && isListed) {
-    const entry = { feed: facts.sharedBy, label: "shared_domain", span: SPAN_NONE };
-    entries.push({ ...entry, effect: "removes", flags: FLAGS, why: WHY.shared });
+  if (facts.sharedBy !== undefined && isNamed) {
+    // Not "removes": a name below may have the mail host of a service.
+    entries.push({ feed: facts.sharedBy, label: "shared_domain", effect: "label", span: SPAN_NONE });
   }
   if (facts.nameVoted) {
     entries.push({

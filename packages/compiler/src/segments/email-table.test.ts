@@ -164,8 +164,8 @@ test("domains with the same providers share one answer", () => {
 test("answers that share a place among the kept ones are not taken for each other", () => {
   const names = Array.from({ length: 70_000 }, (_, i) => `n${i}.com`); // more than there are places
   const segment = EmailSegment.open(bytesOf(new Map(names.map((name) => [name, [name]]))));
-  const asked = ["n1.com", "free.com", "n1.com", ...names, ...names];
-  const wrong = asked.filter((name) => {
+  const hosts = ["n1.com", "free.com", "n1.com", ...names, ...names];
+  const wrong = hosts.filter((name) => {
     const { providers } = JSON.parse(new TextDecoder().decode(answerEmail(`jane@${name}`, segment)));
     return providers[0] !== (name === "free.com" ? undefined : name);
   });
