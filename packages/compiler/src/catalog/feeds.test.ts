@@ -15,6 +15,7 @@ const DOCS = readFileSync(join(PACKAGE, "../../docs/feeds.md"), "utf8");
 /** Their publishers have no lasting address for them. */
 const MIRROR_ONLY = ["microsoft-geofeed"];
 const NETWORK_SETS = new Set(["is_abuser", "is_proxy", "is_tor_exit", "guard", "hosting"]);
+const DOMAIN_SETS = new Set(["disposable", "free", "popular", "shared"]);
 const rows = FEEDS.map((feed) => [feed.id, feed] as const);
 const seeded = rows.filter(([, feed]) => feed.seed !== undefined);
 const inAugust = new Date("2026-08-22T00:00:00Z");
@@ -70,7 +71,7 @@ describe("each feed", () => {
       expect(EXTENSIONS[format]).toMatch(/^[a-z]+$/);
       // Of MMDB files load.ts knows what to make.
       if (NETWORK_SETS.has(feed.sets)) expect(isNetworkFormat(format) || format === "mmdb").toBe(true);
-      else if (feed.sets === "disposable" || feed.sets === "free") expect(isDomainFormat(format)).toBe(true);
+      else if (DOMAIN_SETS.has(feed.sets)) expect(isDomainFormat(format)).toBe(true);
       else if (feed.sets === "relay") expect(isDomainFormat(format) || isNetworkFormat(format)).toBe(true);
       else expect(isDomainFormat(format) || isNetworkFormat(format)).toBe(format === "geofeed-csv");
     }
@@ -106,7 +107,7 @@ test.each(rows.filter(([, feed]) => feed.own !== undefined))(
 const IN_SEED: Readonly<Record<string, number>> = {
   "disposable-email-domains": 8_883,
   fakefilter: 4_552,
-  "disposable-domains-mx": 121_570 - 12,
+  "tompec-domains": 133_604 - 12,
 };
 test.each(Object.entries(IN_SEED))("the seed of %s can be read to the last domain", (id, entries) => {
   const feed = FEEDS.find((row) => row.id === id)!;

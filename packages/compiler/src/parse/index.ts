@@ -8,6 +8,7 @@ import {
   parseDomainJson,
   parseFakefilterJson,
   parseFastlyJson,
+  parseMispDomains,
   parseMispJson,
   parseMonosans,
   parseOnionoo,
@@ -50,6 +51,7 @@ const DOMAIN_PARSERS: { readonly [F in Format]?: (body: Uint8Array) => ParsedDom
   "domain-json": parseDomainJson,
   "fakefilter-text": parseFakefilterText,
   "fakefilter-json": parseFakefilterJson,
+  "misp-domains": parseMispDomains,
   "relay-domains": parseRelayDomains,
 };
 

@@ -193,10 +193,15 @@ describe("samples of each domain feed", () => {
       ],
       ["fakefilter.txt", "fakefilter-text", fakefilter, "2026-08-01T12:00:00.000Z"],
       ["fakefilter.json", "fakefilter-json", fakefilter, "2026-08-01T12:00:00.000Z"],
+      ["disposable-domains.txt", "domain-lines", bucher],
       ["disposable-domains-mx.txt", "domain-lines", bucher],
       ["disposable-domains-mx.json", "domain-json", bucher],
+      ["tompec-domains.json", "domain-json", { "another.example": "", "throwaway.example": "" }],
       ["wesbos-burner.txt", "domain-lines", { "burner.example": "", "throwaway.example": "" }],
       ["relay-mail.txt", "domain-lines", { "alias.example": "", "relay.example": "" }],
+      ["cloudflare-top-100k.json", "misp-domains", { "popular.example": "", "xn--bcher-kva.example": "" }],
+      ["tranco-10k.json", "misp-domains", { "popular.example": "", "xn--bcher-kva.example": "" }],
+      ["shared-domains.csv", "relay-domains", { "shared.example": "Example Dynamic DNS" }],
       [
         "relay-domains.csv",
         "relay-domains",
@@ -659,7 +664,10 @@ const IN_MIRROR: Readonly<Record<string, readonly [entries: number, skipped: num
   "feodo-recommended": [1, 0],
   "disposable-email-domains": [8_335, 0],
   fakefilter: [4_552, 0],
+  "disposable-domains": [74_688, 0],
   "disposable-domains-mx": [22_008, 0],
+  "cloudflare-top-100k": [100_000, 1],
+  "tranco-10k": [10_000, 0],
   "free-mail": [4_478, 1], // "housefancom"
   "relay-mail": [31, 0],
 };

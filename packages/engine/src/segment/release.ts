@@ -22,7 +22,7 @@ export const FEED_SETS: Readonly<
 > = {
   geo: { deciding: ["geolocation", "registered_country"], other: [] },
   reputation: { deciding: ["is_abuser", "is_proxy", "is_tor_exit"], other: ["hosting", "relay", "guard"] },
-  email: { deciding: ["disposable"], other: ["free", "relay"] },
+  email: { deciding: ["disposable"], other: ["free", "relay", "popular", "shared"] },
 };
 
 /** The answers that a segment has. */
