@@ -8,10 +8,14 @@ import { appendFileSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { currentName, pin, pinnedName, releaseNames } from "@inkling/release-store";
 import { startServer } from "../packages/server/src/server.ts";
+import { freePort } from "./ports.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";
+import { until } from "./until.ts";
 
 const MAIN = resolve(import.meta.dir, "../packages/cli/src/main.ts");
+
+const INKLING = [process.execPath, "--no-install", "--no-env-file", MAIN];
 
 interface Run {
   readonly args: string;
@@ -28,6 +32,15 @@ export interface Seen {
   readonly readOnly: readonly Run[];
   /** Of a server on the read-only disk, whose release has no marks. */
   readonly served: { readonly ready: number; readonly log: string };
+  /** The commands there, with the database in another folder, and in this one. */
+  readonly serve: {
+    readonly statuses: readonly number[];
+    readonly log: string;
+    readonly exitCode: number;
+    readonly doctor: string;
+    readonly verify: number | null;
+  };
+  readonly databaseInside: { readonly serve: string; readonly doctor: string };
 }
 
 function mount(...args: string[]): void {
@@ -36,17 +49,9 @@ function mount(...args: string[]): void {
 }
 
 function run(dataDir: string, ...args: string[]): Run {
-  const all = [
-    process.execPath,
-    "--no-install",
-    "--no-env-file",
-    MAIN,
-    "data",
-    ...args,
-    "--data-dir",
-    dataDir,
-  ];
-  const { exitCode, stderr } = Bun.spawnSync(all, { stdin: "ignore" });
+  const { exitCode, stderr } = Bun.spawnSync([...INKLING, "data", ...args, "--data-dir", dataDir], {
+    stdin: "ignore",
+  });
   const files = readdirSync(dataDir, { recursive: true }).map(String);
   return {
     args: args.join(" "),
@@ -73,6 +78,49 @@ async function serve(dataDir: string): Promise<Seen["served"]> {
   return { ready: status, log };
 }
 
+async function serveCommand(dataDir: string): Promise<Seen["serve"]> {
+  const [port, adminPort] = [freePort(), freePort()];
+  const env = { ...environment(dataDir, port, adminPort), INKLING_DATABASE_URL: databaseElsewhere() };
+  const key = inkling(env, "keys", "create", "--name", "test").stdout.trim();
+  const server = Bun.spawn([...INKLING, "serve"], {
+    env,
+    stdin: "ignore",
+    stdout: "inherit",
+    stderr: "pipe",
+  });
+  const log = new Response(server.stderr).text();
+  const get = (path: string) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${key}` } })
+      .then(({ status }) => status)
+      .catch(() => 0);
+  await until(async () => server.exitCode !== null || (await get("/readyz")) === 200);
+  const statuses = [
+    await get("/v1/ip-intel/geolocate/81.2.69.142"),
+    await get("/v1/ip-intel/reputation/8.8.8.8"),
+  ];
+  const doctor = inkling(env, "doctor", "--json").stdout;
+  const verify = inkling(env, "data", "verify").exitCode;
+  server.kill("SIGTERM");
+  return { statuses, exitCode: await server.exited, log: await log, doctor, verify };
+}
+
+const databaseElsewhere = () => `sqlite://${join(temporaryFolder(), "inkling.db")}`;
+
+function environment(dataDir: string, port = freePort(), adminPort = freePort()): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? "",
+    INKLING_DATA_DIR: dataDir,
+    INKLING_PORT: `${port}`,
+    INKLING_ADMIN_PORT: `${adminPort}`,
+    INKLING_WORKERS: "1",
+  };
+}
+
+function inkling(env: Record<string, string>, ...args: string[]) {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...INKLING, ...args], { env, stdin: "ignore" });
+  return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
+}
+
 if (import.meta.main) {
   const [, , dataDir = ""] = process.argv;
   mount("-t", "tmpfs", "-o", "size=16m", "tmpfs", dataDir);
@@ -94,7 +142,18 @@ if (import.meta.main) {
     if (file.endsWith(".verified")) rmSync(join(dataDir, "segments", file));
   }
   mount("-o", "remount,ro", dataDir);
-  const seen = { names, full, readOnly: switches(), served: await serve(dataDir) };
+  const inside = environment(dataDir);
+  const seen = {
+    names,
+    full,
+    readOnly: switches(),
+    served: await serve(dataDir),
+    serve: await serveCommand(dataDir),
+    databaseInside: {
+      serve: inkling(inside, "serve").stderr,
+      doctor: inkling(inside, "doctor", "--json").stdout,
+    },
+  };
   process.stdout.write(`${JSON.stringify(seen satisfies Seen)}\n`);
   process.exit(0);
 }

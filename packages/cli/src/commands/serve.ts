@@ -9,7 +9,7 @@ import type { Settings } from "../config/settings.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
-import { ensureWritable } from "../runtime/writable.ts";
+import { whyReadOnly } from "../runtime/writable.ts";
 
 /** Shortest wait before the first update; chance doubles it, so that servers started together do not fetch together. */
 const FIRST_UPDATE_MS = 60_000;
@@ -56,7 +56,7 @@ async function serve(settings: Settings, context: Context): Promise<void> {
   const { dataDir } = settings;
   const requireRelease = async () => (await import("@inkling/release-store")).requireRelease(dataDir);
   if (!existsSync(join(dataDir, DATA_FOLDER.current))) await requireRelease(); // before anything is made there
-  ensureWritable(dataDir);
+  const readOnly = whyReadOnly(settings);
   probeListeners(settings);
   const upkeep = once(async () => {
     const { dataActions, Updates } = await import("../runtime/data-actions.ts");
@@ -69,6 +69,12 @@ async function serve(settings: Settings, context: Context): Promise<void> {
     onNoRelease: requireRelease,
   };
   const server = await runServer(options, context);
+  if (readOnly !== undefined) {
+    const effect = "this server updates no data, and follows releases that others put there";
+    server.running.log.info("data-folder-read-only", { reason: readOnly, effect });
+    await server.untilStopped(stopper.signal);
+    return;
+  }
   const { updates } = await upkeep();
   const { keepSettingsFresh } = await import("../runtime/keep-fresh.ts");
   const wait = FIRST_UPDATE_MS * (1 + Math.random());
