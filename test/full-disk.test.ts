@@ -3,6 +3,7 @@
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { MAP_FROM } from "../packages/compiler/src/fetch/copy.ts";
 import type { Seen } from "./full-disk.ts";
 import { temporaryFolder } from "./release.ts";
 
@@ -72,6 +73,10 @@ describe.if(canMount)("a switch that cannot be written", () => {
     expect(finding(doctor, "release")).toMatchObject({ state: "ok" });
     expect(verify).toBe(0);
     expect(doctor).not.toMatch(/delete/i);
+  });
+
+  test("a build reads seeds that this user may not write to", () => {
+    expect(seen.seedBytes).toBe(MAP_FROM);
   });
 
   test("with the database in it, it names the setting that puts it elsewhere", () => {

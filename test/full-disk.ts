@@ -4,9 +4,10 @@
 // in   one argument: an empty folder, on which a small disk is mounted
 // out  one line of JSON: Seen
 
-import { appendFileSync, readdirSync, rmSync } from "node:fs";
+import { appendFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { currentName, pin, pinnedName, releaseNames } from "@inkling/release-store";
+import { loadStable, MAP_FROM } from "../packages/compiler/src/fetch/copy.ts";
 import { startServer } from "../packages/server/src/server.ts";
 import { freePort } from "./ports.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
@@ -40,6 +41,8 @@ export interface Seen {
     readonly doctor: string;
     readonly verify: number | null;
   };
+  /** Bytes of a seed there, so large that it is mapped where it can be written. */
+  readonly seedBytes: number;
   readonly databaseInside: { readonly serve: string; readonly doctor: string };
 }
 
@@ -141,6 +144,9 @@ if (import.meta.main) {
   for (const file of readdirSync(join(dataDir, "segments"))) {
     if (file.endsWith(".verified")) rmSync(join(dataDir, "segments", file));
   }
+  rmSync(join(dataDir, "fill"));
+  const seed = join(dataDir, "seed.mmdb");
+  writeFileSync(seed, Buffer.alloc(MAP_FROM));
   mount("-o", "remount,ro", dataDir);
   const inside = environment(dataDir);
   const seen = {
@@ -149,6 +155,7 @@ if (import.meta.main) {
     readOnly: switches(),
     served: await serve(dataDir),
     serve: await serveCommand(dataDir),
+    seedBytes: loadStable(seed).bytes.length,
     databaseInside: {
       serve: inkling(inside, "serve").stderr,
       doctor: inkling(inside, "doctor", "--json").stdout,
