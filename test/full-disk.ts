@@ -4,16 +4,20 @@
 // in   one argument: an empty folder, on which a small disk is mounted
 // out  one line of JSON: Seen
 
-import { appendFileSync, readdirSync, rmSync } from "node:fs";
+import { appendFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { currentName, pin, pinnedName, releaseNames } from "@inkling/release-store";
+import { loadStable, MAP_FROM } from "../packages/compiler/src/fetch/copy.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { type ServerOptions, startServer } from "../packages/server/src/server.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
 import { GEOLOCATE, MAIN } from "./main-process.ts";
+import { freePort } from "./ports.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";
 import { until } from "./until.ts";
+
+const INKLING = [process.execPath, "--no-install", "--no-env-file", MAIN];
 
 interface Run {
   readonly args: string;
@@ -38,6 +42,17 @@ export interface Seen {
   readonly readOnly: readonly Run[];
   /** Of a server on the read-only disk, whose release has no marks. */
   readonly served: { readonly ready: number; readonly log: string };
+  /** The commands there, with the database in another folder, and in this one. */
+  readonly serve: {
+    readonly statuses: readonly number[];
+    readonly log: string;
+    readonly exitCode: number;
+    readonly doctor: string;
+    readonly verify: number | null;
+  };
+  /** Bytes of a seed there, so large that it is mapped where it can be written. */
+  readonly seedBytes: number;
+  readonly databaseInside: { readonly serve: string; readonly doctor: string };
 }
 
 function mount(...args: string[]): void {
@@ -59,17 +74,9 @@ function fill(folder: string): void {
 }
 
 function run(dataDir: string, ...args: string[]): Run {
-  const all = [
-    process.execPath,
-    "--no-install",
-    "--no-env-file",
-    MAIN,
-    "data",
-    ...args,
-    "--data-dir",
-    dataDir,
-  ];
-  const { exitCode, stderr } = Bun.spawnSync(all, { stdin: "ignore" });
+  const { exitCode, stderr } = Bun.spawnSync([...INKLING, "data", ...args, "--data-dir", dataDir], {
+    stdin: "ignore",
+  });
   const files = readdirSync(dataDir, { recursive: true }).map(String);
   return {
     args: args.join(" "),
@@ -121,6 +128,49 @@ async function answerOnFull(): Promise<Seen["whileFull"]> {
   return { statuses, ready, log: seen.log, stored: usage.reduce((sum, { count }) => sum + count, 0) };
 }
 
+async function serveCommand(dataDir: string): Promise<Seen["serve"]> {
+  const [port, adminPort] = [freePort(), freePort()];
+  const env = { ...environment(dataDir, port, adminPort), INKLING_DATABASE_URL: databaseElsewhere() };
+  const key = inkling(env, "keys", "create", "--name", "test").stdout.trim();
+  const server = Bun.spawn([...INKLING, "serve"], {
+    env,
+    stdin: "ignore",
+    stdout: "inherit",
+    stderr: "pipe",
+  });
+  const log = new Response(server.stderr).text();
+  const get = (path: string) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${key}` } })
+      .then(({ status }) => status)
+      .catch(() => 0);
+  await until(async () => server.exitCode !== null || (await get("/readyz")) === 200);
+  const statuses = [
+    await get("/v1/ip-intel/geolocate/81.2.69.142"),
+    await get("/v1/ip-intel/reputation/8.8.8.8"),
+  ];
+  const doctor = inkling(env, "doctor", "--json").stdout;
+  const verify = inkling(env, "data", "verify").exitCode;
+  server.kill("SIGTERM");
+  return { statuses, exitCode: await server.exited, log: await log, doctor, verify };
+}
+
+const databaseElsewhere = () => `sqlite://${join(temporaryFolder(), "inkling.db")}`;
+
+function environment(dataDir: string, port = freePort(), adminPort = freePort()): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? "",
+    INKLING_DATA_DIR: dataDir,
+    INKLING_PORT: `${port}`,
+    INKLING_ADMIN_PORT: `${adminPort}`,
+    INKLING_WORKERS: "1",
+  };
+}
+
+function inkling(env: Record<string, string>, ...args: string[]) {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...INKLING, ...args], { env, stdin: "ignore" });
+  return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
+}
+
 if (import.meta.main) {
   const [, , dataDir = ""] = process.argv;
   const whileFull = await answerOnFull();
@@ -135,8 +185,24 @@ if (import.meta.main) {
   for (const file of readdirSync(join(dataDir, "segments"))) {
     if (file.endsWith(".verified")) rmSync(join(dataDir, "segments", file));
   }
+  rmSync(join(dataDir, "fill"));
+  const seed = join(dataDir, "seed.mmdb");
+  writeFileSync(seed, Buffer.alloc(MAP_FROM));
   mount("-o", "remount,ro", dataDir);
-  const seen = { names, whileFull, full, readOnly: switches(), served: await serve(dataDir) };
+  const inside = environment(dataDir);
+  const seen = {
+    names,
+    whileFull,
+    full,
+    readOnly: switches(),
+    served: await serve(dataDir),
+    serve: await serveCommand(dataDir),
+    seedBytes: loadStable(seed).bytes.length,
+    databaseInside: {
+      serve: inkling(inside, "serve").stderr,
+      doctor: inkling(inside, "doctor", "--json").stdout,
+    },
+  };
   process.stdout.write(`${JSON.stringify(seen satisfies Seen)}\n`);
   process.exit(0);
 }
