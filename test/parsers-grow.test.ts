@@ -12,6 +12,7 @@ import { lineReader } from "../packages/bulk/src/enrich/logs.ts";
 import { planFor } from "../packages/bulk/src/enrich/plan.ts";
 import { Row } from "../packages/bulk/src/enrich/row.ts";
 import { rowReader, splitRow } from "../packages/bulk/src/enrich/rows.ts";
+import { valuesIn } from "../packages/bulk/src/values.ts";
 import { EXTENSIONS, type Format } from "../packages/compiler/src/catalog/feed.ts";
 import { unpack } from "../packages/compiler/src/fetch/unpack.ts";
 import { MmdbRecords } from "../packages/compiler/src/mmdb/records.ts";
@@ -201,6 +202,23 @@ test.each<[format: "vhost" | "combined" | "alb" | "haproxy" | "syslog", start: s
   ];
   for (const pattern of patterns)
     await requireLinear(pattern, (size) => start + pattern.repeat(size / pattern.length), 15_000, read);
+});
+
+test("values in any text", async () => {
+  for (const pattern of [
+    "1.",
+    "1.2.3.4",
+    ":",
+    "a:",
+    "1.2.3.4x",
+    "@",
+    "a@",
+    "a@b.c.",
+    "<",
+    "1:1.1",
+    "/1.1.1.1",
+  ])
+    await requireLinear(pattern, (size) => pattern.repeat(size / pattern.length), 100_000, valuesIn);
 });
 
 test("the columns of a header", async () => {

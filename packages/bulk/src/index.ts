@@ -1,7 +1,7 @@
 // @inkling/bulk: files enriched with a release's answers, and releases exported for other programs.
 
 export { decode, type Encoding } from "./decode.ts";
-export { enrich, SMALL_BYTES, untilStopped } from "./enrich/enrich.ts";
+export { enrich, SMALL_BYTES } from "./enrich/enrich.ts";
 export { type EnrichOptions, type Plan, planFor } from "./enrich/plan.ts";
 export { OwnThread, type Pool, Threads } from "./enrich/pool.ts";
 export { checkRemote, type Estimate, type Remote, RemotePool, remoteStatus } from "./enrich/remote.ts";

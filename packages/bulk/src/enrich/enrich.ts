@@ -5,7 +5,7 @@
 // err  those of the streams; Interrupted as soon as the signal is aborted, also while a stream is idle
 // cost constant memory: two blocks for each thread are under way, and none more is read until the first of them is written
 
-import { BulkError, Interrupted, unlessAborted } from "../errors.ts";
+import { BulkError, notAllRead, unlessAborted, untilStopped } from "../errors.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
 import type { Enriched } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
@@ -37,7 +37,7 @@ export async function enrich(
   let firstBroken: number | undefined;
   let isFirst = true;
   let written = 0;
-  const unlessStopped = <T>(promise: Promise<T>) => unlessAborted(promise, hooks.signal, interrupted);
+  const unlessStopped = <T>(promise: Promise<T>) => unlessAborted(promise, hooks.signal, notAllRead);
   const writeOldest = async () => {
     const { bytes, lines, broken } = await unlessStopped(underWay.shift()!);
     if (broken !== undefined) firstBroken ??= linesDone + broken + 1;
@@ -78,17 +78,6 @@ function checkFields(block: Uint8Array, wanted: string): void {
 }
 
 const LF = 0x0a;
-const interrupted = () => new Interrupted("not all rows were read");
-
-/** The same chunks; one that is waited for is given up. @throws Interrupted */
-export async function* untilStopped<T>(chunks: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await unlessAborted(iterator.next(), signal, interrupted);
-    if (next.done) return;
-    yield next.value;
-  }
-}
 
 /** Threads cost more than they give below this many bytes. */
 export const SMALL_BYTES = 4 * BLOCK_BYTES;

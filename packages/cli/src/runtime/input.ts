@@ -1,7 +1,8 @@
 // input.ts: the file that is read, or standard input: its beginning, and all of it, as UTF-8.
 
 import { createReadStream, fstatSync, openSync, statSync } from "node:fs";
-import { decode, type Encoding, untilStopped } from "@inkling/bulk";
+import { decode, type Encoding } from "@inkling/bulk/decode";
+import { untilStopped } from "@inkling/bulk/errors";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 
 /** As a file name: standard input or output. */
@@ -71,4 +72,26 @@ export async function openInput(file: string, signal: AbortSignal): Promise<Inpu
   } catch (error) {
     throw explainFileError(error, file);
   }
+}
+
+/** A longer line is read in parts. */
+const MAX_LINE = 1 << 20;
+
+/** The lines of a file or of standard input, without blank ones. @throws CliError, BulkError */
+export async function* linesOf(file: string, signal: AbortSignal): AsyncGenerator<string> {
+  const { chunks } = await openInput(file, signal);
+  const decoder = new TextDecoder();
+  let held = "";
+  for await (const chunk of chunks) {
+    held += decoder.decode(chunk, { stream: true });
+    const lines = held.split("\n");
+    held = lines.pop()!;
+    if (held.length > MAX_LINE) {
+      lines.push(held);
+      held = "";
+    }
+    yield* lines.map((line) => line.trim()).filter((line) => line !== "");
+  }
+  const last = (held + decoder.decode()).trim();
+  if (last !== "") yield last;
 }
