@@ -38,6 +38,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
   completion: async () => (await import("./commands/completion.ts")).addCompletion,
 };
+/** Needs no command. */
+const VERSION = ["-V", "--version"];
 /** The command that reads all others. */
 const LISTS_ALL = "completion";
 
@@ -45,10 +47,11 @@ const LISTS_ALL = "completion";
 export async function makeProgram(context: Context, [name = ""]: readonly string[] = []): Promise<Command> {
   const program = new Command("inkling")
     .description("Self-hosted IP geolocation, IP reputation and disposable-email detection API.")
-    .version(context.version, "-V, --version", "print the version")
+    .version(context.version, VERSION.join(", "), "print the version")
     .helpOption("-h, --help", "print help")
     .enablePositionalOptions() // options after `lookup geolocate` are of geolocate, not of lookup
     .addHelpText("after", HELP_AFTER);
+  if (VERSION.includes(name)) return program;
   const one = Object.hasOwn(COMMANDS, name) && name !== LISTS_ALL ? COMMANDS[name] : undefined;
   for (const load of one ? [one] : Object.values(COMMANDS)) (await load())(program, context);
   return program;

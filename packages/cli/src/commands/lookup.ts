@@ -1,8 +1,8 @@
 // lookup.ts: `inkling lookup VALUE…`, or geolocate | reputation | email VALUE: the API's answers without a server.
 
 import { kindOf } from "@inkling/bulk/values";
-import { nearest } from "@inkling/engine";
-import { SCOPES, type Scope } from "@inkling/server";
+import { LOOKUPS, nearest } from "@inkling/engine";
+import type { Scope } from "@inkling/server";
 import type { Command } from "commander";
 import { answer, Refused } from "../runtime/answer.ts";
 import { openAnswerData } from "../runtime/answer-data.ts";
@@ -60,7 +60,7 @@ Examples:
   inkling lookup 81.2.69.142 --field country_iso_code
   cut -f 3 visits.tsv | inkling lookup - --field value,is_proxy,is_tor_exit`,
     );
-  for (const lookup of SCOPES) addScope(lookups, lookup, context);
+  for (const lookup of LOOKUPS) addScope(lookups, lookup, context);
   addAction(lookups, context, SETTINGS, async ({ settings, flags }, values) => {
     const given = (values ?? []) as unknown as readonly string[]; // commander: a list where "..." is declared
     if (given.length === 0) lookups.help({ error: true });
@@ -72,7 +72,7 @@ Examples:
 }
 
 function hintFor(value: string): string {
-  const near = nearest(value, SCOPES);
+  const near = nearest(value, LOOKUPS);
   return `${near === undefined ? "" : `did you mean ${near}? `}\`npx inkling lookup --help\` shows what there is`;
 }
 
