@@ -26,6 +26,7 @@ const LINES: readonly Row[] = [
   ["combined", `203.0.113.9 - John [1] "${BAD} - - ${TIME} "GET /" 200 5 "-" "-"`, "203.0.113.9"],
   ["combined", `${ACCESS("203.0.113.9")} "${BAD}, 10.0.0.1"`, "203.0.113.9"],
   ["combined", `203.0.113.9 - - ${TIME} "GET / HTTP/1.1" 200 612`, undefined],
+  ["combined", ACCESS(`${BAD},203.0.113.9`), undefined],
   ["combined", `  at Client.get (${BAD}:443)`, undefined],
   ["combined", ACCESS("203.0.113.9").slice(0, 40), undefined],
   [
@@ -171,6 +172,46 @@ describe("the format of a file", () => {
         remote_addr: "203.0.113.9",
       }),
       { format: "ndjson", ip: "remote_addr" },
+    ],
+    [
+      "Elastic",
+      json({ host: { ip: "10.0.0.1" }, destination: { ip: BAD }, source: { ip: "203.0.113.9" } }),
+      {
+        ip: "source.ip",
+      },
+    ],
+    [
+      "Google Cloud",
+      json({ httpRequest: { serverIp: "10.0.0.1", remoteIp: "203.0.113.9" } }),
+      {
+        ip: "httpRequest.remoteIp",
+      },
+    ],
+    [
+      "CloudTrail",
+      json({ eventVersion: "1.0.0.1", sourceIPAddress: "203.0.113.9" }),
+      { ip: "sourceIPAddress" },
+    ],
+    ["Cloudflare", json({ ClientIP: "203.0.113.9", OriginIP: "10.0.0.1" }), { ip: "ClientIP" }],
+    ["Traefik", json({ ClientAddr: "203.0.113.9:5", ClientHost: "203.0.113.9" }), { ip: "ClientAddr" }],
+    [
+      "Envoy",
+      json({ upstream_host: "10.0.0.1:80", downstream_remote_address: "203.0.113.9:5" }),
+      {
+        ip: "downstream_remote_address",
+      },
+    ],
+    [
+      "pino",
+      json({ req: { headers: { "x-real-ip": BAD }, remoteAddress: "203.0.113.9", remotePort: 5 } }),
+      {
+        ip: "req.remoteAddress",
+      },
+    ],
+    [
+      "a postal address",
+      json({ address: "Main St 1", user_address: "5", email: "a@b.com" }),
+      { email: "email", ip: undefined },
     ],
     [
       "a member without a name that helps",

@@ -80,7 +80,7 @@ function patternOf(format: LogName, wanted: string): RegExp {
               ? `\\[?${group("[^\\s\\[\\]]+?")}\\]?:\\d{1,5}`
               : spaces
                 ? group(".{1,256}?")
-                : group('[^\\s"{\\[]\\S*');
+                : group(name === CLIENT ? '[^\\s"{\\[,]+' : '[^\\s"{\\[]\\S*'); // a list is no peer
     const spaced = source === "" ? text : ` ${text}`;
     source += isOptional ? `(?:${spaced})?` : spaced;
   }

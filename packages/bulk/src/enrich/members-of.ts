@@ -42,13 +42,15 @@ export function pathsOf(members: Readonly<Record<string, unknown>>, before = "",
 /** Names that mean the client, the surest first. */
 const IP_NAMES = [
   /^(client|c)[-_ ]?(ip|ip[-_ ]?addr(ess)?|addr(ess)?|host)$/i,
-  /^((remote|source|src|visitor|user|peer|caller)?[-_ ]?(ip|ip[-_ ]?addr(ess)?|addr)|remote[-_ ]?host|(downstream[-_ ])?remote[-_ ]address)$/i,
+  /^((remote|source|src|visitor|user|peer|caller)?[-_ ]?(ip|ip[-_ ]?addr(ess)?|addr)|(downstream[-_ ])?(remote|source|peer)[-_ ]?(address|host))$/i,
 ];
+/** Of these names, those that mean no postal address: such a column may be empty in all rows that were looked at. */
+const SURE = /ip|addr$/i;
 /** What a request may say of itself. */
 const FORWARDED = /forwarded|x[-_ ]?real|xff|true[-_ ]?client|connecting[-_ ]?ip|header/i;
 /** Members that hold addresses of others, or what only looks like an address. */
 const OTHERS =
-  /(^|[._ -])(server|dst|dest|destination|upstream|local|target|backend|listener)|version|build|release/i;
+  /(^|[._ -])(server|dst|dest|destination|upstream|local|target|backend|listener)|(^|\.)(host|observer|node|agent)\.|version|build|release/i;
 
 const lastName = (path: string) => path.slice(path.lastIndexOf(".") + 1).trim();
 
@@ -63,10 +65,11 @@ export function clientAmong<Key>(
   share: (key: Key) => number,
 ): Key | undefined {
   const able = keys.filter((key) => !FORWARDED.test(nameOf(key)));
-  const named = IP_NAMES.flatMap((pattern) => able.filter((key) => pattern.test(lastName(nameOf(key)))));
   const others = able.filter((key) => OTHERS.test(nameOf(key)));
-  const ranked = [...named, ...able.filter((key) => !others.includes(key)), ...others];
-  return ranked.find((key) => share(key) > 0.5) ?? named[0];
+  const likely = able.filter((key) => !others.includes(key));
+  const named = IP_NAMES.flatMap((pattern) => likely.filter((key) => pattern.test(lastName(nameOf(key)))));
+  const ranked = [...named, ...likely, ...others];
+  return ranked.find((key) => share(key) > 0.5) ?? named.find((key) => SURE.test(lastName(nameOf(key))));
 }
 
 /** Where in these objects the client is. */
