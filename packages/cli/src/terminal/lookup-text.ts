@@ -43,6 +43,18 @@ export function lookupText(lookup: Scope, result: LookupResult): string {
   return parts.join("\n\n");
 }
 
+/** The verdicts on one value as a line. */
+export function lookupLine(results: readonly (readonly [lookup: Scope, result: LookupResult])[]): string {
+  const verdicts = results.map(([lookup, result]) => VERDICT[lookup](result));
+  return headline(results[0]![1], verdicts.join("; "));
+}
+
+const VERDICT: Readonly<Record<Scope, (result: LookupResult) => string>> = {
+  geolocate: locationVerdict,
+  reputation: reputationVerdict,
+  email: emailVerdict,
+};
+
 const DESCRIBE: Readonly<Record<Scope, (result: LookupResult) => string>> = {
   geolocate: describeLocation,
   reputation: describeReputation,
@@ -72,15 +84,20 @@ function named({ name, iso_code, code = iso_code }: Named): string | undefined {
   return name !== undefined && code !== undefined ? `${name} (${code})` : (name ?? code);
 }
 
+function locationVerdict({ answer, style }: LookupResult): string {
+  const { city, country, subdivisions } = answer as unknown as Geolocation;
+  const where = listed([city.name, subdivisions[0]?.name, country.name ?? country.iso_code]);
+  return where === "" ? style.yellow("unknown location") : where;
+}
+
 function describeLocation(result: LookupResult): string {
   const place = result.answer as unknown as Geolocation;
   const { city, continent, country, location, postal, registered_country, subdivisions } = place;
-  const where = listed([city.name, subdivisions[0]?.name, country.name ?? country.iso_code]);
   const { latitude, longitude, accuracy_radius, time_zone } = location;
   const near = accuracy_radius === undefined ? "" : `, within ${accuracy_radius} km (two times in three)`;
   const row = (name: string, text: string | undefined) => (text === undefined ? undefined : [name, text]);
   return [
-    headline(result, where === "" ? result.style.yellow("unknown location") : where),
+    headline(result, locationVerdict(result)),
     lines([
       row("city", city.name),
       row("postal code", postal.code),
@@ -113,22 +130,23 @@ const REPUTATION: readonly FlagRow[] = [
 ];
 const DISPOSABLE: FlagRow = { flag: "disposable", name: "disposable", verdict: "disposable" };
 
-function describeReputation(result: LookupResult): string {
-  const { answer, missing, style } = result;
+function reputationVerdict({ answer, missing, style }: LookupResult): string {
   const raised = REPUTATION.filter(({ flag }) => answer[flag] === true);
   const clean =
     missing.length > 0
       ? style.yellow("nothing known, but not every list is loaded")
       : style.green("nothing known against it");
-  const verdict = raised.length === 0 ? clean : style.red(listed(raised.map(({ verdict }) => verdict)));
+  return raised.length === 0 ? clean : style.red(listed(raised.map(({ verdict }) => verdict)));
+}
+
+function describeReputation(result: LookupResult): string {
   return [
-    headline(result, verdict),
+    headline(result, reputationVerdict(result)),
     lines([...REPUTATION.map((row) => flagLine(row, result)), ...remarks(result)]),
   ].join("\n");
 }
 
-function describeEmail(result: LookupResult): string {
-  const { answer, missing, style } = result;
+function emailVerdict({ answer, missing, style }: LookupResult): string {
   const isDisposable = answer.disposable === true;
   const isUnknown = missing.includes("disposable");
   const verdict = isDisposable
@@ -137,9 +155,14 @@ function describeEmail(result: LookupResult): string {
       ? style.yellow("not known to be disposable, but no list is loaded")
       : style.green("not disposable");
   const valid = answer.valid === true ? "valid" : style.red("not valid");
+  return `${valid}, ${verdict}`;
+}
+
+function describeEmail(result: LookupResult): string {
+  const { answer, style } = result;
   const providers = answer.providers as readonly string[];
   return [
-    headline(result, `${valid}, ${verdict}`),
+    headline(result, emailVerdict(result)),
     lines([
       ["valid", answer.valid === true ? style.green("yes") : style.red("no")],
       flagLine(DISPOSABLE, result),
