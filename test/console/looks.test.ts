@@ -8,7 +8,16 @@ import type { Page } from "playwright-core";
 import { launchBrowser } from "../browser.ts";
 import { fetch } from "../checked-fetch.ts";
 import { smallDomain, smallRelease, temporaryFolder } from "../release.ts";
-import { ALL_FEEDS, HOUR, MONTH, NO_TRAFFIC, TOR_EXIT, TROUBLE, TROUBLED_FEEDS } from "./answers.ts";
+import {
+  ALL_FEEDS,
+  HOUR,
+  LARGE_NUMBERS,
+  MONTH,
+  NO_TRAFFIC,
+  TOR_EXIT,
+  TROUBLE,
+  TROUBLED_FEEDS,
+} from "./answers.ts";
 import {
   ConsoleBrowser,
   type ConsoleServer,
@@ -40,6 +49,21 @@ const widerInside = (boxes: unknown[]) =>
   (boxes as { scrollWidth: number; clientWidth: number; textContent: string }[])
     .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
     .map(({ scrollWidth, clientWidth, textContent }) => [scrollWidth, clientWidth, textContent.slice(0, 60)]);
+
+interface Label {
+  readonly textContent: string;
+  readonly ownerSVGElement: Label;
+  getBoundingClientRect(): { left: number; right: number; top: number; bottom: number };
+}
+/** Labels of charts that are not wholly inside; runs in the page. */
+const outsideChart = (labels: unknown[]) =>
+  (labels as Label[])
+    .filter((label) => {
+      const [text, chart] = [label.getBoundingClientRect(), label.ownerSVGElement.getBoundingClientRect()];
+      const isInside = text.left >= chart.left && text.right <= chart.right;
+      return !isInside || text.top < chart.top || text.bottom > chart.bottom;
+    })
+    .map(({ textContent }) => textContent);
 
 const answer = (page: Page, path: string, json: unknown) =>
   page.route(`**/admin/v1/${path}`, (route) => route.fulfill({ json }));
@@ -137,6 +161,13 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await go("traffic");
     await page.locator(".map > svg").waitFor();
     await look("traffic");
+    await page.unrouteAll();
+    await answer(page, "traffic**", LARGE_NUMBERS);
+    await page.getByLabel("Period").selectOption("1");
+    await page.getByText("500 ms").first().waitFor();
+    const labels = page.locator(".chart > svg text");
+    expect(await labels.count()).toBeGreaterThan(20);
+    expect(await labels.evaluateAll(outsideChart)).toEqual([]);
     await page.unrouteAll();
   });
 

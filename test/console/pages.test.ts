@@ -416,7 +416,7 @@ describe("frame", () => {
     await page.route("**/admin/v1/traffic**", (route) => route.fulfill({ json: HOUR }));
     await page.getByLabel("Period").selectOption("1");
     await page.getByText("Countries looked up").waitFor();
-    await page.getByRole("img", { name: "Single lookups by country" }).waitFor();
+    await page.getByRole("img", { name: "Lookups by country" }).waitFor();
     await page.unroute("**/admin/v1/traffic**");
   });
 
