@@ -174,6 +174,21 @@ export const TOR_EXIT = {
         ],
         evidence_truncated: true,
       },
+      overrides: [
+        {
+          id: "ovr_0123456789abcdef",
+          kind: "network",
+          value: "185.220.101.0/24",
+          flag: null,
+          verdict: null,
+          mute: "ipsum-4",
+          note: "wrong about our partner's exit; see their letter of 3 March",
+          author: "ada",
+          created_at: fetched_at,
+          expires_at: new Date(Date.now() + 20 * 86_400_000).toISOString(),
+          removed_at: null,
+        },
+      ],
     },
   ],
 };

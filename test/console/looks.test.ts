@@ -97,7 +97,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await look("list");
     await answer(page, "lookup", TOR_EXIT);
     await go("lookup/185.220.101.1");
-    await page.locator(".map > svg").waitFor();
+    await page.locator(".zoom > svg").waitFor();
     await look("address");
     await click("Set Abuser for 185.220.101.1");
     await page.getByLabel("Reason").waitFor();
@@ -159,7 +159,7 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
   test("traffic", async () => {
     await answer(page, "traffic**", HOUR);
     await go("traffic");
-    await page.locator(".map > svg").waitFor();
+    await page.locator(".zoom > svg").waitFor();
     await look("traffic");
     await page.unrouteAll();
     await answer(page, "traffic**", LARGE_NUMBERS);

@@ -8,7 +8,7 @@ import { Card } from "../components/basics.tsx";
 import { BarChart, LineChart, Meter } from "../components/chart.tsx";
 import { Select } from "../components/form.tsx";
 import { LazyMap, Loaded } from "../components/loaded.tsx";
-import { TableCard } from "../components/table.tsx";
+import { Table, TableCard } from "../components/table.tsx";
 import { countryName, FLAG_NAMES, flagName, formatCount, formatMilliseconds } from "../format.ts";
 import { useLoad } from "../hooks.ts";
 import { SCOPES } from "./keys/usage.tsx";
@@ -111,8 +111,8 @@ function Charts({ traffic: { series: points, total } }: { traffic: Traffic }) {
         <Card>
           <BarChart title="Flags set" series={FLAGS_SET} {...chart} />
         </Card>
-        <Countries counts={total.countries} />
         <Problems counts={total.problems} />
+        <Countries counts={total.countries} />
       </div>
     </>
   );
@@ -124,13 +124,11 @@ function Countries({ counts }: { counts: readonly CountryCount[] }) {
     <Meter part={count / most} text={formatCount(count)} color="series-0" />
   );
   return (
-    <>
+    <Card isWide title="Countries looked up">
       {counts.length > 0 && (
-        <Card isWide title="Countries looked up">
-          <LazyMap>{({ CountryMap }) => <CountryMap title="Lookups by country" counts={counts} />}</LazyMap>
-        </Card>
+        <LazyMap>{({ CountryMap }) => <CountryMap title="Lookups by country" counts={counts} />}</LazyMap>
       )}
-      <TableCard
+      <Table
         caption="Top countries"
         rows={counts.slice(0, 10)}
         rowKey={({ iso_code }) => iso_code}
@@ -140,7 +138,7 @@ function Countries({ counts }: { counts: readonly CountryCount[] }) {
         ]}
         empty="None yet."
       />
-    </>
+    </Card>
   );
 }
 
