@@ -92,12 +92,18 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await go("lookup/jane@gmial.com");
     await page.getByText("did they mean").first().waitFor();
     await look("email");
-    await go(`lookup/81.2.69.142%208.8.8.8%20someone@${smallDomain(3)}%2010.0.0.1`);
+    await go("lookup/81.2.64.0%2F18");
+    await page.getByText("Parts with one answer each").waitFor();
+    await look("network");
+    await go(
+      `lookup/81.2.69.142%208.8.8.8%20someone@${smallDomain(3)}%2010.0.0.1%20${smallDomain(3)}%2081.2.0.0%2F16`,
+    );
     await page.getByRole("table").waitFor();
     await look("list");
     await answer(page, "lookup", TOR_EXIT);
     await go("lookup/185.220.101.1");
     await page.locator(".zoom > svg").waitFor();
+    await click("Zoom in");
     await look("address");
     await click("Set Abuser for 185.220.101.1");
     await page.getByLabel("Reason").waitFor();

@@ -12,10 +12,10 @@ import { Badge, Card, Definitions } from "../../components/basics.tsx";
 import { LazyMap } from "../../components/loaded.tsx";
 import { TwoLines } from "../../components/table.tsx";
 import { countryName, FLAG_NAMES, FLAGS, formatLabel } from "../../format.ts";
+import { isProblem, isUnknown } from "./answers.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
 import { OverrideButton } from "./override-button.tsx";
 import { OverrideCard } from "./override-card.tsx";
-import { isProblem, isUnknown } from "./results.tsx";
 
 interface AddressResultProps {
   readonly answer: IpAnswer;

@@ -5,7 +5,7 @@
 
 import type { Answer } from "@inkling/server/admin-answers";
 import { FLAG_NAMES } from "../../format.ts";
-import { isProblem, isUnknown } from "./results.tsx";
+import { isProblem, isUnknown } from "./answers.ts";
 
 type Cell = string | number | boolean | undefined;
 

@@ -2,10 +2,10 @@
 
 import type { EmailAnswer, EmailVerdict } from "@inkling/server/admin-answers";
 import { Card, Definitions, Notice } from "../../components/basics.tsx";
+import { isProblem } from "./answers.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
 import { OverrideButton } from "./override-button.tsx";
 import { OverrideCard } from "./override-card.tsx";
-import { isProblem } from "./results.tsx";
 
 function titleOf({ disposable, valid }: EmailVerdict, name: string): string {
   if (disposable) return `Disposable ${name}`;

@@ -8,10 +8,11 @@ import { Field } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { messageOf, notify, type PageProps, useLoad } from "../../hooks.ts";
 import { AddressResult } from "./address.tsx";
+import { lacksData } from "./answers.ts";
 import { EmailResult } from "./email.tsx";
 import { describeFound, type Found, findTyped, findValues, MOST_TEXT, MOST_VALUES } from "./find-values.ts";
 import { NetworkResult } from "./network.tsx";
-import { lacksData, ResultList } from "./results.tsx";
+import { ResultList } from "./results.tsx";
 
 const NOTE = `Or paste any text, such as a log or an email: up to ${MOST_VALUES.toLocaleString("en-US")} values in it are looked up. Lookups here are not logged, not counted, and stay on this server.`;
 

@@ -5,10 +5,10 @@ import { Badge, Card, Definitions, Notice } from "../../components/basics.tsx";
 import { Meter } from "../../components/chart.tsx";
 import { Table } from "../../components/table.tsx";
 import { countryName, FLAG_NAMES, FLAGS, flagName, formatCount, formatPercent } from "../../format.ts";
+import { isProblem } from "./answers.ts";
 import { Copies, ValueProblemCard } from "./evidence.tsx";
 import { OverrideButton } from "./override-button.tsx";
 import { OverrideCard } from "./override-card.tsx";
-import { isProblem } from "./results.tsx";
 
 interface NetworkResultProps {
   readonly answer: NetworkAnswer;

@@ -1,32 +1,16 @@
-// results.tsx: several answers as a table that is filtered, sorted and saved; and members that lack data.
+// results.tsx: several answers as a table that is filtered, sorted and saved.
 
-import type { Answer, EmailVerdict, Flag, Reputation, ValueProblem } from "@inkling/server/admin-answers";
+import type { Answer, EmailVerdict, Flag, Reputation } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { Badge, Button, Card } from "../../components/basics.tsx";
 import { Field, Select, TextField } from "../../components/form.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { download } from "../../download.ts";
-import { countryName, FLAG_NAMES, FLAGS, flagName, formatCount, formatPercent } from "../../format.ts";
+import { countryName, FLAG_NAMES, flagName, formatCount, formatPercent } from "../../format.ts";
+import { isProblem, isUnknown } from "./answers.ts";
 import { csvOf } from "./csv.ts";
 
-export const isProblem = (answer: object): answer is ValueProblem => "code" in answer;
-
 type Missing = readonly string[];
-
-/** Is a flag false only because no feed is loaded for it? What an override sets is known. */
-export function isUnknown(reputation: Reputation, flag: Flag, missing: Missing): boolean {
-  if (reputation[flag] || !missing.includes(flag)) return false;
-  return !reputation.evidence?.some(({ feed, flags }) => feed === "override" && flags?.includes(flag));
-}
-
-/** Would this answer contain more if there were data for `gap`? */
-export function lacksData(answer: Answer, gap: string): boolean {
-  if ("email" in answer) return gap === "disposable";
-  if (answer.kind === "network") return gap !== "disposable" && !isProblem(answer.summary);
-  if (answer.kind !== "address" || gap === "disposable") return false;
-  if (!(gap in FLAGS)) return isProblem(answer.geolocation);
-  return !isProblem(answer.reputation) && isUnknown(answer.reputation, gap as Flag, [gap]);
-}
 
 /** One answer with what it is filtered and sorted by. */
 interface Row {
