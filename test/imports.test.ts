@@ -52,6 +52,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["batch"],
     ["api", "admin"],
     ["openapi"],
+    ["serving"],
     ["cluster"],
     ["."],
   ],
