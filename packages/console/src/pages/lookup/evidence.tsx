@@ -1,6 +1,7 @@
 // evidence.tsx: details of every verdict: the evidence, the same lookup by the public API, or a problem.
 
 import type { EmailVerdict, Evidence, Reputation, ValueProblem } from "@inkling/server/admin-answers";
+import type { ComponentChildren } from "preact";
 import { Card, Code, CopyButton, RelativeTime } from "../../components/basics.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { flagName, formatLabel } from "../../format.ts";
@@ -70,14 +71,23 @@ export function ApiRequest({ value, answer }: { value: string; answer: unknown }
   return (
     <Card title="API request">
       <Code text={curl} />
-      <p class="actions">
+      <Copies json={json}>
         <CopyButton text={curl.replaceAll("\\\n", "")} label="Copy curl" />
-        <CopyButton text={json} label="Copy JSON" />
-      </p>
-      <details>
-        <summary>JSON answer with evidence</summary>
-        <Code text={json} />
-      </details>
+      </Copies>
     </Card>
   );
 }
+
+/** An answer as JSON. */
+export const Copies = ({ json, children }: { json: string; children?: ComponentChildren }) => (
+  <>
+    <p class="actions">
+      {children}
+      <CopyButton text={json} label="Copy JSON" />
+    </p>
+    <details>
+      <summary>JSON answer with evidence</summary>
+      <Code text={json} />
+    </details>
+  </>
+);
