@@ -128,6 +128,11 @@ export class OperatorPlaces {
     return region === undefined || known.isWithin(place - 1, stated, region) ? place : ofOperator;
   }
 
+  /** A place of the database, with what its radius is estimated by. */
+  placeAt(id: number): Place {
+    return { ...this.general.places.at(id)!, density: this.known().densityOf(id) };
+  }
+
   /** @param registered the country that the network is registered in */
   describe(number: number, registered: string | undefined): OperatorPlace {
     const row = number - this.general.places.length;
@@ -160,7 +165,8 @@ export class OperatorPlaces {
     const found = this.general.places.at(id)!;
     const { cityName, latitude, longitude, timeZone } = found;
     const subdivisions = found.subdivisions.length === 0 ? stated.subdivisions : found.subdivisions;
-    const place = { ...stated, cityName, latitude, longitude, timeZone, subdivisions };
+    const density = "operator" as const;
+    const place = { ...stated, cityName, latitude, longitude, timeZone, subdivisions, density };
     return { stated: { ...stated, cityName }, place, feed, from: id };
   }
 
