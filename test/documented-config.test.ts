@@ -22,7 +22,9 @@ const isRoot = () => canUnshare && process.getuid?.() === 0;
 function serviceRun<Seen>(given: object): Seen {
   const unshare = isRoot() ? ["unshare", "--mount", "--net"] : UNSHARE;
   const script = join(import.meta.dir, "documented-service.ts");
-  const { stdout, stderr } = Bun.spawnSync([...unshare, process.execPath, script, JSON.stringify(given)]);
+  const { stdout, stderr } = Bun.spawnSync([...unshare, process.execPath, script, JSON.stringify(given)], {
+    env: { ...process.env, TMPDIR: "/tmp" }, // one of its own: the runner's is not there
+  });
   if (stdout.length === 0) throw new Error(stderr.toString());
   return JSON.parse(stdout.toString());
 }
