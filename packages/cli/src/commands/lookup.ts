@@ -1,5 +1,6 @@
 // lookup.ts: `inkling lookup geolocate | reputation | email VALUE`: the API's answers without a server.
 
+import { INCLUDE } from "@inkling/engine";
 import { SCOPES, type Scope } from "@inkling/server";
 import type { Command } from "commander";
 import { answer, Refused } from "../runtime/answer.ts";
@@ -64,11 +65,16 @@ Examples:
   inkling lookup ${lookup} ${example} --evidence
   inkling lookup ${lookup} ${example} --json`,
     );
+  if (lookup !== "email")
+    command
+      .option("--network", "with --json: whose network it is, as include=network of the API")
+      .option("--subject", "with --json: the address and its prefix, as include=subject of the API");
   addAction(command, context, SETTINGS, async ({ settings, flags }, value: string) => {
     const { release, overrides, missing, warnings } = await openAnswerData(settings, [lookup], hasOverrides);
     const now = Date.now();
     const withEvidence = flags.evidence === true;
-    const answerNow = () => answer(release, lookup, value, overrides, now, withEvidence || !flags.json);
+    const include = flags.json ? includeOf(flags) : INCLUDE.evidence | INCLUDE.network;
+    const answerNow = () => answer(release, lookup, value, overrides, now, include);
     const body = flags.json ? orDocument(answerNow, context) : answerNow();
     for (const text of warnings) warn(terminal, text);
     if (flags.json) return terminal.out(body);
@@ -77,6 +83,13 @@ Examples:
     printAttributions(terminal, attributions(release.manifest.feeds, [lookup]));
   });
 }
+
+/** What the flags add to the answer, as `include` of the API. */
+const includeOf = (flags: Readonly<Record<string, unknown>>): number =>
+  (Object.keys(INCLUDE) as (keyof typeof INCLUDE)[]).reduce(
+    (bits, name) => (flags[name] === true ? bits | INCLUDE[name] : bits),
+    0,
+  );
 
 /** The answer, or the API's problem document with its exit code. */
 function orDocument(answerNow: () => string, { ending }: Context): string {

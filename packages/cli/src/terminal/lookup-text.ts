@@ -71,6 +71,20 @@ function named({ name, iso_code, code = iso_code }: Named): string | undefined {
   return name !== undefined && code !== undefined ? `${name} (${code})` : (name ?? code);
 }
 
+/** "AS13335 Cloudflare, Inc., 104.16.0.0/12: hosting, cdn"; undefined where nothing is known. */
+function networkRow(network: Geolocation["network"]): readonly string[] | undefined {
+  if (network === null || network === undefined) return undefined;
+  const { asn, organization, prefix, kind, shared, services } = network;
+  const facts = [kind === "unknown" ? undefined : kind, shared ? "shared" : undefined, ...services];
+  if (asn === undefined && listed(facts) === "") return undefined;
+  const owner = [asn === undefined ? undefined : `AS${asn}`, organization].filter(Boolean).join(" ");
+  const what = listed(facts);
+  return [
+    "network",
+    `${listed([owner === "" ? undefined : owner, prefix])}${what === "" ? "" : `: ${what}`}`,
+  ];
+}
+
 function describeLocation(result: LookupResult): string {
   const place = result.answer as unknown as Geolocation;
   const { city, continent, country, location, postal, registered_country, subdivisions } = place;
@@ -92,6 +106,7 @@ function describeLocation(result: LookupResult): string {
       ),
       row("time zone", time_zone),
       row("registered in", named(registered_country)),
+      networkRow(place.network),
     ]),
   ]
     .filter((part) => part !== "")
@@ -122,7 +137,11 @@ function describeReputation(result: LookupResult): string {
   const verdict = raised.length === 0 ? clean : style.red(listed(raised.map(({ verdict }) => verdict)));
   return [
     headline(result, verdict),
-    lines([...REPUTATION.map((row) => flagLine(row, result)), ...remarks(result)]),
+    lines([
+      ...REPUTATION.map((row) => flagLine(row, result)),
+      ...remarks(result),
+      networkRow((answer as unknown as Geolocation).network),
+    ]),
   ].join("\n");
 }
 

@@ -124,7 +124,7 @@ async function buildLocked(
   const feeds = await loadFeeds(request, trusted, effects, deadline);
   const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
   let flagged: Release["flagged"];
-  for (const kind of ["reputation", "email", "geo"] as const) {
+  for (const kind of ["reputation", "network", "email", "geo"] as const) {
     const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
     if (!parts.some((loaded) => isLoaded(loaded) && decides(loaded, FEED_SETS[kind].deciding))) continue;
     const inputs = inputsDigest(

@@ -11,6 +11,7 @@ import { judgeDomains } from "../policy/email.ts";
 import { judgeNetworks } from "../policy/reputation.ts";
 import { emailSections } from "../segments/email-table.ts";
 import { geoTable } from "../segments/geo-table.ts";
+import { networkTable } from "../segments/network-table.ts";
 import { reputationSections } from "../segments/reputation-table.ts";
 import type { SectionData } from "../segments/segment-writer.ts";
 import { flaggedBy } from "../validate/release-gate.ts";
@@ -31,6 +32,7 @@ export const MAKERS: Readonly<Record<SegmentKind, (parts: readonly LoadedFeed[],
   geo: makeGeo,
   reputation: makeReputation,
   email: makeEmail,
+  network: makeNetwork,
 };
 
 function makeGeo(parts: readonly LoadedFeed[], emit: Emit): Made {
@@ -71,4 +73,16 @@ function makeEmail(parts: readonly LoadedFeed[], emit: Emit): Made {
   const verdicts = judgeDomains(claims);
   for (const conflict of verdicts.conflicts) emit({ type: "conflict", ...conflict });
   return { sections: emailSections(verdicts.disposable, domainEvidence(claims, verdicts)) };
+}
+
+function makeNetwork(parts: readonly LoadedFeed[], emit: Emit): Made {
+  const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
+  const { id, asns } = contents.find((content) => content.asns !== undefined)!; // it decides: there is one
+  const claims = contents.flatMap(({ networks }): readonly NetworkClaims[] => networks ?? []);
+  const { sections, ranges, records } = networkTable(id, asns!, claims);
+  emit({
+    type: "note",
+    text: `networks: ${ranges.v4} IPv4 and ${ranges.v6} IPv6 ranges, ${records} different sets of facts`,
+  });
+  return { sections };
 }

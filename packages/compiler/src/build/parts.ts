@@ -10,7 +10,7 @@ export function isLoaded({ report }: LoadedFeed): boolean {
 /** `relay` is claimed of networks and of domains: the format decides which segment it belongs to. */
 export function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
   const { deciding, other } = FEED_SETS[kind];
-  if (feed.sets === "relay") return kind === (feed.format === "geofeed-csv" ? "reputation" : "email");
+  if (feed.sets === "relay") return (kind === "email") === (feed.format !== "geofeed-csv") && kind !== "geo";
   return deciding.includes(feed.sets) || other.includes(feed.sets);
 }
 

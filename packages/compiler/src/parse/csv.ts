@@ -34,7 +34,7 @@ export function forEachRow(
   if (header === undefined) throw new FeedError(`lacks its header ${columns?.join() ?? ""}`.trimEnd());
 }
 
-function splitRow(line: string): string[] | undefined {
+export function splitRow(line: string): string[] | undefined {
   const fields: string[] = [];
   FIELD.lastIndex = 0;
   for (;;) {

@@ -12,6 +12,7 @@ import type { PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
 import { CountrySource, GeoSource } from "../geo/place-source.ts";
 import { registeredFromList } from "../geo/registered-countries.ts";
 import { readAnonymous } from "../parse/anonymous-ip.ts";
+import { type AsnNetworks, readAsnCsv, readAsnMmdb } from "../parse/asn.ts";
 import {
   isDomainFormat,
   isNetworkFormat,
@@ -32,6 +33,7 @@ export interface Content {
   readonly domains?: DomainClaims;
   readonly places?: PlaceSource;
   readonly registered?: RegisteredCountries;
+  readonly asns?: AsnNetworks;
 }
 
 export interface Read {
@@ -102,6 +104,14 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
     return { content: { registered: registeredFromList(rows) }, entries: rows.length };
   }
   const files = copy.files.map((file) => file.bytes);
+  if (feed.sets === "network") {
+    const asns = format === "asn-csv" ? readAsnCsv(files) : readAsnMmdb(files);
+    return {
+      content: { asns },
+      entries: asns.networks[4] + asns.networks[6],
+      publishedAt: asns.publishedAt,
+    };
+  }
   if (feed.sets !== "geolocation" && feed.sets !== "registered_country") return readLabels(feed, files);
   const source = feed.sets === "geolocation" ? GeoSource.open(files) : CountrySource.open(files);
   return {

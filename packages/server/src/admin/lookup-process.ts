@@ -3,7 +3,15 @@
 // in   one message: the release with the stamps of its verified files, overrides, values
 // out  one message: the answers of each value, or why the release cannot be opened
 
-import { Answerer, type AnswerSource, bodyOf, formatIp, type Outcome, type Override } from "@inkling/engine";
+import {
+  Answerer,
+  type AnswerSource,
+  bodyOf,
+  formatIp,
+  INCLUDE,
+  type Outcome,
+  type Override,
+} from "@inkling/engine";
 import { messageOf, openRelease, ReleaseError, type Stamps } from "@inkling/release-store";
 import { problemBody } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";
@@ -53,8 +61,10 @@ function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
     value,
     kind: "address",
     address: formatIp(address),
-    geolocation: documentOf(answerer.answerAddress("geolocate", address, source, true)),
-    reputation: documentOf(answerer.answerAddress("reputation", address, source, true)),
+    geolocation: documentOf(
+      answerer.answerAddress("geolocate", address, source, INCLUDE.evidence | INCLUDE.network),
+    ),
+    reputation: documentOf(answerer.answerAddress("reputation", address, source, INCLUDE.evidence)),
   };
 }
 
