@@ -208,21 +208,22 @@ const TABLE: readonly [
   ["cut escape", {}, `${MAIL}a%4`, {}, 400, "PATH_INVALID"],
   ["NUL", {}, `${REP}8.8.8.8%00`, {}, 400, "PATH_INVALID"],
   ["a parameter", {}, `${GEO}81.2.69.142?include=all`, {}, 400, "PARAMETER_INVALID"],
-  ...(["subject", "network", "network,subject"] as const).map(
-    (include) =>
-      [
-        `include=${include} without a network segment`,
-        {},
-        `${REP}81.2.69.142?include=${include}`,
-        {},
-        200,
-        {
-          ...JSON.parse(ABUSER),
-          ...(include.includes("subject") && { ip: "81.2.69.142", prefix: "81.2.64.0/20" }),
-          ...(include.includes("network") && { network: null }),
-        },
-      ] as const,
-  ),
+  [
+    "subject",
+    {},
+    `${REP}81.2.69.142?include=subject`,
+    {},
+    200,
+    { ...JSON.parse(ABUSER), ip: "81.2.69.142", prefix: "81.2.64.0/20" },
+  ],
+  [
+    "network where the release has none",
+    {},
+    `${REP}81.2.69.142?include=network`,
+    {},
+    200,
+    { ...JSON.parse(ABUSER), network: null },
+  ],
   [
     "network, subject and evidence",
     { release: withNetwork() },
