@@ -1,11 +1,12 @@
 // makers.ts: the loaded feeds of a segment -> its sections.
 
 import type { Release, SegmentKind } from "@inkling/engine";
-import type { DomainClaims, NetworkClaims } from "../catalog/claims.ts";
+import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { PLACE_PREFERENCE } from "../catalog/feeds.ts";
 import { completePlace } from "../geo/complete-place.ts";
 import { encodePlace } from "../geo/encode-place.ts";
 import { preferPlaces } from "../geo/place-preference.ts";
+import { networksOfSystems } from "../parse/asn.ts";
 import { domainEvidence } from "../policy/domain-evidence.ts";
 import { judgeDomains } from "../policy/email.ts";
 import { judgeNetworks } from "../policy/reputation.ts";
@@ -63,6 +64,12 @@ export function collectGarbage(): void {
 
 function makeReputation(parts: readonly LoadedFeed[], emit: Emit): Made {
   const claims = parts.flatMap((loaded): readonly NetworkClaims[] => loaded.content().networks ?? []);
+  const asns = parts.flatMap((loaded) => loaded.content().asns ?? [])[0];
+  for (const { feed, content } of parts) {
+    const { systems } = content();
+    const claimed = asns && systems && { feed: feed.id, networks: networksOfSystems(asns, systems) };
+    if (claimed) claims.push({ ...claimed, subject: feed.sets as NetworkSubject, label: feed.label! });
+  }
   const judged = judgeNetworks(claims);
   for (const text of overruledLines(judged.evidence)) emit({ type: "note", text });
   return { sections: reputationSections(judged), flagged: flaggedBy(judged) };

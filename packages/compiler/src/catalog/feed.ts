@@ -13,6 +13,8 @@ export const EXTENSIONS = {
   "spamhaus-json-lines": "json",
   "onionoo-json": "json",
   "monosans-json": "json",
+  "mullvad-json": "json",
+  "nordvpn-json": "json",
   "domain-json": "json", // an array of domains
   "fakefilter-text": "txt", // domains under "## provider" headings
   "fakefilter-json": "json", // data_version2.json: domain -> providers and hosts
@@ -26,6 +28,7 @@ export const EXTENSIONS = {
   "exit-networks": "csv", // ours: rows of network,operator,source
   "relay-domains": "csv", // ours: rows of domain,service,source
   "nro-delegated": "txt", // pipe-separated delegations
+  "vpn-systems": "csv", // ours: rows of asn,operator,source
   "asn-csv": "csv", // first and last address, number, organization
   mmdb: "mmdb",
 } as const;

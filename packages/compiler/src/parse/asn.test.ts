@@ -3,9 +3,10 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { formatIp, IpAddress } from "@inkling/engine";
+import { formatIp, formatPrefix, IpAddress } from "@inkling/engine";
 import { writeMmdb } from "../../test/mmdb-writer.ts";
-import { type AsnNetworks, readAsnCsv, readAsnMmdb } from "./asn.ts";
+import { type AsnNetworks, networksOfSystems, readAsnCsv, readAsnMmdb } from "./asn.ts";
+import { parseVpnSystems } from "./own-lists.ts";
 
 const SAMPLE = readFileSync(join(import.meta.dir, "../../fixtures/feeds/asn.csv"));
 const csv = (...lines: string[]) => readAsnCsv([Buffer.from(lines.map((line) => `${line}\n`).join(""))]);
@@ -98,4 +99,21 @@ test("an MMDB: records of other systems' numbers are left out, names are cleaned
   });
   const source = readAsnMmdb([file]);
   expect(rows(source)).toEqual(["8.8.8.0/24 15169 Google LLC", "2001:4860::/32 15169 undefined"]);
+});
+
+describe("systems of VPN operators", () => {
+  test("the networks of the listed systems, and no other", () => {
+    const networks = networksOfSystems(readAsnCsv([SAMPLE]), new Set([13335, 25, 7]));
+    expect(networks.map(formatPrefix)).toEqual(["1.1.1.0/24", "128.32.0.0/16", "2606:4700::/32"]);
+  });
+  test("the list of ours can be read, and a wrong row is named", () => {
+    const own = readFileSync(join(import.meta.dir, "../../data/vpn-systems.csv"));
+    expect(parseVpnSystems(own).size).toBeGreaterThan(10);
+    const read = (...rows: string[]) =>
+      parseVpnSystems(Buffer.from(["asn,operator,source", ...rows].join("\n")));
+    expect([...read("136787,A,https://x.org")]).toEqual([136787]);
+    expect(() => read("136787,A,https://x.org", "136787,B,https://x.org")).toThrow("line 3");
+    expect(() => read("AS1,A,https://x.org")).toThrow("line 2");
+    expect(() => read("1,A,http://x.org")).toThrow("https://");
+  });
 });

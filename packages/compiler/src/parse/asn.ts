@@ -7,7 +7,7 @@
 //      npm package has one such pair)
 // cost 515,158 ranges of two tables: 1.1 s
 
-import { addSize, IpAddress, networksOf, parseIpInto, RangeColumns } from "@inkling/engine";
+import { addSize, IpAddress, networksOf, type Prefix, parseIpInto, RangeColumns } from "@inkling/engine";
 import { type IdVisitor, MmdbRecords } from "../mmdb/records.ts";
 import { splitRow } from "./csv.ts";
 import { Tally } from "./tally.ts";
@@ -59,6 +59,22 @@ class Systems {
 function cleanName(name: string): string {
   const clean = name.replace(/[\p{C}\s]+/gu, " ").trim();
   return /[\p{L}\p{N}]/u.test(clean) ? [...clean].slice(0, MOST_NAME).join("") : "";
+}
+
+/** The networks that these systems announce. */
+export function networksOfSystems(source: AsnNetworks, systems: ReadonlySet<number>): Prefix[] {
+  const isOf = source.systems.map(({ asn }) => systems.has(asn));
+  const networks: Prefix[] = [];
+  for (const family of [4, 6] as const) {
+    source.walk(family, (w0, w1, w2, w3, bits, id) => {
+      if (!isOf[id]) return;
+      const address = new IpAddress();
+      address.family = family;
+      address.words.set(family === 4 ? [w0] : [w0, w1, w2, w3]);
+      networks.push({ address, bits });
+    });
+  }
+  return networks;
 }
 
 /** @throws MmdbError */

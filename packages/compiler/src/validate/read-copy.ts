@@ -21,6 +21,7 @@ import {
   parseNroDelegated,
 } from "../parse/index.ts";
 import { isSpecialUse } from "../parse/network-list.ts";
+import { parseVpnSystems } from "../parse/own-lists.ts";
 import type { Skips } from "../parse/tally.ts";
 import { LABELS } from "../policy/labels.ts";
 import { requireEntries, requireNarrow, unflaggableDomains, unflaggableNetworks } from "./gates.ts";
@@ -34,6 +35,8 @@ export interface Content {
   readonly places?: PlaceSource;
   readonly registered?: RegisteredCountries;
   readonly asns?: AsnNetworks;
+  /** Systems whose networks the list claims, by their numbers. */
+  readonly systems?: ReadonlySet<number>;
 }
 
 export interface Read {
@@ -102,6 +105,10 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
   if (format === "nro-delegated") {
     const rows = parseNroDelegated(onlyFile(copy));
     return { content: { registered: registeredFromList(rows) }, entries: rows.length };
+  }
+  if (format === "vpn-systems") {
+    const systems = parseVpnSystems(onlyFile(copy));
+    return { content: { systems }, entries: systems.size };
   }
   const files = copy.files.map((file) => file.bytes);
   if (feed.sets === "network") {

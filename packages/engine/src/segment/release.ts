@@ -23,7 +23,7 @@ export const FEED_SETS: Readonly<
   geo: { deciding: ["geolocation", "registered_country"], other: [] },
   reputation: {
     deciding: ["is_abuser", "is_proxy", "is_tor_exit"],
-    other: ["hosting", "relay", "guard"],
+    other: ["hosting", "relay", "guard", "network"],
   },
   email: { deciding: ["disposable"], other: ["free", "relay"] },
   network: { deciding: ["network"], other: ["hosting", "relay", "guard"] },
