@@ -107,7 +107,7 @@ export async function measureNetworkTruth(
   shared = join(import.meta.dirname, "../../../shared"),
 ): Promise<TruthRow[]> {
   const release = openServable(dataDir);
-  const ask = asker(release);
+  const lookUp = lookupOf(release);
   const rows: TruthRow[] = [];
   for (const { name, file, seen, target, want } of SAMPLES) {
     const path = join(shared, file);
@@ -115,7 +115,7 @@ export async function measureNetworkTruth(
     const networks = prefixesOf(readFileSync(path, "utf8"));
     let [addresses, right, rightNetworks, wrongKinds, flagged] = [0, 0, 0, 0, 0];
     for (const prefix of networks) {
-      const facts = ask(prefix);
+      const facts = lookUp(prefix);
       if (facts === undefined) continue;
       if (facts.is_proxy && facts.evidence.some(({ feed, effect }) => feed === VPN_LIST && effect === "sets"))
         flagged++;
@@ -155,7 +155,7 @@ export async function measureNetworkTruth(
 }
 
 /** What the release says about the first address of a network that is no special use. */
-function asker(release: LoadedRelease): (prefix: Prefix) => Facts | undefined {
+function lookupOf(release: LoadedRelease): (prefix: Prefix) => Facts | undefined {
   const answerer = new Answerer();
   const source = { release, overrides: Overrides.NONE, now: 0, mode: "up" } as const;
   const decoder = new TextDecoder();
