@@ -1,10 +1,11 @@
 // The admin API over a real socket, with real releases and the command that its actions run.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { openRelease } from "@inkling/release-store";
+import type { BuildResult } from "../packages/cli/src/runtime/build-process.ts";
 import { dataActions, Updates } from "../packages/cli/src/runtime/data-actions.ts";
 import { MAX_IMPORT_BYTES } from "../packages/server/src/admin/constants.ts";
 import { releaseChanges } from "../packages/server/src/releases/diff.ts";
@@ -25,19 +26,26 @@ import { until } from "./until.ts";
 const dataDir = temporaryFolder();
 const updates = new Updates();
 const names: string[] = [];
+/** The second segment of each release, the first one first. */
+const files: string[] = [];
 let server: RunningServer;
 let token: string;
+const processes = join(temporaryFolder(), "processes");
 /** Of the log. */
 const lines: string[] = [];
 
 beforeAll(async () => {
-  for (const n of [1, 2, 3]) smallRelease(dataDir, n);
+  for (const n of [1, 2, 3]) files.push(smallRelease(dataDir, n).files[1]!);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
   token = (await store.adminToken.create("test"))!;
   await store.close();
+  const preload = `${processes}.ts`;
+  const line = "process.argv[1].split('/').at(-1) + ' ' + process.env.TZ + '\\n'";
+  writeFileSync(preload, `require("node:fs").appendFileSync("${processes}", ${line});`);
   server = await startServer({
     ...testServerOptions(dataDir),
+    workerEnvironment: { TZ: "Asia/Tokyo", BUN_OPTIONS: `--preload=${preload}` },
     logLevel: "info",
     writeLog: (text) => lines.push(...text.split("\n").filter(Boolean)),
     actions: async () => dataActions(updates),
@@ -171,6 +179,19 @@ describe("data", () => {
     );
   });
 
+  test("a release that is damaged is not compared, whatever was compared before", async () => {
+    const changes = () => send("GET", `data/releases/${names[0]}/changes`);
+    const good = (await changes()).document;
+    const path = files[1]!; // of the release before
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.with(-9, bytes.at(-9)! ^ 1));
+    const refused = await changes();
+    expect([refused.status, refused.code]).toEqual([409, "ACTION_REFUSED"]);
+    expect(refused.document.detail).toMatch(/^The releases cannot be compared: release \S+ is corrupt: /);
+    writeFileSync(path, bytes);
+    expect((await changes()).document).toEqual(good);
+  });
+
   test("nothing changes between a release and itself", () => {
     const release = openRelease(dataDir, names[0]!);
     const { flags, disposable } = releaseChanges(release, release);
@@ -252,6 +273,13 @@ describe("data", () => {
       asked: false,
       last: { problem: "no room", hint: null },
     });
+    const done = { name: names[0], published: false, seconds: 1, held: { id: "0", at: "", why: "too much" } };
+    await updates.run(async () => ({ done }) as BuildResult);
+    expect((await send("GET", "data/update")).document.last).toMatchObject({
+      release: names[0],
+      published: false,
+      held: { why: "too much", hint: expect.stringContaining("--accept release") },
+    });
   });
 
   test("nothing to roll back to: reason and hint; no change", async () => {
@@ -263,6 +291,12 @@ describe("data", () => {
     expect(refused.document.problems).not.toEqual([]);
     expect((await send("GET", "data")).document).toMatchObject({ release: { name: before }, pinned: null });
   });
+});
+
+test("processes that read releases have the environment of workers", () => {
+  const lines = readFileSync(processes, "utf8").split("\n").filter(Boolean);
+  const all = ["diff-process.ts", "lookup-process.ts", "verify-process.ts"];
+  expect([...new Set(lines)].sort()).toEqual(all.map((name) => `${name} Asia/Tokyo`));
 });
 
 test("HEAD over HTTP/1.0, without a host, has the headers of GET", async () => {

@@ -37,6 +37,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
       keyring: { state: { loaded: true, keys: 0, checkedAt: 0, failures: 0, lastError: undefined } },
     },
     dataDir: "",
+    workerEnvironment: {},
     actions: undefined,
     hostNames: new HostNames([]),
     onProblem: () => {},

@@ -5,6 +5,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import {
   closeSync,
+  existsSync,
   openSync,
   readFileSync,
   renameSync,
@@ -16,6 +17,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
+import { verifyRelease } from "@inkling/release-store";
+import type { Seen } from "./bad-sector.ts";
 import { fetch } from "./checked-fetch.ts";
 import { freePort } from "./ports.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
@@ -229,6 +232,37 @@ async function expectNone(server: Server): Promise<void> {
   expect(await server.metric("inkling_release_info")).toBe(false);
   expect(server.events("release-none").length).toBeGreaterThan(0);
 }
+
+test("the sound segments of an unsound release are marked: a release that shares them answers at once", () => {
+  const dataDir = temporaryFolder();
+  const { files } = smallRelease(dataDir, 1);
+  const marks = files.map((path) => path.replace(".seg", ".verified"));
+  for (const mark of marks) rmSync(mark);
+  flip(files[1]!);
+  const name = readFileSync(join(dataDir, "current"), "utf8").trim();
+  expect(() => verifyRelease(dataDir, name)).toThrow("is corrupt: reputation: ");
+  expect(marks.map((mark) => existsSync(mark))).toEqual([true, false, true]);
+});
+
+const UNSHARE = ["unshare", "--map-root-user", "--mount"];
+const canMount =
+  process.platform === "linux" &&
+  Bun.which("unshare") !== null &&
+  Bun.spawnSync([...UNSHARE, "mount", "-t", "tmpfs", "tmpfs", temporaryFolder()]).success;
+
+test.if(canMount)(
+  "one process that dies of a bad sector answers from the release before, after two deaths at most",
+  () => {
+    const script = join(import.meta.dir, "bad-sector.ts");
+    const { stdout, stderr } = Bun.spawnSync([...UNSHARE, process.execPath, script]);
+    if (stdout.length === 0) throw new Error(stderr.toString());
+    const { older, ends, ready, log }: Seen = JSON.parse(stdout.toString());
+    expect(ends[0]).toBe("SIGBUS"); // otherwise this shows nothing
+    expect(ready).toContain(older);
+    expect(ends.filter((signal) => signal === "SIGBUS").length).toBeLessThanOrEqual(2);
+    expect(log).toContain(`"event":"release-serving","name":"${older}"`);
+  },
+);
 
 describe.if(process.platform === "linux").each([1, 3])("%i processes that answer", (workers) => {
   test("damaged while it serves: the one before answers, then the repaired one; without one before 503", async () => {

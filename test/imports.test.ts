@@ -53,6 +53,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["batch"],
     ["api", "admin"],
     ["openapi"],
+    ["serving"],
     ["cluster"],
     ["."],
   ],

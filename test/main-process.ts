@@ -12,6 +12,9 @@ export const MAIN = resolve(import.meta.dir, "../packages/cli/src/main.ts");
 export const GEOLOCATE = `/v1/ip-intel/geolocate/${SMALL_NETWORK.replace("0/24", "142")}`;
 
 interface MainOptions {
+  /** Of one that was started before. */
+  readonly dataDir?: string;
+  readonly token?: string;
   readonly env?: Record<string, string>;
   readonly program?: string;
   /** A command that starts it. */
@@ -19,15 +22,17 @@ interface MainOptions {
 }
 
 export class MainProcess {
-  readonly token = freshToken();
-  readonly dataDir = temporaryFolder();
+  readonly token: string;
+  readonly dataDir: string;
   readonly port = freePort();
   readonly adminPort = freePort();
   readonly child: Bun.Subprocess<"ignore", "ignore", "pipe">;
   log = "";
 
-  constructor({ env = {}, program = process.execPath, prefix = [] }: MainOptions = {}) {
-    smallRelease(this.dataDir, 1);
+  constructor({ env = {}, program = process.execPath, prefix = [], dataDir, token }: MainOptions = {}) {
+    this.token = token ?? freshToken();
+    this.dataDir = dataDir ?? temporaryFolder();
+    if (dataDir === undefined) smallRelease(this.dataDir, 1);
     const command = [program, "--no-install", "--no-env-file", MAIN, "serve"];
     this.child = Bun.spawn([...prefix, ...command], {
       cwd: this.dataDir,
@@ -63,9 +68,9 @@ export class MainProcess {
   }
 
   /** The status of a path, on a connection of its own; undefined where there is no answer. */
-  async status(path = "/readyz"): Promise<number | undefined> {
+  async status(path = "/readyz", token = this.token): Promise<number | undefined> {
     try {
-      const headers = { Authorization: `Bearer ${this.token}`, Connection: "close" };
+      const headers = { Authorization: `Bearer ${token}`, Connection: "close" };
       const response = await fetch(`http://127.0.0.1:${this.port}${path}`, { headers, keepalive: false });
       await response.arrayBuffer();
       return response.status;

@@ -5,14 +5,23 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { feedsReport, IpAddress, type UnwrappedAddress } from "@inkling/engine";
-import { DATA_FOLDER, openRelease, requireCurrent } from "@inkling/release-store";
+import { type FeedReport, feedsReport, IpAddress, type UnwrappedAddress } from "@inkling/engine";
+import {
+  DATA_FOLDER,
+  findHeld,
+  openRelease,
+  releaseId,
+  requireCurrent,
+  writeHeld,
+  writeSegmentFile,
+} from "@inkling/release-store";
 import { type Build, build } from "../packages/compiler/src/build/build.ts";
 import { FEEDS } from "../packages/compiler/src/catalog/feeds.ts";
 import { randomWords } from "./random.ts";
 import { freshMirror } from "./release.ts";
 
 const FEEDS_OF_FLAGS = FEEDS.filter(({ label }) => label !== undefined);
+const MAIN = join(import.meta.dir, "../packages/cli/src/main.ts");
 const SAMPLED = 172_000;
 const DAY_MS = 86_400_000;
 const NOW = Date.now();
@@ -32,12 +41,19 @@ const round = (accept: readonly string[] = []): Promise<Build> =>
   );
 
 async function inkling(...args: string[]): Promise<string> {
-  const main = join(import.meta.dir, "../packages/cli/src/main.ts");
-  const child = Bun.spawn([process.execPath, main, ...args, "--data-dir", dataDir], {
+  const child = Bun.spawn([process.execPath, MAIN, ...args, "--data-dir", dataDir], {
     stdout: "pipe",
     stderr: "inherit",
   });
   return new Response(child.stdout).text();
+}
+
+/** What a command that fails writes to standard error. */
+async function failure(...args: string[]): Promise<string> {
+  const command = [process.execPath, MAIN, ...args, "--data-dir", dataDir];
+  const child = Bun.spawn(command, { stdout: "ignore", stderr: "pipe" });
+  expect(await child.exited).toBe(1);
+  return new Response(child.stderr).text();
 }
 
 /** The share of random IPv4 addresses that what is served flags. */
@@ -136,7 +152,30 @@ test("a first release that flags too much is not served, and can be accepted", a
     /^the first release waits for you: is_abuser: .*spamhaus-drop-v4 covers/,
   );
   expect(existsSync(join(dataDir, DATA_FOLDER.current))).toBe(false);
+  // What waits, and the lists that it is made of, can be seen.
+  const { held, release, feeds } = report();
+  expect([release, held?.why]).toEqual([undefined, expect.stringMatching(/^is_abuser: /)]);
+  expect(feeds.find(({ id }) => id === DROP)).toMatchObject({ state: "loaded", entries: expect.any(Number) });
+  const listed = JSON.parse(await inkling("feeds", "list", "--json")) as {
+    id: string;
+    report: FeedReport | null;
+  }[];
+  expect(listed.find(({ id }) => id === DROP)?.report?.state).toBe("loaded");
+  expect(await failure("data", "status")).toContain(`waits for you: ${held!.why}`);
   expect(await round(["release"])).toMatchObject({ published: true });
+  expect(flaggedShare()).toBeGreaterThan(0.02);
+  expect(report().held).toBeUndefined();
+});
+
+test("a release that waits is verified in full before it is published: one with a fault is built again", async () => {
+  writeDrop([...linesOf(DROP), ...networks(11, 60).map(drop)], NOW);
+  await expect(round()).rejects.toThrow("waits for you");
+  const waiting = findHeld(dataDir)!;
+  const unsound = writeSegmentFile(dataDir, [new Uint8Array(100)]); // its hash is right
+  const reputation = { ...waiting.segments.reputation!, ...unsound };
+  const changed = { ...waiting, segments: { ...waiting.segments, reputation } };
+  writeHeld(dataDir, { ...changed, id: releaseId(changed) });
+  expect(await round(["release"])).toMatchObject({ published: true, release: { id: waiting.id } });
   expect(flaggedShare()).toBeGreaterThan(0.02);
 });
 

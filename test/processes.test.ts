@@ -310,6 +310,8 @@ linux("an error that nothing caught", () => {
       ["a worker", "rejected", "2"],
     ],
   );
+  /** Each on a connection of its own. */
+  const REQUESTS = 10;
   test.each(rows)("in %s, %s: one log line, exit code 1", async (where, how, workers) => {
     const preload = join(temporaryFolder(), "preload.ts");
     const token = freshToken();
@@ -319,9 +321,17 @@ linux("an error that nothing caught", () => {
        process.on("SIGUSR2", () => { throw fault(); });
        process.on("SIGWINCH", () => { void Promise.reject(fault()); });`,
     );
-    const env = { INKLING_WORKERS: workers, BUN_OPTIONS: `--preload=${preload}` };
+    const env = {
+      INKLING_WORKERS: workers,
+      INKLING_LOG_LEVEL: "access",
+      BUN_OPTIONS: `--preload=${preload}`,
+    };
     const server = await start({ env });
     const [first] = childrenOf(server.child.pid);
+    const headers = { Authorization: `Bearer ${server.token}`, Connection: "close" };
+    for (let i = 0; i < REQUESTS; i++) {
+      await fetch(`http://127.0.0.1:${server.port}${GEOLOCATE}`, { headers, keepalive: false });
+    }
     signal(where === "a worker" ? first! : server.child.pid, SIGNALS[how]);
     if (where === "a worker") {
       await until(() => server.events("worker-died").length === 1);
@@ -331,6 +341,8 @@ linux("an error that nothing caught", () => {
       await until(() => isFree(server.port));
     }
     await until(() => server.events("uncaught-error").length === 1);
+    const accesses = () => server.log.split("\n").filter((line) => line.includes('/geolocate/{ip}"')).length;
+    await until(() => accesses() === REQUESTS); // lines are written together: those that waited are not lost
     const [line] = server.events("uncaught-error");
     expect(line).toMatchObject({ level: "error", error: "TypeError: odd: [removed]" });
     expect(JSON.stringify(line!.stack)).toContain("preload.ts");

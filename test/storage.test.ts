@@ -1,28 +1,22 @@
 // storage.test.ts: a server whose database file is locked, deleted or replaced while it serves, with one process and with
-// several; and one that starts while its database is away.
+// several; one that starts while its database is away; one whose database is found empty.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { loadSettings } from "../packages/cli/src/config/settings.ts";
 import { CHECKS } from "../packages/cli/src/runtime/checkup.ts";
+import { makeFirstKeys } from "../packages/cli/src/runtime/first-keys.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../packages/server/src/server.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
 import { fetch } from "./checked-fetch.ts";
+import { GEOLOCATE, MainProcess } from "./main-process.ts";
 import { freePort } from "./ports.ts";
-import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
+import { SMALL_NETWORK, smallFlag, smallRelease, temporaryFolder } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";
+import { freshToken } from "./tokens.ts";
 import { until } from "./until.ts";
 
 const cleanUps: (() => unknown)[] = [];
@@ -222,16 +216,86 @@ describe("a start while the database is away", () => {
       await damaged.server.stop();
     }
   });
+});
 
-  test("a database without any key does not replace the copy, and is reported", async () => {
+describe("an empty database in the place of one with keys and overrides", () => {
+  test.each([1, 2])("leaves these in force and their copies as they are, workers: %i", async (workers) => {
+    const { dataDir, file, token: shop } = await setUp();
+    const known = await openStore(file);
+    const effect = { type: "flag", flag: smallFlag(1), verdict: false } as const;
+    const [address, of] = [SMALL_NETWORK.replace("0/24", "142"), { note: "office", author: "ada" }];
+    await known.overrides.put(
+      [{ kind: "address", value: address, effect, ...of, expiresAt: undefined }],
+      "ada",
+    );
+    await known.close();
+    const token = freshToken();
+    const start = async () => {
+      const main = new MainProcess({ dataDir, token, env: { INKLING_WORKERS: String(workers) } });
+      cleanUps.push(() => main.end());
+      await main.ready();
+      return main;
+    };
+    const copies = () =>
+      ["keys", "overrides"].map((name) => readFileSync(join(dataDir, `${name}.json`), "utf8"));
+    const first = await start();
+    await until(() => copies()[0]!.split('"hash"').length === 3 && copies()[1]!.includes("office"));
+    first.child.kill("SIGTERM");
+    await first.child.exited;
+    const before = copies();
+    renameSync(file, `${file}.known`);
+
+    const main = await start();
+    const flagged = async () => {
+      const url = `http://127.0.0.1:${main.port}/v1/ip-intel/reputation/${address}`;
+      const answer = await fetch(url, { headers: { Authorization: `Bearer ${shop}` } });
+      return ((await answer.json()) as Record<string, unknown>)[smallFlag(1)];
+    };
+    const expectKnown = async (times: number) => {
+      await until(() => main.events("database-empty").length === 2 * times);
+      const events = main.events("database-empty").slice(-2);
+      const ofBoth = { level: "error", database: `sqlite://${file}` };
+      expect(events).toContainEqual(expect.objectContaining({ ...ofBoth, keys_in_copy: 2 }));
+      expect(events).toContainEqual(expect.objectContaining({ ...ofBoth, overrides_in_copy: 1 }));
+      expect(await main.metric("inkling_database_reachable")).toBe(0);
+      expect([await main.status("/readyz"), await main.status(GEOLOCATE)]).toEqual([200, 200]);
+      expect([await main.status(GEOLOCATE, shop), await flagged()]).toEqual([200, false]);
+      expect(copies()).toEqual(before);
+    };
+    await expectKnown(1);
+    expect(main.events("keys-from-copy")).toMatchObject([{ keys: 2 }]);
+
+    const put = (other: string) => {
+      for (const suffix of SIDE_FILES) rmSync(file + suffix, { force: true });
+      renameSync(other, file);
+    };
+    put(`${file}.known`);
+    await until(() => main.events("database-back").length === 1);
+    expect(await main.status(GEOLOCATE, shop)).toBe(200);
+
+    const empty = await openStore(`${file}.empty`);
+    await empty.close();
+    put(`${file}.empty`);
+    await expectKnown(2);
+
+    const used = await openStore(file);
+    const made = await used.createKey(parseNewKey({ name: "made in it" }, 0));
+    await used.close();
+    await until(async () => (await main.status(GEOLOCATE, made.token)) === 200);
+    await until(async () => (await main.status(GEOLOCATE, shop)) === 401);
+    expect([await main.status(GEOLOCATE), await flagged()]).toEqual([200, undefined]);
+    expect(readFileSync(join(dataDir, "keys.before.json"), "utf8")).toBe(before[0]!);
+    expect(copies()[1]).toBe(before[1]!);
+  });
+
+  test("gets no first keys from `inkling up` where the data folder knows some", async () => {
     const { dataDir, file, options } = await setUp();
     const first = await start(options);
     await first.server.stop();
-    const copy = readFileSync(join(dataDir, "keys.json"), "utf8");
-    copyFileSync(file, `${file}.kept`);
-    for (const suffix of SIDE_FILES) rmSync(file + suffix, { force: true });
-    const second = await start(options);
-    expect(second.events("database-empty")).toMatchObject([{ level: "error", keys_in_copy: 1 }]);
-    expect(readFileSync(join(dataDir, "keys.json"), "utf8")).toBe(copy);
+    const empty = await openStore(`${file}.empty`);
+    expect(await makeFirstKeys(empty, dataDir)).toBe(undefined);
+    rmSync(join(dataDir, "keys.json"));
+    expect(await makeFirstKeys(empty, dataDir)).toMatchObject({ live: expect.any(String) });
+    await empty.close();
   });
 });

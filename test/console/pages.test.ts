@@ -254,12 +254,15 @@ describe("data", () => {
   });
 
   test("an update is followed to its end, through a time without answers", async () => {
-    const last = { at: "2026-01-01T00:00:00.000Z", seconds: 12.3, published: true };
+    const last = { at: "2026-01-01T00:00:00.000Z", seconds: 12.3, published: true, held: null };
+    const held = { why: "it flags too much", hint: "accept it" };
     const steps = [
       { running: false, asked: true, last: null },
       { running: true, asked: false, last: null },
       undefined,
       { running: false, asked: false, last },
+      { running: false, asked: true, last },
+      { running: false, asked: false, last: { ...last, published: false, held } },
     ];
     await page.route("**/admin/v1/data/update", (route) => {
       const json = steps.shift();
@@ -276,6 +279,10 @@ describe("data", () => {
     await page.getByText("The server cannot be reached; trying again").waitFor();
     await page.clock.fastForward(2_000);
     await waitForMessage(page, "after 12.3 s: a new release.");
+    await button("Update now").click();
+    await page.getByText("An update starts soon").waitFor();
+    await page.clock.fastForward(2_000);
+    await waitForMessage(page, "the new release is held: it flags too much (accept it).");
     await page.unroute("**/admin/v1/data/update");
   });
 

@@ -25,6 +25,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   up: async () => (await import("./commands/up.ts")).addUp,
   serve: async () => (await import("./commands/serve.ts")).addServe,
   data: async () => (await import("./commands/data.ts")).addData,
+  build: async () => (await import("./commands/build.ts")).addBuild,
+  channel: async () => (await import("./commands/channel.ts")).addChannel,
   feeds: async () => (await import("./commands/feeds.ts")).addFeeds,
   keys: async () => (await import("./commands/keys.ts")).addKeys,
   lookup: async () => (await import("./commands/lookup.ts")).addLookup,

@@ -1,4 +1,4 @@
-// held.ts: the release that was built and waits for the operator, who accepts it with `inkling data update --accept release`.
+// held.ts: the release that was built and waits for the operator, who accepts it (`inkling data update --accept release`).
 //
 // in   a manifest whose segments are in the data folder
 // out  releases/held.json, which is no release: nothing serves it, or goes back to it

@@ -1,6 +1,7 @@
 // @inkling/release-store: the data folder: its releases, which one is current, and publishing without a gap.
 
 export * from "./atomic-file.ts";
+export * from "./channel/index.ts";
 export * from "./error-message.ts";
 export * from "./feeds-report.ts";
 export * from "./file-stamp.ts";

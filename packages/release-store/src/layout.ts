@@ -23,10 +23,16 @@ export const DATA_FOLDER = {
   overrides: "overrides.json",
   /** What is kept of the last build beyond its release. */
   lastBuild: "last-build.json",
+  /** The last version of the channel that was taken, and this server's id in its roll-outs. */
+  channel: "channel.json",
+  channelReport: "channel-report.json",
+  serverId: "server-id",
   database: "inkling.db",
   segmentFile: (sha256: string) => `segments/${sha256}.seg`,
   /** Says that this file was read in full and found sound (verified.ts). */
   verifiedMark: (sha256: string) => `segments/${sha256}.verified`,
+  /** That mark, while a process tries the file that may die of it. */
+  suspendedMark: (sha256: string) => `segments/${sha256}.suspended`,
   releaseFile: (name: string) => `releases/${name}.json`,
 } as const;
 

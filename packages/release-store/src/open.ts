@@ -1,19 +1,22 @@
 // open.ts: from the files of a release to segments that answer.
 //
 // in   a data folder, the name of a release
-// out  ReleaseFiles: what there is, nothing of it read; LoadedRelease: mapped, cheaply opened
+// out  ReleaseFiles: what there is, nothing or little of it read; LoadedRelease: mapped, cheaply opened
 // err  ReleaseError, naming the release and the place at fault
 // note mapped files are only ever replaced by rename, so a view stays as it is until it is collected. Where one is cut
 //      short all the same, touching what was mapped kills the process: one that supervises others maps nothing
 
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import {
+  checkSegmentStart,
   dataStates,
   EmailSegment,
   evidenceTails,
   IpSegment,
   type LoadedRelease,
+  SEGMENT_START_BYTES,
+  type SegmentKind,
   type SegmentReport,
 } from "@inkling/engine";
 import { fileStamp } from "./file-stamp.ts";
@@ -35,6 +38,29 @@ export function findFiles(dataDir: string, name: string): ReleaseFiles {
     }
     return { name, manifest, stamps: stampsOf(dataDir, manifest) };
   });
+}
+
+/** As {@link findFiles}, and reads the start of each segment: is it one of this version? @throws ReleaseError */
+export function checkFiles(dataDir: string, name: string): ReleaseFiles {
+  const files = findFiles(dataDir, name);
+  return explained(dataDir, name, () => {
+    for (const [kind, segment] of Object.entries(files.manifest.segments)) {
+      if (segment === undefined) continue;
+      const path = join(dataDir, DATA_FOLDER.segmentFile(segment.sha256));
+      checkSegmentStart(readStart(path), segment.bytes, kind as SegmentKind);
+    }
+    return files;
+  });
+}
+
+function readStart(path: string): Uint8Array {
+  const file = openSync(path, "r");
+  try {
+    const start = new Uint8Array(SEGMENT_START_BYTES);
+    return start.subarray(0, readSync(file, start));
+  } finally {
+    closeSync(file);
+  }
 }
 
 /**

@@ -64,7 +64,7 @@ export function hasSegment(dataDir: string, sha256: string): boolean {
   }
 }
 
-/** Builds publish only what they verify, so that a segment of theirs with the right hash is sound. */
+/** A segment with the right hash is what a build wrote: the build verifies it, and publishes nothing where that fails. */
 function markIfPossible(dataDir: string, sha256: string, stamp: string): void {
   try {
     markVerified(dataDir, sha256, stamp);
@@ -105,12 +105,12 @@ export function pointTo(
 
 /**
  * Removes releases beyond the kept ones (the last published, the one in use, the pinned one), segments that neither those
- * nor the one that waits name, and what killed processes left. Call it with the folder locked: segments of a build under way have no
- * release yet.
+ * nor the one that waits name, and what killed processes left. Call it with the folder locked: segments of a build under
+ * way have no release yet.
  */
-export function sweep(dataDir: string): void {
+export function sweep(dataDir: string, kept = KEPT_RELEASES): void {
   removeLeftovers(dataDir);
-  const needed = removeOldReleases(dataDir);
+  const needed = removeOldReleases(dataDir, kept);
   if (needed === undefined) return;
   for (const file of readdirSync(join(dataDir, DATA_FOLDER.segments))) {
     const path = `${DATA_FOLDER.segments}/${file}`;
@@ -119,7 +119,7 @@ export function sweep(dataDir: string): void {
 }
 
 /** @returns files of the segments that the kept releases name; undefined while a manifest cannot be read for now */
-function removeOldReleases(dataDir: string): Set<string> | undefined {
+function removeOldReleases(dataDir: string, kept: number): Set<string> | undefined {
   const inUse = [findCurrent(dataDir)?.name, pinnedName(dataDir)];
   const needed = new Set<string>();
   const need = ({ segments }: Pick<Release, "segments">) => {
@@ -132,7 +132,7 @@ function removeOldReleases(dataDir: string): Set<string> | undefined {
   if (held !== undefined) need(held);
   let sound = 0;
   for (const name of releaseNames(dataDir)) {
-    const isKept = sound < KEPT_RELEASES || inUse.includes(name);
+    const isKept = sound < kept || inUse.includes(name);
     if (!isKept) rmSync(join(dataDir, DATA_FOLDER.releaseFile(name)), { force: true });
     else {
       try {

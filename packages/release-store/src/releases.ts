@@ -22,12 +22,17 @@ export class ReleaseError extends Error {
   readonly hint: string | undefined;
   /** It could not be read, which says nothing about it: another try may end differently. */
   readonly isPassing: boolean;
-  constructor(message: string, hint?: string, options?: ErrorOptions & { readonly isPassing?: boolean }) {
+  /** The disk could not read a part of it: a process that maps that part dies of it. */
+  readonly isUnreadable: boolean;
+  constructor(message: string, hint?: string, options?: ErrorOptions & Partial<Faults>) {
     super(message, options);
     this.hint = hint;
     this.isPassing = options?.isPassing ?? isPassing(options?.cause);
+    this.isUnreadable = options?.isUnreadable ?? isUnreadable(options?.cause);
   }
 }
+
+type Faults = Pick<ReleaseError, "isPassing" | "isUnreadable">;
 
 const LASTING_CODES: readonly unknown[] = ["ENOENT", "ENOTDIR", "EISDIR", "ELOOP"];
 
@@ -38,6 +43,14 @@ export function isPassing(error: unknown): boolean {
   return (
     error instanceof Error && "errno" in error && !LASTING_CODES.includes((error as { code?: unknown }).code)
   );
+}
+
+const DISK_CODES: readonly unknown[] = ["EIO", "EUCLEAN", "EBADMSG"];
+
+/** A fault of the disk or its file system, not of memory, descriptors or permissions. */
+export function isUnreadable(error: unknown): boolean {
+  if (error instanceof ReleaseError) return error.isUnreadable;
+  return error instanceof Error && DISK_CODES.includes((error as { code?: unknown }).code);
 }
 
 export const BUILD_HINT = "make one with `npx inkling data update`";

@@ -1,23 +1,23 @@
 // servable.ts: a release that can be served: the current one, or what to do where it cannot be.
 
 import type { LoadedRelease } from "@inkling/engine";
-import { openRelease } from "./open.ts";
+import { checkFiles, findFiles, openRelease, type ReleaseFiles } from "./open.ts";
 import { currentName, findCurrent, ReleaseError, releaseNames, requireCurrentName } from "./releases.ts";
-import { areMarked, stampsOf } from "./verified.ts";
+import { areMarked } from "./verified.ts";
 import { brokenSegments, hintFor, isOfOtherVersion, verifyRelease } from "./verify.ts";
 
-/** A release that can be served, or why the current one cannot. */
+/** A release that can be served, as far as a look at its files shows, or why the current one cannot. */
 export interface Usable {
-  readonly release: LoadedRelease | undefined;
+  readonly release: ReleaseFiles | undefined;
   readonly problem: string | undefined;
 }
 
-/** Opens the current release; neither a release nor a problem when nothing was published yet. */
+/** Looks at the current release, maps nothing; neither a release nor a problem when nothing was published yet. */
 export function findUsable(dataDir: string): Usable {
   const name = currentName(dataDir);
   if (name === undefined) return { release: undefined, problem: undefined };
   try {
-    return { release: openRelease(dataDir, name), problem: undefined };
+    return { release: checkFiles(dataDir, name), problem: undefined };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
     return { release: undefined, problem: error.message };
@@ -25,16 +25,25 @@ export function findUsable(dataDir: string): Usable {
 }
 
 /**
- * Opens the current release, which is verified first where these files have no mark.
+ * Opens a release, which is verified first where these files have no mark.
+ * @throws ReleaseError
+ */
+export function openVerified(dataDir: string, name: string): LoadedRelease {
+  const { stamps } = findFiles(dataDir, name);
+  return openRelease(
+    dataDir,
+    name,
+    areMarked(dataDir, stamps) ? stamps : verifyRelease(dataDir, name).stamps,
+  );
+}
+
+/**
+ * Opens the current release, as {@link openVerified}.
  * @throws ReleaseError when there is none, or it cannot be used
  */
 export function openServable(dataDir: string): LoadedRelease {
   const { release, problem } = findUsable(dataDir);
-  if (release !== undefined) {
-    const stamps = stampsOf(dataDir, release.manifest);
-    if (areMarked(dataDir, stamps)) return openRelease(dataDir, release.name, stamps);
-    return openRelease(dataDir, release.name, verifyRelease(dataDir, release.name).stamps);
-  }
+  if (release !== undefined) return openVerified(dataDir, release.name);
   requireCurrentName(dataDir);
   const current = findCurrent(dataDir);
   const broken = current === undefined ? [] : brokenSegments(dataDir, current.manifest);
@@ -47,17 +56,18 @@ export function openServable(dataDir: string): LoadedRelease {
 }
 
 /**
- * Makes sure that there is something to serve: the current release, or an older one that the server falls back to.
+ * Makes sure that there may be something to serve: the current release, or an older one that the server falls back to.
+ * Maps nothing: the server starts in the process that asks.
  * @throws ReleaseError when there is neither
  */
 export function requireRelease(dataDir: string): void {
   if (findUsable(dataDir).release !== undefined) return;
-  if (!releaseNames(dataDir).some((name) => opens(dataDir, name))) openServable(dataDir);
+  if (!releaseNames(dataDir).some((name) => isThere(dataDir, name))) openServable(dataDir);
 }
 
-function opens(dataDir: string, name: string): boolean {
+function isThere(dataDir: string, name: string): boolean {
   try {
-    openRelease(dataDir, name);
+    checkFiles(dataDir, name);
     return true;
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;

@@ -247,6 +247,16 @@ describe("segments", () => {
     },
   );
 
+  test.if(process.platform === "linux")("a server that is to start maps none of them", async () => {
+    const dataDir = dataFolder(Object.fromEntries(names.map((name) => [name, "{"])));
+    const name = releaseName(withSegment);
+    writeFileSync(join(dataDir, "releases", `${name}.json`), JSON.stringify(withSegment));
+    writeFileSync(join(dataDir, `segments/${SHA}.seg`), new Uint8Array(100));
+    makeCurrent(dataDir, name);
+    expect((await errorOf(() => requireRelease(dataDir))).message).toContain("not an Inkling segment");
+    expect(readFileSync("/proc/self/maps", "utf8")).not.toContain(dataDir);
+  });
+
   test("one of another version of Inkling is reported and kept", async () => {
     const dataDir = dataFolder();
     const bytes = Buffer.alloc(64);

@@ -1,11 +1,12 @@
-// verified.ts: which segment files were read in full and found sound: a mark beside each, for these exact files.
+// verified.ts: which segment files are sound: a mark beside each, for these exact files. They were read in full and
+// verified, or have the hash of what a build wrote, which it verifies before it publishes (publish.ts).
 //
-// in   the stamp (inode, size, time of modification) that a file had when its SHA-256 was computed
+// in   the stamp (inode, size, time of modification) that a file had before it was read, or after it was written
 // out  the stamps of a release whose files are still those that were verified
 // err  markVerified: those of node:fs; without a mark a release is verified before it is used
 // why  a mark is of one version of the format: another version's checks may be stricter
 
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Release, SEGMENT_VERSION } from "@inkling/engine";
 import { replaceFile } from "./atomic-file.ts";
@@ -19,14 +20,45 @@ const markOf = (stamp: string) => `${SEGMENT_VERSION} ${stamp}\n`;
 
 /** @param stamp of the file before it was read, or after it was written */
 export function markVerified(dataDir: string, sha256: string, stamp: string): void {
-  if (isMarked(dataDir, sha256, stamp)) return;
-  replaceFile(join(dataDir, DATA_FOLDER.verifiedMark(sha256)), [markOf(stamp)]);
+  if (!isMarked(dataDir, sha256, stamp)) {
+    replaceFile(join(dataDir, DATA_FOLDER.verifiedMark(sha256)), [markOf(stamp)]);
+  }
+  rmSync(join(dataDir, DATA_FOLDER.suspendedMark(sha256)), { force: true });
+}
+
+/**
+ * Takes the marks of a release away until it is marked anew, or {@link resumeMarks}: of a process that dies of touching
+ * a file, the next start finds no marks.
+ */
+export function suspendMarks(dataDir: string, stamps: Stamps): void {
+  renameMarks(dataDir, stamps, DATA_FOLDER.verifiedMark, DATA_FOLDER.suspendedMark);
+}
+
+/** Puts them back, but for those that were removed meanwhile. */
+export function resumeMarks(dataDir: string, stamps: Stamps): void {
+  renameMarks(dataDir, stamps, DATA_FOLDER.suspendedMark, DATA_FOLDER.verifiedMark);
+}
+
+function renameMarks(
+  dataDir: string,
+  stamps: Stamps,
+  from: (sha256: string) => string,
+  to: (sha256: string) => string,
+): void {
+  for (const sha256 of Object.keys(stamps)) {
+    try {
+      renameSync(join(dataDir, from(sha256)), join(dataDir, to(sha256)));
+    } catch {
+      // there is none, or the folder cannot be written: then Bun reads its files instead of mapping them
+    }
+  }
 }
 
 /** Of a file that was found unsound: the next start does not answer from it before it is verified again. */
 export function removeMark(dataDir: string, sha256: string): void {
   try {
-    rmSync(join(dataDir, DATA_FOLDER.verifiedMark(sha256)), { force: true });
+    for (const mark of [DATA_FOLDER.verifiedMark, DATA_FOLDER.suspendedMark])
+      rmSync(join(dataDir, mark(sha256)), { force: true });
   } catch {
     // a folder that cannot be written: the mark stays, and each start verifies behind its answers
   }

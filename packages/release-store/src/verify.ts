@@ -17,7 +17,7 @@ import {
 import { messageOf } from "./error-message.ts";
 import { fileStamp, NO_FILE } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
-import { findCurrent, isPassing, openManifest, ReleaseError } from "./releases.ts";
+import { findCurrent, isPassing, isUnreadable, openManifest, ReleaseError } from "./releases.ts";
 import { sha256Hex } from "./sha256.ts";
 import { markVerified, removeMark, type Stamps } from "./verified.ts";
 
@@ -34,9 +34,11 @@ export interface SegmentVerdict {
   readonly isGone?: true;
   /** It could not be read: another try may end differently. */
   readonly isPassing?: true;
+  /** The disk could not read it. */
+  readonly isUnreadable?: true;
 }
 
-type Problem = Pick<SegmentVerdict, "problem" | "isIntact" | "isGone" | "isPassing">;
+type Problem = Omit<SegmentVerdict, "kind" | "file" | "bytes">;
 
 export interface Verification {
   /** Of the files that were read. */
@@ -60,20 +62,26 @@ const OTHER_VERSION_HINT = `another version of Inkling made it: ${NEW_RELEASE}`;
 export function verifyRelease(dataDir: string, name: string): Verification {
   const manifest = openManifest(dataDir, name);
   const stamps: Record<string, string> = {};
+  let unmarked: string | undefined;
   const broken = eachSegment(dataDir, manifest, (kind, report, path) => {
-    stamps[report.sha256] = fileStamp(path);
-    return findProblem(path, kind, report);
+    const stamp = fileStamp(path);
+    const problem = findProblem(path, kind, report);
+    stamps[report.sha256] = stamp;
+    if (problem.problem !== undefined) return problem;
+    try {
+      markVerified(dataDir, report.sha256, stamp); // whatever the others are: another release may have it too
+    } catch (error) {
+      unmarked ??= messageOf(error);
+    }
+    return problem;
   }).filter(isBroken);
   if (broken.length > 0) {
-    const isPassing = broken.every((verdict) => verdict.isPassing);
-    throw new ReleaseError(describeBroken(name, broken), hintFor(broken), { isPassing });
+    throw new ReleaseError(describeBroken(name, broken), hintFor(broken), {
+      isPassing: broken.every((verdict) => verdict.isPassing),
+      isUnreadable: broken.some((verdict) => verdict.isUnreadable),
+    });
   }
-  try {
-    for (const [sha256, stamp] of Object.entries(stamps)) markVerified(dataDir, sha256, stamp);
-    return { stamps };
-  } catch (error) {
-    return { stamps, unmarked: messageOf(error) };
-  }
+  return { stamps, ...(unmarked !== undefined && { unmarked }) };
 }
 
 /** One verdict for each segment of a release. */
@@ -92,7 +100,8 @@ function eachSegment(
     if (report === undefined) return [];
     const file = DATA_FOLDER.segmentFile(report.sha256);
     const problem = judge(kind, report, join(dataDir, file));
-    if (problem.problem !== undefined && !problem.isPassing) removeMark(dataDir, report.sha256);
+    if (problem.problem !== undefined && (!problem.isPassing || problem.isUnreadable))
+      removeMark(dataDir, report.sha256);
     return [{ kind, file, bytes: report.bytes, ...problem }];
   });
 }
@@ -121,7 +130,11 @@ function findProblem(path: string, kind: SegmentKind, report: SegmentReport): Pr
     if (!isIntact) problems.push(`SHA-256 is ${sha256.slice(0, 12)}…, not what its name says`);
     return problems.length === 0 ? {} : { problem: problems.join("; "), ...(isIntact && { isIntact }) };
   } catch (error) {
-    return { problem: messageOf(error), ...(isPassing(error) && { isPassing: true }) };
+    const faults = {
+      ...(isPassing(error) && { isPassing: true }),
+      ...(isUnreadable(error) && { isUnreadable: true }),
+    };
+    return { problem: messageOf(error), ...faults } as Problem;
   }
 }
 

@@ -6,6 +6,7 @@ export { dayOf } from "./keys/day.ts";
 export * from "./keys/key.ts";
 export * from "./keys/key-input.ts";
 export * from "./keys/keyring.ts";
+export { holdsMadeKeys, readKeySnapshot } from "./keys/snapshot.ts";
 export * from "./keys/token.ts";
 export type { Geolocation } from "./lookup/answer-schemas.ts";
 export { problemOf } from "./lookup/failures.ts";

@@ -10,12 +10,12 @@
 // connections (connections.ts). Bodies have no limit here: a stream of a batch may be of any length (batch.ts), and Bun
 // skips a body that is not read. server.test.ts tests them over real sockets.
 
-import type { Closers, RunningServer, ServerOptions } from "./cluster/options.ts";
 import { startPrimary } from "./cluster/primary.ts";
+import type { Closers, RunningServer, ServerOptions } from "./serving/options.ts";
 
-export type { RunningServer, ServerOptions } from "./cluster/options.ts";
 export { type Listener, probePort } from "./http/listen-error.ts";
 export { StartError } from "./http/start-error.ts";
+export type { RunningServer, ServerOptions } from "./serving/options.ts";
 
 /** @throws StartError, StoreError */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {

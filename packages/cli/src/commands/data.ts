@@ -3,6 +3,7 @@
 import { ACCEPT_RELEASE } from "@inkling/compiler/events";
 import type { HeldRelease, Release } from "@inkling/engine";
 import {
+  currentName,
   describeBroken,
   feedsOf,
   findRollback,
@@ -19,7 +20,7 @@ import {
 } from "@inkling/release-store";
 import type { Command } from "commander";
 import { build } from "../runtime/build.ts";
-import { type BuildDone, findLastBuild, type LastBuild } from "../runtime/build-process.ts";
+import { type BuildDone, findLastBuild, HELD_HINT, type LastBuild } from "../runtime/build-process.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
@@ -100,8 +101,7 @@ function updateText(done: BuildDone, style: Style): string {
 
 /** What waits, why, and how to accept it. */
 const heldText = ({ at, why }: HeldRelease) =>
-  `Waiting for you: the release built ${at} is not published. ${why}.\n` +
-  "`npx inkling data update --accept release` publishes it; `npx inkling feeds disable ID` leaves a list out.";
+  `Waiting for you: the release built ${at} is not published. ${why}.\n${HELD_HINT}.`;
 
 function addStatus(data: Command, context: Context): void {
   const command = data
@@ -110,12 +110,17 @@ function addStatus(data: Command, context: Context): void {
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling data status\n  inkling data status --json");
   addAction(command, context, READ_SETTINGS, ({ settings: { dataDir } }) => {
+    const { held = null } = readFeedsReport(dataDir) ?? {};
+    if (held !== null && currentName(dataDir) === undefined) {
+      const text = `there is no release in ${dataDir}: the first one, built ${held.at}, waits for you: ${held.why}`;
+      throw new CliError(text, HELD_HINT);
+    }
     const current = requireCurrent(dataDir);
     const last = findLastBuild(dataDir);
     const status = {
       name: current.name,
       pinned: pinnedName(dataDir) ?? null,
-      held: readFeedsReport(dataDir)?.held ?? null,
+      held,
       release: { ...current.manifest, feeds: [...feedsOf(dataDir, current)] },
       releases: releaseNames(dataDir).reverse(),
       conflicts: last?.release === current.name ? last.conflicts : [],

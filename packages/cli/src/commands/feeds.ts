@@ -14,7 +14,7 @@ import {
 } from "@inkling/compiler/feed-choice";
 import { asksForAgreement, FEEDS, NO_LICENCE } from "@inkling/compiler/feeds";
 import { type FeedReport, nearest } from "@inkling/engine";
-import { feedsOf, openCurrent } from "@inkling/release-store";
+import { feedsOf, openCurrent, readFeedsReport } from "@inkling/release-store";
 import type { Command } from "commander";
 import { type SettingName, variableName } from "../config/setting-table.ts";
 import type { Settings } from "../config/settings.ts";
@@ -52,7 +52,9 @@ interface FeedLine {
 function linesOf(settings: Settings): FeedLine[] {
   const choice = choiceOf(settings.dataDir);
   const current = openCurrent(settings.dataDir);
-  const reports = current === undefined ? [] : feedsOf(settings.dataDir, current);
+  const { dataDir } = settings;
+  // Without a release the first one may wait for the operator, who looks here for the lists at fault.
+  const reports = current === undefined ? (readFeedsReport(dataDir)?.feeds ?? []) : feedsOf(dataDir, current);
   return FEEDS.map((feed) => {
     const on = isChosen(feed, choice);
     const needs = feed.optIn?.credentials ?? [];

@@ -5,11 +5,13 @@ import { join } from "node:path";
 import { DATA_FOLDER } from "@inkling/release-store";
 import type { Command } from "commander";
 import type { SettingName } from "../config/setting-table.ts";
-import type { Settings } from "../config/settings.ts";
+import { type Settings, shown } from "../config/settings.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
 import { ensureWritable } from "../runtime/writable.ts";
+import { LiveLine } from "../terminal/progress.ts";
+import { formatBytes } from "../terminal/terminal.ts";
 
 /** Shortest wait before the first update; chance doubles it, so that servers started together do not fetch together. */
 const FIRST_UPDATE_MS = 60_000;
@@ -45,9 +47,12 @@ SIGTERM and SIGINT let requests under way finish, then the exit code is 0.
 Examples:
   inkling data update && inkling serve
   inkling serve --host 0.0.0.0 --trusted-proxies 10.0.0.0/8
-  INKLING_DATABASE_URL=postgres://inkling:…@db/inkling inkling serve`,
+  INKLING_DATABASE_URL=postgres://inkling:…@db/inkling inkling serve
+  inkling serve --channel https://releases.example/inkling      releases of another host: nothing is built`,
     );
-  addAction(command, context, SERVER_SETTINGS, ({ settings }) => serve(settings, context));
+  addAction(command, context, [...SERVER_SETTINGS, "channel", "channelKey"], ({ settings }) =>
+    settings.channel === undefined ? serve(settings, context) : serveChannel(settings, context),
+  );
 }
 
 /** What the first answer does not need is loaded after the start, or with its first use. */
@@ -72,9 +77,56 @@ async function serve(settings: Settings, context: Context): Promise<void> {
   const { updates } = await upkeep();
   const { keepSettingsFresh } = await import("../runtime/keep-fresh.ts");
   const wait = FIRST_UPDATE_MS * (1 + Math.random());
-  const fresh = keepSettingsFresh(settings, server.running.log, stopper.signal, wait, updates);
+  const fresh = keepSettingsFresh(settings, server.running.log, stopper.signal, {
+    firstMs: wait,
+    updates,
+  });
   await server.untilStopped(stopper.signal);
   await fresh;
+}
+
+/** Releases come from the channel: nothing is built, and no feed is fetched. */
+async function serveChannel(settings: Settings, context: Context): Promise<void> {
+  const { stopper, version, terminal, env } = context;
+  const { keepFollowing, openFollower, withChannel } = await import("../runtime/channel.ts");
+  ensureWritable(settings.dataDir);
+  probeListeners(settings);
+  const progress = new Download(terminal);
+  const follower = openFollower(settings, env, (path, done, total) => progress.show(path, done, total));
+  if (!existsSync(join(settings.dataDir, DATA_FOLDER.current))) {
+    terminal.err(`Getting the first release from ${shown("channel", settings)}.\n`);
+    await withChannel(() => follower.follow(stopper.signal));
+    progress.end();
+  }
+  const server = await runServer(serverOptions(settings, "serve", version), context);
+  const following = keepFollowing(follower, settings, server.running.log, stopper.signal);
+  await server.untilStopped(stopper.signal);
+  await following;
+}
+
+const REDRAW_MS = 100;
+
+/** Shows what has arrived of the first release; later ones are in the log. */
+class Download {
+  private readonly line: LiveLine;
+  private shownAt = Number.NEGATIVE_INFINITY;
+  private isOver = false;
+
+  constructor(terminal: Context["terminal"]) {
+    this.line = new LiveLine(terminal);
+  }
+
+  show(path: string, done: number, total: number): void {
+    if (this.isOver || performance.now() - this.shownAt < REDRAW_MS) return;
+    this.shownAt = performance.now();
+    const part = `${Math.floor((done / total) * 100)} % of ${formatBytes(total)}`;
+    this.line.show(`  ${path.slice(0, "segments/".length + 12)}… ${part}`);
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.line.clear();
+  }
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

@@ -1,7 +1,7 @@
 // up.ts: `inkling up`: everything in one command: data if there is none, keys on the first run, the server.
 
 import type { LoadedRelease } from "@inkling/engine";
-import { findUsable, openServable } from "@inkling/release-store";
+import { findUsable, openRelease, openServable } from "@inkling/release-store";
 import type { Command } from "commander";
 import { type Settings, shown } from "../config/settings.ts";
 import { banner } from "../runtime/banner.ts";
@@ -14,7 +14,7 @@ import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../runtime/keep-fresh.ts";
 import { withStore } from "../runtime/keys.ts";
 import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
 import { ensureWritable } from "../runtime/writable.ts";
-import { Stopped } from "../terminal/errors.ts";
+import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { type Terminal, warn } from "../terminal/terminal.ts";
 import { SERVER_SETTINGS } from "./serve.ts";
 
@@ -37,6 +37,13 @@ Examples:
 
 async function up(settings: Settings, context: Context): Promise<void> {
   const { terminal, stopper } = context;
+  if (settings.channel !== undefined) {
+    throw new CliError(
+      "`inkling up` builds its own data, and a channel is set",
+      "`npx inkling serve` follows the channel",
+      EXIT.usage,
+    );
+  }
   ensureWritable(settings.dataDir);
   probeListeners(settings);
   const found = usableRelease(settings, terminal);
@@ -58,7 +65,10 @@ async function up(settings: Settings, context: Context): Promise<void> {
     const updating = updates && mayFindNewer(settings);
     terminal.out(banner({ settings, current, keys, version, updates: updating, style }));
     const firstMs = updates ? 0 : SHORTEST_PAUSE_MS;
-    const fresh = keepSettingsFresh(settings, server.running.log, stopper.signal, firstMs, requests);
+    const fresh = keepSettingsFresh(settings, server.running.log, stopper.signal, {
+      firstMs,
+      updates: requests,
+    });
     await server.untilStopped(stopper.signal);
     await fresh;
   } finally {
@@ -75,7 +85,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
 async function keysOf(settings: Settings): Promise<KeysOf> {
   return withStore(settings, async (store) => {
     // Operators with a key of their own need none of ours.
-    const made = settings.apiKey === undefined ? await makeFirstKeys(store) : undefined;
+    const made = settings.apiKey === undefined ? await makeFirstKeys(store, settings.dataDir) : undefined;
     const adminToken = await store.adminToken.create("inkling up");
     return { made, ...(await countKeys(store, Date.now())), adminToken };
   });
@@ -87,7 +97,7 @@ function usableRelease(settings: Settings, terminal: Terminal): LoadedRelease | 
   if (problem !== undefined) {
     warn(terminal, `${problem}; a new release is built`);
   }
-  return release;
+  return release && openRelease(settings.dataDir, release.name);
 }
 
 /** Does the release lack what the mirror may have? Seeds have no lists of proxies and abusers. */

@@ -34,7 +34,7 @@ const RUNTIME =
 /** What Bun reads for requests to publishers. */
 const NETWORK = /^((https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|NODE_USE_SYSTEM_CA)$/i;
 
-/** For processes that answer: nothing of the settings, so none of their credentials, nor of other programs'. */
+/** For processes that answer or read releases: nothing of the settings, so none of their credentials, nor of other programs'. */
 export const workerEnvironment = (env: Environment) => pick(env, (name) => RUNTIME.test(name));
 /** For builds, which get their settings through a pipe. */
 export const buildEnvironment = (env: Environment) =>

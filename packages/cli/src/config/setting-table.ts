@@ -62,6 +62,15 @@ export const SETTINGS = {
     false,
     "never fetch from publishers; mirror, last good copies and seeds only",
   ),
+  channel: optional(
+    types.channel,
+    "releases come from here, and are not built: folder, http(s)://host/path or s3://bucket/prefix, with #name for another channel than stable",
+  ),
+  channelKey: setting(types.channelKeys, [], "public keys that may sign the channel, separated by commas"),
+  channelSigningKey: optional(
+    types.folder,
+    "file with the private key of the channel, for the host that publishes",
+  ),
   databaseUrl: secret(
     types.databaseUrl,
     "sqlite://file or postgres://user:password@host/name; default: inkling.db in the data folder",

@@ -4,6 +4,7 @@
 
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { parsePrefix, toAsciiDomain } from "@inkling/engine";
+import { parseChannel } from "@inkling/release-store";
 import { isWellFormedToken, parseDnsServer } from "@inkling/server/settings";
 import { z } from "zod";
 
@@ -58,6 +59,20 @@ export const mirror = z
     "must be a URL that can be read, such as https://mirror.example/feeds",
   )
   .describe("folder or URL");
+
+export const channel = z
+  .string("must be text")
+  .refine(
+    (text) => parseChannel(text) !== undefined,
+    "must be a folder, http(s)://host/path or s3://bucket/prefix, with #name for another channel than stable",
+  )
+  .describe("URL");
+
+export const channelKeys = listOf(
+  "keys",
+  "public keys of 43 characters, as `npx inkling channel init` prints them",
+  (text) => (/^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined),
+);
 
 export const databaseUrl = z
   .string("must be text")

@@ -110,11 +110,14 @@ export function loadSettings(input: SettingsInput): LoadedSettings {
   };
 }
 
+/** URLs that may hold a password. */
+const MASKED: readonly SettingName[] = ["databaseUrl", "mirror", "channel"];
+
 function shownValue(name: SettingName, value: unknown): string {
   if (settingRow(name).secret && name !== "databaseUrl") return "";
   // A token stands after these, or a password around them: no mask fits both.
   if (name === "mirror" && /[?#]/.test(String(value))) return "";
-  const shown = name === "databaseUrl" || name === "mirror" ? maskUrl(String(value)) : value;
+  const shown = MASKED.includes(name) ? maskUrl(String(value)) : value;
   return `: it is ${(JSON.stringify(shown) ?? "nothing").slice(0, 200)}`;
 }
 
@@ -136,13 +139,17 @@ function conflicts(settings: z.output<typeof settingsSchema>, raw: Record<Settin
 
 function settle(settings: z.output<typeof settingsSchema>, raw: Record<SettingName, Raw>): Settings {
   const dataDir = resolve(raw.dataDir.base, settings.dataDir);
-  const { mirror, databaseUrl } = settings;
+  const { mirror, databaseUrl, channel, channelSigningKey } = settings;
   const file = databaseUrl === undefined ? undefined : sqlitePath(databaseUrl);
   return {
     ...settings,
     workers: settings.workers ?? defaultWorkers(process.platform, availableParallelism()),
     dataDir,
     mirror: mirror === undefined || isMirrorUrl(mirror) ? mirror : resolve(raw.mirror.base, mirror),
+    channel:
+      channel === undefined || /^[a-z0-9]+:\/\//.test(channel) ? channel : resolve(raw.channel.base, channel),
+    channelSigningKey:
+      channelSigningKey === undefined ? undefined : resolve(raw.channelSigningKey.base, channelSigningKey),
     databaseUrl:
       databaseUrl === undefined
         ? `sqlite://${resolve(dataDir, DATA_FOLDER.database)}`
@@ -239,7 +246,7 @@ export function shown(name: SettingName, settings: Settings): unknown {
   const value = settings[name];
   if (value === undefined) return null;
   if (name === "apiKey") return `${String(value).slice(0, "ink_live_".length)}***`;
-  if (name === "databaseUrl" || name === "mirror") return maskUrl(String(value));
+  if (MASKED.includes(name)) return maskUrl(String(value));
   if (settingRow(name).secret) return "***";
   return value;
 }

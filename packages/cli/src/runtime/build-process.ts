@@ -37,6 +37,10 @@ export interface SpawnOptions {
   readonly command?: readonly string[];
 }
 
+/** What to do about a release that waits for the operator. */
+export const HELD_HINT =
+  "`npx inkling data update --accept release` publishes it; `npx inkling feeds disable ID` leaves a list out";
+
 /** A stopped build has this long to clean up before it is killed. */
 const GRACE_MS = 2_000;
 const MOST_LAST_LINES = 12;

@@ -24,7 +24,7 @@ import { databaseFile, type Settings, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
 import { formatAge, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
-import { countKeys } from "./first-keys.ts";
+import { countKeys, knowsKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
 import { localUrl } from "./local-url.ts";
 
@@ -272,6 +272,9 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
   return withStore(settings, async (store) => {
     const keys = await countKeys(store, now.getTime());
     const found = `${store.label}: ${keys.live} live and ${keys.sandbox} sandbox keys in force`;
+    if (keys.live + keys.sandbox === 0 && knowsKeys(settings.dataDir)) {
+      return problem(found, "keys.json has some: is INKLING_DATABASE_URL right, the volume mounted?");
+    }
     if (keys.live > 0 || settings.apiKey !== undefined) return ok(found);
     return problem(found, "make a key: `npx inkling keys create --name NAME`");
   });

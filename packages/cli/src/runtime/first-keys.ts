@@ -1,20 +1,44 @@
 // first-keys.ts: the two keys that the first run makes.
 
-import { type KeyMode, type KeyState, keyState, parseNewKey, type Store } from "@inkling/server";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DATA_FOLDER } from "@inkling/release-store";
+import {
+  holdsMadeKeys,
+  type KeyMode,
+  type KeyState,
+  keyState,
+  parseNewKey,
+  readKeySnapshot,
+  type Store,
+} from "@inkling/server";
 
 export interface FirstKeys {
   readonly live: string;
   readonly sandbox: string;
 }
 
-/** Makes a live and a sandbox key in a store that never had any; undefined when it had. */
+/**
+ * Makes a live and a sandbox key in a store that never had any; undefined when it had, or the data folder knows keys: the
+ * store is not the one of before, and keys made in it would end those.
+ */
 export async function makeFirstKeys(
   store: Pick<Store, "createKey" | "listKeys">,
+  dataDir: string,
 ): Promise<FirstKeys | undefined> {
-  if ((await store.listKeys()).length > 0) return undefined;
+  if ((await store.listKeys()).length > 0 || knowsKeys(dataDir)) return undefined;
   const make = async (name: string, mode: KeyMode) =>
     (await store.createKey(parseNewKey({ name, mode }, Date.now()), undefined, "inkling up")).token;
   return { live: await make("first key", "live"), sandbox: await make("first sandbox key", "test") };
+}
+
+/** Has the data folder the copy of a database with keys that were made? */
+export function knowsKeys(dataDir: string): boolean {
+  try {
+    return holdsMadeKeys(readKeySnapshot(readFileSync(join(dataDir, DATA_FOLDER.keys), "utf8")));
+  } catch {
+    return false; // there is none, or it is damaged: the server reports that
+  }
 }
 
 /** Keys in force. */

@@ -15,7 +15,14 @@ import type { RunningServer } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
 import { CliError } from "../terminal/errors.ts";
 import { buildOrder } from "./build.ts";
-import { BuildBusy, BuildInterrupted, type BuildResult, runBuild, writeLastBuild } from "./build-process.ts";
+import {
+  BuildBusy,
+  BuildInterrupted,
+  type BuildResult,
+  HELD_HINT,
+  runBuild,
+  writeLastBuild,
+} from "./build-process.ts";
 import { Updates } from "./data-actions.ts";
 
 const MINUTE = 60_000;
@@ -68,10 +75,7 @@ export async function keepFresh(effects: FreshEffects, signal: AbortSignal, firs
       troubles.report(feeds, done.refused);
       const { published, name, seconds, held } = done;
       if (held !== undefined && held.why !== heldWhy)
-        log.error("release-held", {
-          reason: held.why,
-          hint: "`npx inkling data update --accept release` publishes it",
-        });
+        log.error("release-held", { reason: held.why, hint: HELD_HINT });
       heldWhy = held?.why;
       log.info("data-update-done", { published, name, seconds, next_due: done.nextDue });
     } catch (error) {
@@ -134,13 +138,21 @@ class Troubles {
   }
 }
 
-/** {@link keepFresh} for these settings, in this process's time. @param updates builds on request */
+interface RoundOptions {
+  /** Pause before the first build. */
+  readonly firstMs: number;
+  /** Builds on request. */
+  readonly updates?: Updates;
+  /** Called after each build; what it throws is logged as a build that failed. */
+  readonly onBuilt?: (result: BuildResult) => Promise<void>;
+}
+
+/** {@link keepFresh} for these settings, in this process's time. */
 export function keepSettingsFresh(
   settings: Settings,
-  log: RunningServer["log"],
+  log: FreshEffects["log"],
   signal: AbortSignal,
-  firstMs: number,
-  updates = new Updates(),
+  { firstMs, updates = new Updates(), onBuilt }: RoundOptions,
 ): Promise<void> {
   const choice = join(settings.dataDir, DATA_FOLDER.feedChoice);
   let built = fileStamp(choice);
@@ -153,6 +165,7 @@ export function keepSettingsFresh(
       onEvent: () => {},
     });
     writeLastBuild(settings.dataDir, result, new Date());
+    await onBuilt?.(result);
     return result;
   };
   const sleep = (ms: number) =>

@@ -71,7 +71,7 @@ export async function runServer(options: ServerOptions, { env, terminal }: Conte
   terminal.outliveReaders?.();
   const running = await startServer(options);
   const { databaseUrl, adoptKey = "" } = options;
-  exitOnFault((error) => running.log.crash("uncaught-error", error, [databaseUrl, adoptKey]));
+  exitOnFault((error) => running.crash(error, [databaseUrl, adoptKey]));
   const manager = serviceManager(surroundings(env));
   manager.ready();
   return {

@@ -18,6 +18,7 @@ import {
   type SegmentReport,
 } from "@inkling/engine";
 import {
+  brokenSegments,
   DATA_FOLDER,
   findCurrent,
   findHeld,
@@ -97,7 +98,7 @@ export async function build(request: BuildRequest, effects: BuildEffects): Promi
     // What is there is published; then what is late has all the time that a download may take.
     const text = `still waiting for ${late.join(", ")}`;
     effects.emit({ type: "note", text, ...(first.published && { published: first.name }) });
-    const { late: _, ...second } = await buildLocked({ ...request, onlyDue: true, accept: [] }, effects);
+    const { late: _, ...second } = await buildLocked({ ...request, onlyDue: true }, effects);
     return { ...second, published: first.published || second.published };
   } finally {
     unlock();
@@ -114,11 +115,12 @@ async function buildLocked(
   deadline?: number,
 ): Promise<Build & { late: readonly string[] }> {
   sweep(request.dataDir); // now, as this build may publish nothing, or be killed
-  const waiting = findHeld(request.dataDir);
+  let waiting = findHeld(request.dataDir);
   const isAccepted = request.accept.includes(ACCEPT_RELEASE);
   if (isAccepted && request.accept.length === 1 && waiting !== undefined) {
     const accepted = publishHeld(request.dataDir, waiting, effects.now());
     if (accepted !== undefined) return { ...accepted, late: [] };
+    waiting = undefined; // nothing of it is used
   }
   const code = codeDigest();
   const newest = findNewest(request.dataDir);
@@ -149,8 +151,10 @@ async function buildLocked(
   const held = why === undefined ? undefined : { id: manifest.id, at: since, why };
   if (held === undefined) removeHeld(request.dataDir);
   else writeHeld(request.dataDir, { ...manifest, created_at: since });
-  if (held !== undefined && newest === undefined)
+  if (held !== undefined && newest === undefined) {
+    writeFeedsReport(request.dataDir, { held }, feeds, effects.now());
     throw new NothingToServe(`the first release waits for you: ${held.why}`);
+  }
   const kept = held === undefined ? same : newest;
   const name = kept?.name ?? publish(request.dataDir, manifest);
   const isMoved = kept !== undefined && makeCurrent(request.dataDir, name); // another was pinned, or it was damaged
@@ -175,12 +179,10 @@ function pinnedBeside(dataDir: string, name: string): Pick<Build, "pinned"> {
   return pinned === undefined || pinned === name ? {} : { pinned };
 }
 
-/** Publishes the release that waits, as it was built; undefined when its segments are lost, or another version built it. */
+/** Publishes the release that waits, as it was built; undefined when it is not sound, or another version built it. */
 function publishHeld(dataDir: string, waiting: Release, now: Date): Build | undefined {
   if (waiting.code !== codeDigest() || releaseId(waiting) !== waiting.id) return undefined;
-  const segments = Object.values(waiting.segments);
-  if (!segments.every((segment) => segment === undefined || hasSegment(dataDir, segment.sha256)))
-    return undefined;
+  if (brokenSegments(dataDir, waiting).length > 0) return undefined;
   const manifest = { ...waiting, created_at: now.toISOString() };
   const name = publish(dataDir, manifest);
   removeHeld(dataDir);
@@ -198,14 +200,14 @@ function publishHeld(dataDir: string, waiting: Release, now: Date): Build | unde
 
 function writeFeedsReport(
   dataDir: string,
-  { name, held }: Pick<Build, "name" | "held">,
+  { name, held }: Partial<Pick<Build, "name" | "held">>,
   feeds: readonly LoadedFeed[],
   now: Date,
 ): void {
   const report: FeedsReport = {
     format: 1,
     at: now.toISOString(),
-    release: name,
+    ...(name !== undefined && { release: name }),
     feeds: feeds.map((loaded) => loaded.report),
     ...(held && { held }),
   };

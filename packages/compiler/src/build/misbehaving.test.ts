@@ -776,6 +776,32 @@ test("a feed that drips delays no other: what is there is published, and the res
   expect(shown()).toMatchObject({ state: "loaded", source: "fetched" });
 });
 
+test("what the operator accepts is accepted of a feed that arrives late, too", async () => {
+  script.answer = good(TOR_LIST, 1);
+  await run(TOR, DAY_1);
+  let requests = 0;
+  script.answer = (_, response) => {
+    if (++requests > 1) return send(response, `${addresses(2, 400).join("\n")}\n`, dated(DAY_2));
+    response.writeHead(200);
+    const timer = setInterval(() => response.write("4"), 5);
+    response.on("close", () => clearInterval(timer));
+  };
+  const made = await build(
+    { dataDir, fetch: true, onlyDue: false, accept: [TOR.id], credentials: {} },
+    {
+      now: () => new Date(DAY_2),
+      chance: () => 0.5,
+      emit: () => {},
+      feeds: [TOR],
+      times: TIMES,
+      patienceMs: 500,
+    },
+  );
+  expect(requests).toBe(2);
+  expect(made).toMatchObject({ published: true, refused: [] });
+  expect(shown()).toMatchObject({ state: "loaded", source: "fetched", entries: 400 });
+});
+
 test("docs/feeds.md has this table, and no other", () => {
   const text = readFileSync(join(import.meta.dir, "../../../../docs/feeds.md"), "utf8");
   const section = text.split("## When a publisher misbehaves\n")[1]!.split("\n## ")[0]!;

@@ -19,6 +19,9 @@ import fc from "fast-check";
 import { rangeSections } from "./range-table.ts";
 import { writeSegment } from "./segment-writer.ts";
 
+/** The same networks in every run: what the tests expect of how many there are holds for these. */
+const SEED = 1;
+
 interface Row {
   readonly prefix: Prefix;
   readonly value: number;
@@ -126,7 +129,7 @@ describe("a range table answers like a linear search of its networks", () => {
             if (want > 0) inside++;
           }
         }),
-        { numRuns: 100 },
+        { seed: SEED, numRuns: 100 },
       );
       expect(lookups).toBeGreaterThan(1_500);
       expect(inside).toBeGreaterThan(500);
@@ -145,7 +148,7 @@ describe("a range table answers like a linear search of its networks", () => {
             if (find(table, address) !== valueIn(a) * 10 + valueIn(b)) throw new Error(formatIp(address));
           }
         }),
-        { numRuns: 60 },
+        { seed: SEED, numRuns: 60 },
       );
       expect(differing).toBeGreaterThan(1_000);
     });
@@ -184,7 +187,7 @@ describe("a range table answers like a linear search of its networks", () => {
               throw new Error(`${formatIp(address)}: got ${table.networkBits(address)}, want ${want}`);
           }
         }),
-        { numRuns: 25 },
+        { seed: SEED, numRuns: 25 },
       );
       expect(lookups).toBeGreaterThan(500);
       expect(wide).toBeGreaterThan(family === 4 ? 50 : -1);

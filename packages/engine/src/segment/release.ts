@@ -130,8 +130,8 @@ export type HeldRelease = Readonly<z.infer<typeof heldRelease>>;
 export const feedsReport = z.object({
   format: z.literal(1),
   at: time,
-  /** The newest release. */
-  release: z.string(),
+  /** The newest release; absent while the first one waits. */
+  release: z.string().optional(),
   feeds: z.array(feedReport),
   /** The release that waits for the operator. */
   held: heldRelease.optional(),

@@ -15,6 +15,8 @@ export const SECTION_ENTRY_BYTES = 24;
 /** Sections start at multiples of this: a cache line, and enough for any typed view. */
 export const SECTION_ALIGN = 64;
 const MAX_SECTIONS = 32;
+/** Header and section table are within these first bytes of a segment. */
+export const SEGMENT_START_BYTES = HEADER_BYTES + MAX_SECTIONS * SECTION_ENTRY_BYTES;
 /** Bytes that one call checks. */
 const CHECKED_AT_ONCE = 1 << 16;
 /** Header bytes from here on are zeros. */
@@ -108,6 +110,19 @@ export class SegmentFile {
  * @throws SegmentError when it is not a segment of this kind and version, or is cut short
  */
 export function openSegment(bytes: Uint8Array, kind: SegmentKind): SegmentFile {
+  return new SegmentFile(bytes, kind, readStart(bytes, bytes.length, kind));
+}
+
+/**
+ * Checks what {@link openSegment} checks, of a file that is not in memory.
+ * @param start its first {@link SEGMENT_START_BYTES}, or all of it
+ * @throws SegmentError
+ */
+export function checkSegmentStart(start: Uint8Array, fileLength: number, kind: SegmentKind): void {
+  readStart(start, fileLength, kind);
+}
+
+function readStart(bytes: Uint8Array, fileLength: number, kind: SegmentKind): Map<number, Section> {
   if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1) {
     throw new SegmentError("machine", "segments are little-endian, this machine is not");
   }
@@ -133,8 +148,8 @@ export function openSegment(bytes: Uint8Array, kind: SegmentKind): SegmentFile {
     throw new SegmentError("kind", `got ${kindNumber}, want ${SEGMENT_KINDS[kind]} (${kind})`);
   }
   const length = readU64(view, 16, "file length");
-  if (length !== bytes.length)
-    throw new SegmentError("file length", `header says ${length}, file has ${bytes.length}`);
+  if (length !== fileLength)
+    throw new SegmentError("file length", `header says ${length}, file has ${fileLength}`);
   const count = view.getUint32(24, true);
   if (count > MAX_SECTIONS) throw new SegmentError("section count", `got ${count}, at most ${MAX_SECTIONS}`);
   const tableEnd = HEADER_BYTES + count * SECTION_ENTRY_BYTES;
@@ -147,7 +162,7 @@ export function openSegment(bytes: Uint8Array, kind: SegmentKind): SegmentFile {
   if (gotHeader !== wantHeader) {
     throw new SegmentError("header checksum", `got ${hex(gotHeader)}, want ${hex(wantHeader)}`);
   }
-  return new SegmentFile(bytes, kind, readSections(view, count, tableEnd, bytes.length));
+  return readSections(view, count, tableEnd, fileLength);
 }
 
 function readSections(

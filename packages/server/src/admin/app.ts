@@ -45,7 +45,7 @@ export class AdminApp {
     this.app = createApp({
       ...options,
       sessions: new AdminSessions(options.randomBytes),
-      comparisons: new ReleaseComparisons(options.dataDir),
+      comparisons: new ReleaseComparisons(options.dataDir, options.workerEnvironment),
     });
   }
 

@@ -7,6 +7,7 @@ import type { OverrideCache } from "../overrides/cache.ts";
 import type { OverrideContext } from "../overrides/override.ts";
 import type { ReleaseComparisons } from "../releases/comparisons.ts";
 import type { Releases } from "../releases/follow.ts";
+import type { ProcessEnvironment } from "../releases/process.ts";
 import type { AdminTokenStore } from "../store/admin-token.ts";
 import type { OverrideStore } from "../store/overrides.ts";
 import type { Store } from "../store/store.ts";
@@ -32,7 +33,14 @@ export interface UpdateState {
   readonly asked: boolean;
   /** The last one that ended. */
   readonly last:
-    | { readonly at: string; readonly release: string; readonly published: boolean; readonly seconds: number }
+    | {
+        readonly at: string;
+        readonly release: string;
+        readonly published: boolean;
+        /** What was built waits for the operator: why, and how to accept it. */
+        readonly held: { readonly why: string; readonly hint: string } | null;
+        readonly seconds: number;
+      }
     | { readonly at: string; readonly problem: string; readonly hint: string | null }
     | null;
 }
@@ -54,6 +62,7 @@ export interface AdminAppOptions {
   readonly releases: Pick<Releases, "current" | "check">;
   readonly status: StatusSource;
   readonly dataDir: string;
+  readonly workerEnvironment: ProcessEnvironment;
   /** The names of this listener. */
   readonly hostNames: HostNames;
   /** Called with the code of each problem. */

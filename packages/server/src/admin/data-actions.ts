@@ -13,6 +13,7 @@ import {
   requireCurrentName,
   type Switched,
   unpin,
+  type Verify,
 } from "@inkling/release-store";
 import { z } from "zod";
 import { verifyInProcess } from "../releases/verify.ts";
@@ -28,7 +29,16 @@ export const updateState = z
     asked: z.boolean(),
     last: z
       .union([
-        z.strictObject({ at: time, release: text, published: z.boolean(), seconds: z.number() }),
+        z.strictObject({
+          at: time,
+          release: text,
+          published: z.boolean(),
+          held: z
+            .strictObject({ why: z.string(), hint: text })
+            .nullable()
+            .meta({ description: "Why the release that was built waits, and how to accept it" }),
+          seconds: z.number(),
+        }),
         z.strictObject({ at: time, problem: z.string(), hint: text.nullable() }),
       ])
       .nullable(),
@@ -89,7 +99,7 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
       requireCurrent(context, body.current);
       requireKept(context.dataDir, body.to);
       return switchRelease(context, actor, "release-rolled-back", async (dataDir) => {
-        const found = await findRollback(dataDir, body.to, verifyInProcess);
+        const found = await findRollback(dataDir, body.to, verifier(context));
         pin(dataDir, found.to);
         return found;
       });
@@ -122,7 +132,7 @@ export const DATA_ACTION_OPERATIONS: readonly Operation[] = [
     answer: switchAnswer,
     codes: ["ACTION_REFUSED"],
     run: (context, { actor }) =>
-      switchRelease(context, actor, "release-unpinned", (dataDir) => unpin(dataDir, verifyInProcess)),
+      switchRelease(context, actor, "release-unpinned", (dataDir) => unpin(dataDir, verifier(context))),
   }),
 ];
 
@@ -130,6 +140,11 @@ function requireActions({ actions }: AdminContext): DataActions {
   if (actions !== undefined) return actions;
   throw new AdminProblem("ACTION_REFUSED", "This server runs without a builder.");
 }
+
+const verifier =
+  ({ workerEnvironment }: AdminContext): Verify =>
+  (dataDir, name) =>
+    verifyInProcess(workerEnvironment, dataDir, name);
 
 async function switchRelease(
   context: AdminContext,

@@ -58,7 +58,7 @@ export const LOOKUP_OPERATIONS: readonly Operation[] = [
 
 /** In a process of its own: one that is damaged on the disk may end the process that reads it, and this one goes on. */
 async function lookUp(
-  { dataDir, releases, overrideCache, now }: AdminContext,
+  { dataDir, releases, overrideCache, now, workerEnvironment }: AdminContext,
   values: readonly string[],
 ): Promise<object> {
   const release = releases.current;
@@ -66,7 +66,8 @@ async function lookUp(
   const { name, stamps, manifest } = release;
   const overrides = overrideCache.current.all;
   const question: LookUpQuestion = { dataDir, name, stamps, overrides, now: now(), values };
-  const found = await runInProcess<LookUpAnswer>(new URL("./lookup-process.ts", import.meta.url), question);
+  const module = new URL("./lookup-process.ts", import.meta.url);
+  const found = await runInProcess<LookUpAnswer>(module, question, workerEnvironment);
   if ("problem" in found) throw new AdminProblem("NO_RELEASE", found.problem);
   const { missing, partial } = manifest;
   return { release: manifest.id, missing, partial, answers: found.answers };

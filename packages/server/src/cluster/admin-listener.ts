@@ -11,11 +11,11 @@ import { listen } from "../http/listener.ts";
 import { requestIds } from "../http/request-id.ts";
 import { pathEnd, targetOf } from "../http/request-target.ts";
 import type { StatusSource } from "../lookup/status.ts";
+import type { ServerOptions } from "../serving/options.ts";
+import type { Services } from "../serving/services.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
 import { Traffic } from "../telemetry/traffic.ts";
-import type { ServerOptions } from "./options.ts";
-import type { Services } from "./services.ts";
 
 interface AdminListenerParts {
   readonly services: Services;
@@ -120,6 +120,7 @@ export class AdminListener {
       releases,
       status: source,
       dataDir: this.options.dataDir,
+      workerEnvironment: this.options.workerEnvironment ?? {},
       hostNames: this.hostNames,
       onProblem,
       actions: await this.options.actions?.(),

@@ -4,17 +4,16 @@
 // whole whenever it changes, so a worker that starts later gets the same.
 
 import { type Override, type Prefix, parsePrefix } from "@inkling/engine";
-import type { Stamps } from "@inkling/release-store";
 import type { EpochMs, KeyId } from "../keys/key.ts";
 import { type PlainKeys, plainKeys } from "../keys/snapshot.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import type { MxReport } from "../mx/counts.ts";
-import type { Refusal } from "../releases/follow.ts";
+import type { AnsweringOptions } from "../serving/answering.ts";
+import type { Change } from "../serving/options.ts";
+import { type ReleaseMessage, releaseMessage } from "../serving/release-follower.ts";
+import type { Services } from "../serving/services.ts";
 import type { LogLevel } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
-import type { AnsweringOptions } from "./answering.ts";
-import type { Change } from "./options.ts";
-import type { Services } from "./services.ts";
 
 /** Number of a worker, from 0; one that replaces another has its number. */
 export type WorkerSlot = number & { readonly of?: "worker" };
@@ -29,21 +28,6 @@ export interface WorkerOptions extends AnsweringOptions {
   readonly dataDir: string;
   readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
-}
-
-/** Which release to answer from, as the primary follows it. */
-export interface ReleaseMessage {
-  readonly type: "release";
-  readonly name: string | undefined;
-  /** Of its files when they were verified: no others are answered from. */
-  readonly stamps: Stamps | undefined;
-  /** The release that should answer. */
-  readonly wanted: string | undefined;
-  /** The last one that was found unsound while it answered, until it answers again. */
-  readonly left: string | undefined;
-  readonly isVerified: boolean;
-  readonly refused: Refusal | undefined;
-  readonly since: EpochMs | undefined;
 }
 
 export interface KeysMessage {
@@ -100,12 +84,6 @@ export function messageOf(change: Change, { releases, overrides, keys, keyring }
       return { type: "keys", change, keys: plain, cells, away: lastError, unready };
     }
   }
-}
-
-export function releaseMessage(releases: Services["releases"]): ReleaseMessage {
-  const { current, wanted, left, isVerified, refused, since } = releases;
-  const { name, stamps } = current ?? {};
-  return { type: "release", name, stamps, wanted, left, isVerified, refused, since };
 }
 
 export function prefixesFromWire(texts: readonly string[]): Prefix[] {

@@ -9,11 +9,11 @@ import { mostConnections } from "../http/connections.ts";
 import { StartError } from "../http/start-error.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { HeapCells } from "../limits/cell-memory.ts";
+import type { Closers, RunningServer, ServerOptions } from "../serving/options.ts";
+import { metricsSource, type Serving } from "../serving/serving.ts";
 import { Log } from "../telemetry/log.ts";
 import { LogSink } from "../telemetry/log-sink.ts";
-import type { Closers, RunningServer, ServerOptions } from "./options.ts";
 import { claimPort } from "./port-claim.ts";
-import { metricsSource, type Serving } from "./serving.ts";
 import { SharedMemory } from "./shared-memory.ts";
 import { standardError } from "./standard-error.ts";
 import { WorkerPool } from "./worker-pool.ts";
@@ -38,7 +38,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
 
   // Loaded now: the first worker has started, and loads its own code meanwhile on another core.
   const [{ openServices, closeServices }, { AdminListener }] = await Promise.all([
-    import("./services.ts"),
+    import("../serving/services.ts"),
     import("./admin-listener.ts"),
   ]);
   const onChange: Serving["publish"] = (change) => serving.publish(change);
@@ -79,6 +79,10 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     port,
     adminPort: admin.port,
     log,
+    crash: (error, secrets) => {
+      log.crash("uncaught-error", error, secrets);
+      closeLog();
+    },
     stop: () => {
       stopping ??= shutDown();
       return stopping;
@@ -88,7 +92,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
 
 async function serveHere(options: ServerOptions, log: Log): Promise<[CellMemory, Serving]> {
   const memory = new HeapCells(Date.now());
-  const { LocalServing } = await import("./local-serving.ts");
+  const { LocalServing } = await import("../serving/local-serving.ts");
   return [memory, new LocalServing(options, memory, log)];
 }
 

@@ -1,4 +1,4 @@
-// shared-memory.ts: memory that the primary and its workers share: limits, counts, open connections.
+// shared-memory.ts: memory that the primary and its workers share: limits, counts, open connections, the primary's beats.
 //
 // in   the primary: the number of workers; a worker: the descriptor that it inherited
 // out  views of the same pages in every process
@@ -8,8 +8,8 @@
 // behind. It lies in /dev/shm where there is one: pages of a disk's file would be written back every few seconds, and the
 // next write to them would wait. It is filled with zeroes, because touching a page that has no room kills the process.
 //
-//   bytes      for each worker: its counts (Counts), then one line for its open connections and the primary's beats; then a cell for
-//              each key
+// Its bytes: for each worker its counts (Counts), then one line with its open connections and the primary's beats; after
+// all workers a cell for each key.
 
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -21,7 +21,11 @@ const host: WorkerHost = {
 
 let worker: Worker | undefined;
 const log = new Log({ level: "error", write: (lines) => host.sink.write(lines), now: Date.now });
-exitOnFault((error) => log.crash("uncaught-error", error, [], { pid: process.pid }));
+exitOnFault((error) => {
+  const own = worker?.log ?? log; // which writes its access lines first
+  own.crash("uncaught-error", error, [], { pid: process.pid });
+  host.sink.close();
+});
 
 process.on("message", async (message: ToWorker) => {
   try {

@@ -11,13 +11,13 @@ import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
 import { backoffMs } from "../keys/backoff.ts";
 import { BUN_FLAGS } from "../releases/process.ts";
+import { CHANGES, type Change, type ServerOptions } from "../serving/options.ts";
+import type { Services } from "../serving/services.ts";
+import type { Serving } from "../serving/serving.ts";
 import { Counts } from "../telemetry/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type FromWorker, messageOf, type ToWorker, type WorkerSlot } from "./messages.ts";
-import { CHANGES, type Change, type ServerOptions } from "./options.ts";
 import type { ClaimedPort } from "./port-claim.ts";
-import type { Services } from "./services.ts";
-import type { Serving } from "./serving.ts";
 import { LAYOUT, type SharedMemory } from "./shared-memory.ts";
 import { WorkerTotals } from "./worker-totals.ts";
 
@@ -320,7 +320,7 @@ export class WorkerPool implements Serving {
     this.onReport.delete(onReport);
   }
 
-  /** Once a second: tells workers that this process is alive; a worker that has not reported for long is stuck; it is replaced. */
+  /** Once a second: shows workers that this process is alive, and kills those that are stuck, to be replaced. */
   private tick(): void {
     this.parts.memory.view.beat();
     for (const member of this.members) {

@@ -12,9 +12,10 @@ import { StartError } from "../http/start-error.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { keysFromPlain } from "../keys/snapshot.ts";
 import { overridesOf } from "../overrides/record.ts";
+import { Answering } from "../serving/answering.ts";
+import { ReleaseFollower } from "../serving/release-follower.ts";
 import { Log } from "../telemetry/log.ts";
 import type { LogSink } from "../telemetry/log-sink.ts";
-import { Answering } from "./answering.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import {
   type FromWorker,
@@ -23,7 +24,6 @@ import {
   type ToWorker,
   type WorkerOptions,
 } from "./messages.ts";
-import { ReleaseFollower } from "./release-follower.ts";
 import { LAYOUT, SharedView, WORKER_DESCRIPTOR } from "./shared-memory.ts";
 
 /** How this process talks to the primary, and ends. */
@@ -40,7 +40,7 @@ const ORPHAN_DRAIN_MS = 1_000;
 export class Worker {
   private readonly options: WorkerOptions;
   private readonly host: WorkerHost;
-  private readonly log: Log;
+  readonly log: Log;
   private readonly releases: ReleaseFollower;
   private readonly keyring = new Keyring();
   private readonly overrides = { current: Overrides.NONE };

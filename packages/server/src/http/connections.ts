@@ -108,7 +108,7 @@ export class ConnectionLimit {
   }
 }
 
-/** What `asked` becomes where the limit of open files leaves no room for it; the workers of a server have the limit of this process. */
+/** The most connections in force: fewer than `asked` where the limit of open files, which each worker has, allows no more. */
 export function mostConnections(asked: number, workers = 1): number {
   return Math.min(asked, mostOfProcess() * workers);
 }

@@ -2,13 +2,14 @@
 //
 // in   the store: a stamp each second, all keys when it has changed
 // out  snapshots in the keyring; a copy in the data folder, with which a start goes on while the store is unreachable
-// err  none: a store that is unreachable leaves the keyring as it is, and is checked less often; see the keyring's `state`
+// err  none: a store that is unreachable, or empty in the place of one that was not, leaves the keyring as it is, and is
+//      checked less often; see the keyring's `state`
 
 import { backoffMs } from "./backoff.ts";
 import type { EpochMs } from "./key.ts";
 import type { Keyring, KeySnapshot } from "./keyring.ts";
-import { keySnapshotText, readKeySnapshot } from "./snapshot.ts";
-import type { SnapshotFile } from "./snapshot-file.ts";
+import { holdsMadeKeys, keySnapshotText, readKeySnapshot } from "./snapshot.ts";
+import { EmptyDatabaseError, isEmptyStamp, type SavedCopy, type SnapshotFile } from "./snapshot-file.ts";
 
 export interface KeySource {
   /** Changes whenever any key or token does. */
@@ -23,17 +24,18 @@ export interface KeyLoaderOptions {
   readonly now?: () => EpochMs;
   /** Milliseconds between two checks. */
   readonly refreshMs?: number;
-  /** Runs before the first load, again until it succeeds: adopts a key of the operator's choosing. */
+  /**
+   * Runs before the first load, again until it succeeds, and after the store was empty: adopts a key of the operator's
+   * choosing. Not in a store that is empty in the place of another: it would no longer be seen to be empty.
+   */
   readonly beforeFirstLoad?: () => Promise<void>;
   /** The copy in the data folder. */
   readonly copy?: SnapshotFile;
-  /** The copy is in force, because the store is unreachable. */
+  /** The copy is in force, because the store is unreachable or empty. */
   readonly onCopy?: (keys: number, ageMs: number) => void;
-  /** No key was ever made in the store, and the copy has some: it is another database. The copy is kept. */
-  readonly onEmpty?: (keys: number) => void;
   /** Called with each snapshot before it is in force; what it throws is a failed check. */
   readonly onSnapshot?: (snapshot: KeySnapshot) => void;
-  /** The store became unreachable (first failure) or came back (undefined). */
+  /** The store became unreachable, was found empty (EmptyDatabaseError), or came back (undefined). */
   readonly onStoreChange?: (error: Error | undefined) => void;
 }
 
@@ -42,8 +44,6 @@ const REFRESH_MS = 1_000;
 const MAX_BACKOFF_MS = 5_000;
 /** Everything is read again after this long, so that rows changed by hand take effect too. */
 const FULL_RELOAD_MS = 60_000;
-/** The stamp of a database in which no key was ever made. */
-const NO_KEYS_STAMP = "new";
 
 export class KeyLoader {
   private readonly options: KeyLoaderOptions;
@@ -51,6 +51,9 @@ export class KeyLoader {
   private snapshot: KeySnapshot | undefined;
   private loadedAt: EpochMs = 0;
   private isPrepared = false;
+  private isEmpty = false;
+  /** Read when it is needed. */
+  private copied: SavedCopy<KeySnapshot> | "unread" | undefined = "unread";
   private running: Promise<void> | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private isStopped = false;
@@ -63,9 +66,7 @@ export class KeyLoader {
   /** Checks now and goes on checking. Resolves after the first check, whether it succeeded or not. */
   async start(): Promise<void> {
     await this.refresh();
-    const { copy } = this.options;
-    const hasKeys = this.snapshot !== undefined && this.snapshot.stamp !== NO_KEYS_STAMP;
-    if (copy !== undefined && !hasKeys) this.useCopy(copy);
+    if (this.snapshot === undefined) this.useCopy();
     this.schedule();
   }
 
@@ -94,34 +95,51 @@ export class KeyLoader {
   }
 
   private async check(): Promise<void> {
-    const { keyring, beforeFirstLoad, onStoreChange } = this.options;
+    const { store, keyring, beforeFirstLoad, onStoreChange } = this.options;
     const wasAway = keyring.state.failures > 0;
     try {
+      const stamp = await store.readKeyStamp();
+      this.isPrepared &&= !isEmptyStamp(stamp);
+      this.refuseEmpty(stamp);
       if (!this.isPrepared) {
         await beforeFirstLoad?.();
         this.isPrepared = true;
       }
-      await this.loadIfChanged();
+      await this.loadIfChanged(stamp);
       keyring.recordCheck(this.now());
       this.saveCopy();
       if (wasAway) onStoreChange?.(undefined);
+      this.isEmpty = false;
     } catch (cause) {
       const error = cause instanceof Error ? cause : new Error(String(cause));
+      const wasEmpty = this.isEmpty;
+      this.isEmpty = error instanceof EmptyDatabaseError;
+      if (this.isEmpty) this.options.copy?.keep();
       keyring.recordFailure(error.message);
-      if (!wasAway) onStoreChange?.(error);
+      if (!wasAway || this.isEmpty !== wasEmpty) onStoreChange?.(error);
     }
   }
 
+  /** @throws EmptyDatabaseError where keys are known that the store never had, and that only it can have */
+  private refuseEmpty(stamp: string): void {
+    if (!isEmptyStamp(stamp)) return;
+    const { snapshot } = this;
+    const isKnown = snapshot !== undefined && !isEmptyStamp(snapshot.stamp);
+    const known = isKnown ? snapshot : this.readCopy()?.value;
+    if (known !== undefined && holdsMadeKeys(known)) throw new EmptyDatabaseError(countKeys(known), "a key");
+  }
+
+  private readCopy(): SavedCopy<KeySnapshot> | undefined {
+    if (this.copied === "unread") this.copied = this.options.copy?.read(readKeySnapshot);
+    return this.copied;
+  }
+
   /** After a first check that failed, or found a database without any key. */
-  private useCopy(file: SnapshotFile): void {
-    const { keyring, onSnapshot, onCopy, onEmpty } = this.options;
-    const copy = file.read(readKeySnapshot);
-    const keys = new Set(copy?.value.tokens.map(({ key }) => key.id)).size;
+  private useCopy(): void {
+    const { keyring, onSnapshot, onCopy } = this.options;
+    const copy = this.readCopy();
+    const keys = countKeys(copy?.value);
     if (copy === undefined || keys === 0) return;
-    if (this.snapshot !== undefined) {
-      onEmpty?.(keys);
-      return;
-    }
     onSnapshot?.(copy.value);
     keyring.replace(copy.value);
     onCopy?.(keys, copy.ageMs);
@@ -129,20 +147,25 @@ export class KeyLoader {
 
   private saveCopy(): void {
     const { snapshot } = this;
-    if (snapshot === undefined || snapshot.stamp === NO_KEYS_STAMP) return;
+    if (snapshot === undefined || isEmptyStamp(snapshot.stamp)) return;
+    this.copied = undefined; // it is older than this
     this.options.copy?.save(snapshot.stamp, () => keySnapshotText(snapshot));
   }
 
-  private async loadIfChanged(): Promise<void> {
+  /** @param stamp of the store */
+  private async loadIfChanged(stamp: string): Promise<void> {
     const { store, keyring, onSnapshot } = this.options;
     const age = this.now() - this.loadedAt;
     const isFresh = age >= 0 && age < FULL_RELOAD_MS; // the clock may have been set back
-    if (this.snapshot !== undefined && isFresh && (await store.readKeyStamp()) === this.snapshot.stamp)
-      return;
+    if (isFresh && stamp === this.snapshot?.stamp) return;
     const snapshot = await store.loadKeys();
+    this.refuseEmpty(snapshot.stamp); // it may be another one by now
     onSnapshot?.(snapshot);
     keyring.replace(snapshot);
     this.snapshot = snapshot;
     this.loadedAt = this.now();
   }
 }
+
+const countKeys = (snapshot: KeySnapshot | undefined) =>
+  new Set(snapshot?.tokens.map(({ key }) => key.id)).size;

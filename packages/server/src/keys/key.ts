@@ -51,6 +51,9 @@ export interface Key {
   readonly revokedAt: EpochMs | undefined;
 }
 
+/** Of the key that INKLING_API_KEY names, made at start where it is missing. */
+export const NAME_FROM_SETTINGS = "from settings";
+
 /** A key that is to be made. */
 export type NewKey = Pick<
   Key,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { freshToken } from "../../../../test/tokens.ts";
-import type { Key } from "./key.ts";
+import { type Key, NAME_FROM_SETTINGS } from "./key.ts";
 import { parseNewKey } from "./key-input.ts";
 import { KeyLoader, type KeyLoaderOptions, type KeySource } from "./key-loader.ts";
 import { Keyring, type KeySnapshot } from "./keyring.ts";
@@ -152,7 +152,7 @@ describe("keyring and its loader", () => {
     store.add("key_a");
     const { loader, clock } = await setUp(store);
     for (let i = 0; i < 5; i++) await loader.refresh();
-    expect([store.stampReads, store.loads]).toEqual([5, 1]);
+    expect([store.stampReads, store.loads]).toEqual([6, 1]);
     clock.now += 60_000;
     await loader.refresh();
     expect(store.loads).toBe(2);
@@ -162,7 +162,66 @@ describe("keyring and its loader", () => {
     const store = new FakeStore();
     const { loader } = await setUp(store);
     await Promise.all([loader.refresh(), loader.refresh(), loader.refresh()]);
-    expect(store.stampReads).toBe(1);
+    expect(store.stampReads).toBe(2);
+  });
+
+  describe("a store that is empty in the place of one with keys", () => {
+    test.each(["new", ""])(
+      "leaves them in force, is reported, and adopts no key; stamp: %p",
+      async (stamp) => {
+        const store = new FakeStore();
+        const token = store.add("key_a");
+        const changes: unknown[] = [];
+        let adopted = 0;
+        const { keyring, loader } = await setUp(store, {
+          beforeFirstLoad: async () => void adopted++,
+          onStoreChange: (error) => changes.push(error?.name),
+        });
+        const known = store.tokens;
+        store.tokens = new Map();
+        store.stamp = stamp;
+        store.isAway = true;
+        await loader.refresh();
+        store.isAway = false;
+        for (let i = 0; i < 3; i++) await loader.refresh();
+        expect([answer(keyring, token), adopted]).toEqual(["key_a", 1]);
+        expect(keyring.state).toMatchObject({ failures: 4, keys: 1 });
+        expect(changes).toEqual(["Error", "EmptyDatabaseError"]);
+        store.tokens = known;
+        store.stamp = "1";
+        await loader.refresh();
+        expect([changes.at(-1), keyring.state.failures]).toEqual([undefined, 0]);
+      },
+    );
+
+    test("also where it is exchanged between two reads", async () => {
+      const store = new FakeStore();
+      const token = store.add("key_a");
+      const { keyring, loader, clock } = await setUp(store);
+      clock.now += 60_000;
+      store.loadKeys = async () => ({ stamp: "new", tokens: [] });
+      await loader.refresh();
+      expect([answer(keyring, token), keyring.state.failures]).toEqual(["key_a", 1]);
+    });
+
+    test("one that never had a key, as at the first start, is no other one", async () => {
+      const store = new FakeStore();
+      store.stamp = "new";
+      const { keyring, loader } = await setUp(store);
+      await loader.refresh();
+      expect(keyring.state).toMatchObject({ loaded: true, failures: 0 });
+    });
+
+    test("nor is one that had none but the key from settings, which is made again", async () => {
+      const store = new FakeStore();
+      const token = store.add("key_a", { name: NAME_FROM_SETTINGS });
+      let adopted = 0;
+      const { keyring, loader } = await setUp(store, { beforeFirstLoad: async () => void adopted++ });
+      store.tokens = new Map();
+      store.stamp = "new";
+      await loader.refresh();
+      expect([answer(keyring, token), keyring.state.failures, adopted]).toEqual(["KEY_INVALID", 0, 2]);
+    });
   });
 
   describe("while the store is away", () => {

@@ -3,7 +3,7 @@
 // err  readKeySnapshot throws for a text that this program did not write
 // note A snapshot has hashes of tokens, never tokens; revoked keys are not in it.
 
-import { type KeyRow, keyFromRow, rowFromKey } from "./key.ts";
+import { type KeyRow, keyFromRow, NAME_FROM_SETTINGS, rowFromKey } from "./key.ts";
 import type { KeySnapshot, TokenRecord } from "./keyring.ts";
 
 const FORMAT = "inkling-key-snapshot";
@@ -25,6 +25,11 @@ export function keysFromPlain({ stamp, tokens }: PlainKeys): KeySnapshot {
 
 export function keySnapshotText(snapshot: KeySnapshot): string {
   return `${JSON.stringify({ format: FORMAT, version: VERSION, ...plainKeys(snapshot) })}\n`;
+}
+
+/** Would keys be lost without this snapshot? One from settings would not: it is made again. */
+export function holdsMadeKeys({ tokens }: KeySnapshot): boolean {
+  return tokens.some(({ key }) => key.name !== NAME_FROM_SETTINGS);
 }
 
 /** @throws Error when the text is no snapshot */

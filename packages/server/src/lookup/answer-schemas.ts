@@ -6,6 +6,7 @@
 //      Nothing that runs at the start imports this file for more than its types.
 
 import { ANSWERS, feedReport, heldRelease, release } from "@inkling/engine";
+import { channelReport } from "@inkling/release-store";
 import { z } from "zod";
 import { PROBLEM_CODES } from "../http/problems.ts";
 import { MX_OUTCOMES } from "../mx/outcome.ts";
@@ -217,6 +218,10 @@ export const status = z
       .strictObject(heldRelease.shape)
       .nullable()
       .meta({ description: "Built, but not published before the operator accepts it" }),
+    channel: z
+      .strictObject(channelReport.shape)
+      .nullable()
+      .meta({ description: "The channel that releases come from, if any, and why it is not followed now" }),
     missing: z.array(z.enum(ANSWERS)).meta({ description: "Answers without any loaded feed" }),
     partial: release.shape.partial,
     feeds: z.array(feedStatus),

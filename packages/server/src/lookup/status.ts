@@ -5,7 +5,7 @@
 // note here, not in telemetry: it is made of releases and keys, and both the API and the admin API need it
 
 import { type FeedReport, feedAgeSeconds, type HeldRelease, type Mode } from "@inkling/engine";
-import type { NamedRelease } from "@inkling/release-store";
+import type { ChannelReport, NamedRelease } from "@inkling/release-store";
 import type { KeyringState } from "../keys/keyring.ts";
 import type { Refusal } from "../releases/follow.ts";
 
@@ -19,6 +19,7 @@ export interface StatusSource {
     /** Why the wanted release does not answer. */
     readonly refused: Refusal | undefined;
     readonly held?: HeldRelease | undefined;
+    readonly channel?: ChannelReport | undefined;
     readonly isVerified: boolean;
     readonly since: number | undefined;
     /** Their present state; otherwise the release's manifest has them. */
@@ -40,9 +41,13 @@ export function readiness({ releases, keyring, primary }: StatusSource): string[
 }
 
 /** What is not as it should be although lookups are answered. */
-export function warnings({ releases: { refused, current } }: StatusSource): string[] {
-  if (refused === undefined || current === undefined) return [];
-  return [`release ${refused.name} is refused, and ${current.name} answers in its place`];
+export function warnings({ releases: { refused, current, channel } }: StatusSource): string[] {
+  const found: string[] = [];
+  if (refused !== undefined && current !== undefined) {
+    found.push(`release ${refused.name} is refused, and ${current.name} answers in its place`);
+  }
+  if (channel?.fault) found.push(`the channel ${channel.channel} is not followed: ${channel.fault.kind}`);
+  return found;
 }
 
 /** In place of texts that may hold hosts, paths and what a publisher sent: any key may read /v1/status. */
@@ -51,11 +56,12 @@ const FOR_OPERATORS = "The admin API and the server's log have the reason.";
 /** The JSON of /v1/status: what operators see, without free text. */
 export function publicStatus(source: StatusSource, now: number): ReturnType<typeof statusDocument> {
   const document = statusDocument(source, now);
-  const { refused_release, held_release, feeds } = document;
+  const { refused_release, held_release, channel, feeds } = document;
   return {
     ...document,
     refused_release: refused_release && { ...refused_release, reason: FOR_OPERATORS },
     held_release: held_release && { ...held_release, why: FOR_OPERATORS },
+    channel: channel && { ...channel, fault: channel.fault && { ...channel.fault, reason: FOR_OPERATORS } },
     feeds: feeds.map((feed) => ({
       ...feed,
       error: feed.error === null ? null : FOR_OPERATORS,
@@ -78,6 +84,7 @@ export function statusDocument({ version, mode, releases, keyring }: StatusSourc
     refused_release:
       refused === undefined ? null : { name: refused.name, reason: refused.reason, at: iso(refused.at) },
     held_release: releases.held ?? null,
+    channel: releases.channel ?? null,
     missing: current?.manifest.missing ?? [],
     partial: current?.manifest.partial ?? [],
     feeds: feeds.map((feed) => feedStatus(feed, now)),

@@ -111,9 +111,12 @@ describe("the page", () => {
 });
 
 test("the start loads neither documents nor the admin API nor Hono", () => {
-  const modules = ["primary.ts", "services.ts", "admin-listener.ts", "local-serving.ts"].map((name) =>
-    join(import.meta.dir, "../cluster", name),
-  );
+  const modules = [
+    "cluster/primary.ts",
+    "serving/services.ts",
+    "cluster/admin-listener.ts",
+    "serving/local-serving.ts",
+  ].map((path) => join(import.meta.dir, "..", path));
   const code = `for (const path of ${JSON.stringify(modules)}) await import(path);
     console.log(Object.keys(require.cache).join("\\n"))`;
   const loaded = Bun.spawnSync([process.execPath, "-e", code]).stdout.toString().split("\n");

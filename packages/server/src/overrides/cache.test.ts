@@ -34,6 +34,7 @@ class FakeStore {
   overrides: Override[] = [];
   version = 1;
   isAway = false;
+  isEmpty = false;
   stampReads = 0;
   loads = 0;
 
@@ -44,11 +45,12 @@ class FakeStore {
   async readStamp(): Promise<string> {
     this.stampReads++;
     if (this.isAway) throw new Error("away");
-    return String(this.version);
+    return this.isEmpty ? "new" : String(this.version);
   }
   async load(): Promise<LoadedOverrides> {
     this.loads++;
     if (this.isAway) throw new Error("away");
+    if (this.isEmpty) return { stamp: "new", overrides: [] };
     return { stamp: String(this.version), overrides: this.overrides };
   }
 }
@@ -124,6 +126,44 @@ describe("the book", () => {
     await second.book.refresh();
     expect([second.ids(), second.book.state.from]).toEqual([["c"], "database"]);
     await second.book.stop();
+  });
+
+  test("a store that is empty in the place of one with overrides leaves them in force, and their copy", async () => {
+    const first = await setUp();
+    first.store.set(override("a"), override("b", { expiresAt: 5_000 }));
+    await first.book.refresh();
+    first.store.isEmpty = true;
+    for (let i = 0; i < 3; i++) await first.book.refresh();
+    await first.book.stop();
+    const empty = { type: "database-empty", overrides_in_copy: 2 } as const;
+    expect([first.ids(), first.book.state.failures, first.events.at(-1)]).toEqual([["a", "b"], 3, empty]);
+
+    const copy = readFileSync(join(first.dataDir, DATA_FOLDER.overrides), "utf8");
+    const { store, book, events, ids, dataDir } = await setUp(first.store, first.dataDir);
+    expect([ids(), events.at(-1)]).toEqual([["a", "b"], empty]);
+    expect(readFileSync(join(dataDir, DATA_FOLDER.overrides), "utf8")).toBe(copy);
+    store.isEmpty = false; // one was added
+    store.set(override("c"));
+    await book.refresh();
+    expect([ids(), book.state.failures]).toEqual([["c"], 0]);
+    expect(readFileSync(join(dataDir, "overrides.before.json"), "utf8")).toBe(copy);
+    await book.stop();
+  });
+
+  test("a store that never had an override is no other one, nor where all have expired", async () => {
+    const store = new FakeStore();
+    store.isEmpty = true;
+    const { book, clock, events } = await setUp(store);
+    expect([book.state.from, book.state.failures]).toEqual(["database", 0]);
+    store.isEmpty = false;
+    store.set(override("b", { expiresAt: 5_000 }));
+    await book.refresh();
+    store.isEmpty = true;
+    clock.now = 5_000;
+    await book.refresh();
+    expect([book.state.overrides, book.state.failures]).toEqual([0, 0]);
+    expect(events.map(({ type }) => type)).not.toContain("database-empty");
+    await book.stop();
   });
 
   test("the copy is for this user and group only, and no other file is left", async () => {

@@ -1,14 +1,15 @@
 // cache.ts: the overrides in force, in memory.
 //
-// in   the store, checked twice a second; the data folder's copy, for a start while the store is unreachable
+// in   the store, checked twice a second; the data folder's copy, for a start while the store is unreachable or empty
 // out  `current`: an immutable snapshot, swapped when anything changed; `state` for metrics, status and logs
-// err  none: a store that is unreachable leaves the overrides as they were; a copy that cannot be read or written is an event
+// err  none: a store that is unreachable, or empty in the place of one that was not, leaves the overrides as they were; a
+//      copy that cannot be read or written is an event
 // cost one row read each half second and process
 
 import { join } from "node:path";
 import { type Override, Overrides } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
-import { SnapshotFile } from "../keys/snapshot-file.ts";
+import { EmptyDatabaseError, isEmptyStamp, SnapshotFile } from "../keys/snapshot-file.ts";
 import { readSnapshot, snapshotText } from "./file.ts";
 import { overridesOf } from "./record.ts";
 
@@ -38,6 +39,8 @@ export type OverrideEvent =
       /** Of the data folder's copy. */
       readonly age_seconds?: number;
     }
+  /** The database never had an override, and these are known: they stay in force, and the copy is kept. */
+  | { readonly type: "database-empty"; readonly overrides_in_copy: number }
   /** The copy cannot be read or written. */
   | { readonly type: "copy-failed"; readonly reason: string };
 
@@ -72,6 +75,7 @@ export class OverrideCache {
   private from: OverrideCacheState["from"];
   private checkedAt: number | undefined;
   private failures = 0;
+  private isEmpty = false;
   private readonly copy: SnapshotFile;
   private running: Promise<void> | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -130,15 +134,23 @@ export class OverrideCache {
       if (!isFresh || (await store.readStamp()) !== this.stamp) this.replace(await store.load());
       this.failures = 0;
       this.checkedAt = this.now();
-    } catch {
+      this.isEmpty = false;
+    } catch (error) {
       this.failures++; // the key loader reports that the database is unreachable
+      if (error instanceof EmptyDatabaseError) this.reportEmpty(error);
       return;
     }
     const { stamp, current } = this;
     this.copy.save(stamp!, () => snapshotText({ stamp: stamp!, overrides: current.all }));
   }
 
+  /** @throws EmptyDatabaseError where overrides are in force that the store never had */
   private replace(loaded: LoadedOverrides): void {
+    if (isEmptyStamp(loaded.stamp) && this.stamp !== undefined && !isEmptyStamp(this.stamp)) {
+      const now = this.now();
+      const known = this.current.all.filter(({ expiresAt = Infinity }) => expiresAt > now).length;
+      if (known > 0) throw new EmptyDatabaseError(known, "an override");
+    }
     const isNew = this.stamp !== loaded.stamp || this.current.all.length !== loaded.overrides.length;
     this.current = overridesOf(loaded.overrides);
     this.stamp = loaded.stamp;
@@ -146,6 +158,12 @@ export class OverrideCache {
     this.from = "database";
     if (!isNew) return;
     this.options.onEvent?.({ type: "loaded", overrides: loaded.overrides.length, from: "database" });
+  }
+
+  private reportEmpty({ known }: EmptyDatabaseError): void {
+    this.copy.keep();
+    if (!this.isEmpty) this.options.onEvent?.({ type: "database-empty", overrides_in_copy: known });
+    this.isEmpty = true;
   }
 
   private readCopy(): void {

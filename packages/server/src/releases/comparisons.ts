@@ -1,35 +1,41 @@
-// comparisons.ts: what changed between releases, compared in a process of its own, and kept: a release never changes.
+// comparisons.ts: what changed between releases, compared in a process of its own, and kept as long as their files are the
+// same.
 
+import { findFiles } from "@inkling/release-store";
 import type { ReleaseChanges } from "./diff.ts";
 import type { ChangesAnswer } from "./diff-process.ts";
-import { runInProcess } from "./process.ts";
+import { type ProcessEnvironment, runInProcess } from "./process.ts";
 
 const MAX_KEPT = 50;
 
 export class ReleaseComparisons {
   private readonly dataDir: string;
+  private readonly env: ProcessEnvironment;
   private readonly kept = new Map<string, Promise<ReleaseChanges>>();
 
-  constructor(dataDir: string) {
+  constructor(dataDir: string, env: ProcessEnvironment) {
     this.dataDir = dataDir;
+    this.env = env;
   }
 
-  /** @throws Error when one of the releases cannot be opened */
-  compare(before: string, after: string): Promise<ReleaseChanges> {
-    const pair = `${before} ${after}`;
+  /** @throws Error when one of the releases is not sound */
+  async compare(before: string, after: string): Promise<ReleaseChanges> {
+    const stamps = [before, after].map((name) => findFiles(this.dataDir, name).stamps);
+    const pair = JSON.stringify([before, after, stamps]);
     const known = this.kept.get(pair);
     if (known !== undefined) return known;
     if (this.kept.size >= MAX_KEPT) this.kept.clear();
-    const changes = compareInProcess(this.dataDir, before, after);
+    const changes = this.compareInProcess(before, after);
     this.kept.set(pair, changes);
     changes.catch(() => this.kept.delete(pair));
     return changes;
   }
-}
 
-async function compareInProcess(dataDir: string, before: string, after: string): Promise<ReleaseChanges> {
-  const module = new URL("./diff-process.ts", import.meta.url);
-  const { changes, problem } = await runInProcess<ChangesAnswer>(module, { dataDir, before, after });
-  if (changes === undefined) throw new Error(problem);
-  return changes;
+  private async compareInProcess(before: string, after: string): Promise<ReleaseChanges> {
+    const module = new URL("./diff-process.ts", import.meta.url);
+    const question = { dataDir: this.dataDir, before, after };
+    const { changes, problem } = await runInProcess<ChangesAnswer>(module, question, this.env);
+    if (changes === undefined) throw new Error(problem);
+    return changes;
+  }
 }

@@ -1,9 +1,9 @@
 // diff-process.ts: compares two releases in a process of its own.
 //
 // in   one message: { dataDir, before, after }, names of releases
-// out  one message: { changes }, or { problem } when one of them cannot be opened
+// out  one message: { changes }, or { problem } when one of them is not sound: files without a mark are verified first
 
-import { messageOf, openRelease, ReleaseError } from "@inkling/release-store";
+import { messageOf, openVerified, ReleaseError } from "@inkling/release-store";
 import { type ReleaseChanges, releaseChanges } from "./diff.ts";
 import { answerOnce } from "./process.ts";
 
@@ -20,7 +20,7 @@ interface Question {
 
 answerOnce(({ dataDir, before, after }: Question): ChangesAnswer => {
   try {
-    return { changes: releaseChanges(openRelease(dataDir, before), openRelease(dataDir, after)) };
+    return { changes: releaseChanges(openVerified(dataDir, before), openVerified(dataDir, after)) };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
     return { problem: messageOf(error) };

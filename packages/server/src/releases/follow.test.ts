@@ -2,7 +2,7 @@
 // test/release-swap.test.ts does the same with real segments under load, test/damaged-release.test.ts with damaged ones.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
@@ -14,6 +14,7 @@ import {
   ReleaseError,
   releaseId,
   releaseNames,
+  removeMark,
   type Verification,
 } from "@inkling/release-store";
 import { type ReleaseEvent, Releases } from "./follow.ts";
@@ -62,13 +63,14 @@ function publish(n: number, text = manifest(n)): string {
   return name;
 }
 
-function setUp(unsound: readonly number[] = []) {
+function setUp(unsound: readonly number[] = [], answersHere = false) {
   const events: ReleaseEvent[] = [];
   const verified: string[] = [];
   const bad = new Set(unsound.map(nameOf));
   /** Of the clock that retries go by. */
   const clock = { now: 0 };
   const passing = new Set<string>();
+  const unreadable = new Set<string>();
   const releases = new Releases({
     dataDir,
     now: () => 1,
@@ -78,9 +80,13 @@ function setUp(unsound: readonly number[] = []) {
       await Promise.resolve();
       if (bad.has(name)) throw new ReleaseError(`release ${name}: body checksum`);
       if (passing.has(name)) throw new ReleaseError("EMFILE", undefined, { isPassing: true });
+      if (unreadable.has(name)) {
+        throw new ReleaseError("EIO", undefined, { isPassing: true, isUnreadable: true });
+      }
       return { stamps: findFiles(dataDir, name).stamps };
     },
     onEvent: (event) => events.push(event),
+    answersHere,
     pollMs: 3_600_000,
   });
   running = releases;
@@ -94,7 +100,7 @@ function setUp(unsound: readonly number[] = []) {
     await releases.open();
     releases.start();
   };
-  return { releases, events, verified, bad, passing, clock, settled, start };
+  return { releases, events, verified, bad, passing, unreadable, clock, settled, start };
 }
 const serving = (releases: Releases) => releases.current?.manifest.id;
 
@@ -242,7 +248,7 @@ describe("only what was verified answers", () => {
     expect(releases.current?.name).toBe(name);
     expect(releases.refused).toBeUndefined();
     const last = events.slice(-5).map((event) => event.type);
-    expect(last).toEqual(["serving", "serving", "refused", "serving", "verified"]);
+    expect(last).toEqual(["serving", "serving", "refused", "serving", "refusal-over"]);
   });
 
   test("one whose file is put in place anew, as a copy does it, goes on answering and is verified again", async () => {
@@ -323,6 +329,82 @@ describe("a fault that passes", () => {
   });
 });
 
+describe("a segment that the disk cannot read", () => {
+  test("is left, as the process that touches it dies of it; and tried again", async () => {
+    const older = publishSegment(1);
+    mark(1, older.path);
+    const { path, name } = publishSegment(2);
+    mark(2, path);
+    const { releases, start, unreadable, clock, settled } = setUp();
+    unreadable.add(name);
+    await start();
+    await settled();
+    expect(releases.current?.name).toBe(older.name);
+    expect(releases.refused).toMatchObject({ name, reason: "EIO" });
+    unreadable.clear();
+    clock.now += 60_000;
+    await settled();
+    expect(releases.current?.name).toBe(name);
+  });
+
+  test("another release that has it too does not take its place unverified", async () => {
+    const { name } = publishSegment(1);
+    const { releases, start, settled, unreadable, verified, events } = setUp();
+    await start();
+    await settled();
+    const shared = JSON.stringify(release(2, { segments: { geo: segment("1"), email: segment("1") } }));
+    const younger = publish(2, shared);
+    await settled();
+    expect([releases.current?.name, verified]).toEqual([younger, [name, younger]]);
+    for (const each of [name, younger]) unreadable.add(each);
+    releases.suspect();
+    await settled();
+    expect(events.slice(-4).map(({ type }) => type)).toEqual(["serving", "none", "refused", "refused"]);
+  });
+});
+
+describe("a process that answers itself", () => {
+  const marked = (n: number) => existsSync(join(dataDir, `segments/${String(n).repeat(64)}.verified`));
+
+  test("has no marks until it has verified what it answers from: were it to die, the next start would verify", async () => {
+    const { path, name } = publishSegment(1);
+    mark(1, path);
+    const first = setUp([], true);
+    await first.releases.open();
+    expect([first.releases.current?.name, first.verified, marked(1)]).toEqual([name, [], false]);
+    const second = setUp([], true); // the first has died
+    await second.releases.open();
+    expect([second.releases.current?.name, second.verified]).toEqual([name, [name]]);
+  });
+
+  test("has them back when it has verified, goes to another release, or stops", async () => {
+    const { path } = publishSegment(1);
+    mark(1, path);
+    const stopped = setUp([], true);
+    await stopped.releases.open();
+    await stopped.releases.stop();
+    expect(marked(1)).toBe(true);
+
+    const verifying = setUp([], true);
+    await verifying.releases.open();
+    expect(marked(1)).toBe(false);
+    publishSegment(2);
+    verifying.releases.start();
+    await verifying.settled();
+    expect([serving(verifying.releases) === undefined, marked(1)]).toEqual([false, true]);
+  });
+
+  test("leaves those alone that verifying has removed", async () => {
+    const { path } = publishSegment(1);
+    mark(1, path);
+    const { releases } = setUp([], true);
+    await releases.open();
+    removeMark(dataDir, "1".repeat(64));
+    await releases.stop();
+    expect(marked(1)).toBe(false);
+  });
+});
+
 describe("while serving", () => {
   test("a new release is verified before it serves", async () => {
     publish(1);
@@ -367,6 +449,21 @@ describe("while serving", () => {
     await settled();
     expect(serving(releases)).toBe(idOf(2));
     expect(releases.refused).toBeUndefined();
+  });
+
+  test("the end of a refusal is no verification: only what was read is called verified", async () => {
+    publish(1);
+    const { releases, start, settled, verified, events } = setUp([2]);
+    await start();
+    await settled();
+    const name = publish(2);
+    await settled();
+    publish(1); // a rollback to what answers
+    await settled();
+    expect(releases.refused).toBeUndefined();
+    expect(verified).toEqual([nameOf(1), name]);
+    expect(events.filter(({ type }) => type === "verified")).toEqual([{ type: "verified", name: nameOf(1) }]);
+    expect(events.at(-1)).toEqual({ type: "refusal-over", name: nameOf(1), refused: name });
   });
 
   test("a segment that is repaired is tried again, though pointer and manifest stay", async () => {

@@ -7,14 +7,18 @@
 //
 // Only what was verified answers: read in full by this process's verifier, or before, which a mark of these very files
 // shows (release-store/src/verified.ts). With a mark a start does not wait, and the release is verified behind. A release
-// whose files are removed or written to while it answers is left at once, before it is verified again. Nothing here maps
-// or reads a segment: a fault of one can end a process that answers, never this one.
+// whose files are removed or written to while it answers is left at once, before it is verified again; one that the disk
+// cannot read is left as well. Nothing here maps or reads a segment: a fault of one can end a process that answers, never
+// this one. Where this process answers itself, marks are suspended until the release is verified: should it die of a
+// segment, the next start verifies before it answers.
 
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
 import type { FeedReport, HeldRelease } from "@inkling/engine";
 import {
   areMarked,
+  type ChannelReport,
+  ChannelReportFile,
   currentName,
   DATA_FOLDER,
   FeedsReportFile,
@@ -27,9 +31,11 @@ import {
   type ReleaseFiles,
   releaseNames,
   releasesBefore,
+  resumeMarks,
   type Stamps,
   segmentFiles,
   stampsOf,
+  suspendMarks,
   type Verification,
 } from "@inkling/release-store";
 import { backoffMs } from "../keys/backoff.ts";
@@ -44,7 +50,10 @@ export type ReleaseEvent =
     }
   /** No sound release is left: lookups are refused. */
   | { readonly type: "none"; readonly before: string | undefined; readonly wanted: string | undefined }
+  /** Read in full, and goes on answering. */
   | { readonly type: "verified"; readonly name: string }
+  /** The wanted one answers: what `refused` names is in the way no more. */
+  | { readonly type: "refusal-over"; readonly name: string; readonly refused: string }
   /** It could not be verified for now, and goes on answering. */
   | {
       readonly type: "unverified";
@@ -71,6 +80,8 @@ interface ReleasesOptions {
   /** Reads a whole release away from this process; rejects with a ReleaseError when it is not sound. */
   readonly verify: (dataDir: string, name: string, signal: AbortSignal) => Promise<Verification>;
   readonly onEvent: (event: ReleaseEvent) => void;
+  /** Does this process answer too, so that a fault of a segment can end it? */
+  readonly answersHere?: boolean;
   /** How often the files are looked at. */
   readonly pollMs?: number;
 }
@@ -104,6 +115,7 @@ export class Releases {
 
   private readonly options: ReleasesOptions;
   private readonly report: FeedsReportFile;
+  private readonly channelReport: ChannelReportFile;
   private readonly stopped = new AbortController();
   private running: Promise<void> | undefined;
   private timer: ReturnType<typeof setInterval> | undefined;
@@ -118,6 +130,8 @@ export class Releases {
   private readonly failures = new Map<string, Failure>();
   /** What this process found sound: on a read-only disk there are no marks. */
   private readonly sound = new Map<string, Stamps>();
+  /** Of files whose marks are suspended: see {@link ReleasesOptions.answersHere}. */
+  private suspended: Stamps = {};
   /** Segment files by release, and for which state of its manifest that holds. */
   private readonly listed = new Map<
     string,
@@ -127,6 +141,7 @@ export class Releases {
   constructor(options: ReleasesOptions) {
     this.options = options;
     this.report = new FeedsReportFile(options.dataDir);
+    this.channelReport = new ChannelReportFile(options.dataDir);
   }
 
   /** The feeds of the current release in their present state: checks and failures since the build included. */
@@ -137,6 +152,11 @@ export class Releases {
   /** The release that was built and waits for the operator. */
   get held(): HeldRelease | undefined {
     return this.report.held;
+  }
+
+  /** How following a channel went the last time; undefined without one. */
+  get channel(): ChannelReport | undefined {
+    return this.channelReport.current;
   }
 
   /** Finds the release to begin with: at once where it has its mark, otherwise when it is verified. */
@@ -158,6 +178,7 @@ export class Releases {
     clearInterval(this.timer);
     this.watcher?.close();
     await this.running;
+    this.resumeMarks();
   }
 
   /** Leaves what is damaged now, and looks for a new release; resolves when nothing is under way any more. */
@@ -238,6 +259,7 @@ export class Releases {
     }
     this.failures.delete(name);
     this.sound.set(name, stamps);
+    if (this.current?.name === name) this.resumeMarks();
     if (this.suspected === name) this.suspected = undefined;
     if (unmarked !== undefined) this.options.onEvent({ type: "unmarked", name, reason: unmarked });
     this.readWanted();
@@ -258,7 +280,8 @@ export class Releases {
     const waitMs = isLasting ? Number.POSITIVE_INFINITY : backoffMs(FIRST_RETRY_MS, MAX_RETRY_MS, count - 1);
     this.failures.set(name, { signature, count, retryAt: this.options.elapsed() + waitMs });
     const reason = messageOf(error);
-    if (this.current?.name === name && !isLasting && this.suspected !== name) {
+    const isDeadly = this.suspected === name || (error instanceof ReleaseError && error.isUnreadable);
+    if (this.current?.name === name && !isLasting && !isDeadly) {
       this.options.onEvent({ type: "unverified", name, reason, retry_in_ms: waitMs });
       return;
     }
@@ -278,10 +301,12 @@ export class Releases {
 
   /** Answers no more from what answers now, but from the newest release before it that is known to be sound. */
   private leave(reason: string, retry: { readonly retry_in_ms?: number } = {}): void {
-    const { name } = this.current!;
+    const { name, stamps } = this.current!;
     this.left = name;
     this.verifiedName = undefined;
-    this.sound.delete(name);
+    for (const [each, others] of this.sound) {
+      if (Object.keys(others).some((sha256) => sha256 in stamps)) this.sound.delete(each); // its marks tell
+    }
     this.swap(this.findSound(name));
     this.refuse(name, reason, retry);
   }
@@ -300,9 +325,13 @@ export class Releases {
     return undefined;
   }
 
-  private isKnownSound({ name, stamps }: ReleaseFiles): boolean {
+  private isKnownSound(files: ReleaseFiles): boolean {
+    return this.isSoundHere(files) || areMarked(this.options.dataDir, files.stamps);
+  }
+
+  private isSoundHere({ name, stamps }: ReleaseFiles): boolean {
     const known = this.sound.get(name);
-    return (known !== undefined && isSame(known, stamps)) || areMarked(this.options.dataDir, stamps);
+    return known !== undefined && isSame(known, stamps);
   }
 
   /** Those published before the wanted one, newest first; none while the folder cannot be listed, for want of descriptors. */
@@ -342,6 +371,11 @@ export class Releases {
 
   private swap(next: ReleaseFiles | undefined): void {
     const before = this.current?.name;
+    this.resumeMarks(); // verifying has removed those of unsound files
+    if (next !== undefined && this.options.answersHere === true && !this.isSoundHere(next)) {
+      this.suspended = next.stamps;
+      suspendMarks(this.options.dataDir, next.stamps);
+    }
     this.take(next);
     this.servingSince = next === undefined ? undefined : this.options.now();
     const wanted = this.wanted === next?.name ? undefined : this.wanted;
@@ -349,6 +383,11 @@ export class Releases {
     this.options.onEvent(
       next === undefined ? { type: "none", ...others } : { type: "serving", name: next.name, ...others },
     );
+  }
+
+  private resumeMarks(): void {
+    resumeMarks(this.options.dataDir, this.suspended);
+    this.suspended = {};
   }
 
   private take(files: ReleaseFiles | undefined): void {
@@ -360,9 +399,10 @@ export class Releases {
 
   /** What is wanted answers: a refusal of it, or of what was wanted before, is over. */
   private forgetRefusal(): void {
-    if (this.refusal === undefined || !this.isVerified || this.current?.name !== this.wanted) return;
+    const { refusal, current } = this;
+    if (refusal === undefined || !this.isVerified || current?.name !== this.wanted) return;
     this.refusal = undefined;
-    this.options.onEvent({ type: "verified", name: this.wanted! });
+    this.options.onEvent({ type: "refusal-over", name: current!.name, refused: refusal.name });
   }
 
   private readWanted(): void {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -19,9 +19,10 @@ function moduleOf(name: string, compute: string): URL {
 }
 
 describe("a computation in a process of its own", () => {
-  test("answers, without the environment of the caller", async () => {
-    const module = moduleOf("sound", "return [message, process.env.PATH ?? null];");
-    expect(await runInProcess<unknown>(module, new Map([[1, "x"]]))).toEqual([new Map([[1, "x"]]), null]);
+  test("answers, in the environment that it is given and not in that of the caller", async () => {
+    const module = moduleOf("sound", "return [message, process.env.TZ, process.env.PATH ?? null];");
+    const answer = await runInProcess<unknown>(module, new Map([[1, "x"]]), { TZ: "Asia/Tokyo" });
+    expect(answer).toEqual([new Map([[1, "x"]]), "Asia/Tokyo", null]);
   });
 
   const endings: readonly (readonly [name: string, compute: string, message: RegExp])[] = [
@@ -34,6 +35,7 @@ describe("a computation in a process of its own", () => {
     const failure: Error = await runInProcess<never>(
       moduleOf(name.slice(0, 9).replaceAll(" ", "-"), compute),
       1,
+      {},
     ).catch((e) => e);
     expect(failure).toBeInstanceOf(ProcessFailed);
     expect(failure.message).toMatch(message);
@@ -41,7 +43,7 @@ describe("a computation in a process of its own", () => {
 
   test("ends when it is aborted", async () => {
     const controller = new AbortController();
-    const running = runInProcess(moduleOf("endless", "for (;;);"), 1, controller.signal).catch((e) => e);
+    const running = runInProcess(moduleOf("endless", "for (;;);"), 1, {}, controller.signal).catch((e) => e);
     controller.abort();
     expect(await running).toBeInstanceOf(ProcessFailed);
   });
@@ -60,13 +62,23 @@ test("a release is not sound when its segment is gone, and not known to be while
   };
   const release = { id: releaseId(content), ...content };
   const name = releaseName(release);
-  mkdirSync(join(temp, "releases"));
+  for (const part of ["releases", "segments"]) mkdirSync(join(temp, part));
   writeFileSync(join(temp, `releases/${name}.json`), JSON.stringify(release));
-  const errorOf = () => verifyInProcess(temp, name).catch((error: ReleaseError) => error);
+  const errorOf = () => verifyInProcess({}, temp, name).catch((error: ReleaseError) => error);
   expect(await errorOf()).toMatchObject({
     isPassing: false,
     message: expect.stringContaining("is not there"),
   });
-  const killed = await verifyInProcess(temp, name, AbortSignal.abort()).catch((error: ReleaseError) => error);
+  // What Linux answers to reading this file is what it answers to reading a bad sector: EIO.
+  symlinkSync("/proc/self/mem", join(temp, `segments/${sha256}.seg`));
+  writeFileSync(join(temp, `segments/${sha256}.verified`), "");
+  if (process.platform === "linux") {
+    const faults = { isPassing: true, isUnreadable: true };
+    expect(await errorOf()).toMatchObject({ ...faults, message: expect.stringContaining("EIO") });
+    expect(existsSync(join(temp, `segments/${sha256}.verified`))).toBe(false);
+  }
+  const killed = await verifyInProcess({}, temp, name, AbortSignal.abort()).catch(
+    (error: ReleaseError) => error,
+  );
   expect(killed).toMatchObject({ isPassing: true, message: expect.stringContaining("cannot be verified") });
 });

@@ -9,6 +9,9 @@ export const BUN_FLAGS: readonly string[] = ["--no-install", "--no-env-file"];
 const LIMIT_MS = 600_000;
 const MOST_REASON = 300;
 
+/** Variables of a process: no setting, and no credential. */
+export type ProcessEnvironment = Readonly<Record<string, string>>;
+
 export class ProcessFailed extends Error {
   override readonly name = "ProcessFailed";
 }
@@ -17,12 +20,17 @@ export class ProcessFailed extends Error {
  * Sends one message to a module; its process ends with its answer (see {@link answerOnce}).
  * @throws ProcessFailed
  */
-export async function runInProcess<T>(module: URL, message: unknown, signal?: AbortSignal): Promise<T> {
+export async function runInProcess<T>(
+  module: URL,
+  message: unknown,
+  env: ProcessEnvironment,
+  signal?: AbortSignal,
+): Promise<T> {
   let answer: { readonly value: T } | undefined;
   try {
     const child = Bun.spawn([process.execPath, ...BUN_FLAGS, Bun.fileURLToPath(module)], {
       stdio: ["ignore", "ignore", "pipe"],
-      env: {}, // it needs none, and what is secret stays here
+      env: { ...env },
       serialization: "advanced",
       ipc: (received: { readonly value: T }) => {
         answer = received;

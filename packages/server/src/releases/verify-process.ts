@@ -8,13 +8,14 @@ import { answerOnce } from "./process.ts";
 
 export type VerifyAnswer =
   | { readonly sound: Verification }
-  | { readonly refusal: string; readonly isPassing: boolean; readonly hint: string | undefined };
+  | ({ readonly refusal: string } & Pick<ReleaseError, "hint" | "isPassing" | "isUnreadable">);
 
 answerOnce(({ dataDir, name }: { dataDir: string; name: string }): VerifyAnswer => {
   try {
     return { sound: verifyRelease(dataDir, name) };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
-    return { refusal: messageOf(error), isPassing: error.isPassing, hint: error.hint };
+    const { hint, isPassing, isUnreadable } = error;
+    return { refusal: messageOf(error), hint, isPassing, isUnreadable };
   }
 });

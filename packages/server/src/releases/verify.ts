@@ -1,21 +1,22 @@
 // verify.ts: is a release sound? Read in a process of its own (verify-process.ts).
 
 import { ReleaseError, type Verification } from "@inkling/release-store";
-import { ProcessFailed, runInProcess } from "./process.ts";
+import { type ProcessEnvironment, ProcessFailed, runInProcess } from "./process.ts";
 import type { VerifyAnswer } from "./verify-process.ts";
 
 /** @throws ReleaseError when it is not sound, or, with `isPassing`, when that could not be found out */
 export async function verifyInProcess(
+  env: ProcessEnvironment,
   dataDir: string,
   name: string,
   signal?: AbortSignal,
 ): Promise<Verification> {
   const module = new URL("./verify-process.ts", import.meta.url);
   try {
-    const answer = await runInProcess<VerifyAnswer>(module, { dataDir, name }, signal);
+    const answer = await runInProcess<VerifyAnswer>(module, { dataDir, name }, env, signal);
     if ("sound" in answer) return answer.sound;
-    const { refusal, hint, isPassing } = answer;
-    throw new ReleaseError(refusal, hint, { isPassing });
+    const { refusal, hint, ...faults } = answer;
+    throw new ReleaseError(refusal, hint, faults);
   } catch (error) {
     if (!(error instanceof ProcessFailed)) throw error;
     throw new ReleaseError(`release ${name} cannot be verified: ${error.message}`, undefined, {

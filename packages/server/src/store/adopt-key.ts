@@ -4,33 +4,32 @@
 // out  the key in force
 // err  KeyInputError when the text is no key, or was revoked; StoreError
 
-import { type Key, KeyInputError, SCOPES } from "../keys/key.ts";
+import { type Key, KeyInputError, NAME_FROM_SETTINGS, SCOPES } from "../keys/key.ts";
 import { hashToken, isWellFormedToken, tokenMode } from "../keys/token.ts";
 import { StoreError } from "./error.ts";
 import type { Store } from "./store.ts";
 
 /**
  * Makes sure that `token` is a key in force. Several processes may do so at the same time.
- * @param name for lists
  * @throws KeyInputError when it is malformed, or was revoked: a revoked key does not come back by a restart
  */
-export async function adoptKey(store: Store, token: string, name = "from settings"): Promise<Key> {
+export async function adoptKey(store: Store, token: string): Promise<Key> {
   if (!isWellFormedToken(token)) {
     throw new KeyInputError([
       "the chosen key is not in the key format, or its checksum is wrong; `inkling keys create` makes one that is",
     ]);
   }
   const hash = hashToken(token);
-  const existing = (await store.findKeyByHash(hash)) ?? (await create(store, token, name));
+  const existing = (await store.findKeyByHash(hash)) ?? (await create(store, token));
   if (existing.revokedAt !== undefined) {
     throw new KeyInputError([`the chosen key (${existing.hint}) was revoked; choose another one`]);
   }
   return existing;
 }
 
-async function create(store: Store, token: string, name: string): Promise<Key> {
+async function create(store: Store, token: string): Promise<Key> {
   try {
-    const wanted = { name, mode: tokenMode(token), scopes: SCOPES, networks: [] };
+    const wanted = { name: NAME_FROM_SETTINGS, mode: tokenMode(token), scopes: SCOPES, networks: [] };
     return (await store.createKey(wanted, token, "INKLING_API_KEY")).key;
   } catch (error) {
     // Another process was quicker.

@@ -4,10 +4,14 @@ import { LogSink, MOST_BYTES } from "./log-sink.ts";
 
 /** A descriptor with room for so many bytes. */
 function setUp(room: number, code = "ENOSPC") {
-  const disk = { room, text: "", longest: 0 };
+  /** `reads` is called when there is no room: a reader may make some. */
+  const disk = { room, text: "", longest: 0, reads: () => {} };
   const sink = new LogSink(
     (bytes) => {
-      if (disk.room === 0) throw Object.assign(new Error("fails"), { code });
+      if (disk.room === 0) {
+        disk.reads();
+        throw Object.assign(new Error("fails"), { code });
+      }
       const part = bytes.subarray(0, disk.room);
       disk.room -= part.length;
       disk.text += Buffer.from(part).toString();
@@ -63,6 +67,21 @@ describe("log sink", () => {
       expect(sink.dropped).toBe(dropped);
     },
   );
+
+  test("the end waits for a slow reader, not for ever", () => {
+    const { disk, sink } = setUp(0, "EAGAIN");
+    sink.write(line(1) + line(2));
+    disk.reads = () => {
+      disk.room += 50;
+    };
+    sink.close();
+    expect([linesOf(disk.text).length, sink.dropped]).toEqual([2, 0]);
+    disk.reads = () => {};
+    disk.room = 0;
+    sink.write(line(3));
+    sink.close();
+    expect(sink.dropped).toBe(1);
+  });
 
   test("what still waits at the end is counted as dropped", () => {
     const { disk, sink } = setUp(0);

@@ -11,6 +11,8 @@ const ATOMIC_BYTES = 4096;
 const LINE_END = 0x0a;
 const FIRST_RETRY_MS = 5;
 const MAX_RETRY_MS = 1_000;
+/** A process that ends gives a slow reader a second. */
+const LAST_TRIES = 200;
 
 /** @returns bytes written. @throws with a code, such as ENOSPC, EPIPE or EAGAIN */
 export type WriteBytes = (bytes: Uint8Array) => number;
@@ -24,6 +26,8 @@ export class LogSink {
   private droppedSince = 0;
   private droppedInAll = 0;
   private reason = "";
+  /** Did the last attempt fail because the reader is slow? */
+  private isSlow = false;
   private retryMs = FIRST_RETRY_MS;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -46,9 +50,13 @@ export class LogSink {
     this.drain();
   }
 
-  /** A last attempt: what still waits is dropped. */
+  /** Before the process ends: waits for a reader that is slow, for a second at most. What still waits then is dropped. */
   close(): void {
     this.drain();
+    for (let tries = 0; this.isSlow && this.waiting.length > 0 && tries < LAST_TRIES; tries++) {
+      Bun.sleepSync(FIRST_RETRY_MS);
+      this.drain();
+    }
     clearTimeout(this.timer);
     for (const piece of this.waiting.splice(0)) this.drop(piece);
     this.waitingBytes = 0;
@@ -74,7 +82,8 @@ export class LogSink {
       this.writeWaiting();
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      this.reason = code === "EAGAIN" ? "its reader is too slow" : String(code ?? error);
+      this.isSlow = code === "EAGAIN";
+      this.reason = this.isSlow ? "its reader is too slow" : String(code ?? error);
       this.timer ??= setTimeout(() => this.retry(), this.retryMs).unref();
     }
   }

@@ -5,6 +5,7 @@
 // src  docs/metrics.md lists the names, which do not change; a test compares the two
 
 import { type FeedReport, feedAgeSeconds, type Mode, type Release } from "@inkling/engine";
+import type { ChannelReport } from "@inkling/release-store";
 import type { Counts } from "./counts.ts";
 
 /** What the metrics are made of: the parts of the server's objects that they need. Times are epoch ms. */
@@ -17,6 +18,7 @@ export interface MetricsSource {
     readonly wanted?: string | undefined;
     readonly refused: object | undefined;
     readonly held?: object | undefined;
+    readonly channel?: ChannelReport | undefined;
     readonly isVerified: boolean;
     /** Their present state; otherwise the release's manifest has them. */
     readonly feeds?: readonly FeedReport[];
@@ -159,6 +161,20 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
     "1 while a newer release waits because it flags too much: an operator has to accept it.",
     ({ releases }) => flag(releases.held !== undefined),
   ),
+  inkling_channel_version: single(
+    "Version of the channel that was taken last; absent without a channel.",
+    ({ releases }) => releases.channel?.version ?? undefined,
+  ),
+  inkling_channel_age_seconds: single(
+    "Seconds since the channel was last read and found good, in steps of a minute.",
+    ({ releases: { channel }, now }) =>
+      channel?.followed_at ? Math.max(0, (now() - Date.parse(channel.followed_at)) / 1000) : undefined,
+  ),
+  inkling_channel_refused: labelled(
+    "1 while the channel is not followed, by reason (docs/cluster.md): what was served goes on.",
+    "fault",
+    ({ releases: { channel } }) => (channel?.fault ? [[channel.fault.kind, 1]] : []),
+  ),
   inkling_answer_missing: labelled(
     "1 for an answer that no loaded feed contributes to.",
     "answer",
@@ -196,8 +212,9 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
     "When overrides were last checked with the database.",
     ({ overrides }) => seconds(overrides.state.checkedAt),
   ),
-  inkling_database_reachable: single("1 when the last check with the database succeeded.", ({ keyring }) =>
-    flag(keyring.state.failures === 0),
+  inkling_database_reachable: single(
+    "1 when the last check with the database succeeded; 0 also where it is empty in the place of another.",
+    ({ keyring }) => flag(keyring.state.failures === 0),
   ),
   inkling_keys_checked_timestamp_seconds: single(
     "When keys were last checked with the database.",

@@ -26,7 +26,10 @@ export function useUpdate(loaded: Update | null, onEnd: () => void) {
       const update = await api<Update>("data/update", { signal });
       setState({ update });
       if (isUnfinished(update)) return;
-      notify(describeUpdate(update), update.last && "problem" in update.last ? "bad" : "good");
+      notify(
+        describeUpdate(update),
+        update.last && ("problem" in update.last || update.last.held) ? "bad" : "good",
+      );
       onEnd();
     } catch (error) {
       if (!isAbort(error)) setState({ update: state.update, isAway: true });
@@ -55,7 +58,13 @@ function describeUpdate(update: Update | null): string {
   const time = formatRelative(last.at);
   if ("problem" in last)
     return `The last update failed ${time}: ${last.problem}${last.hint ? ` (${last.hint})` : ""}`;
-  return `The last update ended ${time} after ${last.seconds.toFixed(1)} s: ${last.published ? "a new release" : "nothing new"}.`;
+  const { held, published } = last;
+  const what = held
+    ? `the new release is held: ${held.why} (${held.hint})`
+    : published
+      ? "a new release"
+      : "nothing new";
+  return `The last update ended ${time} after ${last.seconds.toFixed(1)} s: ${what}.`;
 }
 
 export const UpdateText = ({ update, isAway, isPending }: UpdateState & { isPending: boolean }) => (

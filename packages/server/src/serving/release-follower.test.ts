@@ -6,8 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ANSWERS, type Release, releaseName } from "@inkling/engine";
 import { findFiles, releaseId } from "@inkling/release-store";
-import type { ReleaseMessage } from "./messages.ts";
-import { ReleaseFollower } from "./release-follower.ts";
+import { ReleaseFollower, type ReleaseMessage } from "./release-follower.ts";
 
 const dataDir = mkdtempSync(join(tmpdir(), "inkling-follower-"));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));

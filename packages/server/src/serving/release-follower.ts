@@ -5,12 +5,39 @@
 //      the primary has left it as unsound
 
 import type { FeedReport, HeldRelease, LoadedRelease } from "@inkling/engine";
-import { FeedsReportFile, messageOf, openRelease } from "@inkling/release-store";
+import {
+  type ChannelReport,
+  ChannelReportFile,
+  FeedsReportFile,
+  messageOf,
+  openRelease,
+  type Stamps,
+} from "@inkling/release-store";
 import type { EpochMs } from "../keys/key.ts";
-import type { Refusal } from "../releases/follow.ts";
-import type { ReleaseMessage } from "./messages.ts";
+import type { Refusal, Releases } from "../releases/follow.ts";
 
 const RETRY_MS = 1_000;
+
+/** Which release to answer from, as the primary follows it. */
+export interface ReleaseMessage {
+  readonly type: "release";
+  readonly name: string | undefined;
+  /** Of its files when they were verified: no others are answered from. */
+  readonly stamps: Stamps | undefined;
+  /** The release that should answer. */
+  readonly wanted: string | undefined;
+  /** The last one that was found unsound while it answered, until it answers again. */
+  readonly left: string | undefined;
+  readonly isVerified: boolean;
+  readonly refused: Refusal | undefined;
+  readonly since: EpochMs | undefined;
+}
+
+export function releaseMessage(releases: Releases): ReleaseMessage {
+  const { current, wanted, left, isVerified, refused, since } = releases;
+  const { name, stamps } = current ?? {};
+  return { type: "release", name, stamps, wanted, left, isVerified, refused, since };
+}
 
 /** @param isFirst false when another try with the same release has failed */
 type OnFailed = (name: string, reason: string, isFirst: boolean) => void;
@@ -22,6 +49,7 @@ export class ReleaseFollower {
   private readonly onFailed: OnFailed;
   private readonly onSettled: () => void;
   private readonly report: FeedsReportFile;
+  private readonly channelReport: ChannelReportFile;
   private message: Omit<ReleaseMessage, "type"> | undefined;
   /** Of the files of `current`. */
   private stamps: ReleaseMessage["stamps"];
@@ -35,6 +63,7 @@ export class ReleaseFollower {
     this.onFailed = onFailed;
     this.onSettled = onSettled;
     this.report = new FeedsReportFile(dataDir);
+    this.channelReport = new ChannelReportFile(dataDir);
   }
 
   follow(message: ReleaseMessage): void {
@@ -57,6 +86,10 @@ export class ReleaseFollower {
 
   get held(): HeldRelease | undefined {
     return this.report.held;
+  }
+
+  get channel(): ChannelReport | undefined {
+    return this.channelReport.current;
   }
 
   get refused(): Refusal | undefined {

@@ -9,7 +9,7 @@ import { StartError } from "../http/start-error.ts";
 import { KeyInputError } from "../keys/key.ts";
 import { KeyLoader } from "../keys/key-loader.ts";
 import { Keyring } from "../keys/keyring.ts";
-import { SnapshotFile } from "../keys/snapshot-file.ts";
+import { EmptyDatabaseError, SnapshotFile } from "../keys/snapshot-file.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
 import { UsageRecorder, type UsageState } from "../limits/usage-recorder.ts";
 import { OverrideCache, type OverrideEvent } from "../overrides/cache.ts";
@@ -64,7 +64,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
     store: store.overrides,
     dataDir: options.dataDir,
     onEvent: (event) => {
-      logOverrides(parts.log, event);
+      logOverrides(parts.log, event, store.label);
       if (event.type === "loaded") parts.onChange("overrides");
     },
   });
@@ -85,14 +85,15 @@ export async function closeServices(services: Services, log: Log): Promise<void>
 }
 
 async function openReleases(
-  { dataDir, mode }: ServerOptions,
+  { dataDir, mode, workers = 1, workerEnvironment = {} }: ServerOptions,
   { log, closers, onChange }: ServiceParts,
 ): Promise<Releases> {
   const releases = new Releases({
     dataDir,
     now: Date.now,
     elapsed: () => performance.now(),
-    verify: verifyInProcess,
+    verify: (...release) => verifyInProcess(workerEnvironment, ...release),
+    answersHere: workers === 1,
     onEvent: (event) => {
       logRelease(log, event);
       if (event.type === "serving") logMissing(log, mode, releases.current);
@@ -134,10 +135,11 @@ async function startKeyLoader(
     }),
     onCopy: (count, ageMs) =>
       log.error("keys-from-copy", { keys: count, age_seconds: Math.round(ageMs / 1_000) }),
-    onEmpty: (count) => log.error("database-empty", { database: store.label, keys_in_copy: count }),
     onStoreChange: (error) => {
       if (error === undefined) log.info("database-back");
-      else log.error("database-away", { reason: error.message });
+      else if (error instanceof EmptyDatabaseError) {
+        log.error("database-empty", { database: store.label, keys_in_copy: error.known });
+      } else log.error("database-away", { reason: error.message });
       onChange("keys");
     },
     ...(chosen !== undefined && { beforeFirstLoad: () => adopt(chosen) }),
@@ -183,8 +185,9 @@ function logMissing(log: Log, mode: ServerOptions["mode"], release: NamedRelease
   }
 }
 
-function logOverrides(log: Log, event: OverrideEvent): void {
+function logOverrides(log: Log, event: OverrideEvent, database: string): void {
   const { type, ...fields } = event;
   if (type === "copy-failed") log.error("overrides-copy-failed", fields);
+  else if (type === "database-empty") log.error(type, { database, ...fields });
   else log.info("overrides-loaded", fields);
 }

@@ -3,6 +3,7 @@
 import type { Mode, Prefix } from "@inkling/engine";
 import type { DataActions } from "../admin/context.ts";
 import type { DnsServer } from "../mx/dns-servers.ts";
+import type { ProcessEnvironment } from "../releases/process.ts";
 import type { Log, LogLevel } from "../telemetry/log.ts";
 
 export interface ServerOptions {
@@ -26,8 +27,8 @@ export interface ServerOptions {
   readonly maxConnections: number;
   /** Processes that answer; 1, the default, is this process itself. */
   readonly workers?: number;
-  /** Of the workers; empty by default: they need no setting, and no credential. */
-  readonly workerEnvironment?: Readonly<Record<string, string>>;
+  /** Of the workers, and of processes that read releases; empty by default: they need no setting, and no credential. */
+  readonly workerEnvironment?: ProcessEnvironment;
   /** For `?checks=mx`; none = the system's. */
   readonly dnsServers?: readonly DnsServer[];
   /** Domains that `?checks=mx` never asks about. */
@@ -49,7 +50,12 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly port: number;
   readonly adminPort: number;
-  readonly log: Pick<Log, "info" | "error" | "crash">;
+  readonly log: Pick<Log, "info" | "error">;
+  /**
+   * Logs an error that nothing caught, and writes all lines that wait: this process ends next.
+   * @param secrets texts that must not appear
+   */
+  crash(error: unknown, secrets: readonly string[]): void;
   /** Accepts nothing more, finishes requests under way (at most 10 s), stores usage. Safe to call twice. */
   stop(): Promise<void>;
 }

@@ -5,9 +5,8 @@ import type { CellMemory } from "../limits/cell-memory.ts";
 import { MxCounts } from "../mx/counts.ts";
 import type { Log } from "../telemetry/log.ts";
 import { Answering } from "./answering.ts";
-import { releaseMessage } from "./messages.ts";
 import type { Change, ServerOptions } from "./options.ts";
-import { ReleaseFollower } from "./release-follower.ts";
+import { ReleaseFollower, releaseMessage } from "./release-follower.ts";
 import type { Services } from "./services.ts";
 import type { Serving } from "./serving.ts";
 

@@ -1,0 +1,68 @@
+// build.ts: `inkling build`: the builder of a group: builds as feeds change, without serving, and publishes to a channel.
+
+import { currentName } from "@inkling/release-store";
+import type { Command } from "commander";
+import type { Settings } from "../config/settings.ts";
+import type { BuildResult } from "../runtime/build-process.ts";
+import { channelOf, openPublisher, renewIfDue, signingKey, withChannel } from "../runtime/channel.ts";
+import { addAction } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
+import { keepSettingsFresh } from "../runtime/keep-fresh.ts";
+import { percentOf } from "../runtime/percent.ts";
+import { ensureWritable } from "../runtime/writable.ts";
+
+const BUILD_SETTINGS = ["dataDir", "mirror", "offline", "channel", "channelSigningKey"] as const;
+
+export function addBuild(program: Command, context: Context): void {
+  const command = program
+    .command("build")
+    .description("build releases as feeds change, until it is stopped, without serving")
+    .option("--publish", "publish each release to the channel, and renew it once a day")
+    .option("--percent <percent>", "share of the servers that take a new release", "100")
+    .addHelpText(
+      "after",
+      `
+For the one host that builds for others. JSON logs on standard error. \`inkling data update\` builds once.
+
+Examples:
+  inkling build --publish --channel s3://inkling-releases/prod
+  inkling build --publish --percent 10      then \`inkling channel promote\``,
+    );
+  addAction(command, context, BUILD_SETTINGS, ({ settings, flags }) =>
+    keepBuilding(settings, context, flags.publish === true ? percentOf(flags.percent) : undefined),
+  );
+}
+
+/** @param percent share of the servers that take a new release; nothing is published without */
+async function keepBuilding(
+  settings: Settings,
+  context: Context,
+  percent: number | undefined,
+): Promise<void> {
+  const { terminal, stopper } = context;
+  const { dataDir } = settings;
+  if (percent !== undefined) {
+    channelOf(settings);
+    signingKey(settings); // missing settings end the command now, not after the first build
+  }
+  ensureWritable(dataDir);
+  const line = (level: string, event: string, fields: object = {}) =>
+    terminal.err(`${JSON.stringify({ time: new Date().toISOString(), level, event, ...fields })}\n`);
+  const log = {
+    info: (event: string, fields?: object) => line("info", event, fields),
+    error: (event: string, fields?: object) => line("error", event, fields),
+  };
+  const publish = async (_: BuildResult) => {
+    const name = currentName(dataDir);
+    if (percent === undefined || name === undefined) return;
+    const publisher = openPublisher(settings, context, {
+      onUpload: (path, bytes) => log.info("channel-upload", { path, bytes }),
+      onWarning: (reason) => log.error("channel-warning", { reason }),
+    });
+    const done = await withChannel(() => renewIfDue(publisher, dataDir, name, percent));
+    if (done === undefined) return;
+    const { channel, version, release } = done;
+    log.info("channel-published", { channel, version, release: release.name, percent: done.percent });
+  };
+  await keepSettingsFresh(settings, log, stopper.signal, { firstMs: 0, onBuilt: publish });
+}

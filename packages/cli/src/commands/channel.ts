@@ -1,0 +1,202 @@
+// channel.ts: `inkling channel init | publish | promote | rollback | status`: releases for many servers.
+
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import {
+  currentName,
+  keyId,
+  makeKeyPair,
+  openReader,
+  readChannel,
+  readChannelReport,
+  readTrustState,
+  replaceFile,
+  requireCurrentName,
+  type Statement,
+} from "@inkling/release-store";
+import type { Command } from "commander";
+import { variableName } from "../config/setting-table.ts";
+import type { Settings } from "../config/settings.ts";
+import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
+import { addAction } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
+import { percentOf } from "../runtime/percent.ts";
+import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
+import { formatAge, formatBytes, warn } from "../terminal/terminal.ts";
+
+const PUBLISH_SETTINGS = ["dataDir", "channel", "channelSigningKey"] as const;
+const READ_SETTINGS = ["dataDir", "channel", "channelKey", "channelSigningKey"] as const;
+const OWNER_ONLY = 0o600;
+
+export function addChannel(program: Command, context: Context): void {
+  const channel = program
+    .command("channel")
+    .description("releases for many servers: publish, roll out, go back");
+  addInit(channel, context);
+  addPublish(channel, context);
+  addPromote(channel, context);
+  addRollback(channel, context);
+  addStatus(channel, context);
+}
+
+function addInit(channel: Command, context: Context): void {
+  const command = channel
+    .command("init")
+    .description("make the key pair of a channel: the private key signs, servers are given the public one")
+    .argument("[file]", "where the private key is written", "channel-key.pem")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+The private key stays on the host that publishes; whoever has it decides what all servers answer.
+
+Examples:
+  inkling channel init /etc/inkling/channel-key.pem`,
+    );
+  addAction(command, context, [], (_, file = "channel-key.pem") => {
+    const path = resolve(context.cwd, file);
+    if (existsSync(path)) {
+      throw new CliError(`${path} exists already`, "name another file: servers trust the key that is in use");
+    }
+    const { privatePem, publicKey } = makeKeyPair();
+    try {
+      replaceFile(path, [privatePem], { mode: OWNER_ONLY });
+    } catch (error) {
+      throw explainFileError(error, path);
+    }
+    return {
+      json: { private_key_file: path, public_key: publicKey, key_id: keyId(publicKey) },
+      text: [
+        `Wrote the private key to ${path}, for this user alone. Keep a copy where you keep secrets.`,
+        "",
+        "On the host that publishes:",
+        `  ${variableName("channelSigningKey")}=${path}`,
+        "On every server:",
+        `  ${variableName("channelKey")}=${publicKey}`,
+      ].join("\n"),
+    };
+  });
+}
+
+function addPublish(channel: Command, context: Context): void {
+  const command = channel
+    .command("publish")
+    .description("put the release in use, or another that is kept, into the channel")
+    .argument("[release]", "its name, as `data status` lists them (default: the one in use)")
+    .option("--percent <percent>", "share of the servers that take it; the others keep the one before", "100")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Only segments that are not there yet are sent. Publishing the same release again renews it: servers refuse a channel
+that nobody has renewed for seven days.
+
+Examples:
+  inkling channel publish --channel s3://inkling-releases/prod
+  inkling channel publish --percent 10
+  INKLING_CHANNEL=/srv/inkling inkling channel publish`,
+    );
+  addAction(command, context, PUBLISH_SETTINGS, async ({ settings, flags }, release?: string) => {
+    const { dataDir } = settings;
+    const name = release ?? requireCurrentName(dataDir);
+    const percent = percentOf(flags.percent);
+    return done(await withChannel(() => publisher(settings, context).publish(dataDir, name, percent)));
+  });
+}
+
+function addPromote(channel: Command, context: Context): void {
+  const command = channel
+    .command("promote")
+    .description("give the newest release of the channel to more servers")
+    .argument("[name]", "of the channel (default: that of the setting)")
+    .option("--percent <percent>", "share of the servers that take it", "100")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling channel promote --percent 50\n  inkling channel promote");
+  addAction(command, context, PUBLISH_SETTINGS, async ({ settings, flags }, name?: string) => {
+    const percent = percentOf(flags.percent);
+    return done(await withChannel(() => publisher(named(settings, name), context).promote(percent)));
+  });
+}
+
+function addRollback(channel: Command, context: Context): void {
+  const command = channel
+    .command("rollback")
+    .description("give all servers the release before, or another that the channel keeps")
+    .argument("[release]", "its name, as `channel status` lists them")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  inkling channel rollback\n  inkling channel rollback 20260601T043000000Z-0123456789ab",
+    );
+  addAction(command, context, PUBLISH_SETTINGS, async ({ settings }, release?: string) =>
+    done(await withChannel(() => publisher(settings, context).rollback(release))),
+  );
+}
+
+function addStatus(channel: Command, context: Context): void {
+  const command = channel
+    .command("status")
+    .description("show what the channel names, and what this host has taken from it")
+    .option("--json", "print JSON")
+    .addHelpText("after", "\nExamples:\n  inkling channel status --channel https://releases.example/inkling");
+  addAction(command, context, READ_SETTINGS, async ({ settings }) => {
+    const { base, channel: name } = channelOf(settings);
+    const { stopper, env } = context;
+    const statement = await withChannel(() =>
+      readChannel(openReader(base, env), name, trustedKeys(settings), stopper.signal),
+    );
+    if (statement === undefined) {
+      throw new CliError(`there is no channel ${name} there`, "`npx inkling channel publish` makes it");
+    }
+    const { dataDir } = settings;
+    const here = {
+      release: currentName(dataDir) ?? null,
+      taken: (await withChannel(async () => readTrustState(dataDir))) ?? null,
+      report: readChannelReport(dataDir) ?? null,
+    };
+    const isExpired = Date.parse(statement.expires_at) <= Date.now();
+    const fault = here.report?.fault;
+    return {
+      json: { ...statement, expired: isExpired, here },
+      text: [
+        statementText(statement),
+        isExpired
+          ? `  expired at ${statement.expires_at}: servers refuse it until it is published again`
+          : "",
+        here.taken === null ? "" : `This host has taken version ${here.taken.version}: ${here.taken.release}`,
+        fault
+          ? `  and does not follow the channel since ${fault.since}: ${fault.reason} (${fault.kind})`
+          : "",
+      ]
+        .filter((line) => line !== "")
+        .join("\n"),
+      exitCode: isExpired || fault ? EXIT.error : EXIT.ok,
+    };
+  });
+}
+
+function publisher(settings: Settings, context: Context) {
+  const { terminal } = context;
+  return openPublisher(settings, context, {
+    onUpload: (path, bytes) => terminal.err(`  sending ${path} (${formatBytes(bytes)})\n`),
+    onWarning: (message) => warn(terminal, message),
+  });
+}
+
+function named(settings: Settings, name: string | undefined): Settings {
+  if (name === undefined) return settings;
+  return { ...settings, channel: `${channelOf(settings).base}#${name}` };
+}
+
+const done = (statement: Statement) => ({ json: statement, text: statementText(statement) });
+
+function statementText(statement: Statement): string {
+  const { channel, version, release, percent, previous, kept, published_at, expires_at } = statement;
+  const age = formatAge(Date.now() - Date.parse(published_at));
+  const others = percent < 100 && previous !== undefined ? `; the others have ${previous.name}` : "";
+  return [
+    `Channel ${channel}, version ${version}, published ${published_at} (age: ${age}): ${release.name} for ${percent} % of the servers${others}`,
+    `  kept for a rollback: ${kept.map(({ name }) => name).join(", ")}`,
+    `  valid until ${expires_at}`,
+  ].join("\n");
+}

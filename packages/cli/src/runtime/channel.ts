@@ -1,0 +1,228 @@
+// channel.ts: the channel of the settings: publishing to it, and following it while Inkling serves.
+//
+// out  log events: channel-followed, channel-refused, channel-back; channel-report.json for status and metrics
+// err  openPublisher and openFollower: CliError with a hint. A fault of following is logged once, and what is served
+//      goes on
+
+import { readFileSync } from "node:fs";
+import {
+  ChannelError,
+  ChannelFollower,
+  type ChannelLocation,
+  type ChannelReport,
+  type Followed,
+  type FollowerOptions,
+  messageOf,
+  openReader,
+  openStore,
+  Publisher,
+  parseChannel,
+  publicKeyOf,
+  readChannelReport,
+  readPrivateKey,
+  type Statement,
+  serverId,
+  writeChannelReport,
+} from "@inkling/release-store";
+import type { RunningServer } from "@inkling/server";
+import { verifyInProcess } from "@inkling/server/verify";
+import { processEnvironment, workerEnvironment } from "../config/environment.ts";
+import { variableName } from "../config/setting-table.ts";
+import { maskUrl, type Settings } from "../config/settings.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
+import type { Context } from "./context.ts";
+import { sleepUnlessAborted } from "./keep-fresh.ts";
+
+/** How often the channel is looked at; chance makes it up to a fifth longer. */
+const POLL_MS = 4_000;
+const LONGEST_POLL_MS = 60_000;
+/** The report says when the channel was last followed, to the minute. */
+const REPORT_MS = 60_000;
+
+/** An expected failure of a channel for the terminal. */
+export function fromChannel(error: unknown): unknown {
+  if (!(error instanceof ChannelError)) return error;
+  return new CliError(`${error.message} (${error.fault})`, error.hint);
+}
+
+export async function withChannel<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    throw fromChannel(error);
+  }
+}
+
+export function channelOf({ channel }: Settings): ChannelLocation {
+  if (channel === undefined) {
+    const hint = `set ${variableName("channel")} to a folder, http(s)://host/path or s3://bucket/prefix`;
+    throw new CliError("no channel is set", hint, EXIT.usage);
+  }
+  return parseChannel(channel)!; // the setting was checked
+}
+
+export function signingKey({ channelSigningKey }: Settings) {
+  const variable = variableName("channelSigningKey");
+  if (channelSigningKey === undefined) {
+    const hint = `set ${variable} to the file that \`npx inkling channel init\` made`;
+    throw new CliError("publishing needs the private key of the channel", hint, EXIT.usage);
+  }
+  try {
+    return readPrivateKey(readFileSync(channelSigningKey, "utf8"));
+  } catch (error) {
+    const hint = "`npx inkling channel init` makes one";
+    throw new CliError(`${channelSigningKey} holds no private key: ${messageOf(error)}`, hint, EXIT.usage);
+  }
+}
+
+/** The keys that this host trusts: those of the setting, and that of its own private key. */
+export function trustedKeys(settings: Settings): readonly string[] {
+  if (settings.channelKey.length > 0) return settings.channelKey;
+  if (settings.channelSigningKey === undefined) {
+    const hint = `set ${variableName("channelKey")} to the public key that \`npx inkling channel init\` printed`;
+    throw new CliError("nothing of a channel can be trusted without its public key", hint, EXIT.usage);
+  }
+  return [publicKeyOf(signingKey(settings))];
+}
+
+/** @param progress shown while an upload is under way */
+export function openPublisher(
+  settings: Settings,
+  { env, stopper }: Pick<Context, "env" | "stopper">,
+  progress: { onUpload: (path: string, bytes: number) => void; onWarning: (message: string) => void },
+): Publisher {
+  const { base, channel } = channelOf(settings);
+  const store = openStore(base, env);
+  if (store === undefined) {
+    throw new CliError(
+      `${maskUrl(base)} is read only`,
+      "publish to the folder or the bucket behind it",
+      EXIT.usage,
+    );
+  }
+  return new Publisher({
+    store,
+    channel,
+    privateKey: signingKey(settings),
+    now: Date.now,
+    signal: stopper.signal,
+    ...progress,
+  });
+}
+
+const RENEW_MS = 86_400_000;
+
+/**
+ * Publishes a release that the channel does not name yet; renews the channel once a day.
+ * @returns undefined when there was nothing to do
+ */
+export async function renewIfDue(
+  publisher: Publisher,
+  dataDir: string,
+  name: string,
+  percent: number,
+): Promise<Statement | undefined> {
+  const before = await publisher.read();
+  const isSame = before?.release.name === name;
+  if (isSame && Date.now() - Date.parse(before.published_at) < RENEW_MS) return undefined;
+  // After a rollback on the channel, the release that was rolled back from stays away until there is a newer one.
+  if (!isSame && before?.kept.some((each) => each.name === name)) return undefined;
+  return publisher.publish(dataDir, name, before === undefined ? 100 : percent);
+}
+
+export function openFollower(
+  settings: Settings,
+  env: Context["env"],
+  onProgress?: FollowerOptions["onProgress"],
+): ChannelFollower {
+  const { base, channel } = channelOf(settings);
+  const { dataDir } = settings;
+  return new ChannelFollower({
+    store: openReader(base, env),
+    channel,
+    publicKeys: trustedKeys(settings),
+    dataDir,
+    serverId: serverId(dataDir),
+    verify: (...release) => verifyInProcess(workerEnvironment(processEnvironment), ...release),
+    now: Date.now,
+    ...(onProgress && { onProgress }),
+  });
+}
+
+/** Follows the channel until `signal` is aborted. */
+export async function keepFollowing(
+  follower: ChannelFollower,
+  settings: Settings,
+  log: RunningServer["log"],
+  signal: AbortSignal,
+): Promise<void> {
+  const { channel } = channelOf(settings);
+  const reports = new Reports(settings.dataDir, channel);
+  let failures = 0;
+  while (!signal.aborted) {
+    try {
+      const followed = await follower.follow(signal);
+      if (reports.fault !== undefined) log.info("channel-back", { channel, was: reports.fault });
+      failures = 0;
+      reports.followed(followed);
+      const { statement, release, isNew, bytes } = followed;
+      if (isNew) log.info("channel-followed", { channel, version: statement.version, release, bytes });
+    } catch (error) {
+      if (signal.aborted) return;
+      const { fault, message, hint } = asFault(error);
+      failures++;
+      if (reports.fault !== fault) log.error("channel-refused", { channel, fault, reason: message, hint });
+      reports.failed(fault, message);
+    }
+    const wait = Math.min(LONGEST_POLL_MS, POLL_MS * 2 ** Math.max(0, failures - 1));
+    await sleepUnlessAborted(wait * (1 + Math.random() / 5), signal);
+  }
+}
+
+function asFault(error: unknown): ChannelError {
+  return error instanceof ChannelError ? error : new ChannelError("unreachable", messageOf(error));
+}
+
+/** Writes the report when something changes, and once a minute. */
+class Reports {
+  private readonly dataDir: string;
+  private report: ChannelReport;
+  private writtenAt = Number.NEGATIVE_INFINITY;
+
+  constructor(dataDir: string, channel: string) {
+    this.dataDir = dataDir;
+    const known = readChannelReport(dataDir);
+    const none = { followed_at: null, version: null, release: null, percent: null, expires_at: null };
+    this.report = { ...(known?.channel === channel ? known : { channel, ...none }), fault: null };
+  }
+
+  get fault(): string | undefined {
+    return this.report.fault?.kind;
+  }
+
+  followed({ statement, release }: Followed): void {
+    const { version, percent, expires_at } = statement;
+    const isSame = this.report.version === version && this.report.release === release && !this.report.fault;
+    this.report = { ...this.report, followed_at: now(), version, percent, expires_at, release, fault: null };
+    this.write(!isSame);
+  }
+
+  failed(kind: ChannelError["fault"], reason: string): void {
+    const isSame = this.report.fault?.kind === kind;
+    const since = isSame ? this.report.fault!.since : now();
+    this.report = { ...this.report, fault: { kind, reason, since } };
+    this.write(!isSame);
+  }
+
+  private write(isDue: boolean): void {
+    if (!isDue && performance.now() - this.writtenAt < REPORT_MS) return;
+    try {
+      writeChannelReport(this.dataDir, this.report);
+      this.writtenAt = performance.now();
+    } catch {
+      // a full disk: following goes on, and the log has what happens
+    }
+  }
+}
+
+const now = () => new Date().toISOString();

@@ -1,0 +1,37 @@
+// channel-error.ts: why a channel cannot be followed or published to, for the operator.
+
+/** Also the label of the metric; docs/cluster.md has a row for each. */
+export const CHANNEL_FAULTS = [
+  "unreachable",
+  "denied",
+  "absent",
+  "unsigned",
+  "other-key",
+  "unreadable",
+  "replayed",
+  "expired",
+  "missing-object",
+  "wrong-object",
+  "unsound",
+  "busy",
+  "disk",
+] as const;
+export type ChannelFault = (typeof CHANNEL_FAULTS)[number];
+
+/** What may be over with another try. */
+const PASSING: readonly ChannelFault[] = ["unreachable", "missing-object", "wrong-object", "busy", "disk"];
+
+export class ChannelError extends Error {
+  override readonly name = "ChannelError";
+  readonly fault: ChannelFault;
+  readonly hint: string | undefined;
+  constructor(fault: ChannelFault, message: string, hint?: string, options?: ErrorOptions) {
+    super(message, options);
+    this.fault = fault;
+    this.hint = hint;
+  }
+
+  get isPassing(): boolean {
+    return PASSING.includes(this.fault);
+  }
+}

@@ -1,0 +1,104 @@
+// envelope.ts: a signed text: DSSE (Dead Simple Signing Envelope, v1.0.2) with Ed25519.
+//
+// in   the text, the private key; or the envelope, the public keys that are trusted
+// out  the envelope as JSON; or the text, byte for byte as it was signed
+// err  ChannelError: unsigned, other-key, unreadable
+
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from "node:crypto";
+import { z } from "zod";
+import { sha256Hex } from "../sha256.ts";
+import { ChannelError } from "./channel-error.ts";
+
+const TYPE = "application/vnd.inkling.channel+json";
+
+const envelope = z.object({
+  payloadType: z.literal(TYPE),
+  payload: z.base64(),
+  signatures: z.array(z.object({ keyid: z.string().optional(), sig: z.base64() })),
+});
+
+/** @returns the private key as PKCS #8 PEM, and the public key as servers are given it */
+export function makeKeyPair(): { readonly privatePem: string; readonly publicKey: string } {
+  const { privateKey } = generateKeyPairSync("ed25519");
+  return {
+    privatePem: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    publicKey: publicKeyOf(privateKey),
+  };
+}
+
+/** The public half, as 43 characters: the `x` of its JWK (RFC 8037). */
+export function publicKeyOf(privateKey: KeyObject): string {
+  return String(createPublicKey(privateKey).export({ format: "jwk" }).x);
+}
+
+/** @throws Error when the text is not an Ed25519 key in PEM */
+export function readPrivateKey(pem: string): KeyObject {
+  const key = createPrivateKey(pem);
+  if (key.asymmetricKeyType !== "ed25519") throw new Error(`is a key for ${key.asymmetricKeyType}`);
+  return key;
+}
+
+/** @throws Error when the text is not 32 bytes in base64url */
+export function readPublicKey(text: string): KeyObject {
+  if (!/^[A-Za-z0-9_-]{43}$/.test(text)) throw new Error("is not 43 characters of base64url");
+  return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: text }, format: "jwk" });
+}
+
+/** Names a key in messages and envelopes. */
+export const keyId = (publicKey: string) => sha256Hex(Buffer.from(publicKey)).slice(0, 12);
+
+export function seal(text: string, privateKey: KeyObject): string {
+  const payload = Buffer.from(text);
+  const sig = sign(null, encoded(payload), privateKey).toString("base64");
+  const signatures = [{ keyid: keyId(publicKeyOf(privateKey)), sig }];
+  return `${JSON.stringify({ payloadType: TYPE, payload: payload.toString("base64"), signatures }, null, 2)}\n`;
+}
+
+/** @param trusted in the form of {@link publicKeyOf} */
+export function unseal(text: string, trusted: readonly string[]): string {
+  const { payload, signatures } = readEnvelope(text);
+  if (signatures.length === 0) throw new ChannelError("unsigned", "the channel is not signed");
+  const bytes = Buffer.from(payload, "base64");
+  const message = encoded(bytes);
+  const isTrusted = trusted.some((key) =>
+    signatures.some(({ sig }) => verify(null, message, readPublicKey(key), Buffer.from(sig, "base64"))),
+  );
+  if (isTrusted) return bytes.toString();
+  const ids = signatures.map(({ keyid = "unnamed" }) => keyid.slice(0, 12)).join(", ");
+  const own = trusted.map(keyId);
+  if (signatures.some(({ keyid }) => keyid !== undefined && own.includes(keyid))) {
+    throw new ChannelError("other-key", "the channel was changed after it was signed");
+  }
+  throw new ChannelError(
+    "other-key",
+    `the channel is signed by another key (${ids}), want ${own.join(" or ")}`,
+    "INKLING_CHANNEL_KEY is the public key that `npx inkling channel init` printed",
+  );
+}
+
+function readEnvelope(text: string): z.infer<typeof envelope> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new ChannelError("unreadable", "the channel is not JSON", undefined, { cause: error });
+  }
+  const parsed = envelope.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const isBare = typeof value === "object" && value !== null && !("signatures" in value);
+  throw isBare
+    ? new ChannelError("unsigned", "the channel is not signed")
+    : new ChannelError("unreadable", "the channel is no signed envelope");
+}
+
+/** What is signed: DSSE's pre-authentication encoding. */
+function encoded(payload: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.from(`DSSEv1 ${TYPE.length} ${TYPE} ${payload.length} `), payload]);
+}

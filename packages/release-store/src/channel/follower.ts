@@ -1,0 +1,326 @@
+// follower.ts: a server's side of a channel: takes the release that it names into the data folder.
+//
+// in   a store that is read, the public keys, this server's id
+// out  the release as the current one of the data folder, verified; what the server follows from there (releases/)
+// err  ChannelError, ReleaseError of the verifier; what is served goes on, and nothing of the new release is used
+//
+// A segment is downloaded to <name>.part, hashed while it arrives, and goes on where it ended. Trust in a version is
+// stored only when all of its release was found sound.
+
+import { createHash, type Hash } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { type Release, releaseName, type SegmentReport } from "@inkling/engine";
+import { z } from "zod";
+import { PRIVATE_FILE, replaceFile, replaceJson } from "../atomic-file.ts";
+import { messageOf } from "../error-message.ts";
+import { fileStamp } from "../file-stamp.ts";
+import { DATA_FOLDER, prepareDataFolder } from "../layout.ts";
+import { DataFolderLocked, lockDataFolder } from "../lock.ts";
+import { hasSegment, makeCurrent, sweep } from "../publish.ts";
+import { appendToOrder, findCurrent, ReleaseError } from "../releases.ts";
+import { sha256Hex } from "../sha256.ts";
+import { areMarked, type Stamps, stampsOf } from "../verified.ts";
+import { ChannelError } from "./channel-error.ts";
+import { unseal } from "./envelope.ts";
+import { type ObjectReader, readText } from "./object-store.ts";
+import { MANIFEST_LIMIT, readManifest, requireOwn, STATEMENT_LIMIT } from "./publisher.ts";
+import { CHANNEL_PATHS, type ReleaseRef, readStatement, releaseFor, type Statement } from "./statement.ts";
+
+/** Releases that a server keeps: the one in use and the one before. */
+const KEPT_BY_SERVER = 2;
+
+export interface FollowerOptions {
+  readonly store: ObjectReader;
+  readonly channel: string;
+  /** Any of these may have signed. */
+  readonly publicKeys: readonly string[];
+  readonly dataDir: string;
+  readonly serverId: string;
+  /** Reads a whole release; throws a ReleaseError when it is not sound. */
+  readonly verify: (dataDir: string, name: string, signal: AbortSignal) => unknown;
+  /** Epoch ms. */
+  readonly now: () => number;
+  /** Bytes of a segment that have arrived. */
+  readonly onProgress?: (path: string, done: number, total: number) => void;
+}
+
+/** The last version that was taken whole. */
+const trustState = z.object({
+  channel: z.string(),
+  version: z.number().int(),
+  /** SHA-256 of the signed text. */
+  sha256: z.string(),
+  release: z.string(),
+});
+export type TrustState = z.infer<typeof trustState>;
+
+export interface Followed {
+  readonly statement: Statement;
+  /** The release that this server takes. */
+  readonly release: string;
+  /** Was anything taken by this call? */
+  readonly isNew: boolean;
+  readonly bytes: number;
+}
+
+export class ChannelFollower {
+  private readonly options: FollowerOptions;
+  /** The envelope that was followed whole the last time. */
+  private followed: { readonly envelope: string; readonly result: Followed } | undefined;
+
+  constructor(options: FollowerOptions) {
+    this.options = options;
+  }
+
+  /** Looks at the channel once, and takes what it names. @throws ChannelError */
+  async follow(signal: AbortSignal): Promise<Followed> {
+    try {
+      return await this.look(signal);
+    } catch (error) {
+      throw explained(error, this.options.dataDir);
+    }
+  }
+
+  private async look(signal: AbortSignal): Promise<Followed> {
+    const { store, channel } = this.options;
+    const path = CHANNEL_PATHS.statement(channel);
+    const envelope = await readText(store, path, STATEMENT_LIMIT, signal);
+    if (envelope === undefined) {
+      throw new ChannelError("absent", `there is no channel ${channel} in ${store.location}`);
+    }
+    if (this.followed?.envelope === envelope && this.isCurrent(this.followed.result.release)) {
+      this.requireFresh(this.followed.result.statement);
+      return { ...this.followed.result, isNew: false, bytes: 0 };
+    }
+    const { dataDir, publicKeys, serverId } = this.options;
+    const text = unseal(envelope, publicKeys);
+    const statement = requireOwn(readStatement(text), channel);
+    const sha256 = sha256Hex(text);
+    this.requireNewer(statement, sha256);
+    this.requireFresh(statement);
+    const ref = releaseFor(statement, serverId);
+    prepareDataFolder(dataDir);
+    const unlock = lockDataFolder(dataDir);
+    try {
+      const { bytes, isNew } = await this.take(ref, signal);
+      const trusted: TrustState = { channel, version: statement.version, sha256, release: ref.name };
+      replaceJson(join(dataDir, DATA_FOLDER.channel), trusted);
+      const result = { statement, release: ref.name, isNew, bytes };
+      this.followed = { envelope, result };
+      return result;
+    } finally {
+      unlock();
+    }
+  }
+
+  private isCurrent(name: string): boolean {
+    return findCurrent(this.options.dataDir)?.name === name;
+  }
+
+  private requireNewer({ version, channel }: Statement, sha256: string): void {
+    const trusted = readTrustState(this.options.dataDir);
+    if (trusted?.channel !== channel) return;
+    if (version < trusted.version) {
+      throw new ChannelError(
+        "replayed",
+        `the channel is at version ${version}, and was at ${trusted.version}: an older copy was put in its place`,
+      );
+    }
+    if (version === trusted.version && sha256 !== trusted.sha256) {
+      throw new ChannelError("replayed", `the channel has another content under the same version ${version}`);
+    }
+  }
+
+  private requireFresh({ expires_at, version }: Statement): void {
+    if (Date.parse(expires_at) > this.options.now()) return;
+    throw new ChannelError(
+      "expired",
+      `version ${version} of the channel expired at ${expires_at}`,
+      "is the builder at work, and is this host's clock right? `npx inkling channel publish` renews it",
+    );
+  }
+
+  /** Makes a release the current one, unless another is pinned. */
+  private async take(ref: ReleaseRef, signal: AbortSignal): Promise<{ bytes: number; isNew: boolean }> {
+    const { dataDir, verify } = this.options;
+    const { manifest, text } = await this.manifestOf(ref, signal);
+    let bytes = 0;
+    for (const segment of Object.values(manifest.segments)) {
+      if (segment !== undefined) bytes += await this.fetchSegment(segment, signal);
+    }
+    replaceFile(join(dataDir, DATA_FOLDER.releaseFile(ref.name)), [text]);
+    if (this.isCurrent(ref.name) && areMarked(dataDir, stampsOf(dataDir, manifest)))
+      return { bytes, isNew: false };
+    try {
+      await verify(dataDir, ref.name, signal);
+    } catch (error) {
+      if (!(error instanceof ReleaseError)) throw error;
+      if (!error.isPassing && !this.isCurrent(ref.name)) {
+        rmSync(join(dataDir, DATA_FOLDER.releaseFile(ref.name)), { force: true });
+      }
+      throw new ChannelError("unsound", error.message, error.hint, { cause: error });
+    }
+    if (this.isCurrent(ref.name)) return { bytes, isNew: false };
+    appendToOrder(dataDir, ref.name);
+    const isNew = makeCurrent(dataDir, ref.name);
+    sweep(dataDir, KEPT_BY_SERVER);
+    return { bytes, isNew };
+  }
+
+  private async manifestOf(
+    { name, sha256 }: ReleaseRef,
+    signal: AbortSignal,
+  ): Promise<{ manifest: Release; text: string }> {
+    const { store, dataDir } = this.options;
+    const path = DATA_FOLDER.releaseFile(name);
+    const here = join(dataDir, path);
+    let text = existsSync(here) ? readFileSync(here, "utf8") : undefined;
+    if (text === undefined || sha256Hex(text) !== sha256) {
+      text = await readText(store, path, MANIFEST_LIMIT, signal);
+      if (text === undefined) throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
+      if (sha256Hex(text) !== sha256) {
+        throw new ChannelError("wrong-object", `${path} is not the manifest that was signed`);
+      }
+    }
+    const manifest = readManifest(text, name);
+    if (releaseName(manifest) !== name) {
+      throw new ChannelError("wrong-object", `${path} is the manifest of ${releaseName(manifest)}`);
+    }
+    return { manifest, text };
+  }
+
+  /** @returns bytes that were downloaded */
+  private async fetchSegment(segment: SegmentReport, signal: AbortSignal): Promise<number> {
+    const { store, dataDir, onProgress } = this.options;
+    const path = DATA_FOLDER.segmentFile(segment.sha256);
+    const stamps: Stamps = { [segment.sha256]: fileStamp(join(dataDir, path)) };
+    if (areMarked(dataDir, stamps) || hasSegment(dataDir, segment.sha256)) return 0;
+    const part = PartFile.open(join(dataDir, `${path}.part`));
+    let taken = 0;
+    try {
+      const body = await store.read(path, part.bytes, signal);
+      if (body === undefined) {
+        throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
+      }
+      if (body.offset !== part.bytes) part.restart();
+      for await (const chunk of body.chunks) {
+        if (part.bytes + chunk.length > segment.bytes) {
+          part.drop();
+          throw new ChannelError(
+            "wrong-object",
+            `${path} has more than the ${segment.bytes} bytes it should`,
+          );
+        }
+        part.write(chunk);
+        taken += chunk.length;
+        onProgress?.(path, part.bytes, segment.bytes);
+      }
+      if (part.bytes < segment.bytes) {
+        throw new ChannelError("unreachable", `${path} ended after ${part.bytes} of ${segment.bytes} bytes`);
+      }
+      if (part.digest() !== segment.sha256) {
+        part.drop();
+        throw new ChannelError("wrong-object", `${path} has another SHA-256 than its name`);
+      }
+      part.commit(join(dataDir, path));
+      return taken;
+    } finally {
+      part.close();
+    }
+  }
+}
+
+/** The version of the channel that this data folder follows; undefined before the first, or when it cannot be read. */
+export function readTrustState(dataDir: string): TrustState | undefined {
+  const path = join(dataDir, DATA_FOLDER.channel);
+  if (!existsSync(path)) return undefined;
+  try {
+    return trustState.parse(JSON.parse(readFileSync(path, "utf8")));
+  } catch (error) {
+    throw new ChannelError(
+      "unreadable",
+      `${DATA_FOLDER.channel} in the data folder is damaged: ${messageOf(error)}`,
+      `look at the channel, then delete ${path}: older versions are then taken once`,
+      { cause: error },
+    );
+  }
+}
+
+function explained(error: unknown, dataDir: string): unknown {
+  if (error instanceof DataFolderLocked) {
+    return new ChannelError("busy", error.message, undefined, { cause: error });
+  }
+  if (!(error instanceof Error) || !("errno" in error)) return error;
+  const hint =
+    (error as NodeJS.ErrnoException).code === "ENOSPC" ? `make room on the disk of ${dataDir}` : undefined;
+  return new ChannelError("disk", messageOf(error), hint, { cause: error });
+}
+
+/** A segment that has arrived in part. */
+class PartFile {
+  bytes = 0;
+  private readonly path: string;
+  private descriptor: number | undefined;
+  private hash: Hash;
+
+  private constructor(path: string, descriptor: number) {
+    this.path = path;
+    this.descriptor = descriptor;
+    this.hash = createHash("sha256");
+  }
+
+  /** Goes on with what is there. */
+  static open(path: string): PartFile {
+    const part = new PartFile(path, openSync(path, "a+", PRIVATE_FILE));
+    const block = new Uint8Array(1 << 20);
+    for (let read = 1; read > 0; part.bytes += read) {
+      read = readSync(part.descriptor!, block, 0, block.length, part.bytes);
+      part.hash.update(block.subarray(0, read));
+    }
+    return part;
+  }
+
+  write(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length; ) at += writeSync(this.descriptor!, chunk, at);
+    this.hash.update(chunk);
+    this.bytes += chunk.length;
+  }
+
+  restart(): void {
+    this.close();
+    this.descriptor = openSync(this.path, "w", PRIVATE_FILE);
+    this.hash = createHash("sha256");
+    this.bytes = 0;
+  }
+
+  digest(): string {
+    return this.hash.copy().digest("hex");
+  }
+
+  commit(path: string): void {
+    fsyncSync(this.descriptor!);
+    this.close();
+    renameSync(this.path, path);
+  }
+
+  drop(): void {
+    this.close();
+    rmSync(this.path, { force: true });
+  }
+
+  close(): void {
+    if (this.descriptor !== undefined) closeSync(this.descriptor);
+    this.descriptor = undefined;
+  }
+}

@@ -1,0 +1,307 @@
+// publisher.ts: what a builder does to a channel: publish a release, promote it to more servers, go back.
+//
+// in   the data folder, the store, the private key
+// out  the statement that was signed
+// err  ChannelError; the channel is then as it was, or has the new statement whole
+//
+// Objects come first, the statement last. Segments and manifests never change under their names. What is removed is
+// only what this channel named before, no channel names now, and a listing of the channels that is sound confirms.
+
+import type { KeyObject } from "node:crypto";
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Release, release as releaseSchema } from "@inkling/engine";
+import { DATA_FOLDER } from "../layout.ts";
+import { openManifest } from "../releases.ts";
+import { sha256Hex } from "../sha256.ts";
+import { ChannelError } from "./channel-error.ts";
+import { publicKeyOf, seal, unseal } from "./envelope.ts";
+import { type ObjectReader, type ObjectStore, readText } from "./object-store.ts";
+import { CHANNEL_PATHS, type ReleaseRef, readStatement, type Statement } from "./statement.ts";
+
+/** Releases whose files stay in the store for a rollback, the current one included. */
+const KEPT = 5;
+export const STATEMENT_LIMIT = 64 << 10;
+export const MANIFEST_LIMIT = 8 << 20;
+const LOCK_MS = 15 * 60_000;
+const DAY_MS = 86_400_000;
+/** How long a statement is taken without a newer one. */
+export const VALID_MS = 7 * DAY_MS;
+
+export interface PublisherOptions {
+  readonly store: ObjectStore;
+  readonly channel: string;
+  readonly privateKey: KeyObject;
+  /** Epoch ms. */
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+  /** How long another publisher's lock may take to be seen; that of the store without. */
+  readonly settleMs?: number;
+  /** Bytes of an object that are about to be sent. */
+  readonly onUpload?: (path: string, bytes: number) => void;
+  /** What could not be tidied up; the channel is well. */
+  readonly onWarning?: (message: string) => void;
+}
+
+export class Publisher {
+  private readonly options: PublisherOptions;
+  private readonly trusted: readonly string[];
+
+  constructor(options: PublisherOptions) {
+    this.options = options;
+    this.trusted = [publicKeyOf(options.privateKey)];
+  }
+
+  /** The channel as it is; undefined before its first release. @throws ChannelError also when another key signed it */
+  read(): Promise<Statement | undefined> {
+    const { store, channel, signal } = this.options;
+    return readChannel(store, channel, this.trusted, signal);
+  }
+
+  /**
+   * Puts a release of the data folder into the store, and names it.
+   * @param percent of the servers that take it; the first release of a channel is for all
+   */
+  publish(dataDir: string, name: string, percent: number): Promise<Statement> {
+    return this.locked(async (before) => {
+      if (before === undefined && percent < 100) {
+        throw new ChannelError("absent", "the first release of a channel is for all of its servers");
+      }
+      const ref = await this.upload(dataDir, name);
+      if (before?.release.name === name)
+        return this.write(before, { percent: Math.max(percent, before.percent) });
+      // A release that only a part of the servers took was on trial: the others go on with the one before it.
+      const previous = before === undefined ? undefined : whole(before);
+      return this.write(before, { release: ref, percent, previous });
+    });
+  }
+
+  /** Gives the current release to this share of the servers. */
+  promote(percent: number): Promise<Statement> {
+    return this.locked((before) => this.write(required(before, this.options.channel), { percent }));
+  }
+
+  /** Goes back to the release before, or to the named one of those that are kept; for all servers. */
+  rollback(to?: string): Promise<Statement> {
+    return this.locked((found) => {
+      const before = required(found, this.options.channel);
+      const { release, kept, channel } = before;
+      const target =
+        to === undefined
+          ? before.percent < 100 && before.previous !== undefined
+            ? before.previous
+            : kept[kept.findIndex(({ name }) => name === release.name) + 1]
+          : kept.find(({ name }) => name === to);
+      if (target === undefined) {
+        const names = kept.map(({ name }) => name).join(", ");
+        throw new ChannelError(
+          "absent",
+          to === undefined
+            ? `the channel ${channel} has no release before ${release.name}`
+            : `the channel ${channel} does not keep ${to}`,
+          `kept are ${names}`,
+        );
+      }
+      return this.write(before, { release: target, percent: 100, previous: undefined });
+    });
+  }
+
+  /** Signs a statement that is one version up, and removes what no channel needs any more. */
+  private async write(
+    before: Statement | undefined,
+    change: { release?: ReleaseRef; percent?: number; previous?: ReleaseRef | undefined },
+  ): Promise<Statement> {
+    const { store, channel, now, privateKey, signal } = this.options;
+    const release = change.release ?? before!.release;
+    const previous = "previous" in change ? change.previous : before?.previous;
+    const older = (before?.kept ?? []).filter(({ name }) => name !== release.name);
+    // A rollback keeps the order, so that one can go forward again.
+    const isKept = before?.kept.some(({ name }) => name === release.name) ?? false;
+    const all = isKept ? before!.kept : [release, ...older];
+    const needed = [release.name, previous?.name];
+    const kept = all.filter(({ name }, index) => index < KEPT || needed.includes(name));
+    const statement: Statement = {
+      format: 1,
+      channel,
+      version: (before?.version ?? 0) + 1,
+      published_at: new Date(now()).toISOString(),
+      expires_at: new Date(now() + VALID_MS).toISOString(),
+      release,
+      percent: change.percent ?? before?.percent ?? 100,
+      ...(previous === undefined ? {} : { previous }),
+      kept,
+    };
+    const path = CHANNEL_PATHS.statement(channel);
+    const text = seal(JSON.stringify(statement), privateKey);
+    await store.write(path, text, signal);
+    if ((await readText(store, path, STATEMENT_LIMIT, signal)) !== text) {
+      throw new ChannelError(
+        "busy",
+        `${path} was written by another publisher at the same time`,
+        "try again",
+      );
+    }
+    const dropped = all.filter(({ name }) => !kept.some((each) => each.name === name));
+    if (dropped.length > 0) await this.sweep(dropped);
+    return statement;
+  }
+
+  private async upload(dataDir: string, name: string): Promise<ReleaseRef> {
+    const { store, signal, onUpload } = this.options;
+    const manifest = openManifest(dataDir, name);
+    for (const segment of Object.values(manifest.segments)) {
+      if (segment === undefined) continue;
+      const path = DATA_FOLDER.segmentFile(segment.sha256);
+      if ((await store.size(path, signal)) === segment.bytes) continue;
+      onUpload?.(path, segment.bytes);
+      const { sha256, bytes } = segment;
+      await store.write(path, { file: join(dataDir, path), sha256 }, signal);
+      const there = await store.size(path, signal);
+      if (there !== bytes) {
+        throw new ChannelError("wrong-object", `${path} has ${there ?? 0} bytes in the store, want ${bytes}`);
+      }
+    }
+    const text = readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8");
+    const path = DATA_FOLDER.releaseFile(name);
+    onUpload?.(path, Buffer.byteLength(text));
+    await store.write(path, text, signal);
+    return { name, sha256: sha256Hex(text) };
+  }
+
+  /** Removes releases that this channel named, and no channel names any more. */
+  private async sweep(dropped: readonly ReleaseRef[]): Promise<void> {
+    const { store, channel, signal, onWarning } = this.options;
+    try {
+      const paths = (await store.list(CHANNEL_PATHS.folder, signal)).filter((path) => path.endsWith(".json"));
+      if (!paths.includes(CHANNEL_PATHS.statement(channel))) {
+        throw new ChannelError("wrong-object", `the list of ${store.location} lacks the channel ${channel}`);
+      }
+      const named = new Map<string, ReleaseRef>();
+      for (const path of paths) {
+        // One that another key signed is read all the same: what it names must stay.
+        const text = await readText(store, path, STATEMENT_LIMIT, signal);
+        const { kept } = readStatement(unverified(text ?? ""));
+        for (const ref of kept) named.set(ref.name, ref);
+      }
+      const needed = new Set<string>();
+      for (const { name } of named.values()) for (const path of await this.segmentsOf(name)) needed.add(path);
+      for (const { name } of dropped.filter((ref) => !named.has(ref.name))) {
+        const segments = await this.segmentsOf(name);
+        for (const path of segments.filter((each) => !needed.has(each))) await store.remove(path, signal);
+        await store.remove(DATA_FOLDER.releaseFile(name), signal);
+      }
+    } catch (error) {
+      if (!(error instanceof ChannelError)) throw error;
+      onWarning?.(`old releases stay in the store: ${error.message}`);
+    }
+  }
+
+  private async segmentsOf(name: string): Promise<string[]> {
+    const { store, signal } = this.options;
+    const text = await readText(store, DATA_FOLDER.releaseFile(name), MANIFEST_LIMIT, signal);
+    if (text === undefined)
+      throw new ChannelError("missing-object", `${DATA_FOLDER.releaseFile(name)} is not there`);
+    return segmentPaths(readManifest(text, name));
+  }
+
+  /** One publisher at a time, also of other channels: two may share segments. */
+  private async locked<T>(act: (before: Statement | undefined) => Promise<T>): Promise<T> {
+    const { store, signal } = this.options;
+    const holder = randomUUID();
+    await this.requireFree();
+    const until = new Date(this.options.now() + LOCK_MS).toISOString();
+    const own = JSON.stringify({ holder, until });
+    await store.write(CHANNEL_PATHS.lock, own, signal);
+    // Whoever else found it free has written by then; the last one has it.
+    await new Promise((resolve) => setTimeout(resolve, this.options.settleMs ?? store.settleMs));
+    if ((await readText(store, CHANNEL_PATHS.lock, STATEMENT_LIMIT, signal)) !== own) throw this.busy();
+    try {
+      return await act(await this.read());
+    } finally {
+      await store.remove(CHANNEL_PATHS.lock, AbortSignal.timeout(10_000)).catch((error) => {
+        this.options.onWarning?.(`the lock stays until ${until}: ${error.message}`);
+      });
+    }
+  }
+
+  private async requireFree(): Promise<void> {
+    const { store, signal, now } = this.options;
+    const text = await readText(store, CHANNEL_PATHS.lock, STATEMENT_LIMIT, signal);
+    if (text === undefined) return;
+    try {
+      const { until } = JSON.parse(text) as { until: string };
+      // A time further off than any lock was written by a clock that is wrong.
+      const left = Date.parse(until) - now();
+      if (left > 0 && left <= LOCK_MS) throw this.busy();
+    } catch (error) {
+      if (error instanceof ChannelError) throw error;
+      // no lock of ours: written over
+    }
+  }
+
+  private busy(): ChannelError {
+    return new ChannelError(
+      "busy",
+      "another publisher is at work",
+      `if it is not, delete ${CHANNEL_PATHS.lock} in ${this.options.store.location}`,
+    );
+  }
+}
+
+/** @returns undefined when there is no such channel */
+export async function readChannel(
+  store: ObjectReader,
+  channel: string,
+  trusted: readonly string[],
+  signal: AbortSignal,
+): Promise<Statement | undefined> {
+  const text = await readText(store, CHANNEL_PATHS.statement(channel), STATEMENT_LIMIT, signal);
+  if (text === undefined) return undefined;
+  return requireOwn(readStatement(unseal(text, trusted)), channel);
+}
+
+/** @throws ChannelError when it is the statement of another channel, put under this name */
+export function requireOwn(statement: Statement, channel: string): Statement {
+  if (statement.channel === channel) return statement;
+  throw new ChannelError("other-key", `what is signed is the channel ${statement.channel}, not ${channel}`);
+}
+
+export function readManifest(text: string, name: string): Release {
+  try {
+    return releaseSchema.parse(JSON.parse(text));
+  } catch (error) {
+    throw new ChannelError("unreadable", `the manifest of ${name} has another form`, "update Inkling", {
+      cause: error,
+    });
+  }
+}
+
+export function segmentPaths({ segments }: Release): string[] {
+  return Object.values(segments).flatMap((segment) =>
+    segment === undefined ? [] : [DATA_FOLDER.segmentFile(segment.sha256)],
+  );
+}
+
+/** The release that all servers of a channel have taken. */
+function whole({ release, percent, previous }: Statement): ReleaseRef {
+  return percent < 100 && previous !== undefined ? previous : release;
+}
+
+function required(statement: Statement | undefined, channel: string): Statement {
+  if (statement !== undefined) return statement;
+  throw new ChannelError(
+    "absent",
+    `there is no channel ${channel}`,
+    "`npx inkling channel publish` makes it",
+  );
+}
+
+/** The signed text of an envelope whose signature nobody asks for. */
+function unverified(text: string): string {
+  try {
+    return Buffer.from(String(JSON.parse(text).payload), "base64").toString();
+  } catch (error) {
+    throw new ChannelError("unreadable", "a channel is not JSON", undefined, { cause: error });
+  }
+}

@@ -1,0 +1,128 @@
+// s3-objects.ts: a channel in a bucket of an S3-compatible store: AWS, MinIO, Ceph, R2, Swift …
+//
+// in   s3://bucket/prefix; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION (us-east-1 without)
+//      and AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, as other programs take them
+// err  ChannelError, as http-objects.ts
+// note paths of buckets (endpoint/bucket/key) at an endpoint, hosts (bucket.s3.region…) at Amazon's
+
+import { openAsBlob } from "node:fs";
+import { AwsClient } from "aws4fetch";
+import { sha256Hex } from "../sha256.ts";
+import { ChannelError } from "./channel-error.ts";
+import { HttpObjects, refusal } from "./http-objects.ts";
+import type { ObjectBody, ObjectStore, OwnFile } from "./object-store.ts";
+
+export type S3Environment = Readonly<Record<string, string | undefined>>;
+
+export const S3_VARIABLES = [
+  "AWS_ACCESS_KEY_ID",
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
+  "AWS_REGION",
+  "AWS_ENDPOINT_URL_S3",
+  "AWS_ENDPOINT_URL",
+] as const;
+
+export class S3Objects implements ObjectStore {
+  readonly location: string;
+  readonly settleMs = 2_000;
+  private readonly objects: HttpObjects;
+  private readonly prefix: string;
+
+  /** @throws ChannelError when credentials are missing */
+  constructor(location: string, env: S3Environment) {
+    const { host: bucket, pathname } = new URL(location);
+    const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
+    if (!accessKeyId || !secretAccessKey) {
+      const hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+      throw new ChannelError("denied", `${location} needs credentials`, hint);
+    }
+    this.location = location;
+    this.prefix = decodeURIComponent(pathname).replace(/^\/+|\/+$/g, "");
+    if (this.prefix !== "") this.prefix += "/";
+    const region = env.AWS_REGION || "us-east-1";
+    const endpoint = env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL;
+    const root = endpoint
+      ? `${endpoint.replace(/\/+$/, "")}/${bucket}`
+      : `https://${bucket}.s3.${region}.amazonaws.com`;
+    const client = new AwsClient({
+      accessKeyId,
+      secretAccessKey,
+      ...(env.AWS_SESSION_TOKEN ? { sessionToken: env.AWS_SESSION_TOKEN } : {}),
+      service: "s3",
+      region,
+      retries: 0,
+    });
+    this.objects = new HttpObjects(location, async (path, { body, ...init }) => {
+      // The body is not part of what is signed: its hash is, where the caller gave it.
+      const signed = await client.sign(`${root}${path}`, init);
+      return fetch(signed.url, { ...init, headers: signed.headers, ...(body ? { body } : {}) });
+    });
+  }
+
+  read(path: string, offset: number, signal: AbortSignal): Promise<ObjectBody | undefined> {
+    return this.objects.read(this.key(path), offset, signal);
+  }
+
+  async size(path: string, signal: AbortSignal): Promise<number | undefined> {
+    const response = await this.objects.request(this.key(path), { method: "HEAD", signal });
+    if (response.status === 404) return undefined;
+    if (!response.ok) throw await refusal(this.location, path, response);
+    const size = response.headers.get("content-length");
+    return size === null ? undefined : Number(size);
+  }
+
+  async write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void> {
+    const isText = typeof content === "string";
+    const sha256 = isText ? sha256Hex(content) : content.sha256;
+    const body = isText ? content : await openAsBlob(content.file);
+    const headers = {
+      "Content-Type": isText ? "application/json" : "application/octet-stream",
+      "X-Amz-Content-Sha256": sha256,
+    };
+    const response = await this.objects.request(this.key(path), { method: "PUT", headers, body, signal });
+    if (!response.ok) throw await refusal(this.location, path, response);
+    await response.body?.cancel();
+  }
+
+  async list(prefix: string, signal: AbortSignal): Promise<string[]> {
+    const found: string[] = [];
+    let token: string | undefined;
+    do {
+      const query = new URLSearchParams({ "list-type": "2", prefix: this.prefix + prefix });
+      if (token !== undefined) query.set("continuation-token", token);
+      const response = await this.objects.request(`/?${query}`, { signal });
+      if (!response.ok) throw await refusal(this.location, "its list of objects", response);
+      const text = await response.text();
+      for (const [, key = ""] of text.matchAll(/<Key>([^<]*)<\/Key>/g)) {
+        const name = unescaped(key);
+        if (name.startsWith(this.prefix + prefix)) found.push(name.slice(this.prefix.length));
+      }
+      const next = /<NextContinuationToken>([^<]*)</.exec(text)?.[1];
+      if (next !== undefined && unescaped(next) === token) {
+        throw new ChannelError("unreachable", `${this.location} repeats a page of its list`);
+      }
+      token = next === undefined ? undefined : unescaped(next);
+    } while (token !== undefined);
+    return found;
+  }
+
+  async remove(path: string, signal: AbortSignal): Promise<void> {
+    const response = await this.objects.request(this.key(path), { method: "DELETE", signal });
+    if (!response.ok && response.status !== 404) throw await refusal(this.location, path, response);
+  }
+
+  private key(path: string): string {
+    return `/${(this.prefix + path).split("/").map(encodeURIComponent).join("/")}`;
+  }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&amp;": "&",
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&apos;": "'",
+};
+
+const unescaped = (text: string) => text.replace(/&(?:amp|lt|gt|quot|apos);/g, (entity) => ENTITIES[entity]!);

@@ -1,0 +1,67 @@
+// statement.ts: what a channel states: which release its servers should run, and which share of them.
+//
+// in   the signed text of channels/<name>.json
+// out  Statement; which release one server takes
+// err  ChannelError: unreadable
+
+import { z } from "zod";
+import { isReleaseName } from "../releases.ts";
+import { sha256Hex } from "../sha256.ts";
+import { ChannelError } from "./channel-error.ts";
+
+const time = z.iso.datetime();
+
+/** A release by its name and the SHA-256 of its manifest, which holds those of its segments. */
+const releaseRef = z.object({
+  name: z.string().refine(isReleaseName),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+});
+export type ReleaseRef = Readonly<z.infer<typeof releaseRef>>;
+
+export const CHANNEL_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+
+const statement = z.object({
+  format: z.literal(1),
+  channel: z.string().regex(CHANNEL_NAME),
+  /** Only rises. */
+  version: z.number().int().positive(),
+  published_at: time,
+  /** Until then servers take it: a copy that somebody keeps back is noticed. */
+  expires_at: time,
+  release: releaseRef,
+  /** For servers whose slot is below this; the others take `previous`. */
+  percent: z.number().int().min(0).max(100),
+  previous: releaseRef.optional(),
+  /** Releases whose files are kept for a rollback, newest first, `release` included. */
+  kept: z.array(releaseRef).min(1).max(10),
+});
+export type Statement = Readonly<z.infer<typeof statement>>;
+
+export function readStatement(text: string): Statement {
+  try {
+    return statement.parse(JSON.parse(text));
+  } catch (error) {
+    throw new ChannelError(
+      "unreadable",
+      "the channel has another form: a newer version of Inkling may have written it",
+      "update Inkling on this host",
+      { cause: error },
+    );
+  }
+}
+
+/** Of 100 slots the one of this server: the same for every release, so that the same servers come first. */
+export function rolloutSlot(serverId: string): number {
+  return Number.parseInt(sha256Hex(Buffer.from(serverId)).slice(0, 8), 16) % 100;
+}
+
+export function releaseFor({ release, percent, previous }: Statement, serverId: string): ReleaseRef {
+  return previous === undefined || rolloutSlot(serverId) < percent ? release : previous;
+}
+
+export const CHANNEL_PATHS = {
+  folder: "channels/",
+  statement: (channel: string) => `channels/${channel}.json`,
+  /** Names who publishes now. */
+  lock: "publishing.json",
+} as const;

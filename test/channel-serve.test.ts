@@ -1,0 +1,185 @@
+// A builder and servers of one channel, as processes from the command line.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { currentName } from "@inkling/release-store";
+import { fetch } from "./checked-fetch.ts";
+import { freePort } from "./ports.ts";
+import { SMALL_NETWORK, smallCity, smallRelease } from "./release.ts";
+import { until } from "./until.ts";
+
+const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
+const temp = mkdtempSync(join(tmpdir(), "inkling-channel-serve-"));
+const builder = join(temp, "builder");
+const store = join(temp, "store");
+const statement = join(store, "channels/stable.json");
+const { INKLING_MIRROR: _, ...env } = process.env;
+let settings: Record<string, string> = {};
+const servers: {
+  dataDir: string;
+  port: number;
+  adminPort: number;
+  child: Bun.Subprocess;
+  log: () => string;
+}[] = [];
+afterAll(() => {
+  for (const { child } of servers) child.kill("SIGKILL");
+  rmSync(temp, { recursive: true, force: true });
+});
+
+async function inkling(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const child = Bun.spawn(["node", BIN, ...args], {
+    cwd: temp,
+    env: { ...env, ...settings },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, out, err };
+}
+
+async function publish(n: number, ...args: string[]): Promise<string> {
+  smallRelease(builder, n);
+  const { code, err } = await inkling("channel", "publish", "--data-dir", builder, ...args);
+  expect({ code, err }).toMatchObject({ code: 0 });
+  return currentName(builder)!;
+}
+
+const KEY = { live: "" };
+
+async function startServer(name: string): Promise<(typeof servers)[number]> {
+  const dataDir = join(temp, name);
+  const port = freePort();
+  const adminPort = freePort();
+  const child = Bun.spawn(
+    [
+      ...["node", BIN, "serve", "--workers", "2", "--data-dir", dataDir],
+      ...["--port", String(port), "--admin-port", String(adminPort)],
+    ],
+    {
+      cwd: temp,
+      env: { ...env, ...settings, INKLING_API_KEY: KEY.live },
+      stdin: "ignore",
+      stdout: "ignore",
+      stderr: Bun.file(join(temp, `${name}.log`)),
+    },
+  );
+  const server = {
+    dataDir,
+    port,
+    adminPort,
+    child,
+    log: () => readFileSync(join(temp, `${name}.log`), "utf8"),
+  };
+  servers.push(server);
+  await until(() =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  return server;
+}
+
+const city = async ({ port }: (typeof servers)[number]) => {
+  const address = SMALL_NETWORK.replace("0/24", "1");
+  const response = await fetch(`http://127.0.0.1:${port}/v1/ip-intel/geolocate/${address}`, {
+    headers: { Authorization: `Bearer ${KEY.live}` },
+  });
+  return ((await response.json()) as { city?: { name?: string } }).city?.name;
+};
+
+const metrics = async ({ adminPort }: (typeof servers)[number]) =>
+  (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+
+beforeAll(async () => {
+  const made = await inkling("keys", "create", "--name", "test", "--data-dir", join(temp, "keys"));
+  KEY.live = /ink_live_\w+/.exec(made.out)![0];
+  const keys = JSON.parse((await inkling("channel", "init", "key.pem", "--json")).out);
+  settings = {
+    INKLING_CHANNEL: store,
+    INKLING_CHANNEL_KEY: keys.public_key,
+    INKLING_CHANNEL_SIGNING_KEY: keys.private_key_file,
+  };
+  await publish(1);
+  await Promise.all(["one", "two"].map(startServer));
+}, 120_000);
+
+describe("two servers of a channel", () => {
+  test("start from nothing but the channel", async () => {
+    for (const server of servers) expect(await city(server)).toBe(smallCity(1));
+  });
+
+  test("take a release, go back and go forward", async () => {
+    const second = await publish(2);
+    for (const server of servers) await until(async () => (await city(server)) === smallCity(2));
+    expect((await inkling("channel", "rollback")).code).toBe(0);
+    for (const server of servers) await until(async () => (await city(server)) === smallCity(1));
+    expect((await inkling("channel", "rollback", second)).code).toBe(0);
+    for (const server of servers) await until(async () => (await city(server)) === smallCity(2));
+  });
+
+  test("go on with what they have when the channel is forged, and report it", async () => {
+    const good = join(temp, "good.json");
+    copyFileSync(statement, good);
+    const envelope = JSON.parse(readFileSync(good, "utf8"));
+    envelope.payload = Buffer.from(
+      Buffer.from(envelope.payload, "base64").toString().replace('"percent":100', '"percent":99'),
+    ).toString("base64");
+    writeFileSync(statement, JSON.stringify(envelope));
+    for (const server of servers) {
+      await until(async () =>
+        (await metrics(server)).includes('inkling_channel_refused{fault="other-key"} 1'),
+      );
+      const ready = await fetch(`http://127.0.0.1:${server.port}/readyz`);
+      expect(ready.status).toBe(200);
+      expect(await ready.text()).toContain("is not followed: other-key");
+      expect(await city(server)).toBe(smallCity(2));
+    }
+    copyFileSync(good, statement);
+    for (const server of servers) {
+      await until(async () => !(await metrics(server)).includes("inkling_channel_refused{"));
+      expect(server.log()).toContain('"event":"channel-back"');
+    }
+    expect((await inkling("channel", "status", "--data-dir", servers[0]!.dataDir)).code).toBe(0);
+  });
+});
+
+describe("the command line", () => {
+  test("explains what is missing", async () => {
+    const { INKLING_CHANNEL_SIGNING_KEY: __, ...others } = settings;
+    const before = settings;
+    try {
+      settings = others;
+      expect(await inkling("channel", "publish", "--data-dir", builder)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining("INKLING_CHANNEL_SIGNING_KEY"),
+      });
+      settings = { INKLING_CHANNEL: store };
+      expect(await inkling("serve", "--data-dir", join(temp, "three"))).toMatchObject({
+        code: 2,
+        err: expect.stringContaining("INKLING_CHANNEL_KEY"),
+      });
+      settings = {};
+      expect(await inkling("channel", "status")).toMatchObject({
+        code: 2,
+        err: expect.stringContaining("no channel is set"),
+      });
+    } finally {
+      settings = before;
+    }
+    expect(await inkling("channel", "init", "key.pem")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("exists already"),
+    });
+    expect(await inkling("up")).toMatchObject({ code: 2, err: expect.stringContaining("serve") });
+    expect(await inkling("channel", "promote", "--percent", "200")).toMatchObject({ code: 2 });
+  });
+});

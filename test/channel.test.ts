@@ -1,0 +1,588 @@
+// What builders publish and servers follow, through each kind of store, good and bad.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type ChildProcess, spawn } from "node:child_process";
+import { createPrivateKey } from "node:crypto";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  ChannelError,
+  ChannelFollower,
+  currentName,
+  type FollowerOptions,
+  makeKeyPair,
+  openReader,
+  openStore,
+  Publisher,
+  type PublisherOptions,
+  pin,
+  readPrivateKey,
+  releaseNames,
+  rolloutSlot,
+  type S3Environment,
+  type Statement,
+  segmentFiles,
+  verifyRelease,
+} from "@inkling/release-store";
+import { freePort } from "./ports.ts";
+import { smallRelease } from "./release.ts";
+import { type S3Server, startS3 } from "./s3-server.ts";
+import { until } from "./until.ts";
+
+const DAY = 86_400_000;
+const { signal } = new AbortController();
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "inkling-channel-"));
+  folders.push(path);
+  return path;
+}
+
+const keys = makeKeyPair();
+
+/** A builder and servers of one channel, on a clock of their own. */
+class Group {
+  now = Date.UTC(2026, 10, 22);
+  readonly builder = folder();
+  readonly warnings: string[] = [];
+  readonly uploads: string[] = [];
+  readonly base: string;
+  readonly readBase: string;
+  readonly env: S3Environment;
+
+  constructor(base: string = folder(), env: S3Environment = {}, readBase = base) {
+    this.base = base;
+    this.readBase = readBase;
+    this.env = env;
+  }
+
+  publisher(change: Partial<PublisherOptions> = {}): Publisher {
+    return new Publisher({
+      store: openStore(this.base, this.env)!,
+      channel: "stable",
+      privateKey: readPrivateKey(keys.privatePem),
+      now: () => this.now,
+      signal,
+      settleMs: 5,
+      onWarning: (message) => this.warnings.push(message),
+      onUpload: (path) => this.uploads.push(path),
+      ...change,
+    });
+  }
+
+  /** Builds a release. @returns its name */
+  build(n: number): string {
+    smallRelease(this.builder, n);
+    return currentName(this.builder)!;
+  }
+
+  publish(n: number, percent = 100): Promise<Statement> {
+    return this.publisher().publish(this.builder, this.build(n), percent);
+  }
+
+  server(change: Partial<FollowerOptions> = {}): Server {
+    return new Server({
+      store: openReader(this.readBase, this.env),
+      channel: "stable",
+      publicKeys: [keys.publicKey],
+      dataDir: folder(),
+      serverId: "server",
+      verify: verifyRelease,
+      now: () => this.now,
+      ...change,
+    });
+  }
+}
+
+class Server {
+  readonly dataDir: string;
+  private readonly follower: ChannelFollower;
+
+  constructor(options: FollowerOptions) {
+    this.dataDir = options.dataDir;
+    this.follower = new ChannelFollower(options);
+  }
+
+  follow() {
+    return this.follower.follow(signal);
+  }
+
+  get release(): string | undefined {
+    return currentName(this.dataDir);
+  }
+
+  /** @returns the fault of following */
+  async fault(): Promise<ChannelError> {
+    const error = await this.follow().then(
+      () => new Error("was followed"),
+      (reason: unknown) => reason,
+    );
+    if (!(error instanceof ChannelError)) throw error;
+    return error;
+  }
+}
+
+/** Waits for it, and says which fault it ended with. */
+async function faultOf(act: Promise<unknown>): Promise<ChannelError> {
+  const error = await act.then(
+    () => new Error("did not fail"),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ChannelError)) throw error;
+  return error;
+}
+
+interface Place {
+  readonly base: string;
+  readonly readBase?: string;
+  readonly env?: S3Environment;
+}
+
+/** Each kind of store. */
+const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
+  "a folder": async () => ({ base: folder() }),
+  "a folder behind a web server": async () => {
+    const base = folder();
+    return { base, readBase: serveFolder(base) };
+  },
+  "a bucket of a strict store": async () => {
+    const server = startS3("inkling");
+    stops.push(() => server.stop());
+    return { base: "s3://inkling/releases of & team", env: server.env };
+  },
+  "a bucket of s3rver": startS3rver,
+};
+
+const stops: (() => void)[] = [];
+afterAll(() => {
+  for (const stop of stops) stop();
+});
+
+function serveFolder(path: string): string {
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const file = Bun.file(join(path, decodeURIComponent(new URL(request.url).pathname)));
+      if (!(await file.exists())) return new Response("no", { status: 404 });
+      const from = Number(/^bytes=(\d+)-/.exec(request.headers.get("range") ?? "")?.[1] ?? 0);
+      return new Response(file.slice(from), { status: from > 0 ? 206 : 200 });
+    },
+  });
+  stops.push(() => void server.stop(true));
+  return `http://127.0.0.1:${server.port}`;
+}
+
+async function startS3rver(): Promise<Place> {
+  const port = freePort();
+  const started: ChildProcess = spawn(
+    "node",
+    [
+      "node_modules/s3rver/bin/s3rver.js",
+      ...["--directory", folder(), "--address", "127.0.0.1", "--port", String(port), "--silent"],
+      "--configure-bucket",
+      "inkling",
+    ],
+    { cwd: join(import.meta.dir, ".."), stdio: "ignore" },
+  );
+  stops.push(() => started.kill("SIGKILL"));
+  const endpoint = `http://127.0.0.1:${port}`;
+  await until(() =>
+    fetch(endpoint).then(
+      () => true,
+      () => false,
+    ),
+  );
+  const env = { AWS_ACCESS_KEY_ID: "S3RVER", AWS_SECRET_ACCESS_KEY: "S3RVER", AWS_ENDPOINT_URL: endpoint };
+  return { base: "s3://inkling/data", env };
+}
+
+describe.each(Object.keys(PLACES))("%s", (kind) => {
+  let group: Group;
+  beforeAll(async () => {
+    const { base, env, readBase } = await PLACES[kind]!();
+    group = new Group(base, env, readBase);
+  });
+
+  test("carries releases from the builder to servers, and back again", async () => {
+    const server = group.server();
+    const first = await group.publish(1);
+    expect(first).toMatchObject({ version: 1, percent: 100 });
+    expect(await server.follow()).toMatchObject({ release: first.release.name, isNew: true });
+    expect(server.release).toBe(first.release.name);
+    expect(verifyRelease(server.dataDir, server.release!)).toBeDefined();
+    expect(await server.follow()).toMatchObject({ isNew: false, bytes: 0 });
+
+    const second = await group.publish(2);
+    expect(second.version).toBe(2);
+    await server.follow();
+    expect(server.release).toBe(second.release.name);
+
+    const back = await group.publisher().rollback();
+    expect(back).toMatchObject({ version: 3, release: first.release });
+    expect(await server.follow()).toMatchObject({ isNew: true, bytes: 0 });
+    expect(server.release).toBe(first.release.name);
+    expect(await group.publisher().rollback(second.release.name)).toMatchObject({ version: 4 });
+    await server.follow();
+    expect(server.release).toBe(second.release.name);
+    expect(group.warnings).toEqual([]);
+  });
+
+  test("keeps five releases, and removes the files of others", async () => {
+    for (let n = 10; n < 17; n++) await group.publish(n);
+    const server = group.server();
+    await server.follow();
+    const store = openStore(group.base, group.env)!;
+    const there = await store.list("releases/", signal);
+    const { kept } = (await group.publisher().read())!;
+    expect(there.sort()).toEqual(kept.map(({ name }) => `releases/${name}.json`).sort());
+    expect(kept).toHaveLength(5);
+    const named = kept.flatMap(({ name }) => segmentFiles(group.builder, name));
+    const paths = new Set(named.map((file) => file.slice(group.builder.length + 1)));
+    expect((await store.list("segments/", signal)).sort()).toEqual([...paths].sort());
+    expect(await store.size("publishing.json", signal)).toBeUndefined();
+    expect(group.warnings).toEqual([]);
+  });
+
+  test("a segment that two releases share is neither sent nor fetched again", async () => {
+    const server = group.server();
+    await group.publish(20);
+    await server.follow();
+    group.uploads.length = 0;
+    await group.publish(20);
+    expect(group.uploads.filter((path) => path.startsWith("segments/"))).toEqual([]);
+    expect((await server.follow()).bytes).toBe(0);
+  });
+});
+
+describe("a roll-out", () => {
+  test("reaches the share of servers that it names, the same ones first, then all", async () => {
+    const group = new Group();
+    const servers = Array.from({ length: 40 }, (_, n) => ({
+      id: `server-${n}`,
+      server: group.server({ serverId: `server-${n}` }),
+    }));
+    const first = await group.publish(1);
+    for (const { server } of servers) await server.follow();
+    const second = await group.publish(2, 10);
+    for (const percent of [10, 50, 100]) {
+      if (percent > 10) await group.publisher().promote(percent);
+      for (const { id, server } of servers) {
+        await server.follow();
+        const isIn = rolloutSlot(id) < percent;
+        expect(server.release).toBe(isIn ? second.release.name : first.release.name);
+      }
+    }
+  });
+
+  test("that is replaced on the way leaves the others at the last release for all", async () => {
+    const group = new Group();
+    const first = await group.publish(1);
+    await group.publish(2, 50);
+    const third = await group.publish(3, 50);
+    expect(third.previous).toEqual(first.release);
+    const back = await group.publisher().rollback();
+    expect(back.release).toEqual(first.release);
+  });
+
+  test("the first release of a channel is for all", async () => {
+    const group = new Group();
+    expect(await faultOf(group.publish(1, 10))).toMatchObject({ fault: "absent" });
+    expect((await group.publish(1)).version).toBe(1);
+  });
+
+  test("slots are even", () => {
+    const below = Array.from({ length: 10_000 }, (_, n) => rolloutSlot(`host ${n}`)).filter(
+      (slot) => slot < 10,
+    );
+    expect(below.length).toBeGreaterThan(900);
+    expect(below.length).toBeLessThan(1_100);
+  });
+});
+
+describe("a server refuses, and goes on with what it has", () => {
+  /** A server at release 1, and the channel at release 2. */
+  async function behind(base?: string, env?: S3Environment) {
+    const group = new Group(base, env);
+    const server = group.server();
+    const { release } = await group.publish(1);
+    await server.follow();
+    return { group, server, first: release.name };
+  }
+
+  const statementFile = (group: Group) => join(group.base, "channels/stable.json");
+
+  const edit = (path: string, change: (value: { payload: string; signatures: unknown[] }) => void) => {
+    const value = JSON.parse(readFileSync(path, "utf8"));
+    change(value);
+    writeFileSync(path, JSON.stringify(value));
+  };
+
+  test("a channel that was changed", async () => {
+    const { group, server, first } = await behind();
+    await group.publish(2);
+    edit(statementFile(group), (value) => {
+      const text = Buffer.from(value.payload, "base64").toString().replace('"percent":100', '"percent":50');
+      value.payload = Buffer.from(text).toString("base64");
+    });
+    const error = await server.fault();
+    expect(error.fault).toBe("other-key");
+    expect(error.message).toContain("changed after it was signed");
+    expect(server.release).toBe(first);
+  });
+
+  test("one without a signature", async () => {
+    const { group, server, first } = await behind();
+    await group.publish(2);
+    edit(statementFile(group), (value) => {
+      value.signatures = [];
+    });
+    expect((await server.fault()).fault).toBe("unsigned");
+    writeFileSync(statementFile(group), '{"format":1}');
+    expect((await server.fault()).fault).toBe("unsigned");
+    writeFileSync(statementFile(group), "<html>");
+    expect((await server.fault()).fault).toBe("unreadable");
+    expect(server.release).toBe(first);
+  });
+
+  test("one of another key, until that key is trusted too", async () => {
+    const { group, server, first } = await behind();
+    const other = makeKeyPair();
+    rmSync(statementFile(group));
+    const privateKey = createPrivateKey(other.privatePem);
+    const publisher = group.publisher({ privateKey });
+    const second = await publisher.publish(group.builder, group.build(2), 100);
+    const error = await server.fault();
+    expect(error).toMatchObject({ fault: "other-key", hint: expect.stringContaining("INKLING_CHANNEL_KEY") });
+    expect(server.release).toBe(first);
+    const both = { publicKeys: [keys.publicKey, other.publicKey], dataDir: server.dataDir };
+    const renewed = await publisher.promote(100); // version 2
+    expect(renewed.version).toBe(2);
+    await group.server(both).follow();
+    expect(server.release).toBe(second.release.name);
+  });
+
+  test("a publisher whose key is not the channel's", async () => {
+    const { group } = await behind();
+    const publisher = group.publisher({ privateKey: createPrivateKey(makeKeyPair().privatePem) });
+    const error = await faultOf(publisher.publish(group.builder, group.build(2), 100));
+    expect(error.fault).toBe("other-key");
+    expect((await group.publisher().read())?.version).toBe(1);
+  });
+
+  test("an expired one, also when it was taken before", async () => {
+    const { group, server, first } = await behind();
+    group.now += 8 * DAY;
+    expect(await server.fault()).toMatchObject({ fault: "expired" });
+    expect(await group.server({ dataDir: server.dataDir }).fault()).toMatchObject({ fault: "expired" });
+    expect(server.release).toBe(first);
+    await group.publisher().promote(100);
+    expect((await server.follow()).release).toBe(first);
+  });
+
+  test("an older version, and another content under the same version", async () => {
+    const { group, server } = await behind();
+    const old = readFileSync(statementFile(group));
+    const { release } = await group.publish(2);
+    await server.follow();
+    writeFileSync(statementFile(group), old);
+    expect(await server.fault()).toMatchObject({ fault: "replayed" });
+    expect(await group.server({ dataDir: server.dataDir }).fault()).toMatchObject({ fault: "replayed" });
+    const forged = await group.publish(3); // version 2 again
+    expect(forged.version).toBe(2);
+    expect(await server.fault()).toMatchObject({ fault: "replayed" });
+    expect(server.release).toBe(release.name);
+  });
+
+  test("the statement of another channel under this name", async () => {
+    const { group, server, first } = await behind();
+    await group.publisher({ channel: "beta" }).publish(group.builder, group.build(2), 100);
+    writeFileSync(statementFile(group), readFileSync(join(group.base, "channels/beta.json")));
+    expect(await server.fault()).toMatchObject({ fault: "other-key" });
+    expect(server.release).toBe(first);
+  });
+
+  test("a manifest that is missing, or another", async () => {
+    const { group, server, first } = await behind();
+    const { release } = await group.publish(2);
+    const path = join(group.base, `releases/${release.name}.json`);
+    const text = readFileSync(path, "utf8");
+    writeFileSync(path, text.replace('"format": 1', '"format":  1'));
+    expect(await server.fault()).toMatchObject({ fault: "wrong-object" });
+    rmSync(path);
+    expect(await server.fault()).toMatchObject({ fault: "missing-object" });
+    expect(server.release).toBe(first);
+    writeFileSync(path, text);
+    await server.follow();
+    expect(server.release).toBe(release.name);
+  });
+
+  test("a segment that is missing, another, shorter or longer", async () => {
+    const { group, server, first } = await behind();
+    const { release } = await group.publish(2);
+    const [file = ""] = segmentFiles(group.builder, release.name);
+    const path = join(group.base, file.slice(group.builder.length + 1));
+    const bytes = readFileSync(path);
+    const broken = {
+      "missing-object": () => rmSync(path),
+      "wrong-object": () => writeFileSync(path, bytes.toReversed()),
+      unreachable: () => truncateSync(path, bytes.length - 1),
+    };
+    for (const [fault, act] of Object.entries(broken)) {
+      act();
+      expect((await server.fault()).fault).toBe(fault as ChannelError["fault"]);
+      writeFileSync(path, bytes);
+    }
+    writeFileSync(path, Buffer.concat([bytes, bytes]));
+    expect((await server.fault()).fault).toBe("wrong-object");
+    expect(server.release).toBe(first);
+    writeFileSync(path, bytes);
+    await server.follow();
+    expect(server.release).toBe(release.name);
+    expect(readdirSync(join(server.dataDir, "segments")).filter((name) => name.endsWith(".part"))).toEqual(
+      [],
+    );
+  });
+
+  test("a release that the verifier refuses", async () => {
+    const { group, server, first } = await behind();
+    const { release } = await group.publish(2);
+    const strict = group.server({
+      dataDir: server.dataDir,
+      verify: (dataDir, name) => {
+        rmSync(segmentFiles(dataDir, name)[0]!);
+        verifyRelease(dataDir, name);
+      },
+    });
+    expect((await strict.fault()).fault).toBe("unsound");
+    expect(server.release).toBe(first);
+    expect(releaseNames(server.dataDir)).toEqual([first]);
+    await server.follow();
+    expect(server.release).toBe(release.name);
+  });
+
+  test("a pinned release stays, the channel's is fetched", async () => {
+    const { group, server, first } = await behind();
+    pin(server.dataDir, first);
+    const { release } = await group.publish(2);
+    expect(await server.follow()).toMatchObject({ isNew: false });
+    expect(server.release).toBe(first);
+    expect(releaseNames(server.dataDir)).toContain(release.name);
+  });
+
+  test("a channel that is not there, and a host that is not", async () => {
+    expect((await new Group().server().fault()).fault).toBe("absent");
+    const away = new Group(folder(), {}, `http://127.0.0.1:${freePort()}`);
+    expect((await away.server().fault()).fault).toBe("unreachable");
+  });
+});
+
+describe("a bucket", () => {
+  let bucket: S3Server;
+  let group: Group;
+  beforeAll(() => {
+    bucket = startS3("inkling");
+    stops.push(() => bucket.stop());
+    group = new Group("s3://inkling/x", bucket.env);
+  });
+
+  test("that cuts downloads: each try goes on where the last one ended", async () => {
+    const server = group.server();
+    await group.publish(1);
+    const [largest = 0] = segmentFiles(group.builder, currentName(group.builder)!)
+      .map((path) => statSync(path).size)
+      .sort((a, b) => b - a);
+    bucket.faults.cutAfter = Math.ceil(largest / 10);
+    bucket.requests.length = 0;
+    let tries = 0;
+    for (; server.release === undefined && tries < 40; tries++) {
+      await server.follow().catch((error: ChannelError) => expect(error.fault).toBe("unreachable"));
+    }
+    bucket.faults.cutAfter = undefined;
+    expect(server.release).toBeDefined();
+    expect(tries).toBeGreaterThan(1);
+    expect(bucket.requests.some((request) => / bytes=\d+-$/.test(request))).toBe(true);
+  });
+
+  test("that is full refuses a release, and has the one before", async () => {
+    bucket.faults.isFull = true;
+    expect(await faultOf(group.publish(2))).toMatchObject({ fault: "unreachable" });
+    bucket.faults.isFull = false;
+    expect((await group.publisher().read())?.version).toBe(1);
+  });
+
+  test("with a wrong secret, key, region or name is named with a hint", async () => {
+    const cases: [S3Environment, string, string][] = [
+      [{ AWS_SECRET_ACCESS_KEY: "wrong" }, "SignatureDoesNotMatch", "AWS_SECRET_ACCESS_KEY"],
+      [{ AWS_ACCESS_KEY_ID: "wrong" }, "InvalidAccessKeyId", "AWS_ACCESS_KEY_ID"],
+      [{ AWS_REGION: "us-east-1" }, "AuthorizationHeaderMalformed", "AWS_REGION"],
+    ];
+    for (const [change, code, hint] of cases) {
+      const error = await new Group(group.base, { ...bucket.env, ...change }).server().fault();
+      expect(error).toMatchObject({ fault: "denied", hint: expect.stringContaining(hint) });
+      expect(error.message).toContain(code);
+      expect(error.message).not.toContain("wrong");
+    }
+    expect((await new Group("s3://other/x", bucket.env).server().fault()).fault).toBe("absent");
+    const upload = await faultOf(new Group("s3://other/x", bucket.env).publish(1));
+    expect(upload).toMatchObject({ fault: "denied", hint: expect.stringContaining("name of the bucket") });
+    expect(() => openReader(group.base, {})).toThrow("needs credentials");
+  });
+
+  test("that lists wrongly loses nothing", async () => {
+    const before = new Set(bucket.objects.keys());
+    bucket.faults.unlisted = "channels/";
+    for (let n = 30; n < 38; n++) await group.publish(n);
+    expect(group.warnings.at(-1)).toContain("lacks the channel stable");
+    for (const key of before) expect(bucket.objects.has(key)).toBe(true);
+    bucket.faults.unlisted = "";
+  });
+
+  test("shared by two channels keeps what either names", async () => {
+    const beta = group.publisher({ channel: "beta" });
+    const { release } = await beta.publish(group.builder, group.build(40), 100);
+    for (let n = 40; n < 50; n++) await group.publish(n);
+    expect(bucket.objects.has(`x/releases/${release.name}.json`)).toBe(true);
+    expect(await group.server({ channel: "beta" }).follow()).toMatchObject({ release: release.name });
+  });
+
+  test("two publishers at once: one publishes", async () => {
+    const name = group.build(60);
+    const both = await Promise.allSettled([
+      group.publisher({ settleMs: 500 }).publish(group.builder, name, 100),
+      group.publisher({ settleMs: 500 }).publish(group.builder, name, 100),
+    ]);
+    expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const [lost] = both.filter((each) => each.status === "rejected");
+    expect(lost!.reason).toMatchObject({ fault: "busy" });
+    expect(existsSync(group.builder)).toBe(true);
+  });
+
+  test("a publisher that was killed blocks others for a quarter of an hour, not for good", async () => {
+    const until = new Date(group.now + 60_000).toISOString();
+    bucket.objects.set("x/publishing.json", Buffer.from(JSON.stringify({ holder: "gone", until })));
+    expect(await faultOf(group.publish(70))).toMatchObject({ fault: "busy" });
+    group.now += 61_000;
+    await group.publish(70);
+    const later = new Date(group.now + 40 * DAY).toISOString();
+    bucket.objects.set(
+      "x/publishing.json",
+      Buffer.from(JSON.stringify({ holder: "a wrong clock", until: later })),
+    );
+    await group.publish(71);
+  });
+});

@@ -1,0 +1,151 @@
+// s3-server.ts: a strict S3-compatible store in memory: every signature and every hash of a body is checked, by an
+// implementation of its own (Signature Version 4), and it misbehaves on request.
+
+import { createHash, createHmac } from "node:crypto";
+
+export const S3_KEYS = {
+  AWS_ACCESS_KEY_ID: "AKIDTEST",
+  AWS_SECRET_ACCESS_KEY: "a secret of the tests/+",
+  AWS_REGION: "eu-test-1",
+} as const;
+
+export interface S3Faults {
+  /** Cuts the bodies of segments after so many bytes. */
+  cutAfter?: number | undefined;
+  /** Answers the next so many requests with 503. */
+  unavailable?: number;
+  /** Refuses writes as a full store does. */
+  isFull?: boolean;
+  /** Leaves paths with this in them out of lists. */
+  unlisted?: string;
+}
+
+export interface S3Server {
+  readonly env: Readonly<Record<string, string>>;
+  readonly objects: Map<string, Uint8Array>;
+  readonly faults: S3Faults;
+  /** `GET key`, with the range where there is one. */
+  readonly requests: string[];
+  stop(): void;
+}
+
+const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).digest("hex");
+const hmac = (key: string | Uint8Array, text: string) => createHmac("sha256", key).update(text).digest();
+const PAGE = 3;
+
+export function startS3(bucket: string): S3Server {
+  const objects = new Map<string, Uint8Array>();
+  const faults: S3Faults = {};
+  const requests: string[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const url = new URL(request.url);
+      const body = new Uint8Array(await request.arrayBuffer());
+      const key = decodeURIComponent(url.pathname.slice(bucket.length + 2));
+      const range = request.headers.get("range");
+      requests.push(`${request.method} ${key}${range === null ? "" : ` ${range}`}`);
+      if ((faults.unavailable ?? 0) > 0) {
+        faults.unavailable!--;
+        return fault(503, "SlowDown");
+      }
+      const refused = checkSignature(request, url, body);
+      if (refused !== undefined) return fault(403, refused);
+      if (!url.pathname.startsWith(`/${bucket}/`)) return fault(404, "NoSuchBucket");
+      if (key === "" && request.method === "GET") return list(url, objects, faults);
+      const found = objects.get(key);
+      switch (request.method) {
+        case "PUT":
+          if (faults.isFull) return fault(507, "InsufficientStorage");
+          objects.set(key, body);
+          return new Response(null);
+        case "DELETE":
+          objects.delete(key);
+          return new Response(null, { status: 204 });
+        case "HEAD":
+          if (found === undefined) return new Response(null, { status: 404 });
+          return new Response(null, { headers: { "Content-Length": String(found.length) } });
+        default:
+          return found === undefined
+            ? fault(404, "NoSuchKey")
+            : part(found, range, key.includes("segments/") ? faults : {});
+      }
+    },
+  });
+  return {
+    env: { ...S3_KEYS, AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${server.port}` },
+    objects,
+    faults,
+    requests,
+    stop: () => void server.stop(true),
+  };
+}
+
+function part(found: Uint8Array, range: string | null, faults: S3Faults): Response {
+  const from = range === null ? 0 : Number(/^bytes=(\d+)-$/.exec(range)![1]);
+  if (from > 0 && from >= found.length) return fault(416, "InvalidRange");
+  const rest = found.subarray(from);
+  const status = range === null ? 200 : 206;
+  const { cutAfter } = faults;
+  if (cutAfter === undefined || rest.length <= cutAfter) return new Response(Buffer.from(rest), { status });
+  const cut = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(rest.slice(0, cutAfter));
+      controller.close();
+    },
+  });
+  return new Response(cut, { status });
+}
+
+function list(url: URL, objects: ReadonlyMap<string, Uint8Array>, { unlisted }: S3Faults): Response {
+  const prefix = url.searchParams.get("prefix") ?? "";
+  const after = url.searchParams.get("continuation-token") ?? "";
+  const keys = [...objects.keys()]
+    .filter((key) => key.startsWith(prefix) && key > after && !(unlisted && key.includes(unlisted)))
+    .sort();
+  const page = keys.slice(0, PAGE);
+  const next = keys.length > PAGE ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : "";
+  const contents = page.map((key) => `<Contents><Key>${key.replaceAll("&", "&amp;")}</Key></Contents>`);
+  return new Response(`<ListBucketResult>${contents.join("")}${next}</ListBucketResult>`);
+}
+
+/** @returns the code of what is wrong with it */
+function checkSignature(request: Request, url: URL, body: Uint8Array): string | undefined {
+  const found =
+    /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/.exec(
+      request.headers.get("authorization") ?? "",
+    );
+  if (found === null) return "AccessDenied";
+  const [, id, day, region, signed = "", signature] = found;
+  if (id !== S3_KEYS.AWS_ACCESS_KEY_ID) return "InvalidAccessKeyId";
+  if (region !== S3_KEYS.AWS_REGION) return "AuthorizationHeaderMalformed";
+  const time = request.headers.get("x-amz-date") ?? "";
+  const at = Date.parse(time.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, "$1-$2-$3T$4:$5:$6Z"));
+  if (!(Math.abs(at - Date.now()) < 15 * 60_000)) return "RequestTimeTooSkewed";
+  const hash = request.headers.get("x-amz-content-sha256") ?? "";
+  if (hash !== "UNSIGNED-PAYLOAD" && hash !== sha256(body)) return "XAmzContentSHA256Mismatch";
+  if (request.method === "PUT" && hash === "UNSIGNED-PAYLOAD") return "AccessDenied";
+  const names = signed.split(";");
+  if (!names.includes("host") || !names.includes("x-amz-content-sha256")) return "AccessDenied";
+  const query = [...url.searchParams]
+    .map(([name, value]) => `${encode(name)}=${encode(value)}`)
+    .sort()
+    .join("&");
+  const path = decodeURIComponent(url.pathname).split("/").map(encode).join("/");
+  const headers = names.map((name) => `${name}:${(request.headers.get(name) ?? "").trim()}\n`).join("");
+  const canonical = [request.method, path, query, headers, signed, hash].join("\n");
+  const text = ["AWS4-HMAC-SHA256", time, `${day}/${region}/s3/aws4_request`, sha256(canonical)].join("\n");
+  const date = hmac(`AWS4${S3_KEYS.AWS_SECRET_ACCESS_KEY}`, day!);
+  const key = hmac(hmac(hmac(date, region!), "s3"), "aws4_request");
+  return createHmac("sha256", key).update(text).digest("hex") === signature
+    ? undefined
+    : "SignatureDoesNotMatch";
+}
+
+const encode = (text: string) =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+
+function fault(status: number, code: string): Response {
+  return new Response(`<?xml version="1.0"?><Error><Code>${code}</Code></Error>`, { status });
+}
