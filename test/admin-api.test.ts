@@ -117,6 +117,55 @@ describe("a lookup", () => {
     expect((await send("GET", "keys")).document.keys).toEqual([]);
   });
 
+  test("of domains and networks", async () => {
+    const domain = smallDomain(3);
+    const network = INSIDE.replace("69.9", "69.9/23");
+    const values = [domain, `Mail.${domain.toUpperCase()}`, "gmial.com", network, "10.0.0.0/8", "x.com/y"];
+    const { document } = await send("POST", "lookup", { values });
+    const [listed, below, mistyped, wide, reserved, path] = document.answers;
+    for (const answer of [listed, below]) {
+      expect(answer).toMatchObject({ kind: "domain", email: { valid: true, disposable: true } });
+    }
+    expect(mistyped.email.evidence).toMatchObject([{ did_you_mean: "gmail.com" }]);
+    expect(JSON.stringify(document)).not.toContain("@");
+    expect(wide).toMatchObject({ kind: "network", network: "81.2.68.0/23", summary: { flagged: 0.5 } });
+    expect(reserved).toMatchObject({ kind: "network", summary: { code: "IP_ADDRESS_RESERVED" } });
+    expect(path).toMatchObject({ kind: "unknown", reputation: { code: "IP_ADDRESS_INVALID" } });
+  });
+
+  test("shows the overrides that apply: who, why, until when", async () => {
+    const expires_at = new Date(Date.now() + 1e9).toISOString();
+    const add = async (value: string, flag: string) => {
+      const body = { value, flag, verdict: true, note: `why ${value}`, expires_at };
+      return (await send("POST", "overrides", body)).document;
+    };
+    const made = [
+      await add(SMALL_NETWORK, "is_tor_exit"),
+      await add(INSIDE, "is_proxy"),
+      await add("partner-shop.com", "disposable"),
+      await add("ada@partner-shop.com", "disposable"),
+    ];
+    const values = [
+      INSIDE,
+      "81.2.69.0/25",
+      "81.2.69.128/25",
+      "partner-shop.com",
+      "ada@partner-shop.com",
+      "8.8.8.8",
+    ];
+    const { document } = await send("POST", "lookup", { values });
+    const notes = document.answers.map(({ overrides }: { overrides: { note: string }[] }) =>
+      overrides.map(({ note }) => note.slice("why ".length)).sort(),
+    );
+    const both = [SMALL_NETWORK, INSIDE].sort();
+    const mailbox = "ada@partner-shop.com";
+    expect(notes).toEqual([both, both, [SMALL_NETWORK], ["partner-shop.com"], [mailbox], []]);
+    const { outcome, ...shown } = made[1];
+    expect(outcome).toBe("added");
+    expect(document.answers[0].overrides).toContainEqual({ ...shown, expires_at });
+    for (const { id } of made) await send("DELETE", `overrides/${id}`);
+  });
+
   test("applies overrides", async () => {
     const made = await send("POST", "overrides", {
       value: INSIDE,

@@ -3,7 +3,7 @@
 import { dataStates, type EmailSegment, type LoadedRelease, Overrides, type Release } from "@inkling/engine";
 import type { AppOptions } from "../packages/server/src/api/app.ts";
 import { makeCounts } from "../packages/server/src/api/counts.ts";
-import { type Counted, type Key, type KeyId, SCOPES } from "../packages/server/src/keys/key.ts";
+import { type Counted, type Key, type KeyId, REFUSALS, SCOPES } from "../packages/server/src/keys/key.ts";
 import { cellsOnDemand } from "../packages/server/src/limits/key-cells.testing.ts";
 import { Buckets } from "../packages/server/src/limits/token-bucket.ts";
 import { PublicDocuments } from "../packages/server/src/openapi/documents.ts";
@@ -24,7 +24,7 @@ export const KEY: Key = {
 };
 
 /**
- * @param row what is kept of each lookup and refusal that is recorded
+ * @param row what is kept of each lookup, refusal and value of a batch that is recorded
  * @param used lookups of the key before
  */
 export function testOptions<T>(
@@ -34,6 +34,7 @@ export function testOptions<T>(
 ) {
   const recorded: T[] = [];
   const refused: T[] = [];
+  const batched: T[] = [];
   const lines: string[] = [];
   let today = used;
   const options: AppOptions = {
@@ -50,7 +51,8 @@ export function testOptions<T>(
       record: (keyId, counted, _, count = 1) => {
         const isLookup = SCOPES.some((scope) => scope === counted);
         if (isLookup) today += count;
-        (isLookup ? recorded : refused).push(row(keyId, counted, count));
+        const isRefusal = REFUSALS.some((reason) => reason === counted);
+        (isLookup ? recorded : isRefusal ? refused : batched).push(row(keyId, counted, count));
       },
       countToday: () => today,
       takeQuota: ({ quota = Infinity }, _, most) => Math.max(0, Math.min(most, quota - today)),
@@ -68,7 +70,7 @@ export function testOptions<T>(
     newRequestId: () => "aaaaaaaaaa",
     ...over,
   };
-  return { options, counts: options.counts, recorded, refused, lines };
+  return { options, counts: options.counts, recorded, refused, batched, lines };
 }
 
 /** A release that knows one disposable domain. @param emailRecord its evidence */

@@ -16,6 +16,7 @@ const KEYS = {
   revoked: {},
   noPlaces: { scopes: ["reputation", "email"] },
   few: { quota: 3 },
+  fast: { rate: 1_000_000, burst: 1_000_000 },
   paced: { rate: 1_000, burst: 2 },
   sandbox: { mode: "test" },
 } as const satisfies Record<string, Partial<NewKey>>;
@@ -74,13 +75,20 @@ describe("the same as with the release at hand", () => {
     ["many.csv", manyRows(), ["--add", "all"]],
     ["few.tsv", "ip\tmail\n81.2.69.142\ta@disposable-1.com\n8.8.8.8\t\n", []],
     ["rows.ndjson", '{"ip":"81.2.69.142"}\n{"ip":\n{}\n{"ip":"10.1.1.1"}\n', []],
-    ["access.log", '10.1.1.1 via 81.2.69.142:443 - "GET /"\nno address\n', []],
+    ["any.log", '10.1.1.1 via 81.2.69.142:443 - "GET /"\nno address\n', ["--format", "text"]],
+    [
+      "access.log",
+      `${'81.2.69.142 - - [22/Nov/2026:10:00:00 +0000] "GET /" 200 5\n'.repeat(2)}broken 81.2.69.1\n`,
+      [],
+    ],
+    ["w3c.log", "#Fields: c-ip sc-bytes\n81.2.69.142\t5\n8.8.8.8\t\n81.2.69.1\n", []],
   ])("%s", async (name, text, more) => {
     const path = file(name, text);
     const [own, remote] = [join(dataDir, `own-${name}`), join(dataDir, `remote-${name}`)];
     const first = await here(path, "--out", own, ...more);
     const second = await there(tokens.good, path, "--url", url, "--out", remote, ...more);
-    expect([second.code, second.err, second.out]).toEqual([first.code, first.err, first.out]);
+    const remarks = second.err.replace(/^about .*\n/m, "");
+    expect([second.code, remarks, second.out]).toEqual([first.code, first.err, first.out]);
     expect(first.code).toBe(0);
     expect(readFileSync(remote).equals(readFileSync(own))).toBe(true);
     expect(readFileSync(own, "utf8")).toContain("GB");
@@ -89,6 +97,30 @@ describe("the same as with the release at hand", () => {
       await there(tokens.good, path, "--url", url, "--summary"),
     ];
     expect(summaries[1]!.out).toBe(summaries[0]!.out);
+  });
+
+  test("what a long run will take, before it begins", async () => {
+    const path = file("long.csv", manyRows());
+    const { err } = await there(
+      tokens.fast,
+      path,
+      "--url",
+      url,
+      "--summary",
+      "--add",
+      "city_name,disposable",
+    );
+    const found =
+      /^about (.+) rows, up to (.+) lookups in (\d+) requests, at most 1 s at the rate of the key$/m;
+    const [rows, lookups, requests] = found
+      .exec(err)!
+      .slice(1)
+      .map((text) => Number(text.replaceAll(",", "")));
+    expect(Math.abs(rows! - 90_000)).toBeLessThan(9_000);
+    expect(lookups!).toBeGreaterThan(18_000);
+    expect(requests!).toBeGreaterThan(17);
+    const few = await there(tokens.few, path, "--url", url, "--summary");
+    expect(few.err).toContain("; the key has 3 lookups left today\n");
   });
 
   test("with a key that has a rate, only slower", async () => {

@@ -2,7 +2,7 @@
 // every network and for every domain; the worst case of lists; and docs/evidence.md.
 
 import { beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
   Answerer,
@@ -29,9 +29,12 @@ import {
   specialUse,
   toAsciiDomain,
   type UnwrappedAddress,
+  unwrapIpv4,
 } from "@inkling/engine";
 import { currentName, openRelease } from "@inkling/release-store";
+import { FEEDS, PLACE_PREFERENCE } from "../packages/compiler/src/catalog/feeds.ts";
 import { HOW } from "../packages/compiler/src/geo/evidence.ts";
+import { parseGeofeed } from "../packages/compiler/src/parse/geofeed.ts";
 import { GUARD_KINDS } from "../packages/compiler/src/policy/guards.ts";
 import { LABELS } from "../packages/compiler/src/policy/labels.ts";
 import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
@@ -112,6 +115,7 @@ const NETWORK_LISTS: Readonly<Record<string, (line: string) => string>> = {
 };
 const DOMAIN_LISTS = {
   "disposable-email-domains": "disposable",
+  "disposable-domains": "disposable",
   "disposable-domains-mx": "disposable",
   fakefilter: "disposable",
   "free-mail": "free_mail",
@@ -214,15 +218,38 @@ describeWith([MIRROR], "evidence on the mirror", () => {
       "jane@sify.com",
       [
         { label: "disposable", effect: "sets", weight: 1 },
-        { feed: "ordinary-mail", label: "free_mail", effect: "removes", weight: 6 },
+        { feed: "ordinary-mail", label: "free_mail", effect: "removes", weight: 8 },
       ],
     ],
     [
       "a vote that the name helps to win",
       "jane@tempmail.net",
       [
-        { feed: "inkling", label: "name", effect: "sets", weight: 2 },
+        { feed: "inkling", label: "name", effect: "sets", weight: 3 },
         { feed: "free-mail", effect: "label", weight: 2 },
+      ],
+    ],
+    [
+      "popularity against copied lists",
+      "jane@theporndude.com",
+      [
+        { feed: "disposable-domains-mx", effect: "sets", weight: 1 },
+        { feed: "cloudflare-top-100k", label: "popular", effect: "removes", weight: 3 },
+      ],
+    ],
+    [
+      "popularity of a service",
+      "jane@mailinator.com",
+      [{ feed: "cloudflare-top-100k", label: "popular", effect: "label", weight: 3 }],
+    ],
+    ["an institution's name", "jane@dallas.gov", [{ feed: "inkling", label: "name", effect: "removes" }]],
+    ["a mistyped name", "jane@hotmil.com", [{ feed: "inkling", label: "name", effect: "removes" }]],
+    [
+      "a name below a shared domain",
+      "jane@someone.mooo.com",
+      [
+        { feed: "shared-domains", label: "shared_domain", effect: "label" },
+        { feed: "disposable-email-domains", effect: "label" },
       ],
     ],
     ["free mail", "jane@gmail.com", [{ label: "free_mail", effect: "label" }]],
@@ -260,7 +287,8 @@ describeWith([MIRROR], "evidence on the mirror", () => {
       const source = evidence.find((entry) => entry.label === "location");
       if (source === undefined) continue; // only the registry knows the network
       located++;
-      expect(source).toMatchObject({ feed: "dbip-city-lite", effect: "sets" });
+      expect(source.effect).toBe("sets");
+      expect(PLACE_PREFERENCE).toContain(source.feed);
       const network = parsePrefix(source.network!)!;
       expect(prefixContains(network, address)).toBe(true);
       for (const end of ends(network)) {
@@ -278,7 +306,32 @@ describeWith([MIRROR], "evidence on the mirror", () => {
     expect(filled).toBeGreaterThan(3_000);
   });
 
-  test("no record is cut off or has more than six entries, and every label is in docs/evidence.md", () => {
+  const geofeeds = FEEDS.filter(({ format }) => format === "geofeed-csv")
+    .map(({ id }) => `${id}.csv`)
+    .filter((name) => existsSync(join(MIRROR, name)));
+  test.each(geofeeds)("%s: places are those that the operator states", (name) => {
+    const { networks, stated } = parseGeofeed(readFileSync(join(MIRROR, name)));
+    let checked = 0;
+    let right = 0;
+    networks.forEach((network, i) => {
+      const { country, city } = stated.places[stated.placeOf[i]!]!;
+      const inside = networks[i + 1];
+      if (country === undefined || (inside && prefixContains(network, inside.address))) return;
+      const { address } = network;
+      unwrapIpv4(address);
+      const answer = geolocate(release, address);
+      const named = {
+        country: valuesAt(answer ?? {}, ["country", "iso_code"])[0],
+        city: valuesAt(answer ?? {}, ["city", "name"])[0],
+      };
+      checked++;
+      if (named.country === country && (city === undefined || named.city !== undefined)) right++;
+    });
+    expect(checked).toBeGreaterThan(500);
+    expect(right / checked).toBeGreaterThan(0.99);
+  });
+
+  test("no record is cut off or has more than eight entries, and every label is in docs/evidence.md", () => {
     const known = new Set(docsTable("label"));
     let records = 0;
     for (const kind of ["geo", "reputation", "email"] as const) {
@@ -289,7 +342,7 @@ describeWith([MIRROR], "evidence on the mirror", () => {
       const starts = file.u32("evidenceStarts");
       for (let i = 1; i + 1 < starts.length; i++) {
         records++;
-        expect(section.readUInt16LE(starts[i])).toBeLessThanOrEqual(6);
+        expect(section.readUInt16LE(starts[i])).toBeLessThanOrEqual(8);
         expect(section.readUInt16LE(starts[i]! + 2)).toBe(0);
         for (let entry = starts[i]! + 4; entry < starts[i + 1]!; ) {
           const size = section.readUInt16LE(entry + 2);
@@ -378,7 +431,16 @@ describe("docs/evidence.md", () => {
       ...Object.keys(LABELS),
       ...Object.keys(GUARD_KINDS),
       ...Object.values(HOW).map(({ label }) => label),
-      ...["special_use", "location", "disposable", "free_mail", "name", "public_suffix", "override"],
+      ...[
+        "special_use",
+        "location",
+        "anycast",
+        "disposable",
+        "free_mail",
+        "name",
+        "public_suffix",
+        "override",
+      ],
     ];
     const docs = docsTable("label");
     expect(labels.filter((label) => !docs.includes(label))).toEqual([]);

@@ -3,6 +3,7 @@
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { MAP_FROM } from "../packages/compiler/src/fetch/copy.ts";
 import type { Seen } from "./full-disk.ts";
 import { temporaryFolder } from "./release.ts";
 
@@ -12,7 +13,7 @@ const canMount =
   Bun.which("unshare") !== null &&
   Bun.spawnSync([...UNSHARE, "mount", "-t", "tmpfs", "tmpfs", temporaryFolder()]).success;
 
-describe.if(canMount)("a switch that cannot be written", () => {
+describe.if(canMount)("a disk that cannot be written", () => {
   let seen: Seen;
   beforeAll(() => {
     const script = join(import.meta.dir, "full-disk.ts");
@@ -47,10 +48,52 @@ describe.if(canMount)("a switch that cannot be written", () => {
     }
   });
 
+  test("a server on a full disk answers, reports, and stores what it counted when there is room", () => {
+    const { statuses, ready, log, stored } = seen.whileFull;
+    expect([...new Set(statuses), ready]).toEqual([200, 200]);
+    expect(statuses.length).toBeGreaterThan(20);
+    expect(log).toContain('"event":"usage-not-stored"');
+    expect(stored).toBe(statuses.length);
+  });
+
   test("a server verifies at each start what cannot be marked as verified, and serves it", () => {
     const { ready, log } = seen.served;
     expect(ready).toBe(200);
     expect(log).toMatch(/"release-unmarked","name":"\S+","reason":"EROFS: read-only file system/);
     expect(log).toContain(`"event":"release-serving","name":"${seen.names[1]}"`);
+  });
+
+  const finding = (json: string, check: string) =>
+    (JSON.parse(json).checks as { check: string; state: string; found: string; fix?: string }[]).find(
+      (one) => one.check === check,
+    )!;
+
+  test("`inkling serve` serves a read-only folder whose database is elsewhere, and updates nothing", () => {
+    const { statuses, log, exitCode, doctor, verify } = seen.serve;
+    expect([statuses, exitCode]).toEqual([[200, 200], 0]);
+    expect(log).toContain('"event":"data-folder-read-only"');
+    expect(log).not.toContain("data-update");
+    expect(finding(doctor, "data folder")).toMatchObject({
+      state: "note",
+      found: expect.stringContaining("read-only file system"),
+      fix: expect.stringContaining("`npx inkling serve` serves what is there"),
+    });
+    expect(finding(doctor, "release")).toMatchObject({ state: "ok" });
+    expect(verify).toBe(0);
+    expect(doctor).not.toMatch(/delete/i);
+  });
+
+  test("a build reads seeds that this user may not write to", () => {
+    expect(seen.seedBytes).toBe(MAP_FROM);
+  });
+
+  test("with the database in it, it names the setting that puts it elsewhere", () => {
+    const hint = "or put the database elsewhere: INKLING_DATABASE_URL=";
+    expect(seen.databaseInside.serve).toContain("is on a read-only file system");
+    expect(seen.databaseInside.serve).toContain(hint);
+    expect(finding(seen.databaseInside.doctor, "data folder")).toMatchObject({
+      state: "problem",
+      fix: expect.stringContaining(hint),
+    });
   });
 });

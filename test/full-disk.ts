@@ -1,17 +1,23 @@
-// full-disk.ts: switches releases on a disk without room, then on a read-only one, and serves from that; started by
+// full-disk.ts: serves from a disk without room and switches releases on it, then on a read-only one; started by
 // full-disk.test.ts in a mount namespace of its own.
 //
 // in   one argument: an empty folder, on which a small disk is mounted
 // out  one line of JSON: Seen
 
-import { appendFileSync, readdirSync, rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { appendFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { currentName, pin, pinnedName, releaseNames } from "@inkling/release-store";
-import { startServer } from "../packages/server/src/server.ts";
+import { loadStable, MAP_FROM } from "../packages/compiler/src/fetch/copy.ts";
+import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
+import { type ServerOptions, startServer } from "../packages/server/src/server.ts";
+import { openStore } from "../packages/server/src/store/store.ts";
+import { GEOLOCATE, MAIN } from "./main-process.ts";
+import { freePort } from "./ports.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";
+import { until } from "./until.ts";
 
-const MAIN = resolve(import.meta.dir, "../packages/cli/src/main.ts");
+const INKLING = [process.execPath, "--no-install", "--no-env-file", MAIN];
 
 interface Run {
   readonly args: string;
@@ -24,10 +30,29 @@ interface Run {
 export interface Seen {
   /** Newest first. */
   readonly names: readonly string[];
+  /** Of a server whose disk, with its database, is full. */
+  readonly whileFull: {
+    readonly statuses: readonly number[];
+    readonly ready: number;
+    readonly log: string;
+    /** When there was room again. */
+    readonly stored: number;
+  };
   readonly full: readonly Run[];
   readonly readOnly: readonly Run[];
   /** Of a server on the read-only disk, whose release has no marks. */
   readonly served: { readonly ready: number; readonly log: string };
+  /** The commands there, with the database in another folder, and in this one. */
+  readonly serve: {
+    readonly statuses: readonly number[];
+    readonly log: string;
+    readonly exitCode: number;
+    readonly doctor: string;
+    readonly verify: number | null;
+  };
+  /** Bytes of a seed there, so large that it is mapped where it can be written. */
+  readonly seedBytes: number;
+  readonly databaseInside: { readonly serve: string; readonly doctor: string };
 }
 
 function mount(...args: string[]): void {
@@ -35,18 +60,23 @@ function mount(...args: string[]): void {
   if (!success) throw new Error(stderr.toString());
 }
 
+function smallDisk(folder: string): string {
+  mount("-t", "tmpfs", "-o", "size=16m", "tmpfs", folder);
+  return folder;
+}
+
+function fill(folder: string): void {
+  try {
+    for (;;) appendFileSync(join(folder, "fill"), Buffer.alloc(4096));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+  }
+}
+
 function run(dataDir: string, ...args: string[]): Run {
-  const all = [
-    process.execPath,
-    "--no-install",
-    "--no-env-file",
-    MAIN,
-    "data",
-    ...args,
-    "--data-dir",
-    dataDir,
-  ];
-  const { exitCode, stderr } = Bun.spawnSync(all, { stdin: "ignore" });
+  const { exitCode, stderr } = Bun.spawnSync([...INKLING, "data", ...args, "--data-dir", dataDir], {
+    stdin: "ignore",
+  });
   const files = readdirSync(dataDir, { recursive: true }).map(String);
   return {
     args: args.join(" "),
@@ -58,43 +88,121 @@ function run(dataDir: string, ...args: string[]): Run {
   };
 }
 
+async function start(dataDir: string, over: Partial<ServerOptions> = {}) {
+  const seen = { log: "" };
+  const writeLog = (lines: string) => {
+    seen.log += lines;
+  };
+  const options = { ...testServerOptions(dataDir), logLevel: "info", writeLog, ...over } as const;
+  return { server: await startServer(options), seen };
+}
+
 async function serve(dataDir: string): Promise<Seen["served"]> {
-  let log = "";
-  const server = await startServer({
-    ...testServerOptions(dataDir),
-    databaseUrl: `sqlite://${join(temporaryFolder(), "inkling.db")}`,
-    logLevel: "info",
-    writeLog: (lines) => {
-      log += lines;
-    },
-  });
+  const databaseUrl = `sqlite://${join(temporaryFolder(), "inkling.db")}`;
+  const { server, seen } = await start(dataDir, { databaseUrl });
   const { status } = await fetch(`http://127.0.0.1:${server.port}/readyz`);
   await server.stop();
-  return { ready: status, log };
+  return { ready: status, log: seen.log };
+}
+
+async function answerOnFull(): Promise<Seen["whileFull"]> {
+  const dataDir = smallDisk(temporaryFolder());
+  smallRelease(dataDir, 1);
+  const store = await openStore(testServerOptions(dataDir).databaseUrl);
+  const { key, token } = await store.createKey(parseNewKey({ name: "full" }, 0));
+  const { server, seen } = await start(dataDir);
+  const statusOf = async (path: string) => {
+    const headers = { Authorization: `Bearer ${token}` };
+    return (await fetch(`http://127.0.0.1:${server.port}${path}`, { headers })).status;
+  };
+  const statuses: number[] = [];
+  fill(dataDir);
+  while (!seen.log.includes("usage-not-stored")) statuses.push(await statusOf(GEOLOCATE));
+  for (let i = 0; i < 20; i++) statuses.push(await statusOf(GEOLOCATE));
+  const ready = await statusOf("/readyz");
+  rmSync(join(dataDir, "fill"));
+  await until(() => seen.log.includes("usage-stored-again"));
+  await server.stop();
+  const usage = await store.usage.readByDay(key.id, "2000-01-01", "2999-12-31");
+  await store.close();
+  return { statuses, ready, log: seen.log, stored: usage.reduce((sum, { count }) => sum + count, 0) };
+}
+
+async function serveCommand(dataDir: string): Promise<Seen["serve"]> {
+  const [port, adminPort] = [freePort(), freePort()];
+  const env = { ...environment(dataDir, port, adminPort), INKLING_DATABASE_URL: databaseElsewhere() };
+  const key = inkling(env, "keys", "create", "--name", "test").stdout.trim();
+  const server = Bun.spawn([...INKLING, "serve"], {
+    env,
+    stdin: "ignore",
+    stdout: "inherit",
+    stderr: "pipe",
+  });
+  const log = new Response(server.stderr).text();
+  const get = (path: string) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${key}` } })
+      .then(({ status }) => status)
+      .catch(() => 0);
+  await until(async () => server.exitCode !== null || (await get("/readyz")) === 200);
+  const statuses = [
+    await get("/v1/ip-intel/geolocate/81.2.69.142"),
+    await get("/v1/ip-intel/reputation/8.8.8.8"),
+  ];
+  const doctor = inkling(env, "doctor", "--json").stdout;
+  const verify = inkling(env, "data", "verify").exitCode;
+  server.kill("SIGTERM");
+  return { statuses, exitCode: await server.exited, log: await log, doctor, verify };
+}
+
+const databaseElsewhere = () => `sqlite://${join(temporaryFolder(), "inkling.db")}`;
+
+function environment(dataDir: string, port = freePort(), adminPort = freePort()): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? "",
+    INKLING_DATA_DIR: dataDir,
+    INKLING_PORT: `${port}`,
+    INKLING_ADMIN_PORT: `${adminPort}`,
+    INKLING_WORKERS: "1",
+  };
+}
+
+function inkling(env: Record<string, string>, ...args: string[]) {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...INKLING, ...args], { env, stdin: "ignore" });
+  return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
 }
 
 if (import.meta.main) {
   const [, , dataDir = ""] = process.argv;
-  mount("-t", "tmpfs", "-o", "size=16m", "tmpfs", dataDir);
+  const whileFull = await answerOnFull();
+  smallDisk(dataDir);
   for (const n of [1, 2, 3]) smallRelease(dataDir, n);
   const names = releaseNames(dataDir);
-  const fill = () => {
-    try {
-      for (;;) appendFileSync(join(dataDir, "fill"), Buffer.alloc(4096));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
-    }
-  };
   const switches = () =>
     ["rollback", `rollback ${names[2]}`, "unpin"].map((args) => run(dataDir, ...args.split(" ")));
   pin(dataDir, names[1]!);
-  fill();
+  fill(dataDir);
   const full = switches();
   for (const file of readdirSync(join(dataDir, "segments"))) {
     if (file.endsWith(".verified")) rmSync(join(dataDir, "segments", file));
   }
+  rmSync(join(dataDir, "fill"));
+  const seed = join(dataDir, "seed.mmdb");
+  writeFileSync(seed, Buffer.alloc(MAP_FROM));
   mount("-o", "remount,ro", dataDir);
-  const seen = { names, full, readOnly: switches(), served: await serve(dataDir) };
+  const inside = environment(dataDir);
+  const seen = {
+    names,
+    whileFull,
+    full,
+    readOnly: switches(),
+    served: await serve(dataDir),
+    serve: await serveCommand(dataDir),
+    seedBytes: loadStable(seed).bytes.length,
+    databaseInside: {
+      serve: inkling(inside, "serve").stderr,
+      doctor: inkling(inside, "doctor", "--json").stdout,
+    },
+  };
   process.stdout.write(`${JSON.stringify(seen satisfies Seen)}\n`);
   process.exit(0);
 }

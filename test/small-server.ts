@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
-import { type RunningServer, startServer } from "../packages/server/src/server.ts";
+import { type RunningServer, type ServerOptions, startServer } from "../packages/server/src/server.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";
@@ -16,7 +16,7 @@ export interface SmallServer {
 }
 
 /** With small release 1. The caller stops it. */
-export async function startSmallServer(): Promise<SmallServer> {
+export async function startSmallServer(options: Partial<ServerOptions> = {}): Promise<SmallServer> {
   const dataDir = temporaryFolder();
   smallRelease(dataDir, 1);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
@@ -27,6 +27,7 @@ export async function startSmallServer(): Promise<SmallServer> {
   await store.close();
   const server = await startServer({
     ...testServerOptions(dataDir),
+    ...options,
   });
   return { server, origin: `http://127.0.0.1:${server.port}`, keys };
 }

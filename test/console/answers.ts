@@ -24,9 +24,11 @@ function moment(i: number) {
     requests: n,
     statuses: { "2xx": n - 20, "4xx": 18, "5xx": i === 40 ? 12 : 0 },
     lookups: { geolocate: n >> 1, reputation: n >> 2, email: n >> 3 },
+    batch_lookups: { reputation: n >> 3 },
     problems: { RATE_LIMITED: 4, IP_ADDRESS_RESERVED: 12 },
     flags_raised: { is_abuser: 5, is_proxy: i % 9, is_tor_exit: 1, disposable: 3 },
     latency_seconds: { p50: 0.0005, p95: 0.001, p99: i === 40 ? null : 0.0025 },
+    batch_latency_seconds: { p50: 0.1, p95: null, p99: null },
   };
 }
 
@@ -43,6 +45,15 @@ export const HOUR = {
       { iso_code: "BR", count: 410 },
     ],
   },
+};
+/** Charts with the widest labels that there are, one of them at the end. */
+export const LARGE_NUMBERS = {
+  ...HOUR,
+  series: HOUR.series.slice(0, 31).map((point) => ({
+    ...point,
+    statuses: { "2xx": 456_000_000 },
+    latency_seconds: { p50: 0.1, p95: 0.5, p99: 0.5 },
+  })),
 };
 export const NO_TRAFFIC = { ...HOUR, series: [] };
 
@@ -107,6 +118,7 @@ export const MONTH = {
       at: `2026-01-${String(i + 1).padStart(2, "0")}`,
       ...row,
       total: n + (n >> 1) + (n >> 2),
+      batch: { geolocate: 0, reputation: n >> 2, email: 0 },
       refused,
     };
   }),
@@ -162,6 +174,21 @@ export const TOR_EXIT = {
         ],
         evidence_truncated: true,
       },
+      overrides: [
+        {
+          id: "ovr_0123456789abcdef",
+          kind: "network",
+          value: "185.220.101.0/24",
+          flag: null,
+          verdict: null,
+          mute: "ipsum-4",
+          note: "wrong about our partner's exit; see their letter of 3 March",
+          author: "ada",
+          created_at: fetched_at,
+          expires_at: new Date(Date.now() + 20 * 86_400_000).toISOString(),
+          removed_at: null,
+        },
+      ],
     },
   ],
 };

@@ -8,7 +8,16 @@ import type { Page } from "playwright-core";
 import { launchBrowser } from "../browser.ts";
 import { fetch } from "../checked-fetch.ts";
 import { smallDomain, smallRelease, temporaryFolder } from "../release.ts";
-import { ALL_FEEDS, HOUR, MONTH, NO_TRAFFIC, TOR_EXIT, TROUBLE, TROUBLED_FEEDS } from "./answers.ts";
+import {
+  ALL_FEEDS,
+  HOUR,
+  LARGE_NUMBERS,
+  MONTH,
+  NO_TRAFFIC,
+  TOR_EXIT,
+  TROUBLE,
+  TROUBLED_FEEDS,
+} from "./answers.ts";
 import {
   ConsoleBrowser,
   type ConsoleServer,
@@ -41,6 +50,21 @@ const widerInside = (boxes: unknown[]) =>
     .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
     .map(({ scrollWidth, clientWidth, textContent }) => [scrollWidth, clientWidth, textContent.slice(0, 60)]);
 
+interface Label {
+  readonly textContent: string;
+  readonly ownerSVGElement: Label;
+  getBoundingClientRect(): { left: number; right: number; top: number; bottom: number };
+}
+/** Labels of charts that are not wholly inside; runs in the page. */
+const outsideChart = (labels: unknown[]) =>
+  (labels as Label[])
+    .filter((label) => {
+      const [text, chart] = [label.getBoundingClientRect(), label.ownerSVGElement.getBoundingClientRect()];
+      const isInside = text.left >= chart.left && text.right <= chart.right;
+      return !isInside || text.top < chart.top || text.bottom > chart.bottom;
+    })
+    .map(({ textContent }) => textContent);
+
 const answer = (page: Page, path: string, json: unknown) =>
   page.route(`**/admin/v1/${path}`, (route) => route.fulfill({ json }));
 
@@ -68,12 +92,18 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     await go("lookup/jane@gmial.com");
     await page.getByText("did they mean").first().waitFor();
     await look("email");
-    await go(`lookup/81.2.69.142%208.8.8.8%20someone@${smallDomain(3)}%2010.0.0.1`);
+    await go("lookup/81.2.64.0%2F18");
+    await page.getByText("Parts with one answer each").waitFor();
+    await look("network");
+    await go(
+      `lookup/81.2.69.142%208.8.8.8%20someone@${smallDomain(3)}%2010.0.0.1%20${smallDomain(3)}%2081.2.0.0%2F16`,
+    );
     await page.getByRole("table").waitFor();
     await look("list");
     await answer(page, "lookup", TOR_EXIT);
     await go("lookup/185.220.101.1");
-    await page.locator(".map > svg").waitFor();
+    await page.locator(".zoom > svg").waitFor();
+    await click("Zoom in");
     await look("address");
     await click("Set Abuser for 185.220.101.1");
     await page.getByLabel("Reason").waitFor();
@@ -135,8 +165,15 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
   test("traffic", async () => {
     await answer(page, "traffic**", HOUR);
     await go("traffic");
-    await page.locator(".map > svg").waitFor();
+    await page.locator(".zoom > svg").waitFor();
     await look("traffic");
+    await page.unrouteAll();
+    await answer(page, "traffic**", LARGE_NUMBERS);
+    await page.getByLabel("Period").selectOption("1");
+    await page.getByText("500 ms").first().waitFor();
+    const labels = page.locator(".chart > svg text");
+    expect(await labels.count()).toBeGreaterThan(20);
+    expect(await labels.evaluateAll(outsideChart)).toEqual([]);
     await page.unrouteAll();
   });
 

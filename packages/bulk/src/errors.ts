@@ -39,3 +39,15 @@ export async function unlessAborted<T>(
     signal.removeEventListener("abort", stop);
   }
 }
+
+export const notAllRead = () => new Interrupted("not all rows were read");
+
+/** The same chunks; one that is waited for is given up. @throws Interrupted */
+export async function* untilStopped<T>(chunks: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await unlessAborted(iterator.next(), signal, notAllRead);
+    if (next.done) return;
+    yield next.value;
+  }
+}

@@ -1,10 +1,11 @@
 // @inkling/bulk: files enriched with a release's answers, and releases exported for other programs.
 
-export { enrich, SMALL_BYTES, untilStopped } from "./enrich/enrich.ts";
+export { decode, type Encoding } from "./decode.ts";
+export { enrich, SMALL_BYTES } from "./enrich/enrich.ts";
 export { type EnrichOptions, type Plan, planFor } from "./enrich/plan.ts";
 export { OwnThread, type Pool, Threads } from "./enrich/pool.ts";
-export { checkRemote, type Remote, RemotePool, remoteStatus } from "./enrich/remote.ts";
-export { ROW_FORMATS } from "./enrich/rows.ts";
+export { checkRemote, type Estimate, type Remote, RemotePool, remoteStatus } from "./enrich/remote.ts";
+export { FORMAT_NAMES } from "./enrich/rows.ts";
 export type { Tally } from "./enrich/tally.ts";
 export type { Start } from "./enrich/worker.ts";
 export { BulkError, Interrupted, unlessAborted } from "./errors.ts";

@@ -19,7 +19,8 @@ export class Output {
     this.length += size;
   }
 
-  private reserve(size: number): void {
+  /** Makes room for more bytes: `bytes` may be another array then. */
+  reserve(size: number): void {
     if (this.length + size <= this.bytes.length) return;
     const grown = new Uint8Array(Math.max(this.bytes.length * 2, this.length + size));
     grown.set(this.bytes.subarray(0, this.length));

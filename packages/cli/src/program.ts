@@ -1,5 +1,6 @@
 // program.ts: the tree of commands, and how each way of ending becomes an exit code.
 
+import { kindOf } from "@inkling/bulk/values";
 import { Command, CommanderError } from "commander";
 import { SettingsError } from "./config/settings.ts";
 import type { Context } from "./runtime/context.ts";
@@ -9,7 +10,7 @@ import { printable, type Style } from "./terminal/terminal.ts";
 const HELP_AFTER = `
 Examples:
   inkling up                                      everything in one command
-  inkling lookup reputation 185.220.101.1         no server needed
+  inkling 185.220.101.1 someone@mailinator.com    lookups, no server needed
   inkling keys create --name checkout
   inkling doctor                                  checks of this installation, with fixes
 
@@ -30,6 +31,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   feeds: async () => (await import("./commands/feeds.ts")).addFeeds,
   keys: async () => (await import("./commands/keys.ts")).addKeys,
   lookup: async () => (await import("./commands/lookup.ts")).addLookup,
+  grep: async () => (await import("./commands/grep.ts")).addGrep,
   override: async () => (await import("./commands/override.ts")).addOverride,
   enrich: async () => (await import("./commands/enrich.ts")).addEnrich,
   export: async () => (await import("./commands/export.ts")).addExport,
@@ -38,6 +40,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   doctor: async () => (await import("./commands/doctor.ts")).addDoctor,
   completion: async () => (await import("./commands/completion.ts")).addCompletion,
 };
+/** Needs no command. */
+const VERSION = ["-V", "--version"];
 /** The command that reads all others. */
 const LISTS_ALL = "completion";
 
@@ -45,9 +49,11 @@ const LISTS_ALL = "completion";
 export async function makeProgram(context: Context, [name = ""]: readonly string[] = []): Promise<Command> {
   const program = new Command("inkling")
     .description("Self-hosted IP geolocation, IP reputation and disposable-email detection API.")
-    .version(context.version, "-V, --version", "print the version")
+    .version(context.version, VERSION.join(", "), "print the version")
     .helpOption("-h, --help", "print help")
+    .enablePositionalOptions() // options after `lookup geolocate` are of geolocate, not of lookup
     .addHelpText("after", HELP_AFTER);
+  if (VERSION.includes(name)) return program;
   const one = Object.hasOwn(COMMANDS, name) && name !== LISTS_ALL ? COMMANDS[name] : undefined;
   for (const load of one ? [one] : Object.values(COMMANDS)) (await load())(program, context);
   return program;
@@ -59,8 +65,15 @@ interface Written {
   err: string;
 }
 
+/** `inkling 8.8.8.8` is `inkling lookup 8.8.8.8`: of what is no command only addresses, email addresses and `-`. */
+function withCommand(line: readonly string[]): readonly string[] {
+  const [first] = line;
+  return first !== undefined && (first === "-" || kindOf(first) !== undefined) ? ["lookup", ...line] : line;
+}
+
 /** Runs one command line. @returns the exit code; never throws for a fault of the user */
-export async function run(args: readonly string[], context: Context): Promise<number> {
+export async function run(line: readonly string[], context: Context): Promise<number> {
+  const args = withCommand(line);
   const written: Written = { out: "", err: "" };
   const program = await makeProgram(context, args);
   for (const command of everyCommand(program)) {

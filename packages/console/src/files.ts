@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
 const HTML = fileURLToPath(new URL("index.html", import.meta.url));
+/** A classic script: modules run after the first frame. */
+const THEME = fileURLToPath(new URL("theme.ts", import.meta.url));
 const PREFIX = "/console/";
 
 /** Only our own files and the admin API of this listener. */
@@ -23,16 +25,24 @@ export interface ConsoleFiles {
 
 /** @throws AggregateError when a source file does not compile or a package is missing */
 export async function openConsole(): Promise<ConsoleFiles> {
-  const { outputs } = await Bun.build({
-    entrypoints: [HTML],
-    publicPath: PREFIX,
-    target: "browser",
-    minify: true,
-    splitting: true,
-    naming: { chunk: "[name]-[hash].[ext]", asset: "[name]-[hash].[ext]" },
-    jsx: { runtime: "automatic", importSource: "preact", development: false },
-  });
-  const files = new Map(await Promise.all(outputs.map(prepare)));
+  const shared = { publicPath: PREFIX, target: "browser", minify: true } as const;
+  const name = "[name]-[hash].[ext]";
+  const [theme, page] = await Promise.all([
+    Bun.build({ ...shared, entrypoints: [THEME], format: "iife", naming: name }),
+    Bun.build({
+      ...shared,
+      entrypoints: [HTML],
+      splitting: true,
+      naming: { chunk: name, asset: name },
+      jsx: { runtime: "automatic", importSource: "preact", development: false },
+    }),
+  ]);
+  const [early] = await Promise.all(theme.outputs.map((output) => prepare(output)));
+  const script = `<script src="${early![0]}"></script>`; // one entry point, one file
+  const files = new Map([
+    early!,
+    ...(await Promise.all(page.outputs.map((output) => prepare(output, script)))),
+  ]);
   return {
     paths: [...files.keys()],
     serve: (request, path) => {
@@ -48,10 +58,12 @@ interface File {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-async function prepare(output: Bun.BuildArtifact): Promise<[path: string, file: File]> {
+/** @param script put into the head of the page */
+async function prepare(output: Bun.BuildArtifact, script = ""): Promise<[path: string, file: File]> {
   const name = output.path.replace(/^\.\//, "");
   const isPage = name === "index.html";
-  const plain = new Uint8Array(await output.arrayBuffer());
+  const text = await output.text();
+  const plain = new TextEncoder().encode(isPage ? text.replace("<head>", `<head>${script}`) : text);
   const headers = {
     "Content-Type": output.type.replace(/;\s*charset=utf-8$/i, "; charset=utf-8"),
     "Cache-Control": isPage ? "no-cache" : "public, max-age=31536000, immutable",

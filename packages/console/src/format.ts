@@ -50,8 +50,9 @@ export function formatRelative(iso: string): string {
 export const formatExact = (iso: string) =>
   `${new Date(iso).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
+/** "2.5 ms", "0.004 ms" */
 export const formatMilliseconds = (seconds: number | null) =>
-  seconds === null ? "–" : `${(seconds * 1000).toFixed(seconds < 0.001 ? 2 : 1)} ms`;
+  seconds === null ? "–" : `${(seconds * 1000).toLocaleString("en-US", { maximumSignificantDigits: 3 })} ms`;
 
 /** Replaces each URL by its host: paths and queries fill a table. */
 export const shortenUrls = (text: string) => text.replace(/https?:\/\/([^\s/]+)\/\S+/g, "$1/…");

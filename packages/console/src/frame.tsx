@@ -5,6 +5,7 @@ import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { api } from "./api.ts";
 import { Button, Linked, RelativeTime } from "./components/basics.tsx";
+import { ThemeChoice } from "./components/theme-choice.tsx";
 import { type Loading, useLoad, useRoute } from "./hooks.ts";
 import { DataPage } from "./pages/data/data.tsx";
 import { KeysPage } from "./pages/keys/keys.tsx";
@@ -55,7 +56,10 @@ export function Frame({ logOut }: { logOut: () => void }) {
             </a>
           ))}
         </nav>
-        <Button text="Log out" onClick={logOut} />
+        <span class="actions">
+          <ThemeChoice />
+          <Button text="Log out" onClick={logOut} />
+        </span>
       </header>
       <main ref={main} tabIndex={-1}>
         <h1 tabIndex={-1}>{title}</h1>

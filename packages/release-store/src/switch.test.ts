@@ -240,12 +240,28 @@ describe("segments", () => {
       expect(findUsable(dataDir).problem).not.toContain("ENOENT");
       expect((await errorOf(() => openServable(dataDir))).hint).toContain("data rollback");
       expect(hintFor(verdicts)).toMatch(
-        bytes === undefined ? /rollback`, or make a new one/ : /delete the segment at fault/,
+        bytes === undefined ? /rollback`, or make a new one/ : /or delete segments\/\w+\.seg and run/,
       );
       dropBrokenSegments(dataDir);
       expect([existsSync(file), existsSync(other)]).toEqual([false, true]);
     },
   );
+
+  test("only a file that was read and is damaged is to be deleted", () => {
+    const verdict = (kind: "geo" | "reputation" | "email", more: object) => ({
+      kind,
+      file: `segments/${kind}.seg`,
+      bytes: 1,
+      problem: "p",
+      ...more,
+    });
+    const unread = verdict("geo", { isPassing: true });
+    const gone = verdict("reputation", { isGone: true });
+    const damaged = verdict("email", {});
+    expect(hintFor([unread])).toContain("who may read these files");
+    expect(hintFor([unread, gone])).not.toContain("delete");
+    expect(hintFor([unread, gone, damaged])).toContain("or delete segments/email.seg and run");
+  });
 
   test.if(process.platform === "linux")("a server that is to start maps none of them", async () => {
     const dataDir = dataFolder(Object.fromEntries(names.map((name) => [name, "{"])));

@@ -152,15 +152,19 @@ export function describeBroken(name: string, broken: readonly SegmentVerdict[]):
     : `release ${name} is incomplete: its segment ${gone.file} (${gone.kind}) is not there`;
 }
 
-/** What to do about segments that have a problem. */
+/** What to do about segments that have a problem: only those that were read, and are damaged, are to be deleted. */
 export function hintFor(broken: readonly SegmentVerdict[]): string {
   if (isOfOtherVersion(broken)) return OTHER_VERSION_HINT;
   if (broken.every(({ isPassing }) => isPassing))
-    return "check the disk and the memory of this machine, then try again";
-  return broken.every(({ isIntact, isGone }) => isIntact || isGone)
+    return "check the disk and the memory of this machine, and who may read these files, then try again";
+  const damaged = broken.filter(isDamaged).map(({ file }) => file);
+  return damaged.length === 0
     ? `go back with \`npx inkling data rollback\`, or ${NEW_RELEASE}`
-    : "go back with `npx inkling data rollback`, or delete the segment at fault and run `npx inkling data update`";
+    : `go back with \`npx inkling data rollback\`, or delete ${damaged.join(", ")} and run \`npx inkling data update\``;
 }
+
+/** It was read, and is not what its name says. */
+const isDamaged = ({ isIntact, isGone, isPassing }: SegmentVerdict) => !isIntact && !isGone && !isPassing;
 
 /**
  * Deletes the segments of the current release with a wrong hash, which a build would reuse. Those of another version of
@@ -169,7 +173,6 @@ export function hintFor(broken: readonly SegmentVerdict[]): string {
 export function dropBrokenSegments(dataDir: string): void {
   const current = findCurrent(dataDir);
   if (current === undefined) return; // without a manifest a build starts from nothing
-  for (const { file, isIntact, isPassing } of brokenSegments(dataDir, current.manifest)) {
-    if (!isIntact && !isPassing) rmSync(join(dataDir, file), { force: true });
-  }
+  for (const { file } of brokenSegments(dataDir, current.manifest).filter(isDamaged))
+    rmSync(join(dataDir, file), { force: true });
 }

@@ -16,6 +16,8 @@ import {
   REPUTATION_ANSWERS,
   specialUse,
 } from "@inkling/engine";
+import { addressIn } from "./cells.ts";
+import { textOf } from "./row.ts";
 import type { Tails } from "./tails.ts";
 
 const decoder = new TextDecoder();
@@ -30,13 +32,17 @@ export abstract class Answers {
     this.tails = tails;
   }
 
-  /** Reads the address of the next lookups. @returns whether it is a public one */
+  /** Reads the address of the next lookups from a cell. @returns whether it is a public one */
   readBytes(bytes: Uint8Array, start: number, end: number): boolean {
-    return this.engine.readAddressBytes(bytes, start, end) && specialUse(this.address) === undefined;
+    if (this.engine.readAddressBytes(bytes, start, end)) return specialUse(this.address) === undefined;
+    return end > start && this.readText(textOf(bytes, start, end));
   }
 
   readText(text: string): boolean {
-    return this.engine.readAddress(text) === undefined && specialUse(this.address) === undefined;
+    const isAddress = this.engine.readAddress(text) === undefined;
+    const found = isAddress ? text : addressIn(text);
+    if (found === undefined || (!isAddress && this.engine.readAddress(found) !== undefined)) return false;
+    return specialUse(this.address) === undefined;
   }
 
   abstract geolocate(): number;

@@ -1,16 +1,18 @@
 // `inkling enrich` as users run it, over a small release: 81.2.69.0/24 is a proxy in City 1, disposable-1.com is listed.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { zstdCompressSync } from "node:zlib";
 import { Overrides } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
 import fc from "fast-check";
 import { smallRelease } from "../../../../test/release.ts";
 import { runHere } from "../../../cli/src/program.testing.ts";
+import { untilStopped } from "../errors.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
-import { enrich, untilStopped } from "./enrich.ts";
+import { enrich } from "./enrich.ts";
 import { type EnrichOptions, planFor } from "./plan.ts";
 import { OwnThread, Threads } from "./pool.ts";
 import { lastRowEnd } from "./rows.ts";
@@ -34,9 +36,12 @@ function startFor(head: string, options: EnrichOptions, withSummary = false): St
 /** A text enriched in one block. */
 function enriched(text: string, options: EnrichOptions = {}): string {
   const enricher = makeEnricher(startFor(text, options));
-  return new TextDecoder().decode(enricher.block(encoder.encode(text), true));
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(
+    enricher.block(encoder.encode(text), true).bytes,
+  );
 }
 
+const ACCESS = '- - [22/Nov/2026:10:00:00 +0000] "GET /?81.2.69.1 HTTP/1.1" 200 5 "-" "Chrome/81.2.69.1"';
 const FEW = { add: ["country_iso_code", "is_proxy"] };
 
 describe("formats", () => {
@@ -76,6 +81,43 @@ describe("formats", () => {
       "ip\n10.0.0.1\n081.2.69.142\n::1\nx\n",
       "ip,country_iso_code,is_proxy\n10.0.0.1,,\n081.2.69.142,,\n::1,,\nx,,\n",
     ],
+    [
+      "addresses with ports, in brackets, in lists",
+      FEW,
+      'ip\n81.2.69.142:443\n[2001:db8::1]:443\n[::ffff:81.2.69.1]\n"10.0.0.1, 81.2.69.142:5, 8.8.8.8"\n"10.0.0.1, ::1"\nChrome/81.2.69.1\n81.2.69.1 x\n',
+      'ip,country_iso_code,is_proxy\n81.2.69.142:443,GB,true\n[2001:db8::1]:443,,\n[::ffff:81.2.69.1],GB,true\n"10.0.0.1, 81.2.69.142:5, 8.8.8.8",GB,true\n"10.0.0.1, ::1",,\nChrome/81.2.69.1,,\n81.2.69.1 x,,\n',
+    ],
+    [
+      "email addresses behind names",
+      { add: ["disposable"] },
+      'mail\nJane Doe <jane@disposable-1.com>\n"""Doe, Jane"" <jane@disposable-1.com> "\n<x@gmail.com>\n<>\n',
+      'mail,disposable\nJane Doe <jane@disposable-1.com>,true\n"""Doe, Jane"" <jane@disposable-1.com> ",true\n<x@gmail.com>,false\n<>,\n',
+    ],
+    ["a mark of UTF-8", FEW, "\uFEFF81.2.69.142\n8.8.8.8\n", "\uFEFF81.2.69.142,GB,true\n8.8.8.8,,false\n"],
+    [
+      "a member inside others",
+      FEW,
+      '{"request":{"client_ip":"81.2.69.142"}}\n{"request":5}\n',
+      '{"request":{"client_ip":"81.2.69.142"},"country_iso_code":"GB","is_proxy":true}\n{"request":5}\n',
+    ],
+    [
+      "an access log: not what a request says",
+      FEW,
+      `81.2.69.142 ${ACCESS}\n8.8.8.8 ${ACCESS}\n\nbroken 81.2.69.142\n`,
+      `81.2.69.142 ${ACCESS} country_iso_code=GB is_proxy=true\n8.8.8.8 ${ACCESS} is_proxy=false\n\nbroken 81.2.69.142\n`,
+    ],
+    [
+      "CloudFront: columns, and their names",
+      { add: ["city_name", "is_proxy"] },
+      "#Version: 1.0\n#Fields: c-ip sc-bytes\n81.2.69.142\t5\n8.8.8.8\t6\r\n81.2.69.142\n#Fields: c-ip sc-bytes\n",
+      "#Version: 1.0\n#Fields: c-ip sc-bytes city_name is_proxy\n81.2.69.142\t5\tCity 1\ttrue\n8.8.8.8\t6\t-\tfalse\r\n81.2.69.142\n#Fields: c-ip sc-bytes city_name is_proxy\n",
+    ],
+    [
+      "IIS: as CloudFront, with spaces",
+      { add: ["city_name"] },
+      "#Fields: c-ip sc-bytes\n81.2.69.142 5\n",
+      "#Fields: c-ip sc-bytes city_name\n81.2.69.142 5 City+1\n",
+    ],
     ["IPv4 inside IPv6", FEW, "::ffff:81.2.69.142\n", "::ffff:81.2.69.142,GB,true\n"],
     ["tabs", FEW, "ip\tn\n81.2.69.142\t1\n", "ip\tn\tcountry_iso_code\tis_proxy\n81.2.69.142\t1\tGB\ttrue\n"],
     [
@@ -103,14 +145,14 @@ describe("formats", () => {
       '{"ip":"81.2.69.142","country_iso_code":"GB","is_proxy":true}\n{"ip":\n[1]\n"x"\n',
     ],
     [
-      "a log",
-      { ...FEW, format: "log" },
+      "any text",
+      { ...FEW, format: "text" },
       '10.1.1.1 via 81.2.69.142:443 - "GET /"\nno address at 12:30:00\n',
       '10.1.1.1 via 81.2.69.142:443 - "GET /" country_iso_code=GB is_proxy=true\nno address at 12:30:00\n',
     ],
     [
-      "a log with quotes where they are needed",
-      { add: ["city_name"], format: "log" },
+      "any text, with quotes where they are needed",
+      { add: ["city_name"], format: "text" },
       "81.2.69.142.\n",
       '81.2.69.142. city_name="City 1"\n',
     ],
@@ -130,8 +172,8 @@ describe("formats", () => {
       '{"ip":"81.2.69.142","x_country_iso_code":"GB","x_is_proxy":true}\n',
     ],
     [
-      "a log",
-      { ...FEW, format: "log" },
+      "any text",
+      { ...FEW, format: "text" },
       "81.2.69.142 x\n",
       "81.2.69.142 x x_country_iso_code=GB x_is_proxy=true\n",
     ],
@@ -166,8 +208,6 @@ describe("what a file is", () => {
     ["columns by what is in them", "a,b\nx,81.2.69.142\n", "-", { ip: 1, hasHeader: true }],
     ["a name that misleads", "ip,real\n7,81.2.69.142\n", "-", { ip: 1 }],
     ["JSON", '{"remote_addr":"::1"}\n', "-", { format: "ndjson", ip: "remote_addr" }],
-    ["an ending", "81.2.69.142 x, y\n", "access.log", { format: "log" }],
-    ["a log by its look", "81.2.69.142 - - GET\n", "-", { format: "log" }],
     ["tabs", "ip\tn\n", "-", { format: "tsv", ip: 0 }],
   ])("%s", (_, head, name, want) => expect(planFor(head, name, {})).toMatchObject(want));
 
@@ -188,7 +228,7 @@ describe("what a file is", () => {
       { add: ["disposable"] },
       "--add: there is no member disposable",
     ],
-    ["a column of a log", "x\n", { format: "log", ipColumn: "1" }, "a log has no columns"],
+    ["a column of any text", "x\n", { format: "text", ipColumn: "1" }, "text has no columns"],
     ["a prefix with a comma", "ip\n8.8.8.8\n", { prefix: "a," }, "--prefix must be up to 40 letters"],
     [
       "its own csv",
@@ -209,9 +249,9 @@ describe("what a file is", () => {
       "has country_iso_code, is_proxy already",
     ],
     [
-      "its own log",
-      enriched("81.2.69.142 x\n", { ...FEW, format: "log" }),
-      { ...FEW, format: "log" },
+      "its own text",
+      enriched("81.2.69.142 x\n", { ...FEW, format: "text" }),
+      { ...FEW, format: "text" },
       "has country_iso_code, is_proxy already",
     ],
     ["a column of that name by chance", "ip,valid,mail\n8.8.8.8,yes,a@b.com\n", {}, "has valid already"],
@@ -234,7 +274,7 @@ async function streamed(
     (async function* () {
       for (let i = 1; i < at.length; i++) yield bytes.subarray(at[i - 1], at[i]);
     })(),
-    ",",
+    start.plan,
     threads === 0 ? new OwnThread(start) : new Threads(threads, start),
     {
       signal: new AbortController().signal,
@@ -276,7 +316,7 @@ describe("files that are not as they should be", () => {
     ],
   ])("%s", (_, text, want, odd) => {
     const enricher = makeEnricher(startFor(text, { format: "csv", add: ["country_iso_code"] }));
-    expect(new TextDecoder().decode(enricher.block(encoder.encode(text), true))).toBe(want);
+    expect(new TextDecoder().decode(enricher.block(encoder.encode(text), true).bytes)).toBe(want);
     expect(enricher.tally()).toMatchObject(odd);
   });
 
@@ -299,7 +339,7 @@ describe("files that are not as they should be", () => {
       unknown: ["is_abuser"],
     };
     const enricher = makeEnricher(start);
-    expect(new TextDecoder().decode(enricher.block(encoder.encode("81.2.69.1\n"), true))).toBe(
+    expect(new TextDecoder().decode(enricher.block(encoder.encode("81.2.69.1\n"), true).bytes)).toBe(
       "81.2.69.1,,true\n",
     );
     expect(enricher.tally().flags).toEqual({ is_proxy: 1, is_tor_exit: 0 });
@@ -366,7 +406,11 @@ describe("the command", () => {
     const from = file("visits.csv", "ip\n81.2.69.142\n10.0.0.1\n");
     const target = join(temp, "out.csv");
     const { out, err, code } = await inkling("enrich", from, "--out", target, "--add", "country_iso_code");
-    expect([out, err, code]).toEqual(["2 rows, 1 without a public IP address\n", "", 0]);
+    expect([out, err, code]).toEqual([
+      "2 rows, 1 without a public IP address\n",
+      "read as csv, IP addresses in ip\n",
+      0,
+    ]);
     expect(readFileSync(target, "utf8")).toBe("ip,country_iso_code\n81.2.69.142,GB\n10.0.0.1,\n");
   });
 
@@ -402,7 +446,54 @@ describe("the command", () => {
     expect(out).toMatch(/disposable +1 +33\.3 %/);
   });
 
+  test("a log: the format is named, lines of no such format are counted, with the number of the first", async () => {
+    const lines = Array.from({ length: 30_000 }, (_, i) => `81.2.${i % 256}.9 ${ACCESS}`);
+    lines[20_000] = "x";
+    lines[20_002] = "";
+    lines[25_000] = "y 81.2.69.1";
+    const from = file("access.log", `${lines.join("\n")}\n`);
+    const target = join(temp, "access-out.log");
+    const { out, err } = await inkling("enrich", from, "--out", target);
+    expect(err).toBe("read as combined (nginx or Apache, combined), IP addresses in client\n");
+    expect(out).toContain("29,997 rows");
+    expect(out).toContain("2 not combined, left as they are (the first is line 20,001)");
+    const got = readFileSync(target, "utf8").split("\n");
+    expect([got[20_000], got[20_002], got[25_000]]).toEqual(["x", "", "y 81.2.69.1"]);
+    const packed = join(temp, "packed.log.zst");
+    writeFileSync(packed, zstdCompressSync(readFileSync(from)));
+    const summary = await inkling("enrich", packed, "--summary", "--json");
+    expect(summary.err).toStartWith("read as zstd, combined");
+    expect(JSON.parse(summary.out)).toMatchObject({
+      format: "combined",
+      rows: 29_997,
+      broken: { rows: 2, first_line: 20_001 },
+      ip: { found: 29_997, missing: 0, countries: { GB: 117 }, flags: { is_proxy: 117 } },
+    });
+    const forwarded = file("forwarded.log", `10.0.0.1 ${ACCESS} "8.8.8.8, 81.2.69.142"\n`);
+    const onRequest = await inkling(
+      "enrich",
+      forwarded,
+      "--ip-field",
+      "x_forwarded_for",
+      "--summary",
+      "--json",
+    );
+    expect(JSON.parse(onRequest.out).ip).toMatchObject({ found: 1, countries: {}, country_unknown: 1 });
+    const byDefault = await inkling("enrich", forwarded, "--summary", "--json");
+    expect(JSON.parse(byDefault.out).ip).toMatchObject({ found: 0, missing: 1 });
+  });
+
+  test("a second header that names other columns ends a w3c log", async () => {
+    const from = file("two.log", "#Fields: c-ip x\n81.2.69.142\t1\n#Fields: x c-ip\n1\t81.2.69.142\n");
+    const target = join(temp, "two-out.log");
+    const { err, code } = await inkling("enrich", from, "--out", target);
+    expect(err).toContain("a second #Fields line names other columns than the first");
+    expect(code).toBe(1);
+    expect(existsSync(target)).toBe(false);
+  });
+
   test.each<[what: string, args: string[], message: string]>([
+    ["JSON without a summary", ["FILE", "--json"], "--json goes with --summary"],
     ["no such file", ["nowhere.csv"], "nowhere.csv does not exist\nhint: check the path"],
     ["a folder", ["."], "is a folder"],
     ["a target in no folder", ["FILE", "--out", "no/where.csv"], "does not exist"],
@@ -458,7 +549,7 @@ describe("Ctrl-C", () => {
   test("as a process that reads a pipe which stays open: no file, and nothing beside it", async () => {
     const folder = mkdtempSync(join(temp, "ctrl-c-"));
     const target = join(folder, "out.log");
-    const child = Bun.spawn(["node", BIN, "enrich", "-", "--format", "log", "--out", target], {
+    const child = Bun.spawn(["node", BIN, "enrich", "-", "--format", "text", "--out", target], {
       cwd: temp,
       env: { ...process.env, INKLING_DATA_DIR: dataDir },
       stdin: "pipe",
@@ -470,7 +561,10 @@ describe("Ctrl-C", () => {
     while (readdirSync(folder).length === 0) await Bun.sleep(5);
     child.kill("SIGINT");
     const [err, code] = [await child.stderr.text(), await child.exited];
-    expect([err, code]).toEqual([`inkling: stopped: ${target} was not written\n`, 130]);
+    expect([err.split("\n").slice(1).join("\n"), code]).toEqual([
+      `inkling: stopped: ${target} was not written\n`,
+      130,
+    ]);
     expect(readdirSync(folder)).toEqual([]);
   });
   test("while nothing comes in at all", async () => {

@@ -5,16 +5,19 @@
 // err  those of the streams; Interrupted as soon as the signal is aborted, also while a stream is idle
 // cost constant memory: two blocks for each thread are under way, and none more is read until the first of them is written
 
-import { Interrupted, unlessAborted } from "../errors.ts";
+import { BulkError, notAllRead, unlessAborted, untilStopped } from "../errors.ts";
 import { BLOCK_BYTES, blocks } from "./blocks.ts";
+import type { Enriched } from "./enricher.ts";
+import type { Plan } from "./plan.ts";
 import type { Pool } from "./pool.ts";
+import { W3C_FIELDS } from "./rows.ts";
 import type { Tally } from "./tally.ts";
 
 export interface EnrichHooks {
   readonly signal: AbortSignal;
   write(bytes: Uint8Array): void | Promise<void>;
-  /** After each block: bytes read, rows done. */
-  onProgress(bytes: number, rows: number): void;
+  /** After each block: rows done. */
+  onProgress(rows: number): void;
 }
 
 /** Left alone, buffers of 1 MB pile up on a machine with much memory. */
@@ -25,47 +28,56 @@ const AHEAD = 2;
 
 export async function enrich(
   chunks: AsyncIterable<Uint8Array>,
-  delimiter: string | undefined,
+  plan: Plan,
   pool: Pool,
   hooks: EnrichHooks,
 ): Promise<Tally> {
-  const underWay: Promise<{ bytes: Uint8Array }>[] = [];
-  let read = 0;
+  const underWay: Promise<Enriched>[] = [];
+  let linesDone = 0;
+  let firstBroken: number | undefined;
   let isFirst = true;
   let written = 0;
-  const unlessStopped = <T>(promise: Promise<T>) => unlessAborted(promise, hooks.signal, interrupted);
+  const unlessStopped = <T>(promise: Promise<T>) => unlessAborted(promise, hooks.signal, notAllRead);
   const writeOldest = async () => {
-    const { bytes } = await unlessStopped(underWay.shift()!);
+    const { bytes, lines, broken } = await unlessStopped(underWay.shift()!);
+    if (broken !== undefined) firstBroken ??= linesDone + broken + 1;
+    linesDone += lines;
     await unlessStopped(Promise.resolve(hooks.write(bytes)));
     if (++written % BLOCKS_TO_COLLECT === 0) Bun.gc(true);
-    hooks.onProgress(read, pool.rows);
+    hooks.onProgress(pool.rows);
   };
   try {
-    for await (const block of blocks(untilStopped(chunks, hooks.signal), delimiter)) {
-      read += block.length;
+    for await (const block of blocks(untilStopped(chunks, hooks.signal), quotingDelimiter(plan))) {
+      if (plan.fieldsLine !== undefined) checkFields(block, plan.fieldsLine);
       underWay.push(pool.block(block, isFirst));
       isFirst = false;
       if (underWay.length >= AHEAD * pool.size) await writeOldest();
     }
     while (underWay.length > 0) await writeOldest();
-    return await unlessStopped(pool.finish());
+    return { ...(await unlessStopped(pool.finish())), firstBroken };
   } finally {
     for (const left of underWay) left.catch(() => {}); // the error that ends this was thrown already
     pool.stop();
   }
 }
 
-const interrupted = () => new Interrupted("not all rows were read");
+/** Separates columns in files whose rows may go on after a line's end, inside quotes. */
+const quotingDelimiter = ({ format, delimiter }: Plan) =>
+  format === "csv" || format === "tsv" ? delimiter : undefined;
 
-/** The same chunks; one that is waited for is given up. @throws Interrupted */
-export async function* untilStopped<T>(chunks: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await unlessAborted(iterator.next(), signal, interrupted);
-    if (next.done) return;
-    yield next.value;
+/** Log files that were put together may name other columns in the middle. @throws BulkError */
+function checkFields(block: Uint8Array, wanted: string): void {
+  const bytes = Buffer.from(block.buffer, block.byteOffset, block.length);
+  for (let at = bytes.indexOf(W3C_FIELDS); at >= 0; at = bytes.indexOf(W3C_FIELDS, at + 1)) {
+    if (at > 0 && bytes[at - 1] !== LF) continue;
+    const end = bytes.indexOf(LF, at);
+    const line = bytes.toString("utf8", at, end < 0 ? undefined : end).trimEnd();
+    if (line !== wanted)
+      throw new BulkError("a second #Fields line names other columns than the first", "split the file there");
   }
 }
+
+const LF = 0x0a;
 
 /** Threads cost more than they give below this many bytes. */
 export const SMALL_BYTES = 4 * BLOCK_BYTES;

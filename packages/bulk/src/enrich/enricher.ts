@@ -5,12 +5,27 @@
 
 import { Output } from "../output.ts";
 import type { Answers } from "./answers.ts";
+import { emailIn } from "./cells.ts";
 import type { Plan } from "./plan.ts";
-import { Row, type RowReader, rowReader, textOf } from "./rows.ts";
+import { Row, type RowReader, textOf } from "./row.ts";
+import { rowReader, W3C_FIELDS } from "./rows.ts";
 import { headerTail } from "./tails.ts";
 import { bump, emptyTally, type Tally } from "./tally.ts";
 
 const COMMA = 0x2c;
+const SPACE = 0x20;
+const BOM = [0xef, 0xbb, 0xbf] as const;
+
+/** What a block became. */
+export interface Enriched {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Rows of all blocks so far. */
+  readonly rows: number;
+  /** Lines of this one, where each row is one. */
+  readonly lines: number;
+  /** The number, from 0 on, of the first that cannot be read. */
+  readonly broken: number | undefined;
+}
 
 export class Enricher {
   private readonly plan: Plan;
@@ -22,6 +37,9 @@ export class Enricher {
   private readonly delimiter: Uint8Array;
   private readonly hasIp: boolean;
   private readonly hasEmail: boolean;
+  /** Lines of the block so far, and the number, from 0 on, of the first broken one. */
+  private lines = 0;
+  private broken: number | undefined;
 
   constructor(plan: Plan, answers: Answers) {
     this.plan = plan;
@@ -33,17 +51,19 @@ export class Enricher {
   }
 
   /** @param isFirst does the block begin with the header? */
-  block(bytes: Uint8Array, isFirst: boolean): Uint8Array<ArrayBuffer> {
+  block(bytes: Uint8Array, isFirst: boolean): Enriched {
     const { out, row, rows } = this;
     const { width } = this.plan;
     out.length = 0;
-    let at = 0;
-    if (isFirst && this.plan.hasHeader) at = this.header(bytes);
+    this.lines = 0;
+    this.broken = undefined;
+    let at = isFirst ? this.mark(bytes) : 0;
+    if (isFirst && this.plan.hasHeader) at = this.header(bytes, at);
     while (at < bytes.length) {
       at = rows.next(bytes, at, row);
+      this.lines++;
       if (!row.isReadable) {
-        if (row.end - row.start > 2) this.total.broken++; // more than a line's end
-        out.append(bytes, row.start, row.end);
+        this.leave(bytes);
         continue;
       }
       this.total.rows++;
@@ -56,7 +76,7 @@ export class Enricher {
       if (row.isFirst && out.bytes[before] === COMMA && out.length > before) dropByte(out, before);
       out.append(bytes, row.insert, row.end);
     }
-    return out.taken();
+    return { bytes: out.taken(), rows: this.total.rows, lines: this.lines, broken: this.broken };
   }
 
   /** Rows counted so far. */
@@ -93,10 +113,29 @@ export class Enricher {
     for (let i = 0; i < fields; i++) this.out.append(this.delimiter);
   }
 
-  private header(bytes: Uint8Array): number {
+  /** Copies the mark of UTF-8. @returns where the first row begins */
+  private mark(bytes: Uint8Array): number {
+    if (BOM.some((byte, i) => bytes[i] !== byte)) return 0;
+    this.out.append(bytes, 0, BOM.length);
+    return BOM.length;
+  }
+
+  /** Copies a line that is no row: blank, broken, or about the file. */
+  private leave(bytes: Uint8Array): void {
     const { out, row } = this;
-    const next = this.rows.next(bytes, 0, row);
-    out.append(bytes, 0, row.insert);
+    if (!row.isDirective && !isBlank(bytes, row)) {
+      this.total.broken++;
+      this.broken ??= this.lines - 1;
+    }
+    out.append(bytes, row.start, row.insert);
+    if (row.isDirective && isFieldsLine(bytes, row.start)) out.append(headerTail(this.plan));
+    out.append(bytes, row.insert, row.end);
+  }
+
+  private header(bytes: Uint8Array, from: number): number {
+    const { out, row } = this;
+    const next = this.rows.next(bytes, from, row);
+    out.append(bytes, from, row.insert);
     out.append(headerTail(this.plan));
     out.append(bytes, row.insert, row.end);
     return next;
@@ -117,10 +156,20 @@ export class Enricher {
   private addEmail(bytes: Uint8Array): void {
     const { answers, row } = this;
     const text = row.emailText ?? (row.emailStart < 0 ? "" : textOf(bytes, row.emailStart, row.emailEnd));
-    const number = answers.email(text);
+    const number = answers.email(emailIn(text));
     if (number < 0) this.total.withoutEmail++;
     answers.tails.email.append(number, this.out);
   }
+}
+
+function isBlank(bytes: Uint8Array, { start, end }: Row): boolean {
+  let at = start;
+  while (at < end && bytes[at]! <= SPACE) at++;
+  return at === end;
+}
+
+function isFieldsLine(bytes: Uint8Array, start: number): boolean {
+  return textOf(bytes, start, Math.min(bytes.length, start + W3C_FIELDS.length)) === W3C_FIELDS;
 }
 
 /** Removes one byte: the comma before what is added to an empty object. */

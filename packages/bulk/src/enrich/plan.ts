@@ -4,16 +4,21 @@
 // out  a Plan, plain data that workers can be sent
 // err  BulkError: a column that does not exist, unknown members, nothing to look up, names that exist already
 
-import { LOOKUPS, type Lookup, MAX_IP_TEXT, parseEmail, parseIp } from "@inkling/engine";
+import { LOOKUPS, type Lookup, parseEmail } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
 import { MEMBERS, type Member, perLookup } from "../members.ts";
-import { type RowFormat, type RowLayout, splitRow } from "./rows.ts";
+import { addressIn, emailIn } from "./cells.ts";
+import { fieldNames, type LineLayout, LOG_FORMATS, type LogName, recognize } from "./logs.ts";
+import { clientAmong, memberAt, objectOf, pathsOf, shareOf } from "./members-of.ts";
+import { type FormatName, type RowFormat, type RowLayout, splitRow, W3C_FIELDS } from "./rows.ts";
 
 export interface Plan extends RowLayout {
   /** Does the first row name the columns? */
   readonly hasHeader: boolean;
-  /** How many the header names. */
-  readonly width: number | undefined;
+  /** The line that names the columns (w3c). */
+  readonly fieldsLine?: string | undefined;
+  /** The format and its columns, for people. */
+  readonly title: string;
   /** Members that are added, by lookup, in the order of output. */
   readonly added: Readonly<Record<Lookup, readonly string[]>>;
   /** Stands before the name of each. */
@@ -21,8 +26,8 @@ export interface Plan extends RowLayout {
 }
 
 export interface EnrichOptions {
-  readonly format?: RowFormat | undefined;
-  /** A name, or a number from 1 on. */
+  readonly format?: FormatName | undefined;
+  /** The name of a column, member or field, or a number from 1 on. */
   readonly ipColumn?: string | undefined;
   readonly emailColumn?: string | undefined;
   readonly add?: readonly string[] | undefined;
@@ -39,8 +44,6 @@ const USUAL = [
   "valid",
   "disposable",
 ];
-const IP_NAME =
-  /^(client|remote|source|src|visitor|user|x[-_ ]?real|peer)?[-_ ]?(ip|ip[-_ ]?addr(ess)?|addr)$|^(remote|client)[-_ ]?host$/i;
 const EMAIL_NAME = /^(user|customer|contact)?[-_ ]?(e-?mail|e-?mail[-_ ]?addr(ess)?|mail)$/i;
 /** What parts columns in files that are named .csv: many spreadsheets write semicolons. */
 const DELIMITERS = [",", ";", "\t"] as const;
@@ -52,8 +55,7 @@ const DELIMITERS = [",", ";", "\t"] as const;
  */
 export function planFor(head: string, name: string, options: EnrichOptions): Plan {
   const lines = head.split(/\r?\n/).filter((line) => line !== "");
-  const format = options.format ?? formatOf(name, lines[0] ?? "");
-  const columns = format === "log" ? logColumns(options) : columnsOf(format, lines, options);
+  const { format, ...columns } = layoutOf(lines, name, options);
   const added = addedMembers(options.add, columns);
   const { prefix = "" } = options;
   if (!PREFIX.test(prefix))
@@ -66,7 +68,85 @@ export function planFor(head: string, name: string, options: EnrichOptions): Pla
       "take the file that it was made from, or add under other names: --prefix inkling_",
     );
   }
-  return { format, ...columns, added, prefix };
+  return { format, ...columns, added, prefix, title: titleOf({ format, ...columns }, lines) };
+}
+
+type Layout = Omit<Plan, "added" | "prefix" | "title">;
+type Columns = Omit<Layout, "format">;
+
+/** @throws BulkError */
+function layoutOf(lines: readonly string[], name: string, options: EnrichOptions): Layout {
+  const { format } = options;
+  const [first = ""] = lines;
+  switch (format ?? endingOf(name)) {
+    case "csv":
+      return { format: "csv", ...columnsOf("csv", lines, options) };
+    case "tsv":
+      return { format: "tsv", ...columnsOf("tsv", lines, options) };
+    case "ndjson":
+      return { format: "ndjson", ...membersOf(lines, options) };
+    case "text":
+      return { format: "text", ...logColumns(options) };
+    case "w3c":
+      return w3cLayout(lines, options);
+    case "log":
+    case undefined:
+      break;
+    default:
+      return lineLayout({ ...recognize(lines), format: format as LogName, ip: CLIENT }, options);
+  }
+  if (/^#(Version|Fields):/.test(first)) return w3cLayout(lines, options);
+  if (/^\s*\{/.test(first)) return { format: "ndjson", ...membersOf(lines, options) };
+  const log = recognize(lines);
+  if (log !== undefined) return lineLayout(log, options);
+  const isNoTable = !/[,;\t]/.test(first) && first.includes(" ");
+  if (format === "log" || /\.log$/i.test(bareName(name)) || (isNoTable && !isColumn(lines)))
+    throw usage(
+      `${name === "-" ? "standard input" : name} is in no format that is known`,
+      `name one with --format; --format text takes the first public address in any line, whoever wrote it`,
+    );
+  const table = first.includes("\t") ? "tsv" : "csv";
+  return { format: table, ...columnsOf(table, lines, options) };
+}
+
+const CLIENT = "client";
+/** One column, with a name that has a space in it. */
+const isColumn = (lines: readonly string[]) =>
+  shareOf(lines.slice(1), (text) => isIp(text) || isEmail(text)) > 0.5;
+
+/** Without the ending that a compressed file has. */
+const bareName = (name: string) => name.replace(/\.(gz|zst)$/i, "");
+
+function endingOf(name: string): "csv" | "tsv" | "ndjson" | undefined {
+  const ending = /\.(csv|tsv|ndjson|jsonl)$/i.exec(bareName(name))?.[1]?.toLowerCase();
+  return ending === "jsonl" ? "ndjson" : (ending as "csv" | "tsv" | "ndjson" | undefined);
+}
+
+/** The format and its columns, for people. */
+function titleOf({ format, ip, email, hasHeader, programs }: Layout, lines: readonly string[]): string {
+  const column = (key: number | string) =>
+    typeof key === "string"
+      ? key
+      : format === "w3c"
+        ? fieldsOf(lines)[key]
+        : hasHeader
+          ? splitRow(lines[0] ?? "", delimiterIn(lines[0] ?? ""))[key]?.trim()
+          : `column ${key + 1}`;
+  const parts = [
+    format === "text"
+      ? "any text"
+      : format in LOG_FORMATS
+        ? `${format} (${LOG_FORMATS[format as LogName].title})`
+        : format,
+  ];
+  if (programs !== undefined)
+    parts.push(
+      ...Object.entries(programs).map(([name, { format, ip }]) => `${name}: ${format}, client in ${ip}`),
+    );
+  else if (format === "text") parts.push("the first public address of a line");
+  else if (ip !== undefined) parts.push(`IP addresses in ${column(ip)}`);
+  if (email !== undefined) parts.push(`email addresses in ${column(email)}`);
+  return parts.join(", ");
 }
 
 const PREFIX = /^[\w.-]{0,40}$/;
@@ -81,13 +161,16 @@ function namesThere(
   columns: Columns,
 ): (name: string) => boolean {
   const head = lines.slice(0, HEAD_ROWS);
-  if (format === "log") return (name) => head.some((line) => line.includes(` ${name}=`));
+  const isTable = format === "csv" || format === "tsv" || format === "w3c";
+  if (!isTable && format !== "ndjson") return (name) => head.some((line) => line.includes(` ${name}=`));
   const names =
     format === "ndjson"
       ? head.flatMap((line) => Object.keys(objectOf(line)))
-      : columns.hasHeader
-        ? splitRow(lines[0] ?? "", columns.delimiter!).map((cell) => cell.trim())
-        : [];
+      : format === "w3c"
+        ? fieldsOf(lines)
+        : columns.hasHeader
+          ? splitRow(lines[0] ?? "", columns.delimiter!).map((cell) => cell.trim())
+          : [];
   const known = new Set(names);
   return (name) => known.has(name);
 }
@@ -99,66 +182,128 @@ function delimiterIn(first: string): string {
   return DELIMITERS.reduce((best, next) => (times(next) > times(best) ? next : best));
 }
 
-function formatOf(name: string, first: string): RowFormat {
-  const ending = /\.(csv|tsv|ndjson|jsonl|log)$/i.exec(name)?.[1]?.toLowerCase();
-  if (ending === "jsonl") return "ndjson";
-  if (ending !== undefined) return ending as RowFormat;
-  if (/^\s*\{/.test(first)) return "ndjson";
-  if (first.includes("\t")) return "tsv";
-  return first.includes(" ") && !first.includes(",") ? "log" : "csv";
-}
-
-type Columns = Pick<Plan, "ip" | "email" | "hasHeader" | "delimiter" | "width">;
+const NO_COLUMNS = { ip: 0, email: undefined, hasHeader: false, delimiter: undefined, width: undefined };
 
 function logColumns({ ipColumn, emailColumn }: EnrichOptions): Columns {
-  const named = ipColumn ?? emailColumn;
-  if (named !== undefined) {
-    throw usage(
-      "a log has no columns: the first public address of each line counts",
-      "leave --ip-column out",
-    );
-  }
-  return { ip: 0, email: undefined, hasHeader: false, delimiter: undefined, width: undefined };
+  if ((ipColumn ?? emailColumn) !== undefined)
+    throw usage("text has no columns: the first public address of each line counts", "leave the column out");
+  return NO_COLUMNS;
 }
 
-function columnsOf(
-  format: Exclude<RowFormat, "log">,
-  lines: readonly string[],
-  options: EnrichOptions,
-): Columns {
-  const delimiter = format === "ndjson" ? undefined : format === "tsv" ? "\t" : delimiterIn(lines[0] ?? "");
-  const rows = lines
-    .slice(0, HEAD_ROWS)
-    .map((line) => (delimiter === undefined ? objectOf(line) : splitRow(line, delimiter)));
-  const first = rows[0] ?? [];
-  if (Array.isArray(first) && first.length > MOST_COLUMNS)
+function lineLayout(layout: LineLayout, { ipColumn, emailColumn }: EnrichOptions): Layout {
+  const { format, programs } = layout;
+  refuseEmail(emailColumn);
+  if (format === "syslog") {
+    if (ipColumn !== undefined)
+      throw usage(
+        "a syslog has no columns: the client is where its programs write it",
+        "leave --ip-column out",
+      );
+    return { ...NO_COLUMNS, format, ip: CLIENT, programs: programs ?? {} };
+  }
+  const names = fieldNames(format);
+  const ip = ipColumn === undefined ? CLIENT : columnNamed(ipColumn, "--ip-column", names, true);
+  return { ...NO_COLUMNS, format, ip: typeof ip === "number" ? names[ip]! : ip };
+}
+
+function refuseEmail(emailColumn: string | undefined): void {
+  if (emailColumn !== undefined)
+    throw usage("--email-column: a log has no column of email addresses", "leave --email-column out");
+}
+
+/** Names of the columns of a w3c log. */
+const fieldsOf = (lines: readonly string[]) =>
+  lines
+    .find((line) => line.startsWith(W3C_FIELDS))
+    ?.slice(W3C_FIELDS.length)
+    .trim()
+    .split(/\s+/) ?? [];
+
+/** CloudFront separates values by tabs, and IIS by spaces; both separate the names by spaces. */
+function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: EnrichOptions): Layout {
+  refuseEmail(emailColumn);
+  const fieldsLine = lines.find((line) => line.startsWith(W3C_FIELDS))?.trimEnd();
+  if (fieldsLine === undefined)
+    throw usage(
+      `there is no line that begins with ${W3C_FIELDS}`,
+      "it names the columns: keep it in the file",
+    );
+  const names = fieldsOf(lines);
+  const ip =
+    ipColumn === undefined ? names.indexOf("c-ip") : columnNamed(ipColumn, "--ip-column", names, true);
+  if (ip === -1)
+    throw usage(
+      "there is no column c-ip, the client",
+      `name it: --ip-column NAME; there are: ${names.join(", ")}`,
+    );
+  const row = lines.find((line) => !line.startsWith("#")) ?? "\t";
+  const delimiter = row.includes("\t") ? "\t" : " ";
+  return {
+    format: "w3c",
+    ip,
+    email: undefined,
+    hasHeader: false,
+    delimiter,
+    width: names.length,
+    fieldsLine,
+  };
+}
+
+function membersOf(lines: readonly string[], options: EnrichOptions): Columns {
+  const rows = lines.slice(0, HEAD_ROWS).map(objectOf);
+  const paths = [...new Set(rows.flatMap((row) => pathsOf(row)))];
+  const values = (path: string) => rows.map((row) => memberAt(row, path));
+  const { ip, email } = chosenColumns(
+    options,
+    paths,
+    paths,
+    (path) => path,
+    values,
+    (name) => name,
+  );
+  return { ip, email, hasHeader: false, delimiter: undefined, width: undefined };
+}
+
+function columnsOf(format: "csv" | "tsv", lines: readonly string[], options: EnrichOptions): Columns {
+  const delimiter = format === "tsv" ? "\t" : delimiterIn(lines[0] ?? "");
+  const rows = lines.slice(0, HEAD_ROWS).map((line) => splitRow(line, delimiter));
+  const first = lines.length === 0 ? [] : rows[0]!;
+  if (first.length > MOST_COLUMNS)
     throw usage(
       `the first row has ${first.length} columns, at most ${MOST_COLUMNS} are read`,
       "is this a table?",
     );
-  const names = format === "ndjson" ? Object.keys(first) : (first as string[]);
-  const hasHeader =
-    format !== "ndjson" && !names.some((cell) => isIp(cell) || isEmail(cell)) && names.length > 0;
+  const hasHeader = !first.some((cell) => isIp(cell) || isEmail(cell)) && first.length > 0;
   const data = hasHeader ? rows.slice(1) : rows;
-  const keys: (number | string)[] = format === "ndjson" ? names : names.map((_, i) => i);
-  const chosen = (name: string | undefined, flag: string) =>
-    name === undefined ? undefined : columnNamed(name, flag, names, hasHeader || format === "ndjson", format);
-  const found = (named: RegExp, fits: (value: string) => boolean) => {
-    const values = (key: number | string) =>
-      data
-        .map((row) => (row as Record<number | string, unknown>)[key])
-        .filter((v) => typeof v === "string" && v !== "");
-    const share = (key: number | string) => {
-      const all = values(key) as string[];
-      return all.filter(fits).length / Math.max(1, all.length);
+  const { ip, email } = chosenColumns(
+    options,
+    first.map((_, i) => i),
+    first,
+    (i) => (hasHeader ? first[i]!.trim() : ""),
+    (i) => data.map((row) => row[i]),
+    (name, flag) => columnNamed(name, flag, first, hasHeader),
+  );
+  return { ip, email, hasHeader, delimiter, width: hasHeader ? first.length : undefined };
+}
+
+/** The columns that are named, otherwise those that are found. @throws BulkError when there is none */
+function chosenColumns<Key extends number | string>(
+  { ipColumn, emailColumn }: EnrichOptions,
+  keys: readonly Key[],
+  names: readonly string[],
+  nameOf: (key: Key) => string,
+  values: (key: Key) => readonly unknown[],
+  named: (name: string, flag: string) => Key,
+): { ip: Key | undefined; email: Key | undefined } {
+  if (ipColumn !== undefined || emailColumn !== undefined)
+    return {
+      ip: ipColumn === undefined ? undefined : named(ipColumn, "--ip-column"),
+      email: emailColumn === undefined ? undefined : named(emailColumn, "--email-column"),
     };
-    const byName = keys.filter((_, i) => (hasHeader || format === "ndjson") && named.test(names[i]!.trim()));
-    return [...byName, ...keys].find((key) => share(key) > 0.5) ?? byName[0];
-  };
-  const wanted = options.ipColumn !== undefined || options.emailColumn !== undefined;
-  const ip = chosen(options.ipColumn, "--ip-column") ?? (wanted ? undefined : found(IP_NAME, isIp));
-  const email =
-    chosen(options.emailColumn, "--email-column") ?? (wanted ? undefined : found(EMAIL_NAME, isEmail));
+  const ip = clientAmong(keys, nameOf, (key) => shareOf(values(key), isIp));
+  const byName = keys.filter((key) => EMAIL_NAME.test(nameOf(key)));
+  const isOfEmail = (key: Key) => shareOf(values(key), isEmail) > 0.5;
+  const email = [...byName, ...keys].find(isOfEmail) ?? byName[0];
   if (ip === undefined && email === undefined) {
     const seen = names.length === 0 ? "the file is empty" : `columns: ${names.slice(0, 20).join(", ")}`;
     throw usage(
@@ -166,18 +311,11 @@ function columnsOf(
       "name it: --ip-column NAME or --email-column NAME; a number counts from 1",
     );
   }
-  return { ip, email, hasHeader, delimiter, width: hasHeader ? names.length : undefined };
+  return { ip, email };
 }
 
-function columnNamed(
-  column: string,
-  flag: string,
-  names: readonly string[],
-  areNames: boolean,
-  format: RowFormat,
-): number | string {
+function columnNamed(column: string, flag: string, names: readonly string[], areNames: boolean): number {
   const byName = areNames ? names.findIndex((name) => name.trim() === column) : -1;
-  if (format === "ndjson") return column; // rows may differ in their members
   if (byName >= 0) return byName;
   const number = /^[1-9]\d{0,3}$/.test(column) ? Number(column) : 0;
   if (number >= 1 && number <= names.length) return number - 1;
@@ -203,18 +341,8 @@ function addedMembers(add: readonly string[] | undefined, columns: Columns): Pla
   return perLookup((lookup) => possible[lookup].map(({ name }) => name).filter((name) => wanted.has(name)));
 }
 
-/** A line of NDJSON; {} when it is none. */
-function objectOf(line: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {}; // a broken row is counted when it is met
-  }
-}
-
-const isIp = (text: string) => text.length <= MAX_IP_TEXT && parseIp(text.trim()) !== undefined;
-const isEmail = (text: string) => text.includes("@") && parseEmail(text.trim()).host !== undefined;
+const isIp = (text: string) => addressIn(text) !== undefined;
+const isEmail = (text: string) => text.includes("@") && parseEmail(emailIn(text)).host !== undefined;
 
 function usage(message: string, hint: string): BulkError {
   return new BulkError(message, hint, true);

@@ -4,15 +4,9 @@
 // out  the promise of each block's result; the tally of all
 // err  a thread that dies rejects its tasks, with its reason
 
-import type { Enricher } from "./enricher.ts";
+import type { Enriched, Enricher } from "./enricher.ts";
 import { addTally, emptyTally, type Tally } from "./tally.ts";
 import { makeEnricher, type Reply, type Start, type Task } from "./worker.ts";
-
-export interface Enriched {
-  readonly bytes: Uint8Array;
-  /** Rows of all blocks that this thread has done. */
-  readonly rows: number;
-}
 
 export interface Pool {
   /** Blocks that can be worked on at once. */
@@ -35,7 +29,7 @@ export class OwnThread implements Pool {
   }
 
   async block(bytes: Uint8Array, isFirst: boolean): Promise<Enriched> {
-    return { bytes: this.enricher.block(bytes, isFirst), rows: this.rows };
+    return this.enricher.block(bytes, isFirst);
   }
 
   get rows(): number {

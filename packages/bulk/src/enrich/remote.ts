@@ -14,9 +14,10 @@ import { z } from "zod";
 import { BulkError } from "../errors.ts";
 import { perLookup } from "../members.ts";
 import { Answers } from "./answers.ts";
-import { Enricher } from "./enricher.ts";
+import { BLOCK_BYTES } from "./blocks.ts";
+import { type Enriched, Enricher } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
-import type { Enriched, Pool } from "./pool.ts";
+import type { Pool } from "./pool.ts";
 import { tailsFor } from "./tails.ts";
 import type { Tally } from "./tally.ts";
 
@@ -25,6 +26,15 @@ const MAX_KEPT = 1_000_000;
 const SILENT_MS = 60_000;
 const RETRIES = 4;
 const STATUS_MS = 10_000;
+
+/** Values of a request. */
+const BATCH_VALUES = 1_000;
+
+export interface Estimate {
+  readonly rows: number;
+  readonly lookups: number;
+  readonly requests: number;
+}
 
 /** A server, and a key of it. */
 export interface Remote {
@@ -94,6 +104,28 @@ export class RemotePool implements Pool {
     return this.enricher.counted.rows;
   }
 
+  /**
+   * What a file will take, from its first lines: values that are repeated later make it less.
+   * @param head whole rows, the first of the file
+   * @param size of the file
+   */
+  estimate(head: Uint8Array, size: number): Estimate {
+    const { wanted } = this.answers;
+    this.answers.isCollecting = true;
+    const { rows } = this.collector.block(head, true);
+    const scale = size / Math.max(1, head.length);
+    const counts = LOOKUPS.map((lookup) => Math.round(wanted[lookup].size * scale)).filter(
+      (count) => count > 0,
+    );
+    for (const values of Object.values(wanted)) values.clear();
+    const blocks = Math.ceil(size / BLOCK_BYTES); // each sends requests of its own
+    return {
+      rows: Math.round(rows * scale),
+      lookups: counts.reduce((sum, count) => sum + count, 0),
+      requests: counts.reduce((sum, count) => sum + Math.max(blocks, Math.ceil(count / BATCH_VALUES)), 0),
+    };
+  }
+
   block(bytes: Uint8Array, isFirst: boolean): Promise<Enriched> {
     const done = this.last.then(() => this.enriched(bytes, isFirst));
     this.last = done;
@@ -115,7 +147,7 @@ export class RemotePool implements Pool {
     this.collector.block(bytes, isFirst);
     answers.isCollecting = false;
     await Promise.all(LOOKUPS.map((lookup) => this.fetch(lookup)));
-    return { bytes: this.enricher.block(bytes, isFirst), rows: this.rows };
+    return this.enricher.block(bytes, isFirst);
   }
 
   private async fetch(lookup: Lookup): Promise<void> {
@@ -125,6 +157,7 @@ export class RemotePool implements Pool {
       const results = this.client.batch(lookup, wanted, {
         signal: this.stopper.signal,
         timeoutMs: SILENT_MS,
+        size: BATCH_VALUES,
       });
       for await (const result of results) {
         if (!result.ok && isRefusal(result.error)) throw result.error;
@@ -169,7 +202,11 @@ const statusSchema = z.object({
 });
 const problemSchema = z.object({ code: z.string(), detail: z.string().optional() });
 
-export type RemoteStatus = z.infer<typeof statusSchema>;
+export type RemoteStatus = z.infer<typeof statusSchema> & {
+  /** Lookups per second that the key may do at least, and those that are left to it today; undefined: no limit. */
+  readonly rate: number | undefined;
+  readonly left: number | undefined;
+};
 
 /** The status of the server's data; also checks, before anything is read, that it is reachable and accepts the key. */
 export async function remoteStatus({ url, key }: Remote): Promise<RemoteStatus> {
@@ -207,7 +244,17 @@ export async function remoteStatus({ url, key }: Remote): Promise<RemoteStatus> 
       "--url takes the address of the API, without a path after it",
     );
   }
-  return status.data;
+  return { ...status.data, ...limitsOf(response.headers) };
+}
+
+/** @src draft-ietf-httpapi-ratelimit-headers-10: q values in w seconds, r of them left */
+function limitsOf(headers: Headers): Pick<RemoteStatus, "rate" | "left"> {
+  const bucket = /"default";q=(\d+);w=(\d+)/.exec(headers.get("RateLimit-Policy") ?? "");
+  const daily = /"daily";r=(\d+)/.exec(headers.get("RateLimit") ?? "");
+  return {
+    rate: bucket === null ? undefined : Number(bucket[1]) / Math.max(1, Number(bucket[2])),
+    left: daily === null ? undefined : Number(daily[1]),
+  };
 }
 
 function parsed(text: string): unknown {

@@ -3,65 +3,56 @@
 // in   a block of whole rows
 // out  one Row after the other, in the same object
 // err  none: a row that cannot be read has neither address nor email address, and stays as it is
-// src  RFC 4180 (quoted fields, also over several lines), ndjson
-// cost csv and logs: one pass over the bytes of a row, no allocation
+// src  RFC 4180 (quoted fields, also over several lines), ndjson, W3C Extended Log File Format; other logs: logs.ts
+// cost csv, tsv, w3c and text: one pass over the bytes of a row, no allocation
 
 import { IpAddress as Address, type IpAddress, parseIpBytesInto, specialUse } from "@inkling/engine";
+import { type LineLayout, LOG_NAMES, lineReader, MAX_LINE_BYTES, type ReadLine } from "./logs.ts";
+import { memberAt } from "./members-of.ts";
+import { clear, type Row, type RowReader, takeLine, textOf } from "./row.ts";
 
 const LF = 0x0a;
 const CR = 0x0d;
 const QUOTE = 0x22;
+const HASH = 0x23;
 
-/** Where things are in the block; a start of -1: not there. */
-export class Row {
-  start = 0;
-  /** Where what is added goes. */
-  insert = 0;
-  /** After the line's end. */
-  end = 0;
-  ipStart = -1;
-  ipEnd = -1;
-  emailStart = -1;
-  emailEnd = -1;
-  /** What stands in the place of bytes where a value was written with escapes. */
-  ipText: string | undefined = undefined;
-  emailText: string | undefined = undefined;
-  /** Is there anything before what is added? Only an empty object of JSON has nothing. */
-  isFirst = false;
-  /** Fields that it has (csv, tsv). */
-  columns = 0;
-  /** Does a quote open a field in it that never closes? Then it is a character like others. */
-  isOpenQuoted = false;
-  /** Is it a row at all? Blank lines and broken rows stay as they are. */
-  isReadable = true;
-}
+/** Formats whose values are columns. */
+export type TableFormat = "csv" | "tsv";
+export type RowFormat = TableFormat | "ndjson" | "w3c" | "text" | LineLayout["format"];
+/** `log`: one of the logs, whichever the first lines are. */
+export const FORMAT_NAMES = ["csv", "tsv", "ndjson", "log", ...LOG_NAMES, "w3c", "syslog", "text"] as const;
+export type FormatName = (typeof FORMAT_NAMES)[number];
 
-export interface RowReader {
-  /** Reads the row that begins at `from`. @returns where the next one begins */
-  next(bytes: Uint8Array, from: number, row: Row): number;
-}
-
-export const ROW_FORMATS = ["csv", "tsv", "ndjson", "log"] as const;
-export type RowFormat = (typeof ROW_FORMATS)[number];
+/** Begins the line that names the columns of a w3c log. */
+export const W3C_FIELDS = "#Fields:";
 
 /** How a file is written, and where in a row the values stand. */
 export interface RowLayout {
   readonly format: RowFormat;
-  /** Column number from 0 on (csv, tsv), or member name (ndjson); undefined where none is looked up. */
+  /**
+   * Column number from 0 on (csv, tsv, w3c), path of a member (ndjson) or name of a field (logs); undefined where none
+   * is looked up.
+   */
   readonly ip: number | string | undefined;
   readonly email: number | string | undefined;
-  /** What separates the columns (csv, tsv): one character. */
+  /** What separates the columns (csv, tsv, w3c): one character. */
   readonly delimiter: string | undefined;
+  /** How many columns the header names. */
+  readonly width: number | undefined;
+  readonly programs?: LineLayout["programs"];
 }
 
 export function rowReader(plan: RowLayout): RowReader {
-  if (plan.format === "ndjson")
-    return new JsonRows(plan.ip as string | undefined, plan.email as string | undefined);
-  if (plan.format === "log") return new LogRows();
+  const { format, delimiter, ip, email } = plan;
+  if (format === "ndjson") return new JsonRows(ip as string | undefined, email as string | undefined);
+  if (format === "text") return new TextRows();
+  if (format === "w3c") return new W3cRows(delimiter!.charCodeAt(0), plan.width!, ip as number);
+  if (format !== "csv" && format !== "tsv")
+    return new LineRows(lineReader({ format, ip: ip as string, programs: plan.programs }));
   return new DelimitedRows(
-    plan.delimiter!.charCodeAt(0),
-    (plan.ip as number | undefined) ?? -1,
-    (plan.email as number | undefined) ?? -1,
+    delimiter!.charCodeAt(0),
+    (ip as number | undefined) ?? -1,
+    (email as number | undefined) ?? -1,
   );
 }
 
@@ -200,22 +191,73 @@ class JsonRows implements RowReader {
   }
 }
 
-function textAt(members: Record<string, unknown>, name: string | undefined): string | undefined {
-  const value = name === undefined ? undefined : members[name];
+function textAt(members: Record<string, unknown>, path: string | undefined): string | undefined {
+  const value = path === undefined ? undefined : memberAt(members, path);
   return typeof value === "string" ? value.trim() : undefined;
 }
 
+/** Lines of a log: the text of one field. */
+class LineRows implements RowReader {
+  private readonly read: ReadLine;
+
+  constructor(read: ReadLine) {
+    this.read = read;
+  }
+
+  next(bytes: Uint8Array, from: number, row: Row): number {
+    takeLine(bytes, from, row);
+    if (!row.isReadable) return row.end;
+    const isLong = row.insert - from > MAX_LINE_BYTES;
+    row.ipText = isLong ? undefined : this.read(textOf(bytes, from, row.insert));
+    row.isReadable = row.ipText !== undefined;
+    return row.end;
+  }
+}
+
+/** Columns that a line `#Fields:` names. @src W3C Extended Log File Format */
+class W3cRows implements RowReader {
+  private readonly delimiter: number;
+  private readonly width: number;
+  private readonly ip: number;
+
+  constructor(delimiter: number, width: number, ip: number) {
+    this.delimiter = delimiter;
+    this.width = width;
+    this.ip = ip;
+  }
+
+  next(bytes: Uint8Array, from: number, row: Row): number {
+    takeLine(bytes, from, row);
+    if (!row.isReadable) return row.end;
+    row.isDirective = bytes[from] === HASH;
+    row.isReadable = !row.isDirective && this.findColumn(bytes, from, row);
+    return row.end;
+  }
+
+  /** @returns whether the line has as many columns as are named */
+  private findColumn(bytes: Uint8Array, from: number, row: Row): boolean {
+    let start = from;
+    let columns = 0;
+    for (let at = from; at <= row.insert; at++) {
+      if (at < row.insert && bytes[at] !== this.delimiter) continue;
+      if (columns === this.ip) {
+        row.ipStart = start;
+        row.ipEnd = at;
+      }
+      columns++;
+      start = at + 1;
+    }
+    row.columns = columns;
+    return columns === this.width;
+  }
+}
+
 /** Any text: the first public address in it, otherwise the first address. */
-class LogRows implements RowReader {
+class TextRows implements RowReader {
   private readonly address: IpAddress = new Address();
 
   next(bytes: Uint8Array, from: number, row: Row): number {
-    clear(row, from);
-    const lf = bytes.indexOf(LF, from);
-    const end = lf < 0 ? bytes.length : lf;
-    row.end = lf < 0 ? end : end + 1;
-    row.insert = end > from && bytes[end - 1] === CR ? end - 1 : end;
-    row.isReadable = row.insert > from;
+    takeLine(bytes, from, row);
     for (let at = from; at < row.insert; ) {
       if (IS_ADDRESS[bytes[at]!] === 0) {
         at++;
@@ -255,25 +297,6 @@ function addressEnd(bytes: Uint8Array, start: number, end: number, into: IpAddre
 /** Characters that addresses are made of. */
 const IS_ADDRESS = new Uint8Array(256);
 for (const c of "0123456789abcdefABCDEF.:") IS_ADDRESS[c.charCodeAt(0)] = 1;
-
-function clear(row: Row, from: number): void {
-  row.start = from;
-  row.ipStart = -1;
-  row.ipEnd = -1;
-  row.emailStart = -1;
-  row.emailEnd = -1;
-  row.ipText = undefined;
-  row.emailText = undefined;
-  row.isFirst = false;
-  row.columns = 0;
-  row.isOpenQuoted = false;
-  row.isReadable = true;
-}
-
-/** Bytes as text. */
-export function textOf(bytes: Uint8Array, start: number, end: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8");
-}
 
 /**
  * Where the last whole row of a block ends; 0 when not even one is whole.

@@ -18,14 +18,22 @@ function writerOf({ format, delimiter = ",", prefix }: Plan): Write {
     case "ndjson":
       return (name, value) =>
         value === undefined ? "" : `,${JSON.stringify(prefix + name)}:${JSON.stringify(value)}`;
-    case "log":
-      return (name, value) => (value === undefined ? "" : ` ${prefix}${name}=${logValue(value)}`);
+    case "w3c":
+      return (_, value) => delimiter + w3cValue(value, delimiter);
     case "tsv":
       return (_, value) =>
         delimiter + (value === undefined ? "" : String(value).replaceAll(/[\t\r\n]/g, " "));
     case "csv":
       return (_, value) => delimiter + csvField(value, delimiter);
+    default:
+      return (name, value) => (value === undefined ? "" : ` ${prefix}${name}=${logValue(value)}`);
   }
+}
+
+/** What is unknown is "-"; a space is "+" where spaces separate. */
+function w3cValue(value: Value, delimiter: string): string {
+  if (value === undefined || value === "") return "-";
+  return String(value).replaceAll(/\s+/g, delimiter === " " ? "+" : " ");
 }
 
 function logValue(value: Value): string {
@@ -38,8 +46,9 @@ const encoder = new TextEncoder();
 /** The names that are added to a header. */
 export function headerTail(plan: Plan): Uint8Array {
   const names = LOOKUPS.flatMap((lookup) => plan.added[lookup]);
-  const { delimiter = ",", prefix } = plan;
-  return encoder.encode(names.map((name) => delimiter + prefix + name).join(""));
+  const { format, delimiter = ",", prefix } = plan;
+  const between = format === "w3c" ? " " : delimiter; // names have spaces between them also where values have tabs
+  return encoder.encode(names.map((name) => between + prefix + name).join(""));
 }
 
 /** The tails of one lookup, and how often each was added. */

@@ -3,8 +3,10 @@
 export interface Tally {
   /** Rows, header and blank lines apart. */
   rows: number;
-  /** Rows that cannot be read: broken JSON. */
+  /** Rows that cannot be read: broken JSON, lines of another format. */
   broken: number;
+  /** The first of them, a line number from 1 on. */
+  firstBroken: number | undefined;
   /** Rows with another number of fields than the header. */
   ragged: number;
   /** Rows with a quote that never closes: each was read as one line. */
@@ -23,6 +25,7 @@ export function emptyTally(): Tally {
   return {
     rows: 0,
     broken: 0,
+    firstBroken: undefined,
     ragged: 0,
     openQuotes: 0,
     withoutIp: 0,

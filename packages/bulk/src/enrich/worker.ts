@@ -6,7 +6,7 @@
 import { Overrides } from "@inkling/engine";
 import { openRelease, sha256Hex } from "@inkling/release-store";
 import { LocalAnswers } from "./answers.ts";
-import { Enricher } from "./enricher.ts";
+import { type Enriched, Enricher } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
 import { tailsFor } from "./tails.ts";
 import type { Tally } from "./tally.ts";
@@ -30,7 +30,7 @@ export type Task =
   | { readonly type: "finish" };
 
 export type Reply =
-  | { readonly type: "block"; readonly bytes: Uint8Array<ArrayBuffer>; readonly rows: number }
+  | ({ readonly type: "block" } & Enriched)
   | { readonly type: "finish"; readonly tally: Tally };
 
 /** The work of a thread; small files are enriched without one. */
@@ -58,9 +58,8 @@ if (!Bun.isMainThread) {
       self.postMessage({ type: "finish", tally: enricher!.tally() } satisfies Reply);
       return;
     }
-    const bytes = enricher!.block(data.bytes, data.isFirst);
+    const done = enricher!.block(data.bytes, data.isFirst);
     if (++blocks % BLOCKS_TO_COLLECT === 0) Bun.gc(true); // left alone, buffers of 1 MB pile up on a large machine
-    const { rows } = enricher!.counted;
-    self.postMessage({ type: "block", bytes, rows } satisfies Reply, [bytes.buffer]);
+    self.postMessage({ type: "block", ...done } satisfies Reply, [done.bytes.buffer]);
   };
 }

@@ -107,10 +107,60 @@ describe("forms", () => {
     });
   });
 
+  test("mmdb of a type that readers know by name", async () => {
+    const db = async (type: string, ...args: string[]) =>
+      Mmdb.open((await exported("mmdb", "--database-type", type, ...args)).x!);
+    const record = (file: Mmdb, address: string) => {
+      const found = file.find(parseIp(address)!);
+      return found === undefined ? undefined : file.decode(found.dataOffset);
+    };
+    const place = (await exported("mmdb")).x!;
+    for (const type of ["GeoLite2-City", "GeoIP2-City"]) {
+      const city = await db(type);
+      expect(city.metadata.databaseType).toBe(type);
+      expect(record(city, "81.2.69.142")).toEqual(record(Mmdb.open(place), "81.2.69.142"));
+    }
+    for (const type of ["GeoLite2-Country", "GeoIP2-Country"]) {
+      const country = await db(type, "--lookup", "geolocate");
+      expect(country.metadata.databaseType).toBe(type);
+      expect(record(country, "81.2.69.142")).toEqual({
+        continent: { code: "EU", names: { en: "Europe" } },
+        country: { iso_code: "GB", names: { en: "United Kingdom" } },
+      });
+    }
+    const own = join(temp, "data-anonymous");
+    smallRelease(own, N);
+    for (const [address, ...flags] of [
+      ["8.8.4.4", "is_tor_exit=true"],
+      ["8.8.4.5", "is_abuser=true"],
+      ["8.8.4.6", "is_proxy=true"],
+      ["81.2.69.9", "is_proxy=false"],
+    ]) {
+      const args = flags.flatMap((flag) => ["--flag", flag]);
+      const added = await inkling("override", "add", address!, ...args, "--note", "n", "--data-dir", own);
+      expect(added.err).toBe("");
+    }
+    const anonymous = await db("GeoIP2-Anonymous-IP", "--data-dir", own);
+    expect(anonymous.metadata.databaseType).toBe("GeoIP2-Anonymous-IP");
+    // only members that are true and known: an override does not say what kind of proxy it is
+    const rows: [address: string, record: object | undefined][] = [
+      ["81.2.69.8", { is_anonymous: true, is_anonymous_vpn: true }],
+      ["81.2.69.9", undefined],
+      ["8.8.4.4", { is_anonymous: true, is_tor_exit_node: true }],
+      ["8.8.4.5", undefined],
+      ["8.8.4.6", { is_anonymous: true }],
+      ["8.8.4.7", undefined],
+    ];
+    expect(rows.map(([address]) => [address, record(anonymous, address)])).toEqual(rows);
+  });
+
   test("parquet", async () => {
     const rows = async (lookup: string) => {
       const bytes = (await exported("parquet", "--lookup", lookup)).x!;
-      return parquetReadObjects({ file: new Uint8Array(bytes).buffer });
+      return parquetReadObjects({
+        file: new Uint8Array(bytes).buffer,
+        compressors: { ZSTD: (data) => Bun.zstdDecompressSync(data) },
+      });
     };
     expect(await rows("reputation")).toEqual([
       {
@@ -198,6 +248,16 @@ describe("bad input gets", () => {
       "a lookup that the format cannot hold",
       ["export", "mmdb", "--lookup", "email", "--out", "x"],
       "is invalid",
+    ],
+    [
+      "a type of database that is none",
+      ["export", "mmdb", "--database-type", "GeoIP2-ISP", "--out", "x"],
+      "GeoIP2-City, GeoLite2-Country, GeoIP2-Country, GeoIP2-Anonymous-IP.",
+    ],
+    [
+      "a type of database for another lookup",
+      ["export", "mmdb", "--database-type", "GeoIP2-City", "--lookup", "reputation", "--out", "x"],
+      "--database-type GeoIP2-City holds geolocate",
     ],
     ["no release", ["export", "csv", "--out", "x", "--data-dir", "none"], "there is no release in"],
   ])("%s", async (_, args, message) => {

@@ -16,6 +16,8 @@ export interface Piece {
 export interface Request {
   readonly source: ExportSource;
   readonly lookup: Lookup;
+  /** One of the format's; undefined is its own type for this lookup. */
+  readonly databaseType?: string | undefined;
   /** Flags without data. */
   readonly unknown: readonly string[];
   /** Texts that licences require where the data is shown. */
@@ -31,6 +33,8 @@ export interface ExportFormat {
   readonly what: string;
   /** Lookups whose data it can hold; the first is the default. */
   readonly lookups: readonly [Lookup, ...Lookup[]];
+  /** Types of database that it can be, and the lookup that each holds. */
+  readonly databaseTypes?: Readonly<Record<string, Lookup>>;
   /** A folder's pieces name files in it; others name what is added to the file's name, often "". */
   readonly isFolder: boolean;
   pieces(request: Request): Iterable<Piece>;

@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { parseIp, RangeColumns } from "@inkling/engine";
 import fc from "fast-check";
 import { Mmdb } from "../../../compiler/src/mmdb/mmdb.ts";
+import { readAnonymous } from "../../../compiler/src/parse/anonymous-ip.ts";
 import type { Request } from "./format.ts";
 import { mmdb } from "./mmdb.ts";
 import { MmdbData, type MmdbValue, Unsigned } from "./mmdb-data.ts";
@@ -26,8 +27,11 @@ function file(v4: RangeColumns, v6: RangeColumns, answers: readonly string[], lo
     release: "r1",
     builtAt: 1_780_000_000,
   } as Request;
-  return Mmdb.open(Buffer.concat(Array.from(mmdb.pieces(request), ({ data }) => Buffer.from(data))));
+  return Mmdb.open(bytesOf(request));
 }
+
+const bytesOf = (request: Request) =>
+  Buffer.concat(Array.from(mmdb.pieces(request), ({ data }) => Buffer.from(data)));
 
 function ranges(family: 4 | 6, rows: readonly (readonly [start: string, value: number])[]): RangeColumns {
   const columns = new RangeColumns(family, 4);
@@ -114,6 +118,44 @@ test("a place has the members of GeoIP2 City, and none that is unknown", () => {
     subdivisions: [{ iso_code: "ZH", names: { en: "Zurich" } }],
   });
 });
+
+test("a record of Anonymous IP has what evidence proves, and is read as GeoIP2's own", () => {
+  const entry = (feed: string, label: string, effect = "sets") => ({ feed, label, effect });
+  const answers: [answer: object, record: object | undefined][] = [
+    [{ is_proxy: true, evidence: [entry("a", "vpn"), entry("b", "public_proxy")] }, VPN_AND_PROXY],
+    [
+      { is_proxy: true, evidence: [entry("a", "vpn"), { ...entry("o", "", "mutes"), mutes: "a" }] },
+      ANONYMOUS,
+    ],
+    [{ is_proxy: true, evidence: [entry("a", "vpn", "label")] }, ANONYMOUS],
+    [{ is_tor_exit: true, evidence: [entry("t", "tor_exit"), entry("a", "vpn")] }, TOR],
+    [{ is_abuser: true, evidence: [entry("h", "hosting", "label")] }, { is_hosting_provider: true }],
+    [{ is_abuser: true, evidence: [entry("x", "attacker")] }, undefined],
+  ];
+  for (const [answer, record] of answers) {
+    const source = {
+      *ranges(_: string, explained: (answer: object) => string) {
+        yield;
+        const text = explained(answer);
+        const v4 = ranges(4, [
+          ["0.0.0.0", 0],
+          ["81.2.69.0", text === "" ? 0 : 1],
+          ["81.2.70.0", 0],
+        ]);
+        return { v4, v6: V6, answers: ["", text || "{}", '{"is_anonymous":true}'] };
+      },
+    } as unknown as ExportSource;
+    const request = { source, lookup: "reputation" as const, databaseType: "GeoIP2-Anonymous-IP" };
+    const bytes = bytesOf({ ...request, unknown: [], attributions: [], release: "r", builtAt: 1 });
+    expect(recordOf(Mmdb.open(bytes), "81.2.69.7")).toEqual(record);
+    const { byLabel } = readAnonymous([bytes]);
+    const isVpn = record !== undefined && "is_anonymous_vpn" in record;
+    expect(byLabel.get("vpn")?.some(({ bits }) => bits === 24) ?? false).toBe(isVpn);
+  }
+});
+const ANONYMOUS = { is_anonymous: true };
+const TOR = { is_anonymous: true, is_tor_exit_node: true };
+const VPN_AND_PROXY = { is_anonymous: true, is_anonymous_vpn: true, is_public_proxy: true };
 
 test("any ranges: each address has the answer of its range", () => {
   let known = 0;

@@ -5,16 +5,19 @@
 //      The API also reads the address inside Teredo, inverted: a tree cannot.
 
 import type { IpLookup } from "@inkling/engine";
-import type { Answer } from "../members.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
 import { about, networks, paused } from "./format.ts";
 import { MmdbData, type MmdbValue, Unsigned } from "./mmdb-data.ts";
 import { MmdbTree, recordBitsFor, SEPARATOR_BYTES } from "./mmdb-tree.ts";
+import { DATABASE_TYPES, DEFAULT_TYPES } from "./mmdb-types.ts";
 
 export const mmdb: ExportFormat = {
   name: "mmdb",
   what: "a MaxMind DB file: members as in GeoIP2 City, or the three flags",
   lookups: ["geolocate", "reputation"],
+  databaseTypes: Object.fromEntries(
+    Object.entries(DATABASE_TYPES).map(([name, { lookup }]) => [name, lookup]),
+  ),
   isFolder: false,
   pieces: (request) => mmdbPieces(request),
 };
@@ -29,10 +32,10 @@ const IPV4_INSIDE: readonly (readonly [first: Uint32Array, bits: number])[] = [
 const METADATA_MARK = new Uint8Array([0xab, 0xcd, 0xef, ...new TextEncoder().encode("MaxMind.com")]);
 
 function* mmdbPieces(request: Request): Generator<Piece> {
-  const lookup = request.lookup as IpLookup;
-  const ranges = yield* paused(request.source.ranges(lookup), { file: "", data: "" });
+  const databaseType = request.databaseType ?? DEFAULT_TYPES[request.lookup as IpLookup];
+  const { rangesOf, toValue } = DATABASE_TYPES[databaseType]!;
+  const ranges = yield* paused(rangesOf(request.source), { file: "", data: "" });
   const data = new MmdbData();
-  const toValue = lookup === "geolocate" ? locationValue : (answer: Answer): MmdbValue => answer;
   const offsets = new Uint32Array(ranges.answers.length);
   for (let i = 1; i < offsets.length; i++) {
     offsets[i] = data.add(toValue(JSON.parse(ranges.answers[i]!)));
@@ -51,7 +54,7 @@ function* mmdbPieces(request: Request): Generator<Piece> {
   yield { file: "", data: data.toBytes() };
   yield { file: "", data: METADATA_MARK };
   const metadata = new MmdbData();
-  metadata.add(metadataOf(request, tree.nodeCount, recordBits));
+  metadata.add(metadataOf(request, databaseType, tree.nodeCount, recordBits));
   yield { file: "", data: metadata.toBytes() };
 }
 
@@ -64,37 +67,16 @@ function collectGarbage(): Piece {
   return { file: "", data: "" };
 }
 
-function metadataOf(request: Request, nodes: number, recordBits: number): MmdbValue {
+function metadataOf(request: Request, databaseType: string, nodes: number, recordBits: number): MmdbValue {
   return {
     binary_format_major_version: new Unsigned(16, 2),
     binary_format_minor_version: new Unsigned(16, 0),
     build_epoch: new Unsigned(64, request.builtAt),
-    database_type: request.lookup === "geolocate" ? "Inkling-City" : "Inkling-Reputation",
+    database_type: databaseType,
     description: { en: about(request).join(". ") },
     ip_version: new Unsigned(16, 6),
     languages: ["en"],
     node_count: new Unsigned(32, nodes),
     record_size: new Unsigned(16, recordBits),
-  };
-}
-
-/** An answer of geolocate as GeoIP2 City has it; unknown members are omitted. */
-function locationValue(answer: Answer): MmdbValue {
-  const { city, continent, country, location, postal, registered_country, subdivisions } = answer;
-  const named = (of: { name?: string; code?: string; iso_code?: string }): MmdbValue | undefined => {
-    const { name, ...codes } = of;
-    const value = { ...codes, names: name === undefined ? undefined : { en: name } };
-    return Object.values(value).every((member) => member === undefined) ? undefined : value;
-  };
-  const { accuracy_radius, ...spot } = location;
-  const radius = accuracy_radius === undefined ? {} : { accuracy_radius: new Unsigned(16, accuracy_radius) };
-  return {
-    city: named(city),
-    continent: named(continent),
-    country: named(country),
-    location: Object.keys(location).length === 0 ? undefined : { ...radius, ...spot },
-    postal: postal.code === undefined ? undefined : postal,
-    registered_country: named(registered_country),
-    subdivisions: subdivisions.length === 0 ? undefined : subdivisions.map((one: Answer) => named(one)!),
   };
 }

@@ -13,6 +13,7 @@ import {
   addSize,
   alignedBits,
   ComposedAnswer,
+  INCLUDE,
   IpAddress,
   type IpLookup,
   type IpSegment,
@@ -28,6 +29,7 @@ import {
   type UnwrappedAddress,
 } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
+import type { Answer } from "../members.ts";
 import { PrefixSet } from "./prefix-set.ts";
 
 /** Both families; the value 0 is no answer, others are indices of `answers`. */
@@ -65,16 +67,21 @@ export class ExportSource {
 
   /**
    * Takes seconds, so it pauses often, for progress and signals.
+   * @param explained the text to keep of an answer with its evidence, "" for none; without it the answer itself
    * @throws BulkError
    */
-  *ranges(lookup: IpLookup): Generator<undefined, AnswerRanges> {
+  *ranges(lookup: IpLookup, explained?: (answer: Answer) => string): Generator<undefined, AnswerRanges> {
     const segment = lookup === "geolocate" ? this.release.geo : this.release.reputation;
     if (segment === undefined) throw noData(lookup);
     const answers = new DistinctAnswers(segment, this.release.states[lookup].missing);
     const overridden = lookup === "reputation" ? overriddenNetworks(this.overrides) : [];
     const edges = new PrefixSet([...NO_ANSWER, ...overridden]);
-    const valueAt = (address: UnwrappedAddress) =>
-      hasNoAnswer(address) ? 0 : (this.overridden(lookup, address, answers) ?? answers.valueAt(address));
+    const plainValue = (address: UnwrappedAddress) =>
+      this.overridden(lookup, address, answers) ?? answers.valueAt(address);
+    const explainedValue = (address: UnwrappedAddress) =>
+      answers.valueOf(explained!(this.explain(lookup, address)));
+    const knownValue = explained === undefined ? plainValue : explainedValue;
+    const valueAt = (address: UnwrappedAddress) => (hasNoAnswer(address) ? 0 : knownValue(address));
     return {
       v4: yield* familyRanges(4, segment, edges, valueAt),
       v6: yield* familyRanges(6, segment, edges, valueAt),
@@ -111,6 +118,17 @@ export class ExportSource {
     const answer = this.answerer.answerAddress(lookup, address, this.source);
     const isChanged = answer instanceof ComposedAnswer && answer.overridden?.isChanged;
     return isChanged ? answers.valueOf(decoder.decode(answer.body)) : undefined;
+  }
+
+  /** The answer for an address with its evidence: there is one, as `ranges` found the segment. */
+  private explain(lookup: IpLookup, address: UnwrappedAddress): Answer {
+    const answer = this.answerer.answerAddress(
+      lookup,
+      address,
+      this.source,
+      INCLUDE.evidence,
+    ) as ComposedAnswer;
+    return JSON.parse(decoder.decode(answer.body));
   }
 
   private overriddenProviders(domain: string): readonly string[] | undefined {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { FORMAT_NAMES } from "@inkling/bulk";
 import { Command } from "commander";
 import { makeProgram } from "../program.ts";
 import { makeStyle } from "../terminal/terminal.ts";
@@ -31,7 +32,7 @@ describe("bash", () => {
     ["a command", ["inkling", "enr"], ["enrich"]],
     ["a command of two words", ["inkling", "data", "roll"], ["rollback"]],
     ["a flag", ["inkling", "enrich", "x.csv", "--ip"], ["--ip-column"]],
-    ["values of a flag", ["inkling", "enrich", "--format", ""], ["csv", "tsv", "ndjson", "log"]],
+    ["values of a flag", ["inkling", "enrich", "--format", ""], [...FORMAT_NAMES]],
     ["a flag after one with a value", ["inkling", "enrich", "--format", "csv", "--su"], ["--summary"]],
     ["nothing of another command", ["inkling", "keys", "--summ"], []],
   ])("offers %s", (_, words, want) => expect(offered(...words)).toEqual(want));

@@ -25,7 +25,7 @@ import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { feedCount } from "../terminal/progress.ts";
-import { dataGaps, feedTable, segmentTable } from "../terminal/release-tables.ts";
+import { dataAge, dataGaps, feedTable, segmentTable } from "../terminal/release-tables.ts";
 import { formatAge, formatBytes, roomyTable, type Style, type Terminal, warn } from "../terminal/terminal.ts";
 import { feedOf } from "./feeds.ts";
 
@@ -144,7 +144,8 @@ function statusText(
   now: Date,
   terminal: Terminal,
 ) {
-  const age = formatAge(now.getTime() - Date.parse(release.created_at));
+  const built = formatAge(now.getTime() - Date.parse(release.created_at));
+  const age = dataAge(release, now);
   const rows = conflicts.map(({ domain, verdict, reason }) => [domain, verdict, reason]);
   const kept = releases.map((each) => {
     const remarks = [...(each === name ? ["current"] : []), ...(each === pinned ? ["pinned"] : [])];
@@ -152,7 +153,8 @@ function statusText(
   });
   const pending = release.feeds.filter((feed) => feed.pending !== undefined).map(({ id }) => id);
   const parts = [
-    `Release ${name}, built ${release.created_at} (age: ${age})`,
+    `Release ${name}, built ${release.created_at} (${built === "just now" ? built : `${built} ago`})`,
+    age === "" ? "" : `Age of its data: ${age}`,
     segmentTable(release),
     feedTable(release.feeds, now, terminal.width),
     dataGaps(release, terminal.style).join("\n"),

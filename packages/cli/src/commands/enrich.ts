@@ -7,6 +7,7 @@ import {
   checkRemote,
   type EnrichOptions,
   enrich,
+  FORMAT_NAMES,
   Interrupted,
   MEMBERS,
   notWritten,
@@ -17,7 +18,6 @@ import {
   planFor,
   type Remote,
   RemotePool,
-  ROW_FORMATS,
   remoteStatus,
   SMALL_BYTES,
   type Start,
@@ -30,7 +30,7 @@ import { missingText, openAnswerData } from "../runtime/answer-data.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { type Input, openInput, STDIN_OR_OUT } from "../runtime/input.ts";
-import { printTally } from "../terminal/enrich-summary.ts";
+import { estimateText, printTally, tallyJson } from "../terminal/enrich-summary.ts";
 import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
 import { RateLine } from "../terminal/rate-line.ts";
 import { attributions } from "../terminal/release-tables.ts";
@@ -44,9 +44,14 @@ export function addEnrich(program: Command, context: Context): void {
     .description(
       "add what is known of each row's IP address and email address to a file; - reads standard input",
     )
-    .addOption(new Option("--format <format>", "default: detected").choices([...ROW_FORMATS]))
+    .addOption(
+      new Option("--format <format>", "default: detected; log: one of the logs").choices([...FORMAT_NAMES]),
+    )
     .option("--out <file>", "where to write; - is standard output (default: -)")
-    .option("--ip-column <name>", "column of IP addresses, by name or number from 1 (default: detected)")
+    .option(
+      "--ip-field, --ip-column <name>",
+      "column, member or field of IP addresses, by name or number from 1 (default: detected)",
+    )
     .option("--email-column <name>", "column of email addresses, likewise")
     .option("--add <members>", `what to add, or all: ${memberNames()}`, commas)
     .option("--prefix <text>", "put this before the name of all that is added")
@@ -55,18 +60,28 @@ export function addEnrich(program: Command, context: Context): void {
       "look up at this server, with the key in INKLING_API_KEY (default: the release here, no server)",
     )
     .option("--summary", "print a summary of the result; without --out nothing else is printed")
+    .option("--json", "the summary as JSON")
     .addHelpText(
       "after",
       `
 Rows keep their order and their text; values are added at the end of each. A row without an address gets empty values, a
-row that cannot be read stays as it is. A log may have any form: the first public address of a line counts. Your
-overrides apply. All cores are used, at constant memory. With --url it is the server's release and overrides, and each
-distinct address is one lookup of the key's rate and quota.
+row that cannot be read stays as it is, and is counted. Of a list of addresses in a cell the first public one counts.
+gzip, zstd and UTF-16 are recognized. Your overrides apply. All cores are used, at constant memory. With --url it is the
+server's release and overrides, and each distinct address is one lookup of the key's rate and quota.
+
+Formats: csv, tsv, ndjson (Caddy and other JSON logs), common, combined, vhost (nginx, Apache), alb, elb (AWS load
+balancers), haproxy, w3c (CloudFront, IIS), syslog (journald: sshd, or one of these behind a time and a host). Fields that
+a request can set, such as X-Forwarded-For, are only read by name. text takes the first public address in any line,
+whoever wrote it.
 
 Examples:
   inkling enrich visits.csv --out visits-with-places.csv
   inkling enrich users.csv --email-column mail --add disposable,providers --prefix mail_
-  zcat access.log.gz | inkling enrich - --format log --summary
+  inkling enrich access.log.gz --summary
+  inkling enrich access.log --format combined --ip-field x_forwarded_for
+  inkling enrich caddy.json --format ndjson --ip-field request.client_ip
+  journalctl -u ssh | inkling enrich - --summary --json
+  inkling enrich notes.txt --format text
   INKLING_API_KEY=ink_live_… inkling enrich visits.csv --url https://inkling.example --out out.csv`,
     );
   addAction(command, context, SETTINGS, async ({ settings, flags }, file: string) => {
@@ -83,6 +98,7 @@ Examples:
 interface EnrichFlags extends EnrichOptions {
   readonly url?: string;
   readonly summary?: boolean;
+  readonly json?: boolean;
 }
 
 async function enrichFile(
@@ -96,13 +112,19 @@ async function enrichFile(
   const input = await openInput(file, context.stopper.signal);
   const plan = planFor(input.head, file, flags);
   const withSummary = flags.summary === true;
+  if (flags.json && !withSummary)
+    throw new CliError("--json goes with --summary", "add --summary", EXIT.usage);
+  const recognized = [...input.encodings, plan.title].join(", ");
+  terminal.err(`${terminal.style.dim(`read as ${printable(recognized)}`)}\n`);
   const source =
     flags.url === undefined
       ? await localSource(settings, plan, withSummary)
-      : await serverSource({ url: flags.url, key: keyOf(settings) }, plan, withSummary);
+      : await serverSource({ url: flags.url, key: keyOf(settings) }, plan, withSummary, input);
   for (const text of source.warnings) warn(terminal, printable(text));
+  if (source.estimate !== undefined) terminal.err(`${source.estimate}\n`);
   const tally = await run(input, plan, source.pool, withSummary, target, context);
-  printTally(tally, plan, withSummary, target !== undefined, terminal);
+  if (flags.json) terminal.out(JSON.stringify(tallyJson(tally, plan), null, 2));
+  else printTally(tally, plan, withSummary, target !== undefined, terminal);
   printAttributions(terminal, source.attributions.map(printable));
 }
 
@@ -110,6 +132,8 @@ async function enrichFile(
 interface Source {
   /** @param size of the file in bytes, where it is known */
   readonly pool: (size: number | undefined) => Pool;
+  /** What a long run will take. */
+  readonly estimate?: string | undefined;
   readonly warnings: readonly string[];
   readonly attributions: readonly string[];
 }
@@ -123,12 +147,20 @@ function keyOf({ apiKey }: Settings): string {
   );
 }
 
-async function serverSource(remote: Remote, plan: Plan, withSummary: boolean): Promise<Source> {
+async function serverSource(
+  remote: Remote,
+  plan: Plan,
+  withSummary: boolean,
+  { head, size, encodings }: Input,
+): Promise<Source> {
   checkRemote(remote);
-  const { missing, feeds } = await remoteStatus(remote);
+  const { missing, feeds, ...limits } = await remoteStatus(remote);
   const pool = new RemotePool(plan, withSummary, remote, missing);
+  const isSizeKnown = size !== undefined && encodings.length === 0;
+  const estimate = isSizeKnown ? pool.estimate(Buffer.from(head), size) : undefined;
   return {
     pool: () => pool,
+    estimate: estimate && estimateText(estimate, limits),
     warnings: missing.filter((flag) => plan.ip !== undefined || flag === "disposable").map(missingText),
     attributions: attributions(feeds, attributedLookups(plan)),
   };
@@ -172,12 +204,12 @@ async function run(
   target: string | undefined,
   { terminal, stopper }: Context,
 ): Promise<Tally> {
-  const pool = poolFor(input.size);
+  const pool = poolFor(input.encodings.length === 0 ? input.size : undefined);
   const file = target === undefined ? undefined : openTarget(target, pool);
   const standard = file === undefined && !withSummary ? Bun.stdout.writer() : undefined;
   const progress = new RateLine(terminal, input.size);
   try {
-    const tally = await enrich(input.chunks, plan.delimiter, pool, {
+    const tally = await enrich(input.chunks, plan, pool, {
       signal: stopper.signal,
       write: async (bytes) => {
         file?.write(bytes);
@@ -185,7 +217,7 @@ async function run(
         standard.write(bytes);
         await standard.flush();
       },
-      onProgress: (bytes, rows) => progress.showRate(bytes, rows),
+      onProgress: (rows) => progress.showRate(input.bytesRead(), rows),
     });
     await standard?.end();
     file?.finish();

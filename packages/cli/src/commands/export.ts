@@ -31,7 +31,7 @@ export function addExport(program: Command, context: Context): void {
 }
 
 function addForm(exports: Command, format: ExportFormat, context: Context): void {
-  const { name, lookups, isFolder } = format;
+  const { name, lookups, isFolder, databaseTypes } = format;
   const command = exports
     .command(name)
     .description(format.what)
@@ -43,17 +43,33 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
     );
   if (!isFolder && lookups.length > 1) {
     command.addOption(
-      new Option("--lookup <lookup>", "whose answers").choices([...lookups]).default(lookups[0]),
+      new Option("--lookup <lookup>", `whose answers (default: ${lookups[0]})`).choices([...lookups]),
     );
+  }
+  if (databaseTypes !== undefined) {
+    const what =
+      "name of the type in the file, for readers that open only types they know; it decides the lookup";
+    command.addOption(new Option("--database-type <type>", what).choices(Object.keys(databaseTypes)));
   }
   command.addHelpText("after", `\nExample:\n  inkling export ${name} --out ${exampleOf(format)}`);
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     if (flags.out === undefined) throw noTarget(format);
-    const lookup: Scope = flags.lookup ?? lookups[0];
-    const request = await requestFor(settings, lookup, isFolder ? SCOPES : [lookup], context);
+    const { databaseType } = flags;
+    const lookup: Scope = databaseTypes?.[databaseType] ?? flags.lookup ?? lookups[0];
+    if (flags.lookup !== undefined && flags.lookup !== lookup) throw otherLookup(databaseType, lookup);
+    const data = await requestFor(settings, lookup, isFolder ? SCOPES : [lookup], context);
+    const request = { ...data, databaseType };
     if (flags.out === "-") await toStandardOutput(format, request, context.stopper.signal);
     else await toFiles(format, request, flags.out, context);
   });
+}
+
+function otherLookup(databaseType: string, lookup: Scope): CliError {
+  return new CliError(
+    `--database-type ${databaseType} holds ${lookup}`,
+    `leave out --lookup, or --lookup ${lookup}`,
+    EXIT.usage,
+  );
 }
 
 function noTarget(format: ExportFormat): CliError {

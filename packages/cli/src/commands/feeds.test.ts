@@ -338,9 +338,9 @@ describe("export-mirror", () => {
     expect(code).toBe(0);
     const { exported, leftOut } = JSON.parse(out);
     expect(exported.map(({ file }: { file: string }) => file).sort()).toEqual([
-      "disposable-domains-mx.json",
       "disposable-email-domains.json",
       "fakefilter.json",
+      "tompec-domains.json",
     ]);
     expect(leftOut).toContainEqual({ feed: "relay-domains", why: "comes with Inkling" });
     expect(leftOut).toContainEqual({ feed: "ipsum-3", why: "there is no copy yet" });

@@ -22,8 +22,8 @@ import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { ensureWritable } from "../runtime/writable.ts";
 import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
-import { stateWord } from "../terminal/release-tables.ts";
-import { formatAge, formatBytes, roomyTable, table } from "../terminal/terminal.ts";
+import { feedAge, stateWord } from "../terminal/release-tables.ts";
+import { formatBytes, roomyTable, table } from "../terminal/terminal.ts";
 
 const READ_SETTINGS = ["dataDir"] as const;
 const ENABLE_SETTINGS = ["dataDir", "mirror"] as const;
@@ -104,7 +104,6 @@ function listText(lines: readonly FeedLine[], now: number, width: number | undef
 }
 
 function row({ feed, report, lacking }: FeedLine, now: number): string[] {
-  const made = report?.published_at ?? report?.fetched_at;
   const state = report === undefined ? "-" : stateWord(report);
   const why = feed.optIn?.why;
   const remarks = [
@@ -113,8 +112,7 @@ function row({ feed, report, lacking }: FeedLine, now: number): string[] {
     ...(why === "non-commercial" || why === "noisy" ? [why] : []),
     ...(lacking.length > 0 ? [`needs ${lacking.map(variableName).join(" and ")}`] : []),
   ];
-  const age = made === undefined ? "-" : formatAge(now - Date.parse(made));
-  return [feed.id, feed.sets, state, age, feed.licence, remarks.join("; ")];
+  return [feed.id, feed.sets, state, feedAge(report, new Date(now)), feed.licence, remarks.join("; ")];
 }
 
 /** What is wrong with a copy; the reason for a pending one may be part of its error already. */

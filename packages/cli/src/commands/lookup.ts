@@ -1,15 +1,18 @@
-// lookup.ts: `inkling lookup geolocate | reputation | email VALUE`: the API's answers without a server.
+// lookup.ts: `inkling lookup VALUE…`, or geolocate | reputation | email VALUE: the API's answers without a server.
 
-import { INCLUDE } from "@inkling/engine";
-import { SCOPES, type Scope } from "@inkling/server";
+import { kindOf } from "@inkling/bulk/values";
+import { INCLUDE, LOOKUPS, nearest } from "@inkling/engine";
+import type { Scope } from "@inkling/server";
 import type { Command } from "commander";
 import { answer, Refused } from "../runtime/answer.ts";
 import { openAnswerData } from "../runtime/answer-data.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
+import { linesOf, STDIN_OR_OUT } from "../runtime/input.ts";
 import { lookupText } from "../terminal/lookup-text.ts";
 import { attributions } from "../terminal/release-tables.ts";
 import { printAttributions, warn } from "../terminal/terminal.ts";
+import { answerValues, notAValue } from "./values.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
@@ -44,8 +47,40 @@ Your overrides apply when the database can be read (INKLING_DATABASE_URL), other
 export function addLookup(program: Command, context: Context): void {
   const lookups = program
     .command("lookup")
-    .description("answer from the release in use, in this process: no server, no key; overrides apply");
-  for (const lookup of SCOPES) addScope(lookups, lookup, context);
+    .description("answer from the release in use, in this process: no server, no key; overrides apply")
+    .argument("[values...]", "IP addresses and email addresses; - reads them from standard input, one a line")
+    .option("--field <names>", "print only these members of the answers, or value, with tabs between them")
+    .option("--json", "a JSON object a line: the value, and the API's answer of each lookup")
+    .option("--evidence", "also print the evidence: feed, claim, network or domain, and time")
+    .addHelpText(
+      "after",
+      `${OVERRIDES_HELP}
+Examples:
+  inkling lookup 81.2.69.142 someone@mailinator.com
+  inkling lookup 81.2.69.142 --field country_iso_code
+  cut -f 3 visits.tsv | inkling lookup - --field value,is_proxy,is_tor_exit`,
+    );
+  for (const lookup of LOOKUPS) addScope(lookups, lookup, context);
+  addAction(lookups, context, SETTINGS, async ({ settings, flags }, values) => {
+    const given = (values ?? []) as unknown as readonly string[]; // commander: a list where "..." is declared
+    if (given.length === 0) lookups.help({ error: true });
+    const wrong = given.find((value) => value !== STDIN_OR_OUT && kindOf(value) === undefined);
+    if (wrong !== undefined) throw notAValue(wrong, hintFor(wrong));
+    const isOne = given.length === 1 && given[0] !== STDIN_OR_OUT;
+    await answerValues(expanded(given, context), isOne, settings, flags, context);
+  });
+}
+
+function hintFor(value: string): string {
+  const near = nearest(value, LOOKUPS);
+  return `${near === undefined ? "" : `did you mean ${near}? `}\`npx inkling lookup --help\` shows what there is`;
+}
+
+async function* expanded(values: readonly string[], { stopper }: Context): AsyncGenerator<string> {
+  for (const value of values) {
+    if (value === STDIN_OR_OUT) yield* linesOf(value, stopper.signal);
+    else yield value;
+  }
 }
 
 function addScope(lookups: Command, lookup: Scope, context: Context): void {

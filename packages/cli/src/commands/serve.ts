@@ -9,7 +9,7 @@ import { type Settings, shown } from "../config/settings.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
-import { ensureWritable } from "../runtime/writable.ts";
+import { ensureWritable, whyReadOnly } from "../runtime/writable.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { formatBytes } from "../terminal/terminal.ts";
 
@@ -61,7 +61,7 @@ async function serve(settings: Settings, context: Context): Promise<void> {
   const { dataDir } = settings;
   const requireRelease = async () => (await import("@inkling/release-store")).requireRelease(dataDir);
   if (!existsSync(join(dataDir, DATA_FOLDER.current))) await requireRelease(); // before anything is made there
-  ensureWritable(dataDir);
+  const readOnly = whyReadOnly(settings);
   probeListeners(settings);
   const upkeep = once(async () => {
     const { dataActions, Updates } = await import("../runtime/data-actions.ts");
@@ -74,6 +74,12 @@ async function serve(settings: Settings, context: Context): Promise<void> {
     onNoRelease: requireRelease,
   };
   const server = await runServer(options, context);
+  if (readOnly !== undefined) {
+    const effect = "this server updates no data, and follows releases that others put there";
+    server.running.log.info("data-folder-read-only", { reason: readOnly, effect });
+    await server.untilStopped(stopper.signal);
+    return;
+  }
   const { updates } = await upkeep();
   const { keepSettingsFresh } = await import("../runtime/keep-fresh.ts");
   const wait = FIRST_UPDATE_MS * (1 + Math.random());

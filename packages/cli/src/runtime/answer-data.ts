@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LoadedRelease, Overrides } from "@inkling/engine";
 import { DATA_FOLDER, messageOf, openServable } from "@inkling/release-store";
-import { openStore, overridesOf, readSnapshot, type Scope } from "@inkling/server";
+import type { Scope } from "@inkling/server";
 import { databaseFile, type Settings } from "../config/settings.ts";
 
 /** A lookup should not wait long for a database that is unreachable. */
@@ -43,6 +43,9 @@ async function loadOverrides(settings: Settings): Promise<OverridesNow> {
   const file = databaseFile(settings);
   if (file !== undefined && !existsSync(file)) return NO_OVERRIDES; // opening would make it
   try {
+    // Loaded where there is something to read: this takes longer than a lookup.
+    const { openStore } = await import("@inkling/server/store");
+    const { overridesOf } = await import("@inkling/server/override-records");
     const store = await openStore(databaseUrl, { timeoutMs: TIMEOUT_MS });
     try {
       return { overrides: overridesOf((await store.overrides.load()).overrides), warnings: [] };
@@ -51,15 +54,17 @@ async function loadOverrides(settings: Settings): Promise<OverridesNow> {
     }
   } catch (error) {
     const reason = messageOf(error);
-    const overrides = copyOf(dataDir);
+    const overrides = await copyOf(dataDir);
     return overrides === undefined
       ? { overrides: Overrides.NONE, warnings: [`${reason}; answered without overrides`] }
       : { overrides, warnings: [`${reason}; overrides are those of ${DATA_FOLDER.overrides}`] };
   }
 }
 
-function copyOf(dataDir: string): Overrides | undefined {
+async function copyOf(dataDir: string): Promise<Overrides | undefined> {
   try {
+    const { readSnapshot } = await import("@inkling/server/overrides-file");
+    const { overridesOf } = await import("@inkling/server/override-records");
     return overridesOf(readSnapshot(readFileSync(join(dataDir, DATA_FOLDER.overrides), "utf8")).overrides);
   } catch {
     return undefined; // there is none, or it is damaged

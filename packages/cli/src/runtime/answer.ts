@@ -13,7 +13,9 @@ import {
   type Outcome,
   Overrides,
 } from "@inkling/engine";
-import { type Problem, problemBody, problemOf, type Scope } from "@inkling/server";
+import type { Scope } from "@inkling/server";
+import { problemOf } from "@inkling/server/failures";
+import { type Problem, problemBody } from "@inkling/server/problems";
 import { CliError, EXIT } from "../terminal/errors.ts";
 
 const decoder = new TextDecoder();

@@ -3,7 +3,7 @@
 import type { LoadedRelease } from "@inkling/engine";
 import type { Scope } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
-import { attributions, dataGaps } from "../terminal/release-tables.ts";
+import { attributions, dataAge, dataGaps } from "../terminal/release-tables.ts";
 import { formatAge, type Style } from "../terminal/terminal.ts";
 import { answer } from "./answer.ts";
 import type { KeysOf } from "./first-keys.ts";
@@ -21,14 +21,17 @@ interface BannerInput {
 
 export function banner({ settings, current, keys, version, updates, style }: BannerInput): string {
   const base = localUrl(settings.host, settings.port);
-  const age = formatAge(Date.now() - Date.parse(current.manifest.created_at));
+  const now = new Date();
+  const built = formatAge(now.getTime() - Date.parse(current.manifest.created_at));
+  const age = dataAge(current.manifest, now);
   const key = keys.made?.live ?? (settings.apiKey === undefined ? "$KEY" : "$INKLING_API_KEY");
   const parts = [
     [
       style.bold(`Inkling ${version} answers on ${base}`),
       style.dim(
-        `release ${current.name}, built ${age === "just now" ? age : `${age} ago`}; reference on ${base}/docs, console on ${localUrl(settings.adminHost, settings.adminPort)}/`,
+        `release ${current.name}, built ${built === "just now" ? built : `${built} ago`}; reference on ${base}/docs, console on ${localUrl(settings.adminHost, settings.adminPort)}/`,
       ),
+      ...(age === "" ? [] : [style.dim(`age of its data: ${age}`)]),
     ],
     gapsPart(current, updates, style),
     keysPart(keys, style),

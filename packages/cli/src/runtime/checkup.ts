@@ -22,11 +22,13 @@ import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
 import { databaseFile, type Settings, shown } from "../config/settings.ts";
 import { explainFileError } from "../terminal/errors.ts";
+import { dataAge } from "../terminal/release-tables.ts";
 import { formatAge, formatBytes } from "../terminal/terminal.ts";
 import { checkMirror, mayFindNewer } from "./build.ts";
 import { countKeys, knowsKeys } from "./first-keys.ts";
 import { withStore } from "./keys.ts";
 import { localUrl } from "./local-url.ts";
+import { whyReadOnly } from "./writable.ts";
 
 export interface Checkup {
   readonly settings: Settings;
@@ -145,12 +147,14 @@ async function isInkling(host: string, port: number): Promise<boolean> {
   return false;
 }
 
-function dataFolder({ settings: { dataDir } }: Checkup): Finding {
+function dataFolder({ settings }: Checkup): Finding {
+  const { dataDir } = settings;
   let existing = dataDir;
   while (!existsSync(existing)) existing = dirname(existing);
   try {
     accessSync(existing, constants.W_OK | constants.X_OK);
   } catch (error) {
+    if (current(settings) !== undefined) return servedReadOnly(settings);
     const explained = explainFileError(error, existing) as Error & { hint?: string };
     return problem(explained.message, explained.hint ?? "choose another");
   }
@@ -163,6 +167,14 @@ function dataFolder({ settings: { dataDir } }: Checkup): Finding {
   if (existing !== dataDir) return ok(`${found}; it is made when needed`);
   const isOpen = (statSync(dataDir).mode & OTHERS) !== 0;
   return isOpen ? note(`${found}; other users may read it`, `\`chmod -R o-rwx ${dataDir}\``) : ok(found);
+}
+
+/** A release that others put there can be served, where the database is elsewhere. @throws CliError where it is not */
+function servedReadOnly(settings: Settings): Finding {
+  return note(
+    whyReadOnly(settings)!,
+    "`npx inkling serve` serves what is there; `npx inkling data update` where it can be written",
+  );
 }
 
 async function mirror({ settings }: Checkup): Promise<Finding> {
@@ -211,7 +223,8 @@ async function noRelease({ host, port }: Settings): Promise<Finding> {
 
 function age({ manifest }: NamedRelease, { now, settings }: Checkup): Finding {
   const milliseconds = now.getTime() - Date.parse(manifest.created_at);
-  const found = `built ${manifest.created_at}, age: ${formatAge(milliseconds)}`;
+  const data = dataAge(manifest, now);
+  const found = [...(data === "" ? [] : [data]), `built ${formatAge(milliseconds)} before now`].join("; ");
   if (pinnedName(settings.dataDir) !== undefined)
     return note(`${found}; it is pinned`, "`npx inkling data unpin` uses the newest release again");
   return milliseconds > OLD_RELEASE_MS ? note(found, UPDATE) : ok(found);

@@ -1,8 +1,10 @@
-// writable.ts: a data folder that this user can write to.
+// writable.ts: a data folder that this user can write to, or that need not be written to.
 
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, realpathSync } from "node:fs";
+import { dirname, sep } from "node:path";
 import { makeFolder } from "@inkling/release-store";
-import { explainFileError } from "../terminal/errors.ts";
+import { databaseFile, type Settings } from "../config/settings.ts";
+import { CliError, explainFileError } from "../terminal/errors.ts";
 
 /** Makes the data folder if needed. @throws CliError when this user cannot write to it */
 export function ensureWritable(dataDir: string): void {
@@ -11,5 +13,32 @@ export function ensureWritable(dataDir: string): void {
     accessSync(dataDir, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw explainFileError(error, `the data folder ${dataDir}`);
+  }
+}
+
+/**
+ * For a server with a release: it writes to the data folder only its database, unless that is elsewhere, and updates.
+ * @returns why nothing can be written there, or undefined
+ * @throws CliError when the database is in a folder that cannot be written to
+ */
+export function whyReadOnly(settings: Pick<Settings, "dataDir" | "databaseUrl">): string | undefined {
+  const { dataDir } = settings;
+  try {
+    ensureWritable(dataDir);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    if (!isInside(dataDir, databaseFile(settings))) return error.message;
+    const elsewhere = "or put the database elsewhere: INKLING_DATABASE_URL=sqlite://FILE or postgres://…";
+    throw new CliError(error.message, `${error.hint}; ${elsewhere}`);
+  }
+}
+
+function isInside(folder: string, file: string | undefined): boolean {
+  if (file === undefined) return false;
+  try {
+    return `${realpathSync(dirname(file))}${sep}`.startsWith(`${realpathSync(folder)}${sep}`);
+  } catch {
+    return false; // no such folder: opening the database reports it
   }
 }

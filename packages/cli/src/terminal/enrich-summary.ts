@@ -1,11 +1,58 @@
 // enrich-summary.ts: what was enriched, as a line, or as bars for a terminal.
 
-import type { Plan, Tally } from "@inkling/bulk";
+import type { Estimate, Plan, Tally } from "@inkling/bulk";
 import { renderBar } from "./progress.ts";
 import { formatCount, printable, type Style, type Terminal, table, warn } from "./terminal.ts";
 
 const TOP_COUNTRIES = 12;
 const CELLS = 30;
+
+/** The summary for programs. */
+export function tallyJson(tally: Tally, { format, ip, email }: Plan): object {
+  const { rows, broken, firstBroken, ragged, openQuotes, withoutIp, withoutEmail, countries, flags } = tally;
+  const found = rows - withoutIp;
+  const { "": _, ...known } = countries;
+  return {
+    format,
+    rows,
+    broken: { rows: broken, first_line: firstBroken ?? null },
+    ragged,
+    open_quotes: openQuotes,
+    ...(ip !== undefined && {
+      ip: { found, missing: withoutIp, countries: known, country_unknown: found - sumOf(known), flags },
+    }),
+    ...(email !== undefined && {
+      email: { found: rows - withoutEmail, missing: withoutEmail, ...tally.email },
+    }),
+  };
+}
+
+const sumOf = (counts: Readonly<Record<string, number>>) =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
+
+const brokenText = ({ broken, firstBroken }: Tally, { format }: Plan) =>
+  `${formatCount(broken)} not ${format}, left as they are (the first is line ${formatCount(firstBroken ?? 0)})`;
+
+/** Runs below this many lookups are short. */
+const MANY_LOOKUPS = 10_000;
+
+/** What a run against a server will take; undefined of a short one. @param limits of the key */
+export function estimateText(
+  { rows, lookups, requests }: Estimate,
+  { rate, left }: { readonly rate: number | undefined; readonly left: number | undefined },
+): string | undefined {
+  const isTooMuch = left !== undefined && lookups > left;
+  if (lookups < MANY_LOOKUPS && !isTooMuch) return undefined;
+  const time = rate === undefined ? "" : `, at most ${duration(lookups / rate)} at the rate of the key`;
+  const quota = isTooMuch ? `; the key has ${formatCount(left)} lookups left today` : "";
+  return `about ${formatCount(rows)} rows, up to ${formatCount(lookups)} lookups in ${formatCount(requests)} requests${time}${quota}`;
+}
+
+function duration(seconds: number): string {
+  if (seconds < 120) return `${Math.ceil(seconds)} s`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.ceil(minutes / 60)} h`;
+}
 
 /** What is irregular in the file, and how it was read. */
 function irregularities({ ragged, openQuotes }: Tally): string[] {
@@ -33,7 +80,7 @@ export function printTally(
   const counts = [`${formatCount(tally.rows)} rows`];
   if (plan.ip !== undefined) counts.push(`${formatCount(tally.withoutIp)} without a public IP address`);
   if (plan.email !== undefined) counts.push(`${formatCount(tally.withoutEmail)} without an email address`);
-  if (tally.broken > 0) counts.push(`${formatCount(tally.broken)} broken, left as they are`);
+  if (tally.broken > 0) counts.push(brokenText(tally, plan));
   counts.push(...irregularities(tally));
   const line = counts.join(", ");
   if (hasTarget) out(line);
@@ -42,7 +89,7 @@ export function printTally(
 
 function summary(tally: Tally, plan: Plan, style: Style): string {
   const parts = [style.bold(`${formatCount(tally.rows)} rows`)];
-  if (tally.broken > 0) parts.push(`${formatCount(tally.broken)} broken rows, left as they are`);
+  if (tally.broken > 0) parts.push(brokenText(tally, plan));
   if (plan.ip !== undefined) parts.push(...ipParts(tally, style));
   if (plan.email !== undefined) parts.push(...emailParts(tally, style));
   return parts.join("\n");
@@ -50,7 +97,7 @@ function summary(tally: Tally, plan: Plan, style: Style): string {
 
 function ipParts({ rows, withoutIp, countries, flags }: Tally, style: Style): string[] {
   const total = rows - withoutIp;
-  const known = Object.values(countries).reduce((sum, count) => sum + count, 0);
+  const known = sumOf(countries);
   const ranked = Object.entries(countries)
     .filter(([code]) => code !== "")
     .sort(([, a], [, b]) => b - a);

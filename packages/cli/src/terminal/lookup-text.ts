@@ -4,6 +4,7 @@
 // out  a headline, a line for each known member with its feeds, and if wanted all of the evidence
 // note the value comes from outside: its control characters are replaced
 
+import { feedAgeSeconds } from "@inkling/engine";
 import type { Geolocation, Scope } from "@inkling/server";
 import { formatAge, type Style, table } from "./terminal.ts";
 
@@ -41,6 +42,18 @@ export function lookupText(lookup: Scope, result: LookupResult): string {
   if (result.withEvidence) parts.push(evidenceTable(result));
   return parts.join("\n\n");
 }
+
+/** The verdicts on one value as a line. */
+export function lookupLine(results: readonly (readonly [lookup: Scope, result: LookupResult])[]): string {
+  const verdicts = results.map(([lookup, result]) => VERDICT[lookup](result));
+  return headline(results[0]![1], verdicts.join("; "));
+}
+
+const VERDICT: Readonly<Record<Scope, (result: LookupResult) => string>> = {
+  geolocate: locationVerdict,
+  reputation: reputationVerdict,
+  email: emailVerdict,
+};
 
 const DESCRIBE: Readonly<Record<Scope, (result: LookupResult) => string>> = {
   geolocate: describeLocation,
@@ -85,15 +98,20 @@ function networkRow(network: Geolocation["network"]): readonly string[] | undefi
   ];
 }
 
+function locationVerdict({ answer, style }: LookupResult): string {
+  const { city, country, subdivisions } = answer as unknown as Geolocation;
+  const where = listed([city.name, subdivisions[0]?.name, country.name ?? country.iso_code]);
+  return where === "" ? style.yellow("unknown location") : where;
+}
+
 function describeLocation(result: LookupResult): string {
   const place = result.answer as unknown as Geolocation;
   const { city, continent, country, location, postal, registered_country, subdivisions } = place;
-  const where = listed([city.name, subdivisions[0]?.name, country.name ?? country.iso_code]);
   const { latitude, longitude, accuracy_radius, time_zone } = location;
   const near = accuracy_radius === undefined ? "" : `, within ${accuracy_radius} km (two times in three)`;
   const row = (name: string, text: string | undefined) => (text === undefined ? undefined : [name, text]);
   return [
-    headline(result, where === "" ? result.style.yellow("unknown location") : where),
+    headline(result, locationVerdict(result)),
     lines([
       row("city", city.name),
       row("postal code", postal.code),
@@ -127,26 +145,27 @@ const REPUTATION: readonly FlagRow[] = [
 ];
 const DISPOSABLE: FlagRow = { flag: "disposable", name: "disposable", verdict: "disposable" };
 
-function describeReputation(result: LookupResult): string {
-  const { answer, missing, style } = result;
+function reputationVerdict({ answer, missing, style }: LookupResult): string {
   const raised = REPUTATION.filter(({ flag }) => answer[flag] === true);
   const clean =
     missing.length > 0
       ? style.yellow("nothing known, but not every list is loaded")
       : style.green("nothing known against it");
-  const verdict = raised.length === 0 ? clean : style.red(listed(raised.map(({ verdict }) => verdict)));
+  return raised.length === 0 ? clean : style.red(listed(raised.map(({ verdict }) => verdict)));
+}
+
+function describeReputation(result: LookupResult): string {
   return [
-    headline(result, verdict),
+    headline(result, reputationVerdict(result)),
     lines([
       ...REPUTATION.map((row) => flagLine(row, result)),
       ...remarks(result),
-      networkRow((answer as unknown as Geolocation).network),
+      networkRow((result.answer as unknown as Geolocation).network),
     ]),
   ].join("\n");
 }
 
-function describeEmail(result: LookupResult): string {
-  const { answer, missing, style } = result;
+function emailVerdict({ answer, missing, style }: LookupResult): string {
   const isDisposable = answer.disposable === true;
   const isUnknown = missing.includes("disposable");
   const verdict = isDisposable
@@ -155,9 +174,14 @@ function describeEmail(result: LookupResult): string {
       ? style.yellow("not known to be disposable, but no list is loaded")
       : style.green("not disposable");
   const valid = answer.valid === true ? "valid" : style.red("not valid");
+  return `${valid}, ${verdict}`;
+}
+
+function describeEmail(result: LookupResult): string {
+  const { answer, style } = result;
   const providers = answer.providers as readonly string[];
   return [
-    headline(result, `${valid}, ${verdict}`),
+    headline(result, emailVerdict(result)),
     lines([
       ["valid", answer.valid === true ? style.green("yes") : style.red("no")],
       flagLine(DISPOSABLE, result),
@@ -217,7 +241,7 @@ function evidenceTable({ answer, now, style }: LookupResult): string {
   if (evidence.length === 0) return "Evidence: none.";
   const rows = evidence.map((entry) => {
     const { feed, label, effect, flags, members, mutes, network, domain, mail_host, why } = entry;
-    const time = entry.published_at ?? entry.fetched_at;
+    const seconds = feedAgeSeconds(entry, now);
     const verb = entry.published_at === undefined ? "fetched" : "published";
     return [
       `  ${feed === "override" ? sourceName(entry) : feed}`,
@@ -226,7 +250,7 @@ function evidenceTable({ answer, now, style }: LookupResult): string {
         ? "no effect"
         : `${effect} ${mutes ?? listed([...(flags ?? []), ...(members ?? [])])}`.trimEnd(),
       network ?? domain ?? mail_host ?? "",
-      time === undefined ? "" : `${verb} ${ago(now - Date.parse(time))}`,
+      seconds === undefined ? "" : `${verb} ${ago(seconds * 1000)}`,
       why ?? "",
     ];
   });

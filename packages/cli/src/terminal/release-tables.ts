@@ -1,6 +1,13 @@
 // release-tables.ts: a release for people: its feeds and segments as tables, its gaps, the attributions it needs.
 
-import { FEED_SETS, type FeedReport, type Release, SEGMENT_OF } from "@inkling/engine";
+import {
+  dataAges,
+  FEED_SETS,
+  type FeedReport,
+  feedAgeSeconds,
+  type Release,
+  SEGMENT_OF,
+} from "@inkling/engine";
 import type { Scope } from "@inkling/server";
 import { formatAge, formatBytes, formatCount, roomyTable, type Style, table } from "./terminal.ts";
 
@@ -37,18 +44,28 @@ export function stateWord({ state, pending, stale }: FeedReport): string {
   return stale === true ? "stale" : state;
 }
 
+/** "3 days", "-" where no time is known. */
+export function feedAge(feed: FeedReport | undefined, now: Date): string {
+  const seconds = feed && feedAgeSeconds(feed, now.getTime());
+  return seconds === undefined ? "-" : formatAge(seconds * 1000);
+}
+
+/** "geolocation 5 months, is_proxy 3 hours": of each answer the oldest copy behind it; "" when no time is known. */
+export function dataAge({ feeds }: Pick<Release, "feeds">, now: Date): string {
+  const ages = dataAges(feeds, now.getTime());
+  return ages.map(({ answer, seconds }) => `${answer} ${formatAge(seconds * 1000)}`).join(", ");
+}
+
 /** Feeds as a table for people. @param width of their terminal, if there is one */
 export function feedTable(feeds: readonly FeedReport[], now: Date, width: number | undefined): string {
   const rows = feeds.map((feed) => {
-    const made = feed.published_at ?? feed.fetched_at;
-    const age = made === undefined ? "-" : formatAge(now.getTime() - Date.parse(made));
     return [
       feed.id,
       feed.sets,
       stateWord(feed),
       formatCount(feed.entries),
       feed.source,
-      age,
+      feedAge(feed, now),
       feed.error ?? "",
     ];
   });

@@ -3,7 +3,6 @@
 // Results go to standard output; progress, warnings and errors to standard error.
 // A reader that closes the pipe early (`| head`) ends a command quietly, and a server not at all.
 
-import { createInterface } from "node:readline/promises";
 import { explainFileError } from "./errors.ts";
 
 export interface Terminal {
@@ -84,6 +83,7 @@ export function processTerminal(noColor: boolean): Terminal {
 
 /** Ctrl-C and Ctrl-D are an empty answer. */
 async function promptProcess(question: string): Promise<string> {
+  const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   lines.on("SIGINT", () => lines.close());
   try {

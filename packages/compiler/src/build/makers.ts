@@ -5,16 +5,19 @@ import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/cla
 import { PLACE_PREFERENCE } from "../catalog/feeds.ts";
 import { completePlace } from "../geo/complete-place.ts";
 import { encodePlace } from "../geo/encode-place.ts";
+import type { OperatorFeed } from "../geo/operator-places.ts";
 import { preferPlaces } from "../geo/place-preference.ts";
 import { networksOfSystems } from "../parse/asn.ts";
 import { domainEvidence } from "../policy/domain-evidence.ts";
 import { judgeDomains } from "../policy/email.ts";
+import { isAnycast } from "../policy/guards.ts";
 import { judgeNetworks } from "../policy/reputation.ts";
 import { emailSections } from "../segments/email-table.ts";
 import { geoTable } from "../segments/geo-table.ts";
 import { networkTable } from "../segments/network-table.ts";
 import { reputationSections } from "../segments/reputation-table.ts";
 import type { SectionData } from "../segments/segment-writer.ts";
+import type { Content } from "../validate/read-copy.ts";
 import { flaggedBy } from "../validate/release-gate.ts";
 import type { BuildEvent } from "./events.ts";
 import type { LoadedFeed } from "./load.ts";
@@ -38,23 +41,43 @@ export const MAKERS: Readonly<Record<SegmentKind, (parts: readonly LoadedFeed[],
 
 function makeGeo(parts: readonly LoadedFeed[], emit: Emit): Made {
   const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
-  const located = contents
-    .flatMap(({ id, places }) => (places ? [{ id, places }] : []))
-    .sort((a, b) => PLACE_PREFERENCE.indexOf(a.id) - PLACE_PREFERENCE.indexOf(b.id));
+  const located = contents.flatMap(({ id, places }) => (places ? [{ id, places }] : [])).sort(byPreference);
   const places = preferPlaces(located.map((source) => source.places));
   const registry = contents.find((content) => content.registered);
-  const table = geoTable(places, registry?.registered, {
+  const steps = {
     feeds: { places: located.map(({ id }) => id), ...(registry && { registered: registry.id }) },
     complete: completePlace,
     encode: encodePlace,
-    progress: (done, total) => emit({ type: "progress", step: "building geo", done, total }),
+    progress: (done: number, total: number) => emit({ type: "progress", step: "building geo", done, total }),
     collectGarbage,
-  });
+  };
+  const table = geoTable(
+    places,
+    registry?.registered,
+    steps,
+    located.length > 0 ? operatorFeeds(contents) : [],
+  );
   emit({
     type: "note",
     text: `geolocation: ${table.ranges.v4} IPv4 and ${table.ranges.v6} IPv6 ranges, ${table.answers} different answers`,
   });
   return { sections: table.sections };
+}
+
+const byPreference = (a: { readonly id: string }, b: { readonly id: string }): number =>
+  PLACE_PREFERENCE.indexOf(a.id) - PLACE_PREFERENCE.indexOf(b.id);
+
+/** Geofeeds, then anycast networks: a relay's or a cloud's network inside one has a place. */
+function operatorFeeds(contents: readonly (Content & { readonly id: string })[]): OperatorFeed[] {
+  const geofeeds = contents.flatMap(({ id, stated }): OperatorFeed | [] =>
+    stated === undefined ? [] : { id, networks: stated.networks, stated },
+  );
+  const anycast = contents.flatMap(({ id, networks = [] }) =>
+    networks
+      .filter(({ label }) => isAnycast(label))
+      .map((claims): OperatorFeed => ({ id, networks: claims.networks, stated: "anycast" })),
+  );
+  return [...geofeeds.sort(byPreference), ...anycast];
 }
 
 /** Collects garbage, in 0.1 to 0.2 s: without it the heap grows to twice what it needs. */

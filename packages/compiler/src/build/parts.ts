@@ -1,15 +1,20 @@
 // parts.ts: which feeds each segment is made of, by the engine's FEED_SETS.
 
 import { FEED_SETS, type SegmentKind } from "@inkling/engine";
+import { isAnycast } from "../policy/guards.ts";
 import type { LoadedFeed } from "./load.ts";
 
 export function isLoaded({ report }: LoadedFeed): boolean {
   return report.state === "loaded";
 }
 
-/** `relay` is claimed of networks and of domains: the format decides which segment it belongs to. */
+/**
+ * `relay` is claimed of networks and of domains: the format decides which segment it belongs to. Geofeeds and anycast
+ * networks have places, whatever else they set.
+ */
 export function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
   const { deciding, other } = FEED_SETS[kind];
+  if (kind === "geo" && (feed.format === "geofeed-csv" || isAnycast(feed.label))) return true;
   if (feed.sets === "relay") return (kind === "email") === (feed.format !== "geofeed-csv") && kind !== "geo";
   return deciding.includes(feed.sets) || other.includes(feed.sets);
 }

@@ -28,8 +28,11 @@ export type GuardKind =
 /** What a network claim is about: a flag, a label that is no verdict, or a guard against flags. */
 export type NetworkSubject = Flag | "relay" | "hosting" | "guard";
 
-/** What a domain claim is about; `free` and `relay` are allow-lists. */
-export type DomainSubject = "disposable" | "free" | "relay";
+/**
+ * What a domain claim is about; `free` and `relay` are allow-lists. `popular` only weighs against disposable lists, below
+ * a `shared` domain anybody gets a name of their own.
+ */
+export type DomainSubject = "disposable" | "free" | "relay" | "popular" | "shared";
 
 /** The networks of one feed under one label; a feed of several labels has several of these. */
 export interface NetworkClaims {

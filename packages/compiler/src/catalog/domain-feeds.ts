@@ -1,4 +1,6 @@
 // domain-feeds.ts: the feeds of mail domains that are on by default; "free" and "relay" are allow-lists.
+//
+// src  lineage of disposable/disposable: the sources in its src/disposablehosts/generator.py
 
 import type { Feed } from "./feed.ts";
 import { AGE, DAY, fixed, MIB, OURS, WEEK } from "./feed-limits.ts";
@@ -8,6 +10,34 @@ const DISPOSABLE = {
   cadenceHours: DAY,
   age: AGE.domains,
   maxBytes: 16 * MIB,
+} as const;
+
+/** What disposable/disposable publishes: taken from other lists, and from the pages of a few services. */
+const COLLECTION = {
+  ...DISPOSABLE,
+  format: "domain-lines",
+  otherFormats: { json: "domain-json" },
+  homepage: "https://github.com/disposable/disposable",
+  licence: "MIT",
+  change: 0.45,
+} as const;
+
+const COLLECTED = [
+  "disposable-email-domains",
+  "disposable-domains-mx",
+  "fakefilter",
+  "wesbos-burner",
+] as const;
+
+/** Popular domains, by warning lists: counted against other lists, never for a domain. */
+const POPULAR = {
+  sets: "popular",
+  format: "misp-domains",
+  homepage: "https://github.com/MISP/misp-warninglists",
+  licence: "CC0-1.0",
+  cadenceHours: WEEK,
+  age: AGE.allowList,
+  change: 0.5,
 } as const;
 
 /** Our lists of domains. */
@@ -53,23 +83,34 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     },
   },
   {
-    ...DISPOSABLE,
+    ...COLLECTION,
+    id: "disposable-domains",
+    title: "disposable/disposable: all domains, those without a mail server included",
+    urls: fixed("https://disposable.github.io/disposable-email-domains/domains.txt"),
+    lineage: COLLECTED,
+    entries: { least: 20_000, most: 750_000 },
+  },
+  {
+    ...COLLECTION,
     id: "disposable-domains-mx",
-    format: "domain-lines",
-    otherFormats: { json: "domain-json" },
-    title: "disposable/disposable: domains with a live mail server (its seed is a related list, by ivolo)",
-    homepage: "https://github.com/disposable/disposable",
+    title: "disposable/disposable: domains with a live mail server",
     urls: fixed("https://disposable.github.io/disposable-email-domains/domains_mx.txt"),
-    licence: "MIT",
-    change: 0.45,
     // No lineage, although it collects other lists: it names only domains whose mail server it found alive.
     entries: { least: 7_000, most: 500_000 },
-    seed: {
-      package: "disposable-email-domains",
-      files: ["index.json"],
-      format: "domain-json",
-      licence: "MIT (github.com/ivolo/disposable-email-domains, no longer maintained)",
-    },
+  },
+  {
+    ...DISPOSABLE,
+    id: "tompec-domains",
+    format: "domain-json",
+    title: "tompec: domains collected from the services, on top of ivolo's list",
+    homepage: "https://github.com/tompec/disposable-email-domains",
+    urls: fixed("https://raw.githubusercontent.com/tompec/disposable-email-domains/main/index.json"),
+    licence: "MIT",
+    change: 0.3,
+    // It states no sources for what is older than 2025, so it counts as a copy of all others.
+    lineage: ["disposable-domains", ...COLLECTED],
+    entries: { least: 40_000, most: 1_300_000 },
+    seed: { package: "disposable-domains", files: ["index.json"], format: "domain-json" },
   },
   {
     id: "free-mail",
@@ -100,6 +141,34 @@ export const DOMAIN_FEEDS: readonly Feed[] = [
     change: 0.45,
     entries: { least: 10, most: 2_000 },
     maxBytes: MIB,
+  },
+  {
+    ...POPULAR,
+    id: "cloudflare-top-100k",
+    title: "MISP warning list: the 100,000 most requested domains, by Cloudflare Radar",
+    urls: fixed(
+      "https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/cloudflare-top100k/list.json",
+    ),
+    entries: { least: 50_000, most: 200_000 },
+    maxBytes: 16 * MIB,
+  },
+  {
+    ...POPULAR,
+    id: "tranco-10k",
+    title: "MISP warning list: the 10,000 most used sites, by Tranco",
+    urls: fixed("https://raw.githubusercontent.com/MISP/misp-warninglists/main/lists/tranco10k/list.json"),
+    // Tranco combines rankings, Cloudflare's among them.
+    lineage: ["cloudflare-top-100k"],
+    entries: { least: 5_000, most: 20_000 },
+    maxBytes: 4 * MIB,
+  },
+  {
+    ...OUR_DOMAINS,
+    id: "shared-domains",
+    sets: "shared",
+    title: "Inkling: domains below which anybody gets a name, each with its source",
+    homepage: "docs/policy.md",
+    own: "data/shared-domains.csv",
   },
   {
     ...OUR_DOMAINS,

@@ -27,6 +27,8 @@ export const AGE = {
   domains: { staleHours: 14 * DAY, dropHours: 3 * 365 * DAY },
   // Locations change slowly, and an old one is better than none.
   places: { staleHours: 60 * DAY, dropHours: NEVER },
+  // Clouds move networks between regions, and relays between countries.
+  placeFeeds: { staleHours: 14 * DAY, dropHours: 180 * DAY },
   // MaxMind's licence: older copies have to be destroyed.
   maxmind: { staleHours: 10 * DAY, dropHours: 30 * DAY },
   ours: { staleHours: 2 * 365 * DAY, dropHours: NEVER },

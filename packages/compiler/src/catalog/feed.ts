@@ -24,7 +24,8 @@ export const EXTENSIONS = {
   "proxy-lines": "txt", // address:port a line
   "prefix-json": "json", // Google's and Microsoft's crawlers
   "fastly-json": "json",
-  "misp-json": "json", // a warning list
+  "misp-json": "json", // a warning list of networks
+  "misp-domains": "json", // a warning list of domains
   "exit-networks": "csv", // ours: rows of network,operator,source
   "relay-domains": "csv", // ours: rows of domain,service,source
   "nro-delegated": "txt", // pipe-separated delegations

@@ -13,8 +13,13 @@ import { OPT_IN_FEEDS } from "./opt-in-feeds.ts";
 export { AGE } from "./feed-limits.ts";
 export { asksForAgreement, NO_LICENCE } from "./opt-in-feeds.ts";
 
-/** Sources of geolocation: a network has the location of the first source that has one. */
+/** Sources of geolocation: a network has the location of the first source that has one. Operators' own come first. */
 export const PLACE_PREFERENCE: readonly string[] = [
+  "icloud-private-relay",
+  "starlink-geofeed",
+  "aws-geofeed",
+  "google-cloud-geofeed",
+  "microsoft-geofeed",
   "geoip2-city",
   "geolite2-city",
   "dbip-city-lite",

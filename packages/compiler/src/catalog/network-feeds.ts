@@ -49,6 +49,18 @@ const SPAMHAUS = {
   maxBytes: 16 * MIB,
 } as const;
 
+/** An operator's geofeed of its own networks; placed by the general database's places. */
+const GEOFEED = {
+  sets: "geolocation",
+  format: "geofeed-csv",
+  licence: "none stated; facts that the operator publishes for this use",
+  cadenceHours: DAY,
+  age: AGE.placeFeeds,
+  change: 0.4,
+  supplement: true,
+  maxBytes: 16 * MIB,
+} as const;
+
 export const NETWORK_FEEDS: readonly Feed[] = [
   {
     ...TOR,
@@ -215,6 +227,42 @@ export const NETWORK_FEEDS: readonly Feed[] = [
       format: "mmdb",
       published: "2026-06",
     },
+  },
+  {
+    ...GEOFEED,
+    id: "aws-geofeed",
+    title: "Amazon: where the networks of AWS are",
+    homepage: "https://docs.aws.amazon.com/vpc/latest/userguide/aws-ip-ranges.html",
+    urls: fixed("https://ip-ranges.amazonaws.com/geo-ip-feed.csv"),
+    widest: { v4: 10, v6: 28 }, // its widest are a /11 and a /32
+    entries: { least: 3_000, most: 100_000 },
+  },
+  {
+    ...GEOFEED,
+    id: "google-cloud-geofeed",
+    title: "Google: where the networks of Google Cloud are",
+    homepage: "https://support.google.com/a/answer/10026322",
+    urls: fixed("https://www.gstatic.com/ipranges/cloud_geofeed"),
+    widest: { v4: 13, v6: 40 }, // a /14 and a /44
+    entries: { least: 300, most: 10_000 },
+  },
+  {
+    ...GEOFEED,
+    id: "microsoft-geofeed",
+    title: "Microsoft: where its networks are; for a mirror only",
+    homepage: "https://www.microsoft.com/en-us/download/details.aspx?id=53601",
+    urls: () => [], // its address changes with each file
+    widest: { v4: 13, v6: 32 }, // a /15 and a /39
+    entries: { least: 10_000, most: 300_000 },
+  },
+  {
+    ...GEOFEED,
+    id: "starlink-geofeed",
+    title: "Starlink: where its customers are",
+    homepage: "https://geoip.starlinkisp.net/",
+    urls: fixed("https://geoip.starlinkisp.net/feed.csv"),
+    widest: { v4: 20, v6: 32 }, // a /24 and a /38
+    entries: { least: 1_000, most: 35_000 },
   },
   {
     id: "nro-delegated-stats",

@@ -2,6 +2,7 @@
 
 import { readFileSync, statSync } from "node:fs";
 import type { FeedReport } from "@inkling/engine";
+import { mapFile } from "@inkling/release-store";
 import type { Format } from "../catalog/feed.ts";
 import type { Validators } from "./fetch.ts";
 
@@ -69,8 +70,8 @@ export const MAP_FROM = 4 * 2 ** 20;
 
 /** Reads a file that only we or npm write: never in place, so that it may be mapped. */
 export function loadStable(path: string): CopyFile {
-  // Private, for a shared mapping is writable; an empty file cannot be mapped at all.
-  if (statSync(path).size >= MAP_FROM) return { path, bytes: Bun.mmap(path, { shared: false }) };
+  // An empty file cannot be mapped at all; one of another user or on a read-only volume is read.
+  if (statSync(path).size >= MAP_FROM) return { path, bytes: mapFile(path) };
   return { path, bytes: readFileSync(path) };
 }
 

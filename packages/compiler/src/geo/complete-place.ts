@@ -35,7 +35,8 @@ function impliedContinent(place: Place, country: string | undefined): string | u
   return findCountry(country)?.continentCode;
 }
 
-function completeSubdivisions(
+/** With codes and names where they follow. */
+export function completeSubdivisions(
   { subdivisions, cityName }: Place,
   country: string | undefined,
 ): readonly Subdivision[] {

@@ -19,7 +19,7 @@ export interface GeoFeeds {
 const FILLED: readonly (readonly [
   member: string,
   how: keyof typeof HOW,
-  of: Exclude<keyof Place, "subdivisions"> | keyof Subdivision,
+  of: keyof Place | keyof Subdivision,
 ])[] = [
   ["continent.code", "country", "continentCode"],
   ["continent.name", "country", "continentName"],
@@ -30,9 +30,14 @@ const FILLED: readonly (readonly [
   ["registered_country.name", "country", "registeredCountryName"],
   ["subdivisions.iso_code", "subdivision", "isoCode"],
   ["subdivisions.name", "subdivision", "name"],
+  ["country.iso_code", "registry", "countryCode"],
+  ["location.latitude", "database", "latitude"],
+  ["location.longitude", "database", "longitude"],
+  ["subdivisions", "database", "subdivisions"],
 ];
 
 function isFilled(of: (typeof FILLED)[number][2], before: Place, after: Place): boolean {
+  if (of === "subdivisions") return before.subdivisions.length < after.subdivisions.length;
   if (of !== "isoCode" && of !== "name") return before[of] !== after[of];
   return before.subdivisions.some((subdivision, i) => subdivision[of] !== after.subdivisions[i]?.[of]);
 }
@@ -40,6 +45,10 @@ function isFilled(of: (typeof FILLED)[number][2], before: Place, after: Place): 
 /** How members are filled in: an entry each. */
 export const HOW = {
   registry: { label: "registry", why: "the registry's record of who holds the network" },
+  database: {
+    label: "derived",
+    why: "that database's place of the name, or the middle of the country or region",
+  },
   country: { label: "derived", why: "from the ISO 3166-1 code of the country" },
   subdivision: { label: "derived", why: "from the other of the two, by ISO 3166-2" },
   coordinates: { label: "derived", why: "from the country and the coordinates" },
@@ -56,19 +65,29 @@ export function filledMask(before: Place, after: Place): number {
   return mask;
 }
 
-/** @param place number of the feed that the place comes from; undefined when only the registry has the network */
-export function geoEntries(mask: number, place: number | undefined, feeds: GeoFeeds): EvidenceText[] {
+/** Where a place comes from; nothing when only the registry has the network. */
+export interface PlaceOrigin {
+  /** The feed that states it. */
+  readonly feed?: string | undefined;
+  readonly isAnycast?: boolean | undefined;
+  /** The database that fills in what an operator does not state. */
+  readonly database?: string | undefined;
+}
+
+const ANYCAST = { label: "anycast", why: "the address is in many places at once: no city" } as const;
+
+export function geoEntries(mask: number, origin: PlaceOrigin, registry: string | undefined): EvidenceText[] {
   const entries: EvidenceText[] = [];
-  const source = place === undefined ? undefined : feeds.places[place];
-  if (source !== undefined) {
-    entries.push({ feed: source, label: "location", effect: "sets", span: SPAN_OF_ANSWER });
+  if (origin.feed !== undefined) {
+    const what = origin.isAnycast ? ANYCAST : { label: "location" };
+    entries.push({ feed: origin.feed, ...what, effect: "sets", span: SPAN_OF_ANSWER });
   }
   for (const how of Object.keys(HOW) as (keyof typeof HOW)[]) {
     const members = FILLED.flatMap(([member, by], i) =>
       by === how && (mask & (1 << i)) !== 0 ? member : [],
     );
     if (members.length === 0) continue;
-    const feed = how === "registry" ? (feeds.registered ?? OURS) : OURS;
+    const feed = { registry, database: origin.database }[how as string] ?? OURS;
     entries.push({ feed, ...HOW[how], effect: "fills", members, span: SPAN_NONE });
   }
   return entries;

@@ -81,7 +81,7 @@ export function withoutDistrict(name: string | undefined, country: string | unde
 }
 
 /** Lower-case words of a name, without marks and punctuation. */
-function words(name: string): string[] {
+export function nameWords(name: string): string[] {
   return name
     .normalize("NFD")
     .replace(/\p{M}+/gu, "")
@@ -103,8 +103,8 @@ export interface NameKeys {
 
 /** Keys of one name; empty when nothing in it can be compared. */
 export function nameKeys(name: string): NameKeys {
-  const whole = words(name);
-  const short = words(name.replace(/\s*[([].*$/u, "").replace(/,.*$/u, ""));
+  const whole = nameWords(name);
+  const short = nameWords(name.replace(/\s*[([].*$/u, "").replace(/,.*$/u, ""));
   const loose = [whole, short, withoutKind(short), withoutKind(whole)].map((list) => list.join(""));
   return { whole: whole.join(""), loose: [...new Set(loose)].filter((key) => key !== "") };
 }

@@ -117,6 +117,14 @@ export function findSubdivisionName(country: string, code: string): string | und
   return countries().get(country)?.byCode.get(`${country}-${code}`)?.name;
 }
 
+/** Is it the same subdivision, or does one lie directly in the other? Both are parts of codes after the hyphen. */
+export function areRelated(country: string, a: string, b: string): boolean {
+  if (a === b) return true;
+  const { byCode } = countries().get(country) ?? {};
+  const [codeA, codeB] = [`${country}-${a}`, `${country}-${b}`];
+  return byCode?.get(codeA)?.parent === codeB || byCode?.get(codeB)?.parent === codeA;
+}
+
 const countries = once((): ReadonlyMap<string, CountryDivisions> => {
   const result = new Map<string, CountryDivisions>();
   const of = (code: string) => {

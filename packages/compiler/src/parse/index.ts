@@ -2,11 +2,13 @@
 
 import { FeedError, type Format } from "../catalog/feed.ts";
 import { parseDshieldBlock, parseIpRangeCsv } from "./address-ranges.ts";
+import { parseGeofeed, type StatedPlaces } from "./geofeed.ts";
 import {
   parseAbuseipdb,
   parseDomainJson,
   parseFakefilterJson,
   parseFastlyJson,
+  parseMispDomains,
   parseMispJson,
   parseMonosans,
   parseMullvad,
@@ -17,16 +19,17 @@ import {
 import {
   parseDomainLines,
   parseFakefilterText,
-  parseGeofeed,
   parseIpLines,
   parseProxyLines,
   parseSpamhaus,
 } from "./line-formats.ts";
 import { parseExitNetworks, parseRelayDomains } from "./own-lists.ts";
 
+export type { StatedPlace, StatedPlaces } from "./geofeed.ts";
 export { type Delegation, parseNroDelegated } from "./nro-delegated.ts";
 
-export type ParsedNetworks = ReturnType<typeof parseIpLines>;
+/** A geofeed's networks have places as well. */
+export type ParsedNetworks = ReturnType<typeof parseIpLines> & { readonly stated?: StatedPlaces };
 export type ParsedDomains = ReturnType<typeof parseDomainLines>;
 
 const NETWORK_PARSERS: { readonly [F in Format]?: (body: Uint8Array) => ParsedNetworks } = {
@@ -52,6 +55,7 @@ const DOMAIN_PARSERS: { readonly [F in Format]?: (body: Uint8Array) => ParsedDom
   "domain-json": parseDomainJson,
   "fakefilter-text": parseFakefilterText,
   "fakefilter-json": parseFakefilterJson,
+  "misp-domains": parseMispDomains,
   "relay-domains": parseRelayDomains,
 };
 

@@ -43,10 +43,13 @@ export const parseFastlyJson = jsonParser(
   (file, list) => addEach(list, [...file.addresses, ...file.ipv6_addresses]),
 );
 
-/** A warning list of MISP. */
-export const parseMispJson = jsonParser(NetworkList, z.object({ list: texts }), (file, list) =>
-  addEach(list, file.list),
-);
+const warningList = z.object({ list: texts });
+
+/** A warning list of MISP, of networks. */
+export const parseMispJson = jsonParser(NetworkList, warningList, (file, list) => addEach(list, file.list));
+
+/** A warning list of MISP, of domains. */
+export const parseMispDomains = jsonParser(DomainList, warningList, (file, list) => addEach(list, file.list));
 
 /** Working proxies: the address to connect to, and the exit address. */
 export const parseMonosans = jsonParser(

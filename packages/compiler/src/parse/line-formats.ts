@@ -1,6 +1,5 @@
 // line-formats.ts: the formats of one entry a line, each by how it reads a line. Comments may state the file's date.
 //
-// geofeed-csv      RFC 8805: cidr,country,region,city,postal; only the network is used
 // proxy-lines      address:port, IPv6 in brackets; only the address is used
 // fakefilter-text  domains under "## service" headings
 // spamhaus         a JSON object a line, the last one metadata, which counts the others
@@ -26,17 +25,6 @@ function entryReader(comment: RegExp): ReadLine {
 
 export const parseIpLines = lineParser(NetworkList, () => entryReader(/[#;]/));
 export const parseDomainLines = lineParser(DomainList, () => entryReader(/#/));
-
-/** Fields after the network may be empty, but not their commas: without these the line is cut or of another format. */
-const LEAST_FIELDS = 4;
-
-export const parseGeofeed = lineParser(NetworkList, () => (line, number, list) => {
-  if (line.startsWith("#")) return undefined;
-  const fields = line.split(",", LEAST_FIELDS);
-  if (fields.length < LEAST_FIELDS) list.tally.fail(number, "is not a geofeed line");
-  else list.add(number, fields[0]!.trim());
-  return undefined;
-});
 
 const PROXY = /^(?:[a-z0-9]+:\/\/)?(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):([0-9]{1,5})$/;
 

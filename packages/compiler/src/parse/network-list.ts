@@ -17,24 +17,25 @@ export class NetworkList {
     this.tally = tally;
   }
 
-  /** Adds the address or CIDR in `text`; anything else is tallied as unusable. */
-  add(line: number, text: string): void {
+  /** Adds the address or CIDR in `text`; anything else is tallied as unusable. @returns what was added */
+  add(line: number, text: string): Prefix | undefined {
     const prefix = parsePrefix(text);
     if (prefix === undefined) {
       this.tally.fail(line, "is not an address or a network");
-      return;
+      return undefined;
     }
     const shortest = SHORTEST[prefix.address.family];
     if (prefix.bits < shortest && isSpecialUse(prefix)) {
       this.tally.pass(line, "is special-use");
-      return;
+      return undefined;
     }
     if (prefix.bits < shortest) {
       this.tally.pass(line, `too wide: a /${prefix.bits}, at most /${shortest} is taken`);
-      return;
+      return undefined;
     }
     this.tally.use();
     this.networks.push(prefix);
+    return prefix;
   }
 
   /** All that was added, sorted (IPv4 first), each network once; not merged. */

@@ -12,7 +12,7 @@ import { forEachLine, LONG, readText } from "./text.ts";
 /** What a parser gathers; a NetworkList or a DomainList. */
 export interface EntryList<Result = unknown> {
   readonly tally: Tally;
-  add(line: number, text: string, service?: string): void;
+  add(line: number, text: string, service?: string): unknown;
   result(): Result;
 }
 type MakeList<Result> = new (tally: Tally) => EntryList<Result>;

@@ -60,7 +60,7 @@ function refuseLong(_line: string, number: number): never {
   throw new FeedError(`line ${number} ${LONG}`);
 }
 
-const STATED_DATE = /\blast[ -]?(?:updated?|modified)\s*:\s*(.+?)[\s#]*$/i;
+const STATED_DATE = /\blast[ -]?(?:updated?|modified)\s*(?:\([^()]*\)\s*)?:\s*(.+?)[\s#]*$/i;
 /** Longest comment searched for a date: the pattern takes quadratic time. */
 const MAX_COMMENT = 200;
 

@@ -65,7 +65,7 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       "a lost vote",
       [list("fakefilter", "disposable", "x.com"), list("ordinary-mail", "free", "x.com")],
       "x.com",
-      ["fakefilter sets 2 2", "ordinary-mail removes 2 6"],
+      ["fakefilter sets 2 4", "ordinary-mail removes 2 8"],
     ],
     [
       "a vote that is even counts for the user",
@@ -77,7 +77,7 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       "a won vote",
       [list("disposable-services", "disposable", "x.com"), list("free-mail", "free", "x.com")],
       "x.com",
-      ["disposable-services sets 2 3", "free-mail label 2 2 the lists that say disposable weigh more"],
+      ["disposable-services sets 2 4", "free-mail label 2 2 the lists that say disposable weigh more"],
     ],
     [
       "a vote that the name won",
@@ -86,7 +86,7 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       [
         "a sets 2 1",
         "free-mail label 2 2 the lists that say disposable weigh more",
-        "inkling sets - 2 its name says what it is for",
+        "inkling sets - 3 its name says what it is for",
       ],
     ],
     [
@@ -101,6 +101,50 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       "x.test",
       ["a label 2 no mail can come from there"],
     ],
+    [
+      "popular, on a copied list",
+      [list("a", "disposable", "x.com"), list("cloudflare-top-100k", "popular", "x.com")],
+      "x.com",
+      ["a sets 2 1", "cloudflare-top-100k removes 2 3"],
+    ],
+    [
+      "popular, on a service's own page",
+      [list("fakefilter", "disposable", "x.com"), list("tranco-10k", "popular", "x.com")],
+      "x.com",
+      ["fakefilter sets 2 4", "tranco-10k label 2 3 the lists that say disposable weigh more"],
+    ],
+    [
+      "below a popular domain",
+      [list("a", "disposable", "y.x.com"), list("tranco-10k", "popular", "x.com")],
+      "y.x.com",
+      ["a sets 3 1", "tranco-10k removes 2 1"],
+    ],
+    ["popular alone", [list("tranco-10k", "popular", "x.com")], "x.com", undefined],
+    [
+      "an institution's name",
+      [list("a", "disposable", "x.gov.uk")],
+      "x.gov.uk",
+      ["a sets 3 1", "inkling removes - 1 only institutions get names under gov.uk"],
+    ],
+    [
+      "a mistyped name",
+      [list("a", "disposable", "gmai.com")],
+      "gmai.com",
+      ["a sets 2 1", "inkling removes - 1 it is a typing error away from a large provider"],
+    ],
+    [
+      "a shared domain, and free mail: there was no vote",
+      [list("a", "disposable", "x.com"), list("f", "free", "x.com"), list("s", "shared", "x.com")],
+      "x.com",
+      ["a label 2 the names below it belong to strangers", "f label 2", "s label -"],
+    ],
+    [
+      "below a shared domain: only what names it itself",
+      [list("a", "disposable", "x.com"), list("b", "disposable", "y.x.com"), list("s", "shared", "x.com")],
+      "y.x.com",
+      ["b sets 3"],
+    ],
+    ["a shared domain on no list", [list("s", "shared", "x.com")], "x.com", undefined],
     ["a public suffix", [list("a", "disposable", "co.uk")], "co.uk", undefined],
     ["not listed", [list("a", "disposable", "x.com")], "y.com", undefined],
   ];
@@ -123,17 +167,25 @@ describe("domainEvidence", () => {
     const name = fc
       .tuple(
         fc.constantFrom("", "a.", "b.", "a.b."),
-        fc.constantFrom("x.com", "tempmail.de", "y.co.uk", "z.test"),
+        fc.constantFrom("x.com", "tempmail.de", "y.co.uk", "z.test", "gmai.com", "z.gov.uk"),
       )
       .map((parts) => parts.join(""));
-    const feed = fc.constantFrom("a", "fakefilter", "free-mail", "ordinary-mail", "disposable-services", "r");
+    const feed = fc.constantFrom(
+      ...["a", "fakefilter", "free-mail", "ordinary-mail", "disposable-services", "r", "tranco-10k"],
+    );
     const claim = fc
       .tuple(
         feed,
-        fc.constantFrom<DomainSubject>("disposable", "free", "relay"),
+        fc.constantFrom<DomainSubject>("disposable", "free", "relay", "popular", "shared"),
         fc.array(name, { maxLength: 5 }),
       )
-      .map(([id, subject, names]) => list(`${id}`, subject, ...names));
+      .map(([id, subject, names]) =>
+        list(
+          id,
+          subject,
+          ...names.map((name) => (subject === "shared" ? (walkUp(name).at(-1) ?? name) : name)),
+        ),
+      );
     const lists = fc.uniqueArray(claim, { maxLength: 6, selector: ({ feed }) => feed });
     let disposable = 0;
     let removed = 0;
@@ -141,7 +193,8 @@ describe("domainEvidence", () => {
       fc.property(lists, (claims) => {
         const verdicts = judgeDomains(claims);
         const evidence = domainEvidence(claims, verdicts);
-        const listed = new Set(claims.flatMap(({ domains }) => [...domains.keys()]));
+        const entered = claims.filter(({ subject }) => subject !== "popular" && subject !== "shared");
+        const listed = new Set(entered.flatMap(({ domains }) => [...domains.keys()]));
         expect(new Set(evidence.keys())).toEqual(listed);
         for (const [domain, entries] of evidence) {
           const isDisposable = walkUp(domain).some((name) => verdicts.disposable.has(name));

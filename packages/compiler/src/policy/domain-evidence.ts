@@ -1,15 +1,16 @@
 // domain-evidence.ts: why a mail domain is disposable or not: which lists name it, what counts against, the weights.
 //
 // in   the claims that were judged, and the verdicts
-// out  for each domain that any list names, allow-lists included: its entries
+// out  for each domain that a disposable list or an allow-list names: its entries
 // cost 150,000 domains: 0.2 s; domains with the same evidence share one array
 //
 // A domain is disposable exactly when an entry sets it and no entry removes it.
 
 import { cutSuffix, SPAN_NONE, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
+import type { Doubt } from "./domain-doubts.ts";
 import { hasDisposableName, NAME_WEIGHT, weightOf } from "./domain-weights.ts";
-import { type DomainVerdicts, mayHaveMail } from "./email.ts";
+import { type DomainVerdicts, mayHaveMail, ownPath, sharedNames } from "./email.ts";
 import type { EvidenceText } from "./evidence.ts";
 
 export type DomainEvidence = ReadonlyMap<string, readonly EvidenceText[]>;
@@ -17,6 +18,7 @@ export type DomainEvidence = ReadonlyMap<string, readonly EvidenceText[]>;
 /** The feed of entries that are ours and on no list. */
 const OURS = "inkling";
 const LABELS = { disposable: "disposable", free: "free_mail", relay: "relay" } as const;
+type Listed = keyof typeof LABELS;
 const FLAGS = ["disposable"];
 
 const WHY = {
@@ -25,6 +27,7 @@ const WHY = {
   below: "it lies below a disposable domain",
   above: "a relay lies below it",
   name: "its name says what it is for",
+  shared: "the names below it belong to strangers",
 } as const;
 
 /** One list's entry: the closest name of the path that it has. */
@@ -36,23 +39,29 @@ interface Listing {
 /** @param claims those that `verdicts` were made from */
 export function domainEvidence(claims: readonly DomainClaims[], verdicts: DomainVerdicts): DomainEvidence {
   const evidence = new Map<string, readonly EvidenceText[]>();
-  const ordered = claims.toSorted((a, b) => (a.feed < b.feed ? -1 : 1));
-  const voted = new Map(verdicts.conflicts.map((conflict) => [conflict.domain, conflict.verdict]));
+  const ordered = claims
+    .filter(({ subject }) => subject in LABELS)
+    .toSorted((a, b) => (a.feed < b.feed ? -1 : 1));
+  const shared = sharedNames(claims);
+  const voted = new Set([...verdicts.conflicts.map(({ domain }) => domain), ...verdicts.doubts.keys()]);
   const above = relayParents(ordered);
   const lists = new Map<string, readonly EvidenceText[]>();
   for (const { domains } of ordered) {
     for (const domain of domains.keys()) {
       if (evidence.has(domain)) continue;
       const cut = cutSuffix(domain);
-      const path = walkUp(domain, cut);
-      if (path.length === 0) continue; // a public suffix is never looked up
-      const listings = findListings(ordered, path);
+      const up = walkUp(domain, cut);
+      if (up.length === 0) continue; // a public suffix is never looked up
+      const path = shared.has(domain) ? [domain] : ownPath(up, shared);
+      const listings = findListings(ordered, path, up);
       const facts: Facts = {
         disposable: path.some((name) => verdicts.disposable.has(name)),
         hasMail: mayHaveMail(domain, cut),
         relayBelow: above.get(domain),
         nameVoted: voted.has(domain) && hasDisposableName(path),
         isBelow: path.slice(1).some((name) => verdicts.disposable.has(name)),
+        sharedBy: shared.get(domain),
+        doubts: verdicts.doubts.get(domain) ?? [],
       };
       const key = keyOf(listings, facts);
       let entries = lists.get(key);
@@ -74,6 +83,9 @@ interface Facts {
   /** Whether its name counted in a vote. */
   readonly nameVoted: boolean;
   readonly isBelow: boolean;
+  /** The feed by which the names below it belong to strangers. */
+  readonly sharedBy: string | undefined;
+  readonly doubts: readonly Doubt[];
 }
 
 function entriesOf(
@@ -81,26 +93,33 @@ function entriesOf(
   facts: Facts,
   claims: readonly DomainClaims[],
 ): EvidenceText[] {
-  const subjectOf = (one: Listing) => claims[one.claim]!.subject;
-  const isListed = facts.hasMail && listings.some((one) => subjectOf(one) === "disposable");
-  const isVote = isListed && listings.some((one) => subjectOf(one) === "free");
+  const subjectOf = (one: Listing) => claims[one.claim]!.subject as Listed;
+  const isNamed = listings.some((one) => subjectOf(one) === "disposable");
+  const whyVoid = facts.sharedBy !== undefined ? WHY.shared : facts.hasMail ? undefined : WHY.noMail;
+  const isListed = isNamed && whyVoid === undefined;
+  const isVote = isListed && (facts.doubts.length > 0 || listings.some((one) => subjectOf(one) === "free"));
   const isRelay = facts.relayBelow !== undefined || listings.some((one) => subjectOf(one) === "relay");
   const entries = listings.map((one): EvidenceText => {
-    const { feed, subject } = claims[one.claim]!;
+    const { feed } = claims[one.claim]!;
+    const subject = subjectOf(one);
     const entry = { feed, label: LABELS[subject], span: one.labels };
     const weight = isVote && !isRelay && subject !== "relay" ? { weight: weightOf(feed) } : {};
     if (subject === "disposable") {
-      return facts.hasMail
+      return whyVoid === undefined
         ? { ...entry, effect: "sets", flags: FLAGS, ...weight }
-        : { ...entry, effect: "label", why: WHY.noMail };
+        : { ...entry, effect: "label", why: whyVoid };
     }
     if (isListed && !facts.disposable && (subject === "relay" || !isRelay)) {
       return { ...entry, effect: "removes", flags: FLAGS, ...weight };
     }
     const isOverruled = subject === "free" && facts.disposable;
-    const why = facts.isBelow ? WHY.below : WHY.outvoted;
-    return { ...entry, effect: "label", ...weight, ...(isOverruled && { why }) };
+    return { ...entry, effect: "label", ...weight, ...(isOverruled && { why: whyOverruled(facts) }) };
   });
+  if (isVote && !isRelay) entries.push(...facts.doubts.map((doubt) => doubtEntry(doubt, facts)));
+  if (facts.sharedBy !== undefined && isNamed) {
+    // Not "removes": a name below may have the mail host of a service.
+    entries.push({ feed: facts.sharedBy, label: "shared_domain", effect: "label", span: SPAN_NONE });
+  }
   if (facts.nameVoted) {
     entries.push({
       feed: OURS,
@@ -119,10 +138,30 @@ function entriesOf(
   return entries;
 }
 
-function findListings(claims: readonly DomainClaims[], path: readonly string[]): Listing[] {
+function doubtEntry({ feed, label, weight, name, why }: Doubt, facts: Facts): EvidenceText {
+  const entry = {
+    feed: name === undefined ? OURS : feed,
+    label,
+    weight,
+    span: name === undefined ? SPAN_NONE : labelsOf(name),
+  };
+  if (!facts.disposable)
+    return { ...entry, effect: "removes", flags: FLAGS, ...(why !== undefined && { why }) };
+  return { ...entry, effect: "label", why: whyOverruled(facts) };
+}
+
+const whyOverruled = (facts: Facts) => (facts.isBelow ? WHY.below : WHY.outvoted);
+
+/** @param up beyond the names of one owner, where a relay counts as well */
+function findListings(
+  claims: readonly DomainClaims[],
+  path: readonly string[],
+  up: readonly string[],
+): Listing[] {
   const listings: Listing[] = [];
   for (let claim = 0; claim < claims.length; claim++) {
-    const name = path.find((name) => claims[claim]!.domains.has(name));
+    const { subject, domains } = claims[claim]!;
+    const name = (subject === "relay" ? up : path).find((name) => domains.has(name));
     if (name !== undefined) listings.push({ claim, labels: labelsOf(name) });
   }
   return listings;
@@ -136,9 +175,13 @@ function labelsOf(name: string): number {
 
 /** What entries are made of, as text: most of the names of a list share theirs. */
 function keyOf(listings: readonly Listing[], facts: Facts): string {
-  const { disposable, hasMail, relayBelow, nameVoted, isBelow } = facts;
+  const { disposable, hasMail, relayBelow, nameVoted, isBelow, sharedBy, doubts } = facts;
   const flags = [disposable, hasMail, nameVoted, isBelow].map(Number).join("");
-  return `${flags} ${listings.map(({ claim, labels }) => `${claim}.${labels}`).join()} ${relayBelow ?? ""}`;
+  const against = doubts.map(({ feed, weight, name, why }) =>
+    [feed, weight, name && labelsOf(name), why].join(),
+  );
+  const lists = listings.map(({ claim, labels }) => `${claim}.${labels}`).join();
+  return [flags, lists, relayBelow, sharedBy, ...against].join(" ");
 }
 
 /** Parents of relays -> the first feed that names one below. */

@@ -1,4 +1,5 @@
-// domain-weights.ts: the weight of each list of mail domains, where lists disagree.
+// domain-weights.ts: the weight of each list of mail domains, and of a name itself, where there is something against a
+// listing.
 //
 // A weight reflects a list's sources, not its size: lists that copy each other count once.
 // docs/policy.md shows how these numbers were found, and all that they decide.
@@ -6,21 +7,31 @@
 /** Feed -> weight; 1 for a feed that is not here. */
 export const WEIGHTS: Readonly<Record<string, number>> = {
   // For disposable.
-  "disposable-services": 3, // ours: each row with the service's own page as its source
+  "disposable-services": 4, // ours: each row with the service's own page as its source
   "disposable-email-domains": 2, // people review each entry in a pull request
-  fakefilter: 2, // takes domains from the services' own pages, day by day
-  "disposable-domains-mx": 1, // collects other lists, the one above and mailchecker among them: mostly copies
+  fakefilter: 4, // takes domains from the services' own pages, day by day
+  "disposable-domains": 1, // collects other lists, the two above and mailchecker among them: mostly copies
+  "disposable-domains-mx": 1, // those of them with a live mail server
+  "tompec-domains": 1, // its older part is unreviewed, and states no sources
   // Against.
-  "ordinary-mail": 6, // ours: each row with a source; more than all default lists together
+  "ordinary-mail": 8, // ours: each row with a source; more than all default lists together
   "free-mail": 2, // grown from lists that put every unknown domain under "free": emailondeck.com, mail.tm
+  "cloudflare-top-100k": 3, // as much as a reviewed list and a live mail server: services are popular, too
+  "tranco-10k": 3,
 };
+
+/** Of a popular domain for a listed name below it. */
+export const POPULAR_PARENT_WEIGHT = 1;
+
+/** Against, of a name under a reserved ending, or one typing error from a large provider's: as much as a copied list. */
+export const NAME_DOUBT_WEIGHT = 1;
 
 export function weightOf(feed: string): number {
   return WEIGHTS[feed] ?? 1;
 }
 
-/** Of a name with one of DISPOSABLE_WORDS. It never decides alone: only listed domains are voted on. */
-export const NAME_WEIGHT = 2;
+/** For disposable, of a name with one of DISPOSABLE_WORDS. It never decides alone: only listed domains are voted on. */
+export const NAME_WEIGHT = 3;
 
 /** Searched in a name without hyphens and dots. No university's or free-mail provider's name has one. */
 export const DISPOSABLE_WORDS: readonly string[] = [

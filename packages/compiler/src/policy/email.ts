@@ -1,20 +1,22 @@
 // email.ts: claims about mail domains -> the disposable ones, with their providers.
 //
-// in   claims of each loaded feed: disposable lists, and two kinds of allow-list, free and relay
+// in   claims of each loaded feed: disposable lists, two kinds of allow-list (free and relay), popular and shared domains
 // out  disposable domain -> providers; and every domain that lists disagreed on
-// cost 27,700 domains of the default lists: 0.1 s; 131,000 of their seeds: 0.3 s
+// cost 76,000 domains of the default lists: 0.5 s; 140,000 of their seeds: 0.4 s
 //
 // A claim about a domain is a claim about every name below it, for and against. The rules, in their order
 // (docs/policy.md gives their reasons):
 //   1 a public suffix, a special-use name, a name under no known suffix: never
-//   2 a relay, what is below it, and what is above it (flagging the parent would flag the relay): never
-//   3 below a disposable domain: disposable
-//   4 on no list of free mail: disposable, one list is enough
-//   5 on one: the lists vote with their weights (domain-weights.ts), a list and its copies once (lineage.ts);
-//     as many against as for: not disposable
+//   2 a domain whose names below belong to strangers: never, and claims about it say nothing about these names
+//   3 a relay, what is below it, and what is above it (flagging the parent would flag the relay): never
+//   4 below a disposable domain: disposable
+//   5 on no list of free mail, and nothing else against it (domain-doubts.ts): disposable, one list is enough
+//   6 otherwise a vote: weights (domain-weights.ts), a list and its copies once (lineage.ts); as many against as for: not
+//     disposable
 
 import { cutSuffix, isSpecialUseDomain, type SuffixCut, toAsciiDomain, walkUp } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
+import { DomainDoubts, type Doubt } from "./domain-doubts.ts";
 import { hasDisposableName, NAME_WEIGHT, weightOf } from "./domain-weights.ts";
 import { independentWeight, type WeightedList } from "./lineage.ts";
 
@@ -28,8 +30,10 @@ export interface Conflict {
 export interface DomainVerdicts {
   /** A-labels -> the entry itself, then the service that runs it where that is known and another domain. */
   readonly disposable: ReadonlyMap<string, readonly string[]>;
-  /** In order of names. */
+  /** Between lists, allow-lists included; in order of names. */
   readonly conflicts: readonly Conflict[];
+  /** Listed domains -> what spoke against the listing beside allow-lists. */
+  readonly doubts: ReadonlyMap<string, readonly Doubt[]>;
 }
 
 /** The disposable domains, and what was decided where lists disagree. */
@@ -40,25 +44,47 @@ export function judgeDomains(claims: readonly DomainClaims[]): DomainVerdicts {
   const naming = lists.filter(namesServices).toSorted(heaviestFirst);
   const listed = new Set(lists.flatMap(({ domains }) => [...domains.keys()]));
 
+  const shared = sharedNames(claims);
+  const doubter = new DomainDoubts(claims);
+
   const disposable = new Map<string, readonly string[]>();
   const conflicts: Conflict[] = [];
+  const doubted = new Map<string, readonly Doubt[]>();
   for (const domain of byDepth(listed)) {
     const cut = cutSuffix(domain);
-    const path = walkUp(domain, cut);
-    if (!mayHaveMail(domain, cut) || relays.above.has(domain) || path.some((name) => relays.names.has(name)))
-      continue;
+    const up = walkUp(domain, cut);
+    const path = ownPath(up, shared);
+    if (path.length === 0 || !mayHaveMail(domain, cut)) continue;
+    if (relays.above.has(domain) || up.some((name) => relays.names.has(name))) continue;
     const parent = path.findLast((name) => name !== domain && disposable.has(name));
     const defended = parent === undefined ? path : path.slice(0, path.indexOf(parent));
-    if (free.some((claim) => names(claim, defended))) {
-      const conflict = parent === undefined ? vote(domain, path, lists, free) : below(domain, parent);
-      conflicts.push(conflict);
+    const isFree = free.some((claim) => names(claim, defended));
+    const doubts = doubter.about(path);
+    if (doubts.length > 0) doubted.set(domain, doubts);
+    if (isFree || (parent === undefined && doubts.length > 0)) {
+      const conflict = parent === undefined ? vote(domain, path, lists, free, doubts) : below(domain, parent);
+      if (isFree) conflicts.push(conflict);
       if (conflict.verdict === "not disposable") continue;
     }
     const service = serviceOf(path, naming) ?? parent;
     disposable.set(domain, service === undefined || service === domain ? [domain] : [domain, service]);
   }
   conflicts.sort((a, b) => (a.domain < b.domain ? -1 : 1));
-  return { disposable, conflicts };
+  return { disposable, conflicts, doubts: doubted };
+}
+
+/** Domains whose names below belong to strangers -> the feed that has them. */
+export function sharedNames(claims: readonly DomainClaims[]): ReadonlyMap<string, string> {
+  const shared = claims.filter(({ subject }) => subject === "shared");
+  return new Map(
+    shared.flatMap(({ feed, domains }) => [...domains.keys()].map((name) => [name, feed] as const)),
+  );
+}
+
+/** The names of a path that belong to one owner: those below the closest shared domain; none for such a domain itself. */
+export function ownPath(path: readonly string[], shared: ReadonlyMap<string, string>): readonly string[] {
+  const end = path.findIndex((name) => shared.has(name));
+  return end < 0 ? path : path.slice(0, end);
 }
 
 /** Parents before what is below them, so that rule 3 can look back. */
@@ -98,8 +124,9 @@ function vote(
   path: readonly string[],
   lists: readonly DomainClaims[],
   free: readonly DomainClaims[],
+  doubts: readonly Doubt[],
 ): Conflict {
-  const against = free.filter((claim) => names(claim, path)).map(weighted);
+  const against = [...free.filter((claim) => names(claim, path)).map(weighted), ...doubts];
   const votes = lists.filter((claim) => names(claim, path)).map(weighted);
   if (hasDisposableName(path)) votes.push({ feed: "its name", weight: NAME_WEIGHT });
   const sumFor = independentWeight(votes);

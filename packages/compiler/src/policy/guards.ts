@@ -2,7 +2,7 @@
 //
 // catalog/guard-feeds.ts has the networks, docs/policy.md the reasons.
 
-import type { GuardKind } from "../catalog/claims.ts";
+import type { GuardKind, Label } from "../catalog/claims.ts";
 import { ALL_FLAGS, IS_ABUSER, IS_PROXY } from "./flags.ts";
 
 interface GuardRule {
@@ -14,17 +14,24 @@ interface GuardRule {
   readonly outweighs?: number;
   /** Bits of flags that one list alone does not set. */
   readonly doubts?: number;
+  /** One address answers in many places at once: it has no city. */
+  readonly anycast?: true;
 }
 
 export const GUARD_KINDS: Readonly<Record<GuardKind, GuardRule>> = {
-  "public-resolver": { takes: ALL_FLAGS },
+  "public-resolver": { takes: ALL_FLAGS, anycast: true },
   // Anyone can open a resolver and have it listed, so it never outweighs two lists of which one names this very address,
   // nor a list of botnet command servers.
   "listed-resolver": { outweighs: IS_ABUSER | IS_PROXY, doubts: IS_PROXY },
   crawler: { takes: ALL_FLAGS },
   // Not is_proxy: Cloudflare WARP's users leave from 104.28.0.0/16.
-  cdn: { takes: IS_ABUSER },
+  cdn: { takes: IS_ABUSER, anycast: true },
   // Never flagged, although the operator may rent out machines in it: docs/policy.md counts the flags removed.
   "cdn-operator": { takes: ALL_FLAGS },
   "mail-sender": { takes: IS_ABUSER | IS_PROXY },
 };
+
+/** Are the networks under this label anycast? A CDN operator's other networks are not. */
+export function isAnycast(label: Label | GuardKind | undefined): boolean {
+  return label !== undefined && label in GUARD_KINDS && GUARD_KINDS[label as GuardKind].anycast === true;
+}

@@ -161,6 +161,17 @@ test("domains with the same providers share one answer", () => {
   expect(three[0]!.data.length).toBe(one[0]!.data.length);
 });
 
+test("answers that share a place among the kept ones are not taken for each other", () => {
+  const names = Array.from({ length: 70_000 }, (_, i) => `n${i}.com`); // more than there are places
+  const segment = EmailSegment.open(bytesOf(new Map(names.map((name) => [name, [name]]))));
+  const hosts = ["n1.com", "free.com", "n1.com", ...names, ...names];
+  const wrong = hosts.filter((name) => {
+    const { providers } = JSON.parse(new TextDecoder().decode(answerEmail(`jane@${name}`, segment)));
+    return providers[0] !== (name === "free.com" ? undefined : name);
+  });
+  expect(wrong).toEqual([]);
+});
+
 test("each host has the evidence of its closest listed name", () => {
   const segment = EmailSegment.open(bytesOf(GOLDEN, GOLDEN_EVIDENCE));
   const feedsOf = (host: string) => {

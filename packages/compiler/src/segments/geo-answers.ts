@@ -1,6 +1,7 @@
 // geo-answers.ts: (place number, country number) -> the record of their answer, made on first use.
 
-import { filledMask, type GeoFeeds, geoEntries } from "../geo/evidence.ts";
+import { filledMask, type GeoFeeds, geoEntries, type PlaceOrigin } from "../geo/evidence.ts";
+import { COUNTRY_ROOM, type OperatorPlaces } from "../geo/operator-places.ts";
 import type { Place } from "../geo/place.ts";
 import type { PlaceSource } from "../geo/place-list.ts";
 import type { AnswerRecords } from "./answer-records.ts";
@@ -17,13 +18,12 @@ export interface AnswerSteps {
   readonly collectGarbage: () => void;
 }
 
-/** More countries than ISO 3166-1 will ever have: part of a place-and-country number. */
-const COUNTRY_ROOM = 1024;
 /** Answers made between two collections: each leaves about 3 KB of garbage. */
 const COLLECT_EVERY = 50_000;
 
 export class GeoAnswers {
   private readonly source: Pick<PlaceSource, "places" | "feedOf">;
+  private readonly operators: OperatorPlaces;
   private readonly countries: readonly string[];
   private readonly records: AnswerRecords;
   private readonly evidence: EvidenceWriter;
@@ -35,8 +35,10 @@ export class GeoAnswers {
   private readonly notes = new Map<string, number>();
   private made = 0;
 
+  /** @param operators their places have the numbers after those of the source */
   constructor(
     source: Pick<PlaceSource, "places" | "feedOf">,
+    operators: OperatorPlaces,
     countries: readonly string[],
     records: AnswerRecords,
     evidence: EvidenceWriter,
@@ -44,12 +46,13 @@ export class GeoAnswers {
   ) {
     if (countries.length >= COUNTRY_ROOM) throw new RangeError(`${countries.length} registered countries`);
     this.source = source;
+    this.operators = operators;
     this.countries = countries;
     this.records = records;
     this.evidence = evidence;
     this.steps = steps;
-    this.firstCountry = new Uint16Array(source.places.length + 1).fill(COUNTRY_ROOM);
-    this.firstValue = new Uint32Array(source.places.length + 1);
+    this.firstCountry = new Uint16Array(operators.length + 1).fill(COUNTRY_ROOM);
+    this.firstValue = new Uint32Array(operators.length + 1);
   }
 
   /** Both numbers count from 1; 0 is none. */
@@ -74,22 +77,43 @@ export class GeoAnswers {
   private make(placeNumber: number, countryNumber: number): number {
     const { complete, encode, collectGarbage } = this.steps;
     if (++this.made % COLLECT_EVERY === 0) collectGarbage();
-    const { places, feedOf } = this.source;
-    const place: Place = placeNumber > 0 ? places.at(placeNumber - 1)! : { subdivisions: [] };
     const code = countryNumber > 0 ? this.countries[countryNumber - 1]! : undefined;
+    const { stated, place = stated, ...origin } = this.describe(placeNumber, code);
     const isSilent = code !== undefined && place.registeredCountryCode === undefined;
     const whole = complete(isSilent ? { ...place, registeredCountryCode: code } : place);
     const answer = encode(whole);
     if (answer === "") return 0;
-    const feed = placeNumber > 0 ? (feedOf?.(placeNumber - 1) ?? 0) : undefined;
-    return this.records.add(answer, this.noteFor(filledMask(place, whole), feed));
+    return this.records.add(answer, this.noteFor(filledMask(stated, whole), origin));
   }
 
-  private noteFor(mask: number, feed: number | undefined): number {
-    const key = `${mask} ${feed}`;
+  /** @returns `place` where it is more than what its feed states */
+  private describe(
+    number: number,
+    registered: string | undefined,
+  ): PlaceOrigin & { readonly stated: Place; readonly place?: Place } {
+    const { places } = this.source;
+    if (number === 0) return { stated: { subdivisions: [] } };
+    if (number <= places.length)
+      return { stated: this.operators.placeAt(number - 1), feed: this.databaseOf(number - 1) };
+    const { stated, place, feed, from } = this.operators.describe(number, registered);
+    return {
+      stated,
+      place,
+      feed: feed.id,
+      isAnycast: feed.stated === "anycast",
+      database: this.databaseOf(from ?? 0),
+    };
+  }
+
+  private databaseOf(id: number): string | undefined {
+    return this.steps.feeds.places[this.source.feedOf?.(id) ?? 0];
+  }
+
+  private noteFor(mask: number, origin: PlaceOrigin): number {
+    const key = `${mask} ${origin.feed} ${origin.database}`;
     let note = this.notes.get(key);
     if (note === undefined) {
-      note = this.evidence.add(geoEntries(mask, feed, this.steps.feeds));
+      note = this.evidence.add(geoEntries(mask, origin, this.steps.feeds.registered));
       this.notes.set(key, note);
     }
     return note;

@@ -6,6 +6,7 @@
 // cost one pass over the networks of each family; an answer is made once, however many networks share it
 
 import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "@inkling/engine";
+import { COUNTRY_ROOM, networksIn, type OperatorFeed, OperatorPlaces } from "../geo/operator-places.ts";
 import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
@@ -24,29 +25,37 @@ export interface GeoSteps extends AnswerSteps {
   readonly progress: (done: number, total: number) => void;
 }
 
-/** @param registered absent when no registry feed is loaded */
+/**
+ * @param registered absent when no registry feed is loaded
+ * @param stated by operators, the preferred feed first
+ */
 export function geoTable(
   source: PlaceSource,
   registered: RegisteredCountries | undefined,
   steps: GeoSteps,
+  stated: readonly OperatorFeed[] = [],
 ): GeoTable {
   const records = new AnswerRecords("");
   const evidence = new EvidenceWriter();
-  const answers = new GeoAnswers(source, registered?.countries ?? [], records, evidence, steps);
+  const operators = new OperatorPlaces(source, stated);
+  const answers = new GeoAnswers(source, operators, registered?.countries ?? [], records, evidence, steps);
+  /** @param above what lies over the database: see OperatorPlaces.layOver */
+  const valueFor = (place: number, above: number): number => {
+    if (above < COUNTRY_ROOM) return answers.valueFor(place, above);
+    const country = above % COUNTRY_ROOM;
+    return answers.valueFor(operators.choose(Math.floor(above / COUNTRY_ROOM), place, country), country);
+  };
   const family = (which: 4 | 6) => {
-    const countries = numbered(registered ?? NO_NETWORKS, which);
     const ofCountries = registered?.networks?.[which];
-    const under = source.cover?.(which) ?? cover(which, countries, ofCountries);
+    const countries = cover(which, numbered(registered ?? NO_NETWORKS, which), ofCountries);
+    const above = operators.layOver(which, countries);
+    const places = source.cover?.(which);
+    if (which === 4) operators.prepare(places, steps.collectGarbage);
     steps.collectGarbage();
     const ranges =
-      source.cover === undefined
-        ? overlay(
-            under,
-            numbered(source, which),
-            (place, country) => answers.valueFor(place, country),
-            source.networks?.[which],
-          )
-        : overlay(under, countries, (country, place) => answers.valueFor(place, country), ofCountries);
+      places === undefined
+        ? overlay(above, numbered(source, which), valueFor, source.networks?.[which])
+        : overlay(places, networksIn(above), (over, place) => valueFor(place, over), above.length);
     steps.collectGarbage();
     return ranges;
   };

@@ -32,11 +32,13 @@ export function requireLikeLast(
   if (isNetworkFormat(copy.format) || isDomainFormat(copy.format) || feed.label !== undefined) {
     const lastList = findList(feed, last);
     if (lastList === undefined) return;
-    const { networks } = read.content();
-    requireLikeness(feed, { entries: read.entries, ...read.content() }, lastList);
-    if (networks && lastList.networks) requireLikeSpace(feed, networks, lastList.networks);
+    const nextList = { entries: read.entries, ...read.content() };
+    requireLikeness(feed, nextList, lastList);
+    requireLikeSpace(feed, networksOf(nextList), networksOf(lastList));
   } else if (last.entries !== undefined) requireLikeness(feed, read, { entries: last.entries });
 }
+
+const networksOf = ({ networks, stated }: Comparable) => networks ?? (stated ? [stated] : []);
 
 /** Undefined for a list that this version of Inkling would refuse. */
 function findList(feed: Feed, copy: FeedCopy): Comparable | undefined {

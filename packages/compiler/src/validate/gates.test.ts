@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";
 import type { Feed } from "../catalog/feed.ts";
 import { FEEDS } from "../catalog/feeds.ts";
+import { parseGeofeed } from "../parse/geofeed.ts";
 import { comparePrefixes } from "../parse/network-list.ts";
 import {
   type Comparable,
@@ -49,6 +50,15 @@ const domains = (count: number, from = 0): Comparable => ({
     domains: new Map(Array.from({ length: count }, (_, i) => [`a${from + i}.com`, ""])),
   },
 });
+/** The first `moved` of a hundred networks in another country than the others. */
+const geofeed = (moved: number): Comparable => {
+  const { networks, stated } = parseGeofeed(
+    new TextEncoder().encode(
+      Array.from({ length: 100 }, (_, i) => `45.66.1.${i},${i < moved ? "DE" : "US"},,,`).join("\n"),
+    ),
+  );
+  return { entries: networks.length, stated };
+};
 const counted = (entries: number): Comparable => ({ entries });
 
 describe("change against the last good copy", () => {
@@ -56,6 +66,8 @@ describe("change against the last good copy", () => {
     ["the same", networks(100), networks(100), "passes"],
     ["40 % added", networks(140), networks(100), "passes"],
     ["41 % added", networks(141), networks(100), "held back"],
+    ["40 % in another country", geofeed(40), geofeed(0), "passes"],
+    ["41 % in another country", geofeed(41), geofeed(0), "held back"],
     ["40 % gone", networks(60), networks(100), "passes"],
     ["41 % gone", networks(59), networks(100), "held back"],
     ["40 % others, as many as before", networks(100, 40), networks(100), "passes"],

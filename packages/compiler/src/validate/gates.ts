@@ -9,6 +9,7 @@
 import { ADDRESS_FLAGS, cutSuffix, type Prefix, type Space, specialUse } from "@inkling/engine";
 import type { DomainClaims, Flag, NetworkClaims } from "../catalog/claims.ts";
 import { type Feed, FeedError, type Format } from "../catalog/feed.ts";
+import type { StatedPlaces } from "../parse/geofeed.ts";
 import { comparePrefixes, isSpecialUse } from "../parse/network-list.ts";
 import type { Skipped } from "../parse/tally.ts";
 import { mayHaveMail } from "../policy/email.ts";
@@ -113,6 +114,7 @@ export interface Comparable {
   readonly entries: number;
   readonly networks?: readonly NetworkClaims[];
   readonly domains?: DomainClaims;
+  readonly stated?: StatedPlaces;
 }
 
 /** @throws HeldBack when more was added to the last good copy, or taken from it, than the feed's row expects */
@@ -136,11 +138,11 @@ const FREE_SPACE: Space = { v4: 2 ** 16, v6: 2 ** 32 };
  */
 export function requireLikeSpace(
   feed: Feed,
-  next: readonly NetworkClaims[],
-  last: readonly NetworkClaims[],
+  next: readonly Pick<NetworkClaims, "networks">[],
+  last: readonly Pick<NetworkClaims, "networks">[],
 ): void {
   if (feed.change === Number.POSITIVE_INFINITY) return;
-  const networks = (claims: readonly NetworkClaims[]) =>
+  const networks = (claims: readonly Pick<NetworkClaims, "networks">[]) =>
     claims.flatMap((claim) => claim.networks.filter((network) => !isSpecialUse(network)));
   const changes = spaceChanges(networks(next), networks(last));
   for (const family of ["v4", "v6"] as const) {
@@ -158,7 +160,8 @@ export function requireLikeSpace(
 export function changes(next: Comparable, last: Comparable): { added: number; removed: number } {
   let kept: number;
   const [networks, before] = [onlyOne(next.networks), onlyOne(last.networks)];
-  if (networks && before) kept = common(networks, before);
+  if (next.stated && last.stated) kept = commonCountries(next.stated, last.stated);
+  else if (networks && before) kept = common(networks, before);
   else if (next.domains && last.domains) {
     const domains = last.domains.domains;
     kept = 0;
@@ -172,12 +175,22 @@ function onlyOne(claims: readonly NetworkClaims[] | undefined): readonly Prefix[
   return claims?.length === 1 ? claims[0]!.networks : undefined;
 }
 
+/** How many networks two geofeeds put into the same country. */
+function commonCountries(a: StatedPlaces, b: StatedPlaces): number {
+  const country = ({ places, placeOf }: StatedPlaces, i: number) => places[placeOf[i]!]!.country;
+  return common(a.networks, b.networks, (i, j) => country(a, i) === country(b, j));
+}
+
 /** How many networks two sorted lists share. */
-function common(a: readonly Prefix[], b: readonly Prefix[]): number {
+function common(
+  a: readonly Prefix[],
+  b: readonly Prefix[],
+  isSame: (i: number, j: number) => boolean = () => true,
+): number {
   let [i, j, count] = [0, 0, 0];
   while (i < a.length && j < b.length) {
     const order = comparePrefixes(a[i]!, b[j]!);
-    if (order === 0) count++;
+    if (order === 0 && isSame(i, j)) count++;
     if (order <= 0) i++;
     if (order >= 0) j++;
   }

@@ -19,6 +19,7 @@ import {
   parseDomains,
   parseNetworks,
   parseNroDelegated,
+  type StatedPlaces,
 } from "../parse/index.ts";
 import { isSpecialUse } from "../parse/network-list.ts";
 import { parseVpnSystems } from "../parse/own-lists.ts";
@@ -33,6 +34,8 @@ export interface Content {
   readonly networks?: readonly NetworkClaims[];
   readonly domains?: DomainClaims;
   readonly places?: PlaceSource;
+  /** Of a geofeed. */
+  readonly stated?: StatedPlaces;
   readonly registered?: RegisteredCountries;
   readonly asns?: AsnNetworks;
   /** Systems whose networks the list claims, by their numbers. */
@@ -129,18 +132,32 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
 }
 
 function readNetworks(feed: Feed, format: Format, body: Uint8Array): Read {
-  const { networks, publishedAt, copyright, ...left } = parseNetworks(format, body);
+  const { networks, stated, publishedAt, copyright, ...left } = parseNetworks(format, body);
   requireNarrow(feed, networks, left.skipped);
   const { label, lineage = [] } = feed;
-  if (label === undefined) throw new Error(`${feed.id}: its row in the feed table has no label`);
-  const claims = { feed: feed.id, subject: feed.sets as NetworkSubject, label, networks, lineage };
+  if (label === undefined && stated === undefined)
+    throw new Error(`${feed.id}: its row in the feed table has no label`);
+  const subject = feed.sets as NetworkSubject;
   return {
-    content: { networks: [claims] },
+    content: {
+      ...(label && { networks: [{ feed: feed.id, subject, label, networks, lineage }] }),
+      ...(stated && { stated: withoutSpecialUse(stated) }),
+    },
     entries: networks.length,
     publishedAt,
     attribution: copyright,
     skipped: leftOut(left, unflaggableNetworks(feed, networks)),
     space: spaceOf(networks.filter((network) => !isSpecialUse(network))),
+  };
+}
+
+/** Lookups of special-use addresses are refused. */
+function withoutSpecialUse({ networks, placeOf, places }: StatedPlaces): StatedPlaces {
+  const isUsable = networks.map((network) => !isSpecialUse(network));
+  return {
+    networks: networks.filter((_, i) => isUsable[i]),
+    placeOf: placeOf.filter((_, i) => isUsable[i]),
+    places,
   };
 }
 

@@ -6,7 +6,9 @@ import type { ComponentChildren } from "preact";
 import { formatCompact, formatCount } from "../format.ts";
 
 const HEIGHT = 180;
-const LEFT = 54;
+/** Width of a character of a label, at most, and what labels keep from the axis. */
+const LETTER = 7.5;
+const GAP = 10;
 const BOTTOM = 22;
 const TOP = 8;
 
@@ -29,17 +31,22 @@ interface ChartProps<P extends Point, V extends number | null> {
   readonly formatTime: (at: string) => string;
 }
 
-/** Where things are in a chart of so many points up to a greatest value. */
-function layoutOf(count: number, greatest: number) {
+type Format = (value: number) => string;
+
+/** Where things are in a chart of so many points up to a greatest value; labels of the axis have room at its left. */
+function layoutOf(count: number, greatest: number, format: Format) {
   // as wide as it is displayed, more or less, so that its text is readable on a phone
   const width = matchMedia("(max-width: 48rem)").matches ? 340 : 640;
-  const slot = (width - LEFT) / Math.max(1, count);
   const [, top] = nice(0, greatest || 1, 4);
+  const steps = (greatest > 0 ? ticks(0, top, 4) : [0]).map((value) => [value, format(value)] as const);
+  const left = GAP + LETTER * Math.max(...steps.map(([, label]) => label.length));
+  const slot = (width - left) / Math.max(1, count);
   return {
     width,
+    left,
     slot,
-    steps: greatest > 0 ? ticks(0, top, 4) : [0],
-    x: (i: number) => LEFT + i * slot,
+    steps,
+    x: (i: number) => left + i * slot,
     y: (value: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top),
   };
 }
@@ -49,7 +56,7 @@ export function BarChart<P extends Point>(props: ChartProps<P, number>) {
   const { points, series, formatTime } = props;
   const totals = points.map((point) => sum(series, ({ of }) => of(point)));
   const greatest = max(totals) ?? 0;
-  const layout = layoutOf(points.length, greatest);
+  const layout = layoutOf(points.length, greatest, formatCompact);
   const { x, y, slot } = layout;
   const layers = stack<P, Series<P>>()
     .keys(series)
@@ -75,13 +82,13 @@ export function BarChart<P extends Point>(props: ChartProps<P, number>) {
 }
 
 interface LineChartProps<P extends Point> extends ChartProps<P, number | null> {
-  readonly formatValue: (value: number) => string;
+  readonly formatValue: Format;
 }
 
 /** A null is a gap. */
 export function LineChart<P extends Point>(props: LineChartProps<P>) {
   const { points, series, formatTime, formatValue } = props;
-  const layout = layoutOf(points.length, max(series, ({ of }) => max(points, of)) ?? 0);
+  const layout = layoutOf(points.length, max(series, ({ of }) => max(points, of)) ?? 0, formatValue);
   const x = (i: number) => layout.x(i + 0.5);
   const path = line<number | null>(
     (_, i) => x(i),
@@ -120,14 +127,19 @@ interface FrameProps extends Omit<ChartProps<Point, never>, "series"> {
   readonly series: readonly { readonly name: string }[];
   readonly summary: string;
   readonly layout: ReturnType<typeof layoutOf>;
-  readonly formatValue?: (value: number) => string;
   readonly children: ComponentChildren;
 }
 
 /** Title, legend and axes. */
-function Frame({ title, points, series, formatTime, formatValue = formatCompact, ...props }: FrameProps) {
-  const { width, slot, steps, x, y } = props.layout;
+function Frame({ title, points, series, formatTime, ...props }: FrameProps) {
+  const { width, left, slot, steps, x, y } = props.layout;
   const every = Math.max(1, Math.ceil(85 / slot)); // as many times as fit
+  const labels = points.flatMap(({ at }, i) => (i % every === 0 ? [{ at, text: formatTime(at), i }] : []));
+  /** In the middle below its point, unless that is too close to an edge. */
+  const place = (text: string, i: number) => {
+    const half = (text.length * LETTER) / 2;
+    return Math.max(half, Math.min(width - half, x(i + 0.5)));
+  };
   return (
     <figure class="chart">
       <figcaption>
@@ -135,18 +147,18 @@ function Frame({ title, points, series, formatTime, formatValue = formatCompact,
         <Legend entries={series.map(({ name }, k) => [seriesColor(k), name])} />
       </figcaption>
       <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`${title}. ${props.summary}`}>
-        {steps.map((value) => (
+        {steps.map(([value, text]) => (
           <g key={value}>
-            <line stroke="var(--line)" x1={LEFT} x2={width} y1={y(value)} y2={y(value)} />
-            <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">
-              {formatValue(value)}
+            <line stroke="var(--line)" x1={left} x2={width} y1={y(value)} y2={y(value)} />
+            <text x={left - 6} y={y(value) + 4} text-anchor="end">
+              {text}
             </text>
           </g>
         ))}
         {props.children}
-        {points.map(({ at }, i) => (
-          <text key={at} x={x(i + 0.5)} y={HEIGHT - 6} text-anchor="middle">
-            {i % every === 0 && formatTime(at)}
+        {labels.map(({ at, text, i }) => (
+          <text key={at} x={place(text, i)} y={HEIGHT - 6} text-anchor="middle">
+            {text}
           </text>
         ))}
       </svg>
@@ -168,7 +180,7 @@ export const Legend = ({ entries }: { entries: readonly (readonly [color: string
   </ul>
 );
 
-export type MeterColor = "good" | "warn" | "bad" | "series-0";
+export type MeterColor = "good" | "warn" | "bad" | "series-0" | "series-1";
 interface MeterProps {
   /** 0 to 1; more is drawn as 1. */
   readonly part: number;

@@ -10,8 +10,13 @@ import { feature } from "topojson-client";
 import topology from "world-atlas/countries-110m.json";
 import { formatCount } from "../format.ts";
 import { Legend } from "./chart.tsx";
+import { ZoomMap } from "./zoom.tsx";
 
 const WIDTH = 640;
+/** Degrees from the middle to the upper edge when zoomed out and in as far as it goes: outlines have no more detail. */
+const WIDEST = 60;
+const NARROWEST = 1;
+const MOST_ZOOM = 12;
 const KM_PER_DEGREE = 111.2;
 const ANTARCTICA = "010";
 const COAST = { stroke: "var(--coast)", "stroke-width": 0.75 };
@@ -40,29 +45,36 @@ export function LocationMap({ latitude, longitude, radius }: LocationMapProps) {
   const projection = geoAzimuthalEquidistant()
     .rotate([-longitude, -latitude])
     .translate([WIDTH / 2, height / 2])
-    .scale((height / 2 / halfHeight) * (180 / Math.PI))
-    .clipExtent([
-      [0, 0],
-      [WIDTH, height],
-    ]);
+    .scale((height / 2 / halfHeight) * (180 / Math.PI));
+  const earth = projection.scale() * Math.PI; // the antipode is the outermost circle
+  const content = [WIDTH / 2 - earth, height / 2 - earth, WIDTH / 2 + earth, height / 2 + earth] as const;
+  const range = [Math.min(1, halfHeight / WIDEST), Math.max(1, halfHeight / NARROWEST)] as const;
   const path = geoPath(projection).digits(1);
   const circle = geoCircle().center([longitude, latitude]).radius(reach)();
   const text = `${latitude}, ${longitude}${radius === undefined ? "" : `, within ${radius} km with 67 % confidence`}`;
   return (
     <figure class="map">
-      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={`Map: ${text}`}>
+      <ZoomMap
+        label={`Map: ${text}`}
+        width={WIDTH}
+        height={height}
+        range={range}
+        content={content}
+        marks={({ k, x, y }) => (
+          <circle
+            fill="var(--accent)"
+            stroke="var(--card)"
+            stroke-width={2}
+            cx={(k * WIDTH) / 2 + x}
+            cy={(k * height) / 2 + y}
+            r={6}
+          />
+        )}
+      >
         <path fill="none" stroke="var(--line)" stroke-width={0.5} d={path(geoGraticule10()) ?? ""} />
         <path fill={shadeOf(0)} {...COAST} d={path(world) ?? ""} />
         {radius !== undefined && <path {...RADIUS} d={path(circle) ?? ""} />}
-        <circle
-          fill="var(--accent)"
-          stroke="var(--card)"
-          stroke-width={2}
-          cx={WIDTH / 2}
-          cy={height / 2}
-          r={6}
-        />
-      </svg>
+      </ZoomMap>
       <figcaption>{text}</figcaption>
     </figure>
   );
@@ -98,7 +110,13 @@ export function CountryMap({ title, counts }: { title: string; counts: readonly 
         {title}
         <Legend entries={legend} />
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={title}>
+      <ZoomMap
+        label={title}
+        width={WIDTH}
+        height={height}
+        range={[1, MOST_ZOOM]}
+        content={[0, 0, WIDTH, height]}
+      >
         {countries.map((country) => {
           const n = byNumber.get(String(country.id)) ?? 0;
           const { name } = country.properties;
@@ -108,7 +126,7 @@ export function CountryMap({ title, counts }: { title: string; counts: readonly 
             </path>
           );
         })}
-      </svg>
+      </ZoomMap>
     </figure>
   );
 }

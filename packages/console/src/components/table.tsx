@@ -1,10 +1,16 @@
 // table.tsx: a table that may be wider than the window; on a phone each row becomes a block with labels.
 
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { Card } from "./basics.tsx";
 
-/** The name of a column, its cell in a row, and whether it holds numbers. */
-export type Column<T> = readonly [name: string, cell: (row: T) => ComponentChildren, kind?: "number"];
+/** The name of a column, its cell in a row, whether it holds numbers, and what its rows can be sorted by. */
+export type Column<T> = readonly [
+  name: string,
+  cell: (row: T) => ComponentChildren,
+  kind?: "number" | undefined,
+  sortBy?: (row: T) => string | number,
+];
 
 interface TableProps<T> {
   readonly caption: string;
@@ -15,23 +21,47 @@ interface TableProps<T> {
   readonly empty: string;
 }
 
+interface Order {
+  readonly name: string;
+  readonly direction: "ascending" | "descending";
+}
+
 export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T>) {
+  const [order, setOrder] = useState<Order>();
   if (rows.length === 0) return <p class="empty faint">{empty}</p>;
+  const sortBy = columns.find(([name]) => name === order?.name)?.[3];
+  const sorted = sortBy && order ? sortRows(rows, sortBy, order) : rows;
+  const isSortable = columns.some((column) => column[3]);
+  const turn = (name: string) =>
+    setOrder({
+      name,
+      direction: order?.name === name && order.direction === "ascending" ? "descending" : "ascending",
+    });
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region needs keyboard focus (axe)
     <section class="scroll" tabIndex={0} aria-label={caption}>
       <table aria-label={caption}>
-        <thead>
+        <thead class={isSortable ? "sortable" : ""}>
           <tr>
-            {columns.map(([name, , kind]) => (
-              <th key={name} scope="col" class={kind}>
-                {name}
-              </th>
-            ))}
+            {columns.map(([name, , kind, sortable]) => {
+              const direction = order?.name === name ? order.direction : undefined;
+              return (
+                <th key={name} scope="col" class={kind} aria-sort={sortable && (direction ?? "none")}>
+                  {sortable ? (
+                    <button type="button" class="sort" onClick={() => turn(name)}>
+                      {name}
+                      <span aria-hidden="true">{direction ? MARKS[direction] : "↕"}</span>
+                    </button>
+                  ) : (
+                    name
+                  )}
+                </th>
+              );
+            })}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row, i) => (
+          {sorted.map((row, i) => (
             <tr key={rowKey(row, i)}>
               {columns.map(([name, cell, kind]) => (
                 <td key={name} class={kind} data-label={name}>
@@ -44,6 +74,21 @@ export function Table<T>({ caption, columns, rows, rowKey, empty }: TableProps<T
       </table>
     </section>
   );
+}
+
+const MARKS = { ascending: "↑", descending: "↓" } as const;
+const collator = new Intl.Collator("en", { numeric: true });
+
+function sortRows<T>(
+  rows: readonly T[],
+  sortBy: (row: T) => string | number,
+  { direction }: Order,
+): readonly T[] {
+  const sign = direction === "ascending" ? 1 : -1;
+  return rows.toSorted((a, b) => {
+    const [x, y] = [sortBy(a), sortBy(b)];
+    return sign * (typeof x === "number" && typeof y === "number" ? x - y : collator.compare(`${x}`, `${y}`));
+  });
 }
 
 /** A table in a card of its own. */

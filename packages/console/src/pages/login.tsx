@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { ApiError, logIn, UserError } from "../api.ts";
 import { Problem } from "../components/basics.tsx";
 import { Field, Form, TextField, textOf } from "../components/form.tsx";
+import { ThemeChoice } from "../components/theme-choice.tsx";
 
 async function submitLogin(values: FormData): Promise<void> {
   const author = textOf(values, "author");
@@ -32,6 +33,7 @@ export function LoginPage({ note, onLogin }: { note: string; onLogin: () => void
     <>
       <header>
         <p class="brand">Inkling</p>
+        <ThemeChoice />
       </header>
       <main>
         <section class="card login">

@@ -1,19 +1,21 @@
 // traffic.tsx: requests of the last hours: counts only.
 
 import type { CountryCount, Traffic, TrafficPoint } from "@inkling/server/admin-answers";
+import { sum } from "d3-array";
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { Card } from "../components/basics.tsx";
 import { BarChart, LineChart, Meter } from "../components/chart.tsx";
 import { Select } from "../components/form.tsx";
 import { LazyMap, Loaded } from "../components/loaded.tsx";
-import { TableCard } from "../components/table.tsx";
+import { Table, TableCard } from "../components/table.tsx";
 import { countryName, FLAG_NAMES, flagName, formatCount, formatMilliseconds } from "../format.ts";
 import { useLoad } from "../hooks.ts";
 import { SCOPES } from "./keys/usage.tsx";
 
 const REFRESH_MS = 60_000;
 
+type Moment = Pick<TrafficPoint, "lookups" | "batch_lookups">;
 type CountsOf = "statuses" | "lookups" | "flags_raised";
 const seriesOf = (member: CountsOf, id: string, name = id) => ({
   name,
@@ -21,6 +23,12 @@ const seriesOf = (member: CountsOf, id: string, name = id) => ({
 });
 const STATUSES = ["2xx", "3xx", "4xx", "5xx"].map((status) => seriesOf("statuses", status));
 const LOOKUPS = SCOPES.map(([scope, name]) => seriesOf("lookups", scope, name));
+const countBatched = ({ batch_lookups }: Moment) => sum(Object.values(batch_lookups));
+const countSingle = (moment: Moment) => sum(Object.values(moment.lookups)) - countBatched(moment);
+const REQUESTS = [
+  { name: "Single lookups", of: countSingle },
+  { name: "Values of batches", of: countBatched },
+];
 const FLAGS_SET = [...FLAG_NAMES, "disposable"].map((flag) => seriesOf("flags_raised", flag, flagName(flag)));
 const LATENCIES = (["p50", "p95", "p99"] as const).map((name) => ({
   name,
@@ -57,14 +65,20 @@ export function TrafficPage() {
   );
 }
 
+/** Beyond the last bound of the histogram a percentile is null. */
+const latencyOf = (seconds: number | null, lookups: number) =>
+  seconds === null && lookups > 0 ? "over 500 ms" : formatMilliseconds(seconds);
+
 function Charts({ traffic: { series: points, total } }: { traffic: Traffic }) {
   if (points.length === 0) return <Card>No data yet: the first minute since the start is not over.</Card>;
   const chart = { points, formatTime: timeOfDay };
   const numbers = [
     ["Requests", formatCount(total.requests)],
     ["Errors (5xx)", formatCount(total.statuses["5xx"] ?? 0)],
-    ["Median latency", formatMilliseconds(total.latency_seconds.p50)],
-    ["99th percentile", formatMilliseconds(total.latency_seconds.p99)],
+    ["Single lookups", formatCount(countSingle(total))],
+    ["Values of batches", formatCount(countBatched(total))],
+    ["Single lookup, median", latencyOf(total.latency_seconds.p50, countSingle(total))],
+    ["Single lookup, 99th percentile", latencyOf(total.latency_seconds.p99, countSingle(total))],
   ];
   return (
     <>
@@ -81,16 +95,24 @@ function Charts({ traffic: { series: points, total } }: { traffic: Traffic }) {
           <BarChart title="Requests by status" series={STATUSES} {...chart} />
         </Card>
         <Card>
-          <LineChart title="Latency" series={LATENCIES} formatValue={formatMilliseconds} {...chart} />
+          <LineChart
+            title="Latency of single lookups"
+            series={LATENCIES}
+            formatValue={formatMilliseconds}
+            {...chart}
+          />
         </Card>
         <Card>
-          <BarChart title="Lookups" series={LOOKUPS} {...chart} />
+          <BarChart title="Lookups by kind" series={LOOKUPS} {...chart} />
+        </Card>
+        <Card>
+          <BarChart title="Lookups by request" series={REQUESTS} {...chart} />
         </Card>
         <Card>
           <BarChart title="Flags set" series={FLAGS_SET} {...chart} />
         </Card>
-        <Countries counts={total.countries} />
         <Problems counts={total.problems} />
+        <Countries counts={total.countries} />
       </div>
     </>
   );
@@ -102,25 +124,21 @@ function Countries({ counts }: { counts: readonly CountryCount[] }) {
     <Meter part={count / most} text={formatCount(count)} color="series-0" />
   );
   return (
-    <>
+    <Card isWide title="Countries looked up">
       {counts.length > 0 && (
-        <Card isWide title="Countries looked up">
-          <LazyMap>
-            {({ CountryMap }) => <CountryMap title="Single lookups by country" counts={counts} />}
-          </LazyMap>
-        </Card>
+        <LazyMap>{({ CountryMap }) => <CountryMap title="Lookups by country" counts={counts} />}</LazyMap>
       )}
-      <TableCard
+      <Table
         caption="Top countries"
         rows={counts.slice(0, 10)}
         rowKey={({ iso_code }) => iso_code}
         columns={[
           ["Country", ({ iso_code }) => countryName(iso_code)],
-          ["Single lookups", meterOf],
+          ["Lookups", meterOf],
         ]}
         empty="None yet."
       />
-    </>
+    </Card>
   );
 }
 

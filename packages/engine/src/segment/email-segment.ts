@@ -5,7 +5,7 @@
 // err  open and verify: SegmentError; a lookup never throws and always ends, whatever the bytes
 // src  docs/segment-format.md; the writer is packages/compiler/src/segments/email-table.ts
 // cost a plain mailbox about 120 ns, others about 400 (bench/README.md); answers about plain mailboxes at
-//      listed domains are cached, up to 4 MB: making one takes 85 ns
+//      listed domains are cached, up to 8 MB: making one takes 85 ns
 
 import { ascii, asciiText } from "../email/ascii.ts";
 import { cutSuffix, toAsciiDomain } from "../email/domain.ts";
@@ -22,8 +22,8 @@ const HEAD_VALID = ascii('{"valid":true,"disposable":true,"providers":');
 const HEAD_INVALID = ascii('{"valid":false,"disposable":true,"providers":');
 const CLOSING_BRACE = 0x7d;
 
-/** Whole answers kept: those of the first records. About 130 bytes each; the lists of 2026 need 27,700. */
-const KEPT_ANSWERS = 32_768;
+/** Whole answers kept, at most, each in the one place that its record may have: about 130 bytes each. A power of two. */
+const KEPT_ANSWERS = 65_536;
 
 /** One for all, since lookups are synchronous: a new one for each costs 150 ns more, a lookup 110. */
 const plain = new PlainMailbox();
@@ -33,14 +33,19 @@ export class EmailSegment {
   private readonly answers: Answers;
   private readonly table: DomainTable;
   private readonly records: EvidenceRecords;
-  private readonly kept: (Uint8Array | undefined)[];
+  private readonly kept: Uint8Array[];
+  /** The record that each of `kept` is about. */
+  private readonly keptValues: Uint32Array;
 
   private constructor(file: SegmentFile) {
     this.file = file;
     this.answers = new Answers(file);
     this.table = new DomainTable(file);
     this.records = new EvidenceRecords(file);
-    this.kept = new Array(Math.min(this.answers.count, KEPT_ANSWERS)).fill(undefined);
+    let places = 1;
+    while (places < this.answers.count && places < KEPT_ANSWERS) places *= 2;
+    this.kept = new Array<Uint8Array>(places).fill(CLEAN_VALID);
+    this.keptValues = new Uint32Array(places);
   }
 
   /**
@@ -70,13 +75,16 @@ export class EmailSegment {
   /** The whole answer about a (valid) mailbox from `readPlain`: never write to it. */
   answerPlain(text: string, mailbox: PlainMailbox): Uint8Array {
     const value = this.table.closestAnswer(text, mailbox);
-    return this.kept[value] ?? this.wholeAnswer(value);
+    if (value === 0) return CLEAN_VALID;
+    const place = value & (this.kept.length - 1);
+    return this.keptValues[place] === value ? this.kept[place]! : this.wholeAnswer(value, place);
   }
 
-  private wholeAnswer(value: number): Uint8Array {
+  private wholeAnswer(value: number, place: number): Uint8Array {
     const providers = this.answers.at(value);
     const answer = providers === undefined ? CLEAN_VALID : joined(HEAD_VALID, providers);
-    if (value < this.kept.length) this.kept[value] = answer;
+    this.kept[place] = answer;
+    this.keptValues[place] = value;
     return answer;
   }
 

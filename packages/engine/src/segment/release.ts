@@ -25,7 +25,7 @@ export const FEED_SETS: Readonly<
     deciding: ["is_abuser", "is_proxy", "is_tor_exit"],
     other: ["hosting", "relay", "guard", "network"],
   },
-  email: { deciding: ["disposable"], other: ["free", "relay"] },
+  email: { deciding: ["disposable"], other: ["free", "relay", "popular", "shared"] },
   network: { deciding: ["network"], other: ["hosting", "relay", "guard"] },
 };
 
@@ -152,12 +152,31 @@ export function feedsNow(manifest: Release, report: FeedsReport | undefined): re
 }
 
 /**
- * Seconds since this copy was published, or fetched when the publisher gives no time.
+ * The age of data, wherever one is shown: seconds since a copy was published, or fetched when the publisher gives no
+ * time. How long ago it was downloaded or built is no age of data.
  * @param now epoch ms
  */
-export function feedAgeSeconds(feed: FeedReport, now: number): number | undefined {
+export function feedAgeSeconds(
+  feed: { readonly published_at?: string | undefined; readonly fetched_at?: string | undefined },
+  now: number,
+): number | undefined {
   const made = feed.published_at ?? feed.fetched_at;
   return made === undefined ? undefined : Math.max(0, Math.round((now - Date.parse(made)) / 1000));
+}
+
+/**
+ * For each answer that has data, the age of the oldest copy behind it, as far as known.
+ * @param now epoch ms
+ */
+export function dataAges(
+  feeds: readonly FeedReport[],
+  now: number,
+): { readonly answer: Answer; readonly seconds: number }[] {
+  return ANSWERS.flatMap((answer) => {
+    const loaded = feeds.filter(({ sets, state }) => sets === answer && state === "loaded");
+    const ages = loaded.flatMap((feed) => feedAgeSeconds(feed, now) ?? []);
+    return ages.length === 0 ? [] : [{ answer, seconds: Math.max(...ages) }];
+  });
 }
 
 /**

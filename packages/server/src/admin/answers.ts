@@ -21,8 +21,9 @@ export type Evidence = z.output<typeof schemas.evidenceEntry>;
 export type ValueProblem = z.output<typeof schemas.valueProblem>;
 export type Lookup = z.output<typeof lookupAnswer>;
 export type Answer = Lookup["answers"][number];
-export type EmailAnswer = Extract<Answer, { kind: "email" }>;
-export type IpAnswer = Exclude<Answer, EmailAnswer>;
+export type EmailAnswer = Extract<Answer, { email: unknown }>;
+export type NetworkAnswer = Extract<Answer, { kind: "network" }>;
+export type IpAnswer = Exclude<Answer, EmailAnswer | NetworkAnswer>;
 
 export type DataOverview = z.output<typeof dataAnswer>;
 export type Update = z.output<typeof updateState>;

@@ -41,7 +41,15 @@ export const usageAnswer = z.strictObject({
   by: z.enum(["day", "hour"]),
   from: text,
   to: text,
-  usage: z.array(z.strictObject({ at: text, ...perLookup, total: count, refused: refusals })),
+  usage: z.array(
+    z.strictObject({
+      at: text,
+      ...perLookup,
+      total: count,
+      batch: lookups.meta({ description: "Those of the lookups that were values of batches" }),
+      refused: refusals,
+    }),
+  ),
 });
 
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d)?$/;
@@ -63,6 +71,12 @@ export const refusalsOf = ({ not_allowed = 0, rate_limited = 0, quota_exceeded =
   not_allowed,
   rate_limited,
   quota_exceeded,
+});
+
+const batchOf = ({ geolocate_batch = 0, reputation_batch = 0, email_batch = 0 }: Use) => ({
+  geolocate: geolocate_batch,
+  reputation: reputation_batch,
+  email: email_batch,
 });
 
 export async function keyUsage(
@@ -88,7 +102,7 @@ function inColumns(rows: readonly { at: string; lookup: Counted; count: number }
   return [...byTime].map(([at, use]) => {
     const found = lookupsOf(use);
     const total = found.geolocate + found.reputation + found.email;
-    return { at, ...found, total, refused: refusalsOf(use) };
+    return { at, ...found, total, batch: batchOf(use), refused: refusalsOf(use) };
   });
 }
 

@@ -126,11 +126,14 @@ describe("keys", () => {
   test("usage by day and by hour", async () => {
     const NOTHING = { not_allowed: 0, rate_limited: 0, quota_exceeded: 0 };
     const FIVE = { ...NOTHING, rate_limited: 5 };
+    const SINGLE = { geolocate: 0, reputation: 0, email: 0 };
+    const BATCH = { ...SINGLE, geolocate: 3 };
     const { id } = await make();
     const entries = [
       { keyId: id, day: "2026-05-31", lookup: "email", count: 2 },
       { keyId: id, day: "2026-06-01", lookup: "email", count: 3 },
       { keyId: id, day: "2026-06-01", lookup: "geolocate", count: 4 },
+      { keyId: id, day: "2026-06-01", lookup: "geolocate_batch", count: 3 },
       { keyId: id, day: "2026-06-01", lookup: "rate_limited", count: 5 },
     ] as const;
     await it.store.usage.add({ recorder: "r", sequence: 1, entries });
@@ -139,8 +142,16 @@ describe("keys", () => {
       from: "2026-05-02",
       to: "2026-06-01",
       usage: [
-        { at: "2026-05-31", geolocate: 0, reputation: 0, email: 2, total: 2, refused: NOTHING },
-        { at: "2026-06-01", geolocate: 4, reputation: 0, email: 3, total: 7, refused: FIVE },
+        {
+          at: "2026-05-31",
+          geolocate: 0,
+          reputation: 0,
+          email: 2,
+          total: 2,
+          batch: SINGLE,
+          refused: NOTHING,
+        },
+        { at: "2026-06-01", geolocate: 4, reputation: 0, email: 3, total: 7, batch: BATCH, refused: FIVE },
       ],
     });
     const hours = await it.ask("GET", `keys/${id}/usage?by=hour&from=2026-06-01T00`);
@@ -148,7 +159,9 @@ describe("keys", () => {
       by: "hour",
       from: "2026-06-01T00",
       to: "2026-06-01T12",
-      usage: [{ at: "2026-06-01T12", geolocate: 4, reputation: 0, email: 3, total: 7, refused: FIVE }],
+      usage: [
+        { at: "2026-06-01T12", geolocate: 4, reputation: 0, email: 3, total: 7, batch: BATCH, refused: FIVE },
+      ],
     });
     const { keys } = (await it.ask("GET", "keys")).document;
     const row = keys.find((key: { id: string }) => key.id === id);

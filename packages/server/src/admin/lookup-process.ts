@@ -8,14 +8,23 @@ import {
   type AnswerSource,
   bodyOf,
   formatIp,
+  formatPrefix,
   INCLUDE,
+  type LookupFailure,
   type Outcome,
   type Override,
+  type Prefix,
+  parseEmail,
+  parsePrefix,
+  prefixContains,
+  RESERVED,
+  toAsciiDomain,
 } from "@inkling/engine";
 import { messageOf, openRelease, ReleaseError, type Stamps } from "@inkling/release-store";
 import { problemBody } from "../http/problems.ts";
 import { problemOf } from "../lookup/failures.ts";
-import { overridesOf } from "../overrides/record.ts";
+import { networkUse, readNetwork, summarizeNetwork } from "../lookup/network-summary.ts";
+import { overrideJson, overridesOf } from "../overrides/record.ts";
 import { answerOnce } from "../releases/process.ts";
 
 export interface LookUpQuestion {
@@ -29,6 +38,13 @@ export interface LookUpQuestion {
 }
 export type LookUpAnswer = { readonly answers: readonly object[] } | { readonly problem: string };
 
+/** Examined for all networks of a request together: about three seconds. */
+const MOST_PREFIXES = 1 << 22;
+/** Overrides of parts of a network. */
+const MOST_OVERRIDES = 100;
+/** A mailbox that no override is about, for what is known of its domain. */
+const ANY_MAILBOX = "any-mailbox-of-this-domain";
+
 const decoder = new TextDecoder();
 
 answerOnce(({ dataDir, name, stamps, overrides, now, values }: LookUpQuestion): LookUpAnswer => {
@@ -37,25 +53,45 @@ answerOnce(({ dataDir, name, stamps, overrides, now, values }: LookUpQuestion): 
     // "up": the console shows what there is, and what is missing.
     const source: AnswerSource = { release, overrides: overridesOf(overrides), now, mode: "up" };
     const answerer = new Answerer();
-    return { answers: values.map((text) => answersOf(text.trim(), answerer, source)) };
+    const left = { prefixes: MOST_PREFIXES };
+    return { answers: values.map((text) => answersOf(text.trim(), answerer, source, left)) };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
     return { problem: messageOf(error) };
   }
 });
 
-function answersOf(value: string, answerer: Answerer, source: AnswerSource) {
-  return value.includes("@")
-    ? { value, kind: "email", email: documentOf(answerer.answerEmail(value, source, true)) }
-    : ofAddress(value, answerer, source);
+interface Left {
+  prefixes: number;
+}
+
+function answersOf(value: string, answerer: Answerer, source: AnswerSource, left: Left) {
+  if (value.includes("@")) return ofMailbox(value, value, "email", answerer, source);
+  const failure = answerer.readAddress(value);
+  if (failure === undefined) return ofAddress(value, answerer, source);
+  const network = readNetwork(value);
+  if (network !== undefined) return ofNetwork(value, network, source, left);
+  const domain = toAsciiDomain(value);
+  if (domain !== undefined) return ofMailbox(value, `${ANY_MAILBOX}@${domain}`, "domain", answerer, source);
+  const refusal = documentOf(failure);
+  return { value, kind: "unknown", geolocation: refusal, reputation: refusal, overrides: [] };
+}
+
+/** @param mailbox looked up; of a domain, any */
+function ofMailbox(
+  value: string,
+  mailbox: string,
+  kind: "email" | "domain",
+  answerer: Answerer,
+  source: AnswerSource,
+) {
+  const { host } = parseEmail(mailbox);
+  const verdict = host === undefined ? undefined : source.overrides.matchEmail(mailbox, host, source.now);
+  const email = documentOf(answerer.answerEmail(mailbox, source, true));
+  return { value, kind, email, overrides: (verdict?.applied ?? []).map(overrideJson) };
 }
 
 function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
-  const failure = answerer.readAddress(value);
-  if (failure !== undefined) {
-    const refusal = documentOf(failure);
-    return { value, kind: "unknown", geolocation: refusal, reputation: refusal };
-  }
   const { address } = answerer;
   return {
     value,
@@ -65,9 +101,34 @@ function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
       answerer.answerAddress("geolocate", address, source, INCLUDE.evidence | INCLUDE.network),
     ),
     reputation: documentOf(answerer.answerAddress("reputation", address, source, INCLUDE.evidence)),
+    overrides: (source.overrides.matchAddress(address, source.now)?.applied ?? []).map(overrideJson),
   };
 }
 
-function documentOf(outcome: Outcome): unknown {
+function ofNetwork(value: string, network: Prefix, source: AnswerSource, left: Left) {
+  const use = networkUse(network);
+  const overrides = overridesWithin(network, source);
+  const answer = { value, kind: "network", network: formatPrefix(network), overrides };
+  if (use !== undefined) return { ...answer, summary: documentOf(RESERVED.get(use)!) }; // has every use
+  const summary = summarizeNetwork(network, source, left.prefixes);
+  left.prefixes -= summary.prefix_count;
+  return { ...answer, summary };
+}
+
+/** Those in force about a network, a part of it, or one around it. */
+function overridesWithin(network: Prefix, { overrides, now }: AnswerSource) {
+  const isAbout = ({ kind, value }: Override) => {
+    const prefix = kind === "address" || kind === "network" ? parsePrefix(value) : undefined;
+    return (
+      prefix !== undefined &&
+      (prefixContains(network, prefix.address) || prefixContains(prefix, network.address))
+    );
+  };
+  const isInForce = ({ expiresAt }: Override) => expiresAt === undefined || expiresAt > now;
+  const found = overrides.all.filter((one) => isInForce(one) && isAbout(one));
+  return found.slice(0, MOST_OVERRIDES).map(overrideJson);
+}
+
+function documentOf(outcome: Outcome | LookupFailure): object {
   return JSON.parse("reason" in outcome ? problemBody(problemOf(outcome)) : decoder.decode(bodyOf(outcome)));
 }

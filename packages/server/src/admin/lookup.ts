@@ -1,18 +1,20 @@
 // lookup.ts: the API's answers about values, with evidence, for the operator: no key, no limit, no usage.
 //
-// in   up to a hundred values: addresses, and email addresses, which have an "@"
-// out  for each its answers, or the problems in their place
+// in   up to a hundred values: addresses, networks with a "/", domains, and email addresses, which have an "@"
+// out  for each its answers, or the problems in their place, and the overrides that apply
 // note Values are in no log and no audit trail. Overrides apply; there are no sandbox answers.
 
-import { ANSWERS } from "@inkling/engine";
+import { ADDRESS_FLAGS, type AddressFlag, ANSWERS } from "@inkling/engine";
 import { z } from "zod";
 import * as answers from "../lookup/answer-schemas.ts";
+import { MOST_COUNTRIES, MOST_PREFIXES } from "../lookup/network-summary.ts";
 import { runInProcess } from "../releases/process.ts";
 import type { AdminContext } from "./context.ts";
 import type { LookUpAnswer, LookUpQuestion } from "./lookup-process.ts";
 import { type Operation, operation } from "./operation.ts";
+import { overrideAnswer } from "./overrides.ts";
 import { AdminProblem } from "./problems.ts";
-import { text } from "./schemas.ts";
+import { count, text } from "./schemas.ts";
 
 const lookupBody = z
   .strictObject({
@@ -24,6 +26,31 @@ const lookupBody = z
   .meta({ id: "LookUp" });
 
 const orProblem = <T extends z.ZodType>(answer: T) => z.union([answer, answers.valueProblem]);
+const share = z.number().min(0).max(1);
+const networkSummary = z
+  .strictObject({
+    examined: share.meta({ description: "Less than 1 where the network has too many prefixes" }),
+    reserved: share,
+    flagged: share.meta({ description: "With at least one flag" }),
+    flags: z.strictObject(
+      Object.fromEntries(ADDRESS_FLAGS.map((flag) => [flag, share])) as Record<AddressFlag, typeof share>,
+    ),
+    countries: z.array(z.strictObject({ iso_code: text, share })).max(MOST_COUNTRIES),
+    prefix_count: count,
+    prefixes: z
+      .array(
+        z.strictObject({
+          network: text,
+          flags: z.array(z.enum(ADDRESS_FLAGS)),
+          country: text.optional(),
+          city: text.optional(),
+        }),
+      )
+      .max(MOST_PREFIXES)
+      .meta({ description: "Parts with one answer each, flagged ones first" }),
+  })
+  .meta({ description: "Shares, from 0 to 1, are those of the part that was examined" });
+const overridden = { overrides: z.array(overrideAnswer).meta({ description: "Those that apply" }) };
 export const lookupAnswer = z.strictObject({
   release: text,
   missing: z.array(z.enum(ANSWERS)),
@@ -36,8 +63,23 @@ export const lookupAnswer = z.strictObject({
         address: text.optional().meta({ description: "In normal form, IPv4 unwrapped" }),
         geolocation: orProblem(answers.geolocation),
         reputation: orProblem(answers.reputation),
+        ...overridden,
       }),
-      z.strictObject({ value: text, kind: z.literal("email"), email: orProblem(answers.emailVerdict) }),
+      z.strictObject({
+        value: text,
+        kind: z.literal("network"),
+        network: text.meta({ description: "In normal form" }),
+        summary: orProblem(networkSummary),
+        ...overridden,
+      }),
+      z.strictObject({
+        value: text,
+        kind: z.enum(["email", "domain"]),
+        email: orProblem(answers.emailVerdict).meta({
+          description: "Of a domain: that of any mailbox there",
+        }),
+        ...overridden,
+      }),
     ]),
   ),
 });
@@ -48,7 +90,7 @@ export const LOOKUP_OPERATIONS: readonly Operation[] = [
     method: "POST",
     path: "lookup",
     tag: "Look up",
-    summary: "Addresses and email addresses, with evidence; not counted as usage",
+    summary: "Addresses, networks, domains and email addresses, with evidence; not counted as usage",
     body: { schema: lookupBody },
     answer: lookupAnswer,
     codes: ["NO_RELEASE"],

@@ -9,15 +9,19 @@ import { count, text, time } from "./schemas.ts";
 
 const counts = z.record(z.string(), count);
 const seconds = z.number().nullable();
+const latency = z.strictObject({ p50: seconds, p95: seconds, p99: seconds });
 const moment = {
   requests: count,
   statuses: counts.meta({ description: "By class: 2xx" }),
-  lookups: counts,
+  lookups: counts.meta({ description: "Values looked up, by kind" }),
+  batch_lookups: counts.meta({ description: "Those of `lookups` that were values of batches" }),
   problems: counts.meta({ description: "By code" }),
-  flags_raised: counts.meta({ description: "Single lookups whose answer raised each flag" }),
-  latency_seconds: z
-    .strictObject({ p50: seconds, p95: seconds, p99: seconds })
-    .meta({ description: "Upper bound of the part of the histogram; null without requests, or above 0.5" }),
+  flags_raised: counts.meta({ description: "Lookups whose answer raised each flag, batches included" }),
+  latency_seconds: latency.meta({
+    description:
+      "Of lookups of one value: upper bound of the part of the histogram; null without any, or above 0.5",
+  }),
+  batch_latency_seconds: latency.meta({ description: "Of batches, whatever their size" }),
 };
 export const trafficAnswer = z.strictObject({
   hours: count,
@@ -26,7 +30,7 @@ export const trafficAnswer = z.strictObject({
   total: z.strictObject({
     ...moment,
     countries: z.array(z.strictObject({ iso_code: text, count })).meta({
-      description: "Of the addresses of single lookups, most first; sampled under load",
+      description: "Of the addresses looked up, batches included, most first; sampled under load",
     }),
   }),
 });
@@ -68,20 +72,25 @@ export const TRAFFIC_OPERATIONS: readonly Operation[] = [
 ];
 
 function totals(minutes: readonly Minute[]) {
-  const latency = sumColumns(minutes.map((minute) => minute.latency));
+  const single = sumColumns(minutes.map(({ latency }) => latency.single));
+  const batch = sumColumns(minutes.map(({ latency }) => latency.batch));
   return {
     requests: minutes.reduce((total, { requests }) => total + requests, 0),
     statuses: sumCounts(minutes.map(({ statuses }) => statuses)),
     lookups: sumCounts(minutes.map(({ lookups }) => lookups)),
+    batch_lookups: sumCounts(minutes.map(({ batchLookups }) => batchLookups)),
     problems: sumCounts(minutes.map(({ problems }) => problems)),
     flags_raised: sumCounts(minutes.map(({ flags }) => flags)),
-    latency_seconds: {
-      p50: percentile(latency, 0.5),
-      p95: percentile(latency, 0.95),
-      p99: percentile(latency, 0.99),
-    },
+    latency_seconds: percentiles(single),
+    batch_latency_seconds: percentiles(batch),
   };
 }
+
+const percentiles = (latency: readonly number[]) => ({
+  p50: percentile(latency, 0.5),
+  p95: percentile(latency, 0.95),
+  p99: percentile(latency, 0.99),
+});
 
 function countCountries(minutes: readonly Minute[]) {
   return Object.entries(sumCounts(minutes.map(({ countries }) => countries)))

@@ -88,7 +88,7 @@ export class Admission {
       return refusal;
     }
     usage.record(key.id, lookup, now);
-    counts.countLookup(lookup, key.mode);
+    counts.countLookup(lookup, key.mode, "single");
     return undefined;
   }
 

@@ -792,13 +792,15 @@ describe("usage and counts", () => {
     // 203.0.113.10 is PATH_NOT_FOUND, path-not-found.example as well: 404, and no lookups.
     ["test", [`${GEO}192.0.2.1`, `${GEO}203.0.113.10`, `${MAIL}a@path-not-found.example`], ["geolocate 1"]],
   ] as const)("metrics count as lookups what usage records, and no other 404: %s", (mode, paths, want) => {
-    const { send, recorded, counts } = setUp({ key: { mode } });
+    const { send, recorded, batched, counts } = setUp({ key: { mode } });
     const statuses = paths.map((path) => send(path).status);
     expect(statuses).toContain(404);
     const rows = [...counts.lookupRows()];
     expect(rows.map(({ lookup, count }) => `${lookup} ${count}`)).toEqual([...want]);
     expect(rows.every(({ audience }) => audience === mode)).toBe(true);
     expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(recorded.length);
+    expect(rows.every(({ kind }) => kind === "single")).toBe(true);
+    expect(batched).toEqual([]);
   });
 
   test("access lines name the route and the key's id, never the value", () => {

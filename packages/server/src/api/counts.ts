@@ -27,6 +27,7 @@ export type ApiCounts = Counts<ProblemCode>;
 
 export const API_COUNTS: CountsLayout<ProblemCode> = {
   routes: TEMPLATES,
+  lookupRoutes: { single: TEMPLATES.slice(0, 3), batch: TEMPLATES.slice(3, 6) },
   problems: PROBLEM_CODES,
 };
 

@@ -723,6 +723,7 @@ describe("limits", () => {
     expect(await answersOf(response)).toEqual(want);
     expect(response.headers.get("ratelimit")).toStartWith('"daily";r=0;');
     expect(lookups(set)).toBe(3);
+    expect(set.batched).toEqual([["reputation_batch", 3]]);
     expect(set.refused.flat()).toEqual(["quota_exceeded", 1, "quota_exceeded", 1]);
   });
 
@@ -733,6 +734,7 @@ describe("limits", () => {
     expect(answers.slice(999)).toEqual(repeated(501, "QUOTA_EXCEEDED"));
     expect(set.refused.length).toBe(501);
     expect(lookups(set)).toBe(999);
+    expect(set.batched.reduce((sum, [, count]) => sum + count, 0)).toBe(999);
   });
 
   test("NDJSON: waits for the bucket, and for no other token than its own", async () => {
@@ -782,8 +784,8 @@ describe("limits", () => {
     await textOf(await stream(GEO, ndjson([KNOWN, "8.8.8.8", "10.0.0.1", 5])));
     await Bun.sleep(0);
     expect([...counts.lookupRows()]).toEqual([
-      { lookup: "geolocate", audience: "live", count: 2 },
-      { lookup: "reputation", audience: "live", count: 2 },
+      { lookup: "geolocate", audience: "live", kind: "batch", count: 2 },
+      { lookup: "reputation", audience: "live", kind: "batch", count: 2 },
     ]);
     expect([...counts.requestRows()]).toEqual([
       { route: GEO, status: "200", audience: "live", count: 1 },

@@ -2,7 +2,7 @@
 
 import type { Lookup } from "@inkling/engine";
 import type { ProblemCode } from "../http/problems.ts";
-import type { Key, Refusal } from "../keys/key.ts";
+import { batchedOf, type Key, type Refusal } from "../keys/key.ts";
 import type { UsageCounter } from "../limits/key-cells.ts";
 import type { Buckets, Decision } from "../limits/token-bucket.ts";
 import type { Counts } from "../telemetry/counts.ts";
@@ -83,7 +83,8 @@ export class KeyMeter {
     if (unused > 0) usage.giveQuotaBack(this.key, this.chargedDay, unused);
     if (lookups === 0) return;
     usage.record(this.key.id, this.lookup, now, lookups);
-    counts.countLookup(this.lookup, this.key.mode, lookups);
+    usage.record(this.key.id, batchedOf(this.lookup), now, lookups);
+    counts.countLookup(this.lookup, this.key.mode, "batch", lookups);
   }
 
   recordRefusals(reason: Refusal, values: number, now: number): void {

@@ -21,8 +21,13 @@ export type Scope = (typeof SCOPES)[number];
 export const REFUSALS = ["not_allowed", "rate_limited", "quota_exceeded"] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
-/** What is counted for a key: lookups by scope, and refusals. Only lookups count for its quota. */
-export const COUNTED = [...SCOPES, ...REFUSALS] as const;
+/** How many lookups of each scope were values of batches, which count as lookups as well. */
+export const BATCHED = ["geolocate_batch", "reputation_batch", "email_batch"] as const;
+type Batched = `${Scope}_batch` & (typeof BATCHED)[number];
+export const batchedOf = (scope: Scope): Batched => `${scope}_batch`;
+
+/** What is counted for a key: lookups by scope, refusals, values of batches. Only lookups count for its quota. */
+export const COUNTED = [...SCOPES, ...REFUSALS, ...BATCHED] as const;
 export type Counted = (typeof COUNTED)[number];
 
 /** Milliseconds since 1970, UTC. */

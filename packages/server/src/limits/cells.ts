@@ -13,6 +13,7 @@
 //   bytes of a cell  0 full at (int64, 0 = never used)   8 day and count of the quota (int64)
 //                    16 lookups on even days, by scope (3 x uint32)   28 on odd days
 //                    40 refused on even days, by reason (3 x uint32)   52 on odd days
+//                    64 values of batches on even days, by scope (3 x uint32)   76 on odd days
 
 import { DAY_MS } from "../keys/day.ts";
 import { COUNTED, type Counted, type EpochMs, SCOPES } from "../keys/key.ts";
@@ -20,7 +21,8 @@ import { COUNTED, type Counted, type EpochMs, SCOPES } from "../keys/key.ts";
 /** Number of a cell in the memory. */
 export type CellIndex = number & { readonly of?: "cell" };
 
-export const CELL_BYTES = 64;
+/** Two cache lines: a single lookup touches the first alone. */
+export const CELL_BYTES = 128;
 
 const WORDS = CELL_BYTES / 8;
 const SLOTS = CELL_BYTES / 4;
@@ -40,7 +42,7 @@ const DAYS = 2 ** 13;
 /** Counts of one key since the cells were made, modulo 2^32; even and odd days apart. */
 type CellCounts = Uint32Array;
 export const CELL_COUNTS = 2 * COUNTED.length;
-/** There are as many scopes as refusals: groups of this size, of even and odd days in turn. */
+/** Scopes, refusals and batches are as many each: groups of this size, of even and odd days in turn. */
 const GROUP = SCOPES.length;
 
 /** What {@link CellCounts} holds at an index. */
@@ -175,7 +177,7 @@ export class LimitCells {
   count(cell: CellIndex, counted: Counted, now: EpochMs, count: number): void {
     const isOdd = Math.floor(now / DAY_MS) & 1;
     const index = COUNTED.indexOf(counted);
-    const even = index < GROUP ? index : index + GROUP;
+    const even = index + GROUP * Math.floor(index / GROUP);
     Atomics.add(this.slots, slotOf(cell) + isOdd * GROUP + even, count);
   }
 

@@ -66,6 +66,9 @@ class Tally {
   not_allowed = 0;
   rate_limited = 0;
   quota_exceeded = 0;
+  geolocate_batch = 0;
+  reputation_batch = 0;
+  email_batch = 0;
   /** Sent, and not yet confirmed. */
   sending = 0;
   /** Confirmed by the store. */

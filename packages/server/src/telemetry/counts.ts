@@ -26,6 +26,9 @@ const BUCKETS = LATENCY_BOUNDS.length + 1;
 const AUDIENCES = ["none", "live", "test"] as const;
 export type Audience = (typeof AUDIENCES)[number];
 const AUDIENCE_INDEX: Readonly<Record<Audience, number>> = { none: 0, live: 1, test: 2 };
+/** A request for one value, or one for many. */
+export const REQUEST_KINDS = ["single", "batch"] as const;
+export type RequestKind = (typeof REQUEST_KINDS)[number];
 /** Most answers are this one, whose length no other has. */
 const NO_FLAGS_LENGTH = REPUTATION_ANSWERS[0]!.length; // there are eight
 const DISPOSABLE = OVERRIDE_FLAGS.indexOf("disposable");
@@ -39,6 +42,8 @@ const SAMPLE = 16;
 export interface CountsLayout<Code extends string = string> {
   /** Templates, by route index. */
   readonly routes: readonly string[];
+  /** Those of them that look up one value, or many. */
+  readonly lookupRoutes: Readonly<Record<RequestKind, readonly string[]>>;
   readonly problems: readonly Code[];
 }
 
@@ -50,7 +55,7 @@ export function countsBytes(layout: CountsLayout): number {
 function sizesOf({ routes, problems }: CountsLayout) {
   return {
     requests: AUDIENCES.length * routes.length * STATUSES,
-    lookups: LOOKUPS.length * AUDIENCES.length,
+    lookups: LOOKUPS.length * AUDIENCES.length * REQUEST_KINDS.length,
     latency: routes.length * BUCKETS,
     seconds: routes.length,
     problems: problems.length,
@@ -110,8 +115,9 @@ export class Counts<Code extends string = string> {
   }
 
   /** Counts values that were looked up, as usage does: the status alone does not show it. */
-  countLookup(lookup: Lookup, audience: Audience, count = 1): void {
-    this.lookups[LOOKUPS.indexOf(lookup) * AUDIENCES.length + AUDIENCE_INDEX[audience]]! += count;
+  countLookup(lookup: Lookup, audience: Audience, kind: RequestKind, count = 1): void {
+    const row = LOOKUPS.indexOf(lookup) * AUDIENCES.length + AUDIENCE_INDEX[audience];
+    this.lookups[row * REQUEST_KINDS.length + REQUEST_KINDS.indexOf(kind)]! += count;
   }
 
   /** Counts one refused request, or one refused value of a batch. */
@@ -169,11 +175,14 @@ export class Counts<Code extends string = string> {
   }
 
   /** Counts of lookups that are not zero. */
-  *lookupRows(): Generator<{ lookup: Lookup; audience: Audience; count: number }> {
-    for (const [l, lookup] of LOOKUPS.entries()) {
-      for (const [a, audience] of AUDIENCES.entries()) {
-        const count = this.lookups[l * AUDIENCES.length + a]!;
-        if (count > 0) yield { lookup, audience, count };
+  *lookupRows(): Generator<{ lookup: Lookup; audience: Audience; kind: RequestKind; count: number }> {
+    let i = 0;
+    for (const lookup of LOOKUPS) {
+      for (const audience of AUDIENCES) {
+        for (const kind of REQUEST_KINDS) {
+          const count = this.lookups[i++]!;
+          if (count > 0) yield { lookup, audience, kind, count };
+        }
       }
     }
   }
@@ -190,6 +199,16 @@ export class Counts<Code extends string = string> {
   /** Answers by ISO 3166-1 code; estimated from a sample under load. */
   *countryRows(): Generator<[string, number]> {
     for (const [i, count] of this.countries.entries()) if (count > 0) yield [countryCode(i), count];
+  }
+
+  /** Requests for one value, or for many, by bucket of the histogram and above its last bound. */
+  latencyOf(kind: RequestKind): number[] {
+    const buckets: number[] = new Array(BUCKETS).fill(0);
+    for (const route of this.layout.lookupRoutes[kind]) {
+      const start = this.layout.routes.indexOf(route) * BUCKETS;
+      for (let i = 0; i < BUCKETS; i++) buckets[i]! += this.latency[start + i]!;
+    }
+    return buckets;
   }
 
   /** For each route with requests: counts up to each bound, in all, and their sum. */

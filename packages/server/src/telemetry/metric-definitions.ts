@@ -118,10 +118,13 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
       ]),
   },
   inkling_lookups_total: {
-    help: "Lookups answered, IP_ADDRESS_NOT_FOUND and 304 included, by kind and kind of key.",
-    labels: ["lookup", "key"],
+    help: "Values looked up, IP_ADDRESS_NOT_FOUND and 304 included, by kind, kind of key, and request: single, or batch.",
+    labels: ["lookup", "key", "request"],
     rows: ({ counts }) =>
-      Array.from(counts.lookupRows(), ({ lookup, audience, count }) => [{ lookup, key: audience }, count]),
+      Array.from(counts.lookupRows(), ({ lookup, audience, kind, count }) => [
+        { lookup, key: audience, request: kind },
+        count,
+      ]),
   },
   inkling_problems_total: labelled(
     "Requests, and values of batches, that were refused, by code (docs/errors.md).",

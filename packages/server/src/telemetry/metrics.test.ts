@@ -74,18 +74,20 @@ describe("metrics", () => {
     counts.recordAnswer(0, 400, "live", 0.02);
     counts.recordAnswer(0, 404, "none", 0.02);
     counts.recordAnswer(TEMPLATES.indexOf("none"), 404, "none", 0.02);
-    counts.countLookup("geolocate", "live");
-    counts.countLookup("geolocate", "live");
-    counts.countLookup("geolocate", "test");
-    counts.countLookup("email", "test");
+    counts.countLookup("geolocate", "live", "single");
+    counts.countLookup("geolocate", "live", "single");
+    counts.countLookup("geolocate", "live", "batch", 100);
+    counts.countLookup("geolocate", "test", "single");
+    counts.countLookup("email", "test", "batch");
     counts.countProblem("KEY_MISSING");
     const text = await lines(source(loaded, counts));
     for (const line of [
       'inkling_http_requests_total{route="/v1/ip-intel/geolocate/{ip}",status="200",key="live"} 1',
       'inkling_http_requests_total{route="none",status="404",key="none"} 1',
-      'inkling_lookups_total{lookup="geolocate",key="live"} 2',
-      'inkling_lookups_total{lookup="geolocate",key="test"} 1',
-      'inkling_lookups_total{lookup="email",key="test"} 1',
+      'inkling_lookups_total{lookup="geolocate",key="live",request="single"} 2',
+      'inkling_lookups_total{lookup="geolocate",key="live",request="batch"} 100',
+      'inkling_lookups_total{lookup="geolocate",key="test",request="single"} 1',
+      'inkling_lookups_total{lookup="email",key="test",request="batch"} 1',
       'inkling_problems_total{code="KEY_MISSING"} 1',
       'inkling_release_info{id="0123456789ab",name="n"} 1',
       "inkling_release_age_seconds 43200",
@@ -113,7 +115,7 @@ describe("metrics", () => {
     ]) {
       expect(text).toContain(line);
     }
-    expect(text.filter((line) => line.startsWith("inkling_lookups_total"))).toHaveLength(3);
+    expect(text.filter((line) => line.startsWith("inkling_lookups_total"))).toHaveLength(4);
     expect(text.some((line) => line.startsWith('inkling_feed_age_seconds{feed="seed"}'))).toBe(false);
   });
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { adminServer, closeAdminServers } from "../../../../test/admin-server.ts";
-import { makeCounts } from "../api/counts.ts";
+import { makeCounts, TEMPLATES } from "../api/counts.ts";
 import { LATENCY_BOUNDS } from "./counts.ts";
 import { MINUTE_MS, percentile, Traffic } from "./traffic.ts";
 
@@ -90,7 +90,8 @@ describe("minutes", () => {
     expect(traffic.minutes).toEqual([]); // how long that took nobody knows
     counts.recordAnswer(0, 200, "live", 0.02);
     counts.recordAnswer(1, 404, "live", 3);
-    counts.countLookup("geolocate", "live", 2);
+    counts.countLookup("geolocate", "live", "single", 2);
+    counts.countLookup("geolocate", "live", "batch", 100);
     counts.countProblem("RATE_LIMITED");
     counts.countFlags("reputation", flags(true, false, false), now);
     counts.countFlags("geolocate", place("Rome", { iso_code: "IT" }), now);
@@ -100,7 +101,8 @@ describe("minutes", () => {
         at: now,
         requests: 2,
         statuses: { "2xx": 1, "4xx": 1 },
-        lookups: { geolocate: 2 },
+        lookups: { geolocate: 102 },
+        batchLookups: { geolocate: 100 },
         problems: { RATE_LIMITED: 1 },
         flags: { is_abuser: 1 },
         countries: { IT: 1 },
@@ -109,6 +111,33 @@ describe("minutes", () => {
     for (let i = 0; i < 1500; i++) await next();
     expect(traffic.minutes).toHaveLength(1440);
     expect(traffic.minutes.at(-1)).toMatchObject({ requests: 0, statuses: {}, problems: {} });
+  });
+
+  test("batches, probes and documents do not change the latency of lookups of one value", async () => {
+    const counts = makeCounts();
+    const traffic = new Traffic(
+      () => counts,
+      () => NOON,
+    );
+    const record = (requests: number, route: (typeof TEMPLATES)[number], ms: number) => {
+      for (let i = 0; i < requests; i++) counts.recordAnswer(TEMPLATES.indexOf(route), 200, "live", ms);
+    };
+    await traffic.closeMinute();
+    for (const path of [
+      "ip-intel/geolocate/{ip}",
+      "ip-intel/reputation/{ip}",
+      "user-intel/email/{email_address}",
+    ]) {
+      record(100, `/v1/${path}` as (typeof TEMPLATES)[number], 0.02);
+    }
+    for (const path of ["ip-intel/geolocate", "ip-intel/reputation", "user-intel/email"]) {
+      record(100, `/v1/${path}` as (typeof TEMPLATES)[number], 90);
+    }
+    for (const path of ["/readyz", "/docs", "none"] as const) record(1_000, path, 900);
+    await traffic.closeMinute();
+    const { latency } = traffic.minutes[0]!;
+    expect([0.5, 0.99, 1].map((share) => percentile(latency.single, share))).toEqual([25e-6, 25e-6, 25e-6]);
+    expect([0, 0.5, 1].map((share) => percentile(latency.batch, share))).toEqual([5e-6, 0.1, 0.1]);
   });
 
   test("of workers that were replaced never go below zero", async () => {

@@ -4,7 +4,7 @@
 // out  for each minute: requests by status, lookups, problems, latency, flags set, countries
 // cost nothing for a request; 1 ms a minute
 
-import { type Counts, LATENCY_BOUNDS } from "./counts.ts";
+import { type Counts, LATENCY_BOUNDS, REQUEST_KINDS, type RequestKind } from "./counts.ts";
 
 export const MINUTE_MS = 60_000;
 const MINUTES = 24 * 60;
@@ -18,13 +18,15 @@ export interface Minute {
   /** By class: "2xx". */
   readonly statuses: Tally;
   readonly lookups: Tally;
+  /** Those of them that were values of batches. */
+  readonly batchLookups: Tally;
   readonly problems: Tally;
   /** Answers that set each flag. */
   readonly flags: Tally;
   /** Answers by country code: estimated from a sample under load. */
   readonly countries: Tally;
-  /** Requests by bucket of the latency histogram, and above the last bound. */
-  readonly latency: readonly number[];
+  /** Lookup requests by bucket of the latency histogram, and above the last bound; a batch takes as long as many. */
+  readonly latency: Readonly<Record<RequestKind, readonly number[]>>;
 }
 
 type Totals = Omit<Minute, "at">;
@@ -68,10 +70,13 @@ export class Traffic {
       requests: increase(previous.requests, totals.requests),
       statuses: increases(previous.statuses, totals.statuses),
       lookups: increases(previous.lookups, totals.lookups),
+      batchLookups: increases(previous.batchLookups, totals.batchLookups),
       problems: increases(previous.problems, totals.problems),
       flags: increases(previous.flags, totals.flags),
       countries: increases(previous.countries, totals.countries),
-      latency: totals.latency.map((n, i) => increase(previous.latency[i]!, n)), // as many buckets each time
+      latency: perKind(
+        (kind) => totals.latency[kind].map((n, i) => increase(previous.latency[kind][i]!, n)), // as many buckets each time
+      ),
     });
     if (this.closed.length > MINUTES) this.closed.shift();
   }
@@ -85,6 +90,9 @@ function increases(before: Tally, after: Tally): Tally {
   return Object.fromEntries(rows.filter(([, n]) => n > 0));
 }
 
+const perKind = <T>(make: (kind: RequestKind) => T) =>
+  Object.fromEntries(REQUEST_KINDS.map((kind) => [kind, make(kind)])) as Record<RequestKind, T>;
+
 function totalsOf(counts: Counts): Totals {
   let requests = 0;
   const statuses: Record<string, number> = {};
@@ -93,15 +101,16 @@ function totalsOf(counts: Counts): Totals {
     add(statuses, `${status[0]}xx`, count);
   }
   const lookups: Record<string, number> = {};
-  for (const { lookup, count } of counts.lookupRows()) add(lookups, lookup, count);
-  const latency: number[] = new Array(LATENCY_BOUNDS.length + 1).fill(0);
-  for (const { upTo } of counts.latencyRows()) {
-    for (const [i, n] of upTo.entries()) latency[i] = latency[i]! + n - (upTo[i - 1] ?? 0);
+  const batchLookups: Record<string, number> = {};
+  for (const { lookup, kind, count } of counts.lookupRows()) {
+    add(lookups, lookup, count);
+    if (kind === "batch") add(batchLookups, lookup, count);
   }
+  const latency = perKind((kind) => counts.latencyOf(kind));
   const problems = Object.fromEntries(counts.problemRows());
   const flags = Object.fromEntries(counts.flagRows());
   const countries = Object.fromEntries(counts.countryRows());
-  return { requests, statuses, lookups, problems, flags, countries, latency };
+  return { requests, statuses, lookups, batchLookups, problems, flags, countries, latency };
 }
 
 function add(tally: Record<string, number>, name: string, count: number): void {

@@ -70,6 +70,7 @@ function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
   if (all === 0) return <p class="empty faint">No lookups in the last {last}.</p>;
   const refusals = REFUSALS.map(([id, name]) => [name, total(({ refused }) => refused[id])] as const);
   const lookups = SCOPES.map(([scope, name]) => [name, total((point) => point[scope])] as const);
+  const batched = total(({ batch }) => sum(SCOPES, ([scope]) => batch[scope]));
   return (
     <div class="usage">
       <BarChart title={`Lookups per ${by} (UTC)`} points={points} series={SERIES} formatTime={format} />
@@ -83,12 +84,25 @@ function UsageCharts({ by, usage }: { by: Period; usage: Usage }) {
         />
         <h3>Lookups</h3>
         <Definitions rows={lookups.map(([name, n]) => shareOf(name, n, served, "series-0"))} />
+        <h3>Requests</h3>
+        <Definitions
+          rows={[
+            shareOf("Single lookups", served - batched, served, "series-0"),
+            shareOf("Values of batches", batched, served, "series-1"),
+          ]}
+        />
       </div>
     </div>
   );
 }
 
-const NONE = { refused: { not_allowed: 0, rate_limited: 0, quota_exceeded: 0 }, total: 0 };
+const NO_LOOKUPS = { geolocate: 0, reputation: 0, email: 0 };
+const NONE = {
+  ...NO_LOOKUPS,
+  batch: NO_LOOKUPS,
+  refused: { not_allowed: 0, rate_limited: 0, quota_exceeded: 0 },
+  total: 0,
+};
 
 /** A point for each day or hour, also for those without lookups. */
 function fillGaps(by: Period, { from, to, usage }: Usage): UsagePoint[] {
@@ -97,7 +111,7 @@ function fillGaps(by: Period, { from, to, usage }: Usage): UsagePoint[] {
   const points: UsagePoint[] = [];
   for (let time = Date.parse(from + suffix); time <= Date.parse(to + suffix); time += stepMs) {
     const at = new Date(time).toISOString().slice(0, from.length);
-    points.push(known.get(at) ?? { at, geolocate: 0, reputation: 0, email: 0, ...NONE });
+    points.push(known.get(at) ?? { at, ...NONE });
   }
   return points;
 }

@@ -12,9 +12,10 @@ import { Badge, Card, Definitions } from "../../components/basics.tsx";
 import { LazyMap } from "../../components/loaded.tsx";
 import { TwoLines } from "../../components/table.tsx";
 import { countryName, FLAG_NAMES, FLAGS, formatLabel } from "../../format.ts";
+import { isProblem, isUnknown } from "./answers.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
 import { OverrideButton } from "./override-button.tsx";
-import { isProblem, isUnknown } from "./results.tsx";
+import { OverrideCard } from "./override-card.tsx";
 
 interface AddressResultProps {
   readonly answer: IpAnswer;
@@ -23,7 +24,7 @@ interface AddressResultProps {
 }
 
 export function AddressResult({ answer, missing, reload }: AddressResultProps) {
-  const { value, address = value, geolocation, reputation } = answer;
+  const { value, address = value, geolocation, reputation, overrides } = answer;
   if (isProblem(reputation)) return <ValueProblemCard value={value} problem={reputation} />;
   const unknown = FLAG_NAMES.filter((flag) => isUnknown(reputation, flag, missing));
   return (
@@ -33,6 +34,7 @@ export function AddressResult({ answer, missing, reload }: AddressResultProps) {
         <ReputationCard address={address} reputation={reputation} unknown={unknown} reload={reload} />
         <ApiRequest value={address} answer={{ geolocation, reputation }} />
       </div>
+      <OverrideCard overrides={overrides} reload={reload} />
       <EvidenceCard from={reputation} />
     </div>
   );

@@ -1,25 +1,26 @@
-// email.tsx: everything about one email address.
+// email.tsx: everything about one email address, or about the domain of all there.
 
 import type { EmailAnswer, EmailVerdict } from "@inkling/server/admin-answers";
 import { Card, Definitions, Notice } from "../../components/basics.tsx";
+import { isProblem } from "./answers.ts";
 import { ApiRequest, EvidenceCard, ValueProblemCard } from "./evidence.tsx";
 import { OverrideButton } from "./override-button.tsx";
-import { isProblem } from "./results.tsx";
+import { OverrideCard } from "./override-card.tsx";
 
-function titleOf({ disposable, valid }: EmailVerdict): string {
-  if (disposable) return "Disposable email address";
-  return valid ? "Valid, not disposable" : "Not a valid email address";
+function titleOf({ disposable, valid }: EmailVerdict, name: string): string {
+  if (disposable) return `Disposable ${name}`;
+  return valid ? "Valid, not disposable" : `Not a valid ${name}`;
 }
 
 export function EmailResult({ answer, reload }: { answer: EmailAnswer; reload: () => void }) {
-  const { value, email } = answer;
+  const { value, kind, email, overrides } = answer;
   if (isProblem(email)) return <ValueProblemCard value={value} problem={email} />;
   const { valid, disposable, providers, evidence = [] } = email;
   const domain = value.slice(value.lastIndexOf("@") + 1);
   const suggestion = evidence.find(({ did_you_mean }) => did_you_mean)?.did_you_mean;
   return (
     <div class="pair">
-      <Card title={titleOf(email)}>
+      <Card title={titleOf(email, kind === "email" ? "email address" : "email domain")}>
         {suggestion && <Notice kind="warn">Possible typing error: did they mean {suggestion}?</Notice>}
         <Definitions
           rows={[
@@ -35,7 +36,8 @@ export function EmailResult({ answer, reload }: { answer: EmailAnswer; reload: (
           onDone={reload}
         />
       </Card>
-      <ApiRequest value={value} answer={{ email }} />
+      <ApiRequest value={kind === "email" ? value : `anybody@${value}`} answer={{ email }} />
+      <OverrideCard overrides={overrides} reload={reload} />
       <EvidenceCard from={email} />
     </div>
   );

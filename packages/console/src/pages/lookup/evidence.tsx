@@ -1,6 +1,7 @@
 // evidence.tsx: details of every verdict: the evidence, the same lookup by the public API, or a problem.
 
 import type { EmailVerdict, Evidence, Reputation, ValueProblem } from "@inkling/server/admin-answers";
+import type { ComponentChildren } from "preact";
 import { Card, Code, CopyButton, RelativeTime } from "../../components/basics.tsx";
 import { Table, TwoLines } from "../../components/table.tsx";
 import { flagName, formatLabel } from "../../format.ts";
@@ -28,6 +29,12 @@ function matchOf({ network, domain, id }: Evidence) {
   return match && <code>{match}</code>;
 }
 
+/** Of the data, not of its download, where the publisher gives a time. */
+function timeOf({ published_at, fetched_at }: Evidence) {
+  const time = published_at ?? fetched_at;
+  return time && <RelativeTime iso={time} />;
+}
+
 /** Which feeds list a value, and what that did to the answer. */
 export const EvidenceCard = ({ from }: { from: Reputation | EmailVerdict }) => (
   <Card isWide title="Evidence">
@@ -40,7 +47,7 @@ export const EvidenceCard = ({ from }: { from: Reputation | EmailVerdict }) => (
         ["Label", ({ label }) => formatLabel(label)],
         ["Match", matchOf],
         ["Effect", effectOf],
-        ["Fetched", ({ fetched_at }) => fetched_at && <RelativeTime iso={fetched_at} />],
+        ["Data of", timeOf],
       ]}
       empty="No feed lists it."
     />
@@ -64,14 +71,23 @@ export function ApiRequest({ value, answer }: { value: string; answer: unknown }
   return (
     <Card title="API request">
       <Code text={curl} />
-      <p class="actions">
+      <Copies json={json}>
         <CopyButton text={curl.replaceAll("\\\n", "")} label="Copy curl" />
-        <CopyButton text={json} label="Copy JSON" />
-      </p>
-      <details>
-        <summary>JSON answer with evidence</summary>
-        <Code text={json} />
-      </details>
+      </Copies>
     </Card>
   );
 }
+
+/** An answer as JSON. */
+export const Copies = ({ json, children }: { json: string; children?: ComponentChildren }) => (
+  <>
+    <p class="actions">
+      {children}
+      <CopyButton text={json} label="Copy JSON" />
+    </p>
+    <details>
+      <summary>JSON answer with evidence</summary>
+      <Code text={json} />
+    </details>
+  </>
+);

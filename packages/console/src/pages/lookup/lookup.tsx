@@ -1,73 +1,122 @@
-// lookup.tsx: one field for an IP address, an email address, or a list of them.
+// lookup.tsx: one field for text of any kind, in which addresses, networks, email addresses and domains are found.
 
-import type { Lookup } from "@inkling/server/admin-answers";
+import type { Answer, Lookup } from "@inkling/server/admin-answers";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, api } from "../../api.ts";
 import { Card } from "../../components/basics.tsx";
 import { Field } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
-import { type PageProps, useLoad } from "../../hooks.ts";
+import { messageOf, notify, type PageProps, useLoad } from "../../hooks.ts";
 import { AddressResult } from "./address.tsx";
+import { lacksData } from "./answers.ts";
 import { EmailResult } from "./email.tsx";
-import { lacksData, ResultList } from "./results.tsx";
+import { describeFound, type Found, findTyped, findValues, MOST_TEXT, MOST_VALUES } from "./find-values.ts";
+import { NetworkResult } from "./network.tsx";
+import { ResultList } from "./results.tsx";
 
-const MAX_VALUES = 100;
-const NOTE = `Up to ${MAX_VALUES}, separated by spaces, commas or line breaks. Lookups here are not logged, not counted, and stay on this server.`;
+const NOTE = `Or paste any text, such as a log or an email: up to ${MOST_VALUES.toLocaleString("en-US")} values in it are looked up. Lookups here are not logged, not counted, and stay on this server.`;
 
-const split = (text: string) => text.split(/[\s,;]+/).filter(Boolean);
+interface Search {
+  readonly found: Found;
+  /** The text, unless it is that of a file. */
+  readonly typed?: string;
+  /** Name of the file. */
+  readonly source?: string;
+}
+
+const searchText = (text: string): Search => ({ found: findTyped(text), typed: text.trim() });
 
 export function LookupPage({ rest }: PageProps) {
   const [text, setText] = useState(rest);
-  const [values, setValues] = useState(() => split(rest));
+  const [search, setSearch] = useState(() => searchText(rest));
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     if (rest === "") field.current?.focus({ preventScroll: true });
   }, []);
   const submit = (event: Event) => {
     event.preventDefault();
-    setValues(split(text)); // a new array: the same values are looked up again
+    setSearch(searchText(text)); // a new object: the same values are looked up again
   };
   const submitOnEnter = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
     field.current?.form?.requestSubmit();
   };
+  const openFile = async (input: HTMLInputElement) => {
+    const [file] = input.files ?? [];
+    if (file === undefined) return;
+    try {
+      const found = findValues(await readText(file));
+      setText(found.values.join("\n"));
+      setSearch({ found, source: file.name });
+    } catch (error) {
+      notify(messageOf(error), "bad");
+    }
+    input.value = ""; // the same file can be chosen again
+  };
   return (
     <>
       <form class="ask" onSubmit={submit}>
-        <Field label="IP address, email address, or a list of them" note={NOTE}>
+        <Field label="IP addresses, networks, email addresses or domains" note={NOTE}>
           <textarea
             ref={field}
-            rows={Math.min(8, text.split("\n").length)}
+            rows={Math.min(8, text.split("\n", 8).length)}
             required
             autocomplete="off"
             spellcheck={false}
-            placeholder="8.8.8.8, 2001:4860:4860::8888, someone@example.com"
+            placeholder="8.8.8.8, 2001:4860::/32, someone@example.com, example.com"
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
             onKeyDown={submitOnEnter}
           />
         </Field>
-        <button type="submit">Look up</button>
+        <div class="submit">
+          <button type="submit">Look up</button>
+          <label class="file">
+            Open a file
+            <input
+              type="file"
+              accept=".csv,.tsv,.txt,.log,.json,.ndjson,.jsonl,.eml,text/*"
+              onChange={(event) => openFile(event.currentTarget)}
+            />
+          </label>
+        </div>
       </form>
       <div aria-live="polite">
-        <Outcome values={values} />
+        {search.typed === "" ? <Examples /> : <FoundText {...search} />}
+        {search.found.values.length > 0 && <Results {...search.found} />}
       </div>
     </>
   );
 }
 
-function Outcome({ values }: { values: readonly string[] }) {
-  if (values.length === 0) return <Examples />;
-  if (values.length <= MAX_VALUES) return <Results values={values} />;
+/** UTF-8, or what the first bytes announce: spreadsheets write UTF-16. */
+async function readText(file: File): Promise<string> {
+  const bytes = new Uint8Array(await file.slice(0, 4 * MOST_TEXT).arrayBuffer());
+  const [a, b] = bytes;
+  const isUtf16 = (a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff);
+  return new TextDecoder(isUtf16 ? (a === 0xff ? "utf-16le" : "utf-16be") : "utf-8").decode(bytes);
+}
+
+/** How many values of which kind were found, unless one alone was typed. */
+function FoundText({ found, typed, source }: Search) {
+  if (found.values.length === 1 && found.values[0] === typed) return null;
   return (
-    <p class="problem" role="alert">
-      {values.length} values: at most {MAX_VALUES} at once. For files use <code>inkling enrich</code>.
+    <p class={found.total === 0 ? "problem" : "found"}>
+      {describeFound(found)}
+      {source && ` in ${source}`}.
     </p>
   );
 }
 
-const EXAMPLES = ["81.2.69.142", "2001:4860:4860::8888", "someone@mailinator.com", "jane@gmial.com 8.8.8.8"];
+const EXAMPLES = [
+  "81.2.69.142",
+  "2001:4860:4860::8888",
+  "someone@mailinator.com",
+  "mailinator.com",
+  "185.220.0.0/16",
+  "jane@gmial.com 8.8.8.8",
+];
 
 const Examples = () => (
   <Card title="Examples">
@@ -81,9 +130,32 @@ const Examples = () => (
   </Card>
 );
 
-function Results({ values }: { values: readonly string[] }) {
-  const body = { values };
-  const lookup = useLoad((signal) => api<Lookup>("lookup", { method: "POST", body, signal }), [values]);
+/** Values of one request, and bytes of its body, that the admin API takes. */
+const MOST_AT_ONCE = 100;
+const MOST_BYTES = 12_000;
+
+async function lookUp(values: readonly string[], signal: AbortSignal): Promise<Lookup> {
+  const all: Answer[] = [];
+  for (;;) {
+    const body = { values: nextOf(values, all.length) };
+    const { answers, ...rest } = await api<Lookup>("lookup", { method: "POST", body, signal });
+    all.push(...answers);
+    if (all.length >= values.length || answers.length === 0) return { ...rest, answers: all };
+  }
+}
+
+/** The values from one on that fit into a request. */
+function nextOf(values: readonly string[], from: number): readonly string[] {
+  let [to, bytes] = [from, 0];
+  while (to < values.length && to - from < MOST_AT_ONCE && bytes < MOST_BYTES) {
+    bytes += 3 * (values[to++]?.length ?? 0);
+  }
+  return values.slice(from, to);
+}
+
+function Results({ values }: Found) {
+  const lookup = useLoad((signal) => lookUp(values, signal), [values]);
+  const { reload } = lookup;
   const hint = (error: unknown) =>
     error instanceof ApiError && error.code === "NO_RELEASE" ? (
       <p>
@@ -98,14 +170,26 @@ function Results({ values }: { values: readonly string[] }) {
         return (
           <>
             {lacking.length > 0 && <p class="problem">No data at the moment for {lacking.join(", ")}.</p>}
-            {!answer && <ResultList answers={answers} missing={missing} />}
-            {answer?.kind === "email" && <EmailResult answer={answer} reload={lookup.reload} />}
-            {answer && answer.kind !== "email" && (
-              <AddressResult answer={answer} missing={missing} reload={lookup.reload} />
+            {answer ? (
+              <Result answer={answer} missing={missing} reload={reload} />
+            ) : (
+              <ResultList answers={answers} missing={missing} />
             )}
           </>
         );
       }}
     </Loaded>
   );
+}
+
+interface ResultProps {
+  readonly answer: Answer;
+  readonly missing: readonly string[];
+  readonly reload: () => void;
+}
+
+function Result({ answer, ...props }: ResultProps) {
+  if ("email" in answer) return <EmailResult answer={answer} {...props} />;
+  if (answer.kind === "network") return <NetworkResult answer={answer} {...props} />;
+  return <AddressResult answer={answer} {...props} />;
 }

@@ -1,71 +1,156 @@
-// results.tsx: several answers as a table, and members that lack data.
+// results.tsx: several answers as a table that is filtered, sorted and saved.
 
-import type { Answer, EmailVerdict, Flag, Reputation, ValueProblem } from "@inkling/server/admin-answers";
-import { Badge, Card } from "../../components/basics.tsx";
-import { Table } from "../../components/table.tsx";
-import { FLAG_NAMES, FLAGS, flagName } from "../../format.ts";
-
-export const isProblem = (answer: object): answer is ValueProblem => "code" in answer;
+import type { Answer, EmailVerdict, Flag, Reputation } from "@inkling/server/admin-answers";
+import { useState } from "preact/hooks";
+import { Badge, Button, Card } from "../../components/basics.tsx";
+import { Field, Select, TextField } from "../../components/form.tsx";
+import { Table, TwoLines } from "../../components/table.tsx";
+import { download } from "../../download.ts";
+import { countryName, FLAG_NAMES, flagName, formatCount, formatPercent } from "../../format.ts";
+import { isProblem, isUnknown } from "./answers.ts";
+import { csvOf } from "./csv.ts";
 
 type Missing = readonly string[];
 
-/** Is a flag false only because no feed is loaded for it? What an override sets is known. */
-export function isUnknown(reputation: Reputation, flag: Flag, missing: Missing): boolean {
-  if (reputation[flag] || !missing.includes(flag)) return false;
-  return !reputation.evidence?.some(({ feed, flags }) => feed === "override" && flags?.includes(flag));
+/** One answer with what it is filtered and sorted by. */
+interface Row {
+  readonly answer: Answer;
+  readonly location: string;
+  readonly verdict: Verdict;
+}
+interface Verdict {
+  readonly kind: "flagged" | "clean" | "problem";
+  readonly texts: readonly string[];
+  /** No flag is set, and of some it is not known. */
+  readonly isPartial?: boolean;
 }
 
-/** Would this answer contain more if there were data for `gap`? */
-export function lacksData(answer: Answer, gap: string): boolean {
-  if (answer.kind === "email") return gap === "disposable";
-  if (answer.kind !== "address" || gap === "disposable") return false;
-  if (!(gap in FLAGS)) return isProblem(answer.geolocation);
-  return !isProblem(answer.reputation) && isUnknown(answer.reputation, gap as Flag, [gap]);
+const SHOWN = [
+  ["", "all"],
+  ["flagged", "flagged, disposable or not valid"],
+  ["clean", "nothing against them"],
+  ["problem", "no answer"],
+  ["override", "with your overrides"],
+] as const;
+
+export function ResultList({ answers, missing }: { answers: readonly Answer[]; missing: Missing }) {
+  const [filter, setFilter] = useState("");
+  const [shown, setShown] = useState("");
+  const rows = answers.map((answer) => ({
+    answer,
+    location: locationOf(answer),
+    verdict: verdictOf(answer, missing),
+  }));
+  const text = filter.trim().toLowerCase();
+  const found = rows.filter(
+    ({ answer, location, verdict }) =>
+      [answer.value, location, ...verdict.texts].some((part) => part.toLowerCase().includes(text)) &&
+      (shown === "" || shown === verdict.kind || (shown === "override" && answer.overrides.length > 0)),
+  );
+  const save = () =>
+    download(
+      "inkling-lookups.csv",
+      "text/csv",
+      csvOf(
+        found.map(({ answer }) => answer),
+        missing,
+      ),
+    );
+  const follow = (event: { currentTarget: HTMLInputElement }) => setFilter(event.currentTarget.value);
+  return (
+    <Card>
+      <div class="filters">
+        <TextField
+          label="Filter"
+          type="search"
+          placeholder="value, location, verdict"
+          value={filter}
+          onInput={follow}
+        />
+        <Field label="Show">
+          <Select options={SHOWN} value={shown} onChoose={setShown} />
+        </Field>
+        <Button text="Save as CSV" onClick={save} />
+      </div>
+      <p class="faint" role="status">
+        {found.length === rows.length
+          ? `${formatCount(rows.length)} results`
+          : `${formatCount(found.length)} of ${formatCount(rows.length)} results`}
+      </p>
+      <Table
+        caption="Results"
+        rows={found}
+        rowKey={({ answer }) => answer.value}
+        columns={[
+          ["Value", valueCell, undefined, ({ answer }) => answer.value],
+          ["Location", ({ location }) => location, undefined, ({ location }) => location],
+          [
+            "Verdict",
+            verdictCell,
+            undefined,
+            ({ verdict }) => `${ORDER[verdict.kind]} ${verdict.texts.join()}`,
+          ],
+        ]}
+        empty="No result matches."
+      />
+    </Card>
+  );
 }
 
-export const ResultList = ({ answers, missing }: { answers: readonly Answer[]; missing: Missing }) => (
-  <Card>
-    <Table
-      caption="Results"
-      rows={answers}
-      rowKey={(_, i) => i}
-      columns={[
-        ["Value", ({ value }) => <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>],
-        ["Location", locationOf],
-        ["Verdict", (answer) => verdictOf(answer, missing)],
-      ]}
-      empty=""
-    />
-  </Card>
+const ORDER = { flagged: 0, problem: 1, clean: 2 } as const;
+
+const valueCell = ({ answer: { value, overrides } }: Row) => (
+  <TwoLines below={overrides.length > 0 && "your override"}>
+    <a href={`#/lookup/${encodeURIComponent(value)}`}>{value}</a>
+  </TwoLines>
 );
 
-/** None where the verdict already names the problem. */
-function locationOf(answer: Answer) {
-  if (answer.kind === "email" || isProblem(answer.reputation)) return null;
-  const { geolocation } = answer;
-  if (isProblem(geolocation)) return <span class="faint">{geolocation.title}</span>;
+/** Empty where the verdict already names the problem. */
+function locationOf(answer: Answer): string {
+  if ("email" in answer) return "";
+  if (answer.kind === "network") {
+    if (isProblem(answer.summary)) return "";
+    const names = answer.summary.countries.slice(0, 3).map(({ iso_code }) => countryName(iso_code));
+    return names.join(", ") || "unknown";
+  }
+  const { geolocation, reputation } = answer;
+  if (isProblem(reputation)) return "";
+  if (isProblem(geolocation)) return geolocation.title;
   const { city, subdivisions, country } = geolocation;
-  const names = [city.name, subdivisions[0]?.name, country.name].filter(Boolean);
-  return names.join(", ") || "unknown";
+  return [city.name, subdivisions[0]?.name, country.name].filter(Boolean).join(", ") || "unknown";
 }
 
-function verdictOf(answer: Answer, missing: Missing) {
-  const verdict = answer.kind === "email" ? answer.email : answer.reputation;
-  if (isProblem(verdict)) return <span class="faint">{verdict.title}</span>;
-  const bad =
-    "valid" in verdict ? emailFaults(verdict) : FLAG_NAMES.filter((flag) => verdict[flag]).map(flagName);
-  if (bad.length > 0)
-    return bad.map((text) => (
-      <Badge key={text} kind="bad">
-        {text}
-      </Badge>
-    ));
-  if ("valid" in verdict) return <Badge kind="good">valid</Badge>;
-  const isPartial = FLAG_NAMES.some((flag) => isUnknown(verdict, flag, missing));
-  return isPartial ? <Badge kind="faint">no known flags</Badge> : <Badge kind="good">no flags</Badge>;
+function verdictOf(answer: Answer, missing: Missing): Verdict {
+  const found = "email" in answer ? answer.email : "summary" in answer ? answer.summary : answer.reputation;
+  if (isProblem(found)) return { kind: "problem", texts: [found.title] };
+  const bad = faultsOf(found);
+  if (bad.length > 0) return { kind: "flagged", texts: bad };
+  if ("valid" in found) return { kind: "clean", texts: ["valid"] };
+  const isPartial =
+    "flagged" in found
+      ? FLAG_NAMES.some((flag) => missing.includes(flag))
+      : FLAG_NAMES.some((flag) => isUnknown(found, flag, missing));
+  return { kind: "clean", texts: [isPartial ? "no known flags" : "no flags"], isPartial };
 }
 
-const emailFaults = ({ valid, disposable }: EmailVerdict) => [
-  ...(valid ? [] : ["not valid"]),
-  ...(disposable ? ["disposable"] : []),
-];
+type Summary = { readonly flagged: number; readonly flags: Readonly<Record<Flag, number>> };
+
+function faultsOf(found: Reputation | EmailVerdict | Summary): string[] {
+  if ("valid" in found) {
+    return [...(found.valid ? [] : ["not valid"]), ...(found.disposable ? ["disposable"] : [])];
+  }
+  if (!("flagged" in found)) return FLAG_NAMES.filter((flag) => found[flag]).map(flagName);
+  return FLAG_NAMES.filter((flag) => found.flags[flag] > 0).map(
+    (flag) => `${flagName(flag)} ${formatPercent(found.flags[flag])}`,
+  );
+}
+
+function verdictCell({ verdict: { kind, texts, isPartial } }: Row) {
+  if (kind === "problem") return <span class="faint">{texts}</span>;
+  const color = kind === "flagged" ? "bad" : isPartial ? "faint" : "good";
+  return texts.map((text) => (
+    <Badge key={text} kind={color}>
+      {text}
+    </Badge>
+  ));
+}

@@ -4,6 +4,7 @@ import type { Imported } from "@inkling/server/admin-answers";
 import { api, UserError } from "../../api.ts";
 import { Button, Card } from "../../components/basics.tsx";
 import { Field, Form } from "../../components/form.tsx";
+import { download } from "../../download.ts";
 import { messageOf, notify, useAction } from "../../hooks.ts";
 
 async function importFile(file: File): Promise<Imported> {
@@ -15,13 +16,9 @@ async function importFile(file: File): Promise<Imported> {
   }
 }
 
-async function download(): Promise<void> {
+async function exportAll(): Promise<void> {
   const text = JSON.stringify(await api("overrides/export"), null, 2);
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  link.download = "inkling-overrides.json";
-  link.click();
-  URL.revokeObjectURL(link.href);
+  download("inkling-overrides.json", "application/json", text);
 }
 
 export function FilesCard({ reload }: { reload: () => void }) {
@@ -39,7 +36,7 @@ export function FilesCard({ reload }: { reload: () => void }) {
   return (
     <Card title="Export and import">
       <p>
-        <Button text="Export all" isBusy={isBusy} onClick={() => start(download)} />
+        <Button text="Export all" isBusy={isBusy} onClick={() => start(exportAll)} />
       </p>
       <Form action="Import" submit={submit}>
         <Field label="Import" note="The whole file is imported, or nothing.">

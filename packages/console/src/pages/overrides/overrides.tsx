@@ -3,15 +3,15 @@
 import type { AuditEntry, Override } from "@inkling/server/admin-answers";
 import { useState } from "preact/hooks";
 import { api, listAll } from "../../api.ts";
-import { Badge, Card, Code, Expiry, RelativeTime } from "../../components/basics.tsx";
-import { ConfirmButton } from "../../components/dialog.tsx";
+import { Card, Code, RelativeTime } from "../../components/basics.tsx";
 import { TextField } from "../../components/form.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Table, TableCard, TwoLines } from "../../components/table.tsx";
-import { flagName, formatCount } from "../../format.ts";
-import { notify, useLoad } from "../../hooks.ts";
+import { formatCount } from "../../format.ts";
+import { useLoad } from "../../hooks.ts";
 import { AddCard } from "./add.tsx";
 import { FilesCard } from "./files.tsx";
+import { overrideColumns } from "./override-columns.tsx";
 
 const MAX_OVERRIDES = 10_000;
 const MAX_SHOWN = 500;
@@ -51,11 +51,6 @@ function ListCard({ overrides, reload }: { overrides: readonly Override[]; reloa
   const found = overrides.filter(({ value, note, author, flag, mute }) =>
     [value, note, author, flag, mute].some((part) => part?.toLowerCase().includes(text)),
   );
-  const remove = async ({ id }: Override) => {
-    await api(`overrides/${id}`, { method: "DELETE" });
-    notify("Override removed.");
-    reload();
-  };
   const follow = (event: { currentTarget: HTMLInputElement }) => setSearch(event.currentTarget.value);
   return (
     <Card title="Overrides in force">
@@ -73,13 +68,7 @@ function ListCard({ overrides, reload }: { overrides: readonly Override[]; reloa
           caption="Overrides in force"
           rows={found.slice(0, MAX_SHOWN)}
           rowKey={({ id }) => id}
-          columns={[
-            ["Value", valueCell],
-            ["Verdict", verdictOf],
-            ["Reason", reasonOf],
-            ["Expires", ({ expires_at }) => <Expiry iso={expires_at} />],
-            ["Action", (row) => <RemoveButton value={row.value} run={() => remove(row)} />],
-          ]}
+          columns={overrideColumns(reload)}
           empty={overrides.length === 0 ? "No overrides: feeds alone decide." : "No override matches."}
         />
         {found.length > MAX_SHOWN && (
@@ -88,30 +77,6 @@ function ListCard({ overrides, reload }: { overrides: readonly Override[]; reloa
       </div>
     </Card>
   );
-}
-
-const valueCell = ({ value, kind }: Override) => (
-  <TwoLines below={kind.replace("_", " ")}>
-    <code>{value}</code>
-  </TwoLines>
-);
-
-function verdictOf({ mute, flag, verdict }: Override) {
-  if (mute) return `mutes ${mute}`;
-  return (
-    <Badge kind={verdict ? "bad" : "good"}>{`${flagName(flag ?? "")}: ${verdict ? "yes" : "no"}`}</Badge>
-  );
-}
-
-const reasonOf = ({ note, author, created_at }: Override) => (
-  <TwoLines below={[author, ", ", <RelativeTime key="at" iso={created_at} />]}>{note}</TwoLines>
-);
-
-function RemoveButton({ value, run }: { value: string; run: () => Promise<void> }) {
-  const text = `Feeds decide about ${value} again within a second.`;
-  const question = ["Remove this override?", text, "Remove"] as const;
-  const label = `Remove the override of ${value}`;
-  return <ConfirmButton text="Remove" label={label} question={question} isDanger run={run} />;
 }
 
 const subjectOf = (entry: AuditEntry) => (

@@ -1,0 +1,101 @@
+// Compressed files and UTF-16, in chunks of any size; damage; a bomb.
+
+import { describe, expect, test } from "bun:test";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { decode } from "./decode.ts";
+import { BulkError } from "./errors.ts";
+
+const TEXT = "ip,naïve 😀\n81.2.69.142,1\n";
+const utf16 = (text: string, isBig: boolean) => {
+  const bytes = Buffer.from(`\uFEFF${text}`, "utf16le");
+  return isBig ? bytes.swap16() : bytes;
+};
+const gzip = (bytes: string | Uint8Array) => new Uint8Array(gzipSync(bytes));
+const zstd = (bytes: string | Uint8Array) => new Uint8Array(zstdCompressSync(bytes));
+const joined = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts));
+
+async function* inChunks(bytes: Uint8Array, size: number) {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.slice(at, at + size);
+}
+
+async function decoded(bytes: Uint8Array, size = 7): Promise<[text: string, encodings: readonly string[]]> {
+  const { chunks, encodings } = await decode(inChunks(bytes, size));
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return [Buffer.concat(parts).toString(), encodings];
+}
+
+describe("recognized by the first bytes", () => {
+  test.each<[what: string, bytes: Uint8Array, text: string, encodings: string[]]>([
+    ["plain text", new TextEncoder().encode(TEXT), TEXT, []],
+    ["nothing", new Uint8Array(), "", []],
+    ["one byte", Uint8Array.of(0x1f), "\x1f", []],
+    ["gzip", gzip(TEXT), TEXT, ["gzip"]],
+    ["gzip files, one after the other", joined(gzip(TEXT), gzip("more\n")), `${TEXT}more\n`, ["gzip"]],
+    ["zstd", zstd(TEXT), TEXT, ["zstd"]],
+    ["zstd frames, one after the other", joined(zstd(TEXT), zstd("more\n")), `${TEXT}more\n`, ["zstd"]],
+    ["UTF-16, little end first", utf16(TEXT, false), `\uFEFF${TEXT}`, ["UTF-16"]],
+    ["UTF-16, big end first", utf16(TEXT, true), `\uFEFF${TEXT}`, ["UTF-16"]],
+    ["UTF-16 in gzip", gzip(utf16(TEXT, false)), `\uFEFF${TEXT}`, ["gzip", "UTF-16"]],
+  ])("%s", async (_, bytes, text, encodings) => {
+    for (const size of [1, 7, 1 << 20]) expect(await decoded(bytes, size)).toEqual([text, encodings]);
+  });
+
+  test("gzip in gzip in gzip in gzip is not unpacked to its end", async () => {
+    const [, encodings] = await decoded(gzip(gzip(gzip(gzip(TEXT)))), 1000);
+    expect(encodings).toEqual(["gzip", "gzip", "gzip"]);
+  });
+});
+
+describe("damage", () => {
+  const many = TEXT.repeat(1000);
+  test.each<[what: string, bytes: Uint8Array]>([
+    ["gzip that ends too early", gzip(many).slice(0, -9)],
+    ["zstd that ends too early", zstd(many).slice(0, -3)],
+    ["a second frame that ends too early", joined(zstd(many), zstd(many).slice(0, 8))],
+    ["gzip with a wrong byte", gzip(many).map((byte, i) => (i === 40 ? byte ^ 0xff : byte))],
+  ])("%s", async (_, bytes) => {
+    const error = await decoded(bytes).catch((error: unknown) => error);
+    expect(error).toBeInstanceOf(BulkError);
+    expect((error as BulkError).message).toMatch(/^the (gzip|zstd) data is damaged or ends too early/);
+    expect((error as BulkError).hint).toBeDefined();
+  });
+
+  test("an error of the source stays what it is", async () => {
+    const gone = new Error("gone");
+    const source = (async function* () {
+      yield gzip(many).slice(0, 50);
+      throw gone;
+    })();
+    const read = async () => {
+      for await (const _ of (await decode(source)).chunks);
+    };
+    await expect(read()).rejects.toBe(gone);
+  });
+});
+
+test.each([
+  ["gzip", gzip],
+  ["zstd", zstd],
+])("a %s bomb comes out in small chunks, and is read no further than asked", async (_, pack) => {
+  const bomb = pack(new Uint8Array(64 << 20));
+  expect(bomb.length).toBeLessThan(100_000);
+  let given = 0;
+  const { chunks } = await decode(
+    (async function* () {
+      for await (const chunk of inChunks(bomb, 512)) {
+        given += chunk.length;
+        yield chunk;
+      }
+    })(),
+  );
+  let total = 0;
+  let largest = 0;
+  for await (const chunk of chunks) {
+    total += chunk.length;
+    largest = Math.max(largest, chunk.length);
+    if (total > 1 << 20) break;
+  }
+  expect(given).toBeLessThan(bomb.length);
+  expect(largest).toBeLessThan(4 << 20);
+});

@@ -1,0 +1,121 @@
+// mmdb-types.ts: the types of MaxMind DB that an export can be: which answers they hold, and the shape of their records.
+//
+// Many readers open only types that they know, by name, and read members of the types that MaxMind documents.
+//
+// src  https://dev.maxmind.com/geoip/docs/databases; "names" by language
+
+import type { IpLookup } from "@inkling/engine";
+import type { Answer } from "../members.ts";
+import { reduced } from "./format.ts";
+import { type MmdbMap, type MmdbValue, Unsigned } from "./mmdb-data.ts";
+import type { AnswerRanges, ExportSource } from "./source.ts";
+
+interface DatabaseType {
+  readonly lookup: IpLookup;
+  rangesOf(source: ExportSource): Generator<undefined, AnswerRanges>;
+  /** A record. @param answer one of the texts of the ranges, parsed */
+  toValue(answer: Answer): MmdbValue;
+}
+
+const city: DatabaseType = {
+  lookup: "geolocate",
+  rangesOf: (source) => source.ranges("geolocate"),
+  toValue: cityRecord,
+};
+
+/** Without the members of a city: neighbours with the same country are one network. */
+const country: DatabaseType = {
+  lookup: "geolocate",
+  *rangesOf(source) {
+    return yield* reduced(yield* source.ranges("geolocate"), countryText);
+  },
+  toValue: countryRecord,
+};
+
+const flags: DatabaseType = {
+  lookup: "reputation",
+  rangesOf: (source) => source.ranges("reputation"),
+  toValue: (answer: Answer): MmdbValue => answer,
+};
+
+const anonymousIp: DatabaseType = {
+  lookup: "reputation",
+  rangesOf: (source) => source.ranges("reputation", anonymousText),
+  toValue: (answer: Answer): MmdbValue => answer,
+};
+
+export const DATABASE_TYPES: Readonly<Record<string, DatabaseType>> = {
+  "Inkling-City": city,
+  "Inkling-Reputation": flags,
+  "GeoLite2-City": city,
+  "GeoIP2-City": city,
+  "GeoLite2-Country": country,
+  "GeoIP2-Country": country,
+  "GeoIP2-Anonymous-IP": anonymousIp,
+};
+
+export const DEFAULT_TYPES: Readonly<Record<IpLookup, string>> = {
+  geolocate: "Inkling-City",
+  reputation: "Inkling-Reputation",
+};
+
+/** Unknown members are omitted. */
+function cityRecord(answer: Answer): MmdbMap {
+  const { city, location, postal, subdivisions } = answer;
+  const { accuracy_radius, ...spot } = location;
+  const radius = accuracy_radius === undefined ? {} : { accuracy_radius: new Unsigned(16, accuracy_radius) };
+  return {
+    city: named(city),
+    ...countryRecord(answer),
+    location: Object.keys(location).length === 0 ? undefined : { ...radius, ...spot },
+    postal: postal.code === undefined ? undefined : postal,
+    subdivisions: subdivisions.length === 0 ? undefined : subdivisions.map((one: Answer) => named(one)!),
+  };
+}
+
+function countryRecord({ continent, country, registered_country }: Answer): MmdbMap {
+  return {
+    continent: named(continent),
+    country: named(country),
+    registered_country: named(registered_country),
+  };
+}
+
+/** @returns "" if there is nothing to write */
+function countryText(text: string): string {
+  const { continent, country, registered_country } = JSON.parse(text);
+  const kept = { continent, country, registered_country };
+  return Object.values(kept).every((member) => Object.keys(member).length === 0) ? "" : JSON.stringify(kept);
+}
+
+function named(of: { name?: string; code?: string; iso_code?: string }): MmdbValue | undefined {
+  const { name, ...codes } = of;
+  const value = { ...codes, names: name === undefined ? undefined : { en: name } };
+  return Object.values(value).every((member) => member === undefined) ? undefined : value;
+}
+
+/** Label of evidence -> member. No feed labels residential proxies: theirs is never set. */
+const MEMBER_OF_LABEL: Readonly<Record<string, string>> = {
+  vpn: "is_anonymous_vpn",
+  public_proxy: "is_public_proxy",
+  hosting: "is_hosting_provider",
+};
+
+/**
+ * A record of GeoIP2 Anonymous IP, which has only members that are true. An override sets a flag without a label: the
+ * address is anonymous then, and how is unknown.
+ * @returns "" if there is nothing to write
+ */
+function anonymousText({ is_proxy, is_tor_exit, evidence }: Answer): string {
+  const record: Record<string, true> = {};
+  if (is_proxy || is_tor_exit) record.is_anonymous = true;
+  if (is_tor_exit) record.is_tor_exit_node = true;
+  const muted = new Set(evidence.map(({ mutes }: Answer) => mutes));
+  for (const { feed, label, effect } of evidence) {
+    const member = MEMBER_OF_LABEL[label];
+    if (member === undefined || muted.has(feed)) continue;
+    // Hosting is no verdict; a list below the quorum proves no VPN.
+    if (label === "hosting" || (is_proxy && effect === "sets")) record[member] = true;
+  }
+  return Object.keys(record).length === 0 ? "" : JSON.stringify(record);
+}

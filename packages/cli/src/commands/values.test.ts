@@ -1,0 +1,122 @@
+// Values on the command line, over a small release: 81.2.69.0/24 is a proxy in City 1, disposable-1.com is listed.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { smallRelease } from "../../../../test/release.ts";
+import { runHere } from "../program.testing.ts";
+
+const temp = mkdtempSync(join(tmpdir(), "inkling-values-"));
+afterAll(() => rmSync(temp, { recursive: true, force: true }));
+const dataDir = join(temp, "data");
+smallRelease(dataDir, 1);
+
+const inkling = (...args: string[]) => runHere(args, { env: { INKLING_DATA_DIR: dataDir }, cwd: temp });
+const IP = "81.2.69.142";
+const EMAIL = "a@disposable-1.com";
+
+describe("values", () => {
+  test("of either kind, a line each; what has no answer does not stop the others", async () => {
+    const { out, err, code } = await inkling(IP, "10.0.0.1", EMAIL, "8.8.8.8");
+    expect(out).toBe(
+      `${IP}: City 1, United Kingdom; a proxy or VPN\n${EMAIL}: valid, disposable\n8.8.8.8: nothing known against it\n`,
+    );
+    expect(err).toBe("10.0.0.1: This is a private address (IP_ADDRESS_RESERVED)\n");
+    expect(code).toBe(1);
+  });
+
+  test("one: all that is known of it", async () => {
+    const { out, code } = await inkling(IP);
+    const [place, reputation] = [
+      (await inkling("lookup", "geolocate", IP)).out,
+      (await inkling("lookup", "reputation", IP)).out,
+    ];
+    expect([out, code]).toEqual([`${place}\n${reputation}`, 0]);
+    expect((await inkling("lookup", IP)).out).toBe(out);
+    expect((await inkling("10.0.0.1")).err).toStartWith("inkling: This is a private address");
+  });
+
+  test("as JSON: the API's answers, or its problems", async () => {
+    const { out, err, code } = await inkling(IP, EMAIL, "8.8.8.8", "10.0.0.1", "--json");
+    const body = async (lookup: string, value: string) =>
+      JSON.parse((await inkling("lookup", lookup, value, "--json")).out);
+    const lines = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines).toEqual([
+      { value: IP, geolocate: await body("geolocate", IP), reputation: await body("reputation", IP) },
+      { value: EMAIL, email: await body("email", EMAIL) },
+      {
+        value: "8.8.8.8",
+        geolocate: await body("geolocate", "8.8.8.8"),
+        reputation: await body("reputation", "8.8.8.8"),
+      },
+      {
+        value: "10.0.0.1",
+        geolocate: await body("geolocate", "10.0.0.1"),
+        reputation: await body("reputation", "10.0.0.1"),
+      },
+    ]);
+    expect(lines[3].reputation.code).toBe("IP_ADDRESS_RESERVED");
+    expect([err, code]).toEqual(["", 1]);
+  });
+
+  test("fields", async () => {
+    expect((await inkling(IP, "--field", "country_iso_code")).out).toBe("GB\n");
+    const { out } = await inkling(IP, EMAIL, "--field", "value,city_name, is_proxy,disposable");
+    expect(out).toBe(`${IP}\tCity 1\ttrue\t\n${EMAIL}\t\t\ttrue\n`);
+  });
+
+  test("a flag without data is empty, not false", async () => {
+    const own = join(temp, "without");
+    smallRelease(own, 1, ["is_abuser"]);
+    const { out, err } = await inkling(IP, "--field", "is_abuser,is_tor_exit", "--data-dir", own);
+    expect(out).toBe("\tfalse\n");
+    expect(err).toContain("is_abuser is unknown");
+  });
+});
+
+test("standard input, among other values", async () => {
+  const child = Bun.spawn(
+    [
+      "node",
+      join(import.meta.dir, "../../bin/inkling.mjs"),
+      EMAIL,
+      "-",
+      "--field",
+      "value,is_proxy,disposable",
+    ],
+    {
+      cwd: temp,
+      env: { ...process.env, INKLING_DATA_DIR: dataDir },
+      stdin: Buffer.from(`${IP}\r\n\nlokup\n8.8.8.8`),
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
+  const [out, err, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  expect(out).toBe(`${EMAIL}\t\ttrue\n${IP}\ttrue\t\n8.8.8.8\tfalse\t\n`);
+  expect([err, code]).toEqual(['"lokup" is neither an IP address nor an email address\n', 1]);
+});
+
+describe("grep", () => {
+  const text = `seen ${IP}:44, Chrome/120.0.0.0\nfrom <${EMAIL}> at 10.0.0.1, ${IP}\n`;
+  test.each([
+    ["text", text],
+    ["gzip", gzipSync(text)],
+  ])("any text, each value once: %s", async (name, content) => {
+    writeFileSync(join(temp, name), content);
+    expect(await inkling("grep", join(temp, name))).toEqual({
+      out: `${IP}: City 1, United Kingdom; a proxy or VPN\n${EMAIL}: valid, disposable\n`,
+      err: "",
+      code: 0,
+    });
+    expect((await inkling("grep", join(temp, name), "--field", "value")).out).toBe(`${IP}\n${EMAIL}\n`);
+  });
+  test("a file that is not there", async () => {
+    expect((await inkling("grep", "nowhere")).err).toContain("nowhere does not exist");
+  });
+});

@@ -1,0 +1,155 @@
+// values.ts: many values, addresses and email addresses mixed, answered one after the other; each as a line, or as JSON.
+//
+// in   values in any order; each is looked up in all that there is for its kind
+// out  a line for each, in their order; what is no value, or has no answer, goes to standard error, and the rest goes on
+
+import { MEMBERS, rowOf } from "@inkling/bulk/members";
+import { kindOf } from "@inkling/bulk/values";
+import { INCLUDE } from "@inkling/engine";
+import type { Scope } from "@inkling/server";
+import type { Settings } from "../config/settings.ts";
+import { answer, Refused } from "../runtime/answer.ts";
+import { type AnswerData, openAnswerData } from "../runtime/answer-data.ts";
+import type { Flags } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
+import { CliError, EXIT } from "../terminal/errors.ts";
+import { lookupLine, lookupText } from "../terminal/lookup-text.ts";
+import { attributions } from "../terminal/release-tables.ts";
+import { printAttributions, printable, warn } from "../terminal/terminal.ts";
+
+const LOOKUPS_OF = { ip: ["geolocate", "reputation"], email: ["email"] } as const satisfies Record<
+  string,
+  readonly Scope[]
+>;
+const ALL = ["geolocate", "reputation", "email"] as const;
+const VALUE = "value";
+const FIELDS = [VALUE, ...ALL.flatMap((lookup) => MEMBERS[lookup].map(({ name }) => name))];
+
+/** Checks `--field`. @throws CliError */
+export function readFields(text: string): readonly string[] {
+  const names = text.split(",").map((name) => name.trim());
+  const unknown = names.filter((name) => !FIELDS.includes(name));
+  if (unknown.length === 0) return names;
+  throw new CliError(
+    `--field: there is no ${unknown.map((name) => JSON.stringify(name)).join(", ")}`,
+    `there are: ${FIELDS.join(", ")}`,
+    EXIT.usage,
+  );
+}
+
+/** @param isOne the one value of a command line: its answer may be long, and that there is none is the command's error */
+export async function answerValues(
+  values: AsyncIterable<string> | Iterable<string>,
+  isOne: boolean,
+  settings: Settings,
+  flags: Flags,
+  context: Context,
+): Promise<void> {
+  const { terminal, ending } = context;
+  const fields = flags.field === undefined ? undefined : readFields(flags.field);
+  const data = await openAnswerData(settings, ALL);
+  for (const text of data.warnings) warn(terminal, text);
+  const write =
+    fields !== undefined
+      ? fieldsOf(fields, data)
+      : flags.json
+        ? jsonOf(data, context)
+        : textOf(isOne, flags, data, context);
+  for await (const value of values) {
+    try {
+      terminal.out(write(value));
+    } catch (error) {
+      if (isOne || !(error instanceof CliError)) throw error;
+      const named = error instanceof Refused ? `${value}: ${error.message}` : error.message;
+      terminal.err(`${printable(named)}\n`);
+      ending.exitCode = EXIT.error;
+    }
+  }
+  if (fields === undefined && !flags.json)
+    printAttributions(terminal, attributions(data.release.manifest.feeds, ALL));
+}
+
+type Write = (value: string) => string;
+type Entry = readonly [lookup: Scope, outcome: string | Refused];
+
+/** The API's answer, or its refusal, of each lookup of a value. @throws CliError for what is no value */
+function outcomesOf(
+  value: string,
+  { release, overrides }: AnswerData,
+  now: number,
+  withEvidence = false,
+): Entry[] {
+  const kind = kindOf(value);
+  if (kind === undefined) throw notAValue(value);
+  return LOOKUPS_OF[kind].map((lookup): Entry => {
+    try {
+      return [lookup, answer(release, lookup, value, overrides, now, withEvidence ? INCLUDE.evidence : 0)];
+    } catch (error) {
+      if (error instanceof Refused) return [lookup, error];
+      throw error;
+    }
+  });
+}
+
+/** The answers alone: an address may have a reputation and no location. @throws Refused where there is none at all */
+function answersTo(...question: Parameters<typeof outcomesOf>): [lookup: Scope, body: string][] {
+  const outcomes = outcomesOf(...question);
+  const answers = outcomes.flatMap(([lookup, outcome]): [Scope, string][] =>
+    typeof outcome === "string" ? [[lookup, outcome]] : [],
+  );
+  const [, refusal] = outcomes[0]!;
+  if (answers.length === 0 && refusal instanceof Refused) throw refusal;
+  return answers;
+}
+
+/** @param hint of the command line that it stands in */
+export function notAValue(value: string, hint?: string): CliError {
+  const shown = JSON.stringify(value.slice(0, 60));
+  return new CliError(`${shown} is neither an IP address nor an email address`, hint, EXIT.usage);
+}
+
+/** As in a batch, a problem document stands in the place of an answer. */
+function jsonOf(data: AnswerData, { ending }: Context): Write {
+  return (value) => {
+    const outcomes = outcomesOf(value, data, Date.now());
+    const members = outcomes.map(([lookup, outcome]) => {
+      return `,${JSON.stringify(lookup)}:${typeof outcome === "string" ? outcome : outcome.document}`;
+    });
+    if (outcomes.every(([, outcome]) => outcome instanceof Refused)) ending.exitCode = EXIT.error;
+    return `{"value":${JSON.stringify(value)}${members.join("")}}`;
+  };
+}
+
+/** Fields with tabs between them; what is unknown is empty. */
+function fieldsOf(fields: readonly string[], data: AnswerData): Write {
+  return (value) => {
+    const known = new Map<string, unknown>([[VALUE, value]]);
+    for (const [lookup, body] of answersTo(value, data, Date.now())) {
+      const members = MEMBERS[lookup];
+      rowOf(body, members).forEach((cell, i) => {
+        const { name } = members[i]!;
+        if (cell !== false || !data.missing.includes(name)) known.set(name, cell);
+      });
+    }
+    return fields.map((name) => String(known.get(name) ?? "")).join("\t");
+  };
+}
+
+function textOf(isOne: boolean, flags: Flags, data: AnswerData, { terminal }: Context): Write {
+  const withEvidence = flags.evidence === true;
+  return (value) => {
+    const now = Date.now();
+    const answers = answersTo(value, data, now, isOne || withEvidence);
+    const result = (body: string) => ({
+      value,
+      answer: JSON.parse(body),
+      missing: data.missing,
+      withEvidence,
+      now,
+      style: terminal.style,
+    });
+    if (isOne || withEvidence)
+      return answers.map(([lookup, body]) => lookupText(lookup, result(body))).join("\n\n");
+    return lookupLine(answers.map(([lookup, body]) => [lookup, result(body)]));
+  };
+}

@@ -1,0 +1,205 @@
+// operator-places.ts: what operators state of their own networks, laid over a geolocation database.
+//
+// in   geofeeds and anycast networks in order of preference, the database, the country each network is registered in
+// out  for each network a place number: the database's own, or one beyond them, of an operator's place
+// cost a pass over what is stated for each depth of nesting, one over the countries; places are made on first use
+//
+// A city, or a country or region that the database contradicts, is the operator's; where it only confirms the database,
+// the database's place stays. One address of an anycast network is in many places at once: the country that it is
+// registered in is all that is known.
+
+import {
+  cover,
+  type Networks,
+  networksOf,
+  overlay,
+  type Prefix,
+  prefixContains,
+  type RangeColumns,
+} from "@inkling/engine";
+import type { StatedPlace, StatedPlaces } from "../parse/index.ts";
+import { countryCode, findCountry } from "./countries.ts";
+import { type CityName, Gazetteer, weigh } from "./gazetteer.ts";
+import type { Place, Subdivision } from "./place.ts";
+import type { PlaceSource } from "./place-list.ts";
+import { cleanName } from "./place-names.ts";
+import { findSubdivisionCode, findSubdivisionName } from "./subdivisions.ts";
+
+/** The networks of a feed, and what it states of them: "anycast" of all, or a place of each. */
+export interface OperatorFeed {
+  readonly id: string;
+  readonly networks: readonly Prefix[];
+  readonly stated: StatedPlaces | "anycast";
+}
+
+export interface OperatorPlace {
+  /** As the operator states it. */
+  readonly stated: Place;
+  /** With what the database has of it. */
+  readonly place: Place;
+  readonly feed: OperatorFeed;
+  /** The place of the database that it was taken from, if one was. */
+  readonly from: number | undefined;
+}
+
+interface Row extends StatedPlace {
+  readonly feed: OperatorFeed;
+}
+
+/** More countries than ISO 3166-1 will ever have: values of a covering are row * COUNTRY_ROOM + country. */
+export const COUNTRY_ROOM = 1024;
+
+export class OperatorPlaces {
+  private readonly general: PlaceSource;
+  private readonly feeds: readonly OperatorFeed[];
+  /** What feeds state, each once; numbered from 1. */
+  private readonly rows: Row[] = [];
+  private readonly firstRow = new Map<OperatorFeed, number>();
+  private gazetteer: Gazetteer | undefined;
+  private readonly made = new Map<string, OperatorPlace>();
+
+  /** @param feeds the preferred one first */
+  constructor(general: PlaceSource, feeds: readonly OperatorFeed[]) {
+    this.general = general;
+    this.feeds = feeds;
+    for (const feed of feeds) {
+      this.firstRow.set(feed, this.rows.length + 1);
+      const places = feed.stated === "anycast" ? [{}] : feed.stated.places;
+      for (const place of places) this.rows.push({ ...checked(place), feed });
+    }
+    if (this.rows.length >= 2 ** 32 / COUNTRY_ROOM) throw new RangeError(`${this.rows.length} stated places`);
+  }
+
+  /** Of the database and of operators. */
+  get length(): number {
+    return this.general.places.length + this.rows.length;
+  }
+
+  /** @param countries a covering with numbers below COUNTRY_ROOM; @returns row * COUNTRY_ROOM + that number */
+  layOver(family: 4 | 6, countries: RangeColumns): RangeColumns {
+    let rows = cover(family, () => {});
+    for (const feed of this.feeds.toReversed())
+      for (const networks of this.byDepth(feed, family))
+        rows = overlay(rows, networks, (over, under) => over || under);
+    return overlay(countries, networksIn(rows), (row, country) => row * COUNTRY_ROOM + country, rows.length);
+  }
+
+  /** The networks in none of the feed, then those in one of these, and so on: each list without overlaps. */
+  private byDepth(feed: OperatorFeed, family: 4 | 6): Networks[] {
+    const first = this.firstRow.get(feed)!;
+    const depths: number[][] = [];
+    const open: Prefix[] = [];
+    feed.networks.forEach((network, i) => {
+      if (network.address.family !== family) return;
+      while (open.length > 0 && !prefixContains(open.at(-1)!, network.address)) open.pop();
+      depths[open.length] ??= [];
+      depths[open.length]!.push(i);
+      open.push(network);
+    });
+    return depths.map(
+      (indices): Networks =>
+        (add) => {
+          for (const i of indices) {
+            const { address, bits } = feed.networks[i]!;
+            const [w0, w1, w2, w3] = address.words as unknown as readonly [number, number, number, number];
+            const row = first + (feed.stated === "anycast" ? 0 : feed.stated.placeOf[i]!);
+            if (family === 4) add(w0, 0, 0, 0, bits, row);
+            else add(w0, w1, w2, w3, bits, row);
+          }
+        },
+    );
+  }
+
+  /** Reads the database. @param cover of IPv4, where the database is made of several */
+  prepare(cover: RangeColumns | undefined, collectGarbage: () => void = () => {}): void {
+    const names = this.rows.filter((row): row is Row & CityName => row.city !== undefined);
+    const weights = weigh(this.general, cover);
+    this.gazetteer = new Gazetteer(this.general.places, weights, names, collectGarbage);
+  }
+
+  /**
+   * The place number of a network; numbers count from 1, 0 is none.
+   * @param row that the network has
+   * @param place number of the database's place
+   */
+  choose(row: number, place: number, country: number): number {
+    const { feed, country: stated, region, city } = this.rows[row - 1]!;
+    const ofOperator = this.general.places.length + row;
+    if (feed.stated === "anycast") return country === 0 ? place : ofOperator;
+    if (stated === undefined) return place;
+    if (city !== undefined || place === 0) return ofOperator;
+    const known = this.known();
+    if (known.countryOf(place - 1) !== stated) return ofOperator;
+    return region === undefined || known.isWithin(place - 1, stated, region) ? place : ofOperator;
+  }
+
+  /** A place of the database, with what its radius is estimated by. */
+  placeAt(id: number): Place {
+    return { ...this.general.places.at(id)!, density: this.known().densityOf(id) };
+  }
+
+  /** @param registered the country that the network is registered in */
+  describe(number: number, registered: string | undefined): OperatorPlace {
+    const row = number - this.general.places.length;
+    const { feed, ...stated } = this.rows[row - 1]!;
+    const key = feed.stated === "anycast" ? `${row} ${registered}` : `${row}`;
+    let made = this.made.get(key);
+    if (made === undefined) {
+      made = feed.stated === "anycast" ? this.makeAnycast(feed, registered) : this.make(feed, stated);
+      this.made.set(key, made);
+    }
+    return made;
+  }
+
+  private make(feed: OperatorFeed, { country, region, city }: StatedPlace): OperatorPlace {
+    const known = this.known();
+    const inRegion = (isoCode: string | undefined): Subdivision[] =>
+      isoCode === undefined ? [] : [{ isoCode }];
+    const stated = { countryCode: country, cityName: city, subdivisions: inRegion(region) };
+    if (country === undefined) return { stated, place: stated, feed, from: undefined };
+    const id = city === undefined ? undefined : known.findCity({ country, city }, region);
+    if (id === undefined) {
+      // Some state a region or the country in the column of cities.
+      const meant = region ?? (city && findSubdivisionCode(country, city));
+      const isCity = city !== undefined && meant === region && city !== findCountry(country)?.name;
+      const cityName = isCity ? city : undefined;
+      const middle = known.middleOf(country, meant) ?? known.middleOf(country);
+      const place = { ...stated, cityName, subdivisions: inRegion(meant), ...middle };
+      return { stated: { ...stated, cityName }, place, feed, from: undefined };
+    }
+    const found = this.general.places.at(id)!;
+    const { cityName, latitude, longitude, timeZone } = found;
+    const subdivisions = found.subdivisions.length === 0 ? stated.subdivisions : found.subdivisions;
+    const density = "operator" as const;
+    const place = { ...stated, cityName, latitude, longitude, timeZone, subdivisions, density };
+    return { stated: { ...stated, cityName }, place, feed, from: id };
+  }
+
+  private makeAnycast(feed: OperatorFeed, registered: string | undefined): OperatorPlace {
+    const middle = registered && this.known().middleOf(registered);
+    const place: Place = { countryCode: registered, ...middle, subdivisions: [] };
+    return { stated: { subdivisions: [] }, place, feed, from: undefined };
+  }
+
+  private known(): Gazetteer {
+    if (this.gazetteer === undefined) throw new Error("the database has not been read");
+    return this.gazetteer;
+  }
+}
+
+/** The networks of a covering that have a value. */
+export function networksIn(ranges: RangeColumns): Networks {
+  return (add) => {
+    for (const { words, bits, value } of networksOf(ranges))
+      add(words[0]!, words[1]!, words[2]!, words[3]!, bits, value);
+  };
+}
+
+/** Without a country that is none, a region that ISO 3166-2 does not have, and a name that cannot be printed. */
+function checked({ country: code, region, city: name }: StatedPlace): StatedPlace {
+  const country = countryCode(code);
+  if (country === undefined) return {};
+  const isRegion = region !== undefined && findSubdivisionName(country, region) !== undefined;
+  const city = cleanName(name);
+  return { country, ...(isRegion && { region }), ...(city !== undefined && { city }) };
+}

@@ -1,0 +1,74 @@
+// What a geofeed states, in every form that operators write it.
+
+import { describe, expect, test } from "bun:test";
+import { formatPrefix } from "@inkling/engine";
+import { parseGeofeed } from "./geofeed.ts";
+
+const parse = (text: string) => parseGeofeed(new TextEncoder().encode(text));
+
+/** "192.0.2.0/24 US OH Columbus", "-" for what is not stated. */
+function shown(text: string): string[] {
+  const { stated } = parse(text);
+  return stated.networks.map((network, i) => {
+    const { country = "-", region = "-", city = "-" } = stated.places[stated.placeOf[i]!]!;
+    return `${formatPrefix(network)} ${country} ${region} ${city}`;
+  });
+}
+
+describe("places of a geofeed", () => {
+  test.each([
+    ["everything stated", "192.0.2.0/24,US,US-OH,Columbus,", ["192.0.2.0/24 US OH Columbus"]],
+    ["IPv6, one address", "2001:db8::7,DE,,Bonn,", ["2001:db8::7/128 DE - Bonn"]],
+    ["no comma after the city", "192.0.2.0/24,FR,FR-IDF,Paris", ["192.0.2.0/24 FR IDF Paris"]],
+    ["a postal code is ignored", "192.0.2.0/24,US,,Dayton,45402", ["192.0.2.0/24 US - Dayton"]],
+    ["quotes", '"192.0.2.0/24","US","US-DC","Washington, D.C.",""', ["192.0.2.0/24 US DC Washington, D.C."]],
+    [
+      "CRLF, a byte-order mark, spaces",
+      "\ufeff192.0.2.0/24, BE , , Brussels ,\r\n",
+      ["192.0.2.0/24 BE - Brussels"],
+    ],
+    ["lower case", "192.0.2.0/24,au,au-nsw,Sydney,", ["192.0.2.0/24 AU NSW Sydney"]],
+    ["not to be located", "192.0.2.0/24,,,,", ["192.0.2.0/24 - - -"]],
+    ["a city without a country is no place", "192.0.2.0/24,,,Paris,", ["192.0.2.0/24 - - -"]],
+    ["a region of another country", "192.0.2.0/24,PR,US-PR,San Juan,", ["192.0.2.0/24 PR - San Juan"]],
+    ["a region without its country", "192.0.2.0/24,US,OH,Columbus,", ["192.0.2.0/24 US - Columbus"]],
+    ["a region by name", "192.0.2.0/24,US,US-Ohio,Columbus,", ["192.0.2.0/24 US - Columbus"]],
+    ["a city that is damage", `192.0.2.0/24,US,,${"x".repeat(201)},`, ["192.0.2.0/24 US - -"]],
+    ["the first of two lines counts", "192.0.2.0/24,US,,A,\n192.0.2.0/24,GB,,B,", ["192.0.2.0/24 US - A"]],
+    [
+      "sorted, the wider network first",
+      "198.51.100.0/24,US,,A,\n192.0.2.64/26,GB,,B,\n192.0.2.0/24,US,,A,",
+      ["192.0.2.0/24 US - A", "192.0.2.64/26 GB - B", "198.51.100.0/24 US - A"],
+    ],
+  ])("%s", (_name, text, want) => expect(shown(text)).toEqual(want));
+
+  test("each place is held once", () => {
+    const { stated } = parse("192.0.2.0/25,US,,A,\n192.0.2.128/25,US,,A,\n198.51.100.0/24,US,,B,\n");
+    expect(stated.places).toEqual([
+      { country: "US", city: "A" },
+      { country: "US", city: "B" },
+    ]);
+    expect([...stated.placeOf]).toEqual([0, 0, 1]);
+  });
+
+  const GOOD = Array.from({ length: 20 }, (_, i) => `198.51.100.${i}/32,US,,A,`).join("\n");
+  test.each([
+    ["a header", "prefix,country,region,city,postal"],
+    ["a country by name", "192.0.2.0/24,United States,,Dayton,"],
+    ["a quote that is not closed", '192.0.2.0/24,US,,"Dayton,'],
+    ["too few fields", "192.0.2.0/24,US"],
+  ])("%s is skipped, counted and never quoted", (_name, line) => {
+    const parsed = parse(`${line}\n${GOOD}\n`);
+    expect(parsed.networks).toHaveLength(20);
+    expect(parsed.skippedCount).toBe(1);
+    expect(parsed.skipped[0]!.line).toBe(1);
+    expect(JSON.stringify(parsed.skipped)).not.toContain(line.slice(0, 9));
+  });
+
+  test.each([
+    "# AWS (AS16509) Geofeed, lastupdated (rfc3339): 2026-08-22T16:53:12+00:00",
+    "# last updated: 2026-08-22T16:53:12Z",
+  ])("its date: %s", (comment) =>
+    expect(parse(`${comment}\n${GOOD}\n`).publishedAt).toEqual(new Date("2026-08-22T16:53:12Z")),
+  );
+});

@@ -1,0 +1,89 @@
+// geofeed.ts: a geofeed -> its networks, and the place that it states of each.
+//
+// in   prefix,country,region,city,postal a line; "#" comments, CRLF, quotes; any field but the first may be empty
+// out  networks sorted, each once (the first line counts), with the number of its place
+// err  FeedError as every parser of lines; a line that cannot be read is skipped and counted
+// src  RFC 8805. An empty country asks for no location: a place without members. The postal code, which the RFC
+//      deprecates, is ignored
+
+import type { Prefix } from "@inkling/engine";
+import { splitRow } from "./csv.ts";
+import { NetworkList } from "./network-list.ts";
+import { lineParser } from "./parser.ts";
+import { findStatedDate } from "./text.ts";
+
+/** What an operator states of a network; nothing where it asks not to be located. */
+export interface StatedPlace {
+  /** Two letters, upper case. */
+  readonly country?: string;
+  /** The part of an ISO 3166-2 code of that country after the hyphen; not checked against the standard. */
+  readonly region?: string;
+  readonly city?: string;
+}
+
+/** Networks in order, the wider first; they may contain each other, and the narrowest counts. */
+export interface StatedPlaces {
+  readonly networks: readonly Prefix[];
+  /** For each network, its place. */
+  readonly placeOf: Uint32Array;
+  readonly places: readonly StatedPlace[];
+}
+
+/** Fields after the network may be empty, but not their commas: without these the line is cut or of another format. */
+const LEAST_FIELDS = 4;
+/** The longest city of the feeds of August 2026 has 25 characters: longer text is damage. */
+const MAX_CITY = 200;
+
+class GeofeedList extends NetworkList {
+  private readonly places: StatedPlace[] = [];
+  private readonly ids = new Map<string, number>();
+  private readonly idOf = new Map<Prefix, number>();
+
+  override add(line: number, text: string): Prefix | undefined {
+    const fields = splitRow(text);
+    const place = fields && fields.length >= LEAST_FIELDS ? readPlace(fields) : undefined;
+    if (fields === undefined || place === undefined) {
+      this.tally.fail(line, "is not a geofeed line");
+      return undefined;
+    }
+    const network = super.add(line, fields[0]!);
+    if (network !== undefined) this.idOf.set(network, this.idFor(place));
+    return network;
+  }
+
+  private idFor(place: StatedPlace): number {
+    const key = `${place.country}\t${place.region}\t${place.city}`;
+    let id = this.ids.get(key);
+    if (id === undefined) {
+      id = this.places.push(place) - 1;
+      this.ids.set(key, id);
+    }
+    return id;
+  }
+
+  override result() {
+    const { networks } = super.result();
+    const placeOf = Uint32Array.from(networks, (network) => this.idOf.get(network)!);
+    return { networks, stated: { networks, placeOf, places: this.places } satisfies StatedPlaces };
+  }
+}
+
+/** Undefined where the country is neither empty nor a code. */
+function readPlace([, code = "", region = "", city = ""]: readonly string[]): StatedPlace | undefined {
+  const country = code.toUpperCase();
+  if (country === "") return {};
+  if (!/^[A-Z]{2}$/.test(country)) return undefined;
+  const [ofCountry, division] = region.toUpperCase().split("-", 2);
+  const isCode = ofCountry === country && /^[A-Z0-9]{1,3}$/.test(division ?? "");
+  return {
+    country,
+    ...(isCode && { region: division! }),
+    ...(city !== "" && city.length <= MAX_CITY && { city }),
+  };
+}
+
+export const parseGeofeed = lineParser(GeofeedList, () => (line, number, list) => {
+  if (line.startsWith("#")) return findStatedDate(line);
+  list.add(number, line);
+  return undefined;
+});

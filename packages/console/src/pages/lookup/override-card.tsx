@@ -1,0 +1,24 @@
+// override-card.tsx: the overrides that apply to a value: who added each, why, until when; and the end of one.
+
+import type { Override } from "@inkling/server/admin-answers";
+import { Card } from "../../components/basics.tsx";
+import { Table } from "../../components/table.tsx";
+import { overrideColumns } from "../overrides/override-columns.tsx";
+
+interface OverrideCardProps {
+  readonly overrides: readonly Override[];
+  readonly reload: () => void;
+}
+
+export const OverrideCard = ({ overrides, reload }: OverrideCardProps) =>
+  overrides.length > 0 && (
+    <Card isWide title="Your overrides">
+      <Table
+        caption="Your overrides"
+        rows={overrides}
+        rowKey={({ id }) => id}
+        columns={overrideColumns(reload)}
+        empty=""
+      />
+    </Card>
+  );
