@@ -30,7 +30,7 @@ import { type Effects, type SendLimits, sleep, Transport } from "./transport.ts"
 import { type IfUnavailable, type OnUnavailable, settle } from "./unavailable.ts";
 
 /** Options of one lookup. */
-export interface LookupOptions extends Pick<Extras, "evidence"> {
+export interface LookupOptions extends Omit<Extras, "checks"> {
   readonly signal?: AbortSignal;
   /** Instead of the client's. */
   readonly timeoutMs?: number;
@@ -38,7 +38,7 @@ export interface LookupOptions extends Pick<Extras, "evidence"> {
   readonly require?: readonly DataName[];
 }
 
-export interface EmailOptions extends LookupOptions, Extras {}
+export interface EmailOptions extends Omit<LookupOptions, "network" | "subject">, Pick<Extras, "checks"> {}
 
 export interface BatchOptions extends Extras {
   readonly signal?: AbortSignal;
@@ -245,8 +245,9 @@ function requireText(value: unknown): asserts value is string {
 }
 
 function queryOf(extras: Extras | undefined): string {
+  const included = (["evidence", "network", "subject"] as const).filter((name) => extras?.[name] === true);
   const parts = [
-    extras?.evidence === true && "include=evidence",
+    included.length > 0 && `include=${included.join(",")}`,
     extras?.checks !== undefined && extras.checks.length > 0 && `checks=${extras.checks.join(",")}`,
   ].filter((part) => part !== false);
   return parts.length === 0 ? "" : `?${parts.join("&")}`;

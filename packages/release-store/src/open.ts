@@ -76,16 +76,19 @@ export function openRelease(dataDir: string, name: string, verified?: Stamps): L
     const geo = segments.geo && IpSegment.open(map(segments.geo), "geo");
     const reputation = segments.reputation && IpSegment.open(map(segments.reputation), "reputation");
     const email = segments.email && EmailSegment.open(map(segments.email));
+    const network = segments.network && IpSegment.open(map(segments.network), "network");
     const evidence = evidenceTails(
       {
         geolocate: geo?.evidenceFeeds,
         reputation: reputation?.evidenceFeeds,
         email: email?.evidenceFeeds,
+        network: network?.evidenceFeeds,
       },
       feeds,
     );
     const states = dataStates(manifest);
-    return { name, manifest, geo, reputation, email, states, etag: `"${manifest.id}"`, evidence };
+    const etag = `"${manifest.id}"`;
+    return { name, manifest, geo, reputation, email, network, states, etag, evidence };
   });
 }
 
