@@ -10,6 +10,7 @@ import { ROOT, releaseFolder, sourcesLine, updateRelease } from "../lib/data.ts"
 import { BENCH } from "../lib/peers.ts";
 import { measureDisposable } from "./disposable.ts";
 import { measureFlags } from "./flags.ts";
+import { measureNetworks } from "./network.ts";
 import { measurePlaces } from "./places.ts";
 import type { TruthRow } from "./row.ts";
 
@@ -29,6 +30,7 @@ export async function writeTruth(commit: string): Promise<string> {
   const parts: Readonly<Record<string, readonly TruthRow[]>> = {
     Places: measurePlaces(release),
     Flags: measureFlags(release),
+    "Whose network": measureNetworks(release),
     "Disposable domains": await measureDisposable(),
   };
   const about = `Measured at ${commit} on ${new Date().toISOString().slice(0, 10)}. ${sourcesLine(release.manifest)}\n`;

@@ -1,10 +1,9 @@
-// truth-network.ts: how true network facts and VPN networks are, measured on lists of addresses.
+// network.ts: how true network facts and VPN networks are, measured on lists of addresses.
 //
 // in   a data folder with a release, and the folder of shared test data
 // out  a row for each figure, with its sample and whether the build has seen that sample
-// note `seen`: "no", "operator" where the rules name the operator but the build has not its list, "yes" where the build
-//      has the list itself. There is no list of addresses of universities, nor of ISPs but Starlink, in the shared data:
-//      their figures are of systems by name only
+// note there is no list of addresses of universities, nor of ISPs but Starlink, in the shared data: their figures are of
+//      systems by name only
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,17 +17,8 @@ import {
   type Prefix,
   parsePrefix,
 } from "@inkling/engine";
-import { openServable } from "@inkling/release-store";
-
-export interface TruthRow {
-  readonly measure: string;
-  /** What it was measured on, with its size. */
-  readonly sample: string;
-  /** As text: "99.1 %", "0 of 5,312". */
-  readonly value: string;
-  readonly target?: string;
-  readonly seen: "no" | "operator" | "yes";
-}
+import { MIRROR, VECTORS } from "../../test/shared.ts";
+import { count, share, type TruthRow } from "./row.ts";
 
 interface Network {
   readonly kind: string;
@@ -80,37 +70,43 @@ const SAMPLES: readonly Sample[] = [
   {
     name: "iCloud Private Relay",
     file: "mirror/icloud-private-relay.csv",
-    seen: "yes",
+    seen: "built from",
     target: ">= 99 %",
     want: ["shared, with the service relay", (network) => network.shared && serves("relay")(network)],
   },
   {
     name: "Googlebot",
     file: "vectors/guards/googlebot.json",
-    seen: "yes",
+    seen: "built from",
     want: ["crawler", serves("crawler")],
   },
-  { name: "Cloudflare", file: "vectors/guards/cloudflare.json", seen: "yes", want: ["cdn", serves("cdn")] },
-  { name: "Fastly", file: "vectors/guards/fastly.json", seen: "yes", want: ["cdn", serves("cdn")] },
+  {
+    name: "Cloudflare",
+    file: "vectors/guards/cloudflare.json",
+    seen: "built from",
+    want: ["cdn", serves("cdn")],
+  },
+  { name: "Fastly", file: "vectors/guards/fastly.json", seen: "built from", want: ["cdn", serves("cdn")] },
   { name: "Akamai", file: "vectors/guards/akamai.json", seen: "operator", want: ["cdn", serves("cdn")] },
-  { name: "Gmail's senders", file: "vectors/guards/gmail-sending-ips.json", seen: "no" },
-  { name: "mail senders", file: "vectors/guards/smtp-sending-ips.json", seen: "no" },
-  { name: "public resolvers", file: "vectors/guards/public-dns-v4.json", seen: "no" },
+  { name: "Gmail's senders", file: "vectors/guards/gmail-sending-ips.json", seen: "held out" },
+  { name: "mail senders", file: "vectors/guards/smtp-sending-ips.json", seen: "held out" },
+  { name: "public resolvers", file: "vectors/guards/public-dns-v4.json", seen: "held out" },
 ];
+
+const sampleFile = (file: string) =>
+  file.startsWith("mirror/")
+    ? join(MIRROR, file.slice("mirror/".length))
+    : join(VECTORS, file.slice("vectors/".length));
 
 /** The list whose mistakes are counted. */
 const VPN_LIST = "vpn-systems";
 
-/** @param shared the folder with `mirror` and `vectors`; samples that are not there have no row */
-export async function measureNetworkTruth(
-  dataDir: string,
-  shared = join(import.meta.dirname, "../../../shared"),
-): Promise<TruthRow[]> {
-  const release = openServable(dataDir);
+/** Samples that are not there have no row. */
+export function measureNetworks(release: LoadedRelease): TruthRow[] {
   const lookUp = lookupOf(release);
   const rows: TruthRow[] = [];
   for (const { name, file, seen, target, want } of SAMPLES) {
-    const path = join(shared, file);
+    const path = sampleFile(file);
     if (!existsSync(path)) continue;
     const networks = prefixesOf(readFileSync(path, "utf8"));
     let [addresses, right, rightNetworks, wrongKinds, flagged] = [0, 0, 0, 0, 0];
@@ -127,28 +123,28 @@ export async function measureNetworkTruth(
         rightNetworks++;
       } else if (facts.network.kind !== "unknown") wrongKinds++;
     }
-    const sample = `${name}: ${amount(networks.length)} networks`;
+    const sample = `${name}: ${count(networks.length)} networks`;
     if (want !== undefined) {
       const [what] = want;
       const measured = { sample, seen, ...(target !== undefined && { target }) };
       rows.push(
-        { ...measured, measure: `${what}, by network`, value: percent(rightNetworks, networks.length) },
-        { ...measured, measure: `${what}, by address`, value: percent(right, addresses) },
+        { ...measured, measure: `${what}, by network`, value: share(rightNetworks, networks.length) },
+        { ...measured, measure: `${what}, by address`, value: share(right, addresses) },
       );
       if (want[0] === "hosting" || want[0].startsWith("isp"))
         rows.push({
           measure: `another kind than ${what}`,
           sample,
           seen,
-          value: percent(wrongKinds, networks.length),
+          value: share(wrongKinds, networks.length),
         });
     }
     rows.push({
       measure: `flagged by ${VPN_LIST}`,
       sample,
-      seen: "no",
+      seen: "held out",
       target: "0",
-      value: `${amount(flagged)} of ${amount(networks.length)}`,
+      value: `${count(flagged)} of ${count(networks.length)}`,
     });
   }
   return [...rows, ...shares(release)];
@@ -188,8 +184,8 @@ function shares({ network }: LoadedRelease): TruthRow[] {
   return [...byKind].sort().map(([kind, size]) => ({
     measure: `kind ${kind}, by address`,
     sample: "announced IPv4",
-    seen: "yes" as const,
-    value: percent(size, announced),
+    seen: "built from" as const,
+    value: share(size, announced),
   }));
 }
 
@@ -200,7 +196,3 @@ function prefixesOf(text: string): Prefix[] {
     : text.split("\n").map((line) => line.split(",", 1)[0]!.trim());
   return entries.flatMap((entry) => parsePrefix(entry) ?? []);
 }
-
-const percent = (part: number, whole: number) =>
-  whole === 0 ? "none" : `${((100 * part) / whole).toFixed(1)} %`;
-const amount = (count: number) => count.toLocaleString("en");
