@@ -484,6 +484,27 @@ describe("a server refuses, and goes on with what it has", () => {
     expect(releaseNames(server.dataDir)).toContain(release.name);
   });
 
+  test("a redirect, which could lead anywhere", async () => {
+    const base = folder();
+    const target = serveFolder(base);
+    const requests: string[] = [];
+    const redirecting = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: (request) => {
+        requests.push(request.headers.get("authorization") ?? "none");
+        return Response.redirect(target + new URL(request.url).pathname);
+      },
+    });
+    stops.push(() => void redirecting.stop(true));
+    const group = new Group(base, {}, `http://user:password@127.0.0.1:${redirecting.port}`);
+    await group.publish(1);
+    const error = await group.server().fault();
+    expect(error).toMatchObject({ fault: "denied", hint: expect.stringContaining("redirects") });
+    expect(error.message).not.toContain("password");
+    expect(requests).toEqual([`Basic ${btoa("user:password")}`]);
+  });
+
   test("a channel that is not there, and a host that is not", async () => {
     expect((await new Group().server().fault()).fault).toBe("absent");
     const away = new Group(folder(), {}, `http://127.0.0.1:${freePort()}`);

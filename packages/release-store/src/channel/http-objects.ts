@@ -58,7 +58,8 @@ export class HttpObjects implements ObjectReader {
   /** One request whose answer may be any status. */
   async request(path: string, init: RequestInit): Promise<Response> {
     try {
-      return await this.send(path, init);
+      // A redirect is refused, not followed: it could lead to another host, with what is meant for this one.
+      return await this.send(path, { ...init, redirect: "manual" });
     } catch (error) {
       throw unreachable(this.location, error);
     }
@@ -97,8 +98,12 @@ const HINTS: Readonly<Record<string, string>> = {
   AccessDenied:
     "the credentials need s3:GetObject; a publisher also s3:PutObject, s3:ListBucket and s3:DeleteObject",
 };
+const REDIRECT = "redirects are not followed: set INKLING_CHANNEL to where it leads";
 const STATUS_HINTS: Readonly<Record<number, string>> = {
-  301: REGION,
+  301: REDIRECT,
+  302: REDIRECT,
+  307: REDIRECT,
+  308: REDIRECT,
   401: "put user and password into the URL: https://user:password@host/path",
   403: "check what the credentials may do",
 };
