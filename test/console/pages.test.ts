@@ -420,7 +420,7 @@ describe("data", () => {
       route.continue({ postData: JSON.stringify({ current: "20250101T000000000Z-000000000000" }) }),
     );
     await confirm(page, "Roll back", "Roll back");
-    await page.locator("#messages .bad").waitFor();
+    await page.locator("#messages .bad", { hasText: "Another release is in use" }).waitFor();
     expect(await page.getByText("Pinned: newer releases").count()).toBe(0);
     await page.unroute("**/admin/v1/data/rollback");
   });
