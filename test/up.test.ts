@@ -268,7 +268,7 @@ describe("the commands on the release", () => {
   test("data status and data verify", async () => {
     const status = JSON.parse((await run("data", "status", "--json")).out);
     expect(status.releases).toEqual([status.name]);
-    expect(Object.keys(status.release.segments).sort()).toEqual(["email", "geo", "reputation"]);
+    expect(Object.keys(status.release.segments).sort()).toEqual(["email", "geo", "network", "reputation"]);
     const verified = JSON.parse((await run("data", "verify", "--json")).out);
     expect(verified).toMatchObject({ name: status.name, ok: true });
     expect((await run("data", "status")).out).toContain("dbip-city-lite");
