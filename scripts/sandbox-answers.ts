@@ -9,6 +9,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   formatIp,
+  INCLUDE,
   IpAddress,
   LOOKUPS,
   type Prefix,
@@ -31,6 +32,9 @@ import {
   SANDBOX_ME,
   SANDBOX_PROBLEMS,
 } from "../packages/server/src/lookup/sandbox-tables.ts";
+
+/** Everything that an answer can have. */
+const ALL = INCLUDE.evidence | INCLUDE.network | INCLUDE.subject;
 
 const OUT = join(import.meta.dirname, "../packages/client/src/testing/sandbox-answers.ts");
 
@@ -76,7 +80,7 @@ const networkText = ({ address, bits }: Prefix) => `${formatIp(address)}/${bits}
 /** What the file holds. */
 export function sandboxAnswers(): object {
   const byAddress = (lookup: "geolocate" | "reputation") =>
-    Object.fromEntries(addresses.map((text) => [text, found(sandboxAddress(lookup, addressOf(text), true))]));
+    Object.fromEntries(addresses.map((text) => [text, found(sandboxAddress(lookup, addressOf(text), ALL))]));
   return {
     version: SANDBOX_VERSION,
     me: SANDBOX_ME,

@@ -77,7 +77,7 @@ export function testOptions<T>(
 export function testRelease(
   name: string,
   over: Partial<Release> & Pick<Release, "id">,
-  parts: Pick<LoadedRelease, "geo" | "reputation" | "evidence">,
+  parts: Pick<LoadedRelease, "geo" | "reputation" | "evidence"> & Partial<Pick<LoadedRelease, "network">>,
   emailRecord?: Uint8Array,
 ): LoadedRelease {
   const manifest: Release = {
@@ -98,5 +98,6 @@ export function testRelease(
     answerPlain: (text: string) => encode(answer(text.endsWith("@mailinator.com"))),
     evidenceFrom: (host: string) => (isListed(host) ? emailRecord : undefined),
   } as unknown as EmailSegment;
-  return { name, manifest, email, states: dataStates(manifest), etag: `"${manifest.id}"`, ...parts };
+  const states = dataStates(manifest);
+  return { name, manifest, email, network: undefined, states, etag: `"${manifest.id}"`, ...parts };
 }

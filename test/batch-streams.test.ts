@@ -44,8 +44,8 @@ function listen(): Bun.Server<undefined> {
       elapsed: () => performance.now(),
       streamIdleSeconds: IDLE_SECONDS,
     },
-    (_, __, count) => {
-      counted.lookups += count;
+    (_, what, count) => {
+      if (what === "geolocate") counted.lookups += count; // those of batches are counted again, as such
     },
   );
   const app = new App(options);

@@ -14,6 +14,8 @@ import type {
   ReputationEvidence,
   WithChecks,
   WithEvidence,
+  WithNetwork,
+  WithSubject,
 } from "../packages/client/src/answers.ts";
 import type { DataName, WithData } from "../packages/client/src/data-state.ts";
 import { SERVER_CODES } from "../packages/client/src/errors.ts";
@@ -43,7 +45,10 @@ type Fits<Theirs, Ours> =
   Plain<Theirs> extends Ours ? true : { readonly theirs: Plain<Theirs>; readonly ours: Ours };
 
 type Extras = keyof WithEvidence<"email"> | keyof WithChecks;
-type PlainAnswer<T> = Plain<Omit<T, Extras>>;
+/** Of answers about addresses. */
+type More = keyof WithNetwork | keyof WithSubject;
+type PlainAnswer<T> = Plain<Omit<T, Extras | More>>;
+type Wide<T> = { readonly [K in More]-?: K extends keyof T ? Exclude<T[K], undefined> : never };
 type Entry = z.infer<typeof served.evidenceEntry>;
 type EntryKeys = keyof Plain<Entry>;
 
@@ -58,8 +63,15 @@ export const compared: readonly true[] = [
   true satisfies SameMembers<keyof WithEvidence<"geolocate">, Extract<keyof served.Geolocation, Extras>>,
   true satisfies SameMembers<Extras, Extract<keyof served.EmailVerdict, Extras>>,
   true satisfies SameMembers<keyof PlaceEvidence | keyof ReputationEvidence | keyof EmailEvidence, EntryKeys>,
-  true satisfies Fits<Omit<served.Geolocation, Extras>, Place>,
-  true satisfies Fits<Omit<served.Reputation, Extras>, Reputation>,
+  true satisfies SameMembers<More, Extract<keyof served.Geolocation, More>>,
+  true satisfies SameMembers<
+    keyof NonNullable<WithNetwork["network"]>,
+    keyof Plain<NonNullable<served.Geolocation["network"]>>
+  >,
+  true satisfies Fits<Wide<served.Geolocation>, WithNetwork & WithSubject>,
+  true satisfies Fits<Wide<served.Reputation>, WithNetwork & WithSubject>,
+  true satisfies Fits<Omit<served.Geolocation, Extras | More>, Place>,
+  true satisfies Fits<Omit<served.Reputation, Extras | More>, Reputation>,
   true satisfies Fits<Omit<served.EmailVerdict, Extras>, EmailVerdict>,
   true satisfies Fits<Pick<Entry, keyof PlaceEvidence>, PlaceEvidence>,
   true satisfies Fits<Pick<Entry, keyof ReputationEvidence>, ReputationEvidence>,

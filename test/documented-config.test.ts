@@ -20,9 +20,15 @@ const canUnshare =
 const isRoot = () => canUnshare && process.getuid?.() === 0;
 
 function serviceRun<Seen>(given: object): Seen {
-  const unshare = isRoot() ? ["unshare", "--mount", "--net"] : UNSHARE;
-  const script = join(import.meta.dir, "documented-service.ts");
-  const { stdout, stderr } = Bun.spawnSync([...unshare, process.execPath, script, JSON.stringify(given)]);
+  return runApart("documented-service.ts", given, isRoot() ? ["unshare", "--mount", "--net"] : UNSHARE);
+}
+
+/** Runs a script in namespaces of its own. @returns what it prints */
+function runApart<Seen>(name: string, given: object, unshare = UNSHARE): Seen {
+  const script = join(import.meta.dir, name);
+  const { stdout, stderr } = Bun.spawnSync([...unshare, process.execPath, script, JSON.stringify(given)], {
+    env: { ...process.env, TMPDIR: "/tmp" }, // one of its own: the runner's is not there
+  });
   if (stdout.length === 0) throw new Error(stderr.toString());
   return JSON.parse(stdout.toString());
 }
@@ -74,12 +80,7 @@ const unnamed = (files: ReturnType<typeof projectFiles>) =>
 
 describe("proxies keep email addresses out of their logs, with and without a server behind them", () => {
   const tools = ["ip", "mount"];
-  const seenBy = (given: Given): Seen => {
-    const script = join(import.meta.dir, "documented-proxies.ts");
-    const { stdout, stderr } = Bun.spawnSync([...UNSHARE, process.execPath, script, JSON.stringify(given)]);
-    if (stdout.length === 0) throw new Error(stderr.toString());
-    return JSON.parse(stdout.toString());
-  };
+  const seenBy = (given: Given): Seen => runApart("documented-proxies.ts", given);
   const isLogged = (log: string) => log.includes(ADDRESS.split("@")[0]!);
 
   withPrograms("nginx", ["nginx", "openssl", ...tools], canUnshare, () => {

@@ -40,6 +40,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["geo"],
     ["fetch"],
     ["validate"],
+    ["network"],
     ["segments"],
     ["build"],
     ["."],

@@ -20,7 +20,7 @@ const SCENARIOS = {
   /** Every request, in each way that there is. Not closed: nothing keeps the process alive. */
   async answers({ options, requests }) {
     const local = await createLocal(options);
-    const bytes = requests.map(({ lookup, value, evidence }) => {
+    const bytes = requests.map(({ lookup, value, extras }) => {
       try {
         return text(local[`${lookup}Bytes`](value, { evidence })) ?? null;
       } catch (error) {
@@ -28,11 +28,12 @@ const SCENARIOS = {
       }
     });
     const objects = [];
-    for (const { lookup, value, evidence } of requests) {
-      const found = await local[lookup](value, { evidence }).catch(failure);
+    for (const { lookup, value, extras } of requests) {
+      const found = await local[lookup](value, extras).catch(failure);
       objects.push(found === undefined ? null : found);
     }
-    const plain = (lookup) => requests.filter((it) => it.lookup === lookup && !it.evidence);
+    const plain = (lookup) =>
+      requests.filter((it) => it.lookup === lookup && Object.keys(it.extras).length === 0);
     const many = {};
     const batch = {};
     for (const lookup of ["geolocate", "reputation", "email"]) {

@@ -54,7 +54,7 @@ interface Answered {
 interface LocalRequest {
   readonly lookup: Lookup;
   readonly value: string;
-  readonly evidence: boolean;
+  readonly extras: Readonly<Record<string, true>>;
 }
 
 const isFailure = (it: unknown): it is Failure => typeof it === "object" && it !== null && "message" in it;
@@ -136,16 +136,18 @@ function recorded(server: "serve" | "up"): { request: LocalRequest; status: numb
     if (exchange.server !== server || method !== "GET" || exchange.key !== "live" || headers.length > 0)
       return [];
     const found =
-      /^\/v1\/(?:ip-intel\/(geolocate|reputation)|user-intel\/(email))\/([^/?]+)(\?include=evidence)?$/.exec(
+      /^\/v1\/(?:ip-intel\/(geolocate|reputation)|user-intel\/(email))\/([^/?]+)(?:\?include=([a-z,]+))?$/.exec(
         target,
       );
     const status = Number(response.status.slice(0, 3));
     if (found === null || seen.has(target) || found[3] === "me") return [];
-    if (![200, 400, 404, 503].includes(status) || response.body.includes('"PATH_INVALID"')) return [];
+    if (![200, 400, 404, 503].includes(status) || /"P(?:ATH|ARAMETER)_INVALID"/.test(response.body))
+      return [];
     seen.add(target);
     const [, ofAddress, ofEmail, escaped, query] = found;
     const value = decodeURIComponent(escaped!);
-    const request = { lookup: (ofAddress ?? ofEmail) as Lookup, value, evidence: query !== undefined };
+    const extras = Object.fromEntries((query?.split(",") ?? []).map((name) => [name, true as const]));
+    const request = { lookup: (ofAddress ?? ofEmail) as Lookup, value, extras };
     return [{ request, status, body: response.body }];
   });
 }
@@ -190,7 +192,8 @@ describe.each(RUNTIMES)("on %s", (_, runtime) => {
     const objects = wanted.map((it) => (typeof it === "string" ? JSON.parse(it) : it));
     expect(found.objects.map(plain)).toEqual(objects);
     for (const lookup of ["geolocate", "reputation", "email"] as const) {
-      const isOf = (i: number) => all[i]!.request.lookup === lookup && !all[i]!.request.evidence;
+      const isOf = (i: number) =>
+        all[i]!.request.lookup === lookup && Object.keys(all[i]!.request.extras).length === 0;
       expect(found.many[lookup].map(plain)).toEqual(wanted.filter((_, i) => isOf(i)));
       const batch = found.batch[lookup].map((it) => ("data" in it ? it.answer : plain(it)));
       expect(batch).toEqual(objects.filter((_, i) => isOf(i)));

@@ -4,6 +4,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { INCLUDE } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
 import { answer } from "../packages/cli/src/runtime/answer.ts";
 import { build } from "../packages/compiler/src/build/build.ts";
@@ -55,7 +56,7 @@ async function built(enabled: readonly string[], { disabled = [], files = {} }: 
     feeds: release.feeds,
     place: (ip: string) => JSON.parse(answer(current, "geolocate", ip)),
     evidence: (lookup: "geolocate" | "reputation", ip: string) =>
-      JSON.parse(answer(current, lookup, ip, undefined, undefined, true)).evidence,
+      JSON.parse(answer(current, lookup, ip, undefined, undefined, INCLUDE.evidence)).evidence,
     flags: (ip: string) => JSON.parse(answer(current, "reputation", ip)),
   };
 }

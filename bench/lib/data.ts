@@ -169,7 +169,7 @@ const SCOPES = { geo: "geolocate", reputation: "reputation", email: "email" } as
 /** Why lookups of a kind return 503 with a release; undefined when they return answers. */
 export function whyRefused(
   manifest: Pick<Release, "missing" | "partial">,
-  kind: SegmentKind,
+  kind: keyof typeof SCOPES,
 ): string | undefined {
   const { missing } = dataStates(manifest)[SCOPES[kind]];
   return missing.length === 0 ? undefined : `no data for ${missing.join(" and ")}`;

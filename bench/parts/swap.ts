@@ -18,7 +18,7 @@ import { figure, sum } from "../lib/stats.ts";
 import { type StormSecond, storm } from "../lib/storm.ts";
 import { CHECKS } from "../lib/targets.ts";
 
-type SegmentKind = engine.SegmentKind;
+type SegmentKind = (typeof engine.SEGMENT_OF)[engine.Lookup];
 const SWAP_MS = 2_000;
 /** Of each kind. */
 const VALUES = 3_000;
@@ -51,7 +51,8 @@ export function publishMarked(
   { manifest, segmentPath }: data.CurrentRelease,
 ): engine.Release {
   const segments = { ...manifest.segments };
-  for (const kind of Object.keys(segments) as SegmentKind[]) {
+  for (const kind of Object.keys(KINDS) as SegmentKind[]) {
+    if (segments[kind] === undefined) continue;
     const bytes = new Uint8Array(readFileSync(segmentPath(kind)).buffer);
     markSegment(bytes, kind);
     segments[kind] = { ...segments[kind]!, ...store.writeSegmentFile(dataDir, [bytes]) };

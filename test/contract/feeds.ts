@@ -32,6 +32,17 @@ const PLACES = [
   ["FR", "France", "EU", "Europe", "IDF", "Île-de-France", 'L"Haÿ\\les Roses', 48.78, 2.33, "94240"],
 ] as const;
 
+/** Of autonomous systems, one for each kind. */
+const NAMES = [
+  "Example Telecom",
+  "Example Hosting",
+  "University of Example",
+  '"Example Mobile Communications, Inc."',
+  "City of Example",
+  "Bank of Example",
+  "Exämple Ltd",
+] as const;
+
 /** Networks that named rows ask about; their locations have every member. */
 const KNOWN = ["81.2.64.0/20", "8.8.8.0/24", "2a01:4f8::/32"];
 
@@ -159,6 +170,9 @@ export function contractFeeds(fixture: (name: string) => string): ContractFeeds 
           `ripencc|${index % 2 ? "DE" : "FR"}|ipv4|${octet}.0.0.0|16777216|20100101|allocated|x${index}|e-stats`,
       ),
     ),
+    "asn.csv": OCTETS.map(
+      (octet, index) => `${octet}.0.0.0,${octet}.255.255.255,${index + 1},${NAMES[index % NAMES.length]}\n`,
+    ).join(""),
     "disposable-email-domains.txt": lines("disposable-email-domains.txt", [
       ...domains.slice(0, 90),
       ...unicode,

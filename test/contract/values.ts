@@ -59,6 +59,7 @@ export const QUERIES = words(`
   ?Include=evidence ?include=evidence&include=evidence ?include=evidence&x=1 ?include=network
   ?include=evidence,network ?%69nclude=%65vidence ?include=evidence%00 ?include=%FF ?include=evidence#x
   ?checks=mx ?checks=mx&include=evidence ?checks=dns ?include=evidence?include=evidence ?=evidence
+  ?include=subject ?include=subject,network,evidence ?include=network,network ?include=network,
   ?include==evidence ?include=evidence+ ?include%3Devidence
 `);
 

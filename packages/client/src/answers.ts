@@ -100,6 +100,8 @@ export interface PlaceEvidence extends Entry {
 
 export interface ReputationEvidence extends Entry, OverrideEntry {
   readonly flags?: readonly Open<"is_abuser" | "is_proxy" | "is_tor_exit">[];
+  /** The members of the network that it filled in. */
+  readonly members?: readonly string[];
   /** The network that the list has. */
   readonly network?: string;
 }
@@ -129,6 +131,33 @@ export interface WithEvidence<L extends Lookup> {
   readonly evidence_truncated?: true;
 }
 
+/** Whose network an address is: docs/api.md of the server. */
+export interface Network {
+  /** The largest network around the address of which all this holds. */
+  readonly prefix: string;
+  /** The autonomous system that announces it. */
+  readonly asn?: number;
+  readonly organization?: string;
+  readonly kind: Open<"hosting" | "isp" | "mobile" | "education" | "government" | "business" | "unknown">;
+  /** Do many people come from one address, as published? */
+  readonly shared: boolean;
+  /** What operators publish about it. */
+  readonly services: readonly Open<"cdn" | "crawler" | "mail_sender" | "relay" | "resolver">[];
+}
+
+/** What `network: true` adds to an answer about an address; null where the server has no such data. */
+export interface WithNetwork {
+  readonly network: Network | null;
+}
+
+/** What `subject: true` adds to an answer about an address. */
+export interface WithSubject {
+  /** In normal form, IPv4 unwrapped. */
+  readonly ip: string;
+  /** The network that the data has this answer for. */
+  readonly prefix: string;
+}
+
 /** The result of the DNS check of a domain: docs/email.md of the server. */
 export type MxOutcome = Open<
   "found" | "implicit" | "none" | "null" | "nxdomain" | "timeout" | "failed" | "busy" | "skipped"
@@ -143,6 +172,10 @@ export interface WithChecks {
 export interface Extras {
   /** Adds the entries of feeds behind the answer. */
   readonly evidence?: boolean;
+  /** Addresses only: adds whose network it is. */
+  readonly network?: boolean;
+  /** Addresses only: adds the address itself and its prefix. */
+  readonly subject?: boolean;
   /** Email only: `["mx"]` checks in DNS whether the domain receives mail. */
   readonly checks?: readonly "mx"[];
 }
@@ -150,4 +183,6 @@ export interface Extras {
 /** The answer of a lookup with these extras. */
 export type Answer<L extends Lookup, E extends Extras = Record<never, never>> = Answers[L] &
   (E extends { readonly evidence: true } ? WithEvidence<L> : unknown) &
+  (E extends { readonly network: true } ? WithNetwork : unknown) &
+  (E extends { readonly subject: true } ? WithSubject : unknown) &
   (E extends { readonly checks: readonly ["mx", ...(readonly "mx"[])] } ? WithChecks : unknown);

@@ -215,8 +215,9 @@ export function requireText(value: unknown): asserts value is string {
 }
 
 function queryOf(extras: Extras | undefined): string {
+  const included = (["evidence", "network", "subject"] as const).filter((name) => extras?.[name] === true);
   const parts = [
-    extras?.evidence === true && "include=evidence",
+    included.length > 0 && `include=${included.join(",")}`,
     extras?.checks !== undefined && extras.checks.length > 0 && `checks=${extras.checks.join(",")}`,
   ].filter((part) => part !== false);
   return parts.length === 0 ? "" : `?${parts.join("&")}`;

@@ -6,7 +6,7 @@ import type { DataName, WithData } from "./data-state.ts";
 import type { IfUnavailable, OnUnavailable } from "./unavailable.ts";
 
 /** Options of one lookup. */
-export interface LookupOptions extends Pick<Extras, "evidence"> {
+export interface LookupOptions extends Omit<Extras, "checks"> {
   readonly signal?: AbortSignal;
   /** Instead of the client's. */
   readonly timeoutMs?: number;
@@ -14,7 +14,7 @@ export interface LookupOptions extends Pick<Extras, "evidence"> {
   readonly require?: readonly DataName[];
 }
 
-export interface EmailOptions extends LookupOptions, Extras {}
+export interface EmailOptions extends Omit<LookupOptions, "network" | "subject">, Pick<Extras, "checks"> {}
 
 export interface BatchOptions extends Extras {
   readonly signal?: AbortSignal;

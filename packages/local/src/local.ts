@@ -12,6 +12,7 @@ import type {
   BatchResult,
   DataState,
   EmailOptions,
+  Extras,
   IfUnavailable,
   Lookup,
   LookupOptions,
@@ -36,6 +37,7 @@ import {
   type AnswerSource,
   bodyOf,
   ComposedAnswer,
+  INCLUDE,
   LOOKUPS,
   type LoadedRelease,
   type Outcome,
@@ -47,6 +49,9 @@ import { Releases } from "./releases.ts";
 
 /** What a server would send; undefined for a public address whose place is unknown. Never write to it. */
 export type LookupBytes<L extends Lookup> = Uint8Array | (L extends "geolocate" ? undefined : never);
+
+/** What an answer about an address may have beyond its own members. */
+export type AddressExtras = Omit<Extras, "checks">;
 
 /** One release, and what is prepared once for all its answers. */
 interface Source {
@@ -125,17 +130,17 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
   }
 
   /** As {@link geolocate}, at once: the bytes that a server would send. */
-  geolocateBytes(ip: string, options?: Pick<LookupOptions, "evidence">): LookupBytes<"geolocate"> {
+  geolocateBytes(ip: string, options?: AddressExtras): LookupBytes<"geolocate"> {
     return this.#bytes("geolocate", ip, options);
   }
 
   /** As {@link reputation}, at once: the bytes that a server would send. */
-  reputationBytes(ip: string, options?: Pick<LookupOptions, "evidence">): LookupBytes<"reputation"> {
+  reputationBytes(ip: string, options?: AddressExtras): LookupBytes<"reputation"> {
     return this.#bytes("reputation", ip, options)!; // every public address has an answer
   }
 
   /** As {@link email}, at once: the bytes that a server would send. */
-  emailBytes(address: string, options?: Pick<LookupOptions, "evidence">): LookupBytes<"email"> {
+  emailBytes(address: string, options?: Pick<Extras, "evidence">): LookupBytes<"email"> {
     return this.#bytes("email", address, options)!; // every text has an answer
   }
 
@@ -146,7 +151,7 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
   lookupMany<L extends Lookup>(lookup: L, values: readonly string[]): (LookupBytes<L> | InklingError)[] {
     const { answers } = this.#use();
     return values.map((value) => {
-      const outcome = this.#outcome(lookup, value, answers, false);
+      const outcome = this.#outcome(lookup, value, answers, 0);
       if (outcome instanceof Uint8Array) return outcome;
       return (outcome instanceof ComposedAnswer ? outcome.body : unlessPlaceless(outcome)) as LookupBytes<L>;
     });
@@ -165,16 +170,16 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     void,
     undefined
   > {
-    const { signal, size = BATCH_SIZE, lingerMs = 20, evidence = false } = options ?? ({} as BatchOptions);
+    const { signal, size = BATCH_SIZE, lingerMs = 20 } = options ?? ({} as BatchOptions);
     const required = this.#required(lookup, options);
-    refuseChecks(options);
+    const include = readExtras(lookup, options);
     const limits = [readNumber("size", size, 1, 1_000), readNumber("lingerMs", lingerMs, 0, 60_000)] as const;
     for await (const group of inGroups(values, ...limits)) {
       signal?.throwIfAborted();
       const { answers, data } = this.#use();
       requireData(required, data[lookup], {});
       for (const value of group) {
-        const outcome = this.#outcome(lookup, value, answers, evidence);
+        const outcome = this.#outcome(lookup, value, answers, include);
         const bytes = bytesOf(outcome);
         yield (
           bytes instanceof InklingError
@@ -197,14 +202,14 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
   #answer<T>(
     lookup: Lookup,
     value: string,
-    options: EmailOptions | undefined,
+    options: (LookupOptions & Extras) | undefined,
   ): Promise<T | IfUnavailable<P>> {
     const work = async () => {
       requireText(value);
       options?.signal?.throwIfAborted();
-      refuseChecks(options);
+      const include = readExtras(lookup, options);
       const { answers, data } = this.#use();
-      const bytes = bytesOf(this.#outcome(lookup, value, answers, options?.evidence === true));
+      const bytes = bytesOf(this.#outcome(lookup, value, answers, include));
       if (bytes instanceof InklingError) throw bytes;
       requireData(this.#required(lookup, options), data[lookup], {});
       return (bytes === undefined ? undefined : withData(objectOf(bytes), data[lookup])) as T;
@@ -212,25 +217,20 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     return settle(this.#options.onUnavailable, work());
   }
 
-  #bytes(
-    lookup: Lookup,
-    value: string,
-    options: Pick<LookupOptions, "evidence"> | undefined,
-  ): Uint8Array | undefined {
-    const outcome = this.#outcome(lookup, value, this.#use().answers, options?.evidence === true);
+  #bytes(lookup: Lookup, value: string, options: Extras | undefined): Uint8Array | undefined {
+    const { answers } = this.#use();
+    const outcome = this.#outcome(lookup, value, answers, readExtras(lookup, options));
     if (outcome instanceof Uint8Array) return outcome;
     const bytes = bytesOf(outcome);
     if (bytes instanceof InklingError) throw bytes;
     return bytes;
   }
 
-  #outcome(lookup: Lookup, value: string, answers: AnswerSource, withEvidence: boolean): Outcome {
+  #outcome(lookup: Lookup, value: string, answers: AnswerSource, include: number): Outcome {
     if (typeof value !== "string") requireText(value);
     const answerer = this.#answerer;
-    if (lookup === "email") return answerer.answerEmail(value, answers, withEvidence);
-    return (
-      answerer.readAddress(value) ?? answerer.answerAddress(lookup, answerer.address, answers, withEvidence)
-    );
+    if (lookup === "email") return answerer.answerEmail(value, answers, include !== 0);
+    return answerer.readAddress(value) ?? answerer.answerAddress(lookup, answerer.address, answers, include);
   }
 
   #use(): Source {
@@ -273,10 +273,22 @@ function unlessPlaceless(failure: Parameters<typeof errorOf>[0]): InklingError |
 const objectOf = (bytes: Uint8Array | undefined) =>
   bytes === undefined ? undefined : JSON.parse(decoder.decode(bytes));
 
-function refuseChecks(options: EmailOptions | undefined): void {
-  if ((options?.checks?.length ?? 0) === 0) return;
-  throw new InklingError("PARAMETER_INVALID", "There are no checks in process", {
-    status: 400,
-    hint: "MX checks are the server's: ask it with @inkling/client",
-  });
+/** @returns bits of INCLUDE @throws InklingError PARAMETER_INVALID for what there is not */
+function readExtras(lookup: Lookup, extras: Extras | undefined): number {
+  if (extras === undefined) return 0;
+  const { evidence = false, network = false, subject = false, checks = [] } = extras;
+  if (checks.length > 0) {
+    throw new InklingError("PARAMETER_INVALID", "There are no checks in process", {
+      status: 400,
+      hint: "MX checks are the server's: ask it with @inkling/client",
+    });
+  }
+  if (lookup === "email" && (network || subject)) {
+    throw new InklingError("PARAMETER_INVALID", "Network and subject are those of an address", {
+      status: 400,
+    });
+  }
+  return (
+    (evidence ? INCLUDE.evidence : 0) | (network ? INCLUDE.network : 0) | (subject ? INCLUDE.subject : 0)
+  );
 }

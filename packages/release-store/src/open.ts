@@ -90,16 +90,19 @@ export function loadRelease(
   const geo = segments.geo && IpSegment.open(bytesOf(segments.geo), "geo");
   const reputation = segments.reputation && IpSegment.open(bytesOf(segments.reputation), "reputation");
   const email = segments.email && EmailSegment.open(bytesOf(segments.email));
+  const network = segments.network && IpSegment.open(bytesOf(segments.network), "network");
   const evidence = evidenceTails(
     {
       geolocate: geo?.evidenceFeeds,
       reputation: reputation?.evidenceFeeds,
       email: email?.evidenceFeeds,
+      network: network?.evidenceFeeds,
     },
     feeds,
   );
   const states = dataStates(manifest);
-  return { name, manifest, geo, reputation, email, states, etag: `"${manifest.id}"`, evidence };
+  const etag = `"${manifest.id}"`;
+  return { name, manifest, geo, reputation, email, network, states, etag, evidence };
 }
 
 /** The bytes of a segment's file as it was verified. @throws ReleaseError when it is another by now */

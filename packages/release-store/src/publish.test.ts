@@ -74,6 +74,21 @@ describe("publishing", () => {
     });
   });
 
+  test("a release with a network segment has the id that versions without it compute", () => {
+    withFolder((dataDir) => {
+      const { id: _, ...content } = manifest(dataDir, 1);
+      const network = { ...content.segments.email!, inputs: "f".repeat(64) };
+      const whole = { ...content, segments: { ...content.segments, network } };
+      expect(releaseId(whole)).toBe(releaseId(content)); // they drop the member that they do not know
+      const name = publish(dataDir, { id: releaseId(whole), ...whole });
+      expect(findNewest(dataDir)).toMatchObject({ name, manifest: { segments: { network } } });
+      const feeds = [
+        { id: "asn", sets: "network", source: "seed", state: "loaded", entries: 1, licence: "x" },
+      ];
+      expect(releaseId({ ...whole, feeds: feeds as never })).not.toBe(releaseId(whole));
+    });
+  });
+
   test("removes files of a killed build", () => {
     withFolder((dataDir) => {
       mkdirSync(join(dataDir, "feeds/tor"), { recursive: true });

@@ -13,6 +13,7 @@ import {
   addSize,
   alignedBits,
   ComposedAnswer,
+  INCLUDE,
   IpAddress,
   type IpLookup,
   type IpSegment,
@@ -121,7 +122,12 @@ export class ExportSource {
 
   /** The answer for an address with its evidence: there is one, as `ranges` found the segment. */
   private explain(lookup: IpLookup, address: UnwrappedAddress): Answer {
-    const answer = this.answerer.answerAddress(lookup, address, this.source, true) as ComposedAnswer;
+    const answer = this.answerer.answerAddress(
+      lookup,
+      address,
+      this.source,
+      INCLUDE.evidence,
+    ) as ComposedAnswer;
     return JSON.parse(decoder.decode(answer.body));
   }
 

@@ -1,7 +1,7 @@
 // lookup.ts: `inkling lookup VALUE…`, or geolocate | reputation | email VALUE: the API's answers without a server.
 
 import { kindOf } from "@inkling/bulk/values";
-import { LOOKUPS, nearest } from "@inkling/engine";
+import { INCLUDE, LOOKUPS, nearest } from "@inkling/engine";
 import type { Scope } from "@inkling/server";
 import type { Command } from "commander";
 import { answer, Refused } from "../runtime/answer.ts";
@@ -100,11 +100,16 @@ Examples:
   inkling lookup ${lookup} ${example} --evidence
   inkling lookup ${lookup} ${example} --json`,
     );
+  if (lookup !== "email")
+    command
+      .option("--network", "with --json: whose network it is, as include=network of the API")
+      .option("--subject", "with --json: the address and its prefix, as include=subject of the API");
   addAction(command, context, SETTINGS, async ({ settings, flags }, value: string) => {
     const { release, overrides, missing, warnings } = await openAnswerData(settings, [lookup], hasOverrides);
     const now = Date.now();
     const withEvidence = flags.evidence === true;
-    const answerNow = () => answer(release, lookup, value, overrides, now, withEvidence || !flags.json);
+    const include = flags.json ? includeOf(flags) : INCLUDE.evidence | INCLUDE.network;
+    const answerNow = () => answer(release, lookup, value, overrides, now, include);
     const body = flags.json ? orDocument(answerNow, context) : answerNow();
     for (const text of warnings) warn(terminal, text);
     if (flags.json) return terminal.out(body);
@@ -113,6 +118,13 @@ Examples:
     printAttributions(terminal, attributions(release.manifest.feeds, [lookup]));
   });
 }
+
+/** What the flags add to the answer, as `include` of the API. */
+const includeOf = (flags: Readonly<Record<string, unknown>>): number =>
+  (Object.keys(INCLUDE) as (keyof typeof INCLUDE)[]).reduce(
+    (bits, name) => (flags[name] === true ? bits | INCLUDE[name] : bits),
+    0,
+  );
 
 /** The answer, or the API's problem document with its exit code. */
 function orDocument(answerNow: () => string, { ending }: Context): string {

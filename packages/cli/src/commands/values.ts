@@ -5,6 +5,7 @@
 
 import { MEMBERS, rowOf } from "@inkling/bulk/members";
 import { kindOf } from "@inkling/bulk/values";
+import { INCLUDE } from "@inkling/engine";
 import type { Scope } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
 import { answer, Refused } from "../runtime/answer.ts";
@@ -72,17 +73,12 @@ type Write = (value: string) => string;
 type Entry = readonly [lookup: Scope, outcome: string | Refused];
 
 /** The API's answer, or its refusal, of each lookup of a value. @throws CliError for what is no value */
-function outcomesOf(
-  value: string,
-  { release, overrides }: AnswerData,
-  now: number,
-  withEvidence = false,
-): Entry[] {
+function outcomesOf(value: string, { release, overrides }: AnswerData, now: number, include = 0): Entry[] {
   const kind = kindOf(value);
   if (kind === undefined) throw notAValue(value);
   return LOOKUPS_OF[kind].map((lookup): Entry => {
     try {
-      return [lookup, answer(release, lookup, value, overrides, now, withEvidence)];
+      return [lookup, answer(release, lookup, value, overrides, now, include)];
     } catch (error) {
       if (error instanceof Refused) return [lookup, error];
       throw error;
@@ -138,7 +134,12 @@ function textOf(isOne: boolean, flags: Flags, data: AnswerData, { terminal }: Co
   const withEvidence = flags.evidence === true;
   return (value) => {
     const now = Date.now();
-    const answers = answersTo(value, data, now, isOne || withEvidence);
+    const answers = answersTo(
+      value,
+      data,
+      now,
+      isOne || withEvidence ? INCLUDE.evidence | INCLUDE.network : 0,
+    );
     const result = (body: string) => ({
       value,
       answer: JSON.parse(body),

@@ -8,6 +8,7 @@ import {
   Answerer,
   type AnswerSource,
   bodyOf,
+  INCLUDE,
   type LoadedRelease,
   type Outcome,
   Overrides,
@@ -21,6 +22,7 @@ const decoder = new TextDecoder();
 
 /**
  * The body for `value`, from the data that there is: the caller reports what is missing.
+ * @param include bits of INCLUDE
  * @throws Refused for whatever the API would not answer with 200
  */
 export function answer(
@@ -29,10 +31,10 @@ export function answer(
   value: string,
   overrides = Overrides.NONE,
   now = 0,
-  withEvidence = false,
+  include = 0,
 ): string {
   const source: AnswerSource = { release, overrides, now, mode: "up" };
-  const outcome = answerWith(new Answerer(), lookup, value, source, withEvidence);
+  const outcome = answerWith(new Answerer(), lookup, value, source, include);
   if (!("reason" in outcome)) return decoder.decode(bodyOf(outcome));
   const problem = problemOf(outcome);
   if (outcome.reason === "address_invalid") {
@@ -51,12 +53,10 @@ function answerWith(
   lookup: Scope,
   value: string,
   source: AnswerSource,
-  withEvidence: boolean,
+  include: number,
 ): Outcome {
-  if (lookup === "email") return answerer.answerEmail(value, source, withEvidence);
-  return (
-    answerer.readAddress(value) ?? answerer.answerAddress(lookup, answerer.address, source, withEvidence)
-  );
+  if (lookup === "email") return answerer.answerEmail(value, source, (include & INCLUDE.evidence) !== 0);
+  return answerer.readAddress(value) ?? answerer.answerAddress(lookup, answerer.address, source, include);
 }
 
 /** The API would not answer with 200. */

@@ -84,6 +84,20 @@ function named({ name, iso_code, code = iso_code }: Named): string | undefined {
   return name !== undefined && code !== undefined ? `${name} (${code})` : (name ?? code);
 }
 
+/** "AS13335 Cloudflare, Inc., 104.16.0.0/12: hosting, cdn"; undefined where nothing is known. */
+function networkRow(network: Geolocation["network"]): readonly string[] | undefined {
+  if (network === null || network === undefined) return undefined;
+  const { asn, organization, prefix, kind, shared, services } = network;
+  const facts = [kind === "unknown" ? undefined : kind, shared ? "shared" : undefined, ...services];
+  if (asn === undefined && listed(facts) === "") return undefined;
+  const owner = [asn === undefined ? undefined : `AS${asn}`, organization].filter(Boolean).join(" ");
+  const what = listed(facts);
+  return [
+    "network",
+    `${listed([owner === "" ? undefined : owner, prefix])}${what === "" ? "" : `: ${what}`}`,
+  ];
+}
+
 function locationVerdict({ answer, style }: LookupResult): string {
   const { city, country, subdivisions } = answer as unknown as Geolocation;
   const where = listed([city.name, subdivisions[0]?.name, country.name ?? country.iso_code]);
@@ -110,6 +124,7 @@ function describeLocation(result: LookupResult): string {
       ),
       row("time zone", time_zone),
       row("registered in", named(registered_country)),
+      networkRow(place.network),
     ]),
   ]
     .filter((part) => part !== "")
@@ -142,7 +157,11 @@ function reputationVerdict({ answer, missing, style }: LookupResult): string {
 function describeReputation(result: LookupResult): string {
   return [
     headline(result, reputationVerdict(result)),
-    lines([...REPUTATION.map((row) => flagLine(row, result)), ...remarks(result)]),
+    lines([
+      ...REPUTATION.map((row) => flagLine(row, result)),
+      ...remarks(result),
+      networkRow((result.answer as unknown as Geolocation).network),
+    ]),
   ].join("\n");
 }
 

@@ -28,7 +28,10 @@ interface AttributedFeed {
 
 /** The texts that licences require where data of these lookups is shown, each once. */
 export function attributions(feeds: readonly AttributedFeed[], lookups?: readonly Scope[]): string[] {
-  const sets = lookups?.flatMap((lookup) => FEED_SETS[SEGMENT_OF[lookup]].deciding);
+  const sets = lookups?.flatMap((lookup) => [
+    ...FEED_SETS[SEGMENT_OF[lookup]].deciding,
+    ...(lookup === "email" ? [] : FEED_SETS.network.deciding),
+  ]);
   const texts = feeds
     .filter((feed) => feed.state === "loaded" && (sets === undefined || sets.includes(feed.sets)))
     .flatMap(({ attribution }) => attribution ?? []);

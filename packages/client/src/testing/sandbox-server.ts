@@ -16,7 +16,10 @@ import type { Row } from "./sandbox-table.ts";
 
 /** The members of an answer that matter to a test, evidence and checks included. */
 export type OwnAnswer<L extends Lookup> = Partial<
-  Answer<L, L extends "email" ? { evidence: true; checks: ["mx"] } : { evidence: true }>
+  Answer<
+    L,
+    L extends "email" ? { evidence: true; checks: ["mx"] } : { evidence: true; network: true; subject: true }
+  >
 >;
 
 /** What an answer has where a test gives nothing. */
@@ -60,6 +63,8 @@ function normal(value: string): string {
 /** Of a request. */
 interface Wants {
   readonly evidence: boolean;
+  readonly network: boolean;
+  readonly subject: boolean;
   readonly mx: boolean;
 }
 
@@ -109,8 +114,11 @@ export class SandboxServer {
     const lookup = (name ?? "reputation") as Lookup;
     if (this.failure !== undefined) return this.failed(lookup, this.failure);
     if (name === undefined) return this.refused(lookup, "PATH_NOT_FOUND");
+    const included = (searchParams.get("include") ?? "").split(",");
     const wants = {
-      evidence: searchParams.get("include") === "evidence",
+      evidence: included.includes("evidence"),
+      network: included.includes("network"),
+      subject: included.includes("subject"),
       mx: searchParams.get("checks") === "mx",
     };
     if (value !== undefined) {
@@ -140,8 +148,15 @@ export class SandboxServer {
   private find(lookup: Lookup, value: string, wants: Wants): Row {
     const row = this.own.get(`${lookup} ${normal(value)}`) ?? sandboxRow(lookup, value, wants);
     if (typeof row === "string") return row;
-    const { evidence = [], checks = { mx: "found" }, ...plain } = row;
-    return { ...plain, ...(wants.mx && { checks }), ...(wants.evidence && { evidence }) };
+    const { evidence = [], checks = { mx: "found" }, ip, prefix, network, ...plain } = row;
+    const subject = subjectOf(value);
+    return {
+      ...plain,
+      ...(wants.mx && { checks }),
+      ...(wants.subject && { ip: ip ?? subject.ip, prefix: prefix ?? subject.prefix }),
+      ...(wants.network && { network: network ?? { prefix: subject.prefix, ...UNKNOWN_NETWORK } }),
+      ...(wants.evidence && { evidence }),
+    };
   }
 
   private sent(lookup: Lookup, text: string, type = "application/json"): Response {
@@ -180,6 +195,17 @@ function documentOf(lookup: Lookup, code: string) {
   const row = PROBLEMS.get(code);
   if (row === undefined) throw new TypeError(`@inkling/client/testing: ${code} is no code of a server`);
   return { ...row, detail: row.detail.replace("{lookup}", lookup) };
+}
+
+const UNKNOWN_NETWORK = { kind: "unknown", shared: false, services: [] };
+
+/** Of an address that has none of its own: itself, and the network of documentation around it. */
+function subjectOf(value: string): { readonly ip: string; readonly prefix: string } {
+  const text = value === "me" ? SANDBOX.me : value;
+  const ip = parseIp(text);
+  if (ip === undefined) return { ip: text, prefix: text };
+  const around = SANDBOX.documentation.find((network) => isIn(parseNetwork(network)!, ip));
+  return { ip: text, prefix: around ?? `${text}/${ip.bits}` };
 }
 
 function completed(lookup: Lookup, value: string, answer: Readonly<Record<string, unknown>>): Row {

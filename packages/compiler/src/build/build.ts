@@ -82,6 +82,9 @@ export interface Build {
   readonly nextDue?: string;
 }
 
+/** Segments that share feeds follow each other, so that these are read once; the largest is the last. */
+const BUILD_ORDER = ["reputation", "network", "email", "geo"] as const satisfies readonly SegmentKind[];
+
 /** Feeds loaded at once, so that a slow publisher does not delay the others. */
 const CONCURRENT_LOADS = 4;
 
@@ -126,7 +129,7 @@ async function buildLocked(
   const feeds = await loadFeeds(request, trusted, effects, deadline);
   const segments: { -readonly [Kind in SegmentKind]?: SegmentReport } = {};
   let flagged: Release["flagged"];
-  for (const kind of ["reputation", "email", "geo"] as const) {
+  for (const [index, kind] of BUILD_ORDER.entries()) {
     const parts = feeds.filter((loaded) => belongsTo(kind, loaded));
     if (!parts.some((loaded) => isLoaded(loaded) && decides(loaded, FEED_SETS[kind].deciding))) continue;
     const inputs = inputsDigest(
@@ -138,7 +141,8 @@ async function buildLocked(
     const made = same?.segments[kind] ?? writeSegment(request.dataDir, kind, parts, effects);
     segments[kind] = { sha256: made.sha256, bytes: made.bytes, inputs };
     if (kind === "reputation") flagged = same === undefined ? (made as Written).flagged : same.flagged;
-    for (const part of parts) part.forget();
+    const later = BUILD_ORDER.slice(index + 1);
+    for (const part of parts) if (!later.some((next) => belongsTo(next, part))) part.forget();
   }
   const manifest = describe(segments, feeds, { code, flagged }, effects.now());
   const same = newest?.manifest.id === manifest.id ? newest : undefined;

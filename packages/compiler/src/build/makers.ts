@@ -1,18 +1,20 @@
 // makers.ts: the loaded feeds of a segment -> its sections.
 
 import type { Release, SegmentKind } from "@inkling/engine";
-import type { DomainClaims, NetworkClaims } from "../catalog/claims.ts";
+import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { PLACE_PREFERENCE } from "../catalog/feeds.ts";
 import { completePlace } from "../geo/complete-place.ts";
 import { encodePlace } from "../geo/encode-place.ts";
 import type { OperatorFeed } from "../geo/operator-places.ts";
 import { preferPlaces } from "../geo/place-preference.ts";
+import { networksOfSystems } from "../parse/asn.ts";
 import { domainEvidence } from "../policy/domain-evidence.ts";
 import { judgeDomains } from "../policy/email.ts";
 import { isAnycast } from "../policy/guards.ts";
 import { judgeNetworks } from "../policy/reputation.ts";
 import { emailSections } from "../segments/email-table.ts";
 import { geoTable } from "../segments/geo-table.ts";
+import { networkTable } from "../segments/network-table.ts";
 import { reputationSections } from "../segments/reputation-table.ts";
 import type { SectionData } from "../segments/segment-writer.ts";
 import type { Content } from "../validate/read-copy.ts";
@@ -34,6 +36,7 @@ export const MAKERS: Readonly<Record<SegmentKind, (parts: readonly LoadedFeed[],
   geo: makeGeo,
   reputation: makeReputation,
   email: makeEmail,
+  network: makeNetwork,
 };
 
 function makeGeo(parts: readonly LoadedFeed[], emit: Emit): Made {
@@ -84,6 +87,12 @@ export function collectGarbage(): void {
 
 function makeReputation(parts: readonly LoadedFeed[], emit: Emit): Made {
   const claims = parts.flatMap((loaded): readonly NetworkClaims[] => loaded.content().networks ?? []);
+  const asns = parts.flatMap((loaded) => loaded.content().asns ?? [])[0];
+  for (const { feed, content } of parts) {
+    const { systems } = content();
+    const claimed = asns && systems && { feed: feed.id, networks: networksOfSystems(asns, systems) };
+    if (claimed) claims.push({ ...claimed, subject: feed.sets as NetworkSubject, label: feed.label! });
+  }
   const judged = judgeNetworks(claims);
   for (const text of overruledLines(judged.evidence)) emit({ type: "note", text });
   return { sections: reputationSections(judged), flagged: flaggedBy(judged) };
@@ -94,4 +103,16 @@ function makeEmail(parts: readonly LoadedFeed[], emit: Emit): Made {
   const verdicts = judgeDomains(claims);
   for (const conflict of verdicts.conflicts) emit({ type: "conflict", ...conflict });
   return { sections: emailSections(verdicts.disposable, domainEvidence(claims, verdicts)) };
+}
+
+function makeNetwork(parts: readonly LoadedFeed[], emit: Emit): Made {
+  const contents = parts.map((loaded) => ({ id: loaded.feed.id, ...loaded.content() }));
+  const { id, asns } = contents.find((content) => content.asns !== undefined)!; // it decides: there is one
+  const claims = contents.flatMap(({ networks }): readonly NetworkClaims[] => networks ?? []);
+  const { sections, ranges, records } = networkTable(id, asns!, claims);
+  emit({
+    type: "note",
+    text: `networks: ${ranges.v4} IPv4 and ${ranges.v6} IPv6 ranges, ${records} different sets of facts`,
+  });
+  return { sections };
 }

@@ -15,7 +15,7 @@ export function isLoaded({ report }: LoadedFeed): boolean {
 export function belongsTo(kind: SegmentKind, { feed }: LoadedFeed): boolean {
   const { deciding, other } = FEED_SETS[kind];
   if (kind === "geo" && (feed.format === "geofeed-csv" || isAnycast(feed.label))) return true;
-  if (feed.sets === "relay") return kind === (feed.format === "geofeed-csv" ? "reputation" : "email");
+  if (feed.sets === "relay") return (kind === "email") === (feed.format !== "geofeed-csv") && kind !== "geo";
   return deciding.includes(feed.sets) || other.includes(feed.sets);
 }
 

@@ -3,7 +3,7 @@
 import type { DomainSubject, GuardKind, Label, NetworkSubject } from "./claims.ts";
 
 /** What a feed contributes to. */
-export type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_country";
+export type Sets = NetworkSubject | DomainSubject | "geolocation" | "registered_country" | "network";
 
 /** Formats, each with its default file extension, which is also used in requests to a mirror's base URL. */
 export const EXTENSIONS = {
@@ -13,6 +13,8 @@ export const EXTENSIONS = {
   "spamhaus-json-lines": "json",
   "onionoo-json": "json",
   "monosans-json": "json",
+  "mullvad-json": "json",
+  "nordvpn-json": "json",
   "domain-json": "json", // an array of domains
   "fakefilter-text": "txt", // domains under "## provider" headings
   "fakefilter-json": "json", // data_version2.json: domain -> providers and hosts
@@ -27,6 +29,8 @@ export const EXTENSIONS = {
   "exit-networks": "csv", // ours: rows of network,operator,source
   "relay-domains": "csv", // ours: rows of domain,service,source
   "nro-delegated": "txt", // pipe-separated delegations
+  "vpn-systems": "csv", // ours: rows of asn,operator,source
+  "asn-csv": "csv", // first and last address, number, organization
   mmdb: "mmdb",
 } as const;
 export type Format = keyof typeof EXTENSIONS;

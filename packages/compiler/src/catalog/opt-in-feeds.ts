@@ -59,6 +59,18 @@ const UNLICENSED = {
   optIn: { why: "licence", terms: OWN_RISK },
 } as const;
 
+/** What VPN operators publish for their customers' programs: where these connect to. Most leave from the same address. */
+const VPN_SERVERS = {
+  sets: "is_proxy",
+  label: "vpn",
+  licence: NO_LICENCE,
+  cadenceHours: 12 * HOUR,
+  age: AGE.openProxies,
+  change: 0.5,
+  widest: ADDRESSES,
+  optIn: { why: "licence", terms: OWN_RISK },
+} as const;
+
 /** Whether the operator has to agree to its terms: no clear licence, or a limited one. */
 export function asksForAgreement({ licence, optIn }: Pick<Feed, "licence" | "optIn">): boolean {
   return licence === NO_LICENCE || optIn?.why === "licence" || optIn?.why === "non-commercial";
@@ -175,6 +187,26 @@ export const OPT_IN_FEEDS: readonly Feed[] = [
       terms: "Free with an account; the attribution has to be shown wherever the data is.",
       credentials: ["ip2locationToken"],
     },
+  },
+  {
+    ...VPN_SERVERS,
+    id: "nordvpn-servers",
+    format: "nordvpn-json",
+    title: "NordVPN: the addresses of its servers",
+    homepage: "https://nordvpn.com/servers/",
+    urls: fixed("https://api.nordvpn.com/v1/servers?limit=0"),
+    entries: { least: 2_000, most: 50_000 },
+    maxBytes: 128 * MIB,
+  },
+  {
+    ...VPN_SERVERS,
+    id: "mullvad-relays",
+    format: "mullvad-json",
+    title: "Mullvad: the addresses of its relays",
+    homepage: "https://mullvad.net/en/servers",
+    urls: fixed("https://api.mullvad.net/www/relays/all/"),
+    entries: { least: 200, most: 10_000 },
+    maxBytes: 16 * MIB,
   },
   {
     ...UNLICENSED,

@@ -1,14 +1,28 @@
 import { describe, expect, test } from "bun:test";
-import { areasOf, estimateRadius, LEVELS, levelOf, RADIUS_STEPS, radiusStep, WORLD } from "./accuracy.ts";
+import {
+  areasOf,
+  densityOf,
+  estimateRadius,
+  LEVELS,
+  levelOf,
+  RADIUS_STEPS,
+  radiusStep,
+  rowKey,
+  rowKeys,
+  WORLD,
+} from "./accuracy.ts";
 import { findContinentName, findCountry } from "./countries.ts";
 import { dataTable } from "./data-table.ts";
 import { distanceKm } from "./distance.ts";
-import type { Place } from "./place.ts";
+import { DENSITIES, type Density, type Place } from "./place.ts";
 
 const HERE = { latitude: 48.2, longitude: 16.37 };
 const place = (known: Partial<Place>): Place => ({ subdivisions: [], ...known });
 const table = new Map(
-  dataTable("accuracy-radius.csv").map(([area, level, radius]) => [`${area} ${level}`, radius]),
+  dataTable("accuracy-radius.csv").map(([area, level, density, radius]) => [
+    `${area} ${level} ${density}`.trimEnd(),
+    radius,
+  ]),
 );
 /** The table's radius of an area. */
 const stated = (key: string) => (table.get(key) === "" ? undefined : Number(table.get(key)));
@@ -18,21 +32,23 @@ describe("the table", () => {
 
   test("states a step for each area and level, or that it is more than the last", () => {
     const wrong = rows.filter(
-      ([, , radius]) => radius !== "" && !RADIUS_STEPS.some((step) => `${step}` === radius),
+      ([, , , radius]) => radius !== "" && !RADIUS_STEPS.some((step) => `${step}` === radius),
     );
     expect(wrong).toEqual([]);
-    expect(rows.filter(([, level, radius]) => level === "city" && radius === "")).toHaveLength(1);
+    expect(rows.filter(([, level, , radius]) => level === "city" && radius === "")).toEqual([]);
   });
 
   test("rests on at least 300 addresses in each row, and on a million in all", () => {
-    expect(rows.filter(([, , , sample]) => !(Number(sample) >= 300))).toEqual([]);
-    const world = rows.filter(([area]) => area === WORLD).map(([, , , sample]) => Number(sample));
+    expect(rows.filter(([, , , , sample]) => !(Number(sample) >= 300))).toEqual([]);
+    const world = rows.filter(([area]) => area === WORLD).map(([, , , , sample]) => Number(sample));
     expect(world.reduce((a, b) => a + b)).toBeGreaterThan(1_000_000);
   });
 
   test("names countries, continents and the world, each once at a level that it knows", () => {
     expect(table.size).toBe(rows.length);
-    for (const [area = "", level] of rows) {
+    for (const [area = "", level, density] of rows) {
+      expect(["", ...DENSITIES]).toContain(density as Density);
+      if (density !== "") expect(level).toBe("city");
       expect(LEVELS).toContain(level as (typeof LEVELS)[number]);
       const continent = /^continent (..)$/.exec(area)?.[1];
       const isKnown =
@@ -83,7 +99,31 @@ describe("an estimate", () => {
       { ...HERE, cityName: "A", continentCode: "OC" },
       stated("continent OC city"),
     ],
-    ["more than the last step: none", { ...HERE, countryCode: "US" }, undefined],
+    [
+      "a city with so many addresses",
+      { ...HERE, cityName: "A", countryCode: "US", density: "10000000" },
+      stated("US city 10000000"),
+    ],
+    [
+      "of a density without a row: the whole country",
+      { ...HERE, cityName: "A", countryCode: "AM", density: "10000000" },
+      stated("AM city"),
+    ],
+    [
+      "of a country without any row: the density on its continent",
+      { ...HERE, cityName: "A", countryCode: uncounted, density: "10000" },
+      stated("continent EU city 10000"),
+    ],
+    [
+      "as an operator states it",
+      { ...HERE, cityName: "A", countryCode: "US", density: "operator" },
+      stated("world city operator"),
+    ],
+    [
+      "a density says nothing of a region",
+      { ...HERE, countryCode: "DE", density: "1" },
+      stated("DE country"),
+    ],
     ["no coordinates: none", { cityName: "Wien", countryCode: "AT" }, undefined],
     ["coordinates that mean nothing: none", { latitude: 0, longitude: 0, cityName: "A" }, undefined],
     ["no place: none", HERE, undefined],
@@ -93,8 +133,18 @@ describe("an estimate", () => {
   test("the areas of the rows above have or lack a row in the table", () => {
     expect(table.has(`${uncounted} city`)).toBe(false);
     expect(table.has("continent AN city")).toBe(false);
-    expect(table.get("US country")).toBe("");
-    for (const key of ["AT city", "DE region", "DE country", "continent EU city", "continent OC city"]) {
+    expect(table.has("AM city 10000000")).toBe(false);
+    expect(table.has(`${uncounted} city 10000`)).toBe(false);
+    for (const key of [
+      "AM city",
+      "US city 10000000",
+      "world city operator",
+      "AT city",
+      "DE region",
+      "DE country",
+      "continent EU city",
+      "continent OC city",
+    ]) {
       expect([key, stated(key)! > 0]).toEqual([key, true]);
     }
   });
@@ -110,13 +160,24 @@ describe("steps", () => {
   const rows: [km: number, step: number | undefined][] = [
     [0, 1],
     [1, 1],
-    [1.01, 5],
+    [1.01, 2],
     [20, 20],
-    [501, 1000],
-    [1000, 1000],
-    [1000.1, undefined],
+    [501, 600],
+    [3000, 3000],
+    [3000.1, undefined],
   ];
   test.each(rows)("%d km", (km, step) => expect(radiusStep(km)).toBe(step as never));
+});
+
+test("no step is more than a third above the one before, from 8 km on", () => {
+  const far = RADIUS_STEPS.filter((km, i) => km > 8 && km / RADIUS_STEPS[i - 1]! > 1.34);
+  expect(far).toEqual([]);
+});
+
+test("more addresses at the coordinates of a place: another density", () => {
+  const counts = [0, 1, 999, 1_000, 99_999, 1e7, 2 ** 32];
+  expect(counts.map(densityOf)).toEqual(["0", "1", "1", "1000", "10000", "10000000", "10000000"]);
+  expect(rowKeys("DE", undefined, "city", "1")[0]).toBe(rowKey("DE", "city", "1"));
 });
 
 describe("distances", () => {

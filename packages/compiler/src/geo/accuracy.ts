@@ -1,19 +1,30 @@
 // accuracy.ts: an accuracy radius for places whose source states none, measured for similar places.
 //
-// in   a place as its source describes it
+// in   a place as its source describes it, with its density
 // out  whole kilometres within which two of three such places lie; undefined without coordinates, without any
 //      named place, and where not even the largest step would hold two of three
+//
+// What tells most is how many addresses share the coordinates: a database puts those of which it knows little to one
+// place, in the United States half of ten million of them more than 900 km off, of ten thousand more than 10 km.
 // src  data/accuracy-radius.csv, made by scripts/accuracy-radius.ts; method and figures: docs/accuracy.md
 // cost 0.3 µs a place of DB-IP City, a sixth of completing it
 
 import { knownCoordinates } from "./coordinates.ts";
 import { findCountry, knownCountry } from "./countries.ts";
 import { dataTable, once } from "./data-table.ts";
-import type { Place } from "./place.ts";
+import { DENSITIES, type Density, type Place } from "./place.ts";
 import { cleanName } from "./place-names.ts";
 
-/** Kilometres that a radius is rounded up to: MaxMind's steps. */
-export const RADIUS_STEPS = [1, 5, 10, 20, 50, 100, 200, 500, 1000] as const;
+/** Kilometres that a radius is rounded up to: a third apart at most, so that it holds little more than two of three. */
+export const RADIUS_STEPS = [
+  ...[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 100, 120, 150, 200, 250, 300],
+  ...[400, 500, 600, 700, 800, 1000, 1200, 1500, 2000, 2500, 3000],
+] as const;
+
+/** @param addresses IPv4, at the coordinates of a place */
+export function densityOf(addresses: number): Density {
+  return DENSITIES.findLast((least) => least !== "operator" && addresses >= Number(least)) ?? "0";
+}
 
 /** The smallest part of the world that a place names; a postal code names more than a region. */
 export type Level = (typeof LEVELS)[number];
@@ -47,21 +58,37 @@ export function areasOf(country: string | undefined, continent?: string): string
 export function estimateRadius(place: Place): number | undefined {
   const level = levelOf(place);
   if (level === undefined || knownCoordinates(place) === undefined) return undefined;
-  const rows = table()[level];
   const country = knownCountry(place.countryCode, place.countryName).code;
-  if (country !== undefined && rows.has(country)) return rows.get(country);
-  const area = areasOf(country, place.continentCode).find((one) => rows.has(one));
-  return area === undefined ? undefined : rows.get(area);
+  const rows = table();
+  const key = rowKeys(country, place.continentCode, level, place.density).find((one) => rows.has(one));
+  return key === undefined ? undefined : rows.get(key);
 }
 
-/** Of each area, by level; undefined where the radius is more than the last step. */
-const table = once((): Readonly<Record<Level, ReadonlyMap<string, number | undefined>>> => {
-  const rows = dataTable("accuracy-radius.csv");
-  const ofLevel = (level: Level) =>
+/** The rows of the table that may stand for a place, closest first: by density, or of all in the country. */
+export function rowKeys(
+  country: string | undefined,
+  continent: string | undefined,
+  level: Level,
+  density: Density | undefined,
+): string[] {
+  const areas = areasOf(country, continent);
+  const whole = areas.map((area) => rowKey(area, level, ""));
+  if (density === undefined || level !== "city") return whole;
+  if (density === "operator") return [rowKey(WORLD, level, density), ...whole];
+  const [own, ...around] = areas.map((area) => rowKey(area, level, density));
+  return [own!, whole[0]!, ...around, ...whole];
+}
+
+export const rowKey = (area: string, level: Level, density: Density | ""): string =>
+  `${area}\t${level}\t${density}`;
+
+/** By area, level and density; undefined where the radius is more than the last step. */
+const table = once(
+  (): ReadonlyMap<string, number | undefined> =>
     new Map(
-      rows
-        .filter((row) => row[1] === level)
-        .map(([area, , radius]) => [area!, radius === "" ? undefined : Number(radius)]),
-    );
-  return { city: ofLevel("city"), region: ofLevel("region"), country: ofLevel("country") };
-});
+      dataTable("accuracy-radius.csv").map(([area, level, density, radius]) => [
+        rowKey(area!, level as Level, density as Density | ""),
+        radius === "" ? undefined : Number(radius),
+      ]),
+    ),
+);

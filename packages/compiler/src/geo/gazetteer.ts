@@ -6,11 +6,12 @@
 // cost decodes every place once, 1 s for DB-IP City; 10 bytes a place. A middle takes 10 ms for the largest country
 
 import type { RangeColumns } from "@inkling/engine";
-import { RADIUS_STEPS } from "./accuracy.ts";
+import { densityOf, RADIUS_STEPS } from "./accuracy.ts";
 import { completeSubdivisions } from "./complete-place.ts";
 import { type Coordinates, knownCoordinates } from "./coordinates.ts";
 import { countryCode } from "./countries.ts";
 import { distanceKm } from "./distance.ts";
+import { DENSITIES, type Density } from "./place.ts";
 import type { PlaceList, PlaceSource } from "./place-list.ts";
 import { nameKeys, nameWords } from "./place-names.ts";
 import { areRelated, findSubdivisionCode } from "./subdivisions.ts";
@@ -31,6 +32,9 @@ const withoutDistrictLetters = (name: string) => name.replace(/,? D\.? ?[CF]\.?$
 const wholeKey = (name: string) => nameKeys(withoutDistrictLetters(name)).whole;
 const firstWord = (name: string) => `${nameWords(name)[0]} `;
 
+/** Places read between two collections: each leaves about 1 KB of garbage. */
+const COLLECT_EVERY = 100_000;
+
 export class Gazetteer {
   private readonly places: PlaceList;
   private readonly weights: Float64Array;
@@ -39,13 +43,20 @@ export class Gazetteer {
   private readonly countryIds: Uint16Array;
   private readonly latitudes: Float32Array;
   private readonly longitudes: Float32Array;
+  /** Indices of DENSITIES, by id. */
+  private readonly densities: Uint8Array;
   /** By country, then by name or first word: of the names that will be asked for. */
   private readonly byName = new Map<string, Map<string, number[]>>();
   private readonly regions = new Map<string, ReadonlyMap<string, readonly number[]>>();
   private readonly middles = new Map<string, Middle | undefined>();
 
   /** @param weights IPv4 addresses by id ({@link weigh}) */
-  constructor(places: PlaceList, weights: Float64Array, names: Iterable<CityName>) {
+  constructor(
+    places: PlaceList,
+    weights: Float64Array,
+    names: Iterable<CityName>,
+    collectGarbage: () => void,
+  ) {
     this.places = places;
     this.weights = weights;
     this.countryIds = new Uint16Array(places.length);
@@ -73,6 +84,7 @@ export class Gazetteer {
     };
     const ids = new Map<string, number>();
     for (let id = 0; id < places.length; id++) {
+      if (id % COLLECT_EVERY === COLLECT_EVERY - 1) collectGarbage();
       const place = places.at(id)!;
       const country = countryCode(place.countryCode);
       const at = knownCoordinates(place);
@@ -85,6 +97,24 @@ export class Gazetteer {
       if (place.cityName === undefined || !this.byName.has(country)) continue;
       for (const list of listsFor(country, place.cityName)) list.push(id);
     }
+    this.densities = this.findDensities();
+  }
+
+  /** Places of both families, and districts of one city, share coordinates. */
+  private findDensities(): Uint8Array {
+    const key = (id: number) =>
+      Math.round((this.latitudes[id]! + 90) * 1e4) * 4e6 + Math.round((this.longitudes[id]! + 180) * 1e4);
+    const addresses = new Map<number, number>();
+    this.weights.forEach((weight, id) => {
+      if (weight > 0) addresses.set(key(id), (addresses.get(key(id)) ?? 0) + weight);
+    });
+    return Uint8Array.from(this.weights, (_, id) =>
+      DENSITIES.indexOf(densityOf(addresses.get(key(id)) ?? 0)),
+    );
+  }
+
+  densityOf(id: number): Density {
+    return DENSITIES[this.densities[id]!]!;
   }
 
   countryOf(id: number): string | undefined {
@@ -197,7 +227,7 @@ const hundredths = (degrees: number) => Math.round(degrees * 100) / 100 + 0; // 
 
 const TWO_OF_THREE = 0.67;
 /** A region is no smaller than the first, no country larger than the last. */
-const WIDE_STEPS = [...RADIUS_STEPS.filter((km) => km >= 50), 2000, 5000];
+const WIDE_STEPS = [...RADIUS_STEPS.filter((km) => km >= 50), 5000];
 
 /** The value up to which this share of the weight lies. @param indices into `values`, one for each weight */
 function quantile(

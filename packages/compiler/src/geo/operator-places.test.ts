@@ -167,7 +167,7 @@ describe("anycast networks", () => {
     expect(shown(segment, "1.6.0.1")).toBe("AU - - -");
     expect(shown(segmentOf([anycast("cdn", "1.128.0.0/24")]), "1.128.0.1")).toBe("US - - 38.91,-83");
     expect(answerOf(segmentOf([anycast("cdn", "1.128.0.0/24")]), "1.128.0.1").location.accuracy_radius).toBe(
-      1000,
+      600,
     );
     expect(shown(segment, "1.6.1.1")).toBe("GB ENG London 51.51,-0.13");
   });

@@ -2,13 +2,21 @@
 //
 // in   geofeeds and anycast networks in order of preference, the database, the country each network is registered in
 // out  for each network a place number: the database's own, or one beyond them, of an operator's place
-// cost a pass over the registered countries for each depth of nesting; places are made on first use
+// cost a pass over what is stated for each depth of nesting, one over the countries; places are made on first use
 //
 // A city, or a country or region that the database contradicts, is the operator's; where it only confirms the database,
 // the database's place stays. One address of an anycast network is in many places at once: the country that it is
 // registered in is all that is known.
 
-import { type Networks, overlay, type Prefix, prefixContains, type RangeColumns } from "@inkling/engine";
+import {
+  cover,
+  type Networks,
+  networksOf,
+  overlay,
+  type Prefix,
+  prefixContains,
+  type RangeColumns,
+} from "@inkling/engine";
 import type { StatedPlace, StatedPlaces } from "../parse/index.ts";
 import { countryCode, findCountry } from "./countries.ts";
 import { type CityName, Gazetteer, weigh } from "./gazetteer.ts";
@@ -69,15 +77,11 @@ export class OperatorPlaces {
 
   /** @param countries a covering with numbers below COUNTRY_ROOM; @returns row * COUNTRY_ROOM + that number */
   layOver(family: 4 | 6, countries: RangeColumns): RangeColumns {
-    let under = countries;
-    for (const feed of this.feeds.toReversed()) {
-      for (const networks of this.byDepth(feed, family)) {
-        under = overlay(under, networks, (row, value) =>
-          row === 0 ? value : row * COUNTRY_ROOM + (value % COUNTRY_ROOM),
-        );
-      }
-    }
-    return under;
+    let rows = cover(family, () => {});
+    for (const feed of this.feeds.toReversed())
+      for (const networks of this.byDepth(feed, family))
+        rows = overlay(rows, networks, (over, under) => over || under);
+    return overlay(countries, networksIn(rows), (row, country) => row * COUNTRY_ROOM + country, rows.length);
   }
 
   /** The networks in none of the feed, then those in one of these, and so on: each list without overlaps. */
@@ -107,9 +111,10 @@ export class OperatorPlaces {
   }
 
   /** Reads the database. @param cover of IPv4, where the database is made of several */
-  prepare(cover: RangeColumns | undefined): void {
+  prepare(cover: RangeColumns | undefined, collectGarbage: () => void = () => {}): void {
     const names = this.rows.filter((row): row is Row & CityName => row.city !== undefined);
-    this.gazetteer = new Gazetteer(this.general.places, weigh(this.general, cover), names);
+    const weights = weigh(this.general, cover);
+    this.gazetteer = new Gazetteer(this.general.places, weights, names, collectGarbage);
   }
 
   /**
@@ -126,6 +131,11 @@ export class OperatorPlaces {
     const known = this.known();
     if (known.countryOf(place - 1) !== stated) return ofOperator;
     return region === undefined || known.isWithin(place - 1, stated, region) ? place : ofOperator;
+  }
+
+  /** A place of the database, with what its radius is estimated by. */
+  placeAt(id: number): Place {
+    return { ...this.general.places.at(id)!, density: this.known().densityOf(id) };
   }
 
   /** @param registered the country that the network is registered in */
@@ -160,7 +170,8 @@ export class OperatorPlaces {
     const found = this.general.places.at(id)!;
     const { cityName, latitude, longitude, timeZone } = found;
     const subdivisions = found.subdivisions.length === 0 ? stated.subdivisions : found.subdivisions;
-    const place = { ...stated, cityName, latitude, longitude, timeZone, subdivisions };
+    const density = "operator" as const;
+    const place = { ...stated, cityName, latitude, longitude, timeZone, subdivisions, density };
     return { stated: { ...stated, cityName }, place, feed, from: id };
   }
 
@@ -174,6 +185,14 @@ export class OperatorPlaces {
     if (this.gazetteer === undefined) throw new Error("the database has not been read");
     return this.gazetteer;
   }
+}
+
+/** The networks of a covering that have a value. */
+export function networksIn(ranges: RangeColumns): Networks {
+  return (add) => {
+    for (const { words, bits, value } of networksOf(ranges))
+      add(words[0]!, words[1]!, words[2]!, words[3]!, bits, value);
+  };
 }
 
 /** Without a country that is none, a region that ISO 3166-2 does not have, and a name that cannot be printed. */

@@ -1,5 +1,12 @@
 // place.ts: one place of any source of geolocation; unknown members are undefined.
 
+/**
+ * What is known of how a place came about: the least number of IPv4 addresses that share its coordinates, or that the
+ * operator of the network states it.
+ */
+export type Density = (typeof DENSITIES)[number];
+export const DENSITIES = ["0", "1", "1000", "10000", "100000", "1000000", "10000000", "operator"] as const;
+
 export interface Subdivision {
   /** The part after the hyphen of ISO 3166-2. */
   readonly isoCode?: string | undefined;
@@ -15,6 +22,8 @@ export interface Place {
   readonly countryName?: string | undefined;
   /** Whole kilometres, 67 % confidence. */
   readonly accuracyRadius?: number | undefined;
+  /** Of how many addresses it is the place: what its radius is estimated by. */
+  readonly density?: Density | undefined;
   /** Degrees, WGS 84. */
   readonly latitude?: number | undefined;
   readonly longitude?: number | undefined;

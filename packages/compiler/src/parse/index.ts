@@ -11,6 +11,8 @@ import {
   parseMispDomains,
   parseMispJson,
   parseMonosans,
+  parseMullvad,
+  parseNordvpn,
   parseOnionoo,
   parsePrefixJson,
 } from "./json-formats.ts";
@@ -36,6 +38,8 @@ const NETWORK_PARSERS: { readonly [F in Format]?: (body: Uint8Array) => ParsedNe
   "spamhaus-json-lines": parseSpamhaus,
   "onionoo-json": parseOnionoo,
   "monosans-json": parseMonosans,
+  "mullvad-json": parseMullvad,
+  "nordvpn-json": parseNordvpn,
   "abuseipdb-json": parseAbuseipdb,
   "ip-range-csv": parseIpRangeCsv,
   "dshield-block": parseDshieldBlock,

@@ -64,6 +64,37 @@ export const parseMonosans = jsonParser(
   },
 );
 
+/** NordVPN's servers that are online. */
+export const parseNordvpn = jsonParser(
+  NetworkList,
+  z.array(z.object({ station: z.string(), ipv6_station: z.string().nullish(), status: z.string() })),
+  (servers, list) => {
+    for (const [index, { station, ipv6_station, status }] of servers.entries()) {
+      if (status !== "online") list.tally.pass(index + 1, "is not online");
+      else addServer(list, index + 1, station, ipv6_station);
+    }
+    return undefined;
+  },
+);
+
+/** Mullvad's relays that are in use. */
+export const parseMullvad = jsonParser(
+  NetworkList,
+  z.array(z.object({ ipv4_addr_in: z.string(), ipv6_addr_in: z.string().nullish(), active: z.boolean() })),
+  (relays, list) => {
+    for (const [index, { ipv4_addr_in, ipv6_addr_in, active }] of relays.entries()) {
+      if (!active) list.tally.pass(index + 1, "is not active");
+      else addServer(list, index + 1, ipv4_addr_in, ipv6_addr_in);
+    }
+    return undefined;
+  },
+);
+
+function addServer(list: EntryList, record: number, v4: string, v6: string | null | undefined): void {
+  list.add(record, v4);
+  if (v6) list.add(record, v6);
+}
+
 /** The requested confidence; entries below it are skipped. */
 const LEAST_CONFIDENCE = 100;
 

@@ -24,6 +24,17 @@ export function parseRelayDomains(body: Uint8Array) {
   return requireAll(parsed(list));
 }
 
+/** data/vpn-systems.csv: numbers of autonomous systems. @throws FeedError naming the first line at fault */
+export function parseVpnSystems(body: Uint8Array): ReadonlySet<number> {
+  const systems = new Set<number>();
+  forEachEntry(body, ["asn", "operator", "source"], ([asn], line) => {
+    if (!/^[1-9][0-9]{0,9}$/.test(asn) || systems.has(Number(asn)))
+      throw new FeedError(`line ${line} is not the number of a further system`);
+    systems.add(Number(asn));
+  });
+  return systems;
+}
+
 function forEachEntry(
   body: Uint8Array,
   columns: readonly [string, string, string],

@@ -62,6 +62,8 @@ describe("samples of each network feed", () => {
     ],
     ["spamhaus-drop-v6.json", "spamhaus-json-lines", ["2001:db8:bad::/48"], "2026-08-01T12:00:00.000Z"],
     ["feodo-recommended.txt", "ip-lines", [], "2026-08-01T12:00:00.000Z"],
+    ["nordvpn-servers.json", "nordvpn-json", ["203.0.113.1/32", "217.160.0.2/32", "2a01:4f8::2/128"]],
+    ["mullvad-relays.json", "mullvad-json", ["217.160.0.4/32", "217.160.0.5/32", "2a01:4f8::4/128"]],
     ["abuseipdb.json", "abuseipdb-json", ["192.0.2.7/32", "2001:db8::7/128"], "2026-08-01T12:00:00.000Z"],
     ["ip2proxy-lite.csv", "ip-range-csv", ["192.0.2.0/31", "198.51.100.0/29", "203.0.113.9/32"]],
     ["blocklist-de.txt", "ip-lines", ["192.0.2.11/32", "198.51.100.11/32", "2001:db8::11/128"]],
@@ -580,13 +582,32 @@ describe("files that are refused", () => {
     expect(refused).toBeGreaterThan(10_000);
     expect(read).toBeGreaterThan(400);
   });
+  test("servers that are not in use are skipped", () => {
+    const nord = [
+      { station: "217.160.0.1", ipv6_station: null, status: "offline" },
+      { station: "217.160.0.2", ipv6_station: "", status: "online" },
+    ];
+    const mullvad = [
+      { ipv4_addr_in: "217.160.0.3", ipv6_addr_in: null, active: false },
+      { ipv4_addr_in: "217.160.0.4", active: true },
+    ];
+    const read = (format: Format, file: object) => parseNetworks(format, bytes(JSON.stringify(file)));
+    for (const [format, file, left] of [
+      ["nordvpn-json", nord, "217.160.0.2/32"],
+      ["mullvad-json", mullvad, "217.160.0.4/32"],
+    ] as const) {
+      expect(networks(read(format, file))).toEqual([left]);
+      expect(read(format, file).skipped).toHaveLength(1);
+    }
+  });
+
   test("every truncated sample is refused or gives part of its entries", () => {
     let refused = 0;
     for (const file of readdirSync(FIXTURES)) {
       const feed = FEEDS.find(({ id }) => file.startsWith(`${id}.`))!;
       const extension = file.slice(feed.id.length + 1);
       const format = feed.otherFormats?.[extension] ?? feed.format;
-      if (format === "mmdb" || format === "nro-delegated") continue;
+      if (["mmdb", "nro-delegated", "asn-csv", "vpn-systems"].includes(format)) continue; // tests of their own
       const whole = readFileSync(join(FIXTURES, file));
       const kind = isNetworkFormat(format);
       const all = new Set<string>(

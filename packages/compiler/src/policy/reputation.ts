@@ -181,17 +181,17 @@ function spans<Key extends number | bigint>(
   );
 }
 
-function span4({ address, bits }: Prefix): Pick<Interval<number>, "start" | "end"> {
+export function span4({ address, bits }: Prefix): Pick<Interval<number>, "start" | "end"> {
   const start = address.words[0]!;
   return { start, end: start + 2 ** (32 - bits) };
 }
 
-function span6({ address: { words }, bits }: Prefix): Pick<Interval<bigint>, "start" | "end"> {
+export function span6({ address: { words }, bits }: Prefix): Pick<Interval<bigint>, "start" | "end"> {
   let start = 0n;
   for (const part of words) start = (start << 32n) | BigInt(part);
   return { start, end: start + (1n << BigInt(128 - bits)) };
 }
 
-function word(address: bigint, shift: bigint): number {
+export function word(address: bigint, shift: bigint): number {
   return Number((address >> shift) & 0xffffffffn);
 }

@@ -93,7 +93,8 @@ export class GeoAnswers {
   ): PlaceOrigin & { readonly stated: Place; readonly place?: Place } {
     const { places } = this.source;
     if (number === 0) return { stated: { subdivisions: [] } };
-    if (number <= places.length) return { stated: places.at(number - 1)!, feed: this.databaseOf(number - 1) };
+    if (number <= places.length)
+      return { stated: this.operators.placeAt(number - 1), feed: this.databaseOf(number - 1) };
     const { stated, place, feed, from } = this.operators.describe(number, registered);
     return {
       stated,

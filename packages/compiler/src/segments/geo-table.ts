@@ -5,8 +5,8 @@
 //      and the ranges that point at them
 // cost one pass over the networks of each family; an answer is made once, however many networks share it
 
-import { cover, KEPT_RECORDS, type Networks, networksOf, overlay, type RangeColumns } from "@inkling/engine";
-import { COUNTRY_ROOM, type OperatorFeed, OperatorPlaces } from "../geo/operator-places.ts";
+import { cover, KEPT_RECORDS, type Networks, overlay, type RangeColumns } from "@inkling/engine";
+import { COUNTRY_ROOM, networksIn, type OperatorFeed, OperatorPlaces } from "../geo/operator-places.ts";
 import type { NetworkWalk, PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
 import { AnswerRecords } from "./answer-records.ts";
 import { EvidenceWriter } from "./evidence-records.ts";
@@ -50,7 +50,7 @@ export function geoTable(
     const countries = cover(which, numbered(registered ?? NO_NETWORKS, which), ofCountries);
     const above = operators.layOver(which, countries);
     const places = source.cover?.(which);
-    if (which === 4 && stated.length > 0) operators.prepare(places);
+    if (which === 4) operators.prepare(places, steps.collectGarbage);
     steps.collectGarbage();
     const ranges =
       places === undefined
@@ -104,13 +104,6 @@ const NO_NETWORKS: NetworkWalk = { walk: () => {} };
 /** Numbers from 1: 0 means that nothing is known. */
 function numbered(source: NetworkWalk, family: 4 | 6): Networks {
   return (add) => source.walk(family, (w0, w1, w2, w3, bits, id) => add(w0, w1, w2, w3, bits, id + 1));
-}
-
-function networksIn(ranges: RangeColumns): Networks {
-  return (add) => {
-    for (const { words, bits, value } of networksOf(ranges))
-      add(words[0]!, words[1]!, words[2]!, words[3]!, bits, value);
-  };
 }
 
 function countAnswered({ values, length }: RangeColumns): number {

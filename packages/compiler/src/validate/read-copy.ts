@@ -12,6 +12,7 @@ import type { PlaceSource, RegisteredCountries } from "../geo/place-list.ts";
 import { CountrySource, GeoSource } from "../geo/place-source.ts";
 import { registeredFromList } from "../geo/registered-countries.ts";
 import { readAnonymous } from "../parse/anonymous-ip.ts";
+import { type AsnNetworks, readAsnCsv, readAsnMmdb } from "../parse/asn.ts";
 import {
   isDomainFormat,
   isNetworkFormat,
@@ -21,6 +22,7 @@ import {
   type StatedPlaces,
 } from "../parse/index.ts";
 import { isSpecialUse } from "../parse/network-list.ts";
+import { parseVpnSystems } from "../parse/own-lists.ts";
 import type { Skips } from "../parse/tally.ts";
 import { LABELS } from "../policy/labels.ts";
 import { requireEntries, requireNarrow, unflaggableDomains, unflaggableNetworks } from "./gates.ts";
@@ -35,6 +37,9 @@ export interface Content {
   /** Of a geofeed. */
   readonly stated?: StatedPlaces;
   readonly registered?: RegisteredCountries;
+  readonly asns?: AsnNetworks;
+  /** Systems whose networks the list claims, by their numbers. */
+  readonly systems?: ReadonlySet<number>;
 }
 
 export interface Read {
@@ -104,7 +109,19 @@ export function readContent(feed: Feed, copy: FeedCopy): Read {
     const rows = parseNroDelegated(onlyFile(copy));
     return { content: { registered: registeredFromList(rows) }, entries: rows.length };
   }
+  if (format === "vpn-systems") {
+    const systems = parseVpnSystems(onlyFile(copy));
+    return { content: { systems }, entries: systems.size };
+  }
   const files = copy.files.map((file) => file.bytes);
+  if (feed.sets === "network") {
+    const asns = format === "asn-csv" ? readAsnCsv(files) : readAsnMmdb(files);
+    return {
+      content: { asns },
+      entries: asns.networks[4] + asns.networks[6],
+      publishedAt: asns.publishedAt,
+    };
+  }
   if (feed.sets !== "geolocation" && feed.sets !== "registered_country") return readLabels(feed, files);
   const source = feed.sets === "geolocation" ? GeoSource.open(files) : CountrySource.open(files);
   return {

@@ -14,6 +14,7 @@ import {
   bodyOf,
   type ComposedAnswer,
   findFailure,
+  INCLUDE,
   type Mode,
   type Outcome,
   plainSegment,
@@ -58,7 +59,7 @@ function loaded(segments: Partial<LoadedRelease>, missing: readonly string[] = [
   return {
     ...segments,
     states: dataStates({ missing: missing as never, partial: [] }),
-    evidence: { geolocate: [], reputation: [], email: [] },
+    evidence: { geolocate: [], reputation: [], email: [], network: [] },
   } as unknown as LoadedRelease;
 }
 
@@ -165,7 +166,12 @@ describe("an address", () => {
       override("network", "81.2.0.0/16", mute("a")),
     ];
     const source = sourceOf(ofAddress([sets("a", "is_proxy")]), all);
-    const answer = new Answerer().answerAddress("reputation", ADDRESS, source, true) as ComposedAnswer;
+    const answer = new Answerer().answerAddress(
+      "reputation",
+      ADDRESS,
+      source,
+      INCLUDE.evidence,
+    ) as ComposedAnswer;
     const { evidence } = parsed(answer);
     const common = { feed: "override", label: "override" };
     assert.deepEqual(evidence.slice(0, 2), [
@@ -182,7 +188,7 @@ describe("an address", () => {
       const all = Array.from({ length: mutes }, (_, i) => override("address", "81.2.69.142", mute(`m-${i}`)));
       const forced = override("network", "81.2.0.0/16", force("is_proxy", true));
       const source = sourceOf(ofAddress(lists), [...all, forced]);
-      return parsed(new Answerer().answerAddress("reputation", ADDRESS, source, true)) as {
+      return parsed(new Answerer().answerAddress("reputation", ADDRESS, source, INCLUDE.evidence)) as {
         evidence: (Entry & { effect: string; mutes?: string })[];
         evidence_truncated?: true;
       };

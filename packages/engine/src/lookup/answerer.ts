@@ -4,7 +4,7 @@
 // out  the answer's JSON bytes, which may be shared: never write to them; a ComposedAnswer where more than the release
 //      made it; or a LookupFailure
 // err  none thrown
-// cost an address without overrides and evidence: no allocation
+// cost an address without overrides and anything included: no allocation
 //
 // One is enough for a thread: calls are synchronous.
 
@@ -26,6 +26,7 @@ import { EvidenceAppender } from "./evidence.ts";
 import { ADDRESS_INVALID, type LookupFailure, NO_RELEASE, NOT_FOUND, RESERVED } from "./failure.ts";
 import type { LoadedRelease } from "./loaded-release.ts";
 import { type Overridden, overrideEmail, overrideEntries, overrideReputation } from "./overlay.ts";
+import { appendNetwork, appendSubject } from "./subject.ts";
 
 /** `serve` refuses a lookup with missing data; `up` answers with what there is, and a header names what is not. */
 export type Mode = "up" | "serve";
@@ -39,10 +40,10 @@ export interface AnswerSource {
   readonly mode: Mode;
 }
 
-/** An answer that overrides, a check or evidence may have changed. */
+/** An answer that overrides, a check or what was included may have changed. */
 export class ComposedAnswer {
   readonly body: Uint8Array;
-  /** Before evidence and checks. */
+  /** Before checks and what was included. */
   readonly plain: Uint8Array;
   /** Undefined where no override applies. */
   readonly overridden: Overridden | undefined;
@@ -53,6 +54,9 @@ export class ComposedAnswer {
     this.overridden = overridden;
   }
 }
+
+/** What an answer about an address may have beyond its own members: bits of a set. */
+export const INCLUDE = { evidence: 1, network: 4, subject: 8 } as const;
 
 export type Outcome = Uint8Array | ComposedAnswer | LookupFailure;
 
@@ -91,12 +95,8 @@ export class Answerer {
     return true;
   }
 
-  answerAddress(
-    lookup: IpLookup,
-    address: UnwrappedAddress,
-    source: AnswerSource,
-    withEvidence = false,
-  ): Outcome {
+  /** @param include bits of {@link INCLUDE} */
+  answerAddress(lookup: IpLookup, address: UnwrappedAddress, source: AnswerSource, include = 0): Outcome {
     const reserved = specialUse(address);
     if (reserved !== undefined) return RESERVED.get(reserved.use)!; // has every use
     const failure = findFailure(lookup, source);
@@ -110,12 +110,25 @@ export class Answerer {
     if (listed === undefined) return NOT_FOUND;
     const verdict =
       lookup === "reputation" && overrides.hasAddresses ? overrides.matchAddress(address, now) : undefined;
-    if (verdict === undefined && !withEvidence) return listed;
+    if (verdict === undefined && include === 0) return listed;
     const overridden = verdict && overrideReputation(listed, address, release.reputation!, verdict);
     const plain = overridden?.body ?? listed;
-    const body = withEvidence
-      ? this.evidence.toAddressAnswer(plain, lookup, address, release, overrideEntries(verdict))
-      : plain;
+    const withNetwork = (include & INCLUDE.network) !== 0;
+    let body = plain;
+    if ((include & INCLUDE.subject) !== 0) {
+      const segment = lookup === "geolocate" ? release.geo! : release.reputation!;
+      body = appendSubject(body, address, segment);
+    }
+    if (withNetwork) body = appendNetwork(body, address, release.network);
+    if ((include & INCLUDE.evidence) !== 0)
+      body = this.evidence.toAddressAnswer(
+        body,
+        lookup,
+        address,
+        release,
+        overrideEntries(verdict),
+        withNetwork,
+      );
     return new ComposedAnswer(body, plain, overridden);
   }
 

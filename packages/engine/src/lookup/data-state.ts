@@ -27,11 +27,14 @@ export interface DataState {
   readonly failure: LookupFailure;
   /** `partial; missing="is_abuser is_proxy"; incomplete="is_tor_exit"`; undefined when everything is there. */
   readonly header: string | undefined;
+  /** The same for an answer with its network: `missing` then also names `network` where that has no data. */
+  readonly networkHeader: string | undefined;
 }
 
 export function dataStates(
-  release: Pick<Release, "missing" | "partial">,
+  release: Pick<Release, "missing" | "partial"> & Partial<Pick<Release, "segments">>,
 ): Readonly<Record<Lookup, DataState>> {
+  const unknown = release.segments?.network === undefined ? ["network"] : [];
   const entries = LOOKUPS.map((lookup): [Lookup, DataState] => {
     const answers = answersIn(SEGMENT_OF[lookup]);
     const missing = answers.filter((answer) => release.missing.includes(answer));
@@ -39,12 +42,18 @@ export function dataStates(
       (answer) => !missing.includes(answer) && release.partial.some((row) => row.answer === answer),
     );
     const failure = dataMissing(missing.length === 0 ? [lookup] : missing);
-    const parameters = [parameter("missing", missing), parameter("incomplete", incomplete)].join("");
-    return [lookup, { missing, failure, header: parameters === "" ? undefined : `partial${parameters}` }];
+    const header = headerOf(missing, incomplete);
+    const networkHeader = headerOf([...missing, ...unknown], incomplete);
+    return [lookup, { missing, failure, header, networkHeader }];
   });
   return Object.fromEntries(entries) as Record<Lookup, DataState>;
 }
 
-function parameter(name: string, answers: readonly Answer[]): string {
+function headerOf(missing: readonly string[], incomplete: readonly string[]): string | undefined {
+  const parameters = [parameter("missing", missing), parameter("incomplete", incomplete)].join("");
+  return parameters === "" ? undefined : `partial${parameters}`;
+}
+
+function parameter(name: string, answers: readonly string[]): string {
   return answers.length === 0 ? "" : `; ${name}="${answers.join(" ")}"`;
 }

@@ -5,19 +5,21 @@
 // src  docs/evidence.md
 // cost a quarter to a half more than the plain answer (bench/README.md)
 
-import { formatIp, IpAddress, type UnwrappedAddress } from "../address/ip.ts";
+import type { UnwrappedAddress } from "../address/ip.ts";
 import { ascii } from "../email/ascii.ts";
 import { isSpecialUseDomain } from "../email/domain.ts";
 import type { EmailAddress } from "../email/email.ts";
 import { EvidenceBody, SPAN_NONE, SPAN_OF_ANSWER } from "../segment/evidence.ts";
+import type { IpSegment } from "../segment/ip-segment.ts";
 import type { FeedReport } from "../segment/release.ts";
 import type { IpLookup, Lookup } from "./data-state.ts";
 import { labelEntries } from "./email-labels.ts";
 import type { EvidenceTails, LoadedRelease } from "./loaded-release.ts";
+import { networkText } from "./subject.ts";
 
 /** Prepared once for a release: nothing else of an entry changes while its segment stays. */
 export function evidenceTails(
-  feedsOf: Readonly<Record<Lookup, readonly string[] | undefined>>,
+  feedsOf: Readonly<Partial<Record<Lookup | "network", readonly string[] | undefined>>>,
   reports: readonly FeedReport[],
 ): EvidenceTails {
   const byId = new Map(reports.map((report) => [report.id, report]));
@@ -31,6 +33,7 @@ export function evidenceTails(
     geolocate: tails(feedsOf.geolocate),
     reputation: tails(feedsOf.reputation),
     email: tails(feedsOf.email),
+    network: tails(feedsOf.network),
   };
 }
 
@@ -42,10 +45,10 @@ const TRUNCATED = Uint8Array.of(0, 0, 1, 0);
 /** One is enough for a thread: each call ends before the next, and no result shares memory with it. */
 export class EvidenceAppender {
   private readonly body = new EvidenceBody();
-  private readonly masked = new IpAddress();
 
   /**
    * @param first entries that come before those of the release: the first eight of them
+   * @param withNetwork those of the network follow
    */
   toAddressAnswer(
     answer: Uint8Array,
@@ -53,17 +56,27 @@ export class EvidenceAppender {
     address: UnwrappedAddress,
     release: LoadedRelease,
     first: readonly Uint8Array[] = [],
+    withNetwork = false,
   ): Uint8Array {
-    const segment = lookup === "geolocate" ? release.geo : release.reputation;
     this.begin(first);
-    const record = segment?.evidence(address);
-    if (segment !== undefined && record !== undefined) {
-      this.body.addRecord(record, release.evidence[lookup], (span) => {
-        if (span === SPAN_NONE) return "";
-        return this.networkMember(address, span === SPAN_OF_ANSWER ? segment.networkBits(address) : span);
-      });
-    }
+    const segment = lookup === "geolocate" ? release.geo : release.reputation;
+    this.addSegment(segment, address, release.evidence[lookup]);
+    if (withNetwork) this.addSegment(release.network, address, release.evidence.network);
     return this.body.appendTo(answer);
+  }
+
+  private addSegment(
+    segment: IpSegment | undefined,
+    address: UnwrappedAddress,
+    tails: readonly Uint8Array[],
+  ): void {
+    const record = segment?.evidence(address);
+    if (segment === undefined || record === undefined) return;
+    this.body.addRecord(record, tails, (span) => {
+      if (span === SPAN_NONE) return "";
+      const network = networkText(address, span === SPAN_OF_ANSWER ? segment.networkBits(address) : span);
+      return network === "" ? "" : `,"network":"${network}"`;
+    });
   }
 
   /** @param first as {@link toAddressAnswer} takes them */
@@ -92,18 +105,6 @@ export class EvidenceAppender {
     this.body.clear();
     for (const entry of first.slice(0, MOST_OVERRIDES)) this.body.add(entry);
     if (first.length > MOST_OVERRIDES) this.body.addRecord(TRUNCATED, [], () => "");
-  }
-
-  private networkMember(address: UnwrappedAddress, bits: number): string {
-    const { masked } = this;
-    const width = address.family === 4 ? 32 : 128;
-    if (bits > width) return ""; // only in a damaged file
-    masked.family = address.family;
-    for (let k = 0; k < width / 32; k++) {
-      const kept = Math.min(32, Math.max(0, bits - 32 * k));
-      masked.words[k] = kept === 0 ? 0 : address.words[k]! & (0xffffffff << (32 - kept));
-    }
-    return `,"network":"${formatIp(masked)}/${bits}"`;
   }
 }
 

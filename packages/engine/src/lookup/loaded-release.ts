@@ -5,8 +5,8 @@ import type { IpSegment } from "../segment/ip-segment.ts";
 import type { Release } from "../segment/release.ts";
 import type { DataState, Lookup } from "./data-state.ts";
 
-/** By lookup, what closes an entry of each of its feeds: when its copy was fetched and published. */
-export type EvidenceTails = Readonly<Record<Lookup, readonly Uint8Array[]>>;
+/** What closes an entry of each feed of a lookup, or of the network: when its copy was fetched and published. */
+export type EvidenceTails = Readonly<Record<Lookup | "network", readonly Uint8Array[]>>;
 
 /** One release, immutable. A request takes it once and answers from it alone. */
 export interface LoadedRelease {
@@ -15,6 +15,8 @@ export interface LoadedRelease {
   readonly geo: IpSegment | undefined;
   readonly reputation: IpSegment | undefined;
   readonly email: EmailSegment | undefined;
+  /** Read for `include=network` alone. */
+  readonly network: IpSegment | undefined;
   readonly states: Readonly<Record<Lookup, DataState>>;
   /** What every IP answer of this release has as ETag: a URL's answer changes only with the release. */
   readonly etag: string;

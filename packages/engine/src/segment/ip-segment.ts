@@ -1,4 +1,4 @@
-// ip-segment.ts: segments that answer for an IP address: geo and reputation.
+// ip-segment.ts: segments that answer for an IP address: geo, reputation and network.
 //
 // in   the bytes of a segment, then one address at a time
 // out  the answer as the JSON bytes that the compiler wrote; separately, its evidence
@@ -10,7 +10,7 @@ import { EvidenceRecords } from "./evidence.ts";
 import { RANGE_SECTIONS, RangeTable } from "./ranges.ts";
 import { openSegment, SegmentError, type SegmentFile, verifyChecksum } from "./segment.ts";
 
-export type IpSegmentKind = "geo" | "reputation";
+export type IpSegmentKind = "geo" | "reputation" | "network";
 
 export class IpSegment {
   readonly kind: IpSegmentKind;
@@ -18,7 +18,7 @@ export class IpSegment {
   private readonly table: RangeTable;
   private readonly answers: Answers;
   private readonly records: EvidenceRecords;
-  /** Where the evidence for an address is found: its own table, in `geo` the note of each answer. */
+  /** Where the evidence for an address is found: its own table, elsewhere the note of each answer. */
   private readonly evidenceTable: RangeTable | undefined;
   private readonly notes: Uint32Array | undefined;
 

@@ -21,8 +21,12 @@ export const FEED_SETS: Readonly<
   Record<SegmentKind, { readonly deciding: readonly string[]; readonly other: readonly string[] }>
 > = {
   geo: { deciding: ["geolocation", "registered_country"], other: [] },
-  reputation: { deciding: ["is_abuser", "is_proxy", "is_tor_exit"], other: ["hosting", "relay", "guard"] },
+  reputation: {
+    deciding: ["is_abuser", "is_proxy", "is_tor_exit"],
+    other: ["hosting", "relay", "guard", "network"],
+  },
   email: { deciding: ["disposable"], other: ["free", "relay", "popular", "shared"] },
+  network: { deciding: ["network"], other: ["hosting", "relay", "guard"] },
 };
 
 /** The answers that a segment has. */
@@ -102,6 +106,8 @@ export const release = z.object({
     geo: segmentReport.optional(),
     reputation: segmentReport.optional(),
     email: segmentReport.optional(),
+    /** Absent in older releases. */
+    network: segmentReport.optional(),
   }),
   feeds: z.array(feedReport),
   /** By flag; absent without a reputation segment, and in older releases. */
@@ -176,7 +182,8 @@ export function dataAges(
 /**
  * What a release's id is made of, as text: the id is the first {@link RELEASE_ID_DIGITS} hex digits of its SHA-256.
  * Everything that decides answers, without times and sources of copies: an hour without a publisher makes no new
- * release.
+ * release. The network segment is in it by what it is made of, code and feeds: versions that do not know it drop its
+ * member, and compute the same id.
  */
 export function releaseContent({
   format,
@@ -191,6 +198,7 @@ export function releaseContent({
     format,
     code,
     Object.entries(segments)
+      .filter(([kind]) => kind !== "network")
       .map(([kind, report]) => [kind, report?.sha256, report?.bytes, report?.inputs])
       .sort(),
     loaded.map(({ id, sha256 }) => [id, sha256]).sort(),

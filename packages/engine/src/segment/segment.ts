@@ -23,7 +23,7 @@ const CHECKED_AT_ONCE = 1 << 16;
 const RESERVED_FROM = 36;
 
 /** By kind, its number in the header. */
-export const SEGMENT_KINDS = { geo: 1, reputation: 2, email: 3 } as const;
+export const SEGMENT_KINDS = { geo: 1, reputation: 2, email: 3, network: 4 } as const;
 export type SegmentKind = keyof typeof SEGMENT_KINDS;
 
 /** Numbers of sections; each kind of segment has those that its opener reads, and no other. */

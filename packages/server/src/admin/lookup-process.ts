@@ -9,6 +9,7 @@ import {
   bodyOf,
   formatIp,
   formatPrefix,
+  INCLUDE,
   type LookupFailure,
   type Outcome,
   type Override,
@@ -96,8 +97,10 @@ function ofAddress(value: string, answerer: Answerer, source: AnswerSource) {
     value,
     kind: "address",
     address: formatIp(address),
-    geolocation: documentOf(answerer.answerAddress("geolocate", address, source, true)),
-    reputation: documentOf(answerer.answerAddress("reputation", address, source, true)),
+    geolocation: documentOf(
+      answerer.answerAddress("geolocate", address, source, INCLUDE.evidence | INCLUDE.network),
+    ),
+    reputation: documentOf(answerer.answerAddress("reputation", address, source, INCLUDE.evidence)),
     overrides: (source.overrides.matchAddress(address, source.now)?.applied ?? []).map(overrideJson),
   };
 }

@@ -48,10 +48,23 @@ function release(over: Partial<Release> = {}): LoadedRelease {
       geolocate: [encode("}")],
       reputation: [encode(`,"fetched_at":"${THEN}"}`)],
       email: [encode("}")],
+      network: [encode("}")],
     },
   };
   const name = "20260601T000000000Z-0123456789ab";
   return testRelease(name, { id: "0123456789ab", ...over }, parts, record(2));
+}
+
+const FACTS = '{"asn":64500,"organization":"Café","kind":"isp","shared":false,"services":[]}';
+
+/** With a network segment that has the same facts about every address. */
+function withNetwork(): LoadedRelease {
+  const loaded = release({
+    segments: { network: { sha256: "0".repeat(64), bytes: 1, inputs: "0".repeat(64) } },
+  });
+  const network = { lookup: () => encode(FACTS), evidence: () => record(24), networkBits: () => 24 };
+  const evidence = { ...loaded.evidence, network: [encode(`,"fetched_at":"${THEN}"}`)] };
+  return { ...loaded, network: network as unknown as IpSegment, evidence };
 }
 
 /** Evidence of one entry, as a segment has it (docs/segment-format.md). */
@@ -195,6 +208,42 @@ const TABLE: readonly [
   ["cut escape", {}, `${MAIL}a%4`, {}, 400, "PATH_INVALID"],
   ["NUL", {}, `${REP}8.8.8.8%00`, {}, 400, "PATH_INVALID"],
   ["a parameter", {}, `${GEO}81.2.69.142?include=all`, {}, 400, "PARAMETER_INVALID"],
+  [
+    "subject",
+    {},
+    `${REP}81.2.69.142?include=subject`,
+    {},
+    200,
+    { ...JSON.parse(ABUSER), ip: "81.2.69.142", prefix: "81.2.64.0/20" },
+  ],
+  [
+    "network where the release has none",
+    {},
+    `${REP}81.2.69.142?include=network`,
+    {},
+    200,
+    { ...JSON.parse(ABUSER), network: null },
+  ],
+  [
+    "network, subject and evidence",
+    { release: withNetwork() },
+    `${GEO}::ffff:81.2.69.142?include=evidence,subject,network`,
+    {},
+    200,
+    {
+      ...JSON.parse(PLACE),
+      ip: "81.2.69.142",
+      prefix: "81.2.64.0/20",
+      network: { prefix: "81.2.69.0/24", ...JSON.parse(FACTS) },
+      evidence: [
+        { ...ENTRY, network: "81.2.69.0/24" },
+        { ...ENTRY, network: "81.2.69.0/24", fetched_at: THEN },
+      ],
+    },
+  ],
+  ["include twice the same", {}, `${REP}8.8.8.8?include=network,network`, {}, 400, "PARAMETER_INVALID"],
+  ["include an empty name", {}, `${REP}8.8.8.8?include=network,`, {}, 400, "PARAMETER_INVALID"],
+  ["network of email", {}, `${MAIL}a@gmail.com?include=network`, {}, 400, "PARAMETER_INVALID"],
   [
     "evidence",
     {},
@@ -572,6 +621,15 @@ describe("headers", () => {
   ] as const)("Inkling-Data-State: %s", (_, over, header) => {
     const { send } = setUp({ mode: "up", release: release(over as Partial<Release>) });
     expect(send(`${REP}8.8.8.8`).headers.get("inkling-data-state")).toBe(header);
+  });
+
+  test("Inkling-Data-State names the network where it is wanted and not there", () => {
+    const stateOf = (path: string, over = {}) => setUp(over).send(path).headers.get("inkling-data-state");
+    expect(stateOf(`${REP}8.8.8.8?include=network`)).toBe('partial; missing="network"');
+    expect(stateOf(`${REP}8.8.8.8?include=subject`)).toBeNull();
+    expect(stateOf(`${REP}8.8.8.8?include=network`, { release: withNetwork() })).toBeNull();
+    const lacking = { mode: "up", release: release({ missing: ["is_proxy"] }) };
+    expect(stateOf(`${REP}8.8.8.8?include=network`, lacking)).toBe('partial; missing="is_proxy network"');
   });
 
   test("the data version", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { NO_PARAMETERS, Parameters } from "./parameters.ts";
+import { ADDRESS_PARAMETERS, NO_PARAMETERS, Parameters } from "./parameters.ts";
 
 const EMAIL = new Parameters([
   { name: "include", value: "evidence", wants: 1 },
@@ -45,6 +45,29 @@ describe("Parameters", () => {
     const read = EMAIL.read(query);
     if (wants !== undefined) expect(read).toBe(wants);
     else expect(read).toMatchObject({ code: "PARAMETER_INVALID", status: 400 });
+  });
+
+  test.each([
+    ["include=network", 4],
+    ["include=evidence,network", 5],
+    ["include=subject,evidence,network", 13],
+    ["include=evidence%2Cnetwork", 5],
+    ["include=network,network", undefined],
+    ["include=network,", undefined],
+    ["include=,network", undefined],
+    ["include=network, subject", undefined],
+    ["include=network&include=subject", undefined],
+    ["include=network;subject", undefined],
+    ["include=network,everything", undefined],
+  ])("values of one name, separated by commas: %s", (query, wants) => {
+    const read = ADDRESS_PARAMETERS.read(query);
+    if (wants !== undefined) expect(read).toBe(wants);
+    else
+      expect(read).toMatchObject({
+        code: "PARAMETER_INVALID",
+        detail:
+          "Allowed here, each parameter at most once: `include=evidence,network,subject` or some of these.",
+      });
   });
 
   test("a refusal names what is allowed, not what was sent", () => {

@@ -8,7 +8,7 @@ import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment } from "../http/request-target.ts";
 import { PLAIN, WANTS } from "../lookup/pipeline.ts";
 
-/** One value of one parameter. */
+/** One value of one parameter; values of one name may stand together, separated by commas. */
 export interface Parameter {
   readonly name: string;
   readonly value: string;
@@ -17,6 +17,8 @@ export interface Parameter {
 }
 
 const INCLUDE_EVIDENCE: Parameter = { name: "include", value: "evidence", wants: WANTS.evidence };
+const INCLUDE_NETWORK: Parameter = { name: "include", value: "network", wants: WANTS.network };
+const INCLUDE_SUBJECT: Parameter = { name: "include", value: "subject", wants: WANTS.subject };
 const CHECKS_MX: Parameter = { name: "checks", value: "mx", wants: WANTS.mx };
 
 export class Parameters {
@@ -26,14 +28,18 @@ export class Parameters {
 
   constructor(rows: readonly Parameter[]) {
     this.rows = rows;
-    const allowed = rows.map(({ name, value }) => `\`${name}=${value}\``).join(", ");
+    const names = [...new Set(rows.map(({ name }) => name))];
+    const allowed = names
+      .map((name) => rows.flatMap((row) => (row.name === name ? row.value : [])).join(","))
+      .map((values, i) => `\`${names[i]}=${values}\`${values.includes(",") ? " or some of these" : ""}`)
+      .join(", ");
     this.refusal =
       rows.length === 0
         ? problem("PARAMETER_INVALID")
         : problem("PARAMETER_INVALID", `Allowed here, each parameter at most once: ${allowed}.`);
   }
 
-  /** Names and values are case-sensitive; a parameter occurs at most once; "a=b&&" is "a=b". */
+  /** Names and values are case-sensitive; each occurs at most once; "a=b&&" is "a=b". */
   read(query: string): number | Problem {
     let wants = PLAIN;
     const seen: string[] = [];
@@ -41,16 +47,19 @@ export class Parameters {
       if (piece === "") continue;
       const equals = piece.indexOf("=");
       const name = equals < 0 ? undefined : decodeSegment(piece.slice(0, equals));
-      const value = decodeSegment(piece.slice(equals + 1));
-      const row = this.rows.find((row) => row.name === name && row.value === value);
-      if (row === undefined || seen.includes(row.name)) return this.refusal;
-      seen.push(row.name);
-      wants |= row.wants;
+      const values = decodeSegment(piece.slice(equals + 1));
+      if (name === undefined || values === undefined || seen.includes(name)) return this.refusal;
+      seen.push(name);
+      for (const value of values.split(",")) {
+        const row = this.rows.find((row) => row.name === name && row.value === value);
+        if (row === undefined || (wants & row.wants) !== 0) return this.refusal;
+        wants |= row.wants;
+      }
     }
     return wants;
   }
 }
 
 export const NO_PARAMETERS = new Parameters([]);
-export const ADDRESS_PARAMETERS = new Parameters([INCLUDE_EVIDENCE]);
+export const ADDRESS_PARAMETERS = new Parameters([INCLUDE_EVIDENCE, INCLUDE_NETWORK, INCLUDE_SUBJECT]);
 export const EMAIL_PARAMETERS = new Parameters([INCLUDE_EVIDENCE, CHECKS_MX]);

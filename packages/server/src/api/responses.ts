@@ -6,6 +6,7 @@ import type { LoadedRelease, Lookup } from "@inkling/engine";
 import { matchesEtag } from "../http/etag.ts";
 import { type Problem, problemBody } from "../http/problems.ts";
 import { RateHeaders } from "../limits/rate-headers.ts";
+import { WANTS } from "../lookup/pipeline.ts";
 import { SANDBOX_VERSION } from "../lookup/sandbox.ts";
 import { type AnswerHeaders, answerTemplates, DATA_STATE, JSON_TYPE, NO_STORE } from "./answer-headers.ts";
 import type { Exchange } from "./exchange.ts";
@@ -81,8 +82,9 @@ export class Responses {
   }
 
   /** Adds what the release has no data for; sandbox answers lack nothing. */
-  setDataState({ release, isSandbox }: Exchange, lookup: Lookup, headers: HeaderFields): void {
-    const state = isSandbox ? undefined : release?.states[lookup].header;
+  setDataState({ release, isSandbox, wants }: Exchange, lookup: Lookup, headers: HeaderFields): void {
+    const states = isSandbox ? undefined : release?.states[lookup];
+    const state = (wants & WANTS.network) === 0 ? states?.header : states?.networkHeader;
     if (state !== undefined) headers[DATA_STATE] = state;
   }
 

@@ -54,7 +54,8 @@ function segment(answer: string): IpSegment {
 function release(city: string, over: Partial<Release> = {}): LoadedRelease {
   const geo = segment(`{"city":{"name":"${city}"}}`);
   const reputation = segment('{"is_abuser":true,"is_proxy":false,"is_tor_exit":false}');
-  const evidence = { geolocate: [encode("}")], reputation: [encode("}")], email: [encode("}")] };
+  const tails = [encode("}")];
+  const evidence = { geolocate: tails, reputation: tails, email: tails, network: tails };
   return testRelease(city, { id: city, ...over }, { geo, reputation, evidence });
 }
 

@@ -59,6 +59,30 @@ const reasons = {
   evidence_truncated: z.literal(true).optional().meta({ description: "There were more entries than fit" }),
 };
 
+/** Only with `include=network` and `include=subject`, of lookups of addresses. */
+const network = z
+  .strictObject({
+    prefix: text.meta({ description: "The largest network around the address of which all this holds" }),
+    asn: z.int().positive().optional().meta({ description: "The autonomous system that announces it" }),
+    organization: text.optional().meta({ description: "Of that system" }),
+    kind: z.enum(["hosting", "isp", "mobile", "education", "government", "business", "unknown"]),
+    shared: z.boolean().meta({ description: "Do many people come from one address, as published?" }),
+    services: z.array(z.enum(["cdn", "crawler", "mail_sender", "relay", "resolver"])).meta({
+      description: "What operators publish about it. New ones may come.",
+    }),
+  })
+  .meta({ id: "Network", description: "Whose network an address is (docs/api.md)." });
+const subject = {
+  ip: text.optional().meta({ description: "Only with `include=subject`: in normal form, IPv4 unwrapped" }),
+  prefix: text
+    .optional()
+    .meta({ description: "Only with `include=subject`: the network that the data has this answer for" }),
+  network: network
+    .nullable()
+    .optional()
+    .meta({ description: "Only with `include=network`; null where the release has no such data" }),
+};
+
 export const geolocation = z
   .strictObject({
     city: z.strictObject({ name: text.optional() }),
@@ -87,6 +111,7 @@ export const geolocation = z
         }),
       )
       .meta({ description: "From largest to smallest" }),
+    ...subject,
     ...reasons,
   })
   .meta({
@@ -96,7 +121,13 @@ export const geolocation = z
 export type Geolocation = z.infer<typeof geolocation>;
 
 export const reputation = z
-  .strictObject({ is_abuser: z.boolean(), is_proxy: z.boolean(), is_tor_exit: z.boolean(), ...reasons })
+  .strictObject({
+    is_abuser: z.boolean(),
+    is_proxy: z.boolean(),
+    is_tor_exit: z.boolean(),
+    ...subject,
+    ...reasons,
+  })
   .meta({ id: "Reputation" });
 export type Reputation = z.infer<typeof reputation>;
 

@@ -12,6 +12,7 @@ import {
   bodyOf,
   ComposedAnswer,
   findFailure,
+  INCLUDE,
   type IpAddress,
   type IpLookup,
   type IpSegment,
@@ -31,7 +32,7 @@ import { sandboxAddress, sandboxEmail } from "./sandbox.ts";
 import { SANDBOX_ME } from "./sandbox-tables.ts";
 
 /** Opt-ins beyond the plain answer: bits of a set. */
-export const WANTS = { evidence: 1, mx: 2 } as const;
+export const WANTS = { ...INCLUDE, mx: 2 } as const;
 /** The plain answer. */
 export const PLAIN = 0;
 
@@ -95,9 +96,8 @@ export class Pipeline {
     { address, isCaller }: Subject,
     question: Question,
   ): Answer | ComposedAnswer {
-    const withEvidence = (question.wants & WANTS.evidence) !== 0;
-    if (question.isSandbox) return sandboxAddress(lookup, address, withEvidence);
-    const outcome = this.answerer.answerAddress(lookup, address, question, withEvidence);
+    if (question.isSandbox) return sandboxAddress(lookup, address, question.wants);
+    const outcome = this.answerer.answerAddress(lookup, address, question, question.wants);
     if ("reason" in outcome) return problemOf(outcome, isCaller);
     this.counts.countFlags(lookup, plainOf(outcome), question.now);
     return outcome;

@@ -29,6 +29,21 @@ const COUNTRIES = {
   subdivisions: [],
 };
 
+/** Whose network an address is, to which its prefix is added. */
+export interface SandboxNetwork {
+  readonly asn?: number;
+  readonly organization?: string;
+  readonly kind: string;
+  readonly shared: boolean;
+  readonly services: readonly string[];
+}
+
+const UNKNOWN_NETWORK: SandboxNetwork = { kind: "unknown", shared: false, services: [] };
+// RFC 5398: numbers of systems for documentation.
+const ACCESS = { ...UNKNOWN_NETWORK, asn: 64496, organization: "Example Broadband", kind: "isp" };
+const DATA_CENTRE = { ...UNKNOWN_NETWORK, asn: 64497, organization: "Example Hosting", kind: "hosting" };
+const RELAYS = { ...DATA_CENTRE, shared: true, services: ["relay"] };
+
 /** An entry of evidence, to which its network or domain and its times are added. */
 export interface SandboxEvidence {
   readonly feed: string;
@@ -77,14 +92,16 @@ export interface SandboxAddress {
   readonly flags?: readonly AddressFlag[];
   /** Of its reputation. */
   readonly evidence?: readonly SandboxEvidence[];
+  readonly network: SandboxNetwork;
 }
 
 function address(
   number: number,
   meaning: string,
   more: Pick<SandboxAddress, "geolocation" | "flags" | "evidence"> = { geolocation: FULL },
+  network: SandboxNetwork = ACCESS,
 ): SandboxAddress {
-  return { v4: `192.0.2.${number}`, v6: `2001:db8::${number}`, meaning, ...more };
+  return { v4: `192.0.2.${number}`, v6: `2001:db8::${number}`, meaning, ...more, network };
 }
 
 function flagged(
@@ -93,23 +110,29 @@ function flagged(
   flags: readonly AddressFlag[],
   ...evidence: SandboxEvidence[]
 ) {
-  return address(number, meaning, { geolocation: FULL, flags, evidence });
+  const network = flags.includes("is_proxy") || flags.includes("is_tor_exit") ? DATA_CENTRE : ACCESS;
+  return address(number, meaning, { geolocation: FULL, flags, evidence }, network);
 }
 
 /** Addresses with a verdict. */
 export const SANDBOX_ADDRESSES: readonly SandboxAddress[] = [
   address(1, "an ordinary visitor, everything known; also `me`"),
   address(2, "only countries known", { geolocation: COUNTRIES }),
-  address(3, "a public address that no data knows", {}),
+  address(3, "a public address that no data knows", {}, UNKNOWN_NETWORK),
   flagged(4, "an abuser", ["is_abuser"], ATTACKER),
   flagged(5, "a proxy or VPN", ["is_proxy"], VPN, HOSTING),
   flagged(6, "a Tor exit", ["is_tor_exit"], TOR_EXIT),
   flagged(7, "all three", ["is_abuser", "is_proxy", "is_tor_exit"], ATTACKER, VPN, TOR_EXIT),
-  address(8, "a privacy relay that a VPN list names: not flagged", {
-    geolocation: FULL,
-    evidence: [VPN, RELAY],
-  }),
+  address(
+    8,
+    "a privacy relay that a VPN list names: not flagged",
+    { geolocation: FULL, evidence: [VPN, RELAY] },
+    RELAYS,
+  ),
 ];
+
+/** Of documentation addresses that are in no table. */
+export const SANDBOX_UNKNOWN: Pick<SandboxAddress, "network"> = { network: UNKNOWN_NETWORK };
 
 /** The address that `me` names with a sandbox key, wherever the caller is. */
 export const SANDBOX_ME = "192.0.2.1";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import {
+  INCLUDE,
   IpAddress,
   labelEntries,
   parseEmail,
@@ -63,7 +64,9 @@ describe("sandbox evidence", () => {
     (_, { v4, v6, geolocation, flags = [] }) => {
       for (const text of [v4, v6]) {
         const plain = bodyOrCode(sandboxAddress("reputation", address(text)));
-        const { evidence, ...rest } = bodyOrCode(sandboxAddress("reputation", address(text), true));
+        const { evidence, ...rest } = bodyOrCode(
+          sandboxAddress("reputation", address(text), INCLUDE.evidence),
+        );
         expect(rest).toEqual(plain);
         // docs/evidence.md: set by an entry, removed by none.
         const flagsOf = (effect: string) =>
@@ -73,7 +76,7 @@ describe("sandbox evidence", () => {
         for (const { network } of evidence) {
           expect(prefixContains(parsePrefix(network)!, address(text))).toBe(true);
         }
-        const geo = bodyOrCode(sandboxAddress("geolocate", address(text), true));
+        const geo = bodyOrCode(sandboxAddress("geolocate", address(text), INCLUDE.evidence));
         if (geolocation !== undefined)
           expect(geo.evidence[0]).toMatchObject({ feed: "sandbox-places", effect: "sets" });
       }
@@ -111,9 +114,9 @@ describe("sandbox evidence", () => {
 
   test("an address in no row has none", () => {
     const unlisted = address("198.51.100.77");
-    expect(bodyOrCode(sandboxAddress("reputation", unlisted, true)).evidence).toEqual([]);
+    expect(bodyOrCode(sandboxAddress("reputation", unlisted, INCLUDE.evidence)).evidence).toEqual([]);
     expect(bodyOrCode(sandboxEmail("jane@nobody.example", true)).evidence).toEqual([]);
-    expect(bodyOrCode(sandboxAddress("geolocate", unlisted, true))).toBe("IP_ADDRESS_NOT_FOUND");
+    expect(bodyOrCode(sandboxAddress("geolocate", unlisted, INCLUDE.evidence))).toBe("IP_ADDRESS_NOT_FOUND");
   });
 });
 
@@ -125,7 +128,9 @@ describe("docs/evidence.md", () => {
     for (const [, path, json] of shown) {
       const [lookup, value] = path!.split("/").slice(-2) as ["geolocate" | "reputation" | "email", string];
       const outcome =
-        lookup === "email" ? sandboxEmail(value, true) : sandboxAddress(lookup, address(value), true);
+        lookup === "email"
+          ? sandboxEmail(value, true)
+          : sandboxAddress(lookup, address(value), INCLUDE.evidence);
       expect(bodyOrCode(outcome)).toEqual(JSON.parse(json!));
     }
   });

@@ -7,6 +7,8 @@
 import {
   bitsOf,
   formatIp,
+  formatPrefix,
+  INCLUDE,
   type IpLookup,
   type Lookup,
   labelEntries,
@@ -26,8 +28,10 @@ import {
   SANDBOX_CHECKS,
   SANDBOX_DOMAINS,
   SANDBOX_PROBLEMS,
+  SANDBOX_UNKNOWN,
   type SandboxAddress,
   type SandboxEvidence,
+  type SandboxNetwork,
 } from "./sandbox-tables.ts";
 
 /** The Inkling-Data-Version of sandbox answers. */
@@ -79,9 +83,11 @@ function addressAnswers(row: SandboxAddress, host: string, wide: string): Record
 }
 
 const ADDRESSES = new Map<string, Readonly<Record<IpLookup, Found>>>();
+const NETWORKS = new Map<string, SandboxNetwork>();
 for (const row of SANDBOX_ADDRESSES) {
   ADDRESSES.set(row.v4, addressAnswers(row, `${row.v4}/32`, "192.0.2.0/24"));
   ADDRESSES.set(row.v6, addressAnswers(row, `${row.v6}/128`, "2001:db8::/32"));
+  for (const text of [row.v4, row.v6]) NETWORKS.set(text, row.network);
 }
 
 interface MailVerdict {
@@ -129,13 +135,24 @@ const DOCUMENTATION = SPECIAL_USE.filter(({ use }) => use === "documentation");
 export function sandboxAddress(
   lookup: IpLookup,
   address: UnwrappedAddress,
-  withEvidence = false,
+  include = 0,
 ): Uint8Array | Problem {
-  const listed = ADDRESSES.get(formatIp(address));
-  if (listed !== undefined) return bodyOf(listed[lookup], withEvidence);
-  if (DOCUMENTATION.some(({ prefix }) => prefixContains(prefix, address)))
-    return bodyOf(UNKNOWN[lookup], withEvidence);
-  return specialUse(address) === undefined ? REAL : RESERVED;
+  const text = formatIp(address);
+  const documentation = DOCUMENTATION.find(({ prefix }) => prefixContains(prefix, address));
+  const found = ADDRESSES.get(text)?.[lookup] ?? (documentation && UNKNOWN[lookup]);
+  if (found === undefined) return specialUse(address) === undefined ? REAL : RESERVED;
+  const body = bodyOf(found, (include & INCLUDE.evidence) !== 0);
+  if ("code" in body || documentation === undefined || (include & ~INCLUDE.evidence) === 0) return body;
+  const prefix = formatPrefix(documentation.prefix);
+  const { evidence, ...plain } = JSON.parse(decoder.decode(body)) as Record<string, unknown>;
+  return bytes({
+    ...plain,
+    ...((include & INCLUDE.subject) !== 0 && { ip: text, prefix }),
+    ...((include & INCLUDE.network) !== 0 && {
+      network: { prefix, ...(NETWORKS.get(text) ?? SANDBOX_UNKNOWN.network) },
+    }),
+    evidence,
+  });
 }
 
 function bodyOf(found: Found, withEvidence: boolean): Uint8Array | Problem {

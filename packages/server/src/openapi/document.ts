@@ -15,6 +15,9 @@ export interface Parameter {
   readonly in: "path" | "query" | "header";
   /** By default the schema's. */
   readonly description?: string;
+  /** Of a list. */
+  readonly style?: "form";
+  readonly explode?: boolean;
   /** One of zod describes what it makes of the text. */
   readonly schema: z.ZodType | Json;
   readonly examples?: Table<Example>;

@@ -1,6 +1,6 @@
 // examples.ts: the sandbox's answers as examples of the public API's document.
 
-import { parseUnwrapped } from "@inkling/engine";
+import { INCLUDE, parseUnwrapped } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import type { Scope } from "../keys/key.ts";
 import { sandboxAddress, sandboxEmail } from "../lookup/sandbox.ts";
@@ -61,7 +61,7 @@ export function addressExamples(lookup: "geolocate" | "reputation"): Examples {
       const plain = [v4, meaning, sandboxAddress(lookup, address)] as const;
       const hasEvidence = lookup === "reputation" ? evidence !== undefined : flags === undefined;
       if (!hasEvidence) return [plain];
-      const answer = sandboxAddress(lookup, address, true);
+      const answer = sandboxAddress(lookup, address, INCLUDE.evidence);
       return [plain, [`${v4}?include=evidence`, `${meaning}, with evidence`, answer] as const];
     }),
   );

@@ -34,6 +34,9 @@ const IF_NONE_MATCH: Parameter = {
 const VALUES: Readonly<Record<string, string>> = {
   "include=evidence":
     "`evidence` adds the sources of the answer: feed, claim, network or domain, and time of each.",
+  "include=network":
+    "`network` adds whose network it is: `network`, null where the release has no such data.",
+  "include=subject": "`subject` adds what was looked up: `ip` and `prefix`.",
   "checks=mx": "`mx` asks DNS whether the domain takes mail: `checks.mx`.",
 };
 
@@ -51,7 +54,13 @@ function queryOf(scope: Scope, more: Readonly<Record<string, string>> = {}): Par
       name,
       in: "query",
       description: [...description, more[name] ?? []].flat().join(" "),
-      schema: { type: "string", enum: values },
+      ...(values.length === 1
+        ? { schema: { type: "string", enum: values } }
+        : {
+            style: "form",
+            explode: false,
+            schema: { type: "array", items: { type: "string", enum: values }, uniqueItems: true },
+          }),
     };
   });
 }

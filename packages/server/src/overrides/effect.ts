@@ -31,8 +31,10 @@ interface EffectInput {
 }
 
 const { reputation, email } = FEED_SETS;
-/** A hosting network alone sets no flag. */
-const OF_NETWORKS = [...reputation.deciding, ...reputation.other].filter((sets) => sets !== "hosting");
+/** A hosting network alone sets no flag, nor whose network it is. */
+const OF_NETWORKS = [...reputation.deciding, ...reputation.other].filter(
+  (sets) => sets !== "hosting" && sets !== "network",
+);
 
 /** What a feed must set (`sets` of its row) for a mute of it to have an effect on each kind of value. */
 const MUTABLE_SETS: Readonly<Record<OverrideKind, readonly string[]>> = {

@@ -62,7 +62,7 @@ function LocationCard({ address, answer }: { address: string; answer: Geolocatio
 }
 
 function factsOf(answer: Geolocation) {
-  const { city, country, continent, location, postal, registered_country, subdivisions } = answer;
+  const { city, country, continent, location, network, postal, registered_country, subdivisions } = answer;
   const zone = location.time_zone;
   const isElsewhere = registered_country.name && registered_country.iso_code !== country.iso_code;
   const format = { timeZone: zone, weekday: "short", hour: "2-digit", minute: "2-digit" } as const;
@@ -71,8 +71,23 @@ function factsOf(answer: Geolocation) {
     ["Region", subdivisions.map(({ name, iso_code }) => name ?? iso_code).join(", ")],
     ["Country", [country.name, continent.name].filter(Boolean).join(", ") || "unknown"],
     ["Registered in", isElsewhere && `${registered_country.name} (the address block)`],
+    ["Network", network && networkText(network)],
     ["Local time", zone && `${new Date().toLocaleString("en-GB", format)} (${zone})`],
   ] as const;
+}
+
+/** "AS13335 Cloudflare, Inc., 1.1.0.0/16: hosting, cdn". */
+function networkText({
+  asn,
+  organization,
+  prefix,
+  kind,
+  shared,
+  services,
+}: NonNullable<Geolocation["network"]>) {
+  const owner = [asn && `AS${asn}`, organization].filter(Boolean).join(" ");
+  const facts = [kind !== "unknown" && kind, shared && "shared", ...services].filter(Boolean).join(", ");
+  return `${[owner, prefix].filter(Boolean).join(", ")}${facts && `: ${facts}`}`;
 }
 
 /** Which feed a part of a location comes from. */

@@ -40,7 +40,7 @@ function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, ro
   const body = bodyOf(answer);
   const release = exchange.isSandbox ? undefined : exchange.release;
   const overridden = answer instanceof ComposedAnswer ? shownOverride(exchange, answer) : undefined;
-  const isCommon = overridden === undefined && !subject.isCaller;
+  const isCommon = overridden === undefined && !subject.isCaller && !lacksNetwork(exchange);
   if (release !== undefined && isCommon && !exchange.request.headers.has("if-none-match")) {
     return responses.sendAnswer(exchange, release, lookup, body);
   }
@@ -50,6 +50,10 @@ function answerAddress(exchange: Exchange, api: ApiContext, lookup: IpLookup, ro
   responses.setDataState(exchange, lookup, headers);
   return responses.sendConditional(exchange, body, headers);
 }
+
+/** Is it asked for, and not in the release? Then the headers say so. */
+const lacksNetwork = ({ wants, release }: Exchange) =>
+  (wants & WANTS.network) !== 0 && release?.network === undefined;
 
 /** Undefined where the answer is the one that every key gets from this release. */
 function shownOverride({ wants }: Exchange, { overridden }: ComposedAnswer): Overridden | undefined {

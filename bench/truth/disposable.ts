@@ -1,4 +1,4 @@
-// truth-disposable.ts: are the right mail domains disposable? Recall on live services, wrong ones among legitimate domains.
+// disposable.ts: are the right mail domains disposable? Recall on live services, wrong ones among legitimate domains.
 //
 // in   the mirror and the vectors where they are, the seeds in npm packages, our own lists
 // out  a row for each sample; none without its data
@@ -22,15 +22,7 @@ import {
   weightOf,
 } from "../lib/compiler.ts";
 import { ROOT } from "../lib/data.ts";
-
-interface TruthRow {
-  readonly measure: string;
-  /** What was looked up, and how many. */
-  readonly sample: string;
-  readonly value: number;
-  readonly target?: string;
-  readonly seen: "built from" | "held out";
-}
+import { count, share, type TruthRow } from "./row.ts";
 
 const COMPILER = join(ROOT, "packages/compiler");
 const LIVE_SECONDS = 30 * 86_400;
@@ -39,7 +31,7 @@ const DOMAIN_FEEDS = FEEDS.filter(({ format, optIn }) => isDomainFormat(format) 
 const COLLECTIONS = ["disposable-domains", "disposable-domains-mx"];
 const POPULAR = ["cloudflare-top-100k", "tranco-10k"] as const;
 
-export async function measureDisposableTruth(): Promise<readonly TruthRow[]> {
+export async function measureDisposable(): Promise<readonly TruthRow[]> {
   const rows: TruthRow[] = [];
   const copies = { seeds: claimsOf("seeds"), ...(existsSync(MIRROR) && { mirror: claimsOf("mirror") }) };
   for (const [from, claims] of Object.entries(copies)) {
@@ -61,8 +53,8 @@ function recallRows(
   name: string,
   target?: string,
 ): TruthRow[] {
-  const sample = `${name}, ${domains.length}`;
-  const measure = `disposable found with the ${from}, %`;
+  const sample = `${name}, ${count(domains.length)}`;
+  const measure = `disposable found with the ${from}`;
   const without = claims.filter(({ feed }) => feed !== held);
   const independent = without.filter(({ feed }) => !COLLECTIONS.includes(feed));
   const recall = (of: readonly DomainClaims[]) => percent(flagged(judgeDomains(of), domains), domains);
@@ -101,7 +93,13 @@ function precisionRows(from: string, claims: readonly DomainClaims[]): TruthRow[
   ) => {
     const wrong = flagged(of, domains).filter((domain) => !isServices(domain, lists));
     const measure = `legitimate, disposable with the ${from}`;
-    rows.push({ measure, sample: `${name}, ${domains.length}`, value: wrong.length, target, seen });
+    rows.push({
+      measure,
+      sample: `${name}, ${count(domains.length)}`,
+      value: count(wrong.length),
+      target,
+      seen,
+    });
   };
   for (const { subject, feed, domains } of claims)
     if (subject === "free" || subject === "relay") add(feed, [...domains.keys()], "built from");
@@ -133,8 +131,8 @@ function precisionRows(from: string, claims: readonly DomainClaims[]): TruthRow[
   const measure = `mistyped and disposable at once with the ${from}`;
   rows.push({
     measure,
-    sample: `disposable domains, ${verdicts.disposable.size}`,
-    value: typos.length,
+    sample: `disposable domains, ${count(verdicts.disposable.size)}`,
+    value: count(typos.length),
     seen: "built from",
   });
   return rows;
@@ -150,8 +148,7 @@ function isServices(domain: string, lists: readonly DomainClaims[]): boolean {
 const flagged = ({ disposable }: DomainVerdicts, domains: readonly string[]) =>
   domains.filter((domain) => walkUp(domain).some((name) => disposable.has(name)));
 
-const percent = (some: readonly string[], all: readonly string[]) =>
-  Math.round((1_000 * some.length) / all.length) / 10;
+const percent = (some: readonly string[], all: readonly string[]) => share(some.length, all.length);
 
 /** Every other domain in the order of names, which tells nothing about a domain. */
 function split(domains: readonly string[]): readonly [string[], string[]] {

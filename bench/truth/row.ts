@@ -1,0 +1,20 @@
+// row.ts: a figure about the truth of answers.
+
+export interface TruthRow {
+  readonly measure: string;
+  /** What was looked up, with its size. */
+  readonly sample: string;
+  /** As text: "99.1 %", "0 of 5,312". */
+  readonly value: string;
+  readonly target?: string | undefined;
+  /**
+   * built from: the build has read the sample itself. operator: a rule names its owner, the build has not its list.
+   * held out: neither.
+   */
+  readonly seen: "built from" | "operator" | "held out";
+}
+
+export const count = (value: number): string => value.toLocaleString("en");
+
+export const share = (some: number, all: number): string =>
+  all === 0 ? "none" : `${((100 * some) / all).toFixed(1)} %`;

@@ -1,0 +1,133 @@
+// kinds.ts: what kind of network an autonomous system is, by written rules: data/network-kinds.csv.
+//
+// in   its number and the name of its organization
+// out  the kind with the rule that gave it; undefined, `unknown`, when no rule fits, or rules of two kinds do
+// err  FeedError naming the line of the table
+//
+// A row `asn` is a system of which the source tells its kind, and decides alone; `unknown` there keeps names from
+// deciding. A row `word` is words of a name, next to each other, without accents, in lower case: "*" at an end
+// stands for the rest of the word. A mobile operator is an isp as well: `mobile` wins over `isp`.
+
+import { FeedError } from "../catalog/feed.ts";
+import { dataTable, once } from "../geo/data-table.ts";
+
+export const NETWORK_KINDS = [
+  "hosting",
+  "isp",
+  "mobile",
+  "education",
+  "government",
+  "business",
+  "unknown",
+] as const;
+export type NetworkKind = (typeof NETWORK_KINDS)[number];
+
+export interface KindRule {
+  readonly kind: NetworkKind;
+  /** As in the table: `asn 16509`, `word universit*`. */
+  readonly rule: string;
+}
+
+interface Rules {
+  readonly byAsn: ReadonlyMap<number, KindRule>;
+  /** By the first word of a row; rows that begin with "*" under "*". */
+  readonly byWord: ReadonlyMap<string, readonly WordRule[]>;
+  /** Rows whose first word is open at its end, by its first three letters. */
+  readonly byStart: ReadonlyMap<string, readonly WordRule[]>;
+}
+
+interface WordRule extends KindRule {
+  readonly words: readonly string[];
+}
+
+const FILE = "network-kinds.csv";
+const START = 3;
+
+/** @throws FeedError */
+export function readRules(rows: readonly (readonly string[])[]): Rules {
+  const byAsn = new Map<number, KindRule>();
+  const byWord = new Map<string, WordRule[]>();
+  const byStart = new Map<string, WordRule[]>();
+  const seen = new Set<string>();
+  for (const [type = "", match = "", kind = "", reason = ""] of rows) {
+    const rule = `${type} ${match}`;
+    const wrong = (problem: string) => new FeedError(`${FILE}, row ${JSON.stringify(rule)}: ${problem}`);
+    if (!NETWORK_KINDS.includes(kind as NetworkKind)) throw wrong(`${kind} is no kind`);
+    if (reason === "") throw wrong("lacks its reason");
+    if (seen.has(rule)) throw wrong("stands twice");
+    seen.add(rule);
+    const found = { kind: kind as NetworkKind, rule };
+    if (type === "asn") {
+      if (!reason.startsWith("https://")) throw wrong("has a source that does not start with https://");
+      if (!/^[1-9][0-9]{0,9}$/.test(match)) throw wrong("is no number");
+      byAsn.set(Number(match), found);
+    } else if (type === "word") {
+      const words = match.split(" ");
+      if (!words.every((text) => /^\*?[a-z0-9]{2,}\*?$/.test(text) || /^[a-z0-9]$/.test(text)))
+        throw wrong("is not words in lower case");
+      const [first = ""] = words;
+      const row = { ...found, words };
+      if (first.startsWith("*")) add(byWord, "*", row);
+      else if (!first.endsWith("*")) add(byWord, first, row);
+      else if (first.length <= START) throw wrong(`has less than ${START} letters before "*"`);
+      else add(byStart, first.slice(0, START), row);
+    } else throw wrong("is neither asn nor word");
+  }
+  return { byAsn, byWord, byStart };
+}
+
+function add(map: Map<string, WordRule[]>, key: string, row: WordRule): void {
+  map.set(key, [...(map.get(key) ?? []), row]);
+}
+
+const rulesOfFile = once(() => readRules(dataTable(FILE)));
+
+export function kindOf(asn: number, organization = "", rules: Rules = rulesOfFile()): KindRule | undefined {
+  const listed = rules.byAsn.get(asn);
+  if (listed !== undefined) return listed.kind === "unknown" ? undefined : listed;
+  const words = wordsOf(organization);
+  const found = new Map<NetworkKind, KindRule>();
+  const collect = (rows: readonly WordRule[] | undefined, at: number) => {
+    for (const row of rows ?? [])
+      if (!found.has(row.kind) && fits(row.words, words, at)) found.set(row.kind, row);
+  };
+  for (let at = 0; at < words.length; at++) {
+    collect(rules.byWord.get(words[at]!), at);
+    collect(rules.byStart.get(words[at]!.slice(0, START)), at);
+    collect(rules.byWord.get("*"), at);
+  }
+  if (found.has("mobile")) found.delete("isp");
+  if (found.size !== 1) return undefined;
+  const { kind, rule } = found.values().next().value!;
+  return { kind, rule };
+}
+
+/** Without accents, in lower case. */
+function wordsOf(name: string): string[] {
+  return (
+    name
+      .normalize("NFKD")
+      .replace(/\p{M}/gu, "")
+      .toLowerCase()
+      .match(/[a-z0-9]+/g) ?? []
+  );
+}
+
+function fits(rule: readonly string[], words: readonly string[], at: number): boolean {
+  for (let k = 0; k < rule.length; k++) {
+    const word = words[at + k];
+    const want = rule[k]!;
+    if (word === undefined) return false;
+    const open = want.endsWith("*");
+    const middle = want.slice(want.startsWith("*") ? 1 : 0, open ? -1 : undefined);
+    const is = want.startsWith("*")
+      ? open
+        ? word.includes(middle)
+        : word.endsWith(middle)
+      : open
+        ? word.startsWith(middle)
+        : word === middle;
+    if (!is) return false;
+  }
+  return true;
+}

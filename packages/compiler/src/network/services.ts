@@ -1,0 +1,90 @@
+// services.ts: what operators publish about their networks: which are relays, fronts of a CDN, crawlers and the like.
+//
+// in   claims of relay, guard and hosting feeds
+// out  a covering of each address space: 0, or the number of a list of what is published about the range
+// src  docs/api.md (services, shared)
+
+import { RangeColumns } from "@inkling/engine";
+import type { GuardKind, Label, NetworkClaims } from "../catalog/claims.ts";
+import { span4, span6, word } from "../policy/reputation.ts";
+import { type Interval, sweep } from "../policy/sweep.ts";
+
+interface ServiceRule {
+  /** A member of `services`. */
+  readonly service?: string;
+  /** Many people at once come from one address of it. */
+  readonly shared?: true;
+  readonly kind?: "hosting";
+}
+
+/** By label of a claim; labels that are not here say nothing about whose network it is. */
+export const SERVICE_RULES: Readonly<Partial<Record<Label | GuardKind, ServiceRule>>> = {
+  relay: { service: "relay", shared: true },
+  "public-resolver": { service: "resolver" },
+  crawler: { service: "crawler" },
+  cdn: { service: "cdn", kind: "hosting" },
+  "cdn-operator": { service: "cdn", kind: "hosting" },
+  "mail-sender": { service: "mail_sender" },
+  hosting: { kind: "hosting" },
+};
+
+/** One feed's statement about a range. */
+export interface Published {
+  readonly feed: string;
+  readonly label: Label | GuardKind;
+  /** Of its network, the smallest around the range. */
+  readonly bits: number;
+}
+
+export interface PublishedRanges {
+  readonly v4: RangeColumns;
+  readonly v6: RangeColumns;
+  /** Value n is `lists[n - 1]`. */
+  readonly lists: readonly (readonly Published[])[];
+}
+
+interface Span<Key extends number | bigint> extends Interval<Key> {
+  readonly bits: number;
+}
+
+export function publishedRanges(claims: readonly NetworkClaims[]): PublishedRanges {
+  const telling = claims
+    .filter(({ label }) => SERVICE_RULES[label] !== undefined)
+    .sort((a, b) => (a.feed < b.feed ? -1 : a.feed > b.feed ? 1 : 0));
+  const lists: (readonly Published[])[] = [];
+  const numbers = new Map<string, number>();
+  const listOf = (covers: readonly (readonly Span<number | bigint>[])[]): number => {
+    let key = "";
+    for (let i = 0; i < covers.length; i++) {
+      const smallest = covers[i]!.at(-1);
+      if (smallest !== undefined) key += `${i}/${smallest.bits} `;
+    }
+    if (key === "") return 0;
+    let number = numbers.get(key);
+    if (number === undefined) {
+      number = lists.push(
+        covers.flatMap((spans, i) => {
+          const smallest = spans.at(-1);
+          return smallest ? [{ feed: telling[i]!.feed, label: telling[i]!.label, bits: smallest.bits }] : [];
+        }),
+      );
+      numbers.set(key, number);
+    }
+    return number;
+  };
+  const v4 = new RangeColumns(4);
+  const v6 = new RangeColumns(6);
+  const spans = <Key extends number | bigint>(family: 4 | 6, of: typeof span4 | typeof span6) =>
+    telling.flatMap(({ networks }, source) =>
+      networks
+        .filter(({ address }) => address.family === family)
+        .map((prefix) => ({ ...of(prefix), source, bits: prefix.bits }) as unknown as Span<Key>),
+    );
+  sweep(0, 2 ** 32, spans<number>(4, span4), telling.length, (start, covers) =>
+    v4.append(start, 0, 0, 0, listOf(covers)),
+  );
+  sweep(0n, 1n << 128n, spans<bigint>(6, span6), telling.length, (start, covers) =>
+    v6.append(word(start, 96n), word(start, 64n), word(start, 32n), word(start, 0n), listOf(covers)),
+  );
+  return { v4, v6, lists };
+}

@@ -1,0 +1,161 @@
+// network-table.ts: autonomous systems and what operators publish -> the sections of the network segment.
+//
+// in   networks with their system, claims of relays, guards and hosting
+// out  sections: a record for each set of facts, {"asn":…,"organization":…,"kind":…,"shared":…,"services":[…]}, with a
+//      note that names the evidence for it, and the ranges that point at them
+// cost 732,000 networks of 91,000 systems, with 300,000 published ones: 3 s
+
+import { cover, networksOf, overlay, type RangeColumns, SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
+import type { NetworkClaims } from "../catalog/claims.ts";
+import { OURS } from "../geo/evidence.ts";
+import { type KindRule, kindOf, type NetworkKind } from "../network/kinds.ts";
+import { type Published, publishedRanges, SERVICE_RULES } from "../network/services.ts";
+import type { AsnNetworks, AutonomousSystem } from "../parse/asn.ts";
+import type { EvidenceText } from "../policy/evidence.ts";
+import { AnswerRecords } from "./answer-records.ts";
+import { EvidenceWriter } from "./evidence-records.ts";
+import { rangeSections } from "./range-table.ts";
+import type { SectionData } from "./segment-writer.ts";
+
+export interface NetworkTable {
+  readonly sections: readonly SectionData[];
+  readonly ranges: { readonly v4: number; readonly v6: number };
+  readonly records: number;
+}
+
+/** @param feed the id of the feed that `asns` is */
+export function networkTable(
+  feed: string,
+  asns: AsnNetworks,
+  claims: readonly NetworkClaims[],
+): NetworkTable {
+  const published = publishedRanges(claims);
+  const facts = new Facts(feed, asns.systems, published.lists);
+  const family = (which: 4 | 6): RangeColumns => {
+    const under = cover(
+      which,
+      (add) => asns.walk(which, (w0, w1, w2, w3, bits, id) => add(w0, w1, w2, w3, bits, id + 1)),
+      asns.networks[which],
+    );
+    const over = which === 4 ? published.v4 : published.v6;
+    return overlay(
+      under,
+      (add) => {
+        for (const { words: w, bits, value } of networksOf(over))
+          add(w[0]!, w[1]!, w[2]!, w[3]!, bits, value);
+      },
+      (list, system) => facts.valueFor(system, list),
+      over.length,
+    );
+  };
+  const [v4, v6] = [family(4), family(6)];
+  return {
+    sections: [...rangeSections(v4), ...rangeSections(v6), ...facts.sections()],
+    ranges: { v4: v4.length, v6: v6.length },
+    records: facts.size,
+  };
+}
+
+const NOTHING_KNOWN = { kind: "unknown", shared: false, services: [] };
+
+/** (system number, number of a list of what is published) -> the record of the facts, made on first use. */
+class Facts {
+  private readonly feed: string;
+  private readonly systems: readonly AutonomousSystem[];
+  private readonly lists: readonly (readonly Published[])[];
+  private readonly kinds: (KindRule | undefined | null)[] = [];
+  private readonly records = new AnswerRecords(JSON.stringify(NOTHING_KNOWN));
+  private readonly evidence = new EvidenceWriter();
+  private readonly values = new Map<number, number>();
+
+  constructor(feed: string, systems: readonly AutonomousSystem[], lists: readonly (readonly Published[])[]) {
+    this.feed = feed;
+    this.systems = systems;
+    this.lists = lists;
+  }
+
+  get size(): number {
+    return this.records.size;
+  }
+
+  sections(): SectionData[] {
+    return [...this.records.sections(), this.records.noteSection(), ...this.evidence.sections()];
+  }
+
+  /** Both numbers count from 1; 0 is none. */
+  valueFor(system: number, list: number): number {
+    if (system === 0 && list === 0) return 0;
+    const key = list * (this.systems.length + 1) + system;
+    let value = this.values.get(key);
+    if (value === undefined) {
+      value = this.make(system, list === 0 ? [] : this.lists[list - 1]!);
+      this.values.set(key, value);
+    }
+    return value;
+  }
+
+  private make(system: number, published: readonly Published[]): number {
+    const { asn, organization } = this.systems[system - 1] ?? {};
+    const rule = system === 0 ? undefined : this.kindOfSystem(system - 1);
+    const rules = published.map((one) => SERVICE_RULES[one.label]!);
+    const stated: NetworkKind | undefined = rules.find((one) => one.kind !== undefined)?.kind;
+    const services = [...new Set(rules.flatMap(({ service }) => service ?? []))].sort();
+    const answer = JSON.stringify({
+      asn,
+      organization,
+      kind: stated ?? rule?.kind ?? "unknown",
+      shared: rules.some(({ shared }) => shared),
+      services,
+    });
+    return this.records.add(answer, this.evidence.add(this.entries(system, rule, published)));
+  }
+
+  private entries(
+    system: number,
+    rule: KindRule | undefined,
+    published: readonly Published[],
+  ): EvidenceText[] {
+    const { feed } = this;
+    const members = this.systems[system - 1]?.organization
+      ? ["network.asn", "network.organization"]
+      : ["network.asn"];
+    const isStated = published.some(({ label }) => SERVICE_RULES[label]?.kind !== undefined);
+    return [
+      ...(system === 0
+        ? []
+        : [{ feed, label: "autonomous_system", effect: "fills", members, span: SPAN_OF_ANSWER } as const]),
+      ...published.map((one): EvidenceText => {
+        const { service, shared, kind } = SERVICE_RULES[one.label]!;
+        const filled = [kind && "kind", shared && "shared", service && "services"];
+        return {
+          feed: one.feed,
+          label: one.label,
+          effect: "fills",
+          members: filled.flatMap((name) => (name ? [`network.${name}`] : [])),
+          span: one.bits,
+        };
+      }),
+      ...(rule === undefined || isStated
+        ? []
+        : [
+            {
+              feed: OURS,
+              label: rule.kind,
+              effect: "fills",
+              members: ["network.kind"],
+              why: `rule ${rule.rule}`,
+              span: SPAN_NONE,
+            } as const,
+          ]),
+    ];
+  }
+
+  private kindOfSystem(index: number): KindRule | undefined {
+    const known = this.kinds[index];
+    if (known !== undefined) return known ?? undefined;
+    const { asn, organization } = this.systems[index]!;
+    const rule = kindOf(asn, organization);
+    this.kinds[index] = rule ?? null;
+    return rule;
+  }
+}
