@@ -22,7 +22,7 @@ const SCENARIOS = {
     const local = await createLocal(options);
     const bytes = requests.map(({ lookup, value, extras }) => {
       try {
-        return text(local[`${lookup}Bytes`](value, { evidence })) ?? null;
+        return text(local[`${lookup}Bytes`](value, extras)) ?? null;
       } catch (error) {
         return failure(error);
       }

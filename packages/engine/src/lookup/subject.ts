@@ -6,9 +6,9 @@
 // cost a copy of the answer; the network segment is read here and for its evidence alone
 
 import { formatIp, IpAddress, type UnwrappedAddress } from "../address/ip.ts";
+import { ascii } from "../email/ascii.ts";
 import type { IpSegment } from "../segment/ip-segment.ts";
 
-const encoder = new TextEncoder();
 const masked = new IpAddress();
 
 /** The network of so many bits around an address; "" for more bits than it has, in a damaged file only. */
@@ -43,7 +43,7 @@ export function appendNetwork(
 
 /** @param answer a JSON object with at least one member, whose brace is dropped */
 function append(answer: Uint8Array, ...pieces: (string | Uint8Array)[]): Uint8Array {
-  const parts = pieces.map((piece) => (typeof piece === "string" ? encoder.encode(piece) : piece));
+  const parts = pieces.map((piece) => (typeof piece === "string" ? ascii(piece) : piece));
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, answer.length - 1));
   whole.set(answer.subarray(0, answer.length - 1));
   let at = answer.length - 1;
