@@ -33,6 +33,7 @@ import {
   withData,
 } from "@inkling/client/support";
 import {
+  AddressBlock,
   Answerer,
   type AnswerSource,
   bodyOf,
@@ -79,6 +80,7 @@ export async function createLocal<P extends OnUnavailable = "throw">(
 export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   readonly #options: ReadLocalOptions<P>;
   readonly #answerer = new Answerer();
+  readonly #block = new AddressBlock(this.#answerer);
   #releases: Releases | undefined;
   #source: Source | undefined;
 
@@ -178,9 +180,9 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
       signal?.throwIfAborted();
       const { answers, data } = this.#use();
       requireData(required, data[lookup], {});
-      for (const value of group) {
-        const outcome = this.#outcome(lookup, value, answers, include);
-        const bytes = bytesOf(outcome);
+      const outcomes = this.#outcomes(lookup, group, answers, include);
+      for (const [i, value] of group.entries()) {
+        const bytes = bytesOf(outcomes[i]!);
         yield (
           bytes instanceof InklingError
             ? { value, ok: false, error: bytes, data: data[lookup] }
@@ -224,6 +226,13 @@ export class LocalInkling<P extends OnUnavailable = "throw"> implements Lookups<
     const bytes = bytesOf(outcome);
     if (bytes instanceof InklingError) throw bytes;
     return bytes;
+  }
+
+  #outcomes(lookup: Lookup, values: readonly string[], answers: AnswerSource, include: number): Outcome[] {
+    if (lookup === "email" || include !== 0)
+      return values.map((value) => this.#outcome(lookup, value, answers, include));
+    for (const value of values) if (typeof value !== "string") requireText(value);
+    return this.#block.answerAll(lookup, values, answers);
   }
 
   #outcome(lookup: Lookup, value: string, answers: AnswerSource, include: number): Outcome {
