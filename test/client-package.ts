@@ -1,4 +1,4 @@
-// client-package.ts: @inkling/client as npm would install it, in a folder of a test's own.
+// client-package.ts: @inkling/client and @inkling/local as npm would install them, in a folder of a test's own.
 
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -44,4 +44,32 @@ export async function installClient(project: string): Promise<readonly string[]>
     symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
   writeFileSync(join(project, "package.json"), '{"type":"module"}');
   return files.map(({ path }) => path).sort();
+}
+
+/** @inkling/local, and those of our packages that it needs. */
+const LOCAL_PACKAGES = ["engine", "release-store", "local"];
+const LOCAL_INPUTS = LOCAL_PACKAGES.flatMap((name) =>
+  ["src", "package.json", "tsconfig.json"].map((path) => join(ROOT, "packages", name, path)),
+);
+const LOCAL_DEPENDENCIES = ["aws4fetch", "punycode", "tldts", "tldts-core", "zod"];
+
+/** Packs @inkling/local, which builds all that it needs, and puts it into `project` beside the client. */
+export async function installLocal(project: string): Promise<void> {
+  await installClient(project); // before: its files are built by both
+  const packed = await once("local", [...INPUTS, ...LOCAL_INPUTS], async (folder) => {
+    const to = ["--pack-destination", folder];
+    await run(["npm", "pack", "-w", "@inkling/local", ...to], ROOT);
+    await run(
+      ["npm", "pack", "-w", "@inkling/engine", "-w", "@inkling/release-store", "--ignore-scripts", ...to],
+      ROOT,
+    );
+  });
+  const modules = join(project, "node_modules");
+  for (const name of LOCAL_PACKAGES) {
+    const folder = join(modules, "@inkling", name);
+    mkdirSync(folder, { recursive: true });
+    const archive = join(packed, `inkling-${name}-0.1.0.tgz`);
+    await run(["tar", "-xzf", archive, "-C", folder, "--strip-components=1"], project);
+  }
+  for (const name of LOCAL_DEPENDENCIES) symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
 }

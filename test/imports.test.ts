@@ -21,6 +21,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   server: ["engine", "release-store"],
   client: [],
   console: [],
+  local: ["engine", "release-store", "client"],
   bulk: ["engine", "release-store", "client"],
   cli: ["engine", "release-store", "compiler", "server", "bulk", "console"],
 };

@@ -59,8 +59,8 @@ type TargetRow = readonly [
 
 /** Of the same order as 150 ns: at most the square root of ten above it. */
 const SAME_ORDER_NS = 474;
-const lookups = (what: string, bound: number): TargetRow[] =>
-  ["inkling on Bun", "inkling on Node"].map((who) => [
+const lookups = (what: string, bound: number, way = ""): TargetRow[] =>
+  [`inkling on Bun${way}`, `inkling on Node${way}`].map((who) => [
     "engine",
     "at most",
     bound,
@@ -80,6 +80,7 @@ const ratio = (
 
 const ROWS: readonly TargetRow[] = [
   ...lookups(V4, 150),
+  ...lookups(V4, 100, ", in blocks of 64"),
   ...lookups(V6, 250),
   ...lookups("reputation, random IPv4", SAME_ORDER_NS),
   ...lookups("email, every other one listed", SAME_ORDER_NS),

@@ -4,7 +4,7 @@
 // after a quarter of a pass that is not timed: the caches hold what the program before has read. Slow readers get fewer
 // addresses. Plots show the means of blocks of 64.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EmailSegment, type SegmentKind } from "@inkling/engine";
 import { randomWords } from "../../test/random.ts";
@@ -20,6 +20,9 @@ const BLOCK = 64;
 /** Points of a distribution's curve. */
 const QUANTILES = 200;
 const READER = join(PEERS, "reader.mjs");
+
+/** An earlier checkout has none. */
+const BLOCKS = "packages/engine/src/lookup/address-block.ts";
 
 interface Reader {
   readonly who: string;
@@ -39,10 +42,33 @@ async function ourReaders(run: Run, kind: SegmentKind, values: string, count: nu
       const add = (way: string, variant: string) =>
         readers.push({ who: `inkling on ${runtime}${variant}${checkout.suffix}`, way, count, program });
       add("answer", "");
+      if (kind !== "email" && existsSync(join(checkout.root, BLOCKS)))
+        add("blocks", `, in blocks of ${BLOCK}`);
       if (kind === "geo" && !run.isQuick) add("copy", ", copied out");
     };
     await start("Bun", process.execPath, "src/index.ts");
     if (run.hasPeers) await start("Node", "node", "dist/index.js");
+  }
+  return readers;
+}
+
+/** As an application has it, beside npm `maxmind`. */
+async function inProcess(run: Run, values: string, count: number): Promise<Reader[]> {
+  const readers: Reader[] = [];
+  const start = async (runtime: string, command: string, entry: string) => {
+    const local = join(data.ROOT, "packages/local", entry);
+    const folder = data.releaseFolder(run.checkout);
+    const program = await startProgram(run, [command, READER, "local", folder, values, local]);
+    const ways = { answer: "bytes", blocks: `lookupMany, ${BLOCK} at once`, object: "object" };
+    for (const [way, name] of Object.entries(ways))
+      readers.push({ who: `@inkling/local on ${runtime}, ${name}`, way, count, program });
+  };
+  await start("Node", "node", "dist/index.js");
+  await start("Bun", process.execPath, "src/index.ts");
+  if (hasNpmPeers(run)) {
+    const { v4 } = data.databaseFiles();
+    const program = await startProgram(run, ["node", READER, "maxmind", v4, values]);
+    readers.push({ who: "npm maxmind, object", way: "fields", count, program });
   }
   return readers;
 }
@@ -110,10 +136,14 @@ async function compare(run: Run, what: string, readers: readonly Reader[], plot?
 export async function measureEngine(run: Run): Promise<void> {
   const [fast, slow] = [run.size(data.ADDRESS_COUNT, 1 << 18), run.size(1 << 17, 1 << 14)];
   const { v4, v6 } = data.addressFiles(fast);
-  if (run.hasPeers) await output(["npx", "tsc", "-p", "packages/engine"], { cwd: data.ROOT });
+  if (run.hasPeers) await output(["npm", "run", "prepack", "-w", "@inkling/local"], { cwd: data.ROOT });
   const beside = async (family: "v4" | "v6") => (run.hasPeers ? peers(run, family, fast, slow) : []);
   const forV4 = [...(await ourReaders(run, "geo", v4, fast)), ...(await beside("v4"))];
   await compare(run, "geolocate, random IPv4", forV4, "distribution-v4");
+  if (run.hasPeers) {
+    const few = data.addressFiles(slow).v4;
+    await compare(run, "in an application, random IPv4", await inProcess(run, few, slow));
+  }
   const forV6 = [...(await ourReaders(run, "geo", v6, fast)), ...(await beside("v6"))];
   await compare(run, "geolocate, IPv6 in random networks", forV6, "distribution-v6");
   await compare(run, "reputation, random IPv4", await ourReaders(run, "reputation", v4, fast));

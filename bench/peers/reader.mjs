@@ -2,14 +2,15 @@
 // can alternate. Plain JavaScript, for Node and Bun.
 //
 // run  bun|node reader.mjs READER DATABASE VALUES [ENGINE]
-//      READER: geo, reputation or email, with a segment and the engine's module; or maxmind, mmdb-lib, geoip-lite
+//      READER: geo, reputation or email, with a segment and the engine's module; local, with a data folder and the module
+//      of @inkling/local; or maxmind, mmdb-lib, geoip-lite
 // in   a line "WAY COUNT BLOCK": look up the first COUNT values in this way, and time each BLOCK of them
 // out  "ready VERSION" once; then for each line a JSON array: ns per value, one figure a block
 // err  ends when no value is found: the times would be those of misses
 //
 // Ours does what the server does for a lookup: parse, unwrap, special use, find, and the answer's bytes: "answer" takes a
 // view of the segment, as the server hands it to the socket, and reads its last byte; "copy" copies all to a buffer, as
-// batches do. "fields" makes the record as an object, which is all that the npm readers do.
+// batches do; "blocks" takes BLOCK texts at once. "fields" makes the record as an object, which is all that the npm readers do.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -30,7 +31,16 @@ function open(path) {
 
 async function ours() {
   const engine = await import(pathToFileURL(enginePath).href);
-  const { answerEmail, EmailSegment, IpAddress, IpSegment, parseIpInto, specialUse, unwrapIpv4 } = engine;
+  const {
+    AddressBlock,
+    answerEmail,
+    EmailSegment,
+    IpAddress,
+    IpSegment,
+    parseIpInto,
+    specialUse,
+    unwrapIpv4,
+  } = engine;
   if (reader === "email") {
     const segment = EmailSegment.open(open(database));
     return { answer: (text) => answerEmail(text, segment).length > 0 };
@@ -38,17 +48,32 @@ async function ours() {
   const segment = IpSegment.open(open(database), reader);
   const address = new IpAddress();
   const out = new Uint8Array(4096);
+  const isAnswer = (answer) => answer !== undefined && answer[answer.length - 1] === CLOSING_BRACE;
+  const block = AddressBlock && new AddressBlock(new engine.Answerer()); // an earlier checkout has none
+  const states = engine.dataStates({ missing: [], partial: [] });
+  const release = { geo: segment, reputation: segment, states };
+  const source = { release, overrides: engine.Overrides.NONE, now: 0, mode: "serve" };
+  const lookup = reader === "geo" ? "geolocate" : reader;
   const isPublic = (text) => {
     if (!parseIpInto(text, address)) throw new Error(`not an address: ${text}`);
     unwrapIpv4(address);
     return specialUse(address) === undefined;
   };
   return {
-    answer: (text) => {
-      const answer = isPublic(text) ? segment.lookup(address) : undefined;
-      return answer !== undefined && answer[answer.length - 1] === CLOSING_BRACE;
-    },
+    answer: (text) => isAnswer(isPublic(text) ? segment.lookup(address) : undefined),
+    blocks: (texts) => block.answerAll(lookup, texts, source).filter(isAnswer).length,
     copy: (text) => isPublic(text) && segment.lookupInto(address, out, 0) > 0,
+  };
+}
+
+/** What an application calls: bytes of one value and of many, and the object that the promise brings. */
+async function local() {
+  const { createLocal } = await import(pathToFileURL(enginePath).href);
+  const inkling = await createLocal({ data: database });
+  return {
+    answer: (text) => inkling.geolocateBytes(text)?.length > 0,
+    blocks: (texts) => inkling.lookupMany("geolocate", texts).filter((it) => it?.length > 0).length,
+    object: async (text) => (await inkling.geolocate(text)) !== undefined,
   };
 }
 
@@ -64,7 +89,7 @@ async function fromNpm() {
 }
 
 const isNpm = reader in NPM;
-const ways = isNpm ? await fromNpm() : await ours();
+const ways = isNpm ? await fromNpm() : reader === "local" ? await local() : await ours();
 const version = isNpm ? `${createRequire(import.meta.url)(`${reader}/package.json`).version}, ` : "";
 // Each value is a string of its own, not a slice of the file.
 const values = readFileSync(valuesPath, "latin1")
@@ -73,10 +98,36 @@ const values = readFileSync(valuesPath, "latin1")
   .map((text) => Buffer.from(text, "latin1").toString("latin1"));
 
 process.stdout.write(`ready ${version}${runtime}\n`);
-createInterface({ input: process.stdin }).on("line", (line) => {
+const passes = { blocks: passOfBlocks, object: passOfPromises };
+for await (const line of createInterface({ input: process.stdin })) {
   const [way, count, block] = line.split(" ");
-  process.stdout.write(`${JSON.stringify(pass(ways[way], Number(count), Number(block)))}\n`);
-});
+  const times = await (passes[way] ?? pass)(ways[way], Number(count), Number(block));
+  process.stdout.write(`${JSON.stringify(times)}\n`);
+}
+
+function passOfBlocks(lookUp, count, block) {
+  const times = [];
+  let found = 0;
+  for (let i = 0; i + block <= count; i += block) {
+    const from = performance.now();
+    found += lookUp(values.slice(i, i + block));
+    times.push(Math.round(((performance.now() - from) * 1e7) / block) / 10);
+  }
+  if (found === 0) throw new Error("no value is found");
+  return times;
+}
+
+async function passOfPromises(lookUp, count, block) {
+  const times = [];
+  let found = 0;
+  for (let i = 0; i + block <= count; i += block) {
+    const from = performance.now();
+    for (let k = i; k < i + block; k++) if (await lookUp(values[k])) found++;
+    times.push(Math.round(((performance.now() - from) * 1e7) / block) / 10);
+  }
+  if (found === 0) throw new Error("no value is found");
+  return times;
+}
 
 function pass(lookUp, count, block) {
   const times = [];

@@ -227,7 +227,7 @@ async function* linesOf(
 }
 
 /** Groups of at most `size` values; a group that is not empty waits no longer than `lingerMs` for more. */
-async function* inGroups(
+export async function* inGroups(
   values: Iterable<string> | AsyncIterable<string>,
   size: number,
   lingerMs: number,

@@ -8,16 +8,9 @@
 import { type Answer, type Extras, isAnswer, type Lookup } from "./answers.ts";
 import { type BatchResult, batchResults } from "./batch.ts";
 import { AnswerCache } from "./cache.ts";
-import {
-  DATA_OF,
-  type DataName,
-  isComplete,
-  readDataState,
-  requireData,
-  type WithData,
-  withData,
-} from "./data-state.ts";
+import { DATA_OF, type DataName, isComplete, readDataState, requireData, withData } from "./data-state.ts";
 import { InklingError, isProblem, problemError } from "./errors.ts";
+import type { BatchOptions, EmailOptions, LookupOptions, LookupResult, Lookups } from "./lookups.ts";
 import {
   type InklingOptions,
   type ReadOptions,
@@ -28,34 +21,6 @@ import {
 } from "./options.ts";
 import { type Effects, type SendLimits, sleep, Transport } from "./transport.ts";
 import { type IfUnavailable, type OnUnavailable, settle } from "./unavailable.ts";
-
-/** Options of one lookup. */
-export interface LookupOptions extends Omit<Extras, "checks"> {
-  readonly signal?: AbortSignal;
-  /** Instead of the client's. */
-  readonly timeoutMs?: number;
-  /** Instead of the client's. */
-  readonly require?: readonly DataName[];
-}
-
-export interface EmailOptions extends Omit<LookupOptions, "network" | "subject">, Pick<Extras, "checks"> {}
-
-export interface BatchOptions extends Extras {
-  readonly signal?: AbortSignal;
-  /** The longest silence of the server, in milliseconds; 30,000. */
-  readonly timeoutMs?: number;
-  /** Instead of the client's. Where data is missing the batch throws DATA_INCOMPLETE. */
-  readonly require?: readonly DataName[];
-  /** Values in one request, 1 to 1,000; 1,000. */
-  readonly size?: number;
-  /** Requests under way at once; 4. */
-  readonly concurrency?: number;
-  /** How long a value of a slow source waits for more to share its request, in milliseconds; 20. */
-  readonly lingerMs?: number;
-}
-
-/** The answer of a lookup with these options, and `data`: how complete the data behind it is. */
-export type LookupResult<L extends Lookup, O extends Extras = Record<never, never>> = Answer<L, O> & WithData;
 
 /** Path of each lookup. */
 const PATHS: Readonly<Record<Lookup, string>> = {
@@ -69,7 +34,7 @@ const isPlaceless = (error: unknown) =>
   error instanceof InklingError && error.code === "IP_ADDRESS_NOT_FOUND";
 
 /** A client of one server, with one key. One instance is enough for a process; calls may overlap. */
-export class Inkling<P extends OnUnavailable = "throw"> {
+export class Inkling<P extends OnUnavailable = "throw"> implements Lookups<P> {
   readonly #options: ReadOptions<P>;
   readonly #transport: Transport;
   readonly #cache: AnswerCache;
@@ -240,7 +205,12 @@ export class Inkling<P extends OnUnavailable = "throw"> {
   }
 }
 
-function requireText(value: unknown): asserts value is string {
+/** As `new Inkling`: an application that answers in process changes this one line (`createLocal` of @inkling/local). */
+export function createClient<P extends OnUnavailable = "throw">(options: InklingOptions<P>): Inkling<P> {
+  return new Inkling(options);
+}
+
+export function requireText(value: unknown): asserts value is string {
   if (typeof value !== "string") throw wrong("the value", `to look up must be a text, not ${typeof value}`);
 }
 

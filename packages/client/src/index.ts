@@ -2,15 +2,10 @@
 
 export type * from "./answers.ts";
 export type { BatchResult } from "./batch.ts";
-export {
-  type BatchOptions,
-  type EmailOptions,
-  Inkling,
-  type LookupOptions,
-  type LookupResult,
-} from "./client.ts";
+export { createClient, Inkling } from "./client.ts";
 export type { DataName, DataState, WithData } from "./data-state.ts";
 export { type ClientCode, type ErrorCode, InklingError, type ServerCode } from "./errors.ts";
+export type { BatchOptions, EmailOptions, LookupOptions, LookupResult, Lookups } from "./lookups.ts";
 export type { TrustProxy } from "./middleware/caller-address.ts";
 export type { Visitor, VisitorOptions } from "./middleware/visitor.ts";
 export type { InklingOptions } from "./options.ts";

@@ -8,6 +8,7 @@ export { type EmailAddress, parseEmail } from "./email/email.ts";
 export * from "./email/email-labels.ts";
 export * from "./email/nearest.ts";
 export * from "./issue-lines.ts";
+export * from "./lookup/address-block.ts";
 export * from "./lookup/answerer.ts";
 export * from "./lookup/data-state.ts";
 export * from "./lookup/email-labels.ts";

@@ -6,8 +6,8 @@
 // note mapped files are only ever replaced by rename, so a view stays as it is until it is collected. Where one is cut
 //      short all the same, touching what was mapped kills the process: one that supervises others maps nothing
 
-import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
 import {
   checkSegmentStart,
   dataStates,
@@ -15,6 +15,7 @@ import {
   evidenceTails,
   IpSegment,
   type LoadedRelease,
+  type Release,
   SEGMENT_START_BYTES,
   type SegmentKind,
   type SegmentReport,
@@ -70,29 +71,46 @@ function readStart(path: string): Uint8Array {
  */
 export function openRelease(dataDir: string, name: string, verified?: Stamps): LoadedRelease {
   const manifest = openManifest(dataDir, name);
-  const { segments, feeds } = manifest;
-  return explained(dataDir, name, () => {
-    const map = (segment: SegmentReport) => mapSegment(dataDir, segment, verified);
-    const geo = segments.geo && IpSegment.open(map(segments.geo), "geo");
-    const reputation = segments.reputation && IpSegment.open(map(segments.reputation), "reputation");
-    const email = segments.email && EmailSegment.open(map(segments.email));
-    const network = segments.network && IpSegment.open(map(segments.network), "network");
-    const evidence = evidenceTails(
-      {
-        geolocate: geo?.evidenceFeeds,
-        reputation: reputation?.evidenceFeeds,
-        email: email?.evidenceFeeds,
-        network: network?.evidenceFeeds,
-      },
-      feeds,
-    );
-    const states = dataStates(manifest);
-    const etag = `"${manifest.id}"`;
-    return { name, manifest, geo, reputation, email, network, states, etag, evidence };
-  });
+  return explained(dataDir, name, () =>
+    loadRelease(name, manifest, (segment) => mapSegment(dataDir, segment, verified)),
+  );
 }
 
-function mapSegment(dataDir: string, segment: SegmentReport, verified: Stamps | undefined): Uint8Array {
+/**
+ * A release from the bytes of its segments.
+ * @param bytesOf the bytes of one segment; they must not change
+ * @throws SegmentError when header or bounds of a segment are wrong
+ */
+export function loadRelease(
+  name: string,
+  manifest: Release,
+  bytesOf: (segment: SegmentReport) => Uint8Array,
+): LoadedRelease {
+  const { segments, feeds } = manifest;
+  const geo = segments.geo && IpSegment.open(bytesOf(segments.geo), "geo");
+  const reputation = segments.reputation && IpSegment.open(bytesOf(segments.reputation), "reputation");
+  const email = segments.email && EmailSegment.open(bytesOf(segments.email));
+  const network = segments.network && IpSegment.open(bytesOf(segments.network), "network");
+  const evidence = evidenceTails(
+    {
+      geolocate: geo?.evidenceFeeds,
+      reputation: reputation?.evidenceFeeds,
+      email: email?.evidenceFeeds,
+      network: network?.evidenceFeeds,
+    },
+    feeds,
+  );
+  const states = dataStates(manifest);
+  const etag = `"${manifest.id}"`;
+  return { name, manifest, geo, reputation, email, network, states, etag, evidence };
+}
+
+/** The bytes of a segment's file as it was verified. @throws ReleaseError when it is another by now */
+export function mapSegment(
+  dataDir: string,
+  segment: SegmentReport,
+  verified: Stamps | undefined,
+): Uint8Array {
   const file = DATA_FOLDER.segmentFile(segment.sha256);
   checkSize(dataDir, segment);
   const bytes = mapFile(join(dataDir, file));
@@ -109,16 +127,39 @@ function checkSize(dataDir: string, { sha256, bytes }: SegmentReport): void {
   if (size !== bytes) throw new ReleaseError(`${file}: has ${size} bytes, the manifest says ${bytes}`);
 }
 
+/** Can this runtime map files? Node cannot. */
+export const MAPS_FILES = typeof Bun !== "undefined";
+
 /**
  * Maps a file's bytes, privately: writes would not reach the file.
- * Bun.mmap opens a file for writing all the same: on a read-only volume it is read into memory instead.
+ * Bun.mmap opens a file for writing all the same: on a read-only volume it is read into memory instead, as on Node.
  */
 export function mapFile(path: string): Uint8Array {
+  if (!MAPS_FILES) return readWhole(path);
   try {
     return Bun.mmap(path, { shared: false });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "EACCES" && code !== "EROFS" && code !== "EPERM") throw error;
-    return readFileSync(path);
+    return readWhole(path);
   }
 }
+
+/** A file in memory of its own, which can be transferred to another thread: that of a small Buffer is shared. */
+function readWhole(path: string): Uint8Array<ArrayBuffer> {
+  const file = openSync(path, "r");
+  try {
+    const bytes = new Uint8Array(fstatSync(file).size);
+    for (let at = 0; at < bytes.length; ) {
+      const read = readSync(file, bytes, at, Math.min(bytes.length - at, MAX_READ), at);
+      if (read === 0) throw new ReleaseError(`${basename(path)} was cut short while it was read`);
+      at += read;
+    }
+    return bytes;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Bytes of one read: Linux reads at most 2 GiB at once. */
+const MAX_READ = 1 << 26;

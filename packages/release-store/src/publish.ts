@@ -4,6 +4,7 @@
 // manifest names, or a temporary file, is removed when the next build begins.
 // err  what node:fs throws (EACCES, ENOSPC …), with the path in it
 
+import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Release, releaseName } from "@inkling/engine";
@@ -30,7 +31,7 @@ export function writeSegmentFile(
   dataDir: string,
   chunks: readonly Uint8Array[],
 ): { sha256: string; bytes: number } {
-  const hash = new Bun.CryptoHasher("sha256");
+  const hash = createHash("sha256");
   let bytes = 0;
   for (const chunk of chunks) {
     hash.update(chunk);
@@ -52,7 +53,7 @@ export function hasSegment(dataDir: string, sha256: string): boolean {
   const stamp = fileStamp(path);
   const file = openSync(path, "r");
   try {
-    const hash = new Bun.CryptoHasher("sha256");
+    const hash = createHash("sha256");
     const block = new Uint8Array(1 << 20);
     for (let read = readSync(file, block); read > 0; read = readSync(file, block))
       hash.update(block.subarray(0, read));

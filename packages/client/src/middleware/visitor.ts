@@ -4,9 +4,9 @@
 // out  Visitor: the address, and its lookups, each made at most once for a request
 // err  TypeError for wrong options; lookups end as the client's do, without an address with ADDRESS_UNKNOWN
 
-import type { LookupResult } from "../client.ts";
 import { InklingError } from "../errors.ts";
 import { parseIp } from "../ip.ts";
+import type { LookupResult } from "../lookups.ts";
 import { wrong } from "../options.ts";
 import { type OnUnavailable, settle, type Unavailable } from "../unavailable.ts";
 import { callerAddress, isLoopback, type ReadTrust, readTrust, type TrustProxy } from "./caller-address.ts";

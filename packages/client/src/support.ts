@@ -1,0 +1,8 @@
+// @inkling/client/support: what @inkling/local shares with this client, so that answers and errors are of one kind.
+
+export { inGroups } from "./batch.ts";
+export { requireText } from "./client.ts";
+export { DATA_OF, readDataState, requireData, withData } from "./data-state.ts";
+export { type Problem, problemError } from "./errors.ts";
+export { readNumber, readRequire, wrong } from "./options.ts";
+export { ON_UNAVAILABLE, settle } from "./unavailable.ts";

@@ -1,0 +1,117 @@
+// releases.ts: the release that answers, and its replacement while lookups go on.
+//
+// in   what the thread of keeper.ts prepared
+// out  `current`: one release, which a call reads once
+// err  InklingError DATA_NOT_LOADED with the reason and a hint when there is none at the start; later `onError`
+// note neither thread nor timer keeps a process alive once there is a release
+
+import { Worker } from "node:worker_threads";
+import { InklingError } from "@inkling/client";
+import type { LoadedRelease } from "@inkling/engine";
+import { explained, loadRelease, MAPS_FILES, mapSegment } from "@inkling/release-store";
+import type { KeeperMessage, Prepared, Refused } from "./keeper.ts";
+import type { SourceOptions } from "./options.ts";
+
+export interface ReleaseEvents {
+  readonly onRelease: (release: LoadedRelease) => void;
+  readonly onError: (error: Error) => void;
+}
+
+/** Beside this file, in the sources as in the package. */
+const THREAD = new URL(import.meta.url.endsWith(".ts") ? "./thread.ts" : "./thread.js", import.meta.url);
+
+export class Releases {
+  current: LoadedRelease | undefined;
+  private readonly options: SourceOptions;
+  private readonly events: ReleaseEvents;
+  private readonly thread: Worker;
+  private readonly ended: Promise<void>;
+  private isClosing = false;
+  /** Of the release that was handed over last, by SHA-256. */
+  private bytes = new Map<string, Uint8Array>();
+  private opened: ((error?: Error) => void) | undefined;
+
+  private constructor(options: SourceOptions, events: ReleaseEvents) {
+    this.options = options;
+    this.events = events;
+    this.thread = new Worker(THREAD, { workerData: options });
+    this.ended = new Promise((resolve) => this.thread.once("exit", () => resolve()));
+    this.thread.on("message", (message: KeeperMessage) => {
+      if (this.isClosing) return;
+      if (message.type === "release") this.take(message);
+      else this.refuse(message);
+    });
+    this.thread.on("error", (error: Error) => this.fail(notLoaded(error.message, undefined, error)));
+  }
+
+  /** @throws InklingError when there is no sound release */
+  static async open(options: SourceOptions, events: ReleaseEvents): Promise<Releases> {
+    const releases = new Releases(options, events);
+    const failure = await new Promise<Error | undefined>((resolve) => {
+      releases.opened = resolve;
+    });
+    releases.opened = undefined;
+    if (failure !== undefined) {
+      await releases.close();
+      throw failure;
+    }
+    releases.thread.unref();
+    return releases;
+  }
+
+  /** Ends when the thread has: what it downloads goes on the next time. */
+  async close(): Promise<void> {
+    this.isClosing = true;
+    this.current = undefined;
+    this.bytes.clear();
+    this.thread.ref();
+    this.thread.postMessage("stop");
+    await this.ended;
+  }
+
+  private take({ name, manifest, stamps, segments }: Prepared): void {
+    const { dataDir } = this.options;
+    try {
+      const before = this.bytes;
+      if (!MAPS_FILES) {
+        // Whether or not it can be opened: the thread does not send these again.
+        this.bytes = new Map(segments);
+        for (const report of Object.values(manifest.segments)) {
+          if (report === undefined) continue;
+          const kept = before.get(report.sha256);
+          if (kept !== undefined) this.bytes.set(report.sha256, kept);
+        }
+      }
+      const release = explained(dataDir, name, () =>
+        loadRelease(
+          name,
+          manifest,
+          (report) => this.bytes.get(report.sha256) ?? mapSegment(dataDir, report, stamps),
+        ),
+      );
+      this.current = release;
+      this.opened?.();
+      this.events.onRelease(release);
+    } catch (error) {
+      this.fail(notLoaded((error as Error).message, undefined, error));
+    }
+  }
+
+  private refuse({ reason, hint }: Refused): void {
+    this.fail(notLoaded(reason, hint));
+  }
+
+  private fail(error: InklingError): void {
+    if (this.current === undefined) this.opened?.(error);
+    else this.events.onError(error);
+  }
+}
+
+/** As a server without a release answers; worth a retry. */
+function notLoaded(reason: string, hint: string | undefined, cause?: unknown): InklingError {
+  return new InklingError("DATA_NOT_LOADED", reason, {
+    status: 503,
+    hint: hint ?? "`inkling data status` and `inkling doctor` show the state of the data folder",
+    ...(cause !== undefined && { cause }),
+  });
+}

@@ -1,0 +1,106 @@
+// local-e2e.mjs: @inkling/local as an application has it, on the runtime that runs this.
+//
+// in   one argument: JSON of a scenario's name and its options; lines on standard input, where the scenario takes any
+// out  lines of JSON; ends by itself
+// note copied beside installed packages by local.test.ts
+
+import { createInterface } from "node:readline";
+import { createLocal, InklingError } from "@inkling/local";
+
+const { scenario, ...input } = JSON.parse(process.argv[2]);
+const print = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
+const text = (bytes) => bytes && Buffer.from(bytes).toString();
+const failure = (error) => {
+  if (!(error instanceof InklingError)) throw error;
+  const { code, answerStatus, message, hint } = error;
+  return { code, status: answerStatus, message, hint };
+};
+
+const SCENARIOS = {
+  /** Every request, in each way that there is. Not closed: nothing keeps the process alive. */
+  async answers({ options, requests }) {
+    const local = await createLocal(options);
+    const bytes = requests.map(({ lookup, value, extras }) => {
+      try {
+        return text(local[`${lookup}Bytes`](value, extras)) ?? null;
+      } catch (error) {
+        return failure(error);
+      }
+    });
+    const objects = [];
+    for (const { lookup, value, extras } of requests) {
+      const found = await local[lookup](value, extras).catch(failure);
+      objects.push(found === undefined ? null : found);
+    }
+    const plain = (lookup) =>
+      requests.filter((it) => it.lookup === lookup && Object.keys(it.extras).length === 0);
+    const many = {};
+    const batch = {};
+    for (const lookup of ["geolocate", "reputation", "email"]) {
+      const values = plain(lookup).map(({ value }) => value);
+      many[lookup] = local
+        .lookupMany(lookup, values)
+        .map((it) => (it instanceof InklingError ? failure(it) : (text(it) ?? null)));
+      batch[lookup] = [];
+      for await (const { ok, answer, error, data } of local.batch(lookup, values))
+        batch[lookup].push(ok ? { answer: answer ?? null, data } : failure(error));
+    }
+    const { data } = await local.email("jane@example.com");
+    print({ bytes, objects, many, batch, data, release: local.release });
+  },
+
+  /** Lookups until standard input ends; reports each new city and each refused release. */
+  async swaps({ options, ip }) {
+    const counts = { lookups: 0, mixed: 0, failed: 0 };
+    const local = await createLocal({
+      ...options,
+      onError: (error) => print({ refused: failure(error) }),
+      onRelease: (name) => print({ release: name }),
+    });
+    let isEnded = false;
+    createInterface({ input: process.stdin }).on("close", () => {
+      isEnded = true;
+    });
+    let before;
+    const values = new Array(200).fill(ip);
+    while (!isEnded) {
+      try {
+        const many = new Set(local.lookupMany("geolocate", values).map(text));
+        if (many.size !== 1) counts.mixed++;
+        const { city } = await local.geolocate(ip);
+        await local.reputation(ip);
+        counts.lookups += values.length + 2;
+        if (city.name !== before) print({ city: city.name });
+        before = city.name;
+      } catch (error) {
+        counts.failed++;
+        print({ failed: String(error) });
+        if (counts.failed > 3) break;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 3));
+    }
+    await local.close();
+    await local.close(); // as often as one likes
+    let afterwards;
+    try {
+      local.geolocateBytes(ip);
+    } catch (error) {
+      afterwards = String(error);
+    }
+    print({ ...counts, afterwards });
+  },
+
+  /** Why each of these options cannot be used. */
+  async fails({ all }) {
+    const found = [];
+    for (const options of all) {
+      await createLocal(options).then(
+        (local) => found.push({ release: local.release }),
+        (error) => found.push(error instanceof TypeError ? { message: error.message } : failure(error)),
+      );
+    }
+    print(found);
+  },
+};
+
+await SCENARIOS[scenario](input);
