@@ -221,22 +221,22 @@ describe.each(Object.keys(PLACES))("%s", (kind) => {
   test("carries releases from the builder to servers, and back again", async () => {
     const server = group.server();
     const first = await group.publish(1);
-    expect(first).toMatchObject({ version: 1, percent: 100 });
+    expect(first).toMatchObject({ percent: 100 });
     expect(await server.follow()).toMatchObject({ release: first.release.name, isNew: true });
     expect(server.release).toBe(first.release.name);
     expect(verifyRelease(server.dataDir, server.release!)).toBeDefined();
     expect(await server.follow()).toMatchObject({ isNew: false, bytes: 0 });
 
     const second = await group.publish(2);
-    expect(second.version).toBe(2);
+    expect(second.version).toBeGreaterThan(first.version);
     await server.follow();
     expect(server.release).toBe(second.release.name);
 
     const back = await group.publisher().rollback();
-    expect(back).toMatchObject({ version: 3, release: first.release });
+    expect(back).toMatchObject({ version: second.version + 1, release: first.release });
     expect(await server.follow()).toMatchObject({ isNew: true, bytes: 0 });
     expect(server.release).toBe(first.release.name);
-    expect(await group.publisher().rollback(second.release.name)).toMatchObject({ version: 4 });
+    expect((await group.publisher().rollback(second.release.name)).version).toBe(back.version + 1);
     await server.follow();
     expect(server.release).toBe(second.release.name);
     expect(group.warnings).toEqual([]);
@@ -302,7 +302,7 @@ describe("a roll-out", () => {
   test("the first release of a channel is for all", async () => {
     const group = new Group();
     expect(await faultOf(group.publish(1, 10))).toMatchObject({ fault: "absent" });
-    expect((await group.publish(1)).version).toBe(1);
+    expect((await group.publish(1)).percent).toBe(100);
   });
 
   test("slots are even", () => {
@@ -359,29 +359,39 @@ describe("a server refuses, and goes on with what it has", () => {
     expect(server.release).toBe(first);
   });
 
-  test("one of another key, until that key is trusted too", async () => {
+  test("one of another key; the key is changed by giving servers and publisher both", async () => {
     const { group, server, first } = await behind();
     const other = makeKeyPair();
-    rmSync(statementFile(group));
-    const privateKey = createPrivateKey(other.privatePem);
-    const publisher = group.publisher({ privateKey });
+    const publisher = group.publisher({
+      privateKey: createPrivateKey(other.privatePem),
+      trusted: [keys.publicKey],
+    });
     const second = await publisher.publish(group.builder, group.build(2), 100);
     const error = await server.fault();
     expect(error).toMatchObject({ fault: "other-key", hint: expect.stringContaining("INKLING_CHANNEL_KEY") });
     expect(server.release).toBe(first);
     const both = { publicKeys: [keys.publicKey, other.publicKey], dataDir: server.dataDir };
-    const renewed = await publisher.promote(100); // version 2
-    expect(renewed.version).toBe(2);
     await group.server(both).follow();
-    expect(server.release).toBe(second.release.name);
+    expect(currentName(server.dataDir)).toBe(second.release.name);
+  });
+
+  test("nothing of a channel whose statement was lost and made anew", async () => {
+    const { group, server } = await behind();
+    for (let n = 2; n < 5; n++) await group.publish(n);
+    await server.follow();
+    group.now += 60_000;
+    rmSync(statementFile(group));
+    const { release } = await group.publish(9);
+    await server.follow();
+    expect(server.release).toBe(release.name);
   });
 
   test("a publisher whose key is not the channel's", async () => {
-    const { group } = await behind();
+    const { group, first: currentReleaseBefore } = await behind();
     const publisher = group.publisher({ privateKey: createPrivateKey(makeKeyPair().privatePem) });
     const error = await faultOf(publisher.publish(group.builder, group.build(2), 100));
     expect(error.fault).toBe("other-key");
-    expect((await group.publisher().read())?.version).toBe(1);
+    expect((await group.publisher().read())?.release.name).toBe(currentReleaseBefore);
   });
 
   test("an expired one, also when it was taken before", async () => {
@@ -396,14 +406,15 @@ describe("a server refuses, and goes on with what it has", () => {
 
   test("an older version, and another content under the same version", async () => {
     const { group, server } = await behind();
-    const old = readFileSync(statementFile(group));
+    const before = readFileSync(statementFile(group));
+    const old = (await group.publisher().read())!;
     const { release } = await group.publish(2);
     await server.follow();
-    writeFileSync(statementFile(group), old);
+    writeFileSync(statementFile(group), before);
     expect(await server.fault()).toMatchObject({ fault: "replayed" });
     expect(await group.server({ dataDir: server.dataDir }).fault()).toMatchObject({ fault: "replayed" });
-    const forged = await group.publish(3); // version 2 again
-    expect(forged.version).toBe(2);
+    const forged = await group.publish(3); // the version of release 2 again
+    expect(forged.version).toBe(old.version + 1);
     expect(await server.fault()).toMatchObject({ fault: "replayed" });
     expect(server.release).toBe(release.name);
   });
@@ -475,6 +486,34 @@ describe("a server refuses, and goes on with what it has", () => {
     expect(server.release).toBe(release.name);
   });
 
+  test("a segment that is damaged at the builder; one that was damaged in the store is sent again", async () => {
+    const { group, server, first } = await behind();
+    const name = group.build(2);
+    const [file = ""] = segmentFiles(group.builder, name);
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.toReversed());
+    const damaged = await faultOf(group.publisher().publish(group.builder, name, 100));
+    expect(damaged).toMatchObject({ fault: "unsound" });
+    writeFileSync(file, bytes);
+    await group.publisher().publish(group.builder, name, 100);
+    const there = join(group.base, file.slice(group.builder.length + 1));
+    writeFileSync(there, bytes.toReversed());
+    expect(await server.fault()).toMatchObject({ fault: "wrong-object" });
+    await group.publisher().publish(group.builder, name, 100, true);
+    await server.follow();
+    expect(first).not.toBe(name);
+    expect(server.release).toBe(name);
+  });
+
+  test("a segment that is lost here is fetched again", async () => {
+    const { server, first } = await behind();
+    const [file = ""] = segmentFiles(server.dataDir, first);
+    rmSync(file);
+    expect((await server.follow()).bytes).toBeGreaterThan(0);
+    expect(existsSync(file)).toBe(true);
+    expect((await server.follow()).bytes).toBe(0);
+  });
+
   test("a pinned release stays, the channel's is fetched", async () => {
     const { group, server, first } = await behind();
     pin(server.dataDir, first);
@@ -482,6 +521,33 @@ describe("a server refuses, and goes on with what it has", () => {
     expect(await server.follow()).toMatchObject({ isNew: false });
     expect(server.release).toBe(first);
     expect(releaseNames(server.dataDir)).toContain(release.name);
+    const verified = { count: 0 };
+    const counting = group.server({
+      dataDir: server.dataDir,
+      verify: () => {
+        verified.count++;
+      },
+    });
+    for (let poll = 0; poll < 3; poll++) await counting.follow();
+    expect(verified.count).toBe(0);
+  });
+
+  test("a publisher whose lock was taken over while it sent", async () => {
+    const { group, server, first } = await behind();
+    const slow = group.publisher({
+      onUpload: (path) => {
+        if (path.startsWith("releases/")) {
+          writeFileSync(
+            join(group.base, "publishing.json"),
+            '{"holder":"another","until":"2026-11-22T00:10:00Z"}',
+          );
+        }
+      },
+    });
+    expect(await faultOf(slow.publish(group.builder, group.build(2), 100))).toMatchObject({ fault: "busy" });
+    expect(existsSync(join(group.base, "publishing.json"))).toBe(true);
+    await server.follow();
+    expect(server.release).toBe(first);
   });
 
   test("a redirect, which could lead anywhere", async () => {
@@ -543,7 +609,7 @@ describe("a bucket", () => {
     bucket.faults.isFull = true;
     expect(await faultOf(group.publish(2))).toMatchObject({ fault: "unreachable" });
     bucket.faults.isFull = false;
-    expect((await group.publisher().read())?.version).toBe(1);
+    expect((await group.publisher().read())?.release.name).not.toBe(currentName(group.builder)!);
   });
 
   test("with a wrong secret, key, region or name is named with a hint", async () => {

@@ -104,6 +104,7 @@ export function openPublisher(
     store,
     channel,
     privateKey: signingKey(settings),
+    trusted: settings.channelKey,
     now: Date.now,
     signal: stopper.signal,
     ...progress,
@@ -124,9 +125,11 @@ export async function renewIfDue(
 ): Promise<Statement | undefined> {
   const before = await publisher.read();
   const isSame = before?.release.name === name;
-  if (isSame && Date.now() - Date.parse(before.published_at) < RENEW_MS) return undefined;
+  const isOld = before !== undefined && Date.now() - Date.parse(before.published_at) >= RENEW_MS;
   // After a rollback on the channel, the release that was rolled back from stays away until there is a newer one.
-  if (!isSame && before?.kept.some((each) => each.name === name)) return undefined;
+  if (isSame || before?.kept.some((each) => each.name === name)) {
+    return isOld ? publisher.promote(before.percent) : undefined;
+  }
   return publisher.publish(dataDir, name, before === undefined ? 100 : percent);
 }
 

@@ -18,9 +18,6 @@ export const CHANNEL_FAULTS = [
 ] as const;
 export type ChannelFault = (typeof CHANNEL_FAULTS)[number];
 
-/** What may be over with another try. */
-const PASSING: readonly ChannelFault[] = ["unreachable", "missing-object", "wrong-object", "busy", "disk"];
-
 export class ChannelError extends Error {
   override readonly name = "ChannelError";
   readonly fault: ChannelFault;
@@ -29,9 +26,5 @@ export class ChannelError extends Error {
     super(message, options);
     this.fault = fault;
     this.hint = hint;
-  }
-
-  get isPassing(): boolean {
-    return PASSING.includes(this.fault);
   }
 }

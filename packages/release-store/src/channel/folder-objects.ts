@@ -1,14 +1,16 @@
 // folder-objects.ts: a channel in a folder, on a disk that servers share or that a web server publishes.
 
-import { closeSync, openSync, readdirSync, readSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AtomicFile, PUBLIC_FILE } from "../atomic-file.ts";
 import { messageOf } from "../error-message.ts";
-import { makeFolder } from "../layout.ts";
 import { ChannelError } from "./channel-error.ts";
 import type { ObjectBody, ObjectStore, OwnFile } from "./object-store.ts";
 
 const BLOCK = 1 << 20;
+/** Other users and programs read it: a web server, the servers of other hosts. */
+const PUBLIC_FOLDER = 0o755;
 
 export class FolderObjects implements ObjectStore {
   readonly location: string;
@@ -32,13 +34,13 @@ export class FolderObjects implements ObjectStore {
   }
 
   write(path: string, content: string | OwnFile): Promise<void> {
-    return this.guarded(() => {
+    return this.guarded(async () => {
       const target = join(this.location, path);
-      makeFolder(dirname(target));
+      mkdirSync(dirname(target), { recursive: true, mode: PUBLIC_FOLDER });
       const file = new AtomicFile(target, PUBLIC_FILE);
       try {
         if (typeof content === "string") file.write(content);
-        else for (const block of blocks(content.file, 0)) file.write(block);
+        else for await (const block of blocks(content.file, 0)) file.write(block);
         file.commit();
       } finally {
         file.discard();
@@ -61,9 +63,9 @@ export class FolderObjects implements ObjectStore {
     return this.guarded(() => rmSync(join(this.location, path), { force: true }));
   }
 
-  private async guarded<T>(act: () => T): Promise<T> {
+  private async guarded<T>(act: () => T | Promise<T>): Promise<T> {
     try {
-      return act();
+      return await act();
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       const fault = code === "EACCES" || code === "EPERM" || code === "EROFS" ? "denied" : "unreachable";
@@ -76,17 +78,19 @@ function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
 }
 
-function* blocks(path: string, offset: number): Generator<Uint8Array> {
-  const file = openSync(path, "r");
+/** Gives way after each block: who serves goes on answering. */
+async function* blocks(path: string, offset: number): AsyncGenerator<Uint8Array> {
+  const file = await open(path, "r");
   try {
     for (let at = offset; ; ) {
       const block = new Uint8Array(BLOCK);
-      const read = readSync(file, block, 0, BLOCK, at);
-      if (read === 0) return;
-      at += read;
-      yield block.subarray(0, read);
+      const { bytesRead } = await file.read(block, 0, BLOCK, at);
+      if (bytesRead === 0) return;
+      at += bytesRead;
+      yield block.subarray(0, bytesRead);
+      await new Promise((resolve) => setImmediate(resolve));
     }
   } finally {
-    closeSync(file);
+    await file.close();
   }
 }

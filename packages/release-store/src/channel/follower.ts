@@ -10,6 +10,7 @@
 import { createHash, type Hash } from "node:crypto";
 import {
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
   openSync,
@@ -28,7 +29,7 @@ import { fileStamp } from "../file-stamp.ts";
 import { DATA_FOLDER, prepareDataFolder } from "../layout.ts";
 import { DataFolderLocked, lockDataFolder } from "../lock.ts";
 import { hasSegment, makeCurrent, sweep } from "../publish.ts";
-import { appendToOrder, findCurrent, ReleaseError } from "../releases.ts";
+import { appendToOrder, findCurrent, findManifest, pinnedName, ReleaseError } from "../releases.ts";
 import { sha256Hex } from "../sha256.ts";
 import { areMarked, type Stamps, stampsOf } from "../verified.ts";
 import { ChannelError } from "./channel-error.ts";
@@ -99,7 +100,7 @@ export class ChannelFollower {
     if (envelope === undefined) {
       throw new ChannelError("absent", `there is no channel ${channel} in ${store.location}`);
     }
-    if (this.followed?.envelope === envelope && this.isCurrent(this.followed.result.release)) {
+    if (this.followed?.envelope === envelope && this.isInPlace(this.followed.result.release)) {
       this.requireFresh(this.followed.result.statement);
       return { ...this.followed.result, isNew: false, bytes: 0 };
     }
@@ -126,6 +127,14 @@ export class ChannelFollower {
 
   private isCurrent(name: string): boolean {
     return findCurrent(this.options.dataDir)?.name === name;
+  }
+
+  /** Is a release the current one, or kept for the end of a pin, with all its files as they were verified? */
+  private isInPlace(name: string): boolean {
+    const { dataDir } = this.options;
+    const manifest = findManifest(dataDir, name);
+    if (manifest === undefined || !areMarked(dataDir, stampsOf(dataDir, manifest))) return false;
+    return this.isCurrent(name) || pinnedName(dataDir) !== undefined;
   }
 
   private requireNewer({ version, channel }: Statement, sha256: string): void {
@@ -160,10 +169,8 @@ export class ChannelFollower {
       if (segment !== undefined) bytes += await this.fetchSegment(segment, signal);
     }
     replaceFile(join(dataDir, DATA_FOLDER.releaseFile(ref.name)), [text]);
-    if (this.isCurrent(ref.name) && areMarked(dataDir, stampsOf(dataDir, manifest)))
-      return { bytes, isNew: false };
     try {
-      await verify(dataDir, ref.name, signal);
+      if (!areMarked(dataDir, stampsOf(dataDir, manifest))) await verify(dataDir, ref.name, signal);
     } catch (error) {
       if (!(error instanceof ReleaseError)) throw error;
       if (!error.isPassing && !this.isCurrent(ref.name)) {
@@ -206,9 +213,13 @@ export class ChannelFollower {
     const path = DATA_FOLDER.segmentFile(segment.sha256);
     const stamps: Stamps = { [segment.sha256]: fileStamp(join(dataDir, path)) };
     if (areMarked(dataDir, stamps) || hasSegment(dataDir, segment.sha256)) return 0;
-    const part = PartFile.open(join(dataDir, `${path}.part`));
+    const part = await PartFile.open(join(dataDir, `${path}.part`));
     let taken = 0;
     try {
+      if (part.bytes === segment.bytes && part.digest() === segment.sha256) {
+        part.commit(join(dataDir, path));
+        return 0;
+      }
       const body = await store.read(path, part.bytes, signal);
       if (body === undefined) {
         throw new ChannelError("missing-object", `${path} is not in ${store.location}`);
@@ -267,6 +278,10 @@ function explained(error: unknown, dataDir: string): unknown {
   return new ChannelError("disk", messageOf(error), hint, { cause: error });
 }
 
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
+/** Never through a link that another user placed under that name. */
+const APPEND = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW;
+
 /** A segment that has arrived in part. */
 class PartFile {
   bytes = 0;
@@ -281,14 +296,20 @@ class PartFile {
   }
 
   /** Goes on with what is there. */
-  static open(path: string): PartFile {
-    const part = new PartFile(path, openSync(path, "a+", PRIVATE_FILE));
-    const block = new Uint8Array(1 << 20);
-    for (let read = 1; read > 0; part.bytes += read) {
-      read = readSync(part.descriptor!, block, 0, block.length, part.bytes);
-      part.hash.update(block.subarray(0, read));
+  static async open(path: string): Promise<PartFile> {
+    const part = new PartFile(path, openSync(path, APPEND, PRIVATE_FILE));
+    try {
+      const block = new Uint8Array(1 << 20);
+      for (let read = 1; read > 0; part.bytes += read) {
+        read = readSync(part.descriptor!, block, 0, block.length, part.bytes);
+        part.hash.update(block.subarray(0, read));
+        await new Promise((resolve) => setImmediate(resolve)); // who serves goes on answering
+      }
+      return part;
+    } catch (error) {
+      part.close();
+      throw error;
     }
-    return part;
   }
 
   write(chunk: Uint8Array): void {

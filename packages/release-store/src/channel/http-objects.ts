@@ -10,7 +10,9 @@ import type { ObjectBody, ObjectReader } from "./object-store.ts";
 /** Sends one request; a bucket signs it first. */
 export type Send = (path: string, init: RequestInit) => Promise<Response>;
 
-export const STALL_MS = 30_000;
+const STALL_MS = 30_000;
+/** For a whole segment: its answer comes when all of it was sent. */
+const UPLOAD_MS = 600_000;
 
 export class HttpObjects implements ObjectReader {
   readonly location: string;
@@ -18,7 +20,8 @@ export class HttpObjects implements ObjectReader {
 
   constructor(location: string, send: Send) {
     this.location = location;
-    this.send = send;
+    // A redirect is refused, not followed: it could lead to another host, with what is meant for this one.
+    this.send = (path, init) => send(path, { ...init, redirect: "manual" });
   }
 
   /** @param base with or without user and password */
@@ -28,7 +31,7 @@ export class HttpObjects implements ObjectReader {
     url.username = url.password = url.search = url.hash = "";
     const root = url.href.replace(/\/+$/, "");
     const authorization =
-      username === ""
+      username === "" && password === ""
         ? {}
         : {
             Authorization: `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64")}`,
@@ -42,28 +45,56 @@ export class HttpObjects implements ObjectReader {
     const stall = new Stall(signal);
     const headers: Record<string, string> = { "Accept-Encoding": "identity" };
     if (offset > 0) headers.Range = `bytes=${offset}-`;
+    let isRead = false;
     try {
-      const response = await this.request(path, { headers, signal: stall.signal });
-      if (response.status === 404) return undefined;
-      if (response.status === 416) return { chunks: [], offset: 0 }; // what is here is longer than the object
+      const response = await this.send(path, { headers, signal: stall.signal });
+      if (response.status === 404 || response.status === 416) {
+        await response.body?.cancel();
+        // 416: what is here is longer than the object
+        return response.status === 404 ? undefined : { chunks: nothing(), offset: 0 };
+      }
       if (!response.ok) throw await refusal(this.location, path, response);
-      const isPart = response.status === 206;
-      return { chunks: stall.watch(response.body, path), offset: isPart ? offset : 0 };
+      isRead = true;
+      return { chunks: stall.watch(response.body, path), offset: response.status === 206 ? offset : 0 };
     } catch (error) {
-      stall.end();
-      throw error;
+      throw error instanceof ChannelError ? error : unreachable(this.location, error);
+    } finally {
+      if (!isRead) stall.end();
     }
   }
 
-  /** One request whose answer may be any status. */
-  async request(path: string, init: RequestInit): Promise<Response> {
+  /** One request whose answer may be any status; `take` reads its body. */
+  async request<T>(
+    path: string,
+    init: RequestInit,
+    take: (response: Response) => Promise<T> | T,
+  ): Promise<T> {
+    const stall = new Stall(init.signal ?? undefined, typeof init.body === "object" ? UPLOAD_MS : STALL_MS);
     try {
-      // A redirect is refused, not followed: it could lead to another host, with what is meant for this one.
-      return await this.send(path, { ...init, redirect: "manual" });
+      return await take(await this.send(path, { ...init, signal: stall.signal }));
     } catch (error) {
-      throw unreachable(this.location, error);
+      throw error instanceof ChannelError ? error : unreachable(this.location, error);
+    } finally {
+      stall.end();
     }
   }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** The first bytes of a body, whatever its length. */
+export async function beginning(response: Response, limit: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const reader = response.body?.getReader();
+  while (reader !== undefined && bytes < limit) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+    bytes += value.length;
+  }
+  await reader?.cancel();
+  return Buffer.concat(chunks).subarray(0, limit).toString();
 }
 
 export function unreachable(location: string, error: unknown): ChannelError {
@@ -74,14 +105,17 @@ export function unreachable(location: string, error: unknown): ChannelError {
 
 /** What an answer means that is neither success nor "not there". */
 export async function refusal(location: string, path: string, response: Response): Promise<ChannelError> {
-  const text = (await response.text().catch(() => "")).slice(0, 4096);
+  const text = await beginning(response, 4096).catch(() => "");
   // Of an S3 store; the rest of what it sends is not shown.
   const code = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1];
   const what = `${location} answers ${response.status}${code === undefined ? "" : ` ${code}`} for ${path}`;
   if (response.status >= 500 || response.status === 429 || response.status === 408) {
     return new ChannelError("unreachable", what);
   }
-  return new ChannelError("denied", what, HINTS[code ?? ""] ?? STATUS_HINTS[response.status]);
+  // HEAD has no code; buckets redirect to their region.
+  const isMoved = response.status >= 300 && response.status < 400;
+  const hint = isMoved ? (location.startsWith("s3:") ? REGION : REDIRECT) : STATUS_HINTS[response.status];
+  return new ChannelError("denied", what, HINTS[code ?? ""] ?? hint);
 }
 
 const REGION = "AWS_REGION is the region of the bucket";
@@ -100,10 +134,6 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 const REDIRECT = "redirects are not followed: set INKLING_CHANNEL to where it leads";
 const STATUS_HINTS: Readonly<Record<number, string>> = {
-  301: REDIRECT,
-  302: REDIRECT,
-  307: REDIRECT,
-  308: REDIRECT,
   401: "put user and password into the URL: https://user:password@host/path",
   403: "check what the credentials may do",
 };
@@ -111,11 +141,13 @@ const STATUS_HINTS: Readonly<Record<number, string>> = {
 /** Ends a request that delivers nothing for 30 seconds. */
 class Stall {
   private readonly controller = new AbortController();
+  private readonly limitMs: number;
   private timer: ReturnType<typeof setTimeout> | undefined;
   readonly signal: AbortSignal;
 
-  constructor(outer: AbortSignal) {
-    this.signal = AbortSignal.any([outer, this.controller.signal]);
+  constructor(outer: AbortSignal | undefined, limitMs = STALL_MS) {
+    this.signal = outer ? AbortSignal.any([outer, this.controller.signal]) : this.controller.signal;
+    this.limitMs = limitMs;
     this.restart();
   }
 
@@ -141,8 +173,8 @@ class Stall {
   private restart(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(
-      () => this.controller.abort(new Error(`nothing arrived for ${STALL_MS / 1000} seconds`)),
-      STALL_MS,
+      () => this.controller.abort(new Error(`nothing arrived for ${this.limitMs / 1000} seconds`)),
+      this.limitMs,
     );
   }
 }

@@ -7,7 +7,7 @@
 import { ChannelError } from "./channel-error.ts";
 
 export interface ObjectBody {
-  readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  readonly chunks: AsyncIterable<Uint8Array>;
   /** Where it begins: 0 when the store cannot begin elsewhere. */
   readonly offset: number;
 }

@@ -4,7 +4,6 @@
 // err  ChannelError: denied when an S3 bucket has no credentials
 
 import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { FolderObjects } from "./folder-objects.ts";
 import { HttpObjects } from "./http-objects.ts";
 import type { ObjectReader, ObjectStore } from "./object-store.ts";
@@ -24,10 +23,21 @@ export function parseChannel(text: string): ChannelLocation | undefined {
   const base = at === -1 ? text : text.slice(0, at);
   const channel = at === -1 ? DEFAULT_CHANNEL : text.slice(at + 1);
   if (base === "" || !CHANNEL_NAME.test(channel)) return undefined;
-  const scheme = /^([a-z0-9]+):\/\//.exec(base)?.[1];
+  const scheme = /^([a-z0-9+.-]+):\/\//i.exec(base)?.[1];
   if (scheme === undefined) return { base, channel };
-  if (!["http", "https", "s3", "file"].includes(scheme) || !URL.canParse(base)) return undefined;
-  return { base, channel };
+  if (!["http", "https", "s3"].includes(scheme) || !URL.canParse(base)) return undefined;
+  const { username, password, search, pathname } = new URL(base);
+  if (search !== "" || (scheme === "s3" && username + password !== "")) return undefined;
+  return [username, password, pathname].every(isDecodable) ? { base, channel } : undefined;
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function openReader(base: string, env: S3Environment): ObjectReader {
@@ -38,5 +48,5 @@ export function openReader(base: string, env: S3Environment): ObjectReader {
 export function openStore(base: string, env: S3Environment): ObjectStore | undefined {
   if (/^https?:/.test(base)) return undefined;
   if (base.startsWith("s3://")) return new S3Objects(base, env);
-  return new FolderObjects(base.startsWith("file://") ? fileURLToPath(base) : resolve(base));
+  return new FolderObjects(resolve(base));
 }

@@ -12,13 +12,15 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Release, release as releaseSchema } from "@inkling/engine";
+import { messageOf } from "../error-message.ts";
 import { DATA_FOLDER } from "../layout.ts";
+import { hasSegment } from "../publish.ts";
 import { openManifest } from "../releases.ts";
 import { sha256Hex } from "../sha256.ts";
 import { ChannelError } from "./channel-error.ts";
 import { publicKeyOf, seal, unseal } from "./envelope.ts";
 import { type ObjectReader, type ObjectStore, readText } from "./object-store.ts";
-import { CHANNEL_PATHS, type ReleaseRef, readStatement, type Statement } from "./statement.ts";
+import { CHANNEL_NAME, CHANNEL_PATHS, type ReleaseRef, readStatement, type Statement } from "./statement.ts";
 
 /** Releases whose files stay in the store for a rollback, the current one included. */
 const KEPT = 5;
@@ -38,6 +40,8 @@ export interface PublisherOptions {
   readonly signal: AbortSignal;
   /** How long another publisher's lock may take to be seen; that of the store without. */
   readonly settleMs?: number;
+  /** Other public keys that may have signed the channel so far: before a change of the key. */
+  readonly trusted?: readonly string[];
   /** Bytes of an object that are about to be sent. */
   readonly onUpload?: (path: string, bytes: number) => void;
   /** What could not be tidied up; the channel is well. */
@@ -47,10 +51,12 @@ export interface PublisherOptions {
 export class Publisher {
   private readonly options: PublisherOptions;
   private readonly trusted: readonly string[];
+  /** The content of the lock while this publisher has it. */
+  private lock: string | undefined;
 
   constructor(options: PublisherOptions) {
     this.options = options;
-    this.trusted = [publicKeyOf(options.privateKey)];
+    this.trusted = [publicKeyOf(options.privateKey), ...(options.trusted ?? [])];
   }
 
   /** The channel as it is; undefined before its first release. @throws ChannelError also when another key signed it */
@@ -62,13 +68,19 @@ export class Publisher {
   /**
    * Puts a release of the data folder into the store, and names it.
    * @param percent of the servers that take it; the first release of a channel is for all
+   * @param again sends also what is there already: it may have been damaged there
    */
-  publish(dataDir: string, name: string, percent: number): Promise<Statement> {
+  publish(dataDir: string, name: string, percent: number, again = false): Promise<Statement> {
     return this.locked(async (before) => {
       if (before === undefined && percent < 100) {
         throw new ChannelError("absent", "the first release of a channel is for all of its servers");
       }
-      const ref = await this.upload(dataDir, name);
+      const ref = readRef(dataDir, name);
+      const known = before?.kept.find((each) => each.name === name);
+      if (known !== undefined && known.sha256 !== ref.sha256) {
+        throw new ChannelError("wrong-object", `${name} is in the channel with another manifest`);
+      }
+      await this.upload(dataDir, name, again);
       if (before?.release.name === name)
         return this.write(before, { percent: Math.max(percent, before.percent) });
       // A release that only a part of the servers took was on trial: the others go on with the one before it.
@@ -124,7 +136,8 @@ export class Publisher {
     const statement: Statement = {
       format: 1,
       channel,
-      version: (before?.version ?? 0) + 1,
+      // Seconds since 1970 at least: above what servers took, also after the statement was lost.
+      version: Math.max((before?.version ?? 0) + 1, Math.floor(now() / 1000)),
       published_at: new Date(now()).toISOString(),
       expires_at: new Date(now() + VALID_MS).toISOString(),
       release,
@@ -134,6 +147,8 @@ export class Publisher {
     };
     const path = CHANNEL_PATHS.statement(channel);
     const text = seal(JSON.stringify(statement), privateKey);
+    await this.holdLock();
+    if ((await this.read())?.version !== before?.version) throw this.busy();
     await store.write(path, text, signal);
     if ((await readText(store, path, STATEMENT_LIMIT, signal)) !== text) {
       throw new ChannelError(
@@ -147,13 +162,17 @@ export class Publisher {
     return statement;
   }
 
-  private async upload(dataDir: string, name: string): Promise<ReleaseRef> {
+  private async upload(dataDir: string, name: string, again: boolean): Promise<void> {
     const { store, signal, onUpload } = this.options;
     const manifest = openManifest(dataDir, name);
     for (const segment of Object.values(manifest.segments)) {
       if (segment === undefined) continue;
       const path = DATA_FOLDER.segmentFile(segment.sha256);
-      if ((await store.size(path, signal)) === segment.bytes) continue;
+      if (!again && (await store.size(path, signal)) === segment.bytes) continue;
+      if (!hasSegment(dataDir, segment.sha256)) {
+        throw new ChannelError("unsound", `${path} is missing or damaged here`, "`npx inkling data update`");
+      }
+      await this.holdLock();
       onUpload?.(path, segment.bytes);
       const { sha256, bytes } = segment;
       await store.write(path, { file: join(dataDir, path), sha256 }, signal);
@@ -166,14 +185,14 @@ export class Publisher {
     const path = DATA_FOLDER.releaseFile(name);
     onUpload?.(path, Buffer.byteLength(text));
     await store.write(path, text, signal);
-    return { name, sha256: sha256Hex(text) };
   }
 
   /** Removes releases that this channel named, and no channel names any more. */
   private async sweep(dropped: readonly ReleaseRef[]): Promise<void> {
     const { store, channel, signal, onWarning } = this.options;
     try {
-      const paths = (await store.list(CHANNEL_PATHS.folder, signal)).filter((path) => path.endsWith(".json"));
+      const listed = await store.list(CHANNEL_PATHS.folder, signal);
+      const paths = listed.filter((path) => isStatementPath(path));
       if (!paths.includes(CHANNEL_PATHS.statement(channel))) {
         throw new ChannelError("wrong-object", `the list of ${store.location} lacks the channel ${channel}`);
       }
@@ -207,21 +226,42 @@ export class Publisher {
 
   /** One publisher at a time, also of other channels: two may share segments. */
   private async locked<T>(act: (before: Statement | undefined) => Promise<T>): Promise<T> {
-    const { store, signal } = this.options;
-    const holder = randomUUID();
+    const { store } = this.options;
     await this.requireFree();
-    const until = new Date(this.options.now() + LOCK_MS).toISOString();
-    const own = JSON.stringify({ holder, until });
-    await store.write(CHANNEL_PATHS.lock, own, signal);
+    await this.writeLock();
     // Whoever else found it free has written by then; the last one has it.
     await new Promise((resolve) => setTimeout(resolve, this.options.settleMs ?? store.settleMs));
-    if ((await readText(store, CHANNEL_PATHS.lock, STATEMENT_LIMIT, signal)) !== own) throw this.busy();
+    if (!(await this.hasLock())) throw this.busy();
     try {
       return await act(await this.read());
     } finally {
-      await store.remove(CHANNEL_PATHS.lock, AbortSignal.timeout(10_000)).catch((error) => {
-        this.options.onWarning?.(`the lock stays until ${until}: ${error.message}`);
-      });
+      await this.removeLock();
+    }
+  }
+
+  private async writeLock(): Promise<void> {
+    const { store, signal, now } = this.options;
+    const until = new Date(now() + LOCK_MS).toISOString();
+    this.lock = JSON.stringify({ holder: randomUUID(), until });
+    await store.write(CHANNEL_PATHS.lock, this.lock, signal);
+  }
+
+  private async hasLock(signal = this.options.signal): Promise<boolean> {
+    return (await readText(this.options.store, CHANNEL_PATHS.lock, STATEMENT_LIMIT, signal)) === this.lock;
+  }
+
+  /** Makes sure that nobody has taken the lock over, and renews it: an upload may be slow. */
+  private async holdLock(): Promise<void> {
+    if (!(await this.hasLock())) throw this.busy();
+    await this.writeLock();
+  }
+
+  private async removeLock(): Promise<void> {
+    const late = AbortSignal.timeout(10_000);
+    try {
+      if (await this.hasLock(late)) await this.options.store.remove(CHANNEL_PATHS.lock, late);
+    } catch (error) {
+      this.options.onWarning?.(`the lock stays for a quarter of an hour: ${messageOf(error)}`);
     }
   }
 
@@ -247,6 +287,18 @@ export class Publisher {
       `if it is not, delete ${CHANNEL_PATHS.lock} in ${this.options.store.location}`,
     );
   }
+}
+
+function readRef(dataDir: string, name: string): ReleaseRef {
+  openManifest(dataDir, name);
+  return { name, sha256: sha256Hex(readFileSync(join(dataDir, DATA_FOLDER.releaseFile(name)), "utf8")) };
+}
+
+/** Not what a publisher to a folder left when it was killed. */
+function isStatementPath(path: string): boolean {
+  const { folder, statement } = CHANNEL_PATHS;
+  const name = path.slice(folder.length, -".json".length);
+  return CHANNEL_NAME.test(name) && path === statement(name);
 }
 
 /** @returns undefined when there is no such channel */

@@ -9,7 +9,7 @@ import { openAsBlob } from "node:fs";
 import { AwsClient } from "aws4fetch";
 import { sha256Hex } from "../sha256.ts";
 import { ChannelError } from "./channel-error.ts";
-import { HttpObjects, refusal } from "./http-objects.ts";
+import { beginning, HttpObjects, refusal } from "./http-objects.ts";
 import type { ObjectBody, ObjectStore, OwnFile } from "./object-store.ts";
 
 export type S3Environment = Readonly<Record<string, string | undefined>>;
@@ -22,6 +22,10 @@ export const S3_VARIABLES = [
   "AWS_ENDPOINT_URL_S3",
   "AWS_ENDPOINT_URL",
 ] as const;
+
+/** Of a list: pages of 1,000 objects, and the bytes of one. */
+const MOST_PAGES = 1_000;
+const MOST_LIST_BYTES = 4 << 20;
 
 export class S3Objects implements ObjectStore {
   readonly location: string;
@@ -64,12 +68,13 @@ export class S3Objects implements ObjectStore {
     return this.objects.read(this.key(path), offset, signal);
   }
 
-  async size(path: string, signal: AbortSignal): Promise<number | undefined> {
-    const response = await this.objects.request(this.key(path), { method: "HEAD", signal });
-    if (response.status === 404) return undefined;
-    if (!response.ok) throw await refusal(this.location, path, response);
-    const size = response.headers.get("content-length");
-    return size === null ? undefined : Number(size);
+  size(path: string, signal: AbortSignal): Promise<number | undefined> {
+    return this.objects.request(this.key(path), { method: "HEAD", signal }, async (response) => {
+      if (response.status === 404) return undefined;
+      if (!response.ok) throw await refusal(this.location, path, response);
+      const size = response.headers.get("content-length");
+      return size === null ? undefined : Number(size);
+    });
   }
 
   async write(path: string, content: string | OwnFile, signal: AbortSignal): Promise<void> {
@@ -80,36 +85,37 @@ export class S3Objects implements ObjectStore {
       "Content-Type": isText ? "application/json" : "application/octet-stream",
       "X-Amz-Content-Sha256": sha256,
     };
-    const response = await this.objects.request(this.key(path), { method: "PUT", headers, body, signal });
-    if (!response.ok) throw await refusal(this.location, path, response);
-    await response.body?.cancel();
+    await this.objects.request(this.key(path), { method: "PUT", headers, body, signal }, async (response) => {
+      if (!response.ok) throw await refusal(this.location, path, response);
+      await response.body?.cancel();
+    });
   }
 
   async list(prefix: string, signal: AbortSignal): Promise<string[]> {
     const found: string[] = [];
     let token: string | undefined;
-    do {
+    for (let page = 0; page < MOST_PAGES; page++) {
       const query = new URLSearchParams({ "list-type": "2", prefix: this.prefix + prefix });
       if (token !== undefined) query.set("continuation-token", token);
-      const response = await this.objects.request(`/?${query}`, { signal });
-      if (!response.ok) throw await refusal(this.location, "its list of objects", response);
-      const text = await response.text();
+      const text = await this.objects.request(`/?${query}`, { signal }, async (response) => {
+        if (!response.ok) throw await refusal(this.location, "its list of objects", response);
+        return beginning(response, MOST_LIST_BYTES);
+      });
       for (const [, key = ""] of text.matchAll(/<Key>([^<]*)<\/Key>/g)) {
         const name = unescaped(key);
         if (name.startsWith(this.prefix + prefix)) found.push(name.slice(this.prefix.length));
       }
       const next = /<NextContinuationToken>([^<]*)</.exec(text)?.[1];
-      if (next !== undefined && unescaped(next) === token) {
-        throw new ChannelError("unreachable", `${this.location} repeats a page of its list`);
-      }
-      token = next === undefined ? undefined : unescaped(next);
-    } while (token !== undefined);
-    return found;
+      if (next === undefined) return found;
+      token = unescaped(next);
+    }
+    throw new ChannelError("wrong-object", `${this.location} has no end of its list`);
   }
 
   async remove(path: string, signal: AbortSignal): Promise<void> {
-    const response = await this.objects.request(this.key(path), { method: "DELETE", signal });
-    if (!response.ok && response.status !== 404) throw await refusal(this.location, path, response);
+    await this.objects.request(this.key(path), { method: "DELETE", signal }, async (response) => {
+      if (!response.ok && response.status !== 404) throw await refusal(this.location, path, response);
+    });
   }
 
   private key(path: string): string {
