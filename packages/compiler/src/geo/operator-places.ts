@@ -111,10 +111,10 @@ export class OperatorPlaces {
   }
 
   /** Reads the database. @param cover of IPv4, where the database is made of several */
-  prepare(cover: RangeColumns | undefined, collectGarbage: () => void = () => {}): void {
+  prepare(cover: RangeColumns | undefined): void {
     const names = this.rows.filter((row): row is Row & CityName => row.city !== undefined);
     const weights = weigh(this.general, cover);
-    this.gazetteer = new Gazetteer(this.general.places, weights, names, collectGarbage);
+    this.gazetteer = new Gazetteer(this.general.places, weights, names);
   }
 
   /**
