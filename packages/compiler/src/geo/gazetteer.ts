@@ -31,7 +31,7 @@ type Ids = Uint32Array | readonly number[];
 /** "Washington D.C." is asked for as Washington. */
 const withoutDistrictLetters = (name: string) => name.replace(/,? D\.? ?[CF]\.?$/u, "");
 
-const wholeKey = (name: string) => nameKeys(withoutDistrictLetters(name)).whole;
+const wholeKey = (name: string) => nameWords(withoutDistrictLetters(name)).join("");
 const firstWord = (name: string) => `${nameWords(name)[0]} `;
 
 export class Gazetteer {

@@ -19,7 +19,7 @@ export interface AnswerSteps {
 }
 
 /** Answers made between two collections: each leaves about 3 KB of garbage. */
-const COLLECT_EVERY = 50_000;
+const COLLECT_EVERY = 100_000;
 
 export class GeoAnswers {
   private readonly source: Pick<PlaceSource, "places" | "feedOf">;
