@@ -6,15 +6,15 @@
 // cost decodes every place once, 1 s for DB-IP City; 17 bytes a place. A middle takes 10 ms for the largest country
 
 import type { RangeColumns } from "@inkling/engine";
-import { densityOf, RADIUS_STEPS } from "./accuracy.ts";
-import { completeSubdivisions } from "./complete-place.ts";
-import { type Coordinates, knownCoordinates } from "./coordinates.ts";
-import { countryCode } from "./countries.ts";
-import { distanceKm } from "./distance.ts";
-import { DENSITIES, type Density } from "./place.ts";
+import { densityOf, RADIUS_STEPS } from "../place/accuracy.ts";
+import { completeSubdivisions } from "../place/complete-place.ts";
+import { type Coordinates, knownCoordinates } from "../place/coordinates.ts";
+import { countryCode } from "../place/countries.ts";
+import { distanceKm } from "../place/distance.ts";
+import { DENSITIES, type Density } from "../place/place.ts";
+import { nameKeys, nameWords } from "../place/place-names.ts";
+import { areRelated, findSubdivisionCode } from "../place/subdivisions.ts";
 import type { PlaceList, PlaceSource } from "./place-list.ts";
-import { nameKeys, nameWords } from "./place-names.ts";
-import { areRelated, findSubdivisionCode } from "./subdivisions.ts";
 
 /** A city to be found. */
 export interface CityName {

@@ -18,12 +18,12 @@ import {
   type RangeColumns,
 } from "@inkling/engine";
 import type { StatedPlace, StatedPlaces } from "../parse/index.ts";
-import { countryCode, findCountry } from "./countries.ts";
+import { countryCode, findCountry } from "../place/countries.ts";
+import type { Place, Subdivision } from "../place/place.ts";
+import { cleanName } from "../place/place-names.ts";
+import { findSubdivisionCode, findSubdivisionName } from "../place/subdivisions.ts";
 import { type CityName, Gazetteer, weigh } from "./gazetteer.ts";
-import type { Place, Subdivision } from "./place.ts";
 import type { PlaceSource } from "./place-list.ts";
-import { cleanName } from "./place-names.ts";
-import { findSubdivisionCode, findSubdivisionName } from "./subdivisions.ts";
 
 /** The networks of a feed, and what it states of them: "anycast" of all, or a place of each. */
 export interface OperatorFeed {

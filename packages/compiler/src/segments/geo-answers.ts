@@ -2,8 +2,8 @@
 
 import { filledMask, type GeoFeeds, geoEntries, type PlaceOrigin } from "../geo/evidence.ts";
 import { COUNTRY_ROOM, type OperatorPlaces } from "../geo/operator-places.ts";
-import type { Place } from "../geo/place.ts";
 import type { PlaceSource } from "../geo/place-list.ts";
+import type { Place } from "../place/place.ts";
 import type { AnswerRecords } from "./answer-records.ts";
 import type { EvidenceWriter } from "./evidence-records.ts";
 
