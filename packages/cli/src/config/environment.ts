@@ -44,7 +44,7 @@ export const buildEnvironment = (env: Environment) => ({
 
 /**
  * Memory that JavaScriptCore believes the machine to have. With what it has the heap doubles between collections, and the
- * 180 MB of mapped databases count as heap: a build then peaks at 1.3 GB instead of 0.9, and is no faster.
+ * 180 MB of mapped databases count as heap: the same build peaked at 1.31 GB instead of 1.08, and was no faster.
  */
 const FRUGAL = { BUN_JSC_forceRAMSize: "250000000" };
 
