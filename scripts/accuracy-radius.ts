@@ -15,6 +15,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cover, IpAddress, networksOf, specialUse, unwrapIpv4 } from "@inkling/engine";
 import { FEEDS, PLACE_PREFERENCE } from "../packages/compiler/src/catalog/feeds.ts";
+import { COUNTRY_ROOM, OperatorPlaces } from "../packages/compiler/src/geo/operator-places.ts";
+import type { PlaceSource } from "../packages/compiler/src/geo/place-list.ts";
+import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
+import { csvLine } from "../packages/compiler/src/parse/csv.ts";
+import { parseGeofeed } from "../packages/compiler/src/parse/geofeed.ts";
 import {
   areasOf,
   LEVELS,
@@ -25,15 +30,10 @@ import {
   rowKey,
   rowKeys,
   WORLD,
-} from "../packages/compiler/src/geo/accuracy.ts";
-import { knownCoordinates } from "../packages/compiler/src/geo/coordinates.ts";
-import { distanceKm } from "../packages/compiler/src/geo/distance.ts";
-import { COUNTRY_ROOM, OperatorPlaces } from "../packages/compiler/src/geo/operator-places.ts";
-import { DENSITIES, type Density, type Place } from "../packages/compiler/src/geo/place.ts";
-import type { PlaceSource } from "../packages/compiler/src/geo/place-list.ts";
-import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
-import { csvLine } from "../packages/compiler/src/parse/csv.ts";
-import { parseGeofeed } from "../packages/compiler/src/parse/geofeed.ts";
+} from "../packages/compiler/src/place/accuracy.ts";
+import { knownCoordinates } from "../packages/compiler/src/place/coordinates.ts";
+import { distanceKm } from "../packages/compiler/src/place/distance.ts";
+import { DENSITIES, type Density, type Place } from "../packages/compiler/src/place/place.ts";
 import { Random } from "../test/contract/random.ts";
 
 const OUT = new URL("../packages/compiler/data/accuracy-radius.csv", import.meta.url);

@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { IpSegment, parseIp, unwrapIpv4 } from "@inkling/engine";
-import { distanceKm } from "../packages/compiler/src/geo/distance.ts";
+import { distanceKm } from "../packages/compiler/src/place/distance.ts";
 import { realRelease } from "./release.ts";
 import { describeWith, MIRROR } from "./shared.ts";
 

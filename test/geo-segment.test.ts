@@ -16,9 +16,9 @@ import {
   specialUse,
   unwrapIpv4,
 } from "@inkling/engine";
-import { encodePlace } from "../packages/compiler/src/geo/encode-place.ts";
 import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
 import { readPlace } from "../packages/compiler/src/geo/read-place.ts";
+import { encodePlace } from "../packages/compiler/src/place/encode-place.ts";
 import { geoTable } from "../packages/compiler/src/segments/geo-table.ts";
 import { writeSegment } from "../packages/compiler/src/segments/segment-writer.ts";
 import { describeWith, VECTORS } from "./shared.ts";

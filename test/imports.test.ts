@@ -37,6 +37,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["mmdb"],
     ["parse"],
     ["policy"],
+    ["place"],
     ["geo"],
     ["fetch"],
     ["validate"],

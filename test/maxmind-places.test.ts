@@ -7,9 +7,9 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { completePlace } from "../packages/compiler/src/geo/complete-place.ts";
-import { encodePlace } from "../packages/compiler/src/geo/encode-place.ts";
 import { readPlace } from "../packages/compiler/src/geo/read-place.ts";
+import { completePlace } from "../packages/compiler/src/place/complete-place.ts";
+import { encodePlace } from "../packages/compiler/src/place/encode-place.ts";
 import { describeWith, VECTORS } from "./shared.ts";
 
 interface Named {

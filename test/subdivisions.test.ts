@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { iso31662 } from "iso-3166";
 import { GeoSource } from "../packages/compiler/src/geo/place-source.ts";
-import { findSubdivisionCode } from "../packages/compiler/src/geo/subdivisions.ts";
+import { findSubdivisionCode } from "../packages/compiler/src/place/subdivisions.ts";
 
 const LEAST_SHARE = 0.97;
 const PRINTED = 40;

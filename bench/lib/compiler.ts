@@ -2,15 +2,15 @@
 
 export type { DomainClaims, DomainSubject } from "../../packages/compiler/src/catalog/claims.ts";
 export { FEEDS } from "../../packages/compiler/src/catalog/feeds.ts";
-export { completePlace } from "../../packages/compiler/src/geo/complete-place.ts";
-export { distanceKm } from "../../packages/compiler/src/geo/distance.ts";
-export { encodePlace } from "../../packages/compiler/src/geo/encode-place.ts";
-export type { Place } from "../../packages/compiler/src/geo/place.ts";
 export type { PlaceSource } from "../../packages/compiler/src/geo/place-list.ts";
 export { CountrySource, GeoSource } from "../../packages/compiler/src/geo/place-source.ts";
 export { MmdbRecords } from "../../packages/compiler/src/mmdb/records.ts";
 export { parseGeofeed } from "../../packages/compiler/src/parse/geofeed.ts";
 export { isDomainFormat, parseDomains } from "../../packages/compiler/src/parse/index.ts";
+export { completePlace } from "../../packages/compiler/src/place/complete-place.ts";
+export { distanceKm } from "../../packages/compiler/src/place/distance.ts";
+export { encodePlace } from "../../packages/compiler/src/place/encode-place.ts";
+export type { Place } from "../../packages/compiler/src/place/place.ts";
 export { weightOf } from "../../packages/compiler/src/policy/domain-weights.ts";
 export { type DomainVerdicts, judgeDomains } from "../../packages/compiler/src/policy/email.ts";
 export { geoTable } from "../../packages/compiler/src/segments/geo-table.ts";

@@ -37,8 +37,16 @@ const NETWORK = /^((https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS
 /** For processes that answer or read releases: nothing of the settings, so none of their credentials, nor of other programs'. */
 export const workerEnvironment = (env: Environment) => pick(env, (name) => RUNTIME.test(name));
 /** For builds, which get their settings through a pipe. */
-export const buildEnvironment = (env: Environment) =>
-  pick(env, (name) => RUNTIME.test(name) || NETWORK.test(name));
+export const buildEnvironment = (env: Environment) => ({
+  ...FRUGAL,
+  ...pick(env, (name) => RUNTIME.test(name) || NETWORK.test(name)),
+});
+
+/**
+ * Memory that JavaScriptCore believes the machine to have. With what it has the heap doubles between collections, and the
+ * 180 MB of mapped databases count as heap: the same build peaked at 1.31 GB instead of 1.08, and was no faster.
+ */
+const FRUGAL = { BUN_JSC_forceRAMSize: "250000000" };
 
 function pick(env: Environment, isWanted: (name: string) => boolean): Record<string, string> {
   const wanted = Object.entries(env).filter(([name, value]) => value !== undefined && isWanted(name));

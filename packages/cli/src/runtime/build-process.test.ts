@@ -73,6 +73,12 @@ test("a build has no credential in its environment", async () => {
   for (const name of secrets) expect(error.hint).not.toContain(name);
 });
 
+test("a build's heap does not grow with the memory of the machine", async () => {
+  // Bun ends with an error where it does not know the name of the option.
+  const script = "throw new Error(process.env.BUN_JSC_forceRAMSize);";
+  expect((await errorOf(runScript(script).result)).hint).toContain("error: 250000000");
+});
+
 describe("how a build ends", () => {
   test("done: events in order, conflicts kept", async () => {
     const { result, events } = runScript(printing({ type: "note", text: "hello" }, conflict, done));

@@ -139,10 +139,11 @@ async function buildLocked(
     );
     const same = [before, waiting].find((made) => isReusable(request.dataDir, made?.segments[kind], inputs));
     const made = same?.segments[kind] ?? writeSegment(request.dataDir, kind, parts, effects);
-    segments[kind] = { sha256: made.sha256, bytes: made.bytes, inputs };
-    if (kind === "reputation") flagged = same === undefined ? (made as Written).flagged : same.flagged;
     const later = BUILD_ORDER.slice(index + 1);
     for (const part of parts) if (!later.some((next) => belongsTo(next, part))) part.forget();
+    if (same === undefined) verifySegment(request.dataDir, kind, made, effects);
+    segments[kind] = { sha256: made.sha256, bytes: made.bytes, inputs };
+    if (kind === "reputation") flagged = same === undefined ? (made as Written).flagged : same.flagged;
   }
   const manifest = describe(segments, feeds, { code, flagged }, effects.now());
   const same = newest?.manifest.id === manifest.id ? newest : undefined;
@@ -264,11 +265,19 @@ function writeSegment(
     feeds: parts.filter(isLoaded).map(({ report }) => ({ id: report.id, sha256: report.sha256 })),
   };
   const { sections, flagged } = MAKERS[kind](parts, emit);
-  const written = writeSegmentFile(dataDir, segmentChunks(kind, sections, meta));
-  collectGarbage();
+  return { ...writeSegmentFile(dataDir, segmentChunks(kind, sections, meta)), flagged };
+}
+
+/** What the segment was made of is garbage by now: its feeds' mapped files and the file itself count as memory, too. */
+function verifySegment(
+  dataDir: string,
+  kind: SegmentKind,
+  { sha256 }: Pick<SegmentReport, "sha256">,
+  { emit }: BuildEffects,
+): void {
   emit({ type: "progress", step: `verifying ${kind}`, done: 0 });
-  openSegmentOf(kind, mapFile(join(dataDir, DATA_FOLDER.segmentFile(written.sha256)))).verify();
-  return { ...written, flagged };
+  collectGarbage();
+  openSegmentOf(kind, mapFile(join(dataDir, DATA_FOLDER.segmentFile(sha256)))).verify();
 }
 
 function describe(

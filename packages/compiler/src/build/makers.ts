@@ -3,11 +3,11 @@
 import type { Release, SegmentKind } from "@inkling/engine";
 import type { DomainClaims, NetworkClaims, NetworkSubject } from "../catalog/claims.ts";
 import { PLACE_PREFERENCE } from "../catalog/feeds.ts";
-import { completePlace } from "../geo/complete-place.ts";
-import { encodePlace } from "../geo/encode-place.ts";
 import type { OperatorFeed } from "../geo/operator-places.ts";
 import { preferPlaces } from "../geo/place-preference.ts";
 import { networksOfSystems } from "../parse/asn.ts";
+import { completePlace } from "../place/complete-place.ts";
+import { encodePlace } from "../place/encode-place.ts";
 import { domainEvidence } from "../policy/domain-evidence.ts";
 import { judgeDomains } from "../policy/email.ts";
 import { isAnycast } from "../policy/guards.ts";

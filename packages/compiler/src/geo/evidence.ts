@@ -5,8 +5,8 @@
 // cost a comparison of members for each different answer; entries are made once for each mask (a few dozen)
 
 import { SPAN_NONE, SPAN_OF_ANSWER } from "@inkling/engine";
+import type { Place, Subdivision } from "../place/place.ts";
 import type { EvidenceText } from "../policy/evidence.ts";
-import type { Place, Subdivision } from "./place.ts";
 
 /** Ids of the feeds that places and registered countries come from. */
 export interface GeoFeeds {

@@ -3,18 +3,18 @@
 // in   the places, how many IPv4 addresses each has, the names that will be asked for
 // out  the place of a city; the middle of a country or region, and the radius that holds two of three of its addresses
 // err  undefined where the database has no such place, or has it in another region
-// cost decodes every place once, 1 s for DB-IP City; 10 bytes a place. A middle takes 10 ms for the largest country
+// cost decodes every place once, 1 s for DB-IP City; 17 bytes a place. A middle takes 10 ms for the largest country
 
 import type { RangeColumns } from "@inkling/engine";
-import { densityOf, RADIUS_STEPS } from "./accuracy.ts";
-import { completeSubdivisions } from "./complete-place.ts";
-import { type Coordinates, knownCoordinates } from "./coordinates.ts";
-import { countryCode } from "./countries.ts";
-import { distanceKm } from "./distance.ts";
-import { DENSITIES, type Density } from "./place.ts";
+import { densityOf, RADIUS_STEPS } from "../place/accuracy.ts";
+import { completeSubdivisions } from "../place/complete-place.ts";
+import { type Coordinates, knownCoordinates } from "../place/coordinates.ts";
+import { countryCode } from "../place/countries.ts";
+import { distanceKm } from "../place/distance.ts";
+import { DENSITIES, type Density } from "../place/place.ts";
+import { nameKeys, nameWords } from "../place/place-names.ts";
+import { areRelated, findSubdivisionCode } from "../place/subdivisions.ts";
 import type { PlaceList, PlaceSource } from "./place-list.ts";
-import { nameKeys, nameWords } from "./place-names.ts";
-import { areRelated, findSubdivisionCode } from "./subdivisions.ts";
 
 /** A city to be found. */
 export interface CityName {
@@ -26,14 +26,13 @@ export interface Middle extends Coordinates {
   readonly accuracyRadius: number;
 }
 
+type Ids = Uint32Array | readonly number[];
+
 /** "Washington D.C." is asked for as Washington. */
 const withoutDistrictLetters = (name: string) => name.replace(/,? D\.? ?[CF]\.?$/u, "");
 
-const wholeKey = (name: string) => nameKeys(withoutDistrictLetters(name)).whole;
+const wholeKey = (name: string) => nameWords(withoutDistrictLetters(name)).join("");
 const firstWord = (name: string) => `${nameWords(name)[0]} `;
-
-/** Places read between two collections: each leaves about 1 KB of garbage. */
-const COLLECT_EVERY = 100_000;
 
 export class Gazetteer {
   private readonly places: PlaceList;
@@ -45,23 +44,25 @@ export class Gazetteer {
   private readonly longitudes: Float32Array;
   /** Indices of DENSITIES, by id. */
   private readonly densities: Uint8Array;
+  /** The codes of a place's subdivisions: each list that there is once, and by id which of them a place has. */
+  private readonly codeLists: (readonly string[])[] = [[]];
+  private readonly codeListIds: Uint32Array;
+  /** Ids of places with coordinates, by country: those of country c are before countryEnds[c]. */
+  private readonly located: Uint32Array;
+  private readonly countryEnds: Uint32Array;
   /** By country, then by name or first word: of the names that will be asked for. */
   private readonly byName = new Map<string, Map<string, number[]>>();
   private readonly regions = new Map<string, ReadonlyMap<string, readonly number[]>>();
   private readonly middles = new Map<string, Middle | undefined>();
 
   /** @param weights IPv4 addresses by id ({@link weigh}) */
-  constructor(
-    places: PlaceList,
-    weights: Float64Array,
-    names: Iterable<CityName>,
-    collectGarbage: () => void,
-  ) {
+  constructor(places: PlaceList, weights: Float64Array, names: Iterable<CityName>) {
     this.places = places;
     this.weights = weights;
     this.countryIds = new Uint16Array(places.length);
     this.latitudes = new Float32Array(places.length).fill(Number.NaN);
     this.longitudes = new Float32Array(places.length);
+    this.codeListIds = new Uint32Array(places.length);
     for (const { country, city } of names) {
       const lists = this.byName.get(country) ?? new Map<string, number[]>();
       this.byName.set(country, lists);
@@ -83,14 +84,18 @@ export class Gazetteer {
       return fitting;
     };
     const ids = new Map<string, number>();
+    const codeLists = new Map<string, number>([["", 0]]);
     for (let id = 0; id < places.length; id++) {
-      if (id % COLLECT_EVERY === COLLECT_EVERY - 1) collectGarbage();
       const place = places.at(id)!;
       const country = countryCode(place.countryCode);
       const at = knownCoordinates(place);
       if (country === undefined) continue;
       if (!ids.has(country)) ids.set(country, this.countries.push(country) - 1);
       this.countryIds[id] = ids.get(country)!;
+      const codes = completeSubdivisions(place, country).flatMap(({ isoCode }) => isoCode ?? []);
+      const codesKey = codes.join();
+      if (!codeLists.has(codesKey)) codeLists.set(codesKey, this.codeLists.push(codes) - 1);
+      this.codeListIds[id] = codeLists.get(codesKey)!;
       if (at === undefined) continue;
       this.latitudes[id] = at.latitude;
       this.longitudes[id] = at.longitude;
@@ -98,6 +103,20 @@ export class Gazetteer {
       for (const list of listsFor(country, place.cityName)) list.push(id);
     }
     this.densities = this.findDensities();
+    this.countryEnds = new Uint32Array(this.countries.length + 1);
+    this.located = this.sortByCountry();
+  }
+
+  /** Fills `countryEnds` as well. */
+  private sortByCountry(): Uint32Array {
+    const { countryIds, countryEnds, latitudes } = this;
+    const isLocated = (id: number) => countryIds[id] !== 0 && !Number.isNaN(latitudes[id]!);
+    for (let id = 0; id < countryIds.length; id++) if (isLocated(id)) countryEnds[countryIds[id]! + 1]!++;
+    for (let c = 1; c < countryEnds.length; c++) countryEnds[c]! += countryEnds[c - 1]!;
+    const located = new Uint32Array(countryEnds.at(-1)!);
+    for (let id = 0; id < countryIds.length; id++)
+      if (isLocated(id)) located[countryEnds[countryIds[id]!]!++] = id;
+    return located;
   }
 
   /** Places of both families, and districts of one city, share coordinates. */
@@ -123,7 +142,7 @@ export class Gazetteer {
 
   /** Whether a place lies in a region, or the other way round. */
   isWithin(id: number, country: string, region: string): boolean {
-    return this.codesOf(id, country).some((code) => areRelated(country, code, region));
+    return this.codesOf(id).some((code) => areRelated(country, code, region));
   }
 
   /**
@@ -173,28 +192,27 @@ export class Gazetteer {
     return this.middles.get(key);
   }
 
-  private findMiddle(ids: readonly number[]): Middle | undefined {
+  private findMiddle(ids: Ids): Middle | undefined {
     if (ids.length === 0) return undefined;
-    const weights = ids.map((id) => this.weights[id]! + 1); // places of IPv6 alone count a little
+    const weights = Float64Array.from(ids, (id) => this.weights[id]! + 1); // places of IPv6 alone count a little
+    const latitudes = Float32Array.from(ids, (id) => this.latitudes[id]!);
+    const longitudes = Float32Array.from(ids, (id) => this.longitudes[id]!);
     const middle = {
-      latitude: hundredths(quantile(this.latitudes, ids, weights, 0.5)),
-      longitude: hundredths(quantile(this.longitudes, ids, weights, 0.5)),
+      latitude: hundredths(quantile(latitudes, weights, 0.5)),
+      longitude: hundredths(quantile(longitudes, weights, 0.5)),
     };
-    const distances = ids.map((id) =>
-      distanceKm(middle, { latitude: this.latitudes[id]!, longitude: this.longitudes[id]! }),
+    const distances = Float64Array.from(ids, (_, i) =>
+      distanceKm(middle, { latitude: latitudes[i]!, longitude: longitudes[i]! }),
     );
-    const km = quantile(distances, [...ids.keys()], weights, TWO_OF_THREE);
+    const km = quantile(distances, weights, TWO_OF_THREE);
     return { ...middle, accuracyRadius: WIDE_STEPS.find((step) => km <= step) ?? WIDE_STEPS.at(-1)! };
   }
 
   /** With coordinates. */
-  private placesIn(country: string, region?: string): readonly number[] {
+  private placesIn(country: string, region?: string): Ids {
     if (region !== undefined) return this.regionsOf(country).get(region) ?? [];
-    const countryId = this.countries.indexOf(country);
-    const ids: number[] = [];
-    for (let id = 0; id < this.countryIds.length; id++)
-      if (this.countryIds[id] === countryId && !Number.isNaN(this.latitudes[id]!)) ids.push(id);
-    return ids;
+    const countryId = this.countries.indexOf(country, 1);
+    return this.located.subarray(this.countryEnds[countryId - 1] ?? 0, this.countryEnds[countryId] ?? 0);
   }
 
   private regionsOf(country: string): ReadonlyMap<string, readonly number[]> {
@@ -202,7 +220,7 @@ export class Gazetteer {
     if (known !== undefined) return known;
     const regions = new Map<string, number[]>();
     for (const id of this.placesIn(country)) {
-      for (const code of this.codesOf(id, country)) {
+      for (const code of this.codesOf(id)) {
         const ids = regions.get(code) ?? [];
         ids.push(id);
         regions.set(code, ids);
@@ -212,8 +230,8 @@ export class Gazetteer {
     return regions;
   }
 
-  private codesOf(id: number, country: string): string[] {
-    return completeSubdivisions(this.places.at(id)!, country).flatMap(({ isoCode }) => isoCode ?? []);
+  private codesOf(id: number): readonly string[] {
+    return this.codeLists[this.codeListIds[id]!]!;
   }
 }
 
@@ -229,20 +247,15 @@ const TWO_OF_THREE = 0.67;
 /** A region is no smaller than the first, no country larger than the last. */
 const WIDE_STEPS = [...RADIUS_STEPS.filter((km) => km >= 50), 5000];
 
-/** The value up to which this share of the weight lies. @param indices into `values`, one for each weight */
-function quantile(
-  values: ArrayLike<number>,
-  indices: readonly number[],
-  weights: readonly number[],
-  share: number,
-): number {
-  const order = indices.map((_, i) => i).sort((a, b) => values[indices[a]!]! - values[indices[b]!]!);
+/** The value up to which this share of the weight lies. */
+function quantile(values: Float32Array | Float64Array, weights: Float64Array, share: number): number {
+  const order = Uint32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!);
   let left = share * weights.reduce((sum, weight) => sum + weight, 0);
   const at = order.find((i) => {
     left -= weights[i]!;
     return left <= 0;
   });
-  return values[indices[at ?? order.at(-1)!]!]!;
+  return values[at ?? order.at(-1)!]!;
 }
 
 /** How many IPv4 addresses each place has. @param cover of a source that is made of several */

@@ -4,12 +4,12 @@ import { describe, expect, test } from "bun:test";
 import { IpSegment, parsePrefix, parseUnwrapped } from "@inkling/engine";
 import { parseGeofeed } from "../parse/geofeed.ts";
 import { comparePrefixes } from "../parse/network-list.ts";
+import { completePlace } from "../place/complete-place.ts";
+import { encodePlace } from "../place/encode-place.ts";
+import type { Place } from "../place/place.ts";
 import { geoTable } from "../segments/geo-table.ts";
 import { writeSegment } from "../segments/segment-writer.ts";
-import { completePlace } from "./complete-place.ts";
-import { encodePlace } from "./encode-place.ts";
 import type { OperatorFeed } from "./operator-places.ts";
-import type { Place } from "./place.ts";
 import type { PlaceSource, RegisteredCountries } from "./place-list.ts";
 import { preferPlaces } from "./place-preference.ts";
 

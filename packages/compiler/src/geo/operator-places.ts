@@ -18,12 +18,12 @@ import {
   type RangeColumns,
 } from "@inkling/engine";
 import type { StatedPlace, StatedPlaces } from "../parse/index.ts";
-import { countryCode, findCountry } from "./countries.ts";
+import { countryCode, findCountry } from "../place/countries.ts";
+import type { Place, Subdivision } from "../place/place.ts";
+import { cleanName } from "../place/place-names.ts";
+import { findSubdivisionCode, findSubdivisionName } from "../place/subdivisions.ts";
 import { type CityName, Gazetteer, weigh } from "./gazetteer.ts";
-import type { Place, Subdivision } from "./place.ts";
 import type { PlaceSource } from "./place-list.ts";
-import { cleanName } from "./place-names.ts";
-import { findSubdivisionCode, findSubdivisionName } from "./subdivisions.ts";
 
 /** The networks of a feed, and what it states of them: "anycast" of all, or a place of each. */
 export interface OperatorFeed {
@@ -111,10 +111,10 @@ export class OperatorPlaces {
   }
 
   /** Reads the database. @param cover of IPv4, where the database is made of several */
-  prepare(cover: RangeColumns | undefined, collectGarbage: () => void = () => {}): void {
+  prepare(cover: RangeColumns | undefined): void {
     const names = this.rows.filter((row): row is Row & CityName => row.city !== undefined);
     const weights = weigh(this.general, cover);
-    this.gazetteer = new Gazetteer(this.general.places, weights, names, collectGarbage);
+    this.gazetteer = new Gazetteer(this.general.places, weights, names);
   }
 
   /**

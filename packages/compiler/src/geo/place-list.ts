@@ -2,7 +2,7 @@
 
 import type { RangeColumns } from "@inkling/engine";
 import type { IdVisitor } from "../mmdb/records.ts";
-import type { Place } from "./place.ts";
+import type { Place } from "../place/place.ts";
 
 /** Networks in address order, each with the number of what is known about it. */
 export interface NetworkWalk {

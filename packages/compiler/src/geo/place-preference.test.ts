@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { parsePrefix } from "@inkling/engine";
-import type { Place } from "./place.ts";
+import type { Place } from "../place/place.ts";
 import type { PlaceSource } from "./place-list.ts";
 import { preferPlaces } from "./place-preference.ts";
 

@@ -7,7 +7,7 @@
 // A record with only a registered country is no place: the next source decides.
 
 import { cover, type Networks, overlay, type RangeColumns } from "@inkling/engine";
-import type { Place } from "./place.ts";
+import type { Place } from "../place/place.ts";
 import type { PlaceList, PlaceSource } from "./place-list.ts";
 
 /** @param sources the preferred one first; one alone is given back as it is */

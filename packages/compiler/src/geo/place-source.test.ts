@@ -8,7 +8,7 @@ import { COUNTRY_V4, DBIP_NESTED, FLAT_V4, FLAT_V6, flat, MAXMIND_NESTED } from 
 import { assemble, encode, pointer, writeMmdb } from "../../test/mmdb-writer.ts";
 import { MmdbError } from "../mmdb/mmdb.ts";
 import type { IdVisitor } from "../mmdb/records.ts";
-import type { Place } from "./place.ts";
+import type { Place } from "../place/place.ts";
 import { CountrySource, GeoSource } from "./place-source.ts";
 import { type Ignored, readCountry, readPlace } from "./read-place.ts";
 

@@ -5,7 +5,7 @@
 //      0.15 s
 
 import { type IdVisitor, MmdbRecords } from "../mmdb/records.ts";
-import type { Place } from "./place.ts";
+import type { Place } from "../place/place.ts";
 import type { NetworkWalk, PlaceList, PlaceSource, RegisteredCountries } from "./place-list.ts";
 import { type Ignored, readCountry, readPlace } from "./read-place.ts";
 

@@ -8,8 +8,8 @@
 // Coordinates 0,0 are unknown: DB-IP's 703,356 records hold none in the Gulf of Guinea, other makers write them for
 // "unknown". A single 0 stays: Stratford lies on the meridian.
 
-import type { Place, Subdivision } from "./place.ts";
-import { withoutDistrict } from "./place-names.ts";
+import type { Place, Subdivision } from "../place/place.ts";
+import { withoutDistrict } from "../place/place-names.ts";
 
 /** Member -> how many times it was of the wrong type or out of range. */
 export type Ignored = Map<string, number>;

@@ -1,7 +1,7 @@
 // The rules for kinds of networks: each row of the table decides, and names that fit no rule or two stay unknown.
 
 import { describe, expect, test } from "bun:test";
-import { dataTable } from "../geo/data-table.ts";
+import { dataTable } from "../place/data-table.ts";
 import { kindOf, readRules } from "./kinds.ts";
 
 const ROWS = dataTable("network-kinds.csv");

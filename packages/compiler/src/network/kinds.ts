@@ -9,7 +9,7 @@
 // stands for the rest of the word. A mobile operator is an isp as well: `mobile` wins over `isp`.
 
 import { FeedError } from "../catalog/feed.ts";
-import { dataTable, once } from "../geo/data-table.ts";
+import { dataTable, once } from "../place/data-table.ts";
 
 export const NETWORK_KINDS = [
   "hosting",

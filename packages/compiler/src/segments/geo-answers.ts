@@ -2,8 +2,8 @@
 
 import { filledMask, type GeoFeeds, geoEntries, type PlaceOrigin } from "../geo/evidence.ts";
 import { COUNTRY_ROOM, type OperatorPlaces } from "../geo/operator-places.ts";
-import type { Place } from "../geo/place.ts";
 import type { PlaceSource } from "../geo/place-list.ts";
+import type { Place } from "../place/place.ts";
 import type { AnswerRecords } from "./answer-records.ts";
 import type { EvidenceWriter } from "./evidence-records.ts";
 
@@ -19,7 +19,7 @@ export interface AnswerSteps {
 }
 
 /** Answers made between two collections: each leaves about 3 KB of garbage. */
-const COLLECT_EVERY = 50_000;
+const COLLECT_EVERY = 100_000;
 
 export class GeoAnswers {
   private readonly source: Pick<PlaceSource, "places" | "feedOf">;

@@ -50,7 +50,7 @@ export function geoTable(
     const countries = cover(which, numbered(registered ?? NO_NETWORKS, which), ofCountries);
     const above = operators.layOver(which, countries);
     const places = source.cover?.(which);
-    if (which === 4) operators.prepare(places, steps.collectGarbage);
+    if (which === 4) operators.prepare(places);
     steps.collectGarbage();
     const ranges =
       places === undefined
