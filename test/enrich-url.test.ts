@@ -29,7 +29,15 @@ let server: RunningServer;
 let url: string;
 
 beforeAll(async () => {
-  smallRelease(dataDir, 1, [], [], true);
+  const asn = {
+    id: "asn",
+    sets: "network",
+    source: "mirror",
+    state: "loaded",
+    entries: 3,
+    licence: "CC0",
+  } as const;
+  smallRelease(dataDir, 1, [], [asn], true);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
   for (const [name, over] of Object.entries(KEYS) as [KeyName, Partial<NewKey>][]) {
