@@ -221,12 +221,13 @@ describe("networks", () => {
     [
       "beside what is added by name",
       { network: true, add: ["is_proxy"] },
-      "ip\n81.2.69.1\n81.2.70.200\n81.2.70.1\n81.2.71.1\n2a02:8010::1\n10.0.0.1\n",
+      "ip\n81.2.69.1\n81.2.70.200\n81.2.70.1\n81.2.71.1\n81.2.69.200\n2a02:8010::1\n10.0.0.1\n",
       `ip,is_proxy,${NAMES}
 81.2.69.1,true,20712,"Andrews & Arnold, Ltd",unknown,false,,81.2.69.0/25
 81.2.70.200,false,4100000001,,unknown,true,relay,81.2.70.128/25
 81.2.70.1,false,4100000001,,unknown,false,,81.2.70.0/25
 81.2.71.1,false,,,unknown,false,,81.2.71.0/24
+81.2.69.200,true,,,unknown,false,,81.2.69.128/25
 2a02:8010::1,false,20712,Andrews & Arnold Ltd,unknown,false,,2a02:8010::/32
 10.0.0.1,,,,,,,
 `,
