@@ -29,7 +29,15 @@ let server: RunningServer;
 let url: string;
 
 beforeAll(async () => {
-  smallRelease(dataDir, 1);
+  const asn = {
+    id: "asn",
+    sets: "network",
+    source: "mirror",
+    state: "loaded",
+    entries: 3,
+    licence: "CC0",
+  } as const;
+  smallRelease(dataDir, 1, [], [asn], true);
   const databaseUrl = `sqlite://${join(dataDir, "inkling.db")}`;
   const store = await openStore(databaseUrl);
   for (const [name, over] of Object.entries(KEYS) as [KeyName, Partial<NewKey>][]) {
@@ -74,6 +82,12 @@ describe("the same as with the release at hand", () => {
   test.each<[name: string, text: string, more: string[]]>([
     ["many.csv", manyRows(), ["--add", "all"]],
     ["few.tsv", "ip\tmail\n81.2.69.142\ta@disposable-1.com\n8.8.8.8\t\n", []],
+    [
+      "networks.csv",
+      "ip,mail\n81.2.69.1,a@x.com\n81.2.70.200,\n81.2.70.1,\n8.8.8.8,\n10.0.0.1,\n81.2.69.1,\n",
+      ["--network"],
+    ],
+    ["only-networks.csv", "ip,c\n81.2.69.1,GB\n81.2.70.200,\n", ["--add", "network_asn,network_kind"]],
     ["rows.ndjson", '{"ip":"81.2.69.142"}\n{"ip":\n{}\n{"ip":"10.1.1.1"}\n', []],
     ["any.log", '10.1.1.1 via 81.2.69.142:443 - "GET /"\nno address\n', ["--format", "text"]],
     [
@@ -93,8 +107,8 @@ describe("the same as with the release at hand", () => {
     expect(readFileSync(remote).equals(readFileSync(own))).toBe(true);
     expect(readFileSync(own, "utf8")).toContain("GB");
     const summaries = [
-      await here(path, "--summary"),
-      await there(tokens.good, path, "--url", url, "--summary"),
+      await here(path, "--summary", ...more),
+      await there(tokens.good, path, "--url", url, "--summary", ...more),
     ];
     expect(summaries[1]!.out).toBe(summaries[0]!.out);
   });

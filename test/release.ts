@@ -16,13 +16,15 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parsePrefix, type Release } from "@inkling/engine";
+import { parsePrefix, type Release, type SegmentKind } from "@inkling/engine";
 import { prepareDataFolder, publish, releaseId, writeSegmentFile } from "@inkling/release-store";
+import { readAsnCsv } from "../packages/compiler/src/parse/asn.ts";
 import { completePlace } from "../packages/compiler/src/place/complete-place.ts";
 import { encodePlace } from "../packages/compiler/src/place/encode-place.ts";
 import { judgeNetworks } from "../packages/compiler/src/policy/reputation.ts";
 import { emailSections } from "../packages/compiler/src/segments/email-table.ts";
 import { geoTable } from "../packages/compiler/src/segments/geo-table.ts";
+import { networkTable } from "../packages/compiler/src/segments/network-table.ts";
 import { reputationSections } from "../packages/compiler/src/segments/reputation-table.ts";
 import { type SectionData, segmentChunks } from "../packages/compiler/src/segments/segment-writer.ts";
 import { makeMirror } from "./made-mirror.ts";
@@ -33,6 +35,13 @@ const ROOT = resolve(import.meta.dir, "..");
 
 /** The one network of a small release. */
 export const SMALL_NETWORK = "81.2.69.0/24";
+/** Systems of a small release with networks: a part of {@link SMALL_NETWORK}, its neighbour, and one of IPv6. */
+const SYSTEMS = [
+  '81.2.69.0,81.2.69.127,20712,"Andrews & Arnold, Ltd"',
+  "81.2.70.0,81.2.70.255,4100000001,",
+  "2a02:8010::,2a02:8010:ffff:ffff:ffff:ffff:ffff:ffff,20712,Andrews & Arnold Ltd",
+  "",
+].join("\n");
 const FLAGS = ["is_abuser", "is_proxy", "is_tor_exit"] as const;
 
 /** The flag of {@link SMALL_NETWORK} in small release `n`. */
@@ -44,6 +53,7 @@ export const smallDomain = (n: number) => `disposable-${n}.com`;
  * Publishes a release that differs from all others by its number.
  * @param missing flags without data
  * @param feeds reports of its feeds
+ * @param withNetwork does it know whose network an address is?
  * @returns its id and the paths of its segments
  */
 export function smallRelease(
@@ -51,6 +61,7 @@ export function smallRelease(
   n: number,
   missing: Release["missing"] = [],
   feeds: Release["feeds"] = [],
+  withNetwork = false,
 ): { id: string; files: string[] } {
   prepareDataFolder(dataDir);
   const network = parsePrefix(SMALL_NETWORK)!;
@@ -72,7 +83,7 @@ export function smallRelease(
   );
   const label = ({ is_abuser: "attacker", is_proxy: "vpn", is_tor_exit: "tor_exit" } as const)[smallFlag(n)];
   const judgement = judgeNetworks([{ feed: "test", subject: smallFlag(n), label, networks: [network] }]);
-  const write = (kind: "geo" | "reputation" | "email", sections: readonly SectionData[]) => ({
+  const write = (kind: SegmentKind, sections: readonly SectionData[]) => ({
     ...writeSegmentFile(dataDir, segmentChunks(kind, sections, {})),
     inputs: "0".repeat(64),
   });
@@ -80,6 +91,7 @@ export function smallRelease(
     geo: write("geo", geo.sections),
     reputation: write("reputation", reputationSections(judgement)),
     email: write("email", emailSections(new Map([[smallDomain(n), [smallDomain(n)]]]))),
+    ...(withNetwork && { network: write("network", smallNetworks()) }),
   };
   const content: Omit<Release, "id"> = {
     format: 1,
@@ -94,6 +106,12 @@ export function smallRelease(
   publish(dataDir, manifest);
   const files = Object.values(segments).map(({ sha256 }) => join(dataDir, "segments", `${sha256}.seg`));
   return { id: manifest.id, files };
+}
+
+function smallNetworks(): readonly SectionData[] {
+  const relay = { feed: "test-relays", subject: "relay", label: "relay" } as const;
+  const claims = [{ ...relay, networks: [parsePrefix("81.2.70.128/25")!] }];
+  return networkTable("asn", readAsnCsv([Buffer.from(SYSTEMS)]), claims).sections;
 }
 
 /** What the release depends on; the seeds are in npm packages. */

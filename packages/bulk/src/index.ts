@@ -13,5 +13,5 @@ export { textOf, writeExport } from "./export/export.ts";
 export type { ExportFormat, Request } from "./export/format.ts";
 export { FORMATS } from "./export/formats.ts";
 export { ExportSource } from "./export/source.ts";
-export { MEMBERS } from "./members.ts";
+export { MEMBERS, TABLES, type Table } from "./members.ts";
 export { notWritten, PartialFile } from "./partial-file.ts";

@@ -4,23 +4,28 @@
 
 import { LOOKUPS, type Lookup } from "@inkling/engine";
 
+/** What rows are made of: the lookups, and the `network` that the API includes in those of addresses. */
+export const TABLES = ["geolocate", "reputation", "network", "email"] as const;
+export type Table = (typeof TABLES)[number];
+export type IpTable = Exclude<Table, "email">;
+
 export type Value = string | number | boolean | undefined;
 
 export interface Member {
   /** As columns are called in files: `country_iso_code`. */
   readonly name: string;
-  readonly type: "text" | "number" | "integer" | "boolean";
+  readonly type: "text" | "number" | "integer" | "uint32" | "boolean";
   of(answer: Answer): Value;
 }
 
-/** A parsed answer of the member's lookup. */
+/** A parsed answer of the member's lookup, or its `network`. */
 // biome-ignore lint/suspicious/noExplicitAny: the one place that reads answers by path
 export type Answer = any;
 
 const text = (name: string, of: (answer: Answer) => Value): Member => ({ name, type: "text", of });
 const flag = (name: string): Member => ({ name, type: "boolean", of: (answer) => answer[name] });
 
-export const MEMBERS: Readonly<Record<Lookup, readonly Member[]>> = {
+export const MEMBERS: Readonly<Record<Table, readonly Member[]>> = {
   geolocate: [
     text("continent_code", ({ continent }) => continent.code),
     text("continent_name", ({ continent }) => continent.name),
@@ -40,6 +45,14 @@ export const MEMBERS: Readonly<Record<Lookup, readonly Member[]>> = {
     text("time_zone", ({ location }) => location.time_zone),
   ],
   reputation: [flag("is_abuser"), flag("is_proxy"), flag("is_tor_exit")],
+  network: [
+    { name: "network_asn", type: "uint32", of: ({ asn }) => asn },
+    text("network_organization", ({ organization }) => organization),
+    text("network_kind", ({ kind }) => kind),
+    { name: "network_shared", type: "boolean", of: ({ shared }) => shared },
+    text("network_services", ({ services }) => services.join(" ")),
+    text("network_prefix", ({ prefix }) => prefix),
+  ],
   email: [flag("valid"), flag("disposable"), text("providers", ({ providers }) => providers.join(" "))],
 };
 
@@ -47,6 +60,10 @@ export const MEMBERS: Readonly<Record<Lookup, readonly Member[]>> = {
 export function rowOf(answer: string, members: readonly Member[]): Value[] {
   const parsed: Answer = JSON.parse(answer);
   return members.map((member) => member.of(parsed));
+}
+
+export function perTable<T>(make: (table: Table) => T): Record<Table, T> {
+  return Object.fromEntries(TABLES.map((table) => [table, make(table)])) as Record<Table, T>;
 }
 
 export function perLookup<T>(make: (lookup: Lookup) => T): Record<Lookup, T> {

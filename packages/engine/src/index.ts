@@ -16,6 +16,7 @@ export { EvidenceAppender, evidenceTails } from "./lookup/evidence.ts";
 export * from "./lookup/failure.ts";
 export * from "./lookup/loaded-release.ts";
 export type { EmailAnswer, Overridden } from "./lookup/overlay.ts";
+export { networkText } from "./lookup/subject.ts";
 export * from "./overrides/match.ts";
 export * from "./overrides/model.ts";
 export * from "./overrides/reputation-flags.ts";

@@ -11,11 +11,12 @@ import {
   bodyOf,
   ComposedAnswer,
   type LoadedRelease,
-  type Lookup,
+  networkText,
   type Overrides,
   REPUTATION_ANSWERS,
   specialUse,
 } from "@inkling/engine";
+import type { Table } from "../members.ts";
 import { addressIn } from "./cells.ts";
 import { textOf } from "./row.ts";
 import type { Tails } from "./tails.ts";
@@ -24,11 +25,11 @@ const decoder = new TextDecoder();
 const NO_FLAGS = REPUTATION_ANSWERS[0]!;
 
 export abstract class Answers {
-  readonly tails: Readonly<Record<Lookup, Tails>>;
+  readonly tails: Readonly<Record<Table, Tails>>;
   protected readonly engine = new Answerer();
   protected readonly address = this.engine.address;
 
-  constructor(tails: Readonly<Record<Lookup, Tails>>) {
+  constructor(tails: Readonly<Record<Table, Tails>>) {
     this.tails = tails;
   }
 
@@ -47,15 +48,19 @@ export abstract class Answers {
 
   abstract geolocate(): number;
   abstract reputation(): number;
+  abstract network(): number;
   abstract email(text: string): number;
 }
 
 export class LocalAnswers extends Answers {
   private readonly release: LoadedRelease;
   private readonly source: AnswerSource;
+  private readonly addsPrefix: boolean;
   /** Tails by record of their segment, and by the engine's body: most email addresses have the same one. */
   private readonly locations = new Map<number, number>();
   private readonly flags = new Map<number, number>();
+  /** By network where its text is added, otherwise by record. */
+  private readonly networks = new Map<number | string, number>();
   private readonly emails = new WeakMap<Uint8Array, number>();
 
   /** @param now epoch ms */
@@ -63,11 +68,12 @@ export class LocalAnswers extends Answers {
     release: LoadedRelease,
     overrides: Overrides,
     now: number,
-    tails: Readonly<Record<Lookup, Tails>>,
+    tails: Readonly<Record<Table, Tails>>,
   ) {
     super(tails);
     this.release = release;
     this.source = { release, overrides, now, mode: "up" };
+    this.addsPrefix = tails.network.adds("network_prefix");
   }
 
   geolocate(): number {
@@ -99,6 +105,24 @@ export class LocalAnswers extends Answers {
     if (number === undefined) {
       number = tails.reputation.numberOf(decoder.decode(reputation.lookup(this.address) ?? NO_FLAGS));
       this.flags.set(record, number);
+    }
+    return number;
+  }
+
+  network(): number {
+    const { network } = this.release;
+    if (network === undefined) return -1;
+    const { address, tails } = this;
+    const record = network.record(address);
+    const prefix = this.addsPrefix ? networkText(address, network.networkBits(address)) : undefined;
+    let number = this.networks.get(prefix ?? record);
+    if (number === undefined) {
+      const facts = network.answer(record);
+      const text = facts && decoder.decode(facts);
+      if (text === undefined) number = -1;
+      else
+        number = tails.network.make(prefix === undefined ? text : `{"prefix":"${prefix}",${text.slice(1)}`);
+      this.networks.set(prefix ?? record, number);
     }
     return number;
   }

@@ -42,6 +42,12 @@ function enriched(text: string, options: EnrichOptions = {}): string {
 }
 
 const ACCESS = '- - [22/Nov/2026:10:00:00 +0000] "GET /?81.2.69.1 HTTP/1.1" 200 5 "-" "Chrome/81.2.69.1"';
+const file = (name: string, text: string) => {
+  const path = join(temp, name);
+  writeFileSync(path, text);
+  return path;
+};
+
 const FEW = { add: ["country_iso_code", "is_proxy"] };
 
 describe("formats", () => {
@@ -192,6 +198,116 @@ describe("formats", () => {
       is_proxy: "true",
       providers: "disposable-1.com",
     });
+  });
+});
+
+describe("networks", () => {
+  const own = join(temp, "data-networks");
+  smallRelease(own, 1, [], [], true);
+  const named = openServable(own).name;
+  const withNetworks = (head: string, options: EnrichOptions) => ({
+    ...startFor(head, options, true),
+    dataDir: own,
+    release: named,
+  });
+  const added = (text: string, options: EnrichOptions) =>
+    new TextDecoder().decode(
+      makeEnricher(withNetworks(text, options)).block(encoder.encode(text), true).bytes,
+    );
+  const NAMES =
+    "network_asn,network_organization,network_kind,network_shared,network_services,network_prefix";
+
+  test.each<[what: string, options: EnrichOptions, text: string, want: string]>([
+    [
+      "beside what is added by name",
+      { network: true, add: ["is_proxy"] },
+      "ip\n81.2.69.1\n81.2.70.200\n81.2.70.1\n81.2.71.1\n81.2.69.200\n2a02:8010::1\n10.0.0.1\n",
+      `ip,is_proxy,${NAMES}
+81.2.69.1,true,20712,"Andrews & Arnold, Ltd",unknown,false,,81.2.69.0/25
+81.2.70.200,false,4100000001,,unknown,true,relay,81.2.70.128/25
+81.2.70.1,false,4100000001,,unknown,false,,81.2.70.0/25
+81.2.71.1,false,,,unknown,false,,81.2.71.0/24
+81.2.69.200,true,,,unknown,false,,81.2.69.128/25
+2a02:8010::1,false,20712,Andrews & Arnold Ltd,unknown,false,,2a02:8010::/32
+10.0.0.1,,,,,,,
+`,
+    ],
+    [
+      "only those that are named; equal facts, without the prefix",
+      { add: ["network_asn", "network_services"] },
+      "ip\tn\n81.2.69.1\t1\n81.2.69.127\t2\n81.2.70.200\t3\n",
+      "ip\tn\tnetwork_asn\tnetwork_services\n81.2.69.1\t1\t20712\t\n81.2.69.127\t2\t20712\t\n81.2.70.200\t3\t4100000001\trelay\n",
+    ],
+    [
+      "members",
+      { network: true, add: ["country_iso_code"], prefix: "x_" },
+      '{"ip":"81.2.70.200"}\n{"ip":"10.0.0.1"}\n',
+      '{"ip":"81.2.70.200","x_network_asn":4100000001,"x_network_kind":"unknown","x_network_shared":true,"x_network_services":"relay","x_network_prefix":"81.2.70.128/25"}\n{"ip":"10.0.0.1"}\n',
+    ],
+    [
+      "a log, with an empty value",
+      { add: ["network_organization", "network_services"] },
+      `81.2.69.1 ${ACCESS}\n81.2.70.200 ${ACCESS}\n`,
+      `81.2.69.1 ${ACCESS} network_organization="Andrews & Arnold, Ltd" network_services=""\n81.2.70.200 ${ACCESS} network_services=relay\n`,
+    ],
+    [
+      "IIS",
+      { add: ["network_organization", "network_services"] },
+      "#Fields: c-ip sc-bytes\n81.2.69.1 5\n",
+      "#Fields: c-ip sc-bytes network_organization network_services\n81.2.69.1 5 Andrews+&+Arnold,+Ltd -\n",
+    ],
+  ])("%s", (_, options, text, want) => expect(added(text, options)).toBe(want));
+
+  test("all is not all of them: they are asked for", () => {
+    const [header] = added("ip\n81.2.69.1\n", { add: ["all"] }).split("\n");
+    expect(header).not.toContain("network");
+    expect(added("ip\n81.2.69.1\n", { add: ["all"], network: true })).toStartWith(`${header},${NAMES}\n`);
+  });
+
+  test("the summary counts their kinds, where they are asked for", async () => {
+    const from = file("kinds.csv", "ip\n81.2.69.1\n81.2.70.1\n::1\n");
+    const run = (...args: string[]) => inkling("enrich", from, "--summary", ...args, "--data-dir", own);
+    expect((await run("--network")).out).toMatch(/Networks\nunknown +2 +100\.0 % +█+\n$/);
+    expect((await run()).out).not.toContain("Networks");
+    const counted = async (...args: string[]) =>
+      JSON.parse((await run("--json", ...args)).out).ip.network_kinds;
+    expect([await counted("--network"), await counted()]).toEqual([{ unknown: 2 }, undefined]);
+  });
+
+  test("threads count them together", async () => {
+    const text = "81.2.69.1\n8.8.8.8\n".repeat(100_000);
+    const pool = new Threads(2, withNetworks(text.slice(0, 100), { network: true }));
+    const chunks = async function* () {
+      yield encoder.encode(text);
+    };
+    const plan = planFor(text.slice(0, 100), "-", { network: true });
+    const tally = await enrich(chunks(), plan, pool, {
+      signal: new AbortController().signal,
+      write: () => {},
+      onProgress: () => {},
+    });
+    expect(tally.kinds).toEqual({ unknown: 200_000 });
+  });
+
+  test("a release without them, and a file without addresses", async () => {
+    const from = file("none.csv", "ip\n81.2.69.1\n");
+    const { out, err, code } = await inkling(
+      "enrich",
+      from,
+      "--network",
+      "--out",
+      join(temp, "none-out.csv"),
+    );
+    expect([code, out]).toEqual([0, "1 rows, 0 without a public IP address\n"]);
+    expect(err).toContain("network is unknown: no feed with it is loaded");
+    expect(enriched("ip\n81.2.69.1\n", { network: true, add: ["is_proxy"] })).toBe(
+      `ip,is_proxy,${NAMES}\n81.2.69.1,true,,,,,,\n`,
+    );
+    const mail = await inkling("enrich", file("mail.csv", "mail\na@b.com\n"), "--network");
+    expect([mail.code, mail.err]).toEqual([
+      2,
+      expect.stringContaining("--network: there is no column of IP addresses"),
+    ]);
   });
 });
 
@@ -396,12 +512,6 @@ describe("streams", () => {
 });
 
 describe("the command", () => {
-  const file = (name: string, text: string) => {
-    const path = join(temp, name);
-    writeFileSync(path, text);
-    return path;
-  };
-
   test("writes a file, and prints counts of its rows", async () => {
     const from = file("visits.csv", "ip\n81.2.69.142\n10.0.0.1\n");
     const target = join(temp, "out.csv");

@@ -87,10 +87,11 @@ export class Enricher {
   /** All that was counted so far. */
   tally(): Tally {
     const { total } = this;
-    const { geolocate, reputation, email } = this.answers.tails;
+    const { geolocate, reputation, network, email } = this.answers.tails;
     if (!geolocate.isCounted) return total;
     total.countries = {};
     total.flags = {};
+    total.kinds = {};
     total.email = { valid: 0, disposable: 0 };
     for (const { answer, count } of geolocate.counted()) {
       bump(total.countries, JSON.parse(answer).country.iso_code ?? "", count);
@@ -99,6 +100,8 @@ export class Enricher {
       for (const [flag, isSet] of Object.entries(JSON.parse(answer)))
         if (isSet || !reputation.isUnknown(flag)) bump(total.flags, flag, isSet ? count : 0);
     }
+    if (network.isCounted)
+      for (const { answer, count } of network.counted()) bump(total.kinds, JSON.parse(answer).kind, count);
     for (const { answer, count } of email.counted()) {
       const { valid, disposable } = JSON.parse(answer);
       if (valid) total.email.valid += count;
@@ -148,9 +151,10 @@ export class Enricher {
         ? row.ipStart >= 0 && answers.readBytes(bytes, row.ipStart, row.ipEnd)
         : answers.readText(row.ipText);
     if (!isKnown) this.total.withoutIp++;
-    const { geolocate, reputation } = answers.tails;
+    const { geolocate, reputation, network } = answers.tails;
     if (geolocate.isWanted) geolocate.append(isKnown ? answers.geolocate() : -1, out);
     if (reputation.isWanted) reputation.append(isKnown ? answers.reputation() : -1, out);
+    if (network.isWanted) network.append(isKnown ? answers.network() : -1, out);
   }
 
   private addEmail(bytes: Uint8Array): void {

@@ -4,9 +4,9 @@
 // out  a Plan, plain data that workers can be sent
 // err  BulkError: a column that does not exist, unknown members, nothing to look up, names that exist already
 
-import { LOOKUPS, type Lookup, parseEmail } from "@inkling/engine";
+import { parseEmail } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
-import { MEMBERS, type Member, perLookup } from "../members.ts";
+import { MEMBERS, type Member, perTable, TABLES, type Table } from "../members.ts";
 import { addressIn, emailIn } from "./cells.ts";
 import { fieldNames, type LineLayout, LOG_FORMATS, type LogName, recognize } from "./logs.ts";
 import { clientAmong, memberAt, objectOf, pathsOf, shareOf } from "./members-of.ts";
@@ -19,8 +19,8 @@ export interface Plan extends RowLayout {
   readonly fieldsLine?: string | undefined;
   /** The format and its columns, for people. */
   readonly title: string;
-  /** Members that are added, by lookup, in the order of output. */
-  readonly added: Readonly<Record<Lookup, readonly string[]>>;
+  /** Members that are added, by table, in the order of output. */
+  readonly added: Readonly<Record<Table, readonly string[]>>;
   /** Stands before the name of each. */
   readonly prefix: string;
 }
@@ -31,6 +31,8 @@ export interface EnrichOptions {
   readonly ipColumn?: string | undefined;
   readonly emailColumn?: string | undefined;
   readonly add?: readonly string[] | undefined;
+  /** Also add whose network each address is. */
+  readonly network?: boolean | undefined;
   readonly prefix?: string | undefined;
 }
 
@@ -56,12 +58,12 @@ const DELIMITERS = [",", ";", "\t"] as const;
 export function planFor(head: string, name: string, options: EnrichOptions): Plan {
   const lines = head.split(/\r?\n/).filter((line) => line !== "");
   const { format, ...columns } = layoutOf(lines, name, options);
-  const added = addedMembers(options.add, columns);
+  const added = addedMembers(options, columns);
   const { prefix = "" } = options;
   if (!PREFIX.test(prefix))
     throw usage("--prefix must be up to 40 letters, digits, _, - or .", "for example --prefix inkling_");
   const isThere = namesThere(format, lines, columns);
-  const repeated = LOOKUPS.flatMap((scope) => added[scope].map((name) => prefix + name)).filter(isThere);
+  const repeated = TABLES.flatMap((table) => added[table].map((name) => prefix + name)).filter(isThere);
   if (repeated.length > 0) {
     throw usage(
       `${name === "-" ? "standard input" : name} has ${repeated.join(", ")} already: was it enriched before?`,
@@ -325,11 +327,15 @@ function columnNamed(column: string, flag: string, names: readonly string[], are
   throw usage(`${flag}: there is no column ${JSON.stringify(column)}`, `${there}; a number counts from 1`);
 }
 
-function addedMembers(add: readonly string[] | undefined, columns: Columns): Plan["added"] {
-  const possible = perLookup((lookup): readonly Member[] =>
-    (lookup === "email" ? columns.email : columns.ip) === undefined ? [] : MEMBERS[lookup],
+/** `all` is what answers have of themselves, and networks are asked for by their own names. */
+function addedMembers({ add, network }: EnrichOptions, columns: Columns): Plan["added"] {
+  if (network && columns.ip === undefined)
+    throw usage("--network: there is no column of IP addresses", "name it: --ip-column NAME");
+  const possible = perTable((table): readonly Member[] =>
+    (table === "email" ? columns.email : columns.ip) === undefined ? [] : MEMBERS[table],
   );
-  const names = LOOKUPS.flatMap((scope) => possible[scope].map(({ name }) => name));
+  const namesOf = (table: Table) => possible[table].map(({ name }) => name);
+  const names = TABLES.flatMap(namesOf);
   const unknown = (add ?? []).filter((name) => name !== "all" && !names.includes(name));
   if (unknown.length > 0) {
     throw usage(
@@ -337,8 +343,10 @@ function addedMembers(add: readonly string[] | undefined, columns: Columns): Pla
       `there are: all, ${names.join(", ")}`,
     );
   }
-  const wanted = new Set(add?.includes("all") ? names : (add ?? USUAL));
-  return perLookup((lookup) => possible[lookup].map(({ name }) => name).filter((name) => wanted.has(name)));
+  const wanted = new Set(add ?? USUAL);
+  const isWanted = (name: string, table: Table) =>
+    wanted.has(name) || (table === "network" ? network === true : wanted.has("all"));
+  return perTable((table) => namesOf(table).filter((name) => isWanted(name, table)));
 }
 
 const isIp = (text: string) => addressIn(text) !== undefined;

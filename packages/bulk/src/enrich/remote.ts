@@ -12,7 +12,7 @@ import { Inkling, InklingError } from "@inkling/client";
 import { formatIp, LOOKUPS, type Lookup } from "@inkling/engine";
 import { z } from "zod";
 import { BulkError } from "../errors.ts";
-import { perLookup } from "../members.ts";
+import { perLookup, perTable, type Table } from "../members.ts";
 import { Answers } from "./answers.ts";
 import { BLOCK_BYTES } from "./blocks.ts";
 import { type Enriched, Enricher } from "./enricher.ts";
@@ -47,7 +47,7 @@ class FetchedAnswers extends Answers {
   /** While true there are no answers: the values without one are collected. */
   isCollecting = false;
   readonly wanted = perLookup(() => new Set<string>());
-  private readonly known = perLookup(() => new Map<string, number>());
+  private readonly known = perTable(() => new Map<string, number>());
 
   geolocate(): number {
     return this.numberFor("geolocate", formatIp(this.address));
@@ -57,23 +57,36 @@ class FetchedAnswers extends Answers {
     return this.numberFor("reputation", formatIp(this.address));
   }
 
+  /** It comes with the reputation, which every public address has. */
+  network(): number {
+    return this.numberFor("network", formatIp(this.address), "reputation");
+  }
+
   email(text: string): number {
     return text === "" ? -1 : this.numberFor("email", text);
   }
 
   /** @param answer undefined where there is none */
-  store(lookup: Lookup, value: string, answer: unknown): void {
-    const number = answer === undefined ? -1 : this.tails[lookup].numberOf(JSON.stringify(answer));
-    this.known[lookup].set(value, number);
+  store(lookup: Lookup, value: string, answer: object | undefined): void {
+    const { network, ...own } = (answer ?? {}) as { network?: object | null };
+    this.keep(lookup, value, answer && own);
+    if (lookup === "reputation" && this.tails.network.isWanted)
+      this.keep("network", value, network ?? undefined);
   }
 
-  /** Forgets the answers of a lookup when they are too many. */
+  private keep(table: Table, value: string, answer: object | undefined): void {
+    const number = answer === undefined ? -1 : this.tails[table].numberOf(JSON.stringify(answer));
+    this.known[table].set(value, number);
+  }
+
+  /** Forgets the answers of a table when they are too many. */
   makeRoom(): void {
     for (const known of Object.values(this.known)) if (known.size > MAX_KEPT) known.clear();
   }
 
-  private numberFor(lookup: Lookup, value: string): number {
-    const known = this.known[lookup].get(value);
+  /** @param lookup whose answers have it */
+  private numberFor(table: Table, value: string, lookup = table as Lookup): number {
+    const known = this.known[table].get(value);
     if (!this.isCollecting) return known ?? -1;
     if (known === undefined) this.wanted[lookup].add(value);
     return -1;
@@ -158,6 +171,7 @@ export class RemotePool implements Pool {
         signal: this.stopper.signal,
         timeoutMs: SILENT_MS,
         size: BATCH_VALUES,
+        network: lookup === "reputation" && this.answers.tails.network.isWanted,
       });
       for await (const result of results) {
         if (!result.ok && isRefusal(result.error)) throw result.error;

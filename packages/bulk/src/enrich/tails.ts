@@ -4,9 +4,8 @@
 // out  bytes in the format of the file
 // cost a repeated answer: one Map lookup
 
-import { LOOKUPS, type Lookup } from "@inkling/engine";
 import { csvField } from "../export/csv.ts";
-import { MEMBERS, type Member, perLookup, rowOf, type Value } from "../members.ts";
+import { MEMBERS, type Member, perTable, rowOf, TABLES, type Table, type Value } from "../members.ts";
 import { Output } from "../output.ts";
 import type { Plan } from "./plan.ts";
 
@@ -38,20 +37,20 @@ function w3cValue(value: Value, delimiter: string): string {
 
 function logValue(value: Value): string {
   const text = String(value);
-  return /[\s"=]/.test(text) ? JSON.stringify(text) : text;
+  return /^$|[\s"=]/.test(text) ? JSON.stringify(text) : text;
 }
 
 const encoder = new TextEncoder();
 
 /** The names that are added to a header. */
 export function headerTail(plan: Plan): Uint8Array {
-  const names = LOOKUPS.flatMap((lookup) => plan.added[lookup]);
+  const names = TABLES.flatMap((table) => plan.added[table]);
   const { format, delimiter = ",", prefix } = plan;
   const between = format === "w3c" ? " " : delimiter; // names have spaces between them also where values have tabs
   return encoder.encode(names.map((name) => between + prefix + name).join(""));
 }
 
-/** The tails of one lookup, and how often each was added. */
+/** The tails of one table, and how often each was added. */
 export class Tails {
   private readonly members: readonly Member[];
   private readonly write: Write;
@@ -68,9 +67,9 @@ export class Tails {
    * @param keepAnswers for a summary: {@link counted} needs them
    * @param unknown flags without data: their "false" is not written
    */
-  constructor(plan: Plan, lookup: Lookup, keepAnswers: boolean, unknown: ReadonlySet<string>) {
+  constructor(plan: Plan, table: Table, keepAnswers: boolean, unknown: ReadonlySet<string>) {
     this.unknown = unknown;
-    this.members = MEMBERS[lookup].filter(({ name }) => plan.added[lookup].includes(name));
+    this.members = MEMBERS[table].filter(({ name }) => plan.added[table].includes(name));
     this.write = writerOf(plan);
     this.none = encoder.encode(this.members.map(({ name }) => this.write(name, undefined)).join(""));
     this.answers = keepAnswers ? [] : undefined;
@@ -83,6 +82,11 @@ export class Tails {
   /** Is the flag without data? */
   isUnknown(flag: string): boolean {
     return this.unknown.has(flag);
+  }
+
+  /** Is the member added? */
+  adds(name: string): boolean {
+    return this.members.some((member) => member.name === name);
   }
 
   /** Is anything added at all? */
@@ -138,10 +142,8 @@ export class Tails {
   }
 }
 
-export function tailsFor(
-  plan: Plan,
-  keepAnswers: boolean,
-  unknown: readonly string[],
-): Record<Lookup, Tails> {
-  return perLookup((lookup) => new Tails(plan, lookup, keepAnswers, new Set(unknown)));
+export function tailsFor(plan: Plan, keepAnswers: boolean, unknown: readonly string[]): Record<Table, Tails> {
+  // A summary counts networks only where they are asked for.
+  const isKept = (table: Table) => keepAnswers && (table !== "network" || plan.added.network.length > 0);
+  return perTable((table) => new Tails(plan, table, isKept(table), new Set(unknown)));
 }

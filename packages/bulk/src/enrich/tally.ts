@@ -14,10 +14,12 @@ export interface Tally {
   /** Rows without an address, or email address, that can be looked up; counted where one is looked for. */
   withoutIp: number;
   withoutEmail: number;
-  /** Country code, "" = unknown -> rows. Empty without a summary; so are the next two. */
+  /** Country code, "" = unknown -> rows. Empty without a summary; so are the next three. */
   countries: Record<string, number>;
   /** Flag -> rows that have it. */
   flags: Record<string, number>;
+  /** Kind of network -> rows; empty also where networks are not added. */
+  kinds: Record<string, number>;
   email: { valid: number; disposable: number };
 }
 
@@ -32,6 +34,7 @@ export function emptyTally(): Tally {
     withoutEmail: 0,
     countries: {},
     flags: {},
+    kinds: {},
     email: { valid: 0, disposable: 0 },
   };
 }
@@ -45,6 +48,7 @@ export function addTally(into: Tally, more: Tally): void {
   into.withoutEmail += more.withoutEmail;
   for (const [name, count] of Object.entries(more.countries)) bump(into.countries, name, count);
   for (const [name, count] of Object.entries(more.flags)) bump(into.flags, name, count);
+  for (const [name, count] of Object.entries(more.kinds)) bump(into.kinds, name, count);
   into.email.valid += more.email.valid;
   into.email.disposable += more.email.disposable;
 }

@@ -2,9 +2,9 @@
 //
 // src  RFC 4180; ClickHouse: CREATE DICTIONARY, layouts IP_TRIE and COMPLEX_KEY_HASHED
 
-import type { IpLookup } from "@inkling/engine";
-import { MEMBERS, type Member, rowOf, type Value } from "../members.ts";
+import { type IpTable, type Member, rowOf, type Value } from "../members.ts";
 import {
+  columnsOf,
   type ExportFormat,
   heading,
   inPieces,
@@ -19,7 +19,7 @@ import {
 export const csv: ExportFormat = {
   name: "csv",
   what: "a row for each network, or for each disposable domain; beside it a file that names the sources",
-  lookups: ["geolocate", "reputation", "email"],
+  lookups: ["geolocate", "reputation", "network", "email"],
   isFolder: false,
   *pieces(request) {
     yield* inPieces("", csvLines(request));
@@ -29,16 +29,19 @@ export const csv: ExportFormat = {
 
 export const clickhouse: ExportFormat = {
   name: "clickhouse",
-  what: "a folder: the three tables as CSV, and SQL that makes dictionaries of them (IP_TRIE)",
-  lookups: ["geolocate", "reputation", "email"],
+  what: "a folder: all tables as CSV, and SQL that makes dictionaries of them (IP_TRIE)",
+  lookups: ["geolocate", "reputation", "network", "email"],
   isFolder: true,
   *pieces(request) {
     yield { file: "inkling.sql", data: clickhouseSql(request) };
-    for (const lookup of ["reputation", "email", "geolocate"] as const) {
+    for (const lookup of ["reputation", "email", ...network(request), "geolocate"] as const) {
       yield* inPieces(`inkling_${lookup}.csv`, csvLines({ ...request, lookup }, UNKNOWN_NUMBER));
     }
   },
 };
+
+/** Older releases have no networks. */
+const network = ({ source }: Request) => (source.release.network === undefined ? [] : ["network" as const]);
 
 /**
  * IP_TRIE takes no Nullable columns, and reads an empty field as 0, which is a position in the sea: an
@@ -70,8 +73,8 @@ function* domainLines({ source }: Request): Generator<string> {
   for (const { domain, providers } of source.domains()) yield csvLine([domain, providers.join(" ")]);
 }
 
-function* networkLines({ source }: Request, lookup: IpLookup, unknown: Value): Generator<string> {
-  const members = MEMBERS[lookup];
+function* networkLines({ source }: Request, lookup: IpTable, unknown: Value): Generator<string> {
+  const members = columnsOf(lookup);
   const ranges = yield* paused(source.ranges(lookup), "");
   const ifUnknown = members.map(({ type }) =>
     type === "number" || type === "integer" ? unknown : undefined,
@@ -87,30 +90,40 @@ const CLICKHOUSE_TYPES: Readonly<Record<Member["type"], string>> = {
   text: "String DEFAULT ''",
   number: "Float64 DEFAULT nan",
   integer: "Float32 DEFAULT nan", // exact for every radius
+  uint32: "UInt32 DEFAULT 0", // an empty field is 0, which no autonomous system has
   boolean: "Bool DEFAULT false",
 };
 
 function clickhouseSql(request: Request): string {
   const source = (name: string) =>
     `SOURCE(FILE(PATH '/var/lib/clickhouse/user_files/${name}.csv' FORMAT 'CSVWithNames'))`;
-  const ipDictionary = (lookup: IpLookup) => `CREATE OR REPLACE DICTIONARY inkling_${lookup}
+  const ipDictionary = (lookup: IpTable) => `CREATE OR REPLACE DICTIONARY inkling_${lookup}
 (
     network String,
-${MEMBERS[lookup].map(({ name, type }) => `    ${name} ${CLICKHOUSE_TYPES[type]}`).join(",\n")}
+${columnsOf(lookup)
+  .map(({ name, type }) => `    ${name} ${CLICKHOUSE_TYPES[type]}`)
+  .join(",\n")}
 )
 PRIMARY KEY network
 ${source(`inkling_${lookup}`)}
 LAYOUT(IP_TRIE)
 LIFETIME(0);
 `;
+  const withNetwork = network(request).length > 0;
+  const places = withNetwork ? "four" : "three";
   return `${heading(request, "--")}--
--- Put the CSV files into the server's folder for user files (three times below), then run this file.
+-- Put the CSV files into the server's folder for user files (${places} times below), then run this file.
 -- Every column is kept in memory: take those out here that you do not need. Unknown values are '' or nan.
 -- IPv6StringToNum takes addresses of both families:
 --
 --   SELECT ip,
 --          dictGet('inkling_geolocate', 'country_iso_code', tuple(IPv6StringToNum(ip))) AS country,
---          dictGet('inkling_reputation', 'is_tor_exit', tuple(IPv6StringToNum(ip))) AS is_tor_exit,
+--          dictGet('inkling_reputation', 'is_tor_exit', tuple(IPv6StringToNum(ip))) AS is_tor_exit,${
+    withNetwork
+      ? `
+--          dictGet('inkling_network', 'network_kind', tuple(IPv6StringToNum(ip))) AS network_kind,`
+      : ""
+  }
 --          dictHas('inkling_email', tuple(mail_domain)) AS disposable
 --   FROM visits;
 --
@@ -118,7 +131,9 @@ LIFETIME(0);
 
 ${ipDictionary("geolocate")}
 ${ipDictionary("reputation")}
-CREATE OR REPLACE DICTIONARY inkling_email
+${network(request)
+  .map((table) => `${ipDictionary(table)}\n`)
+  .join("")}CREATE OR REPLACE DICTIONARY inkling_email
 (
     domain String,
     providers String

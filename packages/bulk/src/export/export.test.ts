@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { formatPrefix, Overrides, parseIp, parsePrefix } from "@inkling/engine";
 import { openServable } from "@inkling/release-store";
-import { parquetReadObjects } from "hyparquet";
+import { parquetMetadata, parquetReadObjects } from "hyparquet";
 import { smallCity, smallDomain, smallRelease } from "../../../../test/release.ts";
 import { runHere } from "../../../cli/src/program.testing.ts";
 import { Mmdb } from "../../../compiler/src/mmdb/mmdb.ts";
@@ -190,6 +190,104 @@ describe("forms", () => {
     expect(String(files["inkling_geolocate.csv"])).toEndWith(`,${smallCity(N)},,nan,nan,nan,Europe/London\n`);
   });
 
+  describe("networks", () => {
+    const own = join(temp, "data-networks");
+    smallRelease(own, N, [], [], true);
+    const here = ["--data-dir", own];
+
+    test("csv", async () => {
+      expect(await text("csv", "--lookup", "network", ...here)).toBe(
+        `network,network_asn,network_organization,network_kind,network_shared,network_services
+81.2.69.0/25,20712,"Andrews & Arnold, Ltd",unknown,false,
+81.2.70.0/25,4100000001,,unknown,false,
+81.2.70.128/25,4100000001,,unknown,true,relay
+2a02:8010::/32,20712,Andrews & Arnold Ltd,unknown,false,
+`,
+      );
+    });
+
+    test("parquet: numbers of systems beyond 2^31", async () => {
+      const bytes = (await exported("parquet", "--lookup", "network", ...here)).x!;
+      const file = new Uint8Array(bytes).buffer;
+      const compressors = { ZSTD: (data: Uint8Array) => Bun.zstdDecompressSync(data) };
+      const rows = await parquetReadObjects({ file, compressors });
+      const asns = rows.map(({ network_asn }) => network_asn);
+      expect(asns).toEqual([20712n, 4100000001n, 4100000001n, 20712n]);
+      expect(rows[2]).toMatchObject({
+        network: "81.2.70.128/25",
+        network_organization: null,
+        network_shared: true,
+        network_services: "relay",
+      });
+      const [, , , asn] = parquetMetadata(file).row_groups[0]!.columns;
+      expect(asn!.meta_data!.statistics).toMatchObject({ min_value: 20712n, max_value: 4100000001n });
+    });
+
+    test("mmdb: all facts, or as readers of GeoLite2-ASN expect them", async () => {
+      const db = async (...args: string[]) => Mmdb.open((await exported("mmdb", ...args, ...here)).x!);
+      const all = await db("--lookup", "network");
+      const systems = await db("--database-type", "GeoLite2-ASN");
+      expect([all.metadata.databaseType, systems.metadata.databaseType]).toEqual([
+        "Inkling-Network",
+        "GeoLite2-ASN",
+      ]);
+      const record = (file: Mmdb, address: string) => {
+        const found = file.find(parseIp(address)!);
+        return found && file.decode(found.dataOffset);
+      };
+      const facts = { kind: "unknown", shared: false, services: [] };
+      const wide = { asn: 4100000001, ...facts };
+      const aa = { asn: 20712, organization: "Andrews & Arnold Ltd", ...facts };
+      const named = (organization: string) => ({
+        autonomous_system_number: 20712,
+        autonomous_system_organization: organization,
+      });
+      const rows: [address: string, all: object | undefined, system: object | undefined][] = [
+        ["81.2.69.1", { ...aa, organization: "Andrews & Arnold, Ltd" }, named("Andrews & Arnold, Ltd")],
+        ["81.2.69.128", undefined, undefined],
+        ["81.2.70.1", wide, { autonomous_system_number: 4100000001 }],
+        [
+          "81.2.70.200",
+          { ...wide, shared: true, services: ["relay"] },
+          { autonomous_system_number: 4100000001 },
+        ],
+        ["2a02:8010::1", aa, named("Andrews & Arnold Ltd")],
+        ["::ffff:81.2.70.1", wide, { autonomous_system_number: 4100000001 }],
+      ];
+      expect(rows.map(([address]) => [address, record(all, address), record(systems, address)])).toEqual(
+        rows,
+      );
+      // neighbours of one system are one network there
+      expect([all, systems].map((file) => file.find(parseIp("81.2.70.200")!)!.bits)).toEqual([25, 24]);
+    });
+
+    test("clickhouse: a fourth dictionary, and the others as they are without it", async () => {
+      const files = await exported("clickhouse", ...here);
+      const without = await exported("clickhouse");
+      const sql = String(files["inkling.sql"]);
+      const header = String(files["inkling_network.csv"]).split("\n", 1)[0]!;
+      const [, columns] = /DICTIONARY inkling_network\n\(\n(.*?)\n\)/s.exec(sql)!;
+      expect(columns!.match(/^ {4}\w+/gm)!.map((name) => name.trim())).toEqual(header.split(","));
+      expect(columns).toContain("network_asn UInt32 DEFAULT 0"); // Float32 has 24 bits
+      expect(sql.match(/LAYOUT\(IP_TRIE\)/g)).toHaveLength(3);
+      expect(String(without["inkling.sql"])).not.toContain("inkling_network");
+      for (const name of ["geolocate", "reputation", "email"])
+        expect(String(files[`inkling_${name}.csv`])).toBe(String(without[`inkling_${name}.csv`]));
+    });
+
+    test("a release without them", async () => {
+      const { err, code } = await inkling(
+        "export",
+        "csv",
+        "--lookup",
+        "network",
+        "--out",
+        join(temp, "none.csv"),
+      );
+      expect([code, err]).toEqual([1, expect.stringContaining("has no data for network\nhint: ")]);
+    });
+  });
+
   test("every format is in the table above and has help", async () => {
     const source = readFileSync(import.meta.path, "utf8");
     for (const { name } of FORMATS) {
@@ -252,7 +350,7 @@ describe("bad input gets", () => {
     [
       "a type of database that is none",
       ["export", "mmdb", "--database-type", "GeoIP2-ISP", "--out", "x"],
-      "GeoIP2-City, GeoLite2-Country, GeoIP2-Country, GeoIP2-Anonymous-IP.",
+      "GeoIP2-City, GeoLite2-Country, GeoIP2-Country, GeoIP2-Anonymous-IP, GeoLite2-ASN.",
     ],
     [
       "a type of database for another lookup",

@@ -2,8 +2,7 @@
 //
 // src  nginx ngx_http_geo_module; HAProxy map files (map_ip, map_str); ipset-restore; nft sets with intervals
 
-import type { IpLookup } from "@inkling/engine";
-import { MEMBERS } from "../members.ts";
+import { type IpTable, MEMBERS } from "../members.ts";
 import { heading, networks, networkText, paused, type Request, reduced, textFormat } from "./format.ts";
 import type { AnswerRanges, ExportSource } from "./source.ts";
 
@@ -45,7 +44,7 @@ const flagsOf = (answer: string): string[] => {
 
 function* reducedRanges(
   source: ExportSource,
-  lookup: IpLookup,
+  lookup: IpTable,
   textOf: (answer: string) => string,
 ): Generator<"", AnswerRanges> {
   const all = yield* paused(source.ranges(lookup), "" as const);
@@ -69,7 +68,7 @@ function* nginxLines(request: Request): Generator<string> {
 
 function* geoBlock(
   { source }: Request,
-  lookup: IpLookup,
+  lookup: IpTable,
   name: string,
   otherwise: string,
   textOf: (answer: string) => string,

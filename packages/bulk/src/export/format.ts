@@ -3,8 +3,8 @@
 // A format is a generator of pieces. It opens no file, so it can be written anywhere, stopped between two pieces, and
 // tested in memory. export.ts writes the pieces.
 
-import type { Lookup } from "@inkling/engine";
 import { formatIp, IpAddress, networksOf, RangeColumns } from "@inkling/engine";
+import { type IpTable, MEMBERS, type Member, type Table } from "../members.ts";
 import type { AnswerRanges, ExportSource } from "./source.ts";
 
 /** A part of a file; `file` is one of the format's files. */
@@ -15,7 +15,7 @@ export interface Piece {
 
 export interface Request {
   readonly source: ExportSource;
-  readonly lookup: Lookup;
+  readonly lookup: Table;
   /** One of the format's; undefined is its own type for this lookup. */
   readonly databaseType?: string | undefined;
   /** Flags without data. */
@@ -31,14 +31,18 @@ export interface Request {
 export interface ExportFormat {
   readonly name: string;
   readonly what: string;
-  /** Lookups whose data it can hold; the first is the default. */
-  readonly lookups: readonly [Lookup, ...Lookup[]];
-  /** Types of database that it can be, and the lookup that each holds. */
-  readonly databaseTypes?: Readonly<Record<string, Lookup>>;
+  /** Tables that it can hold; the first is the default. */
+  readonly lookups: readonly [Table, ...Table[]];
+  /** Types of database that it can be, and the table that each holds. */
+  readonly databaseTypes?: Readonly<Record<string, Table>>;
   /** A folder's pieces name files in it; others name what is added to the file's name, often "". */
   readonly isFolder: boolean;
   pieces(request: Request): Iterable<Piece>;
 }
+
+/** The columns after a row's network, which is the prefix of its facts. */
+export const columnsOf = (table: IpTable): readonly Member[] =>
+  MEMBERS[table].filter(({ name }) => name !== "network_prefix");
 
 /** Characters of a piece of text, about. */
 const PIECE = 1 << 18;

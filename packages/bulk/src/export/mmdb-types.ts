@@ -4,14 +4,13 @@
 //
 // src  https://dev.maxmind.com/geoip/docs/databases; "names" by language
 
-import type { IpLookup } from "@inkling/engine";
-import type { Answer } from "../members.ts";
+import type { Answer, IpTable } from "../members.ts";
 import { reduced } from "./format.ts";
 import { type MmdbMap, type MmdbValue, Unsigned } from "./mmdb-data.ts";
 import type { AnswerRanges, ExportSource } from "./source.ts";
 
 interface DatabaseType {
-  readonly lookup: IpLookup;
+  readonly lookup: IpTable;
   rangesOf(source: ExportSource): Generator<undefined, AnswerRanges>;
   /** A record. @param answer one of the texts of the ranges, parsed */
   toValue(answer: Answer): MmdbValue;
@@ -44,20 +43,49 @@ const anonymousIp: DatabaseType = {
   toValue: (answer: Answer): MmdbValue => answer,
 };
 
+const network: DatabaseType = {
+  lookup: "network",
+  rangesOf: (source) => source.ranges("network"),
+  toValue: ({ asn, ...rest }: Answer): MmdbValue => ({ asn: systemNumber(asn), ...rest }),
+};
+
+/** Neighbours of the same system are one network. */
+const asn: DatabaseType = {
+  lookup: "network",
+  *rangesOf(source) {
+    return yield* reduced(yield* source.ranges("network"), systemText);
+  },
+  toValue: ({ asn, organization }: Answer): MmdbValue => ({
+    autonomous_system_number: systemNumber(asn),
+    autonomous_system_organization: organization,
+  }),
+};
+
 export const DATABASE_TYPES: Readonly<Record<string, DatabaseType>> = {
   "Inkling-City": city,
   "Inkling-Reputation": flags,
+  "Inkling-Network": network,
   "GeoLite2-City": city,
   "GeoIP2-City": city,
   "GeoLite2-Country": country,
   "GeoIP2-Country": country,
   "GeoIP2-Anonymous-IP": anonymousIp,
+  "GeoLite2-ASN": asn,
 };
 
-export const DEFAULT_TYPES: Readonly<Record<IpLookup, string>> = {
+export const DEFAULT_TYPES: Readonly<Record<IpTable, string>> = {
   geolocate: "Inkling-City",
   reputation: "Inkling-Reputation",
+  network: "Inkling-Network",
 };
+
+const systemNumber = (asn: number | undefined) => (asn === undefined ? undefined : new Unsigned(32, asn));
+
+/** @returns "" if no system announces it */
+function systemText(text: string): string {
+  const { asn, organization } = JSON.parse(text);
+  return asn === undefined ? "" : JSON.stringify({ asn, organization });
+}
 
 /** Unknown members are omitted. */
 function cityRecord(answer: Answer): MmdbMap {

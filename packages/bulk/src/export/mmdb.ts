@@ -4,7 +4,7 @@
 // note IPv4 stands under ::/96; ::ffff:0:0/96, 2002::/16 and 64:ff9b::/96 answer as the IPv4 address inside.
 //      The API also reads the address inside Teredo, inverted: a tree cannot.
 
-import type { IpLookup } from "@inkling/engine";
+import type { IpTable } from "../members.ts";
 import type { ExportFormat, Piece, Request } from "./format.ts";
 import { about, networks, paused } from "./format.ts";
 import { MmdbData, type MmdbValue, Unsigned } from "./mmdb-data.ts";
@@ -13,8 +13,8 @@ import { DATABASE_TYPES, DEFAULT_TYPES } from "./mmdb-types.ts";
 
 export const mmdb: ExportFormat = {
   name: "mmdb",
-  what: "a MaxMind DB file: members as in GeoIP2 City, or the three flags",
-  lookups: ["geolocate", "reputation"],
+  what: "a MaxMind DB file: members as in GeoIP2 City, the three flags, or whose network it is",
+  lookups: ["geolocate", "reputation", "network"],
   databaseTypes: Object.fromEntries(
     Object.entries(DATABASE_TYPES).map(([name, { lookup }]) => [name, lookup]),
   ),
@@ -32,7 +32,7 @@ const IPV4_INSIDE: readonly (readonly [first: Uint32Array, bits: number])[] = [
 const METADATA_MARK = new Uint8Array([0xab, 0xcd, 0xef, ...new TextEncoder().encode("MaxMind.com")]);
 
 function* mmdbPieces(request: Request): Generator<Piece> {
-  const databaseType = request.databaseType ?? DEFAULT_TYPES[request.lookup as IpLookup];
+  const databaseType = request.databaseType ?? DEFAULT_TYPES[request.lookup as IpTable];
   const { rangesOf, toValue } = DATABASE_TYPES[databaseType]!;
   const ranges = yield* paused(rangesOf(request.source), { file: "", data: "" });
   const data = new MmdbData();

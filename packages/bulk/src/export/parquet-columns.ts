@@ -14,6 +14,7 @@ const TYPES = {
   text: { type: "BYTE_ARRAY", converted_type: "UTF8" },
   number: { type: "DOUBLE" },
   integer: { type: "INT32" },
+  uint32: { type: "INT64" }, // an unsigned number of 32 bits is read as a negative one by some
   boolean: { type: "BOOLEAN" },
 } as const satisfies Record<Member["type"], object>;
 
@@ -183,8 +184,9 @@ function plainBytes(value: Exclude<Value, undefined>, type: Member["type"]): Uin
     bytes.set(text, 4);
     return bytes;
   }
-  const bytes = new DataView(new ArrayBuffer(type === "number" ? 8 : 4));
+  const bytes = new DataView(new ArrayBuffer(type === "number" || type === "uint32" ? 8 : 4));
   if (type === "number") bytes.setFloat64(0, Number(value), true);
+  else if (type === "uint32") bytes.setBigInt64(0, BigInt(Number(value)), true);
   else bytes.setInt32(0, Number(value), true);
   return new Uint8Array(bytes.buffer);
 }

@@ -3,9 +3,10 @@
 // Beside its text a network has `first` and `last`: its first and last address as 32 hexadecimal digits, IPv4 as
 // ::ffff:a.b.c.d, so that any engine finds the network of an address by comparing text, in both families.
 
-import type { IpAddress, IpLookup } from "@inkling/engine";
-import { MEMBERS, type Member, rowOf, type Value } from "../members.ts";
+import type { IpAddress } from "@inkling/engine";
+import { type IpTable, type Member, rowOf, type Value } from "../members.ts";
 import {
+  columnsOf,
   type ExportFormat,
   heading,
   networks,
@@ -20,7 +21,7 @@ import { type Column, ParquetFile, ROWS_OF_GROUP } from "./parquet-file.ts";
 export const parquet: ExportFormat = {
   name: "parquet",
   what: "a row for each network, or for each disposable domain",
-  lookups: ["geolocate", "reputation", "email"],
+  lookups: ["geolocate", "reputation", "network", "email"],
   isFolder: false,
   pieces: (request) =>
     request.lookup === "email" ? domainPieces(request) : networkPieces(request, request.lookup),
@@ -43,9 +44,9 @@ function* domainPieces(request: Request): Generator<Piece> {
   yield out.end();
 }
 
-function* networkPieces(request: Request, lookup: IpLookup): Generator<Piece> {
+function* networkPieces(request: Request, lookup: IpTable): Generator<Piece> {
   const ranges = yield* paused(request.source.ranges(lookup), PAUSE);
-  const members = yield* paused(codedColumns(ranges.answers, MEMBERS[lookup]), PAUSE);
+  const members = yield* paused(codedColumns(ranges.answers, columnsOf(lookup)), PAUSE);
   const [network, first, last] = [new TextColumn("network"), new TextColumn("first"), new TextColumn("last")];
   const out = new Groups(request, [network, first, last, ...members]);
   let rows = 0;

@@ -15,7 +15,6 @@ import {
   ComposedAnswer,
   INCLUDE,
   IpAddress,
-  type IpLookup,
   type IpSegment,
   type LoadedRelease,
   type Overrides,
@@ -29,7 +28,7 @@ import {
   type UnwrappedAddress,
 } from "@inkling/engine";
 import { BulkError } from "../errors.ts";
-import type { Answer } from "../members.ts";
+import type { Answer, IpTable } from "../members.ts";
 import { PrefixSet } from "./prefix-set.ts";
 
 /** Both families; the value 0 is no answer, others are indices of `answers`. */
@@ -67,19 +66,19 @@ export class ExportSource {
 
   /**
    * Takes seconds, so it pauses often, for progress and signals.
-   * @param explained the text to keep of an answer with its evidence, "" for none; without it the answer itself
+   * @param explained the text to keep of the reputation with its evidence, "" for none; without it the answer itself
    * @throws BulkError
    */
-  *ranges(lookup: IpLookup, explained?: (answer: Answer) => string): Generator<undefined, AnswerRanges> {
-    const segment = lookup === "geolocate" ? this.release.geo : this.release.reputation;
-    if (segment === undefined) throw noData(lookup);
-    const answers = new DistinctAnswers(segment, this.release.states[lookup].missing);
-    const overridden = lookup === "reputation" ? overriddenNetworks(this.overrides) : [];
-    const edges = new PrefixSet([...NO_ANSWER, ...overridden]);
+  *ranges(table: IpTable, explained?: (answer: Answer) => string): Generator<undefined, AnswerRanges> {
+    const segment = this.release[table === "geolocate" ? "geo" : table];
+    if (segment === undefined) throw noData(table);
+    const isReputation = table === "reputation";
+    const missing = table === "network" ? [] : this.release.states[table].missing;
+    const answers = new DistinctAnswers(segment, missing);
+    const edges = new PrefixSet([...NO_ANSWER, ...(isReputation ? overriddenNetworks(this.overrides) : [])]);
     const plainValue = (address: UnwrappedAddress) =>
-      this.overridden(lookup, address, answers) ?? answers.valueAt(address);
-    const explainedValue = (address: UnwrappedAddress) =>
-      answers.valueOf(explained!(this.explain(lookup, address)));
+      (isReputation ? this.overridden(address, answers) : undefined) ?? answers.valueAt(address);
+    const explainedValue = (address: UnwrappedAddress) => answers.valueOf(explained!(this.explain(address)));
     const knownValue = explained === undefined ? plainValue : explainedValue;
     const valueAt = (address: UnwrappedAddress) => (hasNoAnswer(address) ? 0 : knownValue(address));
     return {
@@ -109,21 +108,17 @@ export class ExportSource {
   }
 
   /** The value for an address with an override. */
-  private overridden(
-    lookup: IpLookup,
-    address: UnwrappedAddress,
-    answers: DistinctAnswers,
-  ): number | undefined {
-    if (lookup === "geolocate" || !this.overrides.hasAddresses) return undefined;
-    const answer = this.answerer.answerAddress(lookup, address, this.source);
+  private overridden(address: UnwrappedAddress, answers: DistinctAnswers): number | undefined {
+    if (!this.overrides.hasAddresses) return undefined;
+    const answer = this.answerer.answerAddress("reputation", address, this.source);
     const isChanged = answer instanceof ComposedAnswer && answer.overridden?.isChanged;
     return isChanged ? answers.valueOf(decoder.decode(answer.body)) : undefined;
   }
 
-  /** The answer for an address with its evidence: there is one, as `ranges` found the segment. */
-  private explain(lookup: IpLookup, address: UnwrappedAddress): Answer {
+  /** The reputation of an address with its evidence: there is one, as `ranges` found the segment. */
+  private explain(address: UnwrappedAddress): Answer {
     const answer = this.answerer.answerAddress(
-      lookup,
+      "reputation",
       address,
       this.source,
       INCLUDE.evidence,

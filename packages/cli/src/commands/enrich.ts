@@ -21,6 +21,7 @@ import {
   remoteStatus,
   SMALL_BYTES,
   type Start,
+  type Table,
   type Tally,
   Threads,
 } from "@inkling/bulk";
@@ -54,6 +55,7 @@ export function addEnrich(program: Command, context: Context): void {
     )
     .option("--email-column <name>", "column of email addresses, likewise")
     .option("--add <members>", `what to add, or all: ${memberNames()}`, commas)
+    .option("--network", `also add whose network each address is: ${namesOf("network")}`)
     .option("--prefix <text>", "put this before the name of all that is added")
     .option(
       "--url <url>",
@@ -78,6 +80,7 @@ Examples:
   inkling enrich visits.csv --out visits-with-places.csv
   inkling enrich users.csv --email-column mail --add disposable,providers --prefix mail_
   inkling enrich access.log.gz --summary
+  inkling enrich visits.csv --add country_iso_code --network --out visits-with-networks.csv
   inkling enrich access.log --format combined --ip-field x_forwarded_for
   inkling enrich caddy.json --format ndjson --ip-field request.client_ip
   journalctl -u ssh | inkling enrich - --summary --json
@@ -161,7 +164,13 @@ async function serverSource(
   return {
     pool: () => pool,
     estimate: estimate && estimateText(estimate, limits),
-    warnings: missing.filter((flag) => plan.ip !== undefined || flag === "disposable").map(missingText),
+    warnings: [
+      ...missing.filter((flag) => plan.ip !== undefined || flag === "disposable").map(missingText),
+      ...networkWarning(
+        plan,
+        feeds.some(({ sets, state }) => sets === "network" && state === "loaded"),
+      ),
+    ],
     attributions: attributions(feeds, attributedLookups(plan)),
   };
 }
@@ -169,9 +178,12 @@ async function serverSource(
 /** Whose feeds are attributed; undefined = all. */
 const attributedLookups = (plan: Plan) => (plan.ip === undefined ? (["email"] as const) : undefined);
 
+const networkWarning = ({ added }: Plan, isKnown: boolean) =>
+  added.network.length > 0 && !isKnown ? [missingText("network")] : [];
+
 const commas = (text: string) => text.split(",").map((name) => name.trim());
-const memberNames = () =>
-  [...MEMBERS.geolocate, ...MEMBERS.reputation, ...MEMBERS.email].map(({ name }) => name).join(", ");
+const namesOf = (table: Table) => MEMBERS[table].map(({ name }) => name).join(", ");
+const memberNames = () => (["geolocate", "reputation", "email"] as const).map(namesOf).join(", ");
 
 async function localSource(settings: Settings, plan: Plan, withSummary: boolean): Promise<Source> {
   const { dataDir } = settings;
@@ -191,7 +203,7 @@ async function localSource(settings: Settings, plan: Plan, withSummary: boolean)
       size !== undefined && size < SMALL_BYTES
         ? new OwnThread(start)
         : new Threads(availableParallelism(), start),
-    warnings,
+    warnings: [...warnings, ...networkWarning(plan, release.network !== undefined)],
     attributions: attributions(release.manifest.feeds, attributedLookups(plan)),
   };
 }

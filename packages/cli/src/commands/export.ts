@@ -6,11 +6,12 @@ import {
   FORMATS,
   Interrupted,
   type Request,
+  TABLES,
+  type Table,
   textOf,
   unlessAborted,
   writeExport,
 } from "@inkling/bulk";
-import { SCOPES, type Scope } from "@inkling/server";
 import { type Command, Option } from "commander";
 import type { Settings } from "../config/settings.ts";
 import { openAnswerData } from "../runtime/answer-data.ts";
@@ -55,16 +56,16 @@ function addForm(exports: Command, format: ExportFormat, context: Context): void
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     if (flags.out === undefined) throw noTarget(format);
     const { databaseType } = flags;
-    const lookup: Scope = databaseTypes?.[databaseType] ?? flags.lookup ?? lookups[0];
+    const lookup: Table = databaseTypes?.[databaseType] ?? flags.lookup ?? lookups[0];
     if (flags.lookup !== undefined && flags.lookup !== lookup) throw otherLookup(databaseType, lookup);
-    const data = await requestFor(settings, lookup, isFolder ? SCOPES : [lookup], context);
+    const data = await requestFor(settings, lookup, isFolder ? TABLES : [lookup], context);
     const request = { ...data, databaseType };
     if (flags.out === "-") await toStandardOutput(format, request, context.stopper.signal);
     else await toFiles(format, request, flags.out, context);
   });
 }
 
-function otherLookup(databaseType: string, lookup: Scope): CliError {
+function otherLookup(databaseType: string, lookup: Table): CliError {
   return new CliError(
     `--database-type ${databaseType} holds ${lookup}`,
     `leave out --lookup, or --lookup ${lookup}`,
@@ -93,17 +94,22 @@ function targetOf({ name, isFolder }: ExportFormat): string {
 
 async function requestFor(
   settings: Settings,
-  lookup: Scope,
-  lookups: readonly Scope[],
+  lookup: Table,
+  tables: readonly Table[],
   { terminal }: Context,
 ): Promise<Request> {
-  const { release, overrides, missing, warnings } = await openAnswerData(settings, lookups);
+  const lookups = tables.filter((table) => table !== "network");
+  const { release, overrides, missing, warnings } = await openAnswerData(
+    settings,
+    lookups,
+    lookups.length > 0, // networks have none
+  );
   for (const text of warnings) warn(terminal, text);
   return {
     source: new ExportSource(release, overrides, Date.now()),
     lookup,
     unknown: missing,
-    attributions: attributions(release.manifest.feeds, lookups),
+    attributions: attributions(release.manifest.feeds, tables),
     release: release.name,
     builtAt: Math.floor(Date.parse(release.manifest.created_at) / 1000),
   };

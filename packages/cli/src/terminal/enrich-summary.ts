@@ -8,7 +8,7 @@ const TOP_COUNTRIES = 12;
 const CELLS = 30;
 
 /** The summary for programs. */
-export function tallyJson(tally: Tally, { format, ip, email }: Plan): object {
+export function tallyJson(tally: Tally, { format, ip, email, added }: Plan): object {
   const { rows, broken, firstBroken, ragged, openQuotes, withoutIp, withoutEmail, countries, flags } = tally;
   const found = rows - withoutIp;
   const { "": _, ...known } = countries;
@@ -19,7 +19,14 @@ export function tallyJson(tally: Tally, { format, ip, email }: Plan): object {
     ragged,
     open_quotes: openQuotes,
     ...(ip !== undefined && {
-      ip: { found, missing: withoutIp, countries: known, country_unknown: found - sumOf(known), flags },
+      ip: {
+        found,
+        missing: withoutIp,
+        countries: known,
+        country_unknown: found - sumOf(known),
+        flags,
+        ...(added.network.length > 0 && { network_kinds: tally.kinds }),
+      },
     }),
     ...(email !== undefined && {
       email: { found: rows - withoutEmail, missing: withoutEmail, ...tally.email },
@@ -95,7 +102,7 @@ function summary(tally: Tally, plan: Plan, style: Style): string {
   return parts.join("\n");
 }
 
-function ipParts({ rows, withoutIp, countries, flags }: Tally, style: Style): string[] {
+function ipParts({ rows, withoutIp, countries, flags, kinds }: Tally, style: Style): string[] {
   const total = rows - withoutIp;
   const known = sumOf(countries);
   const ranked = Object.entries(countries)
@@ -116,6 +123,16 @@ function ipParts({ rows, withoutIp, countries, flags }: Tally, style: Style): st
     table(lines, [1, 2]),
   ];
   if (raised.length > 0) parts.push("", style.bold("Flags"), table(raised, [1, 2]));
+  const ofKinds = Object.entries(kinds).sort(([, a], [, b]) => b - a);
+  if (ofKinds.length > 0)
+    parts.push(
+      "",
+      style.bold("Networks"),
+      table(
+        ofKinds.map(([kind, count]) => bar(kind, count, total, total)),
+        [1, 2],
+      ),
+    );
   return parts;
 }
 

@@ -1,5 +1,6 @@
 // release-tables.ts: a release for people: its feeds and segments as tables, its gaps, the attributions it needs.
 
+import type { Table } from "@inkling/bulk";
 import {
   dataAges,
   FEED_SETS,
@@ -8,7 +9,6 @@ import {
   type Release,
   SEGMENT_OF,
 } from "@inkling/engine";
-import type { Scope } from "@inkling/server";
 import { formatAge, formatBytes, formatCount, roomyTable, type Style, table } from "./terminal.ts";
 
 /** What an operator must know of a release before trusting it; empty when there is nothing. */
@@ -26,11 +26,11 @@ interface AttributedFeed {
   readonly attribution?: string | null | undefined;
 }
 
-/** The texts that licences require where data of these lookups is shown, each once. */
-export function attributions(feeds: readonly AttributedFeed[], lookups?: readonly Scope[]): string[] {
-  const sets = lookups?.flatMap((lookup) => [
-    ...FEED_SETS[SEGMENT_OF[lookup]].deciding,
-    ...(lookup === "email" ? [] : FEED_SETS.network.deciding),
+/** The texts that licences require where data of these tables is shown, each once. */
+export function attributions(feeds: readonly AttributedFeed[], tables?: readonly Table[]): string[] {
+  const sets = tables?.flatMap((table) => [
+    ...(table === "network" ? FEED_SETS.network.other : FEED_SETS[SEGMENT_OF[table]].deciding),
+    ...(table === "email" ? [] : FEED_SETS.network.deciding),
   ]);
   const texts = feeds
     .filter((feed) => feed.state === "loaded" && (sets === undefined || sets.includes(feed.sets)))

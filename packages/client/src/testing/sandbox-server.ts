@@ -36,6 +36,10 @@ const PLAIN: Answers = {
   reputation: { is_abuser: false, is_proxy: false, is_tor_exit: false },
   email: { valid: true, disposable: false, providers: [] },
 };
+type Entry = { readonly members?: readonly string[] };
+/** Does the entry say something of the answer itself, and not of the network that may be included? */
+const isOfAnswer = ({ members }: Entry) => !members?.some((name) => name.startsWith("network."));
+
 const NOT_VALID = { valid: false, disposable: false, providers: [], evidence: [], checks: { mx: "skipped" } };
 
 const PATH = /^\/v1\/(?:ip|user)-intel\/(geolocate|reputation|email)(?:\/(.*))?$/;
@@ -155,7 +159,9 @@ export class SandboxServer {
       ...(wants.mx && { checks }),
       ...(wants.subject && { ip: ip ?? subject.ip, prefix: prefix ?? subject.prefix }),
       ...(wants.network && { network: network ?? { prefix: subject.prefix, ...UNKNOWN_NETWORK } }),
-      ...(wants.evidence && { evidence }),
+      ...(wants.evidence && {
+        evidence: wants.network ? evidence : (evidence as Entry[]).filter(isOfAnswer),
+      }),
     };
   }
 

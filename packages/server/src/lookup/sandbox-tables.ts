@@ -83,6 +83,20 @@ const RELAY = entry("relay", "relay", "removes", "is_abuser", "is_proxy");
 const DISPOSABLE = entry("disposable", "disposable", "sets", "disposable");
 const MAIL_RELAY = entry("relay-mail", "relay", "removes", "disposable");
 
+function filled(feed: string, label: string, ...members: string[]): SandboxEvidence {
+  return { feed, label, effect: "fills", members: members.map((name) => `network.${name}`) };
+}
+
+/** Of each network. */
+export function networkEvidence({ asn, kind, shared }: SandboxNetwork): readonly SandboxEvidence[] {
+  return [
+    ...(asn === undefined ? [] : [filled("sandbox-asn", "autonomous_system", "asn", "organization")]),
+    ...(shared ? [filled("sandbox-relay", "relay", "shared", "services")] : []),
+    ...(kind === "hosting" ? [filled("sandbox-hosting", "hosting", "kind")] : []),
+    ...(kind === "isp" ? [{ ...filled("inkling", "isp", "kind"), why: "rule word broadband" }] : []),
+  ];
+}
+
 export interface SandboxAddress {
   readonly v4: string;
   readonly v6: string;

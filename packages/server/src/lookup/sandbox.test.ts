@@ -83,6 +83,24 @@ describe("sandbox evidence", () => {
     },
   );
 
+  test.each(SANDBOX_ADDRESSES.map((row) => [row.v4, row] as const))(
+    "the network of %s: each known member is filled once",
+    (_, { v4, v6 }) => {
+      for (const text of [v4, v6]) {
+        const include = INCLUDE.evidence | INCLUDE.network;
+        const { network, evidence } = bodyOrCode(sandboxAddress("reputation", address(text), include));
+        const plain = bodyOrCode(sandboxAddress("reputation", address(text), INCLUDE.evidence));
+        expect(evidence.slice(0, plain.evidence.length)).toEqual(plain.evidence);
+        const filled = evidence.slice(plain.evidence.length).flatMap((entry: Entry) => entry.members ?? []);
+        const { asn, kind, shared } = network;
+        const known = [asn && "asn", asn && "organization", kind !== "unknown" && "kind"];
+        if (shared) known.push("shared", "services");
+        expect(filled.sort()).toEqual(known.flatMap((name) => (name ? `network.${name}` : [])).sort());
+        expect(prefixContains(parsePrefix(network.prefix)!, address(text))).toBe(true);
+      }
+    },
+  );
+
   test.each(SANDBOX_DOMAINS.map((row) => [row.domain, row] as const))("%s", (domain, { providers }) => {
     const { evidence, ...rest } = bodyOrCode(sandboxEmail(`jane@${domain}`, true));
     expect(rest).toEqual(bodyOrCode(sandboxEmail(`jane@${domain}`)));
@@ -140,6 +158,7 @@ interface Entry {
   readonly label: string;
   readonly effect: string;
   readonly flags?: readonly string[];
+  readonly members?: readonly string[];
 }
 
 describe("sandbox email", () => {

@@ -24,6 +24,7 @@ import type { MxOutcome } from "../mx/outcome.ts";
 import { mailHostEntry } from "./mx.ts";
 import {
   LOCATION_EVIDENCE,
+  networkEvidence,
   SANDBOX_ADDRESSES,
   SANDBOX_CHECKS,
   SANDBOX_DOMAINS,
@@ -144,14 +145,16 @@ export function sandboxAddress(
   const body = bodyOf(found, (include & INCLUDE.evidence) !== 0);
   if ("code" in body || documentation === undefined || (include & ~INCLUDE.evidence) === 0) return body;
   const prefix = formatPrefix(documentation.prefix);
-  const { evidence, ...plain } = JSON.parse(decoder.decode(body)) as Record<string, unknown>;
+  const { evidence, ...plain } = JSON.parse(decoder.decode(body)) as { evidence?: object[] };
+  const network =
+    (include & INCLUDE.network) === 0 ? undefined : (NETWORKS.get(text) ?? SANDBOX_UNKNOWN.network);
+  const reasons =
+    network === undefined ? [] : networkEvidence(network).map((one) => entry(one, { network: prefix }));
   return bytes({
     ...plain,
     ...((include & INCLUDE.subject) !== 0 && { ip: text, prefix }),
-    ...((include & INCLUDE.network) !== 0 && {
-      network: { prefix, ...(NETWORKS.get(text) ?? SANDBOX_UNKNOWN.network) },
-    }),
-    evidence,
+    ...(network !== undefined && { network: { prefix, ...network } }),
+    evidence: evidence && [...evidence, ...reasons],
   });
 }
 
