@@ -25,6 +25,8 @@ const RUNTIMES = [
   ["Node", Bun.which("node")!],
   ["Bun", process.execPath],
 ] as const;
+/** A channel is looked at every 5 seconds; the rest is for a slow machine. */
+const LONGEST_WAIT_MS = 60_000;
 const IP = SMALL_NETWORK.replace("0/24", "7");
 
 /** With the packages installed in it, as npm would. */
@@ -79,10 +81,11 @@ class Application {
 
   /** The first line after those that were waited for with these members. */
   async line(isWanted: (line: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
-    for (;;) {
+    for (const end = performance.now() + LONGEST_WAIT_MS; ; ) {
       const found = this.lines.findIndex(isWanted);
       if (found >= 0) return this.lines.splice(0, found + 1).at(-1)!;
       if (this.child.exitCode !== null) throw new Error(`it ended with ${this.child.exitCode}`);
+      if (performance.now() > end) throw new Error(`it printed only ${JSON.stringify(this.lines)}`);
       await Bun.sleep(10);
     }
   }
