@@ -72,6 +72,7 @@ const ROWS: readonly (readonly [name: string, check: Check])[] = [
   ["feeds", onRelease(feeds)],
   ["answers", onRelease(answers)],
   ["database", database],
+  ["notices", notices],
 ];
 
 export const CHECKS = ROWS.map(([name, check]) => [name, guarded(check)] as const);
@@ -277,5 +278,22 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
     }
     if (keys.live > 0 || settings.apiKey !== undefined) return ok(found);
     return problem(found, "make a key: `npx inkling keys create --name NAME`");
+  });
+}
+
+/** Do notices of changes arrive here? */
+async function notices({ settings }: Checkup): Promise<Finding> {
+  if (databaseFile(settings) !== undefined) return ok("not needed with SQLite");
+  return withStore(settings, async (store) => {
+    let why: string | undefined;
+    const listener = store.listen({ onNotice: () => {}, onState: (_state, reason) => (why = reason) });
+    await listener.start();
+    const isListening = listener.state === "listening";
+    listener.stop();
+    if (isListening) return ok("changes of keys and overrides by other hosts arrive at once");
+    return note(
+      `${why}; changes of keys and overrides are found once a second`,
+      "give INKLING_DATABASE_URL an address that reaches PostgreSQL directly, or PgBouncer in session mode",
+    );
   });
 }

@@ -45,7 +45,7 @@ export class Admission {
     const result = keyring.authenticate(token, now);
     if (!result.ok) {
       if (result.code === "KEY_EXPIRED") this.recordRefusal(result.key.id, result.code, now);
-      return problem(result.code);
+      return refusalOf(result);
     }
     const { key } = result;
     exchange.setKey(key);
@@ -73,7 +73,7 @@ export class Admission {
   readmit(request: Request, scope: Lookup, caller: IpAddress | undefined): Key | Problem {
     const token = bearerToken(request.headers.get("authorization"));
     const result = this.options.keyring.authenticate(token ?? "", this.options.now());
-    if (!result.ok) return problem(result.code);
+    if (!result.ok) return refusalOf(result);
     const { key } = result;
     if (key.networks.length > 0 && !isFrom(key, caller)) return SOURCE_NOT_ALLOWED;
     return key.scopes.includes(scope) ? key : scopeProblem(scope);
@@ -96,6 +96,9 @@ export class Admission {
     this.options.usage.record(keyId, REFUSED_AS.get(code) ?? "not_allowed", now);
   }
 }
+
+const refusalOf = (result: { readonly code: ProblemCode; readonly detail?: string }) =>
+  problem(result.code, result.detail);
 
 function isFrom(key: Key, caller: IpAddress | undefined): boolean {
   return caller !== undefined && isSourceAllowed(key, caller);

@@ -38,6 +38,8 @@ export interface KeysMessage {
   readonly cells: ReadonlyMap<KeyId, CellIndex>;
   /** Why the database is unreachable. */
   readonly away: string | undefined;
+  /** Whether every key is refused, because the database was unreachable for too long. */
+  readonly stale: boolean;
   /** Why this server should get no requests. */
   readonly unready: string | undefined;
 }
@@ -80,8 +82,8 @@ export function messageOf(change: Change, { releases, overrides, keys, keyring }
     case "keys": {
       const { change, snapshot, cells } = keys.current;
       const plain = snapshot && plainKeys(snapshot);
-      const { lastError, unready } = keyring.state;
-      return { type: "keys", change, keys: plain, cells, away: lastError, unready };
+      const { lastError, stale = false, unready } = keyring.state;
+      return { type: "keys", change, keys: plain, cells, away: lastError, stale, unready };
     }
   }
 }

@@ -129,12 +129,13 @@ export class Worker {
     this.host.exit(isOrphan ? 1 : 0);
   }
 
-  private takeKeys({ change, keys, cells, away, unready }: KeysMessage): void {
+  private takeKeys({ change, keys, cells, away, stale, unready }: KeysMessage): void {
     this.mapCells(Math.max(-1, ...cells.values()) + 1);
     this.answering.replaceCells(this.view.cells, cells);
     if (keys !== undefined) this.keyring.replace(keysFromPlain(keys));
     if (away === undefined) this.keyring.recordCheck(Date.now());
     else this.keyring.recordFailure(away);
+    this.keyring.stale = stale;
     this.keyring.unready = unready;
     this.host.send({ type: "keys", change });
   }

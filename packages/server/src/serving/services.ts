@@ -16,6 +16,7 @@ import { OverrideCache, type OverrideEvent } from "../overrides/cache.ts";
 import { type ReleaseEvent, Releases } from "../releases/follow.ts";
 import { verifyInProcess } from "../releases/verify.ts";
 import { adoptKey } from "../store/adopt-key.ts";
+import type { NoticeListener } from "../store/notices.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
@@ -29,6 +30,7 @@ export interface Services {
   readonly keys: KeyBroadcaster;
   readonly usage: UsageRecorder;
   readonly overrides: OverrideCache;
+  readonly notices: NoticeListener;
 }
 
 /** What services work with. */
@@ -63,6 +65,7 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   const overrides = new OverrideCache({
     store: store.overrides,
     dataDir: options.dataDir,
+    ...(options.checkMs !== undefined && { refreshMs: options.checkMs }),
     onEvent: (event) => {
       logOverrides(parts.log, event, store.label);
       if (event.type === "loaded") parts.onChange("overrides");
@@ -70,12 +73,22 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   });
   closers.push(() => overrides.stop());
   await Promise.all([usage.start(), overrides.start()]);
-  return { releases, store, keyring, keyLoader, keys, usage, overrides };
+  const notices = store.listen({
+    onNotice: (noticed) => void (noticed === "keys" ? keyLoader : overrides).refresh(),
+    onState: (state, reason) => {
+      if (state === "listening") parts.log.info("notices-listening");
+      else parts.log.error("notices-missing", { reason, effect: "changes are found once a second" });
+    },
+  });
+  closers.push(() => notices.stop());
+  void notices.start(); // answers need not wait for it
+  return { releases, store, keyring, keyLoader, keys, usage, overrides, notices };
 }
 
 /** Ends what {@link openServices} has opened; usage is stored. */
 export async function closeServices(services: Services, log: Log): Promise<void> {
-  const { releases, usage, keyLoader, overrides, store } = services;
+  const { releases, usage, keyLoader, overrides, notices, store } = services;
+  notices.stop();
   await releases.stop();
   const { lost } = await usage.stop();
   if (lost > 0) log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
@@ -106,7 +119,7 @@ async function openReleases(
 }
 
 async function startKeyLoader(
-  { adoptKey: chosen, dataDir }: ServerOptions,
+  { adoptKey: chosen, dataDir, maxStaleSeconds = 0, checkMs }: ServerOptions,
   store: Store,
   keyring: Keyring,
   keys: KeyBroadcaster,
@@ -140,6 +153,13 @@ async function startKeyLoader(
       else if (error instanceof EmptyDatabaseError) {
         log.error("database-empty", { database: store.label, keys_in_copy: error.known });
       } else log.error("database-away", { reason: error.message });
+      onChange("keys");
+    },
+    ...(checkMs !== undefined && { refreshMs: checkMs }),
+    ...(maxStaleSeconds > 0 && { maxStaleMs: maxStaleSeconds * 1_000 }),
+    onStale: (isStale) => {
+      if (isStale) log.error("keys-stale", { seconds: maxStaleSeconds, effect: "every key is refused" });
+      else log.info("keys-fresh");
       onChange("keys");
     },
     ...(chosen !== undefined && { beforeFirstLoad: () => adopt(chosen) }),

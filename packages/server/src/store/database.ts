@@ -35,8 +35,11 @@ interface Address {
   readonly secrets: readonly string[];
   /** Of an SQLite database. */
   readonly file?: string;
-  readonly connect: (timeoutMs: number) => SQL;
+  readonly connect: (timeoutMs: number, over?: ConnectionOptions) => SQL;
 }
+
+/** What differs for a connection of its own. */
+type ConnectionOptions = Pick<SQL.PostgresOrMySQLOptions, "max" | "onclose">;
 
 /**
  * Understands `postgres://user:password@host:port/database`, `sqlite://path`, `sqlite:path` and a plain path.
@@ -73,9 +76,10 @@ function postgresAddress(text: string): Address {
     dialect: "postgres",
     label,
     secrets: [password, url.password].filter((secret) => secret.length > 0),
-    connect: (timeoutMs) =>
+    connect: (timeoutMs, over) =>
       new SQL(text, {
         max: POSTGRES_CONNECTIONS,
+        ...over,
         connectionTimeout: Math.max(1, Math.ceil(timeoutMs / 1_000)),
         ...(name === "" ? {} : { database: name }), // otherwise PGDATABASE in the environment wins over the URL
         connection: { application_name: "inkling" },
@@ -169,6 +173,20 @@ export class Database {
     });
   }
 
+  /**
+   * A client beside the others, for notices: its caller closes it. @returns undefined for SQLite, which has none
+   * @param onclose called when its connection has ended
+   */
+  connectForNotices(onclose: () => void): SQL | undefined {
+    if (this.dialect !== "postgres") return undefined;
+    return this.address.connect(this.timeoutMs, { max: 1, onclose });
+  }
+
+  /** What a client of {@link connectForNotices} threw, without the password. */
+  errorFrom(cause: unknown): StoreError {
+    return storeErrorFrom(cause, this.label, this.address.secrets);
+  }
+
   /** Ends all connections. Work that is under way is waited for. */
   async close(): Promise<void> {
     this.isClosed = true;
@@ -195,7 +213,7 @@ export class Database {
         this.requireSameFile();
         return await this.withTimeout(this.connected().then(work));
       } catch (cause) {
-        const error = storeErrorFrom(cause, this.label, this.address.secrets);
+        const error = this.errorFrom(cause);
         if (!isLockHeld(cause) || performance.now() > deadline) throw error;
         await Bun.sleep(LOCK_RETRY_MS);
       }

@@ -28,8 +28,11 @@ export interface MetricsSource {
       readonly keys: number;
       readonly checkedAt: number | undefined;
       readonly failures: number;
+      readonly stale?: boolean;
     };
   };
+  /** Whether changes by other hosts arrive by notice; off: SQLite. */
+  readonly notices: { readonly state: "off" | "polling" | "listening" };
   readonly overrides: {
     readonly state: { readonly overrides: number; readonly checkedAt: number | undefined };
   };
@@ -219,6 +222,14 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
   inkling_keys_checked_timestamp_seconds: single(
     "When keys were last checked with the database.",
     ({ keyring }) => seconds(keyring.state.checkedAt),
+  ),
+  inkling_notices_listening: single(
+    "1 when changes of keys and overrides arrive by notice; 0 when they are found once a second; absent with SQLite.",
+    ({ notices }) => (notices.state === "off" ? undefined : flag(notices.state === "listening")),
+  ),
+  inkling_keys_stale: single(
+    "1 while every key is refused because the database was unreachable for longer than INKLING_MAX_STALE.",
+    ({ keyring }) => flag(keyring.state.stale),
   ),
   inkling_usage_pending: single(
     "Lookups counted and not yet in the database.",

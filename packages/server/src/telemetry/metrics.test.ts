@@ -47,6 +47,7 @@ function source(
     keyring: { state: { loaded: true, keys: 3, checkedAt: 2_000, failures: 0, lastError: undefined } },
     counts,
     mx,
+    notices: { state: "listening" },
     usage: {
       state: { pending: 4, oldestMs: 1_500, failures: 2 },
     },
