@@ -19,6 +19,7 @@ const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
 ]);
 
 const KEY_MISSING = problem("KEY_MISSING");
+const QUOTA_NOT_HERE = problem("QUOTA_EXCEEDED", undefined, { "Retry-After": "1" });
 const SOURCE_NOT_ALLOWED = problem("SOURCE_NOT_ALLOWED");
 
 export class Admission {
@@ -65,7 +66,7 @@ export class Admission {
       return problem("RATE_LIMITED", undefined, { "Retry-After": String(rate.retryAfterSeconds) });
     }
     const isSpent =
-      isLookup && key.quota !== undefined && this.options.usage.countToday(key.id, now) >= key.quota;
+      isLookup && key.quota !== undefined && this.options.usage.countToday(key, now) >= key.quota;
     return isSpent ? quotaProblem(now) : undefined;
   }
 
@@ -83,7 +84,9 @@ export class Admission {
   chargeQuota({ now, admittedKey: key }: Exchange, lookup: Lookup): Problem | undefined {
     const { usage, counts } = this.options;
     if (usage.takeQuota(key, now, 1) === 0) {
-      const refusal = quotaProblem(now);
+      // The group has more, but this host has not got it yet.
+      const isLeft = key.quota !== undefined && usage.countToday(key, now) < key.quota;
+      const refusal = isLeft ? QUOTA_NOT_HERE : quotaProblem(now);
       this.recordRefusal(key.id, refusal.code, now);
       return refusal;
     }

@@ -6,6 +6,7 @@
 import { type Override, type Prefix, parsePrefix } from "@inkling/engine";
 import type { EpochMs, KeyId } from "../keys/key.ts";
 import { type PlainKeys, plainKeys } from "../keys/snapshot.ts";
+import type { CellKind } from "../limits/cell-memory.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import type { MxReport } from "../mx/counts.ts";
 import type { AnsweringOptions } from "../serving/answering.ts";
@@ -25,6 +26,7 @@ export interface WorkerOptions extends AnsweringOptions {
   readonly layout: string;
   /** Of the shared memory. */
   readonly base: EpochMs;
+  readonly cells: CellKind;
   readonly dataDir: string;
   readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;

@@ -37,8 +37,8 @@ export interface KeyLoaderOptions {
   readonly copy?: SnapshotFile;
   /** The copy is in force, because the store is unreachable or empty. */
   readonly onCopy?: (keys: number, ageMs: number) => void;
-  /** Called with each snapshot before it is in force; what it throws is a failed check. */
-  readonly onSnapshot?: (snapshot: KeySnapshot) => void;
+  /** Called with each snapshot before it is in force, and waited for; what it throws is a failed check. */
+  readonly onSnapshot?: (snapshot: KeySnapshot) => void | Promise<void>;
   /** The store became unreachable, was found empty (EmptyDatabaseError), or came back (undefined). */
   readonly onStoreChange?: (error: Error | undefined) => void;
 }
@@ -71,7 +71,7 @@ export class KeyLoader {
   /** Checks now and goes on checking. Resolves after the first check, whether it succeeded or not. */
   async start(): Promise<void> {
     await this.refresh();
-    if (this.snapshot === undefined) this.useCopy();
+    if (this.snapshot === undefined) await this.useCopy();
     this.schedule();
   }
 
@@ -143,12 +143,12 @@ export class KeyLoader {
   }
 
   /** After a first check that failed, or found a database without any key. */
-  private useCopy(): void {
+  private async useCopy(): Promise<void> {
     const { keyring, onSnapshot, onCopy } = this.options;
     const copy = this.readCopy();
     const keys = countKeys(copy?.value);
     if (copy === undefined || keys === 0) return;
-    onSnapshot?.(copy.value);
+    await onSnapshot?.(copy.value);
     keyring.replace(copy.value);
     this.confirm(copy.ageMs);
     onCopy?.(keys, copy.ageMs);
@@ -185,7 +185,7 @@ export class KeyLoader {
     if (isFresh && stamp === this.snapshot?.stamp) return;
     const snapshot = await store.loadKeys();
     this.refuseEmpty(snapshot.stamp); // it may be another one by now
-    onSnapshot?.(snapshot);
+    await onSnapshot?.(snapshot);
     keyring.replace(snapshot);
     this.snapshot = snapshot;
     this.loadedAt = this.now();

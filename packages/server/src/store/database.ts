@@ -41,12 +41,15 @@ interface Address {
 /** What differs for a connection of its own. */
 type ConnectionOptions = Pick<SQL.PostgresOrMySQLOptions, "max" | "onclose">;
 
+/** Is this the address of a PostgreSQL server, which several hosts may use? */
+export const isSharedDatabase = (address: string) => /^postgres(ql)?:\/\//.test(address);
+
 /**
  * Understands `postgres://user:password@host:port/database`, `sqlite://path`, `sqlite:path` and a plain path.
  * @throws StoreError ADDRESS
  */
 export function parseAddress(text: string): Address {
-  if (/^postgres(ql)?:\/\//.test(text)) return postgresAddress(text);
+  if (isSharedDatabase(text)) return postgresAddress(text);
   const path = text.replace(/^sqlite:(\/\/)?/, "");
   if (path === "" || /^[a-z][a-z0-9+.-]+:\/\//i.test(path) || path.includes("?")) {
     const shown = path.includes("://") ? `${path.slice(0, path.indexOf("://"))}://…` : path;

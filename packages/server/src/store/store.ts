@@ -75,7 +75,7 @@ export class Store implements KeySource {
   readonly adminToken: AdminTokenStore;
   readonly usage: UsageTables;
   private readonly database: Database;
-  private readonly tables: Tables;
+  readonly tables: Tables;
 
   /** Use {@link openStore}. */
   constructor(address: string, options: StoreOptions) {

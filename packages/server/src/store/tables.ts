@@ -24,6 +24,11 @@ export class Tables {
     return this.database.run(work);
   }
 
+  /** Can several hosts share it? */
+  get isShared(): boolean {
+    return this.database.dialect === "postgres";
+  }
+
   /** @param durable whether a power cut must not undo it */
   async write<T>(work: (tx: TransactionSQL) => Promise<T>, durable: boolean): Promise<T> {
     await this.ready();

@@ -48,6 +48,7 @@ function source(
     counts,
     mx,
     notices: { state: "listening" },
+    leases: { state: { hosts: 3, isAlone: false, silentSeconds: 0.2, failures: 0 } },
     usage: {
       state: { pending: 4, oldestMs: 1_500, failures: 2 },
     },
