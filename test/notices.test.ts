@@ -173,6 +173,16 @@ test("where a pooler drops notices, checks find changes, and the log, a metric a
   };
   expect(await find(through)).toMatchObject({ state: "note", found: expect.stringContaining("PgBouncer") });
   expect(await find(url)).toMatchObject({ state: "ok" });
+  const clock = CHECKS.find(([name]) => name === "database clock")![1];
+  const { settings } = loadSettings({
+    env: { INKLING_DATABASE_URL: url },
+    flags: {},
+    cwd: temporaryFolder(),
+  });
+  const findAt = (ms: number) => clock({ settings, now: new Date(ms), version: "0" });
+  expect(await findAt(Date.now())).toMatchObject({ state: "ok" });
+  const hourAhead = await findAt(Date.now() + 3_600_000);
+  expect(hourAhead).toMatchObject({ state: "problem", found: expect.stringContaining("ahead") });
 });
 
 test("usage is counted without a notice", async () => {

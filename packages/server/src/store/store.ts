@@ -106,6 +106,15 @@ export class Store implements KeySource {
     return new NoticeListener(this.database, options);
   }
 
+  /** Epoch ms of the PostgreSQL server's clock; undefined with SQLite. */
+  async readClock(): Promise<number | undefined> {
+    if (!this.tables.isShared) return undefined;
+    const rows: { now: string }[] = await this.tables.read(
+      (sql) => sql`SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now`,
+    );
+    return Number(rows[0]?.now);
+  }
+
   async close(): Promise<void> {
     await this.database.close();
   }
