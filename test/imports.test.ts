@@ -51,6 +51,7 @@ const FOLDERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["overrides"],
     ["store"],
     ["limits", "releases", "mx"],
+    ["leases"],
     ["lookup"],
     ["batch"],
     ["api", "admin"],

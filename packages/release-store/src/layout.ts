@@ -27,6 +27,7 @@ export const DATA_FOLDER = {
   channel: "channel.json",
   channelReport: "channel-report.json",
   serverId: "server-id",
+  hosts: "hosts",
   database: "inkling.db",
   segmentFile: (sha256: string) => `segments/${sha256}.seg`,
   /** Says that this file was read in full and found sound (verified.ts). */

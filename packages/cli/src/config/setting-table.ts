@@ -104,6 +104,11 @@ export const SETTINGS = {
     0,
     "seconds that usage may wait for the database before /readyz is 503; 0 = no limit",
   ),
+  maxStale: setting(
+    types.wholeNumber(0, 1_000_000),
+    0,
+    "seconds without the database after which keys are refused; 0 = never",
+  ),
   workers: optional(
     types.wholeNumber(1, 64),
     "processes that serve; default: one for each core, 8 at most (1 where the system is not Linux)",

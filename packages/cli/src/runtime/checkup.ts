@@ -55,6 +55,8 @@ const OLD_RELEASE_MS = 7 * 86_400_000;
 /** When this was written: a clock before it is wrong. */
 const WRITTEN = Date.parse("2026-08-01T00:00:00Z");
 const CLOCK_SLACK_MS = 3_600_000;
+/** The checks before this one take a while. */
+const MOST_CLOCK_SECONDS = 60;
 /** The rights of other users than owner and group. */
 const OTHERS = 0o007;
 const HTTP_TIMEOUT_MS = 3_000;
@@ -74,6 +76,8 @@ const ROWS: readonly (readonly [name: string, check: Check])[] = [
   ["feeds", onRelease(feeds)],
   ["answers", onRelease(answers)],
   ["database", database],
+  ["notices", notices],
+  ["database clock", databaseClock],
 ];
 
 export const CHECKS = ROWS.map(([name, check]) => [name, guarded(check)] as const);
@@ -290,5 +294,34 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
     }
     if (keys.live > 0 || settings.apiKey !== undefined) return ok(found);
     return problem(found, "make a key: `npx inkling keys create --name NAME`");
+  });
+}
+
+/** Do notices of changes arrive here? */
+async function notices({ settings }: Checkup): Promise<Finding> {
+  if (databaseFile(settings) !== undefined) return ok("not needed with SQLite");
+  return withStore(settings, async (store) => {
+    let why: string | undefined;
+    const listener = store.listen({ onNotice: () => {}, onState: (_state, reason) => (why = reason) });
+    await listener.start();
+    const isListening = listener.state === "listening";
+    listener.stop();
+    if (isListening) return ok("changes of keys and overrides by other hosts arrive at once");
+    return note(
+      `${why}; changes of keys and overrides are found once a second`,
+      "give INKLING_DATABASE_URL an address that reaches PostgreSQL directly, or PgBouncer in session mode",
+    );
+  });
+}
+
+/** Quotas follow the database's clock, usage and expiries this machine's. */
+async function databaseClock({ settings, now }: Checkup): Promise<Finding> {
+  if (databaseFile(settings) !== undefined) return ok("not needed with SQLite");
+  return withStore(settings, async (store) => {
+    const clock = await store.readClock();
+    const seconds = Math.round((now.getTime() - (clock ?? now.getTime())) / 1_000);
+    const found = `this machine's clock is ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead of"} the database's`;
+    if (Math.abs(seconds) <= MOST_CLOCK_SECONDS) return ok(found);
+    return problem(found, "let NTP keep both clocks");
   });
 }

@@ -34,6 +34,7 @@ export function serverOptions(
     trustedProxies: settings.trustedProxies,
     maxConnections: settings.maxConnections,
     maxUnstoredSeconds: settings.maxUnstoredSeconds,
+    maxStaleSeconds: settings.maxStale,
     workers: settings.workers,
     workerEnvironment: workerEnvironment(processEnvironment),
     console: serveConsole(),

@@ -19,6 +19,7 @@ const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
 ]);
 
 const KEY_MISSING = problem("KEY_MISSING");
+const QUOTA_NOT_HERE = problem("QUOTA_EXCEEDED", undefined, { "Retry-After": "1" });
 const SOURCE_NOT_ALLOWED = problem("SOURCE_NOT_ALLOWED");
 
 export class Admission {
@@ -45,7 +46,7 @@ export class Admission {
     const result = keyring.authenticate(token, now);
     if (!result.ok) {
       if (result.code === "KEY_EXPIRED") this.recordRefusal(result.key.id, result.code, now);
-      return problem(result.code);
+      return refusalOf(result);
     }
     const { key } = result;
     exchange.setKey(key);
@@ -65,7 +66,7 @@ export class Admission {
       return problem("RATE_LIMITED", undefined, { "Retry-After": String(rate.retryAfterSeconds) });
     }
     const isSpent =
-      isLookup && key.quota !== undefined && this.options.usage.countToday(key.id, now) >= key.quota;
+      isLookup && key.quota !== undefined && this.options.usage.countToday(key, now) >= key.quota;
     return isSpent ? quotaProblem(now) : undefined;
   }
 
@@ -73,7 +74,7 @@ export class Admission {
   readmit(request: Request, scope: Lookup, caller: IpAddress | undefined): Key | Problem {
     const token = bearerToken(request.headers.get("authorization"));
     const result = this.options.keyring.authenticate(token ?? "", this.options.now());
-    if (!result.ok) return problem(result.code);
+    if (!result.ok) return refusalOf(result);
     const { key } = result;
     if (key.networks.length > 0 && !isFrom(key, caller)) return SOURCE_NOT_ALLOWED;
     return key.scopes.includes(scope) ? key : scopeProblem(scope);
@@ -83,7 +84,9 @@ export class Admission {
   chargeQuota({ now, admittedKey: key }: Exchange, lookup: Lookup): Problem | undefined {
     const { usage, counts } = this.options;
     if (usage.takeQuota(key, now, 1) === 0) {
-      const refusal = quotaProblem(now);
+      // The group has more, but this host has not got it yet.
+      const isLeft = key.quota !== undefined && usage.countToday(key, now) < key.quota;
+      const refusal = isLeft ? QUOTA_NOT_HERE : quotaProblem(now);
       this.recordRefusal(key.id, refusal.code, now);
       return refusal;
     }
@@ -96,6 +99,9 @@ export class Admission {
     this.options.usage.record(keyId, REFUSED_AS.get(code) ?? "not_allowed", now);
   }
 }
+
+const refusalOf = (result: { readonly code: ProblemCode; readonly detail?: string }) =>
+  problem(result.code, result.detail);
 
 function isFrom(key: Key, caller: IpAddress | undefined): boolean {
   return caller !== undefined && isSourceAllowed(key, caller);

@@ -95,7 +95,7 @@ export class Responses {
   /** What is left of the key's rate and quota, this lookup already counted. */
   private formatLeft(exchange: Exchange): string {
     const { admittedKey: key, admittedRate: rate, now, isLookup } = exchange;
-    const counted = key.quota === undefined ? 0 : this.options.usage.countToday(key.id, now);
+    const counted = key.quota === undefined ? 0 : this.options.usage.countToday(key, now);
     return this.rateHeaders.formatLeft(key, rate, counted + (isLookup ? 1 : 0), now);
   }
 }

@@ -6,6 +6,7 @@
 import { type Override, type Prefix, parsePrefix } from "@inkling/engine";
 import type { EpochMs, KeyId } from "../keys/key.ts";
 import { type PlainKeys, plainKeys } from "../keys/snapshot.ts";
+import type { CellKind } from "../limits/cell-memory.ts";
 import type { CellIndex } from "../limits/cells.ts";
 import type { MxReport } from "../mx/counts.ts";
 import type { AnsweringOptions } from "../serving/answering.ts";
@@ -25,6 +26,7 @@ export interface WorkerOptions extends AnsweringOptions {
   readonly layout: string;
   /** Of the shared memory. */
   readonly base: EpochMs;
+  readonly cells: CellKind;
   readonly dataDir: string;
   readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
@@ -38,6 +40,8 @@ export interface KeysMessage {
   readonly cells: ReadonlyMap<KeyId, CellIndex>;
   /** Why the database is unreachable. */
   readonly away: string | undefined;
+  /** Whether every key is refused, because the database was unreachable for too long. */
+  readonly stale: boolean;
   /** Why this server should get no requests. */
   readonly unready: string | undefined;
 }
@@ -80,8 +84,8 @@ export function messageOf(change: Change, { releases, overrides, keys, keyring }
     case "keys": {
       const { change, snapshot, cells } = keys.current;
       const plain = snapshot && plainKeys(snapshot);
-      const { lastError, unready } = keyring.state;
-      return { type: "keys", change, keys: plain, cells, away: lastError, unready };
+      const { lastError, stale = false, unready } = keyring.state;
+      return { type: "keys", change, keys: plain, cells, away: lastError, stale, unready };
     }
   }
 }

@@ -7,10 +7,10 @@
 import { makeFolder, messageOf } from "@inkling/release-store";
 import { mostConnections } from "../http/connections.ts";
 import { StartError } from "../http/start-error.ts";
-import type { CellMemory } from "../limits/cell-memory.ts";
-import { HeapCells } from "../limits/cell-memory.ts";
+import { type CellKind, type CellMemory, HeapCells } from "../limits/cell-memory.ts";
 import type { Closers, RunningServer, ServerOptions } from "../serving/options.ts";
 import { metricsSource, type Serving } from "../serving/serving.ts";
+import { isSharedDatabase } from "../store/database.ts";
 import { Log } from "../telemetry/log.ts";
 import { LogSink } from "../telemetry/log-sink.ts";
 import { claimPort } from "./port-claim.ts";
@@ -91,7 +91,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
 }
 
 async function serveHere(options: ServerOptions, log: Log): Promise<[CellMemory, Serving]> {
-  const memory = new HeapCells(Date.now());
+  const memory = new HeapCells(Date.now(), cellKind(options));
   const { LocalServing } = await import("../serving/local-serving.ts");
   return [memory, new LocalServing(options, memory, log)];
 }
@@ -99,12 +99,17 @@ async function serveHere(options: ServerOptions, log: Log): Promise<[CellMemory,
 function serveByWorkers(options: ServerOptions, workers: number, log: Log): [CellMemory, Serving] {
   const port = claimPort(options.host, options.port);
   try {
-    const memory = new SharedMemory(workers, options.dataDir, Date.now());
+    const memory = new SharedMemory(workers, options.dataDir, Date.now(), cellKind(options));
     return [memory, new WorkerPool(options, workers, { memory, port, log })];
   } catch (error) {
     port.release();
     throw error;
   }
+}
+
+/** Hosts that share a database share their limits. */
+function cellKind({ databaseUrl }: ServerOptions): CellKind {
+  return isSharedDatabase(databaseUrl) ? "leased" : "own";
 }
 
 function makeSink({ writeLog }: ServerOptions): Pick<LogSink, "write" | "close" | "dropped"> {

@@ -18,8 +18,8 @@ import { messageOf } from "@inkling/release-store";
 import { API_COUNTS, type ApiCounts, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
 import type { EpochMs } from "../keys/key.ts";
-import type { CellMemory } from "../limits/cell-memory.ts";
-import { CELL_BYTES, LimitCells } from "../limits/cells.ts";
+import { type CellKind, type CellMemory, cellsIn } from "../limits/cell-memory.ts";
+import { CELL_BYTES, type LimitCells } from "../limits/cells.ts";
 import { countsBytes } from "../telemetry/counts.ts";
 import type { WorkerSlot } from "./messages.ts";
 
@@ -32,7 +32,7 @@ const WORKER_BYTES = COUNTS_BYTES + LINE_BYTES;
 const CHUNK_BYTES = 1 << 20;
 
 /** What both sides have to agree on; another version of the code may lay it out in another way. */
-export const LAYOUT = `3 ${WORKER_BYTES} ${CELL_BYTES}`;
+export const LAYOUT = `4 ${WORKER_BYTES} ${CELL_BYTES}`;
 
 const bytesFor = (workers: number, cells: number) => workers * WORKER_BYTES + cells * CELL_BYTES;
 
@@ -43,11 +43,11 @@ export class SharedView {
   private readonly workers: number;
 
   /** @param base the same in every process */
-  constructor(descriptor: number, workers: number, base: EpochMs) {
+  constructor(descriptor: number, workers: number, base: EpochMs, kind: CellKind = "own") {
     const folder = process.platform === "linux" ? "/proc/self/fd" : "/dev/fd";
     this.memory = Bun.mmap(`${folder}/${descriptor}`, { shared: true }) as Uint8Array<ArrayBuffer>;
     this.workers = workers;
-    this.cells = new LimitCells(this.memory.subarray(workers * WORKER_BYTES), base);
+    this.cells = cellsIn(this.memory.subarray(workers * WORKER_BYTES), base, kind);
   }
 
   /** What a worker counts; what its predecessors in the slot counted is in there. */
@@ -91,6 +91,7 @@ export class SharedView {
 export class SharedMemory implements CellMemory {
   readonly descriptor: number;
   readonly base: EpochMs;
+  readonly kind: CellKind;
   private readonly workers: number;
   private size: number;
   private current: SharedView;
@@ -99,12 +100,13 @@ export class SharedMemory implements CellMemory {
    * @param folder where else it may lie when the system's folders have no room
    * @throws StartError
    */
-  constructor(workers: number, folder: string, base: EpochMs) {
+  constructor(workers: number, folder: string, base: EpochMs, kind: CellKind = "own") {
     this.workers = workers;
     this.base = base;
+    this.kind = kind;
     this.size = bytesFor(workers, 0);
     this.descriptor = openFilled([...FOLDERS, folder], this.size);
-    this.current = new SharedView(this.descriptor, workers, base);
+    this.current = new SharedView(this.descriptor, workers, base, kind);
   }
 
   get view(): SharedView {
@@ -121,7 +123,7 @@ export class SharedMemory implements CellMemory {
     if (wanted <= this.size) return;
     fill(this.descriptor, this.size, wanted);
     this.size = wanted;
-    this.current = new SharedView(this.descriptor, this.workers, this.base);
+    this.current = new SharedView(this.descriptor, this.workers, this.base, this.kind);
   }
 
   close(): void {

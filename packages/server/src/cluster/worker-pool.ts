@@ -197,6 +197,7 @@ export class WorkerPool implements Serving {
       workers: this.members.length,
       layout: LAYOUT,
       base: memory.base,
+      cells: memory.kind,
       port: port.port,
       trustedProxies: this.options.trustedProxies.map(formatPrefix),
       dnsServers: this.options.dnsServers ?? [],

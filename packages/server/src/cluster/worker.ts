@@ -56,7 +56,7 @@ export class Worker {
 
   /** @throws StartError */
   constructor(options: WorkerOptions, host: WorkerHost) {
-    const { slot, workers, base, layout } = options;
+    const { slot, workers, base, cells, layout } = options;
     if (layout !== LAYOUT) {
       const hint = "the program was replaced while it ran: start it again";
       throw new StartError("LAYOUT", "this worker is of another version than its primary", hint);
@@ -64,7 +64,7 @@ export class Worker {
     this.options = options;
     this.host = host;
     this.log = new Log({ level: options.logLevel, write: (lines) => host.sink.write(lines), now: Date.now });
-    this.view = new SharedView(WORKER_DESCRIPTOR, workers, base);
+    this.view = new SharedView(WORKER_DESCRIPTOR, workers, base, cells);
     this.releases = new ReleaseFollower(
       options.dataDir,
       (name, reason, isFirst) => {
@@ -129,20 +129,21 @@ export class Worker {
     this.host.exit(isOrphan ? 1 : 0);
   }
 
-  private takeKeys({ change, keys, cells, away, unready }: KeysMessage): void {
+  private takeKeys({ change, keys, cells, away, stale, unready }: KeysMessage): void {
     this.mapCells(Math.max(-1, ...cells.values()) + 1);
     this.answering.replaceCells(this.view.cells, cells);
     if (keys !== undefined) this.keyring.replace(keysFromPlain(keys));
     if (away === undefined) this.keyring.recordCheck(Date.now());
     else this.keyring.recordFailure(away);
+    this.keyring.stale = stale;
     this.keyring.unready = unready;
     this.host.send({ type: "keys", change });
   }
 
   private mapCells(count: number): void {
     if (count <= this.view.cells.size) return;
-    const { slot, workers, base } = this.options;
-    this.view = new SharedView(WORKER_DESCRIPTOR, workers, base);
+    const { slot, workers, base, cells } = this.options;
+    this.view = new SharedView(WORKER_DESCRIPTOR, workers, base, cells);
     if (count > this.view.cells.size) throw new Error(`worker ${slot}: the shared memory is too small`);
   }
 

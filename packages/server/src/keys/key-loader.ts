@@ -20,7 +20,7 @@ export interface KeySource {
 
 export interface KeyLoaderOptions {
   readonly store: KeySource;
-  readonly keyring: Pick<Keyring, "replace" | "recordCheck" | "recordFailure" | "state">;
+  readonly keyring: Pick<Keyring, "replace" | "recordCheck" | "recordFailure" | "state" | "stale">;
   readonly now?: () => EpochMs;
   /** Milliseconds between two checks. */
   readonly refreshMs?: number;
@@ -29,12 +29,16 @@ export interface KeyLoaderOptions {
    * choosing. Not in a store that is empty in the place of another: it would no longer be seen to be empty.
    */
   readonly beforeFirstLoad?: () => Promise<void>;
+  /** Keys are refused once the store was not reached for so long; never by default. */
+  readonly maxStaleMs?: number | undefined;
+  /** Keys are refused from now on, or no longer. */
+  readonly onStale?: (isStale: boolean) => void;
   /** The copy in the data folder. */
   readonly copy?: SnapshotFile;
   /** The copy is in force, because the store is unreachable or empty. */
   readonly onCopy?: (keys: number, ageMs: number) => void;
-  /** Called with each snapshot before it is in force; what it throws is a failed check. */
-  readonly onSnapshot?: (snapshot: KeySnapshot) => void;
+  /** Called with each snapshot before it is in force, and waited for; what it throws is a failed check. */
+  readonly onSnapshot?: (snapshot: KeySnapshot) => void | Promise<void>;
   /** The store became unreachable, was found empty (EmptyDatabaseError), or came back (undefined). */
   readonly onStoreChange?: (error: Error | undefined) => void;
 }
@@ -56,6 +60,7 @@ export class KeyLoader {
   private copied: SavedCopy<KeySnapshot> | "unread" | undefined = "unread";
   private running: Promise<void> | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private staleTimer: ReturnType<typeof setTimeout> | undefined;
   private isStopped = false;
 
   constructor(options: KeyLoaderOptions) {
@@ -66,22 +71,24 @@ export class KeyLoader {
   /** Checks now and goes on checking. Resolves after the first check, whether it succeeded or not. */
   async start(): Promise<void> {
     await this.refresh();
-    if (this.snapshot === undefined) this.useCopy();
+    if (this.snapshot === undefined) await this.useCopy();
     this.schedule();
   }
 
-  /** Checks now; joins a check that is under way. Never rejects. */
-  refresh(): Promise<void> {
+  /** Checks now, after a check that is under way, which may have missed a change. Never rejects. */
+  async refresh(): Promise<void> {
+    await this.running;
     this.running ??= this.check().finally(() => {
       this.running = undefined;
     });
-    return this.running;
+    await this.running;
   }
 
   /** Stops checking; the keyring stays as it is. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
+    clearTimeout(this.staleTimer);
     await this.running;
   }
 
@@ -107,6 +114,7 @@ export class KeyLoader {
       }
       await this.loadIfChanged(stamp);
       keyring.recordCheck(this.now());
+      this.confirm(0);
       this.saveCopy();
       if (wasAway) onStoreChange?.(undefined);
       this.isEmpty = false;
@@ -135,14 +143,31 @@ export class KeyLoader {
   }
 
   /** After a first check that failed, or found a database without any key. */
-  private useCopy(): void {
+  private async useCopy(): Promise<void> {
     const { keyring, onSnapshot, onCopy } = this.options;
     const copy = this.readCopy();
     const keys = countKeys(copy?.value);
     if (copy === undefined || keys === 0) return;
-    onSnapshot?.(copy.value);
+    await onSnapshot?.(copy.value);
     keyring.replace(copy.value);
+    this.confirm(copy.ageMs);
     onCopy?.(keys, copy.ageMs);
+  }
+
+  /** What is in force was what the store held so long ago. */
+  private confirm(ageMs: number): void {
+    const { maxStaleMs } = this.options;
+    if (maxStaleMs === undefined || this.isStopped) return;
+    clearTimeout(this.staleTimer);
+    this.setStale(ageMs >= maxStaleMs);
+    if (ageMs < maxStaleMs) this.staleTimer = setTimeout(() => this.setStale(true), maxStaleMs - ageMs);
+  }
+
+  private setStale(isStale: boolean): void {
+    const { keyring, onStale } = this.options;
+    if (isStale === (keyring.state.stale ?? false)) return;
+    keyring.stale = isStale;
+    onStale?.(isStale);
   }
 
   private saveCopy(): void {
@@ -160,7 +185,7 @@ export class KeyLoader {
     if (isFresh && stamp === this.snapshot?.stamp) return;
     const snapshot = await store.loadKeys();
     this.refuseEmpty(snapshot.stamp); // it may be another one by now
-    onSnapshot?.(snapshot);
+    await onSnapshot?.(snapshot);
     keyring.replace(snapshot);
     this.snapshot = snapshot;
     this.loadedAt = this.now();

@@ -30,7 +30,7 @@ type AuthResult =
   | { readonly ok: true; readonly key: Key }
   | { readonly ok: false; readonly code: "KEY_EXPIRED"; readonly key: Key }
   /** KEYS_NOT_LOADED: there has been no snapshot since the start; 503, not 401. */
-  | { readonly ok: false; readonly code: "KEY_INVALID" | "KEYS_NOT_LOADED" };
+  | { readonly ok: false; readonly code: "KEY_INVALID" | "KEYS_NOT_LOADED"; readonly detail?: string };
 
 /** For readiness, metrics and logs. */
 export interface KeyringState {
@@ -44,6 +44,8 @@ export interface KeyringState {
   readonly failures: number;
   /** Why the last check failed, without secrets. */
   readonly lastError: string | undefined;
+  /** Was the database unreachable for longer than the operator allows? Then every key is refused. */
+  readonly stale?: boolean;
   /** Why this server should get no requests, although its keys are in force. */
   readonly unready?: string | undefined;
 }
@@ -66,6 +68,12 @@ class Entry {
 const INVALID: AuthResult = Object.freeze({ ok: false, code: "KEY_INVALID" });
 const expired = ({ key }: Entry): AuthResult => ({ ok: false, code: "KEY_EXPIRED", key });
 const NOT_LOADED: AuthResult = Object.freeze({ ok: false, code: "KEYS_NOT_LOADED" });
+const STALE: AuthResult = Object.freeze({
+  ok: false,
+  code: "KEYS_NOT_LOADED",
+  detail:
+    "The server has not reached its database for longer than INKLING_MAX_STALE allows, so it cannot tell whether this key is still valid.",
+});
 
 export class Keyring {
   /** See {@link KeyringState}. */
@@ -74,6 +82,7 @@ export class Keyring {
   private keys: ReadonlyMap<KeyId, Key> = new Map();
   private seen = new Map<string, Entry>();
   private isLoaded = false;
+  private isStale = false;
   private checkedAt: EpochMs | undefined;
   private failures = 0;
   private lastError: string | undefined;
@@ -87,6 +96,7 @@ export class Keyring {
     if (known !== undefined) return now < known.validUntil ? known : expired(known);
     if (!isWellFormedToken(token)) return INVALID;
     if (!this.isLoaded) return NOT_LOADED;
+    if (this.isStale) return STALE;
     const entry = this.byHash.get(hashToken(token));
     if (entry === undefined) return INVALID;
     if (this.seen.size >= MAX_SEEN) this.seen.clear();
@@ -131,8 +141,14 @@ export class Keyring {
     this.lastError = reason;
   }
 
+  /** Whether every key is refused. Tokens seen before are forgotten, so that no request has to look. */
+  set stale(isStale: boolean) {
+    this.isStale = isStale;
+    if (isStale) this.seen = new Map();
+  }
+
   get state(): KeyringState {
-    const { isLoaded, keys, checkedAt, failures, lastError, unready } = this;
-    return { loaded: isLoaded, keys: keys.size, checkedAt, failures, lastError, unready };
+    const { isLoaded, keys, checkedAt, failures, lastError, isStale, unready } = this;
+    return { loaded: isLoaded, keys: keys.size, checkedAt, failures, lastError, stale: isStale, unready };
   }
 }

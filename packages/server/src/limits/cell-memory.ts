@@ -3,6 +3,7 @@
 
 import type { EpochMs } from "../keys/key.ts";
 import { CELL_BYTES, LimitCells } from "./cells.ts";
+import { LeasedCells } from "./leased-cells.ts";
 
 export interface CellMemory {
   /** The cells as they are now: replaced when they grow. */
@@ -15,15 +16,24 @@ export interface CellMemory {
   close(): void;
 }
 
+/** Limits of this host's own, or leases from those of a group. */
+export type CellKind = "own" | "leased";
+
+export function cellsIn(memory: Uint8Array<ArrayBuffer>, base: EpochMs, kind: CellKind): LimitCells {
+  return kind === "own" ? new LimitCells(memory, base) : new LeasedCells(memory, base);
+}
+
 /** The cells of one process alone. */
 export class HeapCells implements CellMemory {
   cells: LimitCells;
   private readonly base: EpochMs;
+  private readonly kind: CellKind;
   private memory = new Uint8Array(0);
 
-  constructor(base: EpochMs) {
+  constructor(base: EpochMs, kind: CellKind = "own") {
     this.base = base;
-    this.cells = new LimitCells(this.memory, base);
+    this.kind = kind;
+    this.cells = cellsIn(this.memory, base, kind);
   }
 
   reserve(count: number): void {
@@ -31,7 +41,7 @@ export class HeapCells implements CellMemory {
     const larger = new Uint8Array(count * CELL_BYTES);
     larger.set(this.memory);
     this.memory = larger;
-    this.cells = new LimitCells(larger, this.base);
+    this.cells = cellsIn(larger, this.base, this.kind);
   }
 
   close(): void {}

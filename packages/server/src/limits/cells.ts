@@ -56,8 +56,8 @@ export class LimitCells {
   missing = 0;
   /** The day that the last `takeQuota` took from: not always that of its time, see `today`. */
   chargedDay = 0;
-  private readonly words: BigInt64Array;
-  private readonly slots: Int32Array;
+  protected readonly words: BigInt64Array;
+  protected readonly slots: Int32Array;
   private readonly base: EpochMs;
 
   /**
@@ -169,7 +169,7 @@ export class LimitCells {
   }
 
   /** What was taken from the quota of this day. */
-  usedOfQuota(cell: CellIndex, now: EpochMs): number {
+  usedOfQuota(cell: CellIndex, now: EpochMs, _quota?: number): number {
     return this.today(Number(Atomics.load(this.words, cell * WORDS + QUOTA)), now) % DAY_UNIT;
   }
 
@@ -201,7 +201,7 @@ export class LimitCells {
     return storedDay === day || storedDay === ((day + 1) & (DAYS - 1)) ? stored : day * DAY_UNIT;
   }
 
-  private replace(at: number, seen: bigint, next: number): boolean {
+  protected replace(at: number, seen: bigint, next: number): boolean {
     return Atomics.compareExchange(this.words, at, seen, BigInt(next)) === seen;
   }
 }

@@ -44,9 +44,9 @@ export class KeyCells {
   }
 
   /** What was taken from the key's quota on this UTC day, by all processes at this moment. */
-  countToday(keyId: KeyId, now: EpochMs): number {
-    const cell = this.cellOf(keyId);
-    return cell === undefined ? 0 : this.shared.usedOfQuota(cell, now);
+  countToday({ id, quota }: Pick<Key, "id" | "quota">, now: EpochMs): number {
+    const cell = this.cellOf(id);
+    return cell === undefined ? 0 : this.shared.usedOfQuota(cell, now, quota);
   }
 
   /** Takes from the day's quota: no other process gets the same. @returns how many, `most` at most */

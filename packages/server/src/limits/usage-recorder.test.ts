@@ -226,22 +226,22 @@ describe("usage recorder", () => {
       const { store, cells, recorder, lookUp } = setUpCells();
       store.counts.set("2026-06-01 a email", 7);
       await recorder.start();
-      expect(cells.countToday("a", NOON)).toBe(7);
+      expect(cells.countToday({ id: "a", quota: undefined }, NOON)).toBe(7);
       lookUp("a", "email");
-      expect(cells.countToday("a", NOON)).toBe(8);
+      expect(cells.countToday({ id: "a", quota: undefined }, NOON)).toBe(8);
       store.counts.set("2026-06-01 a geolocate", 10); // another process
       await recorder.flush();
-      expect(cells.countToday("a", NOON)).toBe(18);
+      expect(cells.countToday({ id: "a", quota: undefined }, NOON)).toBe(18);
       await recorder.flush();
-      expect(cells.countToday("a", NOON)).toBe(18);
+      expect(cells.countToday({ id: "a", quota: undefined }, NOON)).toBe(18);
       await recorder.stop();
     });
 
     test("begins anew at midnight UTC, and the day before is still stored under its own date", async () => {
       const { store, clock, cells, recorder, lookUp } = setUpCells();
       lookUp("a", "email", MIDNIGHT - 1);
-      expect(cells.countToday("a", MIDNIGHT - 1)).toBe(1);
-      expect(cells.countToday("a", MIDNIGHT)).toBe(0);
+      expect(cells.countToday({ id: "a", quota: undefined }, MIDNIGHT - 1)).toBe(1);
+      expect(cells.countToday({ id: "a", quota: undefined }, MIDNIGHT)).toBe(0);
       lookUp("a", "email", MIDNIGHT);
       clock.now = MIDNIGHT;
       await recorder.flush();
@@ -251,7 +251,7 @@ describe("usage recorder", () => {
           ["2026-06-02 a email", 1],
         ]),
       );
-      expect(cells.countToday("a", MIDNIGHT)).toBe(1);
+      expect(cells.countToday({ id: "a", quota: undefined }, MIDNIGHT)).toBe(1);
     });
 
     test.each(["away", "deaf", "no totals"] as const)(
@@ -263,11 +263,11 @@ describe("usage recorder", () => {
         expect(await recorder.flush()).toBe(false);
         lookUp("a", "geolocate");
         expect(await recorder.flush()).toBe(false);
-        expect(cells.countToday("a", NOON)).toBe(2);
+        expect(cells.countToday({ id: "a", quota: undefined }, NOON)).toBe(2);
         expect(recorder.state.pending).toBe(mode === "no totals" ? 0 : 2);
         store.mode = "up";
         await recorder.flush();
-        expect(cells.countToday("a", NOON)).toBe(2);
+        expect(cells.countToday({ id: "a", quota: undefined }, NOON)).toBe(2);
         expect(store.counts).toEqual(
           new Map([
             ["2026-06-01 a email", 1],
@@ -286,7 +286,7 @@ describe("usage recorder", () => {
       cells.giveQuotaBack(key, cells.chargedDay, 2);
       expect(cells.takeQuota(key, NOON, 9)).toBe(2);
       cells.giveQuotaBack(key, cells.chargedDay, 5);
-      expect(cells.countToday("a", NOON)).toBe(0);
+      expect(cells.countToday({ id: "a", quota: undefined }, NOON)).toBe(0);
       expect(cells.takeQuota({ id: "a", quota: undefined }, NOON, 9)).toBe(9);
       expect(cells.takeQuota({ id: "gone", quota: 5 }, NOON, 1)).toBe(0);
     });
@@ -298,11 +298,11 @@ describe("usage recorder", () => {
       const { chargedDay } = cells;
       expect(cells.takeQuota(key, MIDNIGHT, 4)).toBe(4);
       cells.giveQuotaBack(key, chargedDay, 8);
-      expect(cells.countToday("a", MIDNIGHT)).toBe(4);
+      expect(cells.countToday({ id: "a", quota: undefined }, MIDNIGHT)).toBe(4);
       // begun before midnight, taken after another request has begun the day: it was taken from that day
       expect(cells.takeQuota(key, MIDNIGHT - 1, 3)).toBe(3);
       cells.giveQuotaBack(key, cells.chargedDay, 2);
-      expect(cells.countToday("a", MIDNIGHT)).toBe(5);
+      expect(cells.countToday({ id: "a", quota: undefined }, MIDNIGHT)).toBe(5);
     });
 
     test("yesterday's usage, read from the store at midnight, is not charged to the new day", async () => {
@@ -317,7 +317,7 @@ describe("usage recorder", () => {
         return totals;
       };
       await recorder.flush();
-      expect(cells.countToday("a", MIDNIGHT)).toBe(1);
+      expect(cells.countToday({ id: "a", quota: undefined }, MIDNIGHT)).toBe(1);
     });
 
     test("whatever fails, is what the store holds in the end, and lookups are stored under their day", async () => {
@@ -351,7 +351,8 @@ describe("usage recorder", () => {
           expect(await recorder.stop()).toEqual({ lost: 0 });
           expect(store.counts).toEqual(want);
           const totals = await store.readQuotas(new Date(clock.now).toISOString().slice(0, 10));
-          for (const [keyId, total] of totals) expect(cells.countToday(keyId, clock.now)).toBe(total);
+          for (const [keyId, total] of totals)
+            expect(cells.countToday({ id: keyId, quota: undefined }, clock.now)).toBe(total);
         }),
         { numRuns: 300 },
       );

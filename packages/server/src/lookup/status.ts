@@ -35,6 +35,7 @@ export function readiness({ releases, keyring, primary }: StatusSource): string[
   const reasons: string[] = [];
   if (releases.current === undefined) reasons.push("no release of data is loaded");
   if (!keyring.state.loaded) reasons.push("keys were never read from the database");
+  if (keyring.state.stale) reasons.push("the database was not reached for longer than INKLING_MAX_STALE");
   if (primary?.isSilent) reasons.push("the primary process is silent");
   if (keyring.state.unready !== undefined) reasons.push(keyring.state.unready);
   return reasons;

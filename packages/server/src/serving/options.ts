@@ -23,6 +23,10 @@ export interface ServerOptions {
   readonly burst: number;
   /** /readyz is 503 after usage could not be stored for so long; 0, the default: answers go on. */
   readonly maxUnstoredSeconds?: number;
+  /** Keys are refused after the database was unreachable for so long; 0, the default: never. */
+  readonly maxStaleSeconds?: number;
+  /** Between two checks for changes of keys and overrides, in place of 1 s and 0.5 s. */
+  readonly checkMs?: number;
   readonly trustedProxies: readonly Prefix[];
   readonly maxConnections: number;
   /** Processes that answer; 1, the default, is this process itself. */

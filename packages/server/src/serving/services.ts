@@ -3,19 +3,26 @@
 //
 // err  StartError with a hint; StoreError
 
+import { existsSync, readFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
-import { DATA_FOLDER, type NamedRelease } from "@inkling/release-store";
+import { DATA_FOLDER, messageOf, type NamedRelease, replaceFile, serverId } from "@inkling/release-store";
 import { StartError } from "../http/start-error.ts";
 import { KeyInputError } from "../keys/key.ts";
 import { KeyLoader } from "../keys/key-loader.ts";
 import { Keyring } from "../keys/keyring.ts";
 import { EmptyDatabaseError, SnapshotFile } from "../keys/snapshot-file.ts";
+import { LeaseBook } from "../leases/book.ts";
+import { LeaseHolder } from "../leases/holder.ts";
+import { LeaseTables } from "../leases/tables.ts";
 import type { CellMemory } from "../limits/cell-memory.ts";
+import type { LeasedCells } from "../limits/leased-cells.ts";
 import { UsageRecorder, type UsageState } from "../limits/usage-recorder.ts";
 import { OverrideCache, type OverrideEvent } from "../overrides/cache.ts";
 import { type ReleaseEvent, Releases } from "../releases/follow.ts";
 import { verifyInProcess } from "../releases/verify.ts";
 import { adoptKey } from "../store/adopt-key.ts";
+import type { NoticeListener } from "../store/notices.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Log } from "../telemetry/log.ts";
 import { KeyBroadcaster } from "./key-broadcaster.ts";
@@ -29,6 +36,9 @@ export interface Services {
   readonly keys: KeyBroadcaster;
   readonly usage: UsageRecorder;
   readonly overrides: OverrideCache;
+  readonly notices: NoticeListener;
+  /** With a database that several hosts share. */
+  readonly leases: LeaseHolder | undefined;
 }
 
 /** What services work with. */
@@ -52,17 +62,20 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   closers.push(() => store.close());
   const keys = new KeyBroadcaster(parts.memory);
   const keyring = new Keyring();
-  const keyLoader = await startKeyLoader(options, store, keyring, keys, parts);
+  const leases = store.tables.isShared ? startLeases(options, store, parts) : undefined;
+  const keyLoader = await startKeyLoader(options, { store, keyring, keys, leases }, parts);
   const usage = new UsageRecorder({
     store: store.usage,
     collect: (sink) => keys.collect(sink, Date.now()),
-    onStored: (keyId, stored) => keys.takeForeign(keyId, stored),
+    // A group counts its quotas by leases.
+    ...(leases === undefined && { onStored: (keyId, stored) => keys.takeForeign(keyId, stored) }),
     onFlush: watchUsage(options, keyring, parts),
   });
   closers.push(() => usage.stop());
   const overrides = new OverrideCache({
     store: store.overrides,
     dataDir: options.dataDir,
+    ...(options.checkMs !== undefined && { refreshMs: options.checkMs }),
     onEvent: (event) => {
       logOverrides(parts.log, event, store.label);
       if (event.type === "loaded") parts.onChange("overrides");
@@ -70,16 +83,27 @@ export async function openServices(options: ServerOptions, parts: ServiceParts):
   });
   closers.push(() => overrides.stop());
   await Promise.all([usage.start(), overrides.start()]);
-  return { releases, store, keyring, keyLoader, keys, usage, overrides };
+  const notices = store.listen({
+    onNotice: (noticed) => void (noticed === "keys" ? keyLoader : overrides).refresh(),
+    onState: (state, reason) => {
+      if (state === "listening") parts.log.info("notices-listening");
+      else parts.log.error("notices-missing", { reason, effect: "changes are found once a second" });
+    },
+  });
+  closers.push(() => notices.stop());
+  void notices.start(); // answers need not wait for it
+  return { releases, store, keyring, keyLoader, keys, usage, overrides, notices, leases };
 }
 
 /** Ends what {@link openServices} has opened; usage is stored. */
 export async function closeServices(services: Services, log: Log): Promise<void> {
-  const { releases, usage, keyLoader, overrides, store } = services;
+  const { releases, usage, keyLoader, overrides, notices, leases, store } = services;
+  notices.stop();
   await releases.stop();
   const { lost } = await usage.stop();
   if (lost > 0) log.error("usage-lost", { lookups: lost, why: usage.state.lastError });
   await keyLoader.stop();
+  await leases?.stop();
   await overrides.stop();
   await store.close();
 }
@@ -106,10 +130,8 @@ async function openReleases(
 }
 
 async function startKeyLoader(
-  { adoptKey: chosen, dataDir }: ServerOptions,
-  store: Store,
-  keyring: Keyring,
-  keys: KeyBroadcaster,
+  { adoptKey: chosen, dataDir, maxStaleSeconds = 0, checkMs }: ServerOptions,
+  { store, keyring, keys, leases }: Pick<Services, "store" | "keyring" | "keys" | "leases">,
   { log, closers, onChange }: ServiceParts,
 ): Promise<KeyLoader> {
   let refused: KeyInputError | undefined;
@@ -124,8 +146,10 @@ async function startKeyLoader(
   const loader = new KeyLoader({
     store,
     keyring,
-    onSnapshot: (snapshot) => {
+    onSnapshot: async (snapshot) => {
       keys.take(snapshot);
+      const byId = new Map(snapshot.tokens.map(({ key }) => [key.id, key]));
+      await leases?.replaceKeys(byId.values(), keys.current.cells);
       onChange("keys");
     },
     copy: new SnapshotFile({
@@ -142,6 +166,13 @@ async function startKeyLoader(
       } else log.error("database-away", { reason: error.message });
       onChange("keys");
     },
+    ...(checkMs !== undefined && { refreshMs: checkMs }),
+    ...(maxStaleSeconds > 0 && { maxStaleMs: maxStaleSeconds * 1_000 }),
+    onStale: (isStale) => {
+      if (isStale) log.error("keys-stale", { seconds: maxStaleSeconds, effect: "every key is refused" });
+      else log.info("keys-fresh");
+      onChange("keys");
+    },
     ...(chosen !== undefined && { beforeFirstLoad: () => adopt(chosen) }),
   });
   closers.push(() => loader.stop());
@@ -150,6 +181,56 @@ async function startKeyLoader(
     throw new StartError("KEY", refused.message, "change or unset INKLING_API_KEY", refused);
   }
   return loader;
+}
+
+/** Takes this host's share of the limits of all hosts that use the database. */
+function startLeases(
+  options: ServerOptions,
+  store: Store,
+  { log, memory, closers }: ServiceParts,
+): LeaseHolder {
+  const { dataDir, rate, burst } = options;
+  const hostsFile = join(dataDir, DATA_FOLDER.hosts);
+  const cells = () => memory.cells as LeasedCells; // the primary made them for this database
+  const book = new LeaseBook(cells, { rate, burst }, readHosts(hostsFile), performance.now());
+  const leases = new LeaseHolder({
+    source: new LeaseTables(store.tables, hostId(options)),
+    book,
+    onAlone: (reason) => {
+      if (reason === undefined) log.info("group-back");
+      else log.error("group-away", { reason, hosts: book.hosts, effect: "each key has its limit / hosts" });
+    },
+    onHosts: (hosts) => {
+      log.info("group-hosts", { hosts });
+      writeHosts(hostsFile, hosts, log);
+    },
+  });
+  leases.start();
+  closers.push(() => leases.stop());
+  return leases;
+}
+
+/** The same after a restart; another for each server, where several share a data folder. */
+function hostId({ dataDir, port }: ServerOptions): string {
+  try {
+    return `${serverId(dataDir)}@${hostname()}:${port}`;
+  } catch {
+    return crypto.randomUUID(); // the folder may not be written
+  }
+}
+
+/** As last known: a host that starts without the database takes no more than its share. */
+function readHosts(path: string): number {
+  const hosts = existsSync(path) ? Number(readFileSync(path, "utf8")) : 1;
+  return Number.isSafeInteger(hosts) && hosts > 0 ? hosts : 1;
+}
+
+function writeHosts(path: string, hosts: number, log: Log): void {
+  try {
+    replaceFile(path, [`${hosts}\n`]);
+  } catch (error) {
+    log.error("group-hosts-not-kept", { reason: messageOf(error) });
+  }
 }
 
 /** Logs when usage can no longer be stored, and when it can again; after too long this server is not ready. */

@@ -31,7 +31,7 @@ interface MetricsParts extends Pick<MetricsSource, "adminProblems"> {
 /** What metrics and status are made of. */
 export function metricsSource(
   { version, mode }: ServerOptions,
-  { releases, keyring, overrides, usage }: Services,
+  { releases, keyring, overrides, usage, notices, leases }: Services,
   { serving, sink, adminProblems }: MetricsParts,
   startedAt: EpochMs,
 ): MetricsSource & StatusSource {
@@ -42,6 +42,8 @@ export function metricsSource(
     keyring,
     overrides,
     usage,
+    notices,
+    leases,
     adminProblems,
     startedAt,
     now: Date.now,

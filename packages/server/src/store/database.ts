@@ -35,15 +35,21 @@ interface Address {
   readonly secrets: readonly string[];
   /** Of an SQLite database. */
   readonly file?: string;
-  readonly connect: (timeoutMs: number) => SQL;
+  readonly connect: (timeoutMs: number, over?: ConnectionOptions) => SQL;
 }
+
+/** What differs for a connection of its own. */
+type ConnectionOptions = Pick<SQL.PostgresOrMySQLOptions, "max" | "onclose">;
+
+/** Is this the address of a PostgreSQL server, which several hosts may use? */
+export const isSharedDatabase = (address: string) => /^postgres(ql)?:\/\//.test(address);
 
 /**
  * Understands `postgres://user:password@host:port/database`, `sqlite://path`, `sqlite:path` and a plain path.
  * @throws StoreError ADDRESS
  */
 export function parseAddress(text: string): Address {
-  if (/^postgres(ql)?:\/\//.test(text)) return postgresAddress(text);
+  if (isSharedDatabase(text)) return postgresAddress(text);
   const path = text.replace(/^sqlite:(\/\/)?/, "");
   if (path === "" || /^[a-z][a-z0-9+.-]+:\/\//i.test(path) || path.includes("?")) {
     const shown = path.includes("://") ? `${path.slice(0, path.indexOf("://"))}://…` : path;
@@ -73,9 +79,10 @@ function postgresAddress(text: string): Address {
     dialect: "postgres",
     label,
     secrets: [password, url.password].filter((secret) => secret.length > 0),
-    connect: (timeoutMs) =>
+    connect: (timeoutMs, over) =>
       new SQL(text, {
         max: POSTGRES_CONNECTIONS,
+        ...over,
         connectionTimeout: Math.max(1, Math.ceil(timeoutMs / 1_000)),
         ...(name === "" ? {} : { database: name }), // otherwise PGDATABASE in the environment wins over the URL
         connection: { application_name: "inkling" },
@@ -169,6 +176,20 @@ export class Database {
     });
   }
 
+  /**
+   * A client beside the others, for notices: its caller closes it. @returns undefined for SQLite, which has none
+   * @param onclose called when its connection has ended
+   */
+  connectForNotices(onclose: () => void): SQL | undefined {
+    if (this.dialect !== "postgres") return undefined;
+    return this.address.connect(this.timeoutMs, { max: 1, onclose });
+  }
+
+  /** What a client of {@link connectForNotices} threw, without the password. */
+  errorFrom(cause: unknown): StoreError {
+    return storeErrorFrom(cause, this.label, this.address.secrets);
+  }
+
   /** Ends all connections. Work that is under way is waited for. */
   async close(): Promise<void> {
     this.isClosed = true;
@@ -195,7 +216,7 @@ export class Database {
         this.requireSameFile();
         return await this.withTimeout(this.connected().then(work));
       } catch (cause) {
-        const error = storeErrorFrom(cause, this.label, this.address.secrets);
+        const error = this.errorFrom(cause);
         if (!isLockHeld(cause) || performance.now() > deadline) throw error;
         await Bun.sleep(LOCK_RETRY_MS);
       }

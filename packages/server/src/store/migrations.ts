@@ -112,6 +112,26 @@ export const MIGRATIONS: readonly Migration[] = [
       "CREATE INDEX inkling_usage_hours_key ON inkling_usage_hours (key_id, hour)",
     ],
   },
+  {
+    id: 4,
+    name: "limits of a group of hosts",
+    statements: [
+      // `confirmed_at` is of the database's clock, `hosts` the number of them that this one was given then.
+      `CREATE TABLE inkling_hosts (
+        id TEXT PRIMARY KEY,
+        confirmed_at BIGINT NOT NULL,
+        hosts INTEGER NOT NULL,
+        alone_ms DOUBLE PRECISION NOT NULL
+      )`,
+      // A key's state (leases/group.ts) as JSON: it is read and written whole, under the lock of its row.
+      `CREATE TABLE inkling_leases (
+        key_id TEXT PRIMARY KEY,
+        state TEXT NOT NULL,
+        short_at BIGINT NOT NULL
+      )`,
+      "CREATE INDEX inkling_leases_short ON inkling_leases (short_at)",
+    ],
+  },
 ];
 
 /** Any number, the same in every process: what they agree to lock while migrating. */

@@ -179,6 +179,7 @@ export class OverrideStore {
   private change<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
     return this.tables.write(async (tx) => {
       await tx`UPDATE inkling_override_stamp SET stamp = ${randomBase62(22, this.tables.randomBytes)}`;
+      await this.tables.notify(tx, "overrides");
       return work(tx);
     }, true);
   }

@@ -24,6 +24,7 @@ import { AdminTokenStore } from "./admin-token.ts";
 import { type AuditAction, insertAudit, lockAudit } from "./audit.ts";
 import { Database } from "./database.ts";
 import { StoreError } from "./error.ts";
+import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
 import { NewestFirst, type Page, type PageRequest, Tables } from "./tables.ts";
 import { UsageTables } from "./usage.ts";
@@ -74,7 +75,7 @@ export class Store implements KeySource {
   readonly adminToken: AdminTokenStore;
   readonly usage: UsageTables;
   private readonly database: Database;
-  private readonly tables: Tables;
+  readonly tables: Tables;
 
   /** Use {@link openStore}. */
   constructor(address: string, options: StoreOptions) {
@@ -98,6 +99,20 @@ export class Store implements KeySource {
   /** Resolves when the database answers. */
   async ping(): Promise<void> {
     await this.tables.read((sql) => sql`SELECT 1`);
+  }
+
+  /** Learns of changes by other processes, with PostgreSQL. Whoever calls must `stop` it, before `close`. */
+  listen(options: ConstructorParameters<typeof NoticeListener>[1]): NoticeListener {
+    return new NoticeListener(this.database, options);
+  }
+
+  /** Epoch ms of the PostgreSQL server's clock; undefined with SQLite. */
+  async readClock(): Promise<number | undefined> {
+    if (!this.tables.isShared) return undefined;
+    const rows: { now: string }[] = await this.tables.read(
+      (sql) => sql`SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now`,
+    );
+    return Number(rows[0]?.now);
   }
 
   async close(): Promise<void> {
@@ -269,6 +284,7 @@ export class Store implements KeySource {
   private change<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
     return this.tables.write(async (tx) => {
       await tx`UPDATE inkling_key_stamp SET stamp = ${randomBase62(22, this.tables.randomBytes)}`;
+      await this.tables.notify(tx, "keys");
       return work(tx);
     }, true);
   }

@@ -4,6 +4,7 @@ import type { SQL, TransactionSQL } from "bun";
 import type { EpochMs } from "../keys/key.ts";
 import type { Database } from "./database.ts";
 import { migrate } from "./migrations.ts";
+import { NOTICES, type Noticed } from "./notices.ts";
 
 /** The tables of one database, and what their rows are made with. */
 export class Tables {
@@ -23,10 +24,23 @@ export class Tables {
     return this.database.run(work);
   }
 
+  /** Can several hosts share it? */
+  get isShared(): boolean {
+    return this.database.dialect === "postgres";
+  }
+
   /** @param durable whether a power cut must not undo it */
   async write<T>(work: (tx: TransactionSQL) => Promise<T>, durable: boolean): Promise<T> {
     await this.ready();
     return this.database.transaction(work, durable);
+  }
+
+  /**
+   * Sends a notice to every process that listens, when the transaction commits. PostgreSQL takes a lock of the whole
+   * cluster for that: it is for changes that operators make, never for usage.
+   */
+  async notify(tx: TransactionSQL, noticed: Noticed): Promise<void> {
+    if (this.database.dialect === "postgres") await tx`SELECT pg_notify(${NOTICES}, ${noticed})`;
   }
 
   /** Another file is in the database's place. */

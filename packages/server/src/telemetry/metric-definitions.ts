@@ -28,8 +28,22 @@ export interface MetricsSource {
       readonly keys: number;
       readonly checkedAt: number | undefined;
       readonly failures: number;
+      readonly stale?: boolean;
     };
   };
+  /** Whether changes by other hosts arrive by notice; off: SQLite. */
+  readonly notices: { readonly state: "off" | "polling" | "listening" };
+  /** The group of hosts on one PostgreSQL; undefined with SQLite. */
+  readonly leases?:
+    | {
+        readonly state: {
+          readonly hosts: number;
+          readonly isAlone: boolean;
+          readonly silentSeconds: number;
+          readonly failures: number;
+        };
+      }
+    | undefined;
   readonly overrides: {
     readonly state: { readonly overrides: number; readonly checkedAt: number | undefined };
   };
@@ -222,6 +236,26 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
   inkling_keys_checked_timestamp_seconds: single(
     "When keys were last checked with the database.",
     ({ keyring }) => seconds(keyring.state.checkedAt),
+  ),
+  inkling_notices_listening: single(
+    "1 when changes of keys and overrides arrive by notice; 0 when they are found once a second; absent with SQLite.",
+    ({ notices }) => (notices.state === "off" ? undefined : flag(notices.state === "listening")),
+  ),
+  inkling_keys_stale: single(
+    "1 while every key is refused because the database was unreachable for longer than INKLING_MAX_STALE.",
+    ({ keyring }) => flag(keyring.state.stale),
+  ),
+  inkling_group_hosts: single(
+    "Hosts that share rates and quotas, this one included; absent with SQLite.",
+    ({ leases }) => leases?.state.hosts,
+  ),
+  inkling_group_away: single(
+    "1 while this host has no part of the group's limits: each key has its limit / hosts; absent with SQLite.",
+    ({ leases }) => (leases === undefined ? undefined : flag(leases.state.isAlone)),
+  ),
+  inkling_group_silent_seconds: single(
+    "Seconds since the group's last answer to this host; absent with SQLite.",
+    ({ leases }) => leases?.state.silentSeconds,
   ),
   inkling_usage_pending: single(
     "Lookups counted and not yet in the database.",

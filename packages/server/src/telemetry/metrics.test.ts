@@ -47,6 +47,8 @@ function source(
     keyring: { state: { loaded: true, keys: 3, checkedAt: 2_000, failures: 0, lastError: undefined } },
     counts,
     mx,
+    notices: { state: "listening" },
+    leases: { state: { hosts: 3, isAlone: false, silentSeconds: 0.2, failures: 0 } },
     usage: {
       state: { pending: 4, oldestMs: 1_500, failures: 2 },
     },

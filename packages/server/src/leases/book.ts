@@ -1,0 +1,289 @@
+// book.ts: what this host holds of the group's limits, key by key: what it asks for, what it got, and what it does alone.
+//
+// in   the keys in force and their cells; the answers of the group
+// out  a request for the keys in use; balances and shares in the cells
+// err  none: without answers the leases are used up, then every key gets its limit / hosts
+// cost a look at 5,000 keys that are not used: 1 ms
+
+import type { EpochMs, Key, KeyId } from "../keys/key.ts";
+import { CELL_COUNTS, type CellIndex, countedAt } from "../limits/cells.ts";
+import { type LeasedCells, MOST_SHARE } from "../limits/leased-cells.ts";
+import { limitsOf } from "../limits/token-bucket.ts";
+import { aloneOf, type LeaseGrant, type LeaseWish, SILENT_MS } from "./group.ts";
+import { type Demand, follow, noDemand, quotaReserve, rateReserve, refillAlone, wantedOf } from "./size.ts";
+
+export interface LeaseRequest {
+  /** Time of the last answer that was received, and the number of hosts in it. */
+  readonly confirmed: { readonly at: EpochMs; readonly hosts: number } | undefined;
+  readonly wishes: readonly LeaseWish[];
+}
+
+export interface LeaseAnswer {
+  /** Of the database's clock. */
+  readonly now: EpochMs;
+  /** UTC, as "2026-06-01". */
+  readonly day: string;
+  readonly hosts: number;
+  readonly grants: readonly LeaseGrant[];
+  /** Keys of which a host lacked some in the last seconds. */
+  readonly short: ReadonlySet<KeyId>;
+}
+
+/** One key. */
+class Holding {
+  readonly cell: CellIndex;
+  rate = 0;
+  burst = 0;
+  /** Ns for one token. */
+  each = 0;
+  quota: number | undefined;
+  /** Up to what it refills without the group; undefined before the first answer. */
+  alone: number | undefined;
+  readonly rateDemand: Demand = noDemand();
+  readonly quotaDemand: Demand = noDemand();
+  /** After the last look, and what was added since. */
+  balance = 0;
+  share = 0;
+  /** After the last tick alone. */
+  ticked = 0;
+  rateRefused = 0;
+  quotaRefused = 0;
+  /** Of the quota's day. */
+  used = 0;
+  day: string | undefined;
+  /** Was it never part of an exchange? */
+  isNew = true;
+  looks = 0;
+
+  constructor(cell: CellIndex) {
+    this.cell = cell;
+  }
+
+  /** @returns whether its limits are others now */
+  setLimits({ rate, burst }: { rate: number; burst: number }, quota: number | undefined, cells: LeasedCells) {
+    const isSame = rate === this.rate && burst === this.burst && quota === this.quota;
+    const each = rate > 0 ? Math.ceil(1e9 / rate) : 0;
+    if (each !== this.each) {
+      // As many tokens as before, in the new rate's time.
+      const before = cells.balanceOf(this.cell);
+      const tokens = this.each === 0 ? 0 : Math.min(burst, before / this.each);
+      this.balance = cells.addBalance(this.cell, tokens * each - before);
+    }
+    this.rate = rate;
+    this.burst = burst;
+    this.each = each;
+    this.quota = quota;
+    return !isSame;
+  }
+}
+
+const RATE_LIMITED: number[] = [];
+const QUOTA_EXCEEDED: number[] = [];
+for (let i = 0; i < CELL_COUNTS; i++) {
+  if (countedAt(i).counted === "rate_limited") RATE_LIMITED.push(i);
+  if (countedAt(i).counted === "quota_exceeded") QUOTA_EXCEEDED.push(i);
+}
+
+/** A key that is used little asks anew after this many looks at the latest. */
+const LOOKS = 4;
+
+export class LeaseBook {
+  /** Hosts of the group, as of the last answer. */
+  hosts: number;
+  private readonly cells: () => LeasedCells;
+  private readonly defaults: { readonly rate: number; readonly burst: number };
+  private readonly holdings = new Map<KeyId, Holding>();
+  private readonly counts = new Uint32Array(CELL_COUNTS);
+  private short: ReadonlySet<KeyId> = new Set();
+  private confirmed: LeaseRequest["confirmed"];
+  /** Ms of a clock that nobody sets. */
+  private answeredAt: number;
+  private refilledAt: number;
+
+  /**
+   * @param hosts as last known
+   * @param elapsed ms of a clock that nobody sets
+   */
+  constructor(
+    cells: () => LeasedCells,
+    defaults: { readonly rate: number; readonly burst: number },
+    hosts: number,
+    elapsed: number,
+  ) {
+    this.cells = cells;
+    this.defaults = defaults;
+    this.hosts = hosts;
+    this.answeredAt = elapsed;
+    this.refilledAt = elapsed;
+  }
+
+  /** Ms since the last answer. */
+  silentMs(elapsed: number): number {
+    return elapsed - this.answeredAt;
+  }
+
+  /** Takes over other keys, or other limits. @returns whether any needs a lease before it is used */
+  replaceKeys(keys: Iterable<Key>, cellOf: ReadonlyMap<KeyId, CellIndex>): boolean {
+    const cells = this.cells();
+    const gone = new Set(this.holdings.keys());
+    let isChanged = false;
+    for (const key of keys) {
+      const cell = cellOf.get(key.id);
+      if (cell === undefined) continue;
+      gone.delete(key.id);
+      let holding = this.holdings.get(key.id);
+      if (holding === undefined || holding.cell !== cell) {
+        holding = new Holding(cell);
+        this.holdings.set(key.id, holding);
+      }
+      if (holding.setLimits(limitsOf(key, this.defaults), key.quota, cells)) isChanged = true;
+    }
+    for (const keyId of gone) this.holdings.delete(keyId);
+    return isChanged;
+  }
+
+  /** What the keys in use want. It counts as sent: `accept` the answer, or nothing. */
+  request(): LeaseRequest {
+    const cells = this.cells();
+    const wishes: LeaseWish[] = [];
+    for (const [keyId, holding] of this.holdings) {
+      const wish = this.wishOf(keyId, holding, cells);
+      if (wish !== undefined) wishes.push(wish);
+    }
+    return { confirmed: this.confirmed, wishes };
+  }
+
+  /** Gives everything back. */
+  giveBack(): LeaseRequest {
+    const cells = this.cells();
+    const wishes: LeaseWish[] = [];
+    for (const [keyId, holding] of this.holdings) {
+      if (holding.isNew) continue;
+      this.look(holding, cells);
+      if (holding.balance === 0 && holding.share === 0 && holding.used === 0) continue;
+      holding.balance = cells.addBalance(holding.cell, -Number.MAX_SAFE_INTEGER);
+      holding.share = cells.addShare(holding.cell, -MOST_SHARE);
+      wishes.push(this.wish(keyId, holding, 0, 0));
+    }
+    return { confirmed: this.confirmed, wishes };
+  }
+
+  /** Puts an answer into the cells. */
+  accept({ now, day, hosts, grants, short }: LeaseAnswer, elapsed: number): void {
+    const cells = this.cells();
+    this.confirmed = { at: now, hosts };
+    this.hosts = hosts;
+    this.short = short;
+    this.answeredAt = elapsed;
+    for (const { keyId, rate, quota } of grants) {
+      const holding = this.holdings.get(keyId);
+      if (holding === undefined) continue;
+      holding.isNew = false;
+      if (rate !== undefined) {
+        holding.alone = rate.alone;
+        cells.addBalance(holding.cell, rate.grant * holding.each);
+        holding.balance += rate.grant * holding.each;
+      }
+      if (quota === undefined) continue;
+      if (holding.day !== day) {
+        if (holding.day !== undefined) cells.turnDay(holding.cell);
+        holding.day = day;
+        holding.used = quota.used;
+      }
+      if (quota.grant > 0) {
+        cells.addShare(holding.cell, quota.grant);
+        holding.share += quota.grant;
+      }
+      cells.putElsewhere(holding.cell, quota.left);
+    }
+  }
+
+  /** Refills the keys where this host is alone. Call it at least once a second. */
+  tick(elapsed: number): void {
+    const from = Math.max(this.refilledAt, this.answeredAt + SILENT_MS);
+    this.refilledAt = elapsed;
+    if (elapsed <= from) return;
+    const cells = this.cells();
+    for (const holding of this.holdings.values()) {
+      const { cell, each, rate, burst } = holding;
+      if (each === 0) continue;
+      const most = holding.alone ?? aloneOf({ rate, burst }, this.hosts);
+      const before = Math.max(holding.balance, holding.ticked, cells.balanceOf(cell)) / each;
+      const more = refillAlone(before, elapsed - from, rate / this.hosts, most) * each;
+      holding.ticked = more > 0 ? cells.addBalance(cell, more) : cells.balanceOf(cell);
+      holding.balance = holding.ticked;
+    }
+  }
+
+  private wishOf(keyId: KeyId, holding: Holding, cells: LeasedCells): LeaseWish | undefined {
+    const { burst, each, quota, rateDemand, quotaDemand } = holding;
+    holding.looks++;
+    const isUsed = this.look(holding, cells);
+    const isShort = this.short.has(keyId);
+    const { hosts } = this;
+    const wantRate =
+      each === 0
+        ? 0
+        : wantedOf({
+            held: holding.balance / each,
+            demand: rateDemand,
+            most: burst,
+            reserve: Math.min(rateReserve(burst, hosts), burst),
+            isShort,
+          });
+    const wantQuota =
+      quota === undefined
+        ? 0
+        : wantedOf({
+            held: holding.share,
+            demand: quotaDemand,
+            most: Math.min(quota, MOST_SHARE),
+            reserve: Math.min(quotaReserve(quota, hosts), quota),
+            isShort,
+          });
+    const isWanted = wantRate !== 0 || wantQuota !== 0;
+    if (
+      !holding.isNew &&
+      !(isWanted && (isUsed || isShort || holding.looks >= LOOKS)) &&
+      !(isUsed && holding.looks >= LOOKS)
+    ) {
+      return undefined;
+    }
+    holding.looks = 0;
+    // What is given back is gone from here before the group has it, and does not return when the answer is lost.
+    if (wantRate < 0) holding.balance = cells.addBalance(holding.cell, wantRate * each);
+    if (wantQuota < 0) holding.share = cells.addShare(holding.cell, wantQuota);
+    return this.wish(keyId, holding, Math.max(0, wantRate), Math.max(0, wantQuota));
+  }
+
+  private wish(keyId: KeyId, holding: Holding, wantRate: number, wantQuota: number): LeaseWish {
+    const { rate, burst, each, quota, balance, share, used, day, alone } = holding;
+    return {
+      keyId,
+      isInUse: holding.rateDemand.perLook > 0 || holding.quotaDemand.perLook > 0,
+      ...(each > 0 && { rate: { rate, burst, held: balance / each, alone: alone ?? 0, want: wantRate } }),
+      ...(quota !== undefined && { quota: { quota, day, used, held: share, want: wantQuota } }),
+    };
+  }
+
+  /** Reads what was used since the last look. @returns whether anything was */
+  private look(holding: Holding, cells: LeasedCells): boolean {
+    const { cell, each } = holding;
+    cells.readCounts(cell, this.counts);
+    const refusedNow = (slots: readonly number[]) => slots.reduce((sum, slot) => sum + this.counts[slot]!, 0);
+    const balance = cells.balanceOf(cell);
+    const share = cells.shareOf(cell);
+    const rateUsed = each === 0 ? 0 : Math.max(0, (holding.balance - balance) / each);
+    const quotaUsed = holding.share - share; // below 0: given back
+    const rateRefused = refusedNow(RATE_LIMITED) - holding.rateRefused;
+    const quotaRefused = refusedNow(QUOTA_EXCEEDED) - holding.quotaRefused;
+    holding.rateRefused += rateRefused;
+    holding.quotaRefused += quotaRefused;
+    holding.balance = balance;
+    holding.share = share;
+    holding.used += quotaUsed;
+    follow(holding.rateDemand, rateUsed, rateRefused);
+    follow(holding.quotaDemand, Math.max(0, quotaUsed), quotaRefused);
+    return rateUsed + rateRefused + quotaRefused > 0 || quotaUsed !== 0;
+  }
+}

@@ -1,0 +1,110 @@
+// holder.ts: keeps this host's leases: an exchange with the group every 250 ms for the keys in use, and at least every half
+// second in all.
+//
+// err  none: without the database the book does what a host alone may do; `state` and onAlone report it
+
+import type { Key, KeyId } from "../keys/key.ts";
+import type { CellIndex } from "../limits/cells.ts";
+import type { LeaseAnswer, LeaseBook, LeaseRequest } from "./book.ts";
+import { SILENT_MS } from "./group.ts";
+import { EXCHANGE_MS } from "./size.ts";
+
+interface LeaseSource {
+  exchange(request: LeaseRequest): Promise<LeaseAnswer>;
+  leave(request: LeaseRequest): Promise<void>;
+}
+
+interface LeaseHolderOptions {
+  readonly source: LeaseSource;
+  readonly book: LeaseBook;
+  readonly elapsed?: () => number;
+  /** This host is alone, or no longer. */
+  readonly onAlone?: (reason: string | undefined) => void;
+  /** The number of hosts in the group is another. */
+  readonly onHosts?: (hosts: number) => void;
+}
+
+/** Longest wait of keys that are new for their first lease: without it their first requests would be refused. */
+const FIRST_LEASE_MS = 1_000;
+/** Without a key in use, so that the group knows that this host is there. */
+const LEAST_LOOKS = 2;
+
+export class LeaseHolder {
+  private readonly options: LeaseHolderOptions;
+  private readonly elapsed: () => number;
+  private running: Promise<void> | undefined;
+  private timer: ReturnType<typeof setInterval> | undefined;
+  private looks = 0;
+  private isAlone = false;
+  private failures = 0;
+  private reason = "";
+
+  constructor(options: LeaseHolderOptions) {
+    this.options = options;
+    this.elapsed = options.elapsed ?? (() => performance.now());
+  }
+
+  start(): void {
+    this.timer = setInterval(() => this.look(), EXCHANGE_MS);
+  }
+
+  /** For metrics. */
+  get state() {
+    const { book } = this.options;
+    const { isAlone, failures } = this;
+    return { hosts: book.hosts, isAlone, failures, silentSeconds: book.silentMs(this.elapsed()) / 1_000 };
+  }
+
+  /** Keys are about to be in force. Resolves when new ones have a lease, or after a second. */
+  async replaceKeys(keys: Iterable<Key>, cellOf: ReadonlyMap<KeyId, CellIndex>): Promise<void> {
+    if (!this.options.book.replaceKeys(keys, cellOf)) return;
+    const first = (this.running ?? Promise.resolve()).then(() => this.exchange());
+    await Promise.race([first, Bun.sleep(FIRST_LEASE_MS)]);
+  }
+
+  /** Gives everything back. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.running;
+    await this.options.source.leave(this.options.book.giveBack()).catch(() => {}); // the group withholds it for a while
+  }
+
+  private look(): void {
+    const { book } = this.options;
+    const now = this.elapsed();
+    book.tick(now);
+    this.report(book.silentMs(now) > SILENT_MS);
+    void this.exchange();
+  }
+
+  private exchange(): Promise<void> {
+    this.running ??= this.askGroup().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private async askGroup(): Promise<void> {
+    const { book, source, onHosts } = this.options;
+    const request = book.request();
+    if (request.wishes.length === 0 && ++this.looks < LEAST_LOOKS) return;
+    this.looks = 0;
+    try {
+      const answer = await source.exchange(request);
+      const before = book.hosts;
+      book.accept(answer, this.elapsed());
+      this.failures = 0;
+      this.report(false);
+      if (answer.hosts !== before) onHosts?.(answer.hosts);
+    } catch (error) {
+      this.failures++;
+      this.reason = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  private report(isAlone: boolean): void {
+    if (isAlone === this.isAlone) return;
+    this.isAlone = isAlone;
+    this.options.onAlone?.(isAlone ? this.reason : undefined);
+  }
+}

@@ -1,0 +1,249 @@
+// Hosts on one simulated database: random demand, pauses, cut-offs, lost answers. Never above the limit; nearly all usable.
+
+import { expect, test } from "bun:test";
+import { randomWords } from "../../../../test/random.ts";
+import { share } from "../../../../test/share.ts";
+import { dayOf } from "../keys/day.ts";
+import type { Key } from "../keys/key.ts";
+import { CELL_BYTES } from "../limits/cells.ts";
+import { KeyCells } from "../limits/key-cells.ts";
+import { LeasedCells } from "../limits/leased-cells.ts";
+import { Buckets } from "../limits/token-bucket.ts";
+import { type LeaseAnswer, LeaseBook, type LeaseRequest } from "./book.ts";
+import { confirmHost, exchangeKey, type GroupHost, type KeyState } from "./group.ts";
+import { EXCHANGE_MS } from "./size.ts";
+
+const KEY_ID = "key_a";
+const START = Date.parse("2026-06-01T12:00:00Z");
+const SHORT_MS = 3_000;
+
+/** What the tables do (tables.ts), in memory. */
+class Database {
+  state: KeyState | undefined;
+  shortAt = 0;
+  readonly hosts = new Map<string, GroupHost>();
+
+  exchange(host: string, { confirmed, wishes }: LeaseRequest, now: number): LeaseAnswer {
+    const known = this.hosts.get(host) ?? {
+      id: host,
+      confirmedAt: now,
+      hosts: this.hosts.size + 1,
+      aloneMs: 0,
+    };
+    this.hosts.set(
+      host,
+      confirmed === undefined ? known : confirmHost(known, confirmed.at, confirmed.hosts, now),
+    );
+    const group = { now, members: [...this.hosts.values()] };
+    const grants = wishes.map((wish) => {
+      const { state, grant, isShort } = exchangeKey(this.state, wish, host, group, 0);
+      this.state = JSON.parse(JSON.stringify(state));
+      if (isShort) this.shortAt = now;
+      return grant;
+    });
+    const short = new Set(now - this.shortAt < SHORT_MS ? [KEY_ID] : []);
+    return { now, day: dayOf(now), hosts: group.members.length, grants, short };
+  }
+}
+
+class Host {
+  readonly cells = new LeasedCells(new Uint8Array(CELL_BYTES), 0);
+  readonly keyCells = new KeyCells(this.cells);
+  readonly buckets: Buckets;
+  readonly book: LeaseBook;
+  readonly id: string;
+  /** Its clock is wrong by so much. */
+  readonly offset: number;
+  nextLook: number;
+  pausedUntil = 0;
+  cutUntil = 0;
+  /** Lookups per second. */
+  demand = 0;
+  due = 0;
+  pending: { at: number; answer: LeaseAnswer | undefined } | undefined;
+
+  constructor(id: string, key: Key, now: number, firstLook: number, offset: number) {
+    this.id = id;
+    this.offset = offset;
+    const byKey = new Map([[KEY_ID, 0]]);
+    this.keyCells.replace(this.cells, byKey);
+    this.buckets = new Buckets({ rate: 0, burst: 1 }, this.keyCells);
+    this.book = new LeaseBook(() => this.cells, { rate: 0, burst: 1 }, 1, now);
+    this.book.replaceKeys([key], byKey);
+    this.nextLook = now + firstLook;
+  }
+
+  lookUp(key: Key, now: number): boolean {
+    const time = now + this.offset;
+    if (!this.buckets.take(key, time).allowed) {
+      this.keyCells.record(KEY_ID, "rate_limited", time);
+      return false;
+    }
+    if (this.keyCells.takeQuota(key, time, 1) === 0) {
+      this.keyCells.record(KEY_ID, "quota_exceeded", time);
+      return false;
+    }
+    return true;
+  }
+}
+
+interface Faults {
+  readonly pauses: boolean;
+  readonly cuts: boolean;
+  readonly losses: boolean;
+}
+
+function run(
+  seed: number,
+  {
+    hosts: count,
+    seconds,
+    rate,
+    burst,
+    quota,
+    load,
+    faults,
+    start = START,
+  }: {
+    hosts: number;
+    seconds: number;
+    rate: number;
+    burst: number;
+    quota?: number;
+    /** Of the rate, by all hosts together. */
+    load: number;
+    faults: Faults;
+    start?: number;
+  },
+) {
+  const words = randomWords(seed);
+  const random = () => words() / 2 ** 32;
+  const key = { id: KEY_ID, rate, burst, quota, mode: "live" } as Key;
+  const database = new Database();
+  const offsets = [0, 0, 3_600_000, -3_600_000, 1_700];
+  const hosts = Array.from(
+    { length: count },
+    (_, i) =>
+      new Host(`h${i}`, key, start, random() * EXCHANGE_MS, offsets[Math.floor(random() * offsets.length)]!),
+  );
+  const spread = () => {
+    const weights = hosts.map(() => random() ** 3 + 0.01);
+    const sum = weights.reduce((a, b) => a + b, 0);
+    for (const [i, host] of hosts.entries()) host.demand = (rate * load * weights[i]!) / sum;
+  };
+  spread();
+  // The ideal bucket of the group: it may never be empty when a lookup is allowed.
+  let level = burst;
+  let lowest = burst;
+  let allowed = 0;
+  let wanted = 0;
+  let warm = 0;
+  const byDay = new Map<string, number>();
+  const STEP = 5;
+  for (let now = start; now < start + seconds * 1_000; now += STEP) {
+    level = Math.min(burst, level + (rate * STEP) / 1_000);
+    const isCalm = now < start + 3_000; // every host gets a first answer
+    if (faults.pauses && !isCalm && random() < 0.0005)
+      hosts[Math.floor(random() * count)]!.pausedUntil = now + random() * 10_000;
+    if (faults.cuts && !isCalm && random() < 0.0007) {
+      const until = now + random() * 20_000;
+      for (const host of hosts) if (random() < 0.5) host.cutUntil = until;
+    }
+    if (random() < 0.0005) spread();
+    for (const host of hosts) {
+      host.due = Math.min(host.due + ((host.demand * STEP) / 1_000) * 2 * random(), 50);
+      if (now < host.pausedUntil) continue;
+      while (host.due >= 1) {
+        host.due--;
+        wanted++;
+        if (!host.lookUp(key, now)) continue;
+        level--;
+        allowed++;
+        if (now > start + 5_000) warm++;
+        lowest = Math.min(lowest, level);
+        byDay.set(dayOf(now), (byDay.get(dayOf(now)) ?? 0) + 1);
+      }
+      const { pending } = host;
+      if (pending !== undefined && now >= pending.at) {
+        host.pending = undefined;
+        if (pending.answer !== undefined) host.book.accept(pending.answer, now);
+      }
+      if (now < host.nextLook) continue;
+      host.nextLook = now + EXCHANGE_MS;
+      host.book.tick(now);
+      if (host.pending !== undefined) continue;
+      const request = host.book.request();
+      const isLost = now < host.cutUntil || (faults.losses && !isCalm && random() < 0.1);
+      const isAnswerLost = isLost && random() < 0.5;
+      const answer = isLost && !isAnswerLost ? undefined : database.exchange(host.id, request, now);
+      host.pending = { at: now + 5 + random() * (isLost ? 3_000 : 20), answer: isLost ? undefined : answer };
+    }
+  }
+  return { lowest, allowed, wanted, warm, byDay };
+}
+
+const NO_FAULTS: Faults = { pauses: false, cuts: false, losses: false };
+
+test("random hosts, demand, pauses, cut-offs and lost answers: never above the limit, in any window", () => {
+  let cut = 0;
+  for (let seed = 1; seed <= share(10_000, 60); seed++) {
+    const words = randomWords(seed + 1_000_000);
+    const pick = <T>(values: readonly T[]) => values[words() % values.length]!;
+    const faults = { pauses: words() % 2 === 0, cuts: words() % 4 > 0, losses: words() % 2 === 0 };
+    const rate = pick([1, 10, 100]);
+    const options = {
+      hosts: pick([1, 2, 3, 8]),
+      seconds: 60,
+      rate,
+      burst: Math.ceil(rate * pick([0.5, 1, 2, 10])),
+    };
+    const { lowest, allowed } = run(seed, { ...options, load: pick([0.5, 1.5, 4]), faults });
+    expect([seed, lowest >= -1e-6]).toEqual([seed, true]);
+    if (options.burst >= 2 * options.hosts) expect(allowed).toBeGreaterThan(0);
+    if (faults.cuts) cut++;
+  }
+  expect(cut).toBeGreaterThan(20);
+});
+
+test("quotas: never above, with midnight in the middle, and all of it can be used", () => {
+  for (let seed = 1; seed <= share(2_000, 30); seed++) {
+    const words = randomWords(seed + 2_000_000);
+    const hosts = [1, 2, 3, 8][words() % 4]!;
+    const quota = [5, 100, 500, 2_000][words() % 4]!;
+    const isFaulty = words() % 2 === 0;
+    const faults = { pauses: isFaulty, cuts: isFaulty, losses: isFaulty };
+    const start = Date.parse("2026-06-01T23:59:30Z");
+    const { byDay } = run(seed, {
+      hosts,
+      seconds: 60,
+      rate: 200,
+      burst: 400,
+      quota,
+      load: 0.8,
+      faults,
+      start,
+    });
+    for (const used of byDay.values()) expect([seed, used <= quota]).toEqual([seed, true]);
+    if (!isFaulty)
+      expect([seed, quota, byDay.get("2026-06-01")! >= 0.95 * quota]).toEqual([seed, quota, true]);
+  }
+});
+
+test("uneven demand that shifts: at least 95 % of the limit is usable", () => {
+  for (let seed = 1; seed <= share(100, 5); seed++) {
+    for (const load of [0.95, 3]) {
+      const seconds = 35;
+      const { warm, lowest } = run(seed, {
+        hosts: 8,
+        seconds,
+        rate: 1_000,
+        burst: 2_000,
+        load,
+        faults: NO_FAULTS,
+      });
+      expect(lowest).toBeGreaterThanOrEqual(-1e-6);
+      const usable = 1_000 * (seconds - 5) * Math.min(1, load);
+      expect([seed, load, warm / usable > 0.95]).toEqual([seed, load, true]);
+    }
+  }
+});

@@ -1,0 +1,174 @@
+// notices.ts: learns at once that another process has changed keys or overrides (PostgreSQL's LISTEN and NOTIFY).
+//
+// in   a connection of its own; notices that a transaction sends when it commits (Tables.notify)
+// out  onNotice for each kind, at most ten times a second; for both after each new connection, for notices sent in between
+//      are gone
+// err  none: without notices (state "polling") the checks of each second find the same changes, later
+// cost a notice to itself every 10 s, and with each connection
+//
+// PgBouncer in transaction mode accepts LISTEN and drops what comes for it, and a network can fall silent. So a listener
+// believes only in a notice to itself that came back, and connects anew when one did not: with jitter, so that the hosts
+// of a group do not return to a restarted database in one moment.
+
+import type { SQL } from "bun";
+import { backoffMs } from "../keys/backoff.ts";
+import type { Database } from "./database.ts";
+import { StoreError } from "./error.ts";
+
+/** The channel of all notices. */
+export const NOTICES = "inkling_notices";
+const KINDS = ["keys", "overrides"] as const;
+export type Noticed = (typeof KINDS)[number];
+
+const PROBE_MS = 10_000;
+/** A notice to oneself takes 2 ms. */
+const PROBE_TIMEOUT_MS = 3_000;
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 60_000;
+/** Keys that are made by the hundred are read again ten times a second, not a hundred times. */
+const LEAST_BETWEEN_MS = 100;
+
+const NO_NOTICE = "a notice to itself did not come back: is PgBouncer in transaction mode in between?";
+
+/** off: SQLite, which has no notices. */
+type NoticeState = "off" | "polling" | "listening";
+
+interface NoticeOptions {
+  readonly onNotice: (noticed: Noticed) => void;
+  readonly onState?: (state: NoticeState, why: string | undefined) => void;
+  readonly probeMs?: number;
+  readonly probeTimeoutMs?: number;
+  readonly firstRetryMs?: number;
+}
+
+export class NoticeListener {
+  private readonly database: Database;
+  private readonly options: NoticeOptions;
+  private readonly id = crypto.randomUUID();
+  private readonly lastAt = new Map<Noticed, number>();
+  private readonly late = new Map<Noticed, ReturnType<typeof setTimeout>>();
+  private readonly random: () => number;
+  private current: NoticeState;
+  private client: SQL | undefined;
+  private onProbe: (() => void) | undefined;
+  private failures = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private isStopped = false;
+
+  constructor(database: Database, options: NoticeOptions, random: () => number = Math.random) {
+    this.database = database;
+    this.options = options;
+    this.random = random;
+    this.current = database.dialect === "postgres" ? "polling" : "off";
+  }
+
+  get state(): NoticeState {
+    return this.current;
+  }
+
+  /** Resolves after the first try, whether it succeeded or not. */
+  async start(): Promise<void> {
+    if (this.current !== "off") await this.connect();
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    for (const timer of this.late.values()) clearTimeout(timer);
+    this.discard();
+  }
+
+  private async connect(): Promise<void> {
+    const client = this.database.connectForNotices(() => {
+      if (this.client === client) this.fail("the connection for notices has ended");
+    });
+    if (client === undefined) return;
+    this.client = client;
+    try {
+      const listening = client.listen(NOTICES, (text) => this.take(text));
+      listening.catch(() => {}); // after a time-out it fails when the client is closed
+      await this.within(listening, "LISTEN was not answered");
+      await this.probe();
+    } catch (error) {
+      if (this.client === client) this.fail(this.database.errorFrom(error).message);
+      return;
+    }
+    if (this.client !== client) return;
+    this.failures = 0;
+    this.become("listening", undefined);
+    for (const kind of KINDS) this.take(kind);
+    this.schedule(this.options.probeMs ?? PROBE_MS, () => this.probeAgain(client));
+  }
+
+  private async probeAgain(client: SQL): Promise<void> {
+    try {
+      await this.probe();
+      if (this.client === client) {
+        this.schedule(this.options.probeMs ?? PROBE_MS, () => this.probeAgain(client));
+      }
+    } catch (error) {
+      if (this.client === client) this.fail(this.database.errorFrom(error).message);
+    }
+  }
+
+  /** Sends a notice to itself, by another connection. @throws when it does not come back */
+  private async probe(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.onProbe = resolve;
+    await this.database.run((sql) => sql`SELECT pg_notify(${NOTICES}, ${this.id})`);
+    await this.within(promise, NO_NOTICE);
+  }
+
+  /** @throws StoreError after the time-out */
+  private async within(work: Promise<unknown>, message: string): Promise<void> {
+    const late = Promise.withResolvers<never>();
+    const error = new StoreError("AWAY", message, "changes are found by checks, once a second");
+    const timer = setTimeout(() => late.reject(error), this.options.probeTimeoutMs ?? PROBE_TIMEOUT_MS);
+    try {
+      await Promise.race([work, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private take(text: string): void {
+    if (text === this.id) this.onProbe?.();
+    const kind = KINDS.find((known) => known === text);
+    if (kind === undefined || this.late.has(kind) || this.isStopped) return;
+    const wait = (this.lastAt.get(kind) ?? Number.NEGATIVE_INFINITY) + LEAST_BETWEEN_MS - performance.now();
+    const pass = () => {
+      this.late.delete(kind);
+      this.lastAt.set(kind, performance.now());
+      this.options.onNotice(kind);
+    };
+    if (wait <= 0) pass();
+    else this.late.set(kind, setTimeout(pass, wait));
+  }
+
+  /** Connects anew, later. */
+  private fail(why: string): void {
+    this.discard();
+    if (this.isStopped) return;
+    this.become("polling", why);
+    const wait = backoffMs(this.options.firstRetryMs ?? FIRST_RETRY_MS, MAX_RETRY_MS, this.failures++);
+    this.schedule(wait * (0.5 + this.random()), () => this.connect());
+  }
+
+  private become(state: NoticeState, why: string | undefined): void {
+    const isNew = state !== this.current || (state === "polling" && this.failures === 0);
+    this.current = state;
+    if (isNew) this.options.onState?.(state, why);
+  }
+
+  private schedule(wait: number, work: () => Promise<void>): void {
+    if (this.isStopped) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void work(), wait);
+  }
+
+  private discard(): void {
+    const { client } = this;
+    this.client = undefined;
+    client?.close({ timeout: 0 }).catch(() => {}); // its error interests nobody any more
+  }
+}
