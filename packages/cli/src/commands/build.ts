@@ -1,15 +1,17 @@
 // build.ts: `inkling build`: the builder of a group: builds as feeds change, without serving, and publishes to a channel.
 
-import { currentName } from "@inkling/release-store";
+import { ChannelError, currentName, ReleaseError } from "@inkling/release-store";
 import type { Command } from "commander";
 import type { Settings } from "../config/settings.ts";
-import type { BuildResult } from "../runtime/build-process.ts";
-import { channelOf, openPublisher, renewIfDue, signingKey, withChannel } from "../runtime/channel.ts";
+import { channelOf, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
-import { keepSettingsFresh } from "../runtime/keep-fresh.ts";
+import { keepSettingsFresh, sleepUnlessAborted } from "../runtime/keep-fresh.ts";
 import { percentOf } from "../runtime/percent.ts";
 import { ensureWritable } from "../runtime/writable.ts";
+
+/** Finding that there is nothing to publish reads the statement. */
+const PUBLISH_MS = 10_000;
 
 const BUILD_SETTINGS = ["dataDir", "mirror", "offline", "channel", "channelSigningKey"] as const;
 
@@ -52,17 +54,30 @@ async function keepBuilding(
     info: (event: string, fields?: object) => line("info", event, fields),
     error: (event: string, fields?: object) => line("error", event, fields),
   };
-  const publish = async (_: BuildResult) => {
+  const publish = async () => {
     const name = currentName(dataDir);
     if (percent === undefined || name === undefined) return;
-    const publisher = openPublisher(settings, context, {
-      onUpload: (path, bytes) => log.info("channel-upload", { path, bytes }),
-      onWarning: (reason) => log.error("channel-warning", { reason }),
-    });
-    const done = await withChannel(() => renewIfDue(publisher, dataDir, name, percent));
-    if (done === undefined) return;
-    const { channel, version, release } = done;
-    log.info("channel-published", { channel, version, release: release.name, percent: done.percent });
+    try {
+      const publisher = openPublisher(settings, context, {
+        onUpload: (path, bytes) => log.info("channel-upload", { path, bytes }),
+        onWarning: (reason) => log.error("channel-warning", { reason }),
+      });
+      const done = await renewIfDue(publisher, dataDir, name, percent);
+      if (done === undefined) return;
+      const { channel, version, release } = done;
+      log.info("channel-published", { channel, version, release: release.name, percent: done.percent });
+    } catch (error) {
+      // Tried again; a build that failed must not hide it, nor the other way round.
+      if (!(error instanceof ChannelError || error instanceof ReleaseError)) throw error;
+      if (!stopper.signal.aborted)
+        log.error("channel-not-published", { reason: error.message, hint: error.hint });
+    }
   };
-  await keepSettingsFresh(settings, log, stopper.signal, { firstMs: 0, onBuilt: publish });
+  const building = keepSettingsFresh(settings, log, stopper.signal, { firstMs: 0 });
+  // Looks for what is to be published by itself: builds that fail for days must not let the channel expire.
+  while (!stopper.signal.aborted) {
+    await publish();
+    await sleepUnlessAborted(PUBLISH_MS, stopper.signal);
+  }
+  await building;
 }

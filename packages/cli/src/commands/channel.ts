@@ -1,15 +1,18 @@
 // channel.ts: `inkling channel init | publish | promote | rollback | status`: releases for many servers.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import {
   currentName,
   keyId,
   makeKeyPair,
   openReader,
+  publicKeyOf,
   readChannel,
   readChannelReport,
+  readPrivateKey,
   readTrustState,
+  releaseNames,
   replaceFile,
   requireCurrentName,
   type Statement,
@@ -56,7 +59,7 @@ Examples:
   addAction(command, context, [], (_, file = "channel-key.pem") => {
     const path = resolve(context.cwd, file);
     if (existsSync(path)) {
-      throw new CliError(`${path} exists already`, "name another file: servers trust the key that is in use");
+      throw new CliError(`${path} exists already`, `name another file${publicKeyIn(path)}`);
     }
     const { privatePem, publicKey } = makeKeyPair();
     try {
@@ -84,6 +87,7 @@ function addPublish(channel: Command, context: Context): void {
     .description("put the release in use, or another that is kept, into the channel")
     .argument("[release]", "its name, as `data status` lists them (default: the one in use)")
     .option("--percent <percent>", "share of the servers that take it; the others keep the one before", "100")
+    .option("--again", "send also what is there already: it was damaged there")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -100,16 +104,32 @@ Examples:
     const { dataDir } = settings;
     const name = release ?? requireCurrentName(dataDir);
     const percent = percentOf(flags.percent);
-    return done(await withChannel(() => publisher(settings, context).publish(dataDir, name, percent)));
+    const names = releaseNames(dataDir);
+    if (!names.includes(name)) {
+      const hint =
+        names.length === 0 ? "`npx inkling data update` makes one" : `kept are ${names.join(", ")}`;
+      throw new CliError(`there is no release ${name} in ${dataDir}`, hint);
+    }
+    const again = flags.again === true;
+    const statement = await withChannel(() =>
+      publisher(settings, context).publish(dataDir, name, percent, again),
+    );
+    if (statement.percent !== percent) {
+      warn(
+        context.terminal,
+        `${statement.percent} % of the servers have it already: \`promote\` changes that`,
+      );
+    }
+    return done(statement);
   });
 }
 
 function addPromote(channel: Command, context: Context): void {
   const command = channel
     .command("promote")
-    .description("give the newest release of the channel to more servers")
+    .description("change the share of the servers that take the release of the channel")
     .argument("[name]", "of the channel (default: that of the setting)")
-    .option("--percent <percent>", "share of the servers that take it", "100")
+    .option("--percent <percent>", "share of the servers; the others go on with the release before", "100")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling channel promote --percent 50\n  inkling channel promote");
   addAction(command, context, PUBLISH_SETTINGS, async ({ settings, flags }, name?: string) => {
@@ -173,6 +193,15 @@ function addStatus(channel: Command, context: Context): void {
       exitCode: isExpired || fault ? EXIT.error : EXIT.ok,
     };
   });
+}
+
+/** For who has lost it. */
+function publicKeyIn(path: string): string {
+  try {
+    return `; the public key of this one is ${publicKeyOf(readPrivateKey(readFileSync(path, "utf8")))}`;
+  } catch {
+    return ""; // another file
+  }
 }
 
 function publisher(settings: Settings, context: Context) {

@@ -66,6 +66,13 @@ Examples:
   inkling data update --offline --json`,
     );
   addAction(command, context, UPDATE_SETTINGS, async ({ settings, flags }) => {
+    if (settings.channel !== undefined && settings.channelSigningKey === undefined) {
+      throw new CliError(
+        "the releases of this host come from a channel, which would replace what is built here",
+        "build on the host that publishes, or unset INKLING_CHANNEL",
+        EXIT.usage,
+      );
+    }
     const accept = ((flags.accept ?? []) as string[]).map((id) =>
       id === ACCEPT_RELEASE ? id : feedOf(id).id,
     );

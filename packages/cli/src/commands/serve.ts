@@ -101,8 +101,14 @@ async function serveChannel(settings: Settings, context: Context): Promise<void>
   const follower = openFollower(settings, env, (path, done, total) => progress.show(path, done, total));
   if (!existsSync(join(settings.dataDir, DATA_FOLDER.current))) {
     terminal.err(`Getting the first release from ${shown("channel", settings)}.\n`);
-    await withChannel(() => follower.follow(stopper.signal));
-    progress.end();
+    try {
+      await withChannel(() => follower.follow(stopper.signal));
+    } catch (error) {
+      if (stopper.signal.aborted) return;
+      throw error;
+    } finally {
+      progress.end();
+    }
   }
   const server = await runServer(serverOptions(settings, "serve", version), context);
   const following = keepFollowing(follower, settings, server.running.log, stopper.signal);

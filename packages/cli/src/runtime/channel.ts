@@ -42,7 +42,9 @@ const REPORT_MS = 60_000;
 /** An expected failure of a channel for the terminal. */
 export function fromChannel(error: unknown): unknown {
   if (!(error instanceof ChannelError)) return error;
-  return new CliError(`${error.message} (${error.fault})`, error.hint);
+  const hint =
+    error.hint ?? (error.fault === "absent" ? "`npx inkling channel publish` makes it" : undefined);
+  return new CliError(`${error.message} (${error.fault})`, hint);
 }
 
 export async function withChannel<T>(act: () => Promise<T>): Promise<T> {
@@ -172,6 +174,7 @@ export async function keepFollowing(
       if (isNew) log.info("channel-followed", { channel, version: statement.version, release, bytes });
     } catch (error) {
       if (signal.aborted) return;
+      if (!(error instanceof ChannelError)) log.error("channel-failed", { stack: (error as Error).stack });
       const { fault, message, hint } = asFault(error);
       failures++;
       if (reports.fault !== fault) log.error("channel-refused", { channel, fault, reason: message, hint });

@@ -15,6 +15,7 @@ import {
   type NamedRelease,
   openCurrent,
   pinnedName,
+  readChannelReport,
   verifySegments,
 } from "@inkling/release-store";
 import { type Listener, probePort } from "@inkling/server/serve";
@@ -71,6 +72,7 @@ const ROWS: readonly (readonly [name: string, check: Check])[] = [
   ["admin port", ({ settings }) => listener("admin port", settings.adminHost, settings.adminPort)],
   ["data folder", dataFolder],
   ["mirror", mirror],
+  ["channel", channel],
   ["release", releaseOpens],
   ["age of data", onRelease(age)],
   ["feeds", onRelease(feeds)],
@@ -181,8 +183,23 @@ function servedReadOnly(settings: Settings): Finding {
   );
 }
 
+function channel({ settings }: Checkup): Finding {
+  if (settings.channel === undefined) return ok("none set: releases are built here");
+  if (settings.channelSigningKey !== undefined)
+    return ok(`${shown("channel", settings)}: this host publishes`);
+  const report = readChannelReport(settings.dataDir);
+  if (report === undefined) return note("never followed", "`npx inkling serve` follows it");
+  const { fault, version, followed_at } = report;
+  if (fault === null) return ok(`version ${version}, followed ${followed_at}`);
+  return problem(
+    `not followed since ${fault.since}: ${fault.reason} (${fault.kind})`,
+    "docs/cluster.md has what to do for each reason; what was served goes on",
+  );
+}
+
 async function mirror({ settings }: Checkup): Promise<Finding> {
   const { mirror } = settings;
+  if (settings.channel !== undefined) return ok("not used: releases come from the channel");
   if (mirror === undefined) return ok("none set: feeds come from their publishers");
   if (isMirrorUrl(mirror)) {
     const answer = await fetch(mirror, {

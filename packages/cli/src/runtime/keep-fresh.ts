@@ -143,8 +143,6 @@ interface RoundOptions {
   readonly firstMs: number;
   /** Builds on request. */
   readonly updates?: Updates;
-  /** Called after each build; what it throws is logged as a build that failed. */
-  readonly onBuilt?: (result: BuildResult) => Promise<void>;
 }
 
 /** {@link keepFresh} for these settings, in this process's time. */
@@ -152,7 +150,7 @@ export function keepSettingsFresh(
   settings: Settings,
   log: FreshEffects["log"],
   signal: AbortSignal,
-  { firstMs, updates = new Updates(), onBuilt }: RoundOptions,
+  { firstMs, updates = new Updates() }: RoundOptions,
 ): Promise<void> {
   const choice = join(settings.dataDir, DATA_FOLDER.feedChoice);
   let built = fileStamp(choice);
@@ -165,7 +163,6 @@ export function keepSettingsFresh(
       onEvent: () => {},
     });
     writeLastBuild(settings.dataDir, result, new Date());
-    await onBuilt?.(result);
     return result;
   };
   const sleep = (ms: number) =>
