@@ -199,7 +199,9 @@ function channel({ settings }: Checkup): Finding {
 
 async function mirror({ settings }: Checkup): Promise<Finding> {
   const { mirror } = settings;
-  if (settings.channel !== undefined) return ok("not used: releases come from the channel");
+  if (settings.channel !== undefined && settings.channelSigningKey === undefined) {
+    return ok("not used: releases come from the channel");
+  }
   if (mirror === undefined) return ok("none set: feeds come from their publishers");
   if (isMirrorUrl(mirror)) {
     const answer = await fetch(mirror, {
