@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { currentName } from "@inkling/release-store";
+import { currentName, DATA_FOLDER } from "@inkling/release-store";
 import { fetch } from "./checked-fetch.ts";
 import { freePort } from "./ports.ts";
 import { SMALL_NETWORK, smallCity, smallRelease } from "./release.ts";
@@ -150,6 +150,25 @@ describe("two servers of a channel", () => {
     }
     expect((await inkling("channel", "status", "--data-dir", servers[0]!.dataDir)).code).toBe(0);
   });
+});
+
+test("a server that follows no channel any more reports none", async () => {
+  const [{ child, dataDir }] = servers as [(typeof servers)[number]];
+  child.kill("SIGTERM");
+  await child.exited;
+  const report = JSON.parse(readFileSync(join(dataDir, DATA_FOLDER.channelReport), "utf8"));
+  const fault = { kind: "unreachable", reason: "gone", since: report.followed_at };
+  writeFileSync(join(dataDir, DATA_FOLDER.channelReport), JSON.stringify({ ...report, fault }));
+  const before = settings;
+  settings = { INKLING_OFFLINE: "1" };
+  const server = await startServer("one").finally(() => {
+    settings = before;
+  });
+  expect(await city(server)).toBe(smallCity(2));
+  expect(await metrics(server)).not.toMatch(/^inkling_channel_/m);
+  expect(await (await fetch(`http://127.0.0.1:${server.port}/readyz`)).text()).not.toContain(
+    "is not followed",
+  );
 });
 
 describe("the command line", () => {

@@ -288,6 +288,28 @@ describe("an empty database in the place of one with keys and overrides", () => 
     expect(copies()[1]).toBe(before[1]!);
   });
 
+  test.each([false, true])(
+    "the copy is kept, a key made while stopped, after a start without one: %p",
+    async (sawEmpty) => {
+      const { dataDir, file, options } = await setUp();
+      await (await start(options)).server.stop();
+      const copy = readFileSync(join(dataDir, "keys.json"), "utf8");
+      for (const suffix of SIDE_FILES) rmSync(file + suffix, { force: true });
+      if (sawEmpty) {
+        const second = await start(options);
+        expect(second.events("database-empty")).toHaveLength(1);
+        await second.server.stop();
+      }
+      const used = await openStore(`sqlite://${file}`);
+      const made = await used.createKey(parseNewKey({ name: "made in it" }, 0));
+      await used.close();
+      const { lookUp } = await start(options);
+      expect(await lookUp(made.token)).toEqual([200]);
+      expect(readFileSync(join(dataDir, "keys.before.json"), "utf8")).toBe(copy);
+      expect(readFileSync(join(dataDir, "keys.json"), "utf8")).toContain(made.key.id);
+    },
+  );
+
   test("gets no first keys from `inkling up` where the data folder knows some", async () => {
     const { dataDir, file, options } = await setUp();
     const first = await start(options);

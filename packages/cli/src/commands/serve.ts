@@ -9,7 +9,7 @@ import { type Settings, shown } from "../config/settings.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
-import { ensureWritable, whyReadOnly } from "../runtime/writable.ts";
+import { ensureWritable, forgetChannelReport, whyReadOnly } from "../runtime/writable.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { formatBytes } from "../terminal/terminal.ts";
 
@@ -63,6 +63,7 @@ async function serve(settings: Settings, context: Context): Promise<void> {
   if (!existsSync(join(dataDir, DATA_FOLDER.current))) await requireRelease(); // before anything is made there
   const readOnly = whyReadOnly(settings);
   probeListeners(settings);
+  if (readOnly === undefined) forgetChannelReport(dataDir); // otherwise it is of those who put releases there
   const upkeep = once(async () => {
     const { dataActions, Updates } = await import("../runtime/data-actions.ts");
     const updates = new Updates();

@@ -13,7 +13,7 @@ import { countKeys, type KeysOf, makeFirstKeys } from "../runtime/first-keys.ts"
 import { keepSettingsFresh, SHORTEST_PAUSE_MS } from "../runtime/keep-fresh.ts";
 import { withStore } from "../runtime/keys.ts";
 import { probeListeners, runServer, serverOptions } from "../runtime/run-server.ts";
-import { ensureWritable } from "../runtime/writable.ts";
+import { ensureWritable, forgetChannelReport } from "../runtime/writable.ts";
 import { CliError, EXIT, Stopped } from "../terminal/errors.ts";
 import { type Terminal, warn } from "../terminal/terminal.ts";
 import { SERVER_SETTINGS } from "./serve.ts";
@@ -46,6 +46,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
   }
   ensureWritable(settings.dataDir);
   probeListeners(settings);
+  forgetChannelReport(settings.dataDir);
   const found = usableRelease(settings, terminal);
   const isEnough = found !== undefined && !mirrorMayFill(found, settings);
   const current = isEnough ? found : await buildFirst(settings, context);

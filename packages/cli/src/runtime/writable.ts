@@ -1,8 +1,8 @@
 // writable.ts: a data folder that this user can write to, or that need not be written to.
 
-import { accessSync, constants, realpathSync } from "node:fs";
-import { dirname, sep } from "node:path";
-import { makeFolder } from "@inkling/release-store";
+import { accessSync, constants, realpathSync, rmSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
+import { DATA_FOLDER, makeFolder } from "@inkling/release-store";
 import { databaseFile, type Settings } from "../config/settings.ts";
 import { CliError, explainFileError } from "../terminal/errors.ts";
 
@@ -31,6 +31,16 @@ export function whyReadOnly(settings: Pick<Settings, "dataDir" | "databaseUrl">)
     if (!isInside(dataDir, databaseFile(settings))) return error.message;
     const elsewhere = "or put the database elsewhere: INKLING_DATABASE_URL=sqlite://FILE or postgres://…";
     throw new CliError(error.message, `${error.hint}; ${elsewhere}`);
+  }
+}
+
+/** Before a start without a channel: what was reported of one that was followed before says nothing of this server. */
+export function forgetChannelReport(dataDir: string): void {
+  const path = join(dataDir, DATA_FOLDER.channelReport);
+  try {
+    rmSync(path, { force: true });
+  } catch (error) {
+    throw explainFileError(error, path);
   }
 }
 

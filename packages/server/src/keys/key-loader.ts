@@ -8,7 +8,7 @@
 import { backoffMs } from "./backoff.ts";
 import type { EpochMs } from "./key.ts";
 import type { Keyring, KeySnapshot } from "./keyring.ts";
-import { holdsMadeKeys, keySnapshotText, readKeySnapshot } from "./snapshot.ts";
+import { holdsMadeKeys } from "./snapshot.ts";
 import { EmptyDatabaseError, isEmptyStamp, type SavedCopy, type SnapshotFile } from "./snapshot-file.ts";
 
 export interface KeySource {
@@ -34,7 +34,7 @@ export interface KeyLoaderOptions {
   /** Keys are refused from now on, or no longer. */
   readonly onStale?: (isStale: boolean) => void;
   /** The copy in the data folder. */
-  readonly copy?: SnapshotFile;
+  readonly copy?: SnapshotFile<KeySnapshot>;
   /** The copy is in force, because the store is unreachable or empty. */
   readonly onCopy?: (keys: number, ageMs: number) => void;
   /** Called with each snapshot before it is in force, and waited for; what it throws is a failed check. */
@@ -138,7 +138,7 @@ export class KeyLoader {
   }
 
   private readCopy(): SavedCopy<KeySnapshot> | undefined {
-    if (this.copied === "unread") this.copied = this.options.copy?.read(readKeySnapshot);
+    if (this.copied === "unread") this.copied = this.options.copy?.read();
     return this.copied;
   }
 
@@ -174,7 +174,7 @@ export class KeyLoader {
     const { snapshot } = this;
     if (snapshot === undefined || isEmptyStamp(snapshot.stamp)) return;
     this.copied = undefined; // it is older than this
-    this.options.copy?.save(snapshot.stamp, () => keySnapshotText(snapshot));
+    this.options.copy?.save(snapshot);
   }
 
   /** @param stamp of the store */

@@ -1,11 +1,12 @@
 // snapshot-file.ts: what the database holds, as a file in the data folder, for a start while the database is unreachable,
 // or found empty: a lost volume, another address.
 //
-// in   a text, and a stamp that changes with it
-// out  the file, replaced by rename, so that a process that starts reads the old one or the new one; when it was confirmed last
+// in   what it holds, and a stamp that changes with it
+// out  the file, replaced by rename, so that a process that starts reads the old one or the new one; when it was confirmed
+//      last. A file that shares nothing with what replaces it is moved aside: the database may be the wrong one
 // err  none: what cannot be read or written is reported, once for each reason, and written with the next call
 
-import { readFileSync, renameSync, statSync, utimesSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, statSync, utimesSync } from "node:fs";
 import { basename } from "node:path";
 import { messageOf, replaceFile } from "@inkling/release-store";
 import type { EpochMs } from "./key.ts";
@@ -30,10 +31,15 @@ export class EmptyDatabaseError extends Error {
   }
 }
 
-interface SnapshotFileOptions {
+interface SnapshotFileOptions<T> {
   readonly path: string;
   readonly now: () => EpochMs;
   readonly onFailure: (reason: string) => void;
+  /** @throws for a text that is none */
+  readonly parse: (text: string) => T;
+  readonly print: (value: T) => string;
+  /** Ids of all that only the database, or this file, can have. */
+  readonly idsOf: (value: T) => Iterable<string>;
 }
 
 export interface SavedCopy<T> {
@@ -42,23 +48,27 @@ export interface SavedCopy<T> {
   readonly ageMs: number;
 }
 
-export class SnapshotFile {
-  private readonly options: SnapshotFileOptions;
-  private savedStamp: string | undefined;
+export class SnapshotFile<T extends { readonly stamp: string }> {
+  private readonly options: SnapshotFileOptions<T>;
+  /** What the file has. */
+  private saved: { readonly stamp: string; readonly ids: ReadonlySet<string> } | undefined;
+  private isRead = false;
+  /** Was it saved from the database in use, which was not found empty since? */
+  private isFromHere = false;
   private confirmedAt: EpochMs = Number.NEGATIVE_INFINITY;
   private lastFailure: string | undefined;
-  private isKept = false;
 
-  constructor(options: SnapshotFileOptions) {
+  constructor(options: SnapshotFileOptions<T>) {
     this.options = options;
   }
 
-  /** @param parse throws for a text that is none. @returns undefined when there is no file, or none that can be read */
-  read<T extends { readonly stamp: string }>(parse: (text: string) => T): SavedCopy<T> | undefined {
-    const { path, now } = this.options;
+  /** @returns undefined when there is no file, or none that can be read */
+  read(): SavedCopy<T> | undefined {
+    const { path, now, parse } = this.options;
+    this.isRead = true;
     try {
       const value = parse(readFileSync(path, "utf8"));
-      this.savedStamp = value.stamp;
+      this.saved = this.contentOf(value);
       return { value, ageMs: Math.max(0, now() - statSync(path).mtimeMs) };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.report(error);
@@ -66,28 +76,43 @@ export class SnapshotFile {
     }
   }
 
-  /** What the file has is moved to `.before.json` when something else is saved: the database may be the wrong one. */
+  /** The database was found empty: what comes from it next may be another one's. */
   keep(): void {
-    this.isKept = true;
+    this.isFromHere = false;
   }
 
   /** The database holds this now. */
-  save(stamp: string, text: () => string): void {
-    const { path, now } = this.options;
+  save(value: T): void {
+    const { path, now, print } = this.options;
     const sinceConfirmed = now() - this.confirmedAt;
-    if (stamp === this.savedStamp && sinceConfirmed >= 0 && sinceConfirmed < CONFIRM_MS) return;
+    const { stamp } = value;
+    if (stamp === this.saved?.stamp && sinceConfirmed >= 0 && sinceConfirmed < CONFIRM_MS) return;
+    if (!this.isRead) this.read();
+    const isSame = stamp === this.saved?.stamp;
     try {
-      if (this.isKept && stamp !== this.savedStamp) moveAside(path);
-      this.isKept = false;
-      if (stamp !== this.savedStamp || !touch(path, new Date(now()))) {
-        replaceFile(path, [text()], { mode: MODE, modified: new Date(now()) });
+      const next = isSame ? this.saved! : this.contentOf(value);
+      if (this.wouldBeLost(next.ids)) moveAside(path);
+      if (!isSame || !touch(path, new Date(now()))) {
+        replaceFile(path, [print(value)], { mode: MODE, modified: new Date(now()) });
       }
-      this.savedStamp = stamp;
+      this.saved = next;
+      this.isFromHere = true;
       this.confirmedAt = now();
       this.lastFailure = undefined;
     } catch (error) {
       this.report(error);
     }
+  }
+
+  private contentOf(value: T) {
+    return { stamp: value.stamp, ids: new Set(this.options.idsOf(value)) };
+  }
+
+  /** Has the file something, and nothing of it is left? The last one may have been removed, where it came from here. */
+  private wouldBeLost(ids: ReadonlySet<string>): boolean {
+    const { saved, isFromHere } = this;
+    if (saved === undefined || saved.ids.size === 0 || (isFromHere && ids.size === 0)) return false;
+    return [...saved.ids].every((id) => !ids.has(id));
   }
 
   private report(error: unknown): void {
@@ -98,8 +123,13 @@ export class SnapshotFile {
   }
 }
 
-const moveAside = (path: string) =>
-  isThere(() => renameSync(path, path.replace(/(\.json)?$/, ".before.json")));
+/** To `keys.before.json`, `keys.before-2.json` and so on: what was moved there before stays. */
+function moveAside(path: string): void {
+  const asideAt = (n: number) => path.replace(/(\.json)?$/, `.before${n > 1 ? `-${n}` : ""}.json`);
+  let n = 1;
+  while (existsSync(asideAt(n))) n++;
+  isThere(() => renameSync(path, asideAt(n)));
+}
 
 const touch = (path: string, time: Date) => isThere(() => utimesSync(path, time, time));
 

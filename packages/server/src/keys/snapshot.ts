@@ -3,8 +3,9 @@
 // err  readKeySnapshot throws for a text that this program did not write
 // note A snapshot has hashes of tokens, never tokens; revoked keys are not in it.
 
-import { type KeyRow, keyFromRow, NAME_FROM_SETTINGS, rowFromKey } from "./key.ts";
+import { type EpochMs, type KeyRow, keyFromRow, NAME_FROM_SETTINGS, rowFromKey } from "./key.ts";
 import type { KeySnapshot, TokenRecord } from "./keyring.ts";
+import { SnapshotFile } from "./snapshot-file.ts";
 
 const FORMAT = "inkling-key-snapshot";
 const VERSION = 1;
@@ -27,9 +28,24 @@ export function keySnapshotText(snapshot: KeySnapshot): string {
   return `${JSON.stringify({ format: FORMAT, version: VERSION, ...plainKeys(snapshot) })}\n`;
 }
 
-/** Would keys be lost without this snapshot? One from settings would not: it is made again. */
-export function holdsMadeKeys({ tokens }: KeySnapshot): boolean {
-  return tokens.some(({ key }) => key.name !== NAME_FROM_SETTINGS);
+/** Would keys be lost without this snapshot? */
+export function holdsMadeKeys(snapshot: KeySnapshot): boolean {
+  return madeKeyIds(snapshot).length > 0;
+}
+
+/** Of the keys that would be lost without this snapshot. One from settings would not: it is made again. */
+function madeKeyIds({ tokens }: KeySnapshot): string[] {
+  return tokens.filter(({ key }) => key.name !== NAME_FROM_SETTINGS).map(({ key }) => key.id);
+}
+
+/** The data folder's copy. */
+export function keyCopy(
+  path: string,
+  now: () => EpochMs,
+  onFailure: (reason: string) => void,
+): SnapshotFile<KeySnapshot> {
+  const [parse, print, idsOf] = [readKeySnapshot, keySnapshotText, madeKeyIds];
+  return new SnapshotFile({ path, now, onFailure, parse, print, idsOf });
 }
 
 /** @throws Error when the text is no snapshot */

@@ -150,6 +150,40 @@ describe("the book", () => {
     await book.stop();
   });
 
+  test("a copy of none of what the store has by now is moved aside, each to a file of its own", async () => {
+    const { store, book, dataDir } = await setUp();
+    const path = join(dataDir, DATA_FOLDER.overrides);
+    const restart = async (...overrides: Override[]) => {
+      store.set(...overrides);
+      await (await setUp(store, dataDir)).book.stop();
+    };
+    store.set(override("a"), override("b"));
+    await book.refresh();
+    await book.stop();
+    await restart(override("b", { note: "changed" })); // the same one's
+    expect(readdirSync(dataDir)).toEqual([DATA_FOLDER.overrides]);
+    const asides = ["overrides.before.json", "overrides.before-2.json", "overrides.before-3.json"];
+    const copies: string[] = [];
+    for (const [n, others] of [[override("c")], [], [override("d")], [override("e")]].entries()) {
+      if (n !== 2) copies.push(readFileSync(path, "utf8")); // one without any is not kept
+      await restart(...others);
+    }
+    expect(readdirSync(dataDir).sort()).toEqual([...asides, DATA_FOLDER.overrides].sort());
+    expect(asides.map((name) => readFileSync(join(dataDir, name), "utf8"))).toEqual(copies);
+  });
+
+  test("a copy is not moved aside when the last override is removed", async () => {
+    const { store, book, dataDir } = await setUp();
+    for (const id of ["a", "b"]) {
+      store.set(override(id));
+      await book.refresh();
+      store.set();
+      await book.refresh();
+    }
+    expect(readdirSync(dataDir)).toEqual([DATA_FOLDER.overrides]);
+    await book.stop();
+  });
+
   test("a store that never had an override is no other one, nor where all have expired", async () => {
     const store = new FakeStore();
     store.isEmpty = true;

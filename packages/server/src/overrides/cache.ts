@@ -76,7 +76,7 @@ export class OverrideCache {
   private checkedAt: number | undefined;
   private failures = 0;
   private isEmpty = false;
-  private readonly copy: SnapshotFile;
+  private readonly copy: SnapshotFile<LoadedOverrides>;
   private running: Promise<void> | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private isStopped = false;
@@ -88,6 +88,9 @@ export class OverrideCache {
       path: join(options.dataDir, DATA_FOLDER.overrides),
       now: this.now,
       onFailure: (reason) => options.onEvent?.({ type: "copy-failed", reason }),
+      parse: readSnapshot,
+      print: snapshotText,
+      idsOf: ({ overrides }) => overrides.map(({ id }) => id),
     });
   }
 
@@ -141,7 +144,7 @@ export class OverrideCache {
       return;
     }
     const { stamp, current } = this;
-    this.copy.save(stamp!, () => snapshotText({ stamp: stamp!, overrides: current.all }));
+    this.copy.save({ stamp: stamp!, overrides: current.all });
   }
 
   /** @throws EmptyDatabaseError where overrides are in force that the store never had */
@@ -167,7 +170,7 @@ export class OverrideCache {
   }
 
   private readCopy(): void {
-    const copy = this.copy.read(readSnapshot);
+    const copy = this.copy.read();
     if (copy === undefined) return;
     const { stamp, overrides } = copy.value;
     this.current = overridesOf(overrides);

@@ -11,7 +11,8 @@ import { StartError } from "../http/start-error.ts";
 import { KeyInputError } from "../keys/key.ts";
 import { KeyLoader } from "../keys/key-loader.ts";
 import { Keyring } from "../keys/keyring.ts";
-import { EmptyDatabaseError, SnapshotFile } from "../keys/snapshot-file.ts";
+import { keyCopy } from "../keys/snapshot.ts";
+import { EmptyDatabaseError } from "../keys/snapshot-file.ts";
 import { LeaseBook } from "../leases/book.ts";
 import { LeaseHolder } from "../leases/holder.ts";
 import { LeaseTables } from "../leases/tables.ts";
@@ -152,11 +153,9 @@ async function startKeyLoader(
       await leases?.replaceKeys(byId.values(), keys.current.cells);
       onChange("keys");
     },
-    copy: new SnapshotFile({
-      path: join(dataDir, DATA_FOLDER.keys),
-      now: Date.now,
-      onFailure: (reason) => log.error("keys-copy-failed", { reason }),
-    }),
+    copy: keyCopy(join(dataDir, DATA_FOLDER.keys), Date.now, (reason) =>
+      log.error("keys-copy-failed", { reason }),
+    ),
     onCopy: (count, ageMs) =>
       log.error("keys-from-copy", { keys: count, age_seconds: Math.round(ageMs / 1_000) }),
     onStoreChange: (error) => {
