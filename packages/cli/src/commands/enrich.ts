@@ -35,7 +35,7 @@ import { estimateText, printTally, tallyJson } from "../terminal/enrich-summary.
 import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
 import { RateLine } from "../terminal/rate-line.ts";
 import { attributions } from "../terminal/release-tables.ts";
-import { printAttributions, printable, warn } from "../terminal/terminal.ts";
+import { printAttributions, printable, standardOutput, warn } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir", "apiKey"] as const;
 
@@ -218,20 +218,17 @@ async function run(
 ): Promise<Tally> {
   const pool = poolFor(input.encodings.length === 0 ? input.size : undefined);
   const file = target === undefined ? undefined : openTarget(target, pool);
-  const standard = file === undefined && !withSummary ? Bun.stdout.writer() : undefined;
+  const standard = file === undefined && !withSummary ? standardOutput() : undefined;
   const progress = new RateLine(terminal, input.size);
   try {
     const tally = await enrich(input.chunks, plan, pool, {
       signal: stopper.signal,
       write: async (bytes) => {
         file?.write(bytes);
-        if (standard === undefined) return;
-        standard.write(bytes);
-        await standard.flush();
+        await standard?.(bytes);
       },
       onProgress: (rows) => progress.showRate(input.bytesRead(), rows),
     });
-    await standard?.end();
     file?.finish();
     return tally;
   } catch (error) {
