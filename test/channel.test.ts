@@ -15,25 +15,21 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { currentName, pin, releaseNames, segmentFiles, verifyRelease } from "@inkling/release-store";
 import {
   ChannelError,
   ChannelFollower,
-  currentName,
   type FollowerOptions,
   makeKeyPair,
   openReader,
   openStore,
   Publisher,
   type PublisherOptions,
-  pin,
   readPrivateKey,
-  releaseNames,
   rolloutSlot,
   type S3Environment,
   type Statement,
-  segmentFiles,
-  verifyRelease,
-} from "@inkling/release-store";
+} from "@inkling/release-store/channel";
 import { freePort } from "./ports.ts";
 import { smallRelease } from "./release.ts";
 import { type S3Server, startS3 } from "./s3-server.ts";

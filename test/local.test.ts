@@ -5,15 +5,8 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node
 import { join, resolve } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import type { Lookup } from "@inkling/client";
-import {
-  appendToOrder,
-  makeKeyPair,
-  openStore,
-  Publisher,
-  prepareDataFolder,
-  readPrivateKey,
-  requireCurrentName,
-} from "@inkling/release-store";
+import { appendToOrder, prepareDataFolder, requireCurrentName } from "@inkling/release-store";
+import { makeKeyPair, openStore, Publisher, readPrivateKey } from "@inkling/release-store/channel";
 import { installLocal, run } from "./client-package.ts";
 import { type Exchange, RECORDED } from "./contract/replay.ts";
 import { freePort } from "./ports.ts";

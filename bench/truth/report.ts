@@ -12,7 +12,7 @@ import { measureDisposable } from "./disposable.ts";
 import { measureFlags } from "./flags.ts";
 import { measureNetworks } from "./network.ts";
 import { measurePlaces } from "./places.ts";
-import type { TruthRow } from "./row.ts";
+import { judged, type TruthRow } from "./row.ts";
 
 const HEAD = `# How right the answers are
 
@@ -47,7 +47,7 @@ export async function writeTruth(commit: string): Promise<string> {
 function table(rows: readonly TruthRow[]): string {
   const lines = rows.map(
     ({ measure, sample, value, target = "", seen }) =>
-      `| ${sample} | ${measure} | ${value} | ${target} | ${seen} |\n`,
+      `| ${sample} | ${measure} | ${judged({ value, target })} | ${target} | ${seen} |\n`,
   );
   return `| sample | measure | value | target | data |\n|---|---|---|---|---|\n${lines.join("")}`;
 }

@@ -14,6 +14,14 @@ export interface TruthRow {
   readonly seen: "built from" | "operator" | "held out";
 }
 
+/** The value as the report shows it. A target says what is wanted of the first number: "0", "at least 69 %"; others are not judged. */
+export function judged({ value, target = "" }: Pick<TruthRow, "value" | "target">): string {
+  const number = Number.parseFloat(value.replaceAll(",", ""));
+  const least = /^(?:at least|>=) ([\d.]+) %$/.exec(target)?.[1];
+  const isMissed = target === "0" ? number > 0 : least !== undefined && number < Number(least);
+  return isMissed ? `${value} (missed)` : value;
+}
+
 export const count = (value: number): string => value.toLocaleString("en");
 
 export const share = (some: number, all: number): string =>

@@ -8,8 +8,6 @@
 import type { Release } from "@inkling/engine";
 import {
   areMarked,
-  ChannelError,
-  ChannelFollower,
   currentName,
   explained,
   findFiles,
@@ -17,7 +15,6 @@ import {
   MAPS_FILES,
   mapSegment,
   messageOf,
-  openReader,
   ReleaseError,
   releasesBefore,
   requireCurrentName,
@@ -26,6 +23,7 @@ import {
   sha256Hex,
   verifyRelease,
 } from "@inkling/release-store";
+import { ChannelError, ChannelFollower, openReader } from "@inkling/release-store/channel";
 import type { SourceOptions } from "./options.ts";
 
 const POLL_MS = 1_000;

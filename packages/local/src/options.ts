@@ -4,7 +4,8 @@
 
 import type { DataName, OnUnavailable } from "@inkling/client";
 import { DATA_OF, ON_UNAVAILABLE, readRequire } from "@inkling/client/support";
-import { type ChannelLocation, parseChannel, readPublicKey, S3_VARIABLES } from "@inkling/release-store";
+import { type ChannelLocation, parseChannel } from "@inkling/release-store";
+import { readPublicKey, S3_VARIABLES } from "@inkling/release-store/channel";
 
 export interface LocalOptions<P extends OnUnavailable = OnUnavailable> {
   /** The data folder: that of a server on this machine or, with `channel`, where this application keeps its releases. */

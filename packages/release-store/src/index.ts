@@ -1,7 +1,10 @@
 // @inkling/release-store: the data folder: its releases, which one is current, and publishing without a gap.
+// `@inkling/release-store/channel` has the channel: few starts need it.
 
 export * from "./atomic-file.ts";
-export * from "./channel/index.ts";
+export * from "./channel/location.ts";
+export * from "./channel/report.ts";
+export * from "./channel/server-id.ts";
 export * from "./error-message.ts";
 export * from "./feeds-report.ts";
 export * from "./file-stamp.ts";

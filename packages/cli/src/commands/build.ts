@@ -1,7 +1,8 @@
 // build.ts: `inkling build`: the builder of a group: builds as feeds change, without serving, and publishes to a channel.
 
-import { ChannelError, currentName, ReleaseError } from "@inkling/release-store";
-import type { Command } from "commander";
+import { currentName, ReleaseError } from "@inkling/release-store";
+import { ChannelError } from "@inkling/release-store/channel";
+import { type Command, Option } from "commander";
 import type { Settings } from "../config/settings.ts";
 import { channelOf, openPublisher, renewIfDue, signingKey } from "../runtime/channel.ts";
 import { addAction } from "../runtime/command.ts";
@@ -20,7 +21,9 @@ export function addBuild(program: Command, context: Context): void {
     .command("build")
     .description("build releases as feeds change, until it is stopped, without serving")
     .option("--publish", "publish each release to the channel, and renew it once a day")
-    .option("--percent <percent>", "share of the servers that take a new release", "100")
+    .addOption(
+      new Option("--percent <percent>", "share of the servers that take a new release").default("100", "100"),
+    )
     .addHelpText(
       "after",
       `

@@ -4,20 +4,22 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import {
   currentName,
+  readChannelReport,
+  releaseNames,
+  replaceFile,
+  requireCurrentName,
+} from "@inkling/release-store";
+import {
   keyId,
   makeKeyPair,
   openReader,
   publicKeyOf,
   readChannel,
-  readChannelReport,
   readPrivateKey,
   readTrustState,
-  releaseNames,
-  replaceFile,
-  requireCurrentName,
   type Statement,
-} from "@inkling/release-store";
-import type { Command } from "commander";
+} from "@inkling/release-store/channel";
+import { type Command, Option } from "commander";
 import { variableName } from "../config/setting-table.ts";
 import type { Settings } from "../config/settings.ts";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
@@ -86,7 +88,12 @@ function addPublish(channel: Command, context: Context): void {
     .command("publish")
     .description("put the release in use, or another that is kept, into the channel")
     .argument("[release]", "its name, as `data status` lists them (default: the one in use)")
-    .option("--percent <percent>", "share of the servers that take it; the others keep the one before", "100")
+    .addOption(
+      new Option(
+        "--percent <percent>",
+        "share of the servers that take it; the others keep the one before",
+      ).default("100", "100"),
+    )
     .option("--again", "send also what is there already: it was damaged there")
     .option("--json", "print JSON")
     .addHelpText(
@@ -129,7 +136,12 @@ function addPromote(channel: Command, context: Context): void {
     .command("promote")
     .description("change the share of the servers that take the release of the channel")
     .argument("[name]", "of the channel (default: that of the setting)")
-    .option("--percent <percent>", "share of the servers; the others go on with the release before", "100")
+    .addOption(
+      new Option(
+        "--percent <percent>",
+        "share of the servers; the others go on with the release before",
+      ).default("100", "100"),
+    )
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling channel promote --percent 50\n  inkling channel promote");
   addAction(command, context, PUBLISH_SETTINGS, async ({ settings, flags }, name?: string) => {

@@ -17,10 +17,10 @@ import type { Settings } from "../config/settings.ts";
 import { openAnswerData } from "../runtime/answer-data.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
-import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
+import { CliError, EXIT, explainTargetError } from "../terminal/errors.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { attributions } from "../terminal/release-tables.ts";
-import { formatBytes, printAttributions, warn } from "../terminal/terminal.ts";
+import { formatBytes, printAttributions, standardOutput, warn } from "../terminal/terminal.ts";
 
 const SETTINGS = ["dataDir"] as const;
 
@@ -118,17 +118,15 @@ async function requestFor(
 async function toStandardOutput(format: ExportFormat, request: Request, signal: AbortSignal): Promise<void> {
   if (format.isFolder)
     throw new CliError(`${format.name} has several files`, "name a folder: --out FOLDER", EXIT.usage);
-  const out = Bun.stdout.writer();
+  const write = standardOutput();
   const stopped = () => new Interrupted("the end is missing on standard output");
   try {
     for await (const data of textOf(format, request, signal)) {
-      out.write(data);
-      await unlessAborted(Promise.resolve(out.flush()), signal, stopped);
+      await unlessAborted(write(data), signal, stopped);
     }
   } catch (error) {
     throw error instanceof Interrupted ? stopped() : error;
   }
-  await out.end();
 }
 
 async function toFiles(
@@ -148,7 +146,7 @@ async function toFiles(
     },
   })
     .catch((error) => {
-      throw explainFileError(error, target);
+      throw explainTargetError(error, target);
     })
     .finally(() => progress.clear());
   for (const { path, bytes } of written) terminal.out(`${path}  ${formatBytes(bytes)}`);

@@ -102,6 +102,30 @@ test("standard input, among other values", async () => {
   expect([err, code]).toEqual(['"lokup" is neither an IP address nor an email address\n', 1]);
 });
 
+test.each(["export csv --lookup reputation --out -", "enrich - --ip-column 1", "grep"])(
+  "a reader that is gone ends it quietly: %s",
+  async (line) => {
+    const bin = join(import.meta.dir, "../../bin/inkling.mjs");
+    const script = `{ node ${bin} ${line}; echo "$?" >&2; } | exec true`;
+    const child = Bun.spawn(["sh", "-c", script], {
+      cwd: temp,
+      env: { ...process.env, INKLING_DATA_DIR: dataDir },
+      stdin: Buffer.from(`${IP}\n`.repeat(10_000)),
+      stdout: "ignore",
+      stderr: "pipe",
+    });
+    const err = await child.stderr.text();
+    expect(err).not.toContain("EPIPE");
+    expect(err).toEndWith("0\n");
+  },
+);
+
+test("an export to a folder that is not there names the folder", async () => {
+  const { err, code } = await inkling("export", "csv", "--out", join(temp, "nowhere/x.csv"));
+  expect(err).toStartWith(`inkling: the folder ${join(temp, "nowhere")} does not exist\n`);
+  expect(code).toBe(1);
+});
+
 describe("grep", () => {
   const text = `seen ${IP}:44, Chrome/120.0.0.0\nfrom <${EMAIL}> at 10.0.0.1, ${IP}\n`;
   test.each([

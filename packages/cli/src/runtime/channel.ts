@@ -6,24 +6,26 @@
 
 import { readFileSync } from "node:fs";
 import {
-  ChannelError,
-  ChannelFollower,
   type ChannelLocation,
   type ChannelReport,
-  type Followed,
-  type FollowerOptions,
   messageOf,
-  openReader,
-  openStore,
-  Publisher,
   parseChannel,
-  publicKeyOf,
   readChannelReport,
-  readPrivateKey,
-  type Statement,
   serverId,
   writeChannelReport,
 } from "@inkling/release-store";
+import {
+  ChannelError,
+  ChannelFollower,
+  type Followed,
+  type FollowerOptions,
+  openReader,
+  openStore,
+  Publisher,
+  publicKeyOf,
+  readPrivateKey,
+  type Statement,
+} from "@inkling/release-store/channel";
 import type { RunningServer } from "@inkling/server";
 import { verifyInProcess } from "@inkling/server/verify";
 import { processEnvironment, workerEnvironment } from "../config/environment.ts";

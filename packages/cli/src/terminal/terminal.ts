@@ -63,7 +63,7 @@ export function processTerminal(noColor: boolean): Terminal {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (isServer) return;
-      if (error.code === "EPIPE") process.exit(0);
+      if (isReaderGone(error)) process.exit(0);
       throw explainFileError(error, stream === process.stdout ? "standard output" : "standard error");
     });
   }
@@ -80,6 +80,22 @@ export function processTerminal(noColor: boolean): Terminal {
     style: makeStyle(!noColor && process.stdout.isTTY === true && process.stderr.isTTY === true),
   };
 }
+
+/** Bytes for standard output, at the pace of its reader; where that is gone, this process ends, as at `out` of a terminal. */
+export function standardOutput(): (bytes: string | Uint8Array) => Promise<void> {
+  const writer = Bun.stdout.writer();
+  return async (bytes) => {
+    try {
+      await writer.write(bytes);
+      await writer.flush();
+    } catch (error) {
+      if (isReaderGone(error)) process.exit(0);
+      throw error;
+    }
+  };
+}
+
+const isReaderGone = (error: unknown) => (error as NodeJS.ErrnoException).code === "EPIPE";
 
 /** Ctrl-C and Ctrl-D are an empty answer. */
 async function promptProcess(question: string): Promise<string> {

@@ -9,7 +9,12 @@
 
 import { suggestDomain } from "@inkling/engine";
 import type { DomainClaims } from "../catalog/claims.ts";
-import { NAME_DOUBT_WEIGHT, POPULAR_PARENT_WEIGHT, weightOf } from "./domain-weights.ts";
+import {
+  POPULAR_PARENT_WEIGHT,
+  RESERVED_ENDING_WEIGHT,
+  TYPING_ERROR_WEIGHT,
+  weightOf,
+} from "./domain-weights.ts";
 import type { WeightedList } from "./lineage.ts";
 
 export interface Doubt extends WeightedList {
@@ -41,16 +46,17 @@ export class DomainDoubts {
       const weight = name === path[0] ? weightOf(feed) : POPULAR_PARENT_WEIGHT;
       doubts.push({ feed, lineage, weight, label: "popular", name });
     }
-    const why = this.nameDoubt(path.at(-1));
-    if (why !== undefined) doubts.push({ feed: "its name", weight: NAME_DOUBT_WEIGHT, label: "name", why });
+    const ofName = this.nameDoubt(path.at(-1));
+    if (ofName !== undefined) doubts.push({ feed: "its name", label: "name", ...ofName });
     return doubts;
   }
 
-  private nameDoubt(registrable = ""): string | undefined {
+  private nameDoubt(registrable = ""): Pick<Doubt, "weight" | "why"> | undefined {
     const ending = reservedEnding(registrable);
     if (ending !== undefined && !this.openEndings.has(ending))
-      return `only institutions get names under ${ending}`;
-    return suggestDomain(registrable) && "it is a typing error away from a large provider";
+      return { weight: RESERVED_ENDING_WEIGHT, why: `only institutions get names under ${ending}` };
+    if (suggestDomain(registrable) === undefined) return undefined;
+    return { weight: TYPING_ERROR_WEIGHT, why: "it is a typing error away from a large provider" };
   }
 }
 

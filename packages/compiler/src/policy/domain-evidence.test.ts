@@ -130,7 +130,7 @@ const rows: readonly [name: string, claims: DomainClaims[], domain: string, entr
       "a mistyped name",
       [list("a", "disposable", "gmai.com")],
       "gmai.com",
-      ["a sets 2 1", "inkling removes - 1 it is a typing error away from a large provider"],
+      ["a sets 2 1", "inkling removes - 2 it is a typing error away from a large provider"],
     ],
     [
       "a shared domain, and free mail: there was no vote",

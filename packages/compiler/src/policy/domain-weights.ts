@@ -23,8 +23,11 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
 /** Of a popular domain for a listed name below it. */
 export const POPULAR_PARENT_WEIGHT = 1;
 
-/** Against, of a name under a reserved ending, or one typing error from a large provider's: as much as a copied list. */
-export const NAME_DOUBT_WEIGHT = 1;
+/** Against, of a name under a reserved ending: as much as a copied list. */
+export const RESERVED_ENDING_WEIGHT = 1;
+
+/** Against, of a name one typing error from a large provider's: as much as a reviewed list, which holds such names, too. */
+export const TYPING_ERROR_WEIGHT = 2;
 
 export function weightOf(feed: string): number {
   return WEIGHTS[feed] ?? 1;

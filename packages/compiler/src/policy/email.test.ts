@@ -180,9 +180,13 @@ describe("judgeDomains", () => {
       ),
     },
     {
-      name: "a typing error for a large provider against a copied list alone",
-      claims: [listed(COPIED, "gmai.com", "hotmil.com", "x.hotmil.com"), listed(REVIEWED, "gmali.com")],
-      expected: { "gmali.com": ["gmali.com"] },
+      name: "a typing error for a large provider against a copied list or a reviewed one, not a service's own page",
+      claims: [
+        listed(COPIED, "gmai.com", "hotmil.com", "x.hotmil.com"),
+        listed(REVIEWED, "gmali.com"),
+        listed("fakefilter", "iclou1d.com"),
+      ],
+      expected: { "iclou1d.com": ["iclou1d.com"] },
     },
     {
       name: "below a shared domain each name is its owner's; the domain itself is nobody's, whoever lists it",

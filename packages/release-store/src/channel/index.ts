@@ -4,15 +4,7 @@ export { CHANNEL_FAULTS, ChannelError, type ChannelFault } from "./channel-error
 export { keyId, makeKeyPair, publicKeyOf, readPrivateKey, readPublicKey } from "./envelope.ts";
 export { ChannelFollower, type Followed, type FollowerOptions, readTrustState } from "./follower.ts";
 export type { ObjectReader, ObjectStore } from "./object-store.ts";
-export { type ChannelLocation, DEFAULT_CHANNEL, openReader, openStore, parseChannel } from "./open-store.ts";
+export { openReader, openStore } from "./open-store.ts";
 export { Publisher, type PublisherOptions, readChannel, VALID_MS } from "./publisher.ts";
-export {
-  type ChannelReport,
-  ChannelReportFile,
-  channelReport,
-  readChannelReport,
-  writeChannelReport,
-} from "./report.ts";
 export { S3_VARIABLES, type S3Environment } from "./s3-objects.ts";
-export { serverId } from "./server-id.ts";
 export { releaseFor, rolloutSlot, type Statement } from "./statement.ts";

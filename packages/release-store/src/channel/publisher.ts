@@ -18,9 +18,10 @@ import { hasSegment } from "../publish.ts";
 import { openManifest } from "../releases.ts";
 import { sha256Hex } from "../sha256.ts";
 import { ChannelError } from "./channel-error.ts";
+import { CHANNEL_NAME } from "./channel-name.ts";
 import { publicKeyOf, seal, unseal } from "./envelope.ts";
 import { type ObjectReader, type ObjectStore, readText } from "./object-store.ts";
-import { CHANNEL_NAME, CHANNEL_PATHS, type ReleaseRef, readStatement, type Statement } from "./statement.ts";
+import { CHANNEL_PATHS, type ReleaseRef, readStatement, type Statement } from "./statement.ts";
 
 /** Releases whose files stay in the store for a rollback, the current one included. */
 const KEPT = 5;

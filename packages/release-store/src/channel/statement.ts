@@ -8,6 +8,7 @@ import { z } from "zod";
 import { isReleaseName } from "../releases.ts";
 import { sha256Hex } from "../sha256.ts";
 import { ChannelError } from "./channel-error.ts";
+import { CHANNEL_NAME } from "./channel-name.ts";
 
 const time = z.iso.datetime();
 
@@ -17,8 +18,6 @@ const releaseRef = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 export type ReleaseRef = Readonly<z.infer<typeof releaseRef>>;
-
-export const CHANNEL_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
 const statement = z.object({
   format: z.literal(1),

@@ -1,0 +1,35 @@
+// location.ts: the text of a setting -> where a channel lies, and its name.
+//
+// in   a folder, http(s)://host/path, s3://bucket/prefix; each with #name of the channel, "stable" without
+
+import { CHANNEL_NAME } from "./channel-name.ts";
+
+export const DEFAULT_CHANNEL = "stable";
+
+export interface ChannelLocation {
+  readonly base: string;
+  readonly channel: string;
+}
+
+/** @returns undefined when the text is none */
+export function parseChannel(text: string): ChannelLocation | undefined {
+  const at = text.indexOf("#");
+  const base = at === -1 ? text : text.slice(0, at);
+  const channel = at === -1 ? DEFAULT_CHANNEL : text.slice(at + 1);
+  if (base === "" || !CHANNEL_NAME.test(channel)) return undefined;
+  const scheme = /^([a-z0-9+.-]+):\/\//i.exec(base)?.[1];
+  if (scheme === undefined) return { base, channel };
+  if (!["http", "https", "s3"].includes(scheme) || !URL.canParse(base)) return undefined;
+  const { username, password, search, pathname } = new URL(base);
+  if (search !== "" || (scheme === "s3" && username + password !== "")) return undefined;
+  return [username, password, pathname].every(isDecodable) ? { base, channel } : undefined;
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
