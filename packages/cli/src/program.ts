@@ -71,6 +71,20 @@ function withCommand(line: readonly string[]): readonly string[] {
   return first !== undefined && (first === "-" || kindOf(first) !== undefined) ? ["lookup", ...line] : line;
 }
 
+/** What was to be looked up and cannot be: a domain, part of an address, a network. */
+function checkFirst([first = ""]: readonly string[], help: string): void {
+  if (!/[.:/@]/.test(first) || first.startsWith("-") || kindOf(first) !== undefined) return;
+  const address = first.replace(/\/\d+$/, "");
+  const hint =
+    address !== first && kindOf(address) === "ip"
+      ? `for a network an address of it: ${address}`
+      : /^[^\s/:@]+\.\p{L}[^\s/:@.]+$/u.test(first)
+        ? `for a domain any address of it: someone@${first}`
+        : help;
+  const shown = JSON.stringify(first.slice(0, 60));
+  throw new CliError(`${shown} is neither an address, an email address nor a command`, hint, EXIT.usage);
+}
+
 /** Runs one command line. @returns the exit code; never throws for a fault of the user */
 export async function run(line: readonly string[], context: Context): Promise<number> {
   const args = withCommand(line);
@@ -87,6 +101,7 @@ export async function run(line: readonly string[], context: Context): Promise<nu
     });
   }
   try {
+    checkFirst(args, helpFor(program, args));
     await program.parseAsync([...args], { from: "user" });
     return context.ending.exitCode;
   } catch (thrown) {

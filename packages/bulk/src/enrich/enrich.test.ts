@@ -298,7 +298,7 @@ describe("networks", () => {
       "--out",
       join(temp, "none-out.csv"),
     );
-    expect([code, out]).toEqual([0, "1 rows, 0 without a public IP address\n"]);
+    expect([code, out]).toEqual([0, "1 row, 0 without a public IP address\n"]);
     expect(err).toContain("network is unknown: no feed with it is loaded");
     expect(enriched("ip\n81.2.69.1\n", { network: true, add: ["is_proxy"] })).toBe(
       `ip,is_proxy,${NAMES}\n81.2.69.1,true,,,,,,\n`,

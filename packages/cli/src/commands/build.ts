@@ -1,7 +1,7 @@
 // build.ts: `inkling build`: the builder of a group: builds as feeds change, without serving, and publishes to a channel.
 
 import { currentName } from "@inkling/release-store";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Settings } from "../config/settings.ts";
 import type { BuildResult } from "../runtime/build-process.ts";
 import { channelOf, openPublisher, renewIfDue, signingKey, withChannel } from "../runtime/channel.ts";
@@ -18,7 +18,9 @@ export function addBuild(program: Command, context: Context): void {
     .command("build")
     .description("build releases as feeds change, until it is stopped, without serving")
     .option("--publish", "publish each release to the channel, and renew it once a day")
-    .option("--percent <percent>", "share of the servers that take a new release", "100")
+    .addOption(
+      new Option("--percent <percent>", "share of the servers that take a new release").default("100", "100"),
+    )
     .addHelpText(
       "after",
       `

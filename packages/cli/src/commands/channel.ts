@@ -14,7 +14,7 @@ import {
   requireCurrentName,
   type Statement,
 } from "@inkling/release-store";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { variableName } from "../config/setting-table.ts";
 import type { Settings } from "../config/settings.ts";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
@@ -83,7 +83,12 @@ function addPublish(channel: Command, context: Context): void {
     .command("publish")
     .description("put the release in use, or another that is kept, into the channel")
     .argument("[release]", "its name, as `data status` lists them (default: the one in use)")
-    .option("--percent <percent>", "share of the servers that take it; the others keep the one before", "100")
+    .addOption(
+      new Option(
+        "--percent <percent>",
+        "share of the servers that take it; the others keep the one before",
+      ).default("100", "100"),
+    )
     .option("--json", "print JSON")
     .addHelpText(
       "after",
@@ -109,7 +114,7 @@ function addPromote(channel: Command, context: Context): void {
     .command("promote")
     .description("give the newest release of the channel to more servers")
     .argument("[name]", "of the channel (default: that of the setting)")
-    .option("--percent <percent>", "share of the servers that take it", "100")
+    .addOption(new Option("--percent <percent>", "share of the servers that take it").default("100", "100"))
     .option("--json", "print JSON")
     .addHelpText("after", "\nExamples:\n  inkling channel promote --percent 50\n  inkling channel promote");
   addAction(command, context, PUBLISH_SETTINGS, async ({ settings, flags }, name?: string) => {

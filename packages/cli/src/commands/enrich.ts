@@ -1,7 +1,6 @@
 // enrich.ts: `inkling enrich FILE`: adds the answers for each row's addresses, from the release here or from a server.
 
 import { availableParallelism } from "node:os";
-import { dirname } from "node:path";
 import {
   BulkError,
   checkRemote,
@@ -32,7 +31,7 @@ import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { type Input, openInput, STDIN_OR_OUT } from "../runtime/input.ts";
 import { estimateText, printTally, tallyJson } from "../terminal/enrich-summary.ts";
-import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
+import { CliError, EXIT, explainFileError, explainTargetError, Stopped } from "../terminal/errors.ts";
 import { RateLine } from "../terminal/rate-line.ts";
 import { attributions } from "../terminal/release-tables.ts";
 import { printAttributions, printable, standardOutput, warn } from "../terminal/terminal.ts";
@@ -252,7 +251,6 @@ function openTarget(target: string, pool: Pool): PartialFile {
     return new PartialFile(target);
   } catch (error) {
     pool.stop();
-    const isFolderMissing = (error as NodeJS.ErrnoException).code === "ENOENT"; // the file itself would be made
-    throw explainFileError(error, isFolderMissing ? `the folder ${dirname(target)}` : target);
+    throw explainTargetError(error, target);
   }
 }

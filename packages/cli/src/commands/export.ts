@@ -17,7 +17,7 @@ import type { Settings } from "../config/settings.ts";
 import { openAnswerData } from "../runtime/answer-data.ts";
 import { addAction } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
-import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
+import { CliError, EXIT, explainTargetError } from "../terminal/errors.ts";
 import { LiveLine } from "../terminal/progress.ts";
 import { attributions } from "../terminal/release-tables.ts";
 import { formatBytes, printAttributions, standardOutput, warn } from "../terminal/terminal.ts";
@@ -146,7 +146,7 @@ async function toFiles(
     },
   })
     .catch((error) => {
-      throw explainFileError(error, target);
+      throw explainTargetError(error, target);
     })
     .finally(() => progress.clear());
   for (const { path, bytes } of written) terminal.out(`${path}  ${formatBytes(bytes)}`);

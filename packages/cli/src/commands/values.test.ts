@@ -120,6 +120,12 @@ test.each(["export csv --lookup reputation --out -", "enrich - --ip-column 1", "
   },
 );
 
+test("an export to a folder that is not there names the folder", async () => {
+  const { err, code } = await inkling("export", "csv", "--out", join(temp, "nowhere/x.csv"));
+  expect(err).toStartWith(`inkling: the folder ${join(temp, "nowhere")} does not exist\n`);
+  expect(code).toBe(1);
+});
+
 describe("grep", () => {
   const text = `seen ${IP}:44, Chrome/120.0.0.0\nfrom <${EMAIL}> at 10.0.0.1, ${IP}\n`;
   test.each([

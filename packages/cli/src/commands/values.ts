@@ -5,7 +5,7 @@
 
 import { MEMBERS, rowOf } from "@inkling/bulk/members";
 import { kindOf } from "@inkling/bulk/values";
-import { INCLUDE } from "@inkling/engine";
+import { INCLUDE, nearest } from "@inkling/engine";
 import type { Scope } from "@inkling/server";
 import type { Settings } from "../config/settings.ts";
 import { answer, Refused } from "../runtime/answer.ts";
@@ -32,9 +32,17 @@ export function readFields(text: string): readonly string[] {
   if (unknown.length === 0) return names;
   throw new CliError(
     `--field: there is no ${unknown.map((name) => JSON.stringify(name)).join(", ")}`,
-    `there are: ${FIELDS.join(", ")}`,
+    `${didYouMean(unknown[0]!)}there are: ${FIELDS.join(", ")}`,
     EXIT.usage,
   );
+}
+
+/** The nearest member, or the first one of the nearest part of the answer: contry, country. */
+function didYouMean(word: string): string {
+  const partOf = (name: string) => name.split("_")[0]!;
+  const part = nearest(word, FIELDS.map(partOf));
+  const near = nearest(word, FIELDS) ?? FIELDS.find((name) => partOf(name) === part);
+  return near === undefined ? "" : `did you mean ${near}? `;
 }
 
 /** @param isOne the one value of a command line: its answer may be long, and that there is none is the command's error */

@@ -68,7 +68,7 @@ export const SETTINGS = {
   ),
   channelKey: setting(types.channelKeys, [], "public keys that may sign the channel, separated by commas"),
   channelSigningKey: optional(
-    types.folder,
+    types.file,
     "file with the private key of the channel, for the host that publishes",
   ),
   databaseUrl: secret(

@@ -41,7 +41,9 @@ export const hostNames = listOf(
   (text) => (/^[0-9A-Za-z.-]+(:[0-9]{1,5})?$/.test(text) ? text : undefined),
 );
 
-export const folder = z.string("must be a path").min(1, "must be a path").describe("folder");
+const path = z.string("must be a path").min(1, "must be a path");
+export const folder = path.describe("folder");
+export const file = path.describe("file");
 
 export const mirror = z
   .string("must be a folder, or a base URL")

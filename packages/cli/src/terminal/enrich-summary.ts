@@ -84,7 +84,7 @@ export function printTally(
     for (const text of irregularities(tally)) warn(terminal, text);
     return;
   }
-  const counts = [`${formatCount(tally.rows)} rows`];
+  const counts = [rowsText(tally)];
   if (plan.ip !== undefined) counts.push(`${formatCount(tally.withoutIp)} without a public IP address`);
   if (plan.email !== undefined) counts.push(`${formatCount(tally.withoutEmail)} without an email address`);
   if (tally.broken > 0) counts.push(brokenText(tally, plan));
@@ -94,8 +94,10 @@ export function printTally(
   else err(`${style.dim(line)}\n`);
 }
 
+const rowsText = ({ rows }: Tally) => `${formatCount(rows)} ${rows === 1 ? "row" : "rows"}`;
+
 function summary(tally: Tally, plan: Plan, style: Style): string {
-  const parts = [style.bold(`${formatCount(tally.rows)} rows`)];
+  const parts = [style.bold(rowsText(tally))];
   if (tally.broken > 0) parts.push(brokenText(tally, plan));
   if (plan.ip !== undefined) parts.push(...ipParts(tally, style));
   if (plan.email !== undefined) parts.push(...emailParts(tally, style));

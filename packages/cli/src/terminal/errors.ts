@@ -1,5 +1,6 @@
 // errors.ts: expected failures of a command: one line, a hint, an exit code.
 
+import { dirname } from "node:path";
 import { BulkError, Interrupted } from "@inkling/bulk/errors";
 
 /** Documented in docs/operations.md and in `inkling --help`. */
@@ -57,6 +58,12 @@ const FILE_ERRORS: Readonly<Record<string, (what: string) => [message: string, h
   ENOENT: (what) => [`${what} does not exist`, "check the path; a relative one begins at the current folder"],
 };
 const OTHER_FOLDER = "run as the user who owns it, or choose another: --data-dir FOLDER";
+
+/** An error about a file that is to be written: where it says that there is none, its folder is missing. */
+export function explainTargetError(error: unknown, target: string): unknown {
+  const isFolderMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+  return explainFileError(error, isFolderMissing ? `the folder ${dirname(target)}` : target);
+}
 
 /** An error of the file system about `what` as a CliError; anything else comes back as it is. */
 export function explainFileError(error: unknown, what: string): unknown {
