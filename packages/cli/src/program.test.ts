@@ -113,12 +113,8 @@ describe("errors: one line, a hint, the exit code", () => {
     ["lookup email a b", 2, /^inkling: too many arguments.*\nhint: .*\n$/],
     ["lokup", 2, /^inkling: unknown command 'lokup'\nhint: did you mean lookup\? .*\n$/],
     ["8.8.8.8.8", 2, /^inkling: "8.8.8.8.8" is neither an address, .* nor a command\nhint: .*--help.*\n$/],
-    ["8.8.8.8/24", 2, /^inkling: "8.8.8.8\/24" is neither .*\nhint: .*`npx inkling lookup 8.8.8.8`\n$/],
-    [
-      "example.com",
-      2,
-      /^inkling: "example.com" is neither .*\nhint: .*`npx inkling lookup someone@example.com`\n$/,
-    ],
+    ["8.8.8.8/24", 2, /^inkling: "8.8.8.8\/24" is neither .*\nhint: .*8\.8\.8\.8\n$/],
+    ["example.com", 2, /^inkling: "example.com" is neither .*\nhint: .*someone@example.com\n$/],
     [
       "lookup emial a@b.com",
       2,
