@@ -1,7 +1,7 @@
 // program.ts: the tree of commands, and how each way of ending becomes an exit code.
 
 import { kindOf } from "@inkling/bulk/values";
-import { Command, type CommanderError } from "commander";
+import { Command, CommanderError } from "commander";
 import { SettingsError } from "./config/settings.ts";
 import type { Context } from "./runtime/context.ts";
 import { CliError, EXIT, explainFileError, fromBulk } from "./terminal/errors.ts";
@@ -77,12 +77,12 @@ function checkFirst([first = ""]: readonly string[], help: string): void {
   const address = first.replace(/\/\d+$/, "");
   const hint =
     address !== first && kindOf(address) === "ip"
-      ? `for a network an address of it: $address`
-      : /^[^s/:@]+.p{L}[^s/:@.]+$/u.test(first)
-        ? `for a domain any address of it: someone@$first`
+      ? `for a network an address of it: ${address}`
+      : /^[^\s/:@]+\.\p{L}[^\s/:@.]+$/u.test(first)
+        ? `for a domain any address of it: someone@${first}`
         : help;
   const shown = JSON.stringify(first.slice(0, 60));
-  throw new CliError(`$shownis neither an address, an email address nor a command`, hint, EXIT.usage);
+  throw new CliError(`${shown} is neither an address, an email address nor a command`, hint, EXIT.usage);
 }
 
 /** Runs one command line. @returns the exit code; never throws for a fault of the user */
@@ -127,7 +127,7 @@ function helpFor(program: Command, args: readonly string[]): string {
     command = inner;
     path.push(arg);
   }
-  return `\`npx $path.join(" ")--help\` shows what there is`;
+  return `\`npx ${path.join(" ")} --help\` shows what there is`;
 }
 
 /** Requested help goes to standard output; other help, and errors, to standard error. */
