@@ -13,6 +13,7 @@ const ROOT = resolve(import.meta.dir, "..");
 const UNSHARE = ["unshare", "--map-root-user", "--mount", "--net"];
 const canUnshare =
   process.platform === "linux" &&
+  !/^\/(tmp|run)\//.test(import.meta.dir) && // the namespaces hide these folders
   Bun.which("unshare") !== null &&
   Bun.spawnSync([...UNSHARE, "mount", "-t", "tmpfs", "tmpfs", temporaryFolder()]).success;
 

@@ -115,7 +115,10 @@ describe("sandbox evidence", () => {
     for (const [, text, json] of shown) {
       const { valid, host } = parseEmail(text!);
       const labels = labelEntries(text!, host!).map((label) => JSON.parse(new TextDecoder().decode(label)));
-      expect({ valid, disposable: false, providers: [], evidence: labels }).toEqual(JSON.parse(json!));
+      const { evidence, ...rest } = JSON.parse(json!);
+      expect(rest).toEqual({ valid, disposable: false, providers: [] });
+      // Before the labels stands what feeds state of the domain.
+      expect(evidence.filter((entry: Entry) => entry.effect === "label")).toEqual(labels);
     }
   });
 
