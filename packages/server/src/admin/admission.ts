@@ -3,7 +3,7 @@
 // err  AdminProblem
 
 import { timingSafeEqual } from "node:crypto";
-import { bearerToken } from "../http/bearer-token.ts";
+import { bearerToken } from "../keys/bearer-token.ts";
 import { hashToken, isWellFormedToken } from "../keys/token.ts";
 import { isAdminToken } from "../store/admin-token.ts";
 import type { AdminContext } from "./context.ts";

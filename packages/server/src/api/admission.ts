@@ -5,7 +5,6 @@
 // out  the exchange's key and rate; or a problem, which usage counts as refused
 
 import type { IpAddress, Lookup } from "@inkling/engine";
-import { bearerToken } from "../http/bearer-token.ts";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
 import { isSourceAllowed, type Key, type KeyId, type Refusal } from "../keys/key.ts";
 import { secondsToMidnight } from "../limits/rate-headers.ts";
@@ -18,7 +17,6 @@ const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
   ["QUOTA_EXCEEDED", "quota_exceeded"],
 ]);
 
-const KEY_MISSING = problem("KEY_MISSING");
 const QUOTA_NOT_HERE = problem("QUOTA_EXCEEDED", undefined, { "Retry-After": "1" });
 const SOURCE_NOT_ALLOWED = problem("SOURCE_NOT_ALLOWED");
 
@@ -41,9 +39,7 @@ export class Admission {
   private check(exchange: Exchange, scope: Lookup | undefined): Problem | undefined {
     const { keyring, buckets } = this.options;
     const { request, now } = exchange;
-    const token = bearerToken(request.headers.get("authorization"));
-    if (token === undefined) return KEY_MISSING;
-    const result = keyring.authenticate(token, now);
+    const result = keyring.authenticate(request.headers.get("authorization"), now);
     if (!result.ok) {
       if (result.code === "KEY_EXPIRED") this.recordRefusal(result.key.id, result.code, now);
       return refusalOf(result);
@@ -72,8 +68,8 @@ export class Admission {
 
   /** The key of a stream that goes on, as it is now; a problem when it may no longer be used. */
   readmit(request: Request, scope: Lookup, caller: IpAddress | undefined): Key | Problem {
-    const token = bearerToken(request.headers.get("authorization"));
-    const result = this.options.keyring.authenticate(token ?? "", this.options.now());
+    const { keyring, now } = this.options;
+    const result = keyring.authenticate(request.headers.get("authorization"), now());
     if (!result.ok) return refusalOf(result);
     const { key } = result;
     if (key.networks.length > 0 && !isFrom(key, caller)) return SOURCE_NOT_ALLOWED;

@@ -16,6 +16,7 @@ import { anyText } from "../../../../test/any-text.ts";
 import { encode, KEY, NOON, testOptions, testRelease } from "../../../../test/app-options.ts";
 import { checkResponse } from "../../../../test/checked-fetch.ts";
 import { requestIds } from "../http/request-id.ts";
+import { bearerToken } from "../keys/bearer-token.ts";
 import type { Key } from "../keys/key.ts";
 import { cellsOnDemand } from "../limits/key-cells.testing.ts";
 import { Buckets } from "../limits/token-bucket.ts";
@@ -110,12 +111,13 @@ function setUp(setting: Setting = {}) {
       },
       keyring: {
         state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
-        authenticate: (token) =>
-          token === "good"
-            ? { ok: true, key }
-            : token === "old"
-              ? { ok: false, code: "KEY_EXPIRED", key }
-              : { ok: false, code: token === "early" ? "KEYS_NOT_LOADED" : "KEY_INVALID" },
+        authenticate: (header) => {
+          const token = bearerToken(header);
+          if (token === undefined) return { ok: false, code: "KEY_MISSING" };
+          if (token === "good") return { ok: true, key };
+          if (token === "old") return { ok: false, code: "KEY_EXPIRED", key };
+          return { ok: false, code: token === "early" ? "KEYS_NOT_LOADED" : "KEY_INVALID" };
+        },
       },
       buckets: new Buckets({ rate: setting.rate ?? 1000, burst: setting.burst ?? 2000 }, cellsOnDemand(NOON)),
       overrides: { current: overridesOf(setting.overrides ?? []) },
@@ -658,7 +660,7 @@ describe("headers that are kept between requests", () => {
       { ...KEY, id: "c", rate: 0, quota: 7 },
     ];
     Object.assign(options.keyring, {
-      authenticate: (token: string) => ({ ok: true, key: keys.find(({ id }) => id === token) }),
+      authenticate: (header: string) => ({ ok: true, key: keys.find(({ id }) => header === `Bearer ${id}`) }),
     });
     const states = ["a", "b", "a", "c", "b", "c"].map((token) => {
       const request = new Request(`http://test${REP}8.8.8.8`, auth(`Bearer ${token}`));

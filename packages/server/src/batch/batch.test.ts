@@ -92,10 +92,10 @@ function setUp(setting: Setting = {}) {
       },
       keyring: {
         state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
-        authenticate: (token) =>
-          token === "good" && state.key !== undefined
+        authenticate: (header) =>
+          header === "Bearer good" && state.key !== undefined
             ? { ok: true, key: state.key }
-            : { ok: false, code: "KEY_INVALID" },
+            : { ok: false, code: header === null ? "KEY_MISSING" : "KEY_INVALID" },
       },
       buckets: new Buckets({ rate: setting.rate ?? 0, burst: setting.burst ?? 1 }, cellsOnDemand(NOON)),
       overrides: { current: overridesOf(setting.overrides ?? []) },

@@ -67,7 +67,7 @@ async function setUp(store: FakeStore, options: Partial<KeyLoaderOptions> = {}) 
 
 /** The id of the key that a token stands for, or the error code. */
 function answer(keyring: Keyring, token: string, now = NOW): string {
-  const result = keyring.authenticate(token, now);
+  const result = keyring.authenticate(`Bearer ${token}`, now);
   return result.ok ? result.key.id : result.code;
 }
 
@@ -79,9 +79,10 @@ describe("keyring and its loader", () => {
     const rows: [string, string, string][] = [
       ["a key", token, "key_a"],
       ["the same again, from memory", token, "key_a"],
+      ["with spaces", `   ${token}`, "key_a"],
       ["unknown", freshToken(), "KEY_INVALID"],
       ["wrong checksum", `${token.slice(0, -1)}${token.endsWith("0") ? "1" : "0"}`, "KEY_INVALID"],
-      ["empty", "", "KEY_INVALID"],
+      ["empty", "", "KEY_MISSING"],
       ["a name of every object", "constructor", "KEY_INVALID"],
       ["the hash itself", hashToken(token), "KEY_INVALID"],
       ["very long", token.repeat(1_000), "KEY_INVALID"],
@@ -134,7 +135,7 @@ describe("keyring and its loader", () => {
     await loader.refresh();
     expect(keyring.find("key_a")).not.toBe(before[0]!);
     expect(keyring.find("key_b")).toBe(before[1]!);
-    const result = keyring.authenticate(tokens[0]!, NOW);
+    const result = keyring.authenticate(`Bearer ${tokens[0]}`, NOW);
     expect(result.ok && result.key.rate).toBe(5);
   });
 
@@ -142,7 +143,7 @@ describe("keyring and its loader", () => {
     const store = new FakeStore();
     const tokens = [store.add("key_a"), store.add("key_a", {}, NOW + 10)];
     const { keyring } = await setUp(store);
-    const [first, second] = tokens.map((token) => keyring.authenticate(token, NOW));
+    const [first, second] = tokens.map((token) => keyring.authenticate(`Bearer ${token}`, NOW));
     expect(first?.ok && second?.ok && first.key === second.key).toBe(true);
     expect(keyring.state.keys).toBe(1);
   });
@@ -277,7 +278,7 @@ describe("keyring and its loader", () => {
     await loader.start();
     const token = store.add("key_a");
     store.stamp = "2";
-    while (!keyring.authenticate(token, NOW).ok) await Bun.sleep(1);
+    while (!keyring.authenticate(`Bearer ${token}`, NOW).ok) await Bun.sleep(1);
     store.isAway = true;
     while (keyring.state.failures < 2) await Bun.sleep(1);
     store.isAway = false;

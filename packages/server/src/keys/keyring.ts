@@ -1,14 +1,15 @@
 // keyring.ts: every key in force, in memory, so that no request waits for a database.
 //
-// in   snapshots of the store's keys; the token of a request
-// out  the key that the token stands for, or why there is none
+// in   snapshots of the store's keys; the Authorization header of a request
+// out  the key that its token stands for, or why there is none
 // err  authenticate never throws; while the database is unreachable the last snapshot stays in force; see `state`
-// cost authenticate of a token seen before: one Map access (50 ns with 5,000 keys); a new one also its checksum and SHA-256
+// cost authenticate of a header seen before: one Map access (50 ns with 5,000 keys); a new one also its checksum and SHA-256
 //
 // Timing: tokens are found by the SHA-256 of what was sent, so comparing reveals nothing of the stored value. The map of
-// tokens seen before compares text, but only holds tokens whose hash was found before: an attacker would have to hit the
-// full 32-bit string hash of one first, and then measure one memory comparison through the network.
+// headers seen before compares text, but only holds those whose token's hash was found before: an attacker would have to
+// hit the full 32-bit string hash of one first, and then measure one memory comparison through the network.
 
+import { bearerToken, isShortest } from "./bearer-token.ts";
 import type { EpochMs, Key, KeyId } from "./key.ts";
 import { hashToken, isWellFormedToken } from "./token.ts";
 
@@ -30,7 +31,11 @@ type AuthResult =
   | { readonly ok: true; readonly key: Key }
   | { readonly ok: false; readonly code: "KEY_EXPIRED"; readonly key: Key }
   /** KEYS_NOT_LOADED: there has been no snapshot since the start; 503, not 401. */
-  | { readonly ok: false; readonly code: "KEY_INVALID" | "KEYS_NOT_LOADED"; readonly detail?: string };
+  | {
+      readonly ok: false;
+      readonly code: "KEY_MISSING" | "KEY_INVALID" | "KEYS_NOT_LOADED";
+      readonly detail?: string;
+    };
 
 /** For readiness, metrics and logs. */
 export interface KeyringState {
@@ -50,7 +55,7 @@ export interface KeyringState {
   readonly unready?: string | undefined;
 }
 
-/** Tokens remembered without hashing. */
+/** Headers remembered without hashing. */
 const MAX_SEEN = 10_000;
 
 /** One token in force, and the result of authenticating with it. */
@@ -65,6 +70,7 @@ class Entry {
   }
 }
 
+const MISSING: AuthResult = Object.freeze({ ok: false, code: "KEY_MISSING" });
 const INVALID: AuthResult = Object.freeze({ ok: false, code: "KEY_INVALID" });
 const expired = ({ key }: Entry): AuthResult => ({ ok: false, code: "KEY_EXPIRED", key });
 const NOT_LOADED: AuthResult = Object.freeze({ ok: false, code: "KEYS_NOT_LOADED" });
@@ -88,20 +94,28 @@ export class Keyring {
   private lastError: string | undefined;
 
   /**
-   * The key that a token stands for.
-   * @param token what the request carries, of any form
+   * The key that a request comes with.
+   * @param header Authorization, of any form; null without one
    */
-  authenticate(token: string, now: EpochMs): AuthResult {
-    const known = this.seen.get(token);
+  authenticate(header: string | null, now: EpochMs): AuthResult {
+    if (header === null) return MISSING;
+    const known = this.seen.get(header);
     if (known !== undefined) return now < known.validUntil ? known : expired(known);
+    const token = bearerToken(header);
+    if (token === undefined) return MISSING;
     if (!isWellFormedToken(token)) return INVALID;
     if (!this.isLoaded) return NOT_LOADED;
     if (this.isStale) return STALE;
     const entry = this.byHash.get(hashToken(token));
     if (entry === undefined) return INVALID;
-    if (this.seen.size >= MAX_SEEN) this.seen.clear();
-    this.seen.set(token, entry);
+    this.remember(header, token, entry);
     return now < entry.validUntil ? entry : expired(entry);
+  }
+
+  private remember(header: string, token: string, entry: Entry): void {
+    if (!isShortest(header, token)) return; // with spaces, one token would have thousands of long headers
+    if (this.seen.size >= MAX_SEEN) this.seen.clear();
+    this.seen.set(header, entry);
   }
 
   /** The key with this id, when it is in force. */
@@ -141,7 +155,7 @@ export class Keyring {
     this.lastError = reason;
   }
 
-  /** Whether every key is refused. Tokens seen before are forgotten, so that no request has to look. */
+  /** Whether every key is refused. Headers seen before are forgotten, so that no request has to look. */
   set stale(isStale: boolean) {
     this.isStale = isStale;
     if (isStale) this.seen = new Map();

@@ -15,3 +15,8 @@ function trimmed(header: string): string | undefined {
   const token = header.slice(SCHEME.length + 1).trimStart(); // the end of the header is trimmed already
   return token === "" ? undefined : token;
 }
+
+/** Has this header nothing but the scheme, one space and the token? */
+export function isShortest(header: string, token: string): boolean {
+  return header.length === SCHEME.length + 1 + token.length;
+}
