@@ -95,7 +95,7 @@ function setUp(setting: Setting = {}) {
         authenticate: (header) =>
           header === "Bearer good" && state.key !== undefined
             ? { ok: true, key: state.key }
-            : { ok: false, code: header === null ? "KEY_MISSING" : "KEY_INVALID" },
+            : { ok: false, code: header ? "KEY_INVALID" : "KEY_MISSING" },
       },
       buckets: new Buckets({ rate: setting.rate ?? 0, burst: setting.burst ?? 1 }, cellsOnDemand(NOON)),
       overrides: { current: overridesOf(setting.overrides ?? []) },
