@@ -1,7 +1,7 @@
 // binary.ts: `npm run build:binary`: one executable of the command line and all that it starts, with `seeds/` beside it.
 //
-// in   the target: linux-x64, linux-arm64, darwin-x64, darwin-arm64; this machine's by default
-// out  binaries/<target>/: inkling, seeds/, LICENSE, NOTICE, LICENSES.txt
+// in   the target: linux-x64, linux-arm64, darwin-x64, darwin-arm64; this machine's by default. --out FOLDER
+// out  in binaries/<target>/, which is made anew: inkling, seeds/, LICENSE, NOTICE, LICENSES.txt
 // err  the npm package with Bun for the target cannot be had
 //
 // Seeds are not in the executable: they are 180 MB, are mapped by the first build alone, and are absent where data comes
@@ -19,6 +19,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { FEEDS } from "@inkling/compiler/feeds";
 import { PROCESS_FLAG, PROCESSES, seedFolder, THREADS } from "@inkling/release-store/program";
 import manifest from "../packages/cli/package.json" with { type: "json" };
@@ -100,8 +101,9 @@ function bunFor(target: string): string {
 }
 
 if (import.meta.main) {
-  const [target = OWN] = process.argv.slice(2);
-  const folder = join(ROOT, "binaries", target);
+  const { values, positionals } = parseArgs({ options: { out: { type: "string" } }, allowPositionals: true });
+  const [target = OWN] = positionals;
+  const folder = values.out ?? join(ROOT, "binaries", target);
   await buildBinary(target, folder);
   const size = Math.round(statSync(join(folder, "inkling")).size / 1e6);
   process.stdout.write(`${join(folder, "inkling")}: ${size} MB\n`);

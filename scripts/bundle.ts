@@ -19,6 +19,7 @@ const FILES = ["compiler/data", "server/src/openapi/reference"];
 export const ENTRIES = { main: "cli/src/main.ts", ...PROCESSES, ...THREADS };
 
 export async function bundle(): Promise<void> {
+  process.chdir(PACKAGES); // names of files in a bundle depend on it
   rmSync(DIST, { recursive: true, force: true });
   let inputs: string[];
   const entries = mkdtempSync(join(tmpdir(), "inkling-entries-"));
