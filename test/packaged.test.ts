@@ -1,7 +1,7 @@
 // packaged.test.ts: what users install: the npm packages, and the executable. Nothing of the clone is in their way.
 
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { FEEDS } from "@inkling/compiler/feeds";
 import { startRegistry } from "./npm-registry.ts";
@@ -124,25 +124,17 @@ describe.if(FULL)("npm, with a registry of this machine", () => {
     const project = temporaryFolder();
     try {
       writeFileSync(join(project, "package.json"), '{"type":"module"}');
-      const settings = {
-        registry: registry.url,
-        cache: join(project, "cache"),
-        audit: "false",
-        fund: "false",
-      };
-      writeFileSync(
-        join(project, ".npmrc"),
-        Object.entries(settings)
-          .map(([name, value]) => `${name}=${value}\n`)
-          .join(""),
-      );
-      await run(["npm", "install", ...PUBLIC.map((name) => `@inkling/${name}`)], project);
+      const options = [
+        "--registry",
+        registry.url,
+        "--cache",
+        join(project, "cache"),
+        "--no-audit",
+        "--no-fund",
+      ];
+      await run(["npm", "install", ...options, ...PUBLIC.map((name) => `@inkling/${name}`)], project);
       // Bun for other platforms alone.
       expect([...registry.missing].filter((name) => !name.startsWith("@oven/bun-"))).toEqual([]);
-      const bun = ["bun.exe", "bunx.exe"].map(
-        (name) => statSync(join(project, "node_modules/bun/bin", name)).ino,
-      );
-      expect(bun[0]).toBe(bun[1]!); // so that bin/inkling starts it without Node
       expect((await run(["npx", "@inkling/cli", "--version"], project)).trim()).toBe("0.1.0");
       const imports = "await import('@inkling/client'); await import('@inkling/local')";
       await run(["node", "--input-type=module", "-e", imports], project);
