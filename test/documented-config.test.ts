@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ADDRESS, type Given, type Seen } from "./documented-proxies.ts";
 import type { Started, Verified } from "./documented-service.ts";
+import { withPrograms } from "./programs.ts";
 import { made, projectFiles } from "./project-files.ts";
 import { temporaryFolder } from "./release.ts";
 import { FULL } from "./share.ts";
@@ -49,13 +50,6 @@ function block(language: string, page: string): string {
   const found = blocksOf(language).filter(({ path }) => path === page);
   expect(found).toHaveLength(1);
   return found[0]!.code;
-}
-
-/** Runs `body` where the programs are, and names what is missing elsewhere. */
-function withPrograms(name: string, programs: readonly string[], possible: boolean, body: () => void): void {
-  const missing = programs.filter((program) => Bun.which(program) === null);
-  if (possible && missing.length === 0) test(name, body);
-  else test.skip(`${name}: needs ${[...missing, ...(possible ? [] : ["namespaces"])].join(", ")}`, () => {});
 }
 
 test("every configuration is run here", () => {
