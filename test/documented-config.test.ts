@@ -56,7 +56,7 @@ test("every configuration is run here", () => {
   const pages = (language: string) => blocksOf(language).map(({ path }) => path);
   expect(pages("nginx")).toEqual(["docs/operations.md", "packages/client/README.md"]);
   expect(pages("caddyfile")).toEqual(["docs/operations.md"]);
-  expect(pages("systemd")).toEqual(["docs/operations.md"]);
+  expect(pages("systemd")).toEqual([]);
   expect(unnamed(projectFiles())).toEqual([]);
   expect(unnamed([made("a.md", "```\nserver {\n}\n```\n")])).toEqual(["a.md"]);
 });
@@ -132,7 +132,7 @@ describe("proxies keep email addresses out of their logs, with and without a ser
 });
 
 describe("the service of systemd", () => {
-  const unit = () => block("systemd", "docs/operations.md");
+  const path = join(ROOT, "deploy/systemd/inkling.service");
   withPrograms("its units are valid", ["systemd-analyze"], canUnshare, () => {
     const folder = "examples/nightly-enrich";
     const units = ["nightly-enrich.service", "nightly-enrich.timer"].map((name) => [
@@ -142,15 +142,24 @@ describe("the service of systemd", () => {
     const files = Object.fromEntries(
       units.map(([name, path]) => [name!, readFileSync(join(ROOT, path!), "utf8")]),
     );
-    const { problems, broken } = serviceRun<Verified>({ verify: { "inkling.service": unit(), ...files } });
+    const { problems, broken } = serviceRun<Verified>({
+      verify: { "inkling.service": readFileSync(path, "utf8"), ...files },
+    });
     expect(problems).toEqual("");
     expect(broken).toContain("Unknown key");
+  });
+
+  withPrograms("it may do little", ["systemd-analyze"], true, () => {
+    const command = ["systemd-analyze", "security", "--offline=true", "--no-pager", path];
+    const [, level] =
+      /exposure level for \S+: ([0-9.]+)/.exec(Bun.spawnSync(command).stdout.toString()) ?? [];
+    expect(Number(level)).toBeLessThanOrEqual(2);
   });
 
   const programs = ["useradd", "install", "runuser", "setpriv", "ip", "mount"];
   withPrograms("the documented steps make user, folder and key, and it starts", programs, isRoot(), () => {
     const steps = block("sh", "docs/operations.md");
-    const { owner, key, ready, exitCode, shell } = serviceRun<Started>({ steps, unit: unit(), full: FULL });
+    const { owner, key, ready, exitCode, shell } = serviceRun<Started>({ steps, full: FULL });
     expect([owner, shell]).toEqual(["inkling:inkling 750", "/usr/sbin/nologin"]);
     expect(key).toStartWith("ink_live_");
     expect([ready, exitCode]).toEqual([200, 0]);
