@@ -37,11 +37,14 @@ export class Enricher {
   private readonly delimiter: Uint8Array;
   private readonly hasIp: boolean;
   private readonly hasEmail: boolean;
+  private readonly next: Enricher | undefined;
   /** Lines of the block so far, and the number, from 0 on, of the first broken one. */
   private lines = 0;
   private broken: number | undefined;
 
-  constructor(plan: Plan, answers: Answers) {
+  /** @param next works on what this one has written: `plan.next` */
+  constructor(plan: Plan, answers: Answers, next?: Enricher) {
+    this.next = next;
     this.plan = plan;
     this.answers = answers;
     this.rows = rowReader(plan);
@@ -76,7 +79,8 @@ export class Enricher {
       if (row.isFirst && out.bytes[before] === COMMA && out.length > before) dropByte(out, before);
       out.append(bytes, row.insert, row.end);
     }
-    return { bytes: out.taken(), rows: this.total.rows, lines: this.lines, broken: this.broken };
+    const own = { bytes: out.taken(), rows: this.total.rows, lines: this.lines, broken: this.broken };
+    return this.next === undefined ? own : { ...own, bytes: this.next.block(own.bytes, isFirst).bytes };
   }
 
   /** Rows counted so far. */
@@ -87,6 +91,7 @@ export class Enricher {
   /** All that was counted so far. */
   tally(): Tally {
     const { total } = this;
+    total.next = this.next?.tally();
     const { geolocate, reputation, network, email } = this.answers.tails;
     if (!geolocate.isCounted) return total;
     total.countries = {};
@@ -94,14 +99,15 @@ export class Enricher {
     total.kinds = {};
     total.email = { valid: 0, disposable: 0 };
     for (const { answer, count } of geolocate.counted()) {
-      bump(total.countries, JSON.parse(answer).country.iso_code ?? "", count);
+      if (count > 0) bump(total.countries, JSON.parse(answer).country.iso_code ?? "", count);
     }
     for (const { answer, count } of reputation.counted()) {
       for (const [flag, isSet] of Object.entries(JSON.parse(answer)))
         if (isSet || !reputation.isUnknown(flag)) bump(total.flags, flag, isSet ? count : 0);
     }
     if (network.isCounted)
-      for (const { answer, count } of network.counted()) bump(total.kinds, JSON.parse(answer).kind, count);
+      for (const { answer, count } of network.counted())
+        if (count > 0) bump(total.kinds, JSON.parse(answer).kind, count);
     for (const { answer, count } of email.counted()) {
       const { valid, disposable } = JSON.parse(answer);
       if (valid) total.email.valid += count;
@@ -164,6 +170,11 @@ export class Enricher {
     if (number < 0) this.total.withoutEmail++;
     answers.tails.email.append(number, this.out);
   }
+}
+
+/** An enricher of a plan and of those after it. */
+export function enricherFor(plan: Plan, answersFor: (plan: Plan) => Answers): Enricher {
+  return new Enricher(plan, answersFor(plan), plan.next && enricherFor(plan.next, answersFor));
 }
 
 function isBlank(bytes: Uint8Array, { start, end }: Row): boolean {
