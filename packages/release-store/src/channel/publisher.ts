@@ -90,9 +90,16 @@ export class Publisher {
     });
   }
 
-  /** Gives the current release to this share of the servers. */
-  promote(percent: number): Promise<Statement> {
-    return this.locked((before) => this.write(required(before, this.options.channel), { percent }));
+  /**
+   * Gives the current release to this share of the servers.
+   * @param check is given the channel as it is; what it throws leaves it so
+   */
+  promote(percent: number, check?: (before: Statement) => Promise<void>): Promise<Statement> {
+    return this.locked(async (found) => {
+      const before = required(found, this.options.channel);
+      await check?.(before);
+      return this.write(before, { percent });
+    });
   }
 
   /** Goes back to the release before, or to the named one of those that are kept; for all servers. */
