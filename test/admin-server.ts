@@ -20,6 +20,7 @@ const HOST_REPORT: HostReport = {
   reasons: [],
   warnings: [],
   release: null,
+  pinned: false,
   refused: null,
   channel: null,
   requests_per_second: 0,

@@ -117,6 +117,7 @@ const host = (name: string, over: object = {}) => ({
     name: "20260101T000003000Z-c0d874cdfc1c",
     created_at: "2026-01-01T00:00:03.000Z",
     age_seconds: 7,
+    pinned: name.startsWith("web-2"),
   },
   channel: { name: "stable", version: 1_767_225_603, release: null, fault: null },
   requests_per_second: 1_234.5,

@@ -60,7 +60,7 @@ function rowOf(host: ListedHost): string[] {
     name,
     state.replace("-", " "),
     version ?? "-",
-    release?.name ?? "-",
+    release === null ? "-" : `${release.name}${release.pinned ? " (pinned)" : ""}`,
     release === null ? "-" : formatAge(release.age_seconds * 1_000),
     load === null ? "-" : formatCount(load),
     leases === null ? "-" : formatCount(leases),

@@ -75,6 +75,7 @@ function releaseOf({ release }: Host) {
   return (
     <TwoLines below={<RelativeTime iso={release.created_at} />}>
       <code>{release.name}</code>
+      {release.pinned && <Badge kind="warn">pinned</Badge>}
     </TwoLines>
   );
 }

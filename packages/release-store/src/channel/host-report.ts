@@ -38,6 +38,8 @@ export const hostReport = z.object({
   warnings: texts,
   /** The release that answers. */
   release: z.object({ name: text, created_at: time }).nullable(),
+  /** Does an operator keep it there? */
+  pinned: z.boolean(),
   /** One that it has found unsound. */
   refused: text.nullable(),
   /** What it has taken from its channel. */
@@ -94,7 +96,10 @@ export async function readReports(
   }
   const found: HostReport[] = [];
   const look = async (id: string) => {
-    const json = await readText(store, pathOf(channel, id), REPORT_LIMIT, signal);
+    const json = await readText(store, pathOf(channel, id), REPORT_LIMIT, signal).catch((error) => {
+      if (error instanceof ChannelError && error.fault === "wrong-object") return undefined; // too long
+      throw error;
+    });
     const report = readHostReport(json ?? null);
     if (report?.server_id !== id) return; // another's, written under this name, or none
     if (Date.parse(report.at) >= oldest) found.push(report);

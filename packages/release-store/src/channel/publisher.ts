@@ -45,6 +45,8 @@ export interface PublisherOptions {
   readonly trusted?: readonly string[];
   /** Bytes of an object that are about to be sent. */
   readonly onUpload?: (path: string, bytes: number) => void;
+  /** Called before more servers are given the release of the channel; what it throws leaves the channel as it is. */
+  readonly onRaise?: (before: Statement) => Promise<void>;
   /** What could not be tidied up; the channel is well. */
   readonly onWarning?: (message: string) => void;
 }
@@ -90,16 +92,9 @@ export class Publisher {
     });
   }
 
-  /**
-   * Gives the current release to this share of the servers.
-   * @param check is given the channel as it is; what it throws leaves it so
-   */
-  promote(percent: number, check?: (before: Statement) => Promise<void>): Promise<Statement> {
-    return this.locked(async (found) => {
-      const before = required(found, this.options.channel);
-      await check?.(before);
-      return this.write(before, { percent });
-    });
+  /** Gives the current release to this share of the servers. */
+  promote(percent: number): Promise<Statement> {
+    return this.locked((before) => this.write(required(before, this.options.channel), { percent }));
   }
 
   /** Goes back to the release before, or to the named one of those that are kept; for all servers. */
@@ -132,7 +127,9 @@ export class Publisher {
     before: Statement | undefined,
     change: { release?: ReleaseRef; percent?: number; previous?: ReleaseRef | undefined },
   ): Promise<Statement> {
-    const { store, channel, now, privateKey, signal } = this.options;
+    const { store, channel, now, privateKey, signal, onRaise } = this.options;
+    const isOnTrial = before?.previous !== undefined && before.percent < (change.percent ?? 0);
+    if (isOnTrial && change.release === undefined) await onRaise?.(before);
     const release = change.release ?? before!.release;
     const previous = "previous" in change ? change.previous : before?.previous;
     const older = (before?.kept ?? []).filter(({ name }) => name !== release.name);

@@ -29,7 +29,7 @@ interface Troubled {
 export interface Rollout {
   /** Names of servers that have taken the release, and are ready. */
   readonly ready: readonly string[];
-  /** Those that are not, or refuse it. */
+  /** Those that are not ready, silent, or refuse it. */
   readonly failed: readonly Troubled[];
   /** Those that have not taken it yet. */
   readonly waiting: readonly Troubled[];
@@ -44,15 +44,18 @@ export function rolloutOf(statement: Statement, reports: readonly AgedReport[]):
     if (server_id === null || channel?.name !== statement.channel || ageMs > GONE_MS) continue;
     const release = statement.release.name;
     if (releaseFor(statement, server_id).name !== release) continue;
-    const isTaken = channel.release === release;
+    const isTaken = channel.release === release && (report.pinned || report.release?.name === release);
     if (ageMs > SILENT_MS) {
       failed.push({ name, why: `no report for ${Math.round(ageMs / 1_000)} s` });
     } else if (refused === release) failed.push({ name, why: "refuses it as unsound" });
     else if (!report.ready) failed.push({ name, why: `not ready: ${reasons.join("; ")}` });
     else if (isTaken) ready.push(name);
-    else if (channel.fault !== null)
-      failed.push({ name, why: `does not follow the channel: ${channel.fault}` });
-    else waiting.push({ name, why: "has not taken it yet" });
+    else {
+      // A fault may be of an attempt from before the statement: it is tried again within a minute.
+      const { fault } = channel;
+      const why = fault === null ? "does not answer from it yet" : `does not follow the channel: ${fault}`;
+      waiting.push({ name, why });
+    }
   }
   return { ready, failed, waiting };
 }

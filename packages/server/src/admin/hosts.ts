@@ -16,7 +16,9 @@ const host = z.strictObject({
   reasons: z.array(z.string()).meta({ description: "Why it is not ready" }),
   warnings: z.array(z.string()),
   version: text.nullable(),
-  release: z.strictObject({ name: text, created_at: time, age_seconds: z.int() }).nullable(),
+  release: z
+    .strictObject({ name: text, created_at: time, pinned: z.boolean(), age_seconds: z.int() })
+    .nullable(),
   channel: z
     .strictObject({
       name: text,

@@ -63,7 +63,9 @@ export function hostJson({ id, state, contactAt, ageMs, report }: ListedHost) {
     reasons: report?.reasons ?? [],
     warnings: report?.warnings ?? [],
     version: report?.version ?? null,
-    release: report?.release ? { ...report.release, age_seconds: Math.round(age!) } : null,
+    release: report?.release
+      ? { ...report.release, pinned: report.pinned, age_seconds: Math.round(age!) }
+      : null,
     channel: report?.channel ?? null,
     requests_per_second: report?.requests_per_second ?? null,
     leases: report?.leases ?? null,

@@ -3,7 +3,7 @@
 // cost counts of all processes added up every 5 s; a report takes microseconds
 
 import { hostname } from "node:os";
-import { type HostReport, serverId } from "@inkling/release-store";
+import { type HostReport, pinnedName, serverId } from "@inkling/release-store";
 import { readiness, type StatusSource, warnings } from "../lookup/status.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
 
@@ -17,6 +17,8 @@ export class HostReporter {
   private readonly timer: ReturnType<typeof setInterval>;
   private before: { readonly at: number; readonly requests: number } | undefined;
   private load: number | null = null;
+  private isPinned = false;
+  private readonly dataDir: string;
 
   /** @param refresh brings the source's counts up to date */
   constructor(
@@ -25,6 +27,7 @@ export class HostReporter {
     refresh: () => Promise<void>,
   ) {
     this.source = source;
+    this.dataDir = dataDir;
     this.serverId = serverIdOf(dataDir);
     this.port = port;
     this.timer = setInterval(() => void refresh().then(() => this.measure()), LOAD_MS);
@@ -51,6 +54,7 @@ export class HostReporter {
       reasons,
       warnings: warnings(source),
       release: current ? { name: current.name, created_at: current.manifest.created_at } : null,
+      pinned: this.isPinned,
       refused: refused?.name ?? null,
       channel: channel
         ? {
@@ -67,6 +71,7 @@ export class HostReporter {
   }
 
   private measure(): void {
+    this.isPinned = isPinned(this.dataDir);
     let requests = 0;
     for (const { count } of this.source.counts.requestRows()) requests += count;
     const at = performance.now();
@@ -76,6 +81,14 @@ export class HostReporter {
     // Counts of a worker that was replaced may be lost.
     const more = Math.max(0, requests - before.requests);
     this.load = Math.round((more / (at - before.at)) * 10_000) / 10;
+  }
+}
+
+function isPinned(dataDir: string): boolean {
+  try {
+    return pinnedName(dataDir) !== undefined;
+  } catch {
+    return false; // removed between two calls
   }
 }
 
