@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   data: async () => (await import("./commands/data.ts")).addData,
   build: async () => (await import("./commands/build.ts")).addBuild,
   channel: async () => (await import("./commands/channel.ts")).addChannel,
+  hosts: async () => (await import("./commands/hosts.ts")).addHosts,
   feeds: async () => (await import("./commands/feeds.ts")).addFeeds,
   keys: async () => (await import("./commands/keys.ts")).addKeys,
   lookup: async () => (await import("./commands/lookup.ts")).addLookup,

@@ -45,6 +45,8 @@ export interface PublisherOptions {
   readonly trusted?: readonly string[];
   /** Bytes of an object that are about to be sent. */
   readonly onUpload?: (path: string, bytes: number) => void;
+  /** Called before more servers are given the release of the channel; what it throws leaves the channel as it is. */
+  readonly onRaise?: (before: Statement) => Promise<void>;
   /** What could not be tidied up; the channel is well. */
   readonly onWarning?: (message: string) => void;
 }
@@ -125,7 +127,9 @@ export class Publisher {
     before: Statement | undefined,
     change: { release?: ReleaseRef; percent?: number; previous?: ReleaseRef | undefined },
   ): Promise<Statement> {
-    const { store, channel, now, privateKey, signal } = this.options;
+    const { store, channel, now, privateKey, signal, onRaise } = this.options;
+    const isOnTrial = before?.previous !== undefined && before.percent < (change.percent ?? 0);
+    if (isOnTrial && change.release === undefined) await onRaise?.(before);
     const release = change.release ?? before!.release;
     const previous = "previous" in change ? change.previous : before?.previous;
     const older = (before?.kept ?? []).filter(({ name }) => name !== release.name);

@@ -3,6 +3,7 @@
 // err  StartError when its port cannot be had
 
 import { hostname } from "node:os";
+import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/constants.ts";
 import { HostNames } from "../http/host-names.ts";
@@ -24,6 +25,8 @@ interface AdminListenerParts {
   readonly onProblem: (code: string) => void;
   /** Brings the source's numbers up to date. */
   readonly refresh: () => Promise<void>;
+  /** What this server reports of itself. */
+  readonly report: () => HostReport;
   readonly log: Log;
 }
 
@@ -102,7 +105,7 @@ export class AdminListener {
 
   /** It takes 40 ms to load: the first request waits for it, not the start. */
   private async loadApp(): Promise<AdminApp> {
-    const { services, source, log, onProblem } = this.parts;
+    const { services, source, log, onProblem, report } = this.parts;
     const { store, overrides, releases, keyLoader } = services;
     const { AdminApp } = await import("../admin/app.ts");
     return new AdminApp({
@@ -113,6 +116,7 @@ export class AdminListener {
       keyLoader,
       releases,
       status: source,
+      report,
       dataDir: this.options.dataDir,
       workerEnvironment: this.options.workerEnvironment ?? {},
       hostNames: this.hostNames,

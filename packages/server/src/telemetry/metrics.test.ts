@@ -48,7 +48,9 @@ function source(
     counts,
     mx,
     notices: { state: "listening" },
-    leases: { state: { hosts: 3, isAlone: false, silentSeconds: 0.2, failures: 0 } },
+    leases: {
+      state: { hosts: 3, isAlone: false, silentSeconds: 0.2, failures: 0, leases: 2, clockOffsetMs: 40 },
+    },
     usage: {
       state: { pending: 4, oldestMs: 1_500, failures: 2 },
     },
