@@ -1,6 +1,6 @@
 // packed.ts: up to 64 addresses side by side, to be looked up together (bench/README.md, Blocks).
 
-import type { UnwrappedAddress } from "./ip.ts";
+import type { IpAddress, UnwrappedAddress } from "./ip.ts";
 
 /** Addresses that are looked up together: more bring nothing. */
 export const BLOCK_ADDRESSES = 64;
@@ -23,5 +23,12 @@ export class PackedAddresses {
     this.words[at + 1] = words[1]!;
     this.words[at + 2] = words[2]!;
     this.words[at + 3] = words[3]!;
+  }
+
+  /** Copies one of them. */
+  read(index: number, into: IpAddress): void {
+    const at = index * ADDRESS_WORDS;
+    into.family = this.families[index] === 4 ? 4 : 6;
+    for (let k = 0; k < ADDRESS_WORDS; k++) into.words[k] = this.words[at + k]!;
   }
 }
