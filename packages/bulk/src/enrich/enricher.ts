@@ -3,6 +3,7 @@
 // err  none: a row that cannot be read stays as it is, and is counted
 // cost one address a row, two lookups: bench/parts/enrich.ts
 
+import { BLOCK_ADDRESSES } from "@inkling/engine";
 import { Output } from "../output.ts";
 import type { Answers } from "./answers.ts";
 import { emailIn } from "./cells.ts";
@@ -32,7 +33,8 @@ export class Enricher {
   private readonly answers: Answers;
   private readonly rows: RowReader;
   private readonly out = new Output(1 << 20);
-  private readonly row = new Row();
+  /** The rows that are answered together. */
+  private readonly next = Array.from({ length: BLOCK_ADDRESSES }, () => new Row());
   private readonly total = emptyTally();
   private readonly delimiter: Uint8Array;
   private readonly hasIp: boolean;
@@ -55,32 +57,47 @@ export class Enricher {
 
   /** @param isFirst does the block begin with the header? */
   block(bytes: Uint8Array, isFirst: boolean): Enriched {
-    const { out, row, rows } = this;
-    const { width } = this.plan;
+    const { answers, hasIp, next, out, rows } = this;
     out.length = 0;
     this.lines = 0;
     this.broken = undefined;
     let at = isFirst ? this.mark(bytes) : 0;
     if (isFirst && this.plan.hasHeader) at = this.header(bytes, at);
     while (at < bytes.length) {
-      at = rows.next(bytes, at, row);
-      this.lines++;
-      if (!row.isReadable) {
-        this.leave(bytes);
-        continue;
+      let count = 0;
+      for (; count < BLOCK_ADDRESSES && at < bytes.length; count++) {
+        const row = next[count]!;
+        at = rows.next(bytes, at, row);
+        if (!hasIp) continue;
+        if (row.ipText !== undefined) answers.addText(row.ipText);
+        else if (row.isReadable && row.ipStart >= 0) answers.addBytes(bytes, row.ipStart, row.ipEnd);
+        else answers.addText("");
       }
-      this.total.rows++;
-      out.append(bytes, row.start, row.insert);
-      if (row.isOpenQuoted) this.total.openQuotes++;
-      if (width !== undefined && row.columns !== width) this.pad(width - row.columns);
-      const before = out.length;
-      if (this.hasIp) this.addIp(bytes);
-      if (this.hasEmail) this.addEmail(bytes);
-      if (row.isFirst && out.bytes[before] === COMMA && out.length > before) dropByte(out, before);
-      out.append(bytes, row.insert, row.end);
+      if (hasIp) answers.findAll();
+      for (let i = 0; i < count; i++) this.write(bytes, next[i]!, i);
     }
     const own = { bytes: out.taken(), rows: this.total.rows, lines: this.lines, broken: this.broken };
     return this.next === undefined ? own : { ...own, bytes: this.next.block(own.bytes, isFirst).bytes };
+  }
+
+  /** @param index of the row in the block that was found */
+  private write(bytes: Uint8Array, row: Row, index: number): void {
+    const { out } = this;
+    const { width } = this.plan;
+    this.lines++;
+    if (!row.isReadable) {
+      this.leave(bytes, row);
+      return;
+    }
+    this.total.rows++;
+    out.append(bytes, row.start, row.insert);
+    if (row.isOpenQuoted) this.total.openQuotes++;
+    if (width !== undefined && row.columns !== width) this.pad(width - row.columns);
+    const before = out.length;
+    if (this.hasIp) this.addIp(index);
+    if (this.hasEmail) this.addEmail(bytes, row);
+    if (row.isFirst && out.bytes[before] === COMMA && out.length > before) dropByte(out, before);
+    out.append(bytes, row.insert, row.end);
   }
 
   /** Rows counted so far. */
@@ -130,8 +147,8 @@ export class Enricher {
   }
 
   /** Copies a line that is no row: blank, broken, or about the file. */
-  private leave(bytes: Uint8Array): void {
-    const { out, row } = this;
+  private leave(bytes: Uint8Array, row: Row): void {
+    const { out } = this;
     if (!row.isDirective && !isBlank(bytes, row)) {
       this.total.broken++;
       this.broken ??= this.lines - 1;
@@ -142,7 +159,8 @@ export class Enricher {
   }
 
   private header(bytes: Uint8Array, from: number): number {
-    const { out, row } = this;
+    const { out } = this;
+    const row = this.next[0]!;
     const next = this.rows.next(bytes, from, row);
     out.append(bytes, from, row.insert);
     out.append(headerTail(this.plan));
@@ -150,12 +168,9 @@ export class Enricher {
     return next;
   }
 
-  private addIp(bytes: Uint8Array): void {
-    const { answers, out, row } = this;
-    const isKnown =
-      row.ipText === undefined
-        ? row.ipStart >= 0 && answers.readBytes(bytes, row.ipStart, row.ipEnd)
-        : answers.readText(row.ipText);
+  private addIp(index: number): void {
+    const { answers, out } = this;
+    const isKnown = answers.select(index);
     if (!isKnown) this.total.withoutIp++;
     const { geolocate, reputation, network } = answers.tails;
     if (geolocate.isWanted) geolocate.append(isKnown ? answers.geolocate() : -1, out);
@@ -163,8 +178,8 @@ export class Enricher {
     if (network.isWanted) network.append(isKnown ? answers.network() : -1, out);
   }
 
-  private addEmail(bytes: Uint8Array): void {
-    const { answers, row } = this;
+  private addEmail(bytes: Uint8Array, row: Row): void {
+    const { answers } = this;
     const text = row.emailText ?? (row.emailStart < 0 ? "" : textOf(bytes, row.emailStart, row.emailEnd));
     const number = answers.email(emailIn(text));
     if (number < 0) this.total.withoutEmail++;
