@@ -7,6 +7,7 @@ import { parsePrefix } from "@inkling/engine";
 import type { Given as Documented, Judged } from "./documented-forward-auth.ts";
 import { ADDRESS, type Given, type Seen } from "./documented-proxies.ts";
 import type { Started, Verified } from "./documented-service.ts";
+import { withPrograms } from "./programs.ts";
 import { made, projectFiles } from "./project-files.ts";
 import { temporaryFolder } from "./release.ts";
 import { FULL } from "./share.ts";
@@ -54,13 +55,6 @@ function block(language: string, page: string): string {
   return found[0]!.code;
 }
 
-/** Runs `body` where the programs are, and names what is missing elsewhere. */
-function withPrograms(name: string, programs: readonly string[], possible: boolean, body: () => void): void {
-  const missing = programs.filter((program) => Bun.which(program) === null);
-  if (possible && missing.length === 0) test(name, body);
-  else test.skip(`${name}: needs ${[...missing, ...(possible ? [] : ["namespaces"])].join(", ")}`, () => {});
-}
-
 test("every configuration is run here", () => {
   const pages = (language: string) =>
     blocksOf(language)
@@ -69,8 +63,7 @@ test("every configuration is run here", () => {
   expect(pages("nginx")).toEqual(["docs/operations.md", "docs/proxies.md", "packages/client/README.md"]);
   expect(pages("caddyfile")).toEqual(["docs/operations.md", "docs/proxies.md"]);
   for (const language of ["haproxy", "lua"]) expect(pages(language)).toEqual(["docs/proxies.md"]);
-  expect(pages("yaml")).toEqual(["docs/proxies.md", "docs/proxies.md"]);
-  expect(pages("systemd")).toEqual(["docs/operations.md"]);
+  expect(pages("systemd")).toEqual([]);
   expect(unnamed(projectFiles())).toEqual([]);
   expect(unnamed([made("a.md", "```\nserver {\n}\n```\n")])).toEqual(["a.md"]);
 });
@@ -209,7 +202,10 @@ describe("proxies that ask /v1/forward-auth about their visitors", () => {
     const { server, origin, keys } = await startSmallServer({
       trustedProxies: [parsePrefix("127.0.0.1/32")!],
     });
-    const [traefik, [envoy]] = blocksOf("yaml").map(({ code }) => Bun.YAML.parse(code)) as [
+    const [traefik, [envoy]] = blocksOf(
+      "yaml",
+      projectFiles().filter(({ path }) => path === page),
+    ).map(({ code }) => Bun.YAML.parse(code)) as [
       { http: { middlewares: { inkling: { forwardAuth: { address: string } } } } },
       [{ typed_config: { http_service: EnvoyService } }],
     ];
@@ -241,7 +237,7 @@ interface EnvoyService {
 }
 
 describe("the service of systemd", () => {
-  const unit = () => block("systemd", "docs/operations.md");
+  const path = join(ROOT, "deploy/systemd/inkling.service");
   withPrograms("its units are valid", ["systemd-analyze"], canUnshare, () => {
     const folder = "examples/nightly-enrich";
     const units = ["nightly-enrich.service", "nightly-enrich.timer"].map((name) => [
@@ -251,15 +247,24 @@ describe("the service of systemd", () => {
     const files = Object.fromEntries(
       units.map(([name, path]) => [name!, readFileSync(join(ROOT, path!), "utf8")]),
     );
-    const { problems, broken } = serviceRun<Verified>({ verify: { "inkling.service": unit(), ...files } });
+    const { problems, broken } = serviceRun<Verified>({
+      verify: { "inkling.service": readFileSync(path, "utf8"), ...files },
+    });
     expect(problems).toEqual("");
     expect(broken).toContain("Unknown key");
+  });
+
+  withPrograms("it may do little", ["systemd-analyze"], true, () => {
+    const command = ["systemd-analyze", "security", "--offline=true", "--no-pager", path];
+    const [, level] =
+      /exposure level for \S+: ([0-9.]+)/.exec(Bun.spawnSync(command).stdout.toString()) ?? [];
+    expect(Number(level)).toBeLessThanOrEqual(2);
   });
 
   const programs = ["useradd", "install", "runuser", "setpriv", "ip", "mount"];
   withPrograms("the documented steps make user, folder and key, and it starts", programs, isRoot(), () => {
     const steps = block("sh", "docs/operations.md");
-    const { owner, key, ready, exitCode, shell } = serviceRun<Started>({ steps, unit: unit(), full: FULL });
+    const { owner, key, ready, exitCode, shell } = serviceRun<Started>({ steps, full: FULL });
     expect([owner, shell]).toEqual(["inkling:inkling 750", "/usr/sbin/nologin"]);
     expect(key).toStartWith("ink_live_");
     expect([ready, exitCode]).toEqual([200, 0]);

@@ -1,13 +1,13 @@
 // MaxMind's SDK, as it is on npm, against a server: it speaks HTTPS alone, so that a proxy with a certificate stands between.
 
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fetch } from "./checked-fetch.ts";
+import { withPrograms } from "./programs.ts";
 import { temporaryFolder } from "./release.ts";
 import { startSmallServer } from "./small-server.ts";
 
-const missing = ["node", "openssl"].filter((program) => Bun.which(program) === null);
 const name = "@maxmind/geoip2-node locates addresses, and has its own errors";
 
 async function withSdk(): Promise<Record<string, unknown>> {
@@ -47,38 +47,36 @@ async function withSdk(): Promise<Record<string, unknown>> {
   }
 }
 
-if (missing.length > 0) test.skip(`${name}: needs ${missing.join(", ")}`, () => {});
-else
-  test(name, async () => {
-    const found = await withSdk();
-    expect(found.city).toMatchObject({
-      city: { names: { en: "Exampleton" } },
-      continent: { code: "EU", names: { en: "Europe" } },
-      country: { isoCode: "GB", names: { en: "United Kingdom" } },
-      location: { accuracyRadius: 20, latitude: 51.75, longitude: -1.25, timeZone: "Europe/London" },
-      postal: { code: "OX1" },
-      registeredCountry: { isoCode: "GB" },
-      subdivisions: [{ isoCode: "ENG", names: { en: "England" } }, { isoCode: "OXF" }],
-      traits: {
-        autonomousSystemNumber: 64496,
-        autonomousSystemOrganization: "Example Broadband",
-        ipAddress: "192.0.2.1",
-        network: "192.0.2.0/24",
-      },
-    });
-    expect(found.country).toMatchObject({
-      country: { isoCode: "GB" },
-      traits: { ipAddress: "2001:db8::1", network: "2001:db8::/32" },
-    });
-    expect(found.country).not.toHaveProperty("city");
-    expect(found.little).not.toHaveProperty("city");
-    expect(found.little).toMatchObject({ country: { isoCode: "US" }, registeredCountry: { isoCode: "CA" } });
-    const { unknown, reserved, quota, away, stranger } = found;
-    expect([unknown, reserved, quota, away, stranger]).toEqual([
-      { code: "IP_ADDRESS_NOT_FOUND", status: 404 },
-      { code: "IP_ADDRESS_RESERVED", status: 400 },
-      { code: "INSUFFICIENT_FUNDS", status: 402 },
-      { code: "SERVER_ERROR", status: 503 },
-      { code: "AUTHORIZATION_INVALID", status: 401 },
-    ]);
+withPrograms(name, ["node", "openssl"], true, async () => {
+  const found = await withSdk();
+  expect(found.city).toMatchObject({
+    city: { names: { en: "Exampleton" } },
+    continent: { code: "EU", names: { en: "Europe" } },
+    country: { isoCode: "GB", names: { en: "United Kingdom" } },
+    location: { accuracyRadius: 20, latitude: 51.75, longitude: -1.25, timeZone: "Europe/London" },
+    postal: { code: "OX1" },
+    registeredCountry: { isoCode: "GB" },
+    subdivisions: [{ isoCode: "ENG", names: { en: "England" } }, { isoCode: "OXF" }],
+    traits: {
+      autonomousSystemNumber: 64496,
+      autonomousSystemOrganization: "Example Broadband",
+      ipAddress: "192.0.2.1",
+      network: "192.0.2.0/24",
+    },
   });
+  expect(found.country).toMatchObject({
+    country: { isoCode: "GB" },
+    traits: { ipAddress: "2001:db8::1", network: "2001:db8::/32" },
+  });
+  expect(found.country).not.toHaveProperty("city");
+  expect(found.little).not.toHaveProperty("city");
+  expect(found.little).toMatchObject({ country: { isoCode: "US" }, registeredCountry: { isoCode: "CA" } });
+  const { unknown, reserved, quota, away, stranger } = found;
+  expect([unknown, reserved, quota, away, stranger]).toEqual([
+    { code: "IP_ADDRESS_NOT_FOUND", status: 404 },
+    { code: "IP_ADDRESS_RESERVED", status: 400 },
+    { code: "INSUFFICIENT_FUNDS", status: 402 },
+    { code: "SERVER_ERROR", status: 503 },
+    { code: "AUTHORIZATION_INVALID", status: 401 },
+  ]);
+});
