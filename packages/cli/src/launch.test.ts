@@ -191,7 +191,7 @@ describe("npm start and npm test", () => {
     expect(npm(["start", "--silent", "--", "--port", "0"]).status).toBe(2);
   });
 
-  test("npx inkling is the command", () => {
+  test("npx @inkling/cli is the command", () => {
     expect(npm(["exec", "--", "inkling", "--version"]).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 

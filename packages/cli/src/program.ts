@@ -14,8 +14,8 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a feed was refused or
 not reached, 130 stopped by Ctrl-C.
-Settings: flags, then INKLING_* variables, then inkling.toml; see \`npx inkling config\`.
-In a clone of the project the command is \`npx inkling\`.`;
+Settings: flags, then INKLING_* variables, then inkling.toml; see \`npx @inkling/cli config\`.
+In a clone of the project the command is \`npx @inkling/cli\`.`;
 
 type Add = (program: Command, context: Context) => void;
 
@@ -124,14 +124,14 @@ function* everyCommand(command: Command): Generator<Command> {
 /** The deepest command that a command line names: `inkling keys create --help`. */
 function helpFor(program: Command, args: readonly string[]): string {
   let command = program;
-  const path = ["inkling"];
+  const path = ["npx @inkling/cli"];
   for (const arg of args) {
     const inner = command.commands.find((candidate) => candidate.name() === arg);
     if (inner === undefined) break;
     command = inner;
     path.push(arg);
   }
-  return `\`npx ${path.join(" ")} --help\` shows what there is`;
+  return `\`${path.join(" ")} --help\` shows what there is`;
 }
 
 /** Requested help goes to standard output; other help, and errors, to standard error. */

@@ -51,7 +51,7 @@ export function openServable(dataDir: string): LoadedRelease {
     problem ?? "",
     isOfOtherVersion(broken) // then earlier ones most likely are too, so a rollback would not help
       ? hintFor(broken)
-      : "`npx inkling data update` makes a new one, with `--offline` from the copies that are here; `npx inkling data rollback` goes back to the release before",
+      : "`npx @inkling/cli data update` makes a new one, with `--offline` from the copies that are here; `npx @inkling/cli data rollback` goes back to the release before",
   );
 }
 

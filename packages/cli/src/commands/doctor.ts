@@ -51,7 +51,7 @@ async function examine(context: Context, flags: Record<string, unknown>): Promis
         check: "settings",
         state: "problem",
         found: error.problems.join("; "),
-        fix: "correct these, then run `npx inkling doctor` again for the rest",
+        fix: "correct these, then run `npx @inkling/cli doctor` again for the rest",
       },
     ];
   }
