@@ -103,6 +103,7 @@ function run(
     quota,
     load,
     faults,
+    away,
     start = START,
   }: {
     hosts: number;
@@ -113,6 +114,8 @@ function run(
     /** Of the rate, by all hosts together. */
     load: number;
     faults: Faults;
+    /** No host has the database from the first of these seconds to the second. */
+    away?: readonly [from: number, to: number];
     start?: number;
   },
 ) {
@@ -138,6 +141,7 @@ function run(
   let allowed = 0;
   let wanted = 0;
   let warm = 0;
+  const bySecond = Array.from({ length: seconds }, () => 0);
   const byDay = new Map<string, number>();
   const STEP = 5;
   for (let now = start; now < start + seconds * 1_000; now += STEP) {
@@ -149,6 +153,8 @@ function run(
       const until = now + random() * 20_000;
       for (const host of hosts) if (random() < 0.5) host.cutUntil = until;
     }
+    if (away !== undefined && now === start + away[0] * 1_000)
+      for (const host of hosts) host.cutUntil = start + away[1] * 1_000;
     if (random() < 0.0005) spread();
     for (const host of hosts) {
       host.due = Math.min(host.due + ((host.demand * STEP) / 1_000) * 2 * random(), 50);
@@ -159,6 +165,7 @@ function run(
         if (!host.lookUp(key, now)) continue;
         level--;
         allowed++;
+        bySecond[Math.floor((now - start) / 1_000)]!++;
         if (now > start + 5_000) warm++;
         lowest = Math.min(lowest, level);
         byDay.set(dayOf(now), (byDay.get(dayOf(now)) ?? 0) + 1);
@@ -179,7 +186,7 @@ function run(
       host.pending = { at: now + 5 + random() * (isLost ? 3_000 : 20), answer: isLost ? undefined : answer };
     }
   }
-  return { lowest, allowed, wanted, warm, byDay };
+  return { lowest, allowed, wanted, warm, byDay, bySecond };
 }
 
 const NO_FAULTS: Faults = { pauses: false, cuts: false, losses: false };
@@ -245,5 +252,24 @@ test("uneven demand that shifts: at least 95 % of the limit is usable", () => {
       const usable = 1_000 * (seconds - 5) * Math.min(1, load);
       expect([seed, load, warm / usable > 0.95]).toEqual([seed, load, true]);
     }
+  }
+});
+
+test("after the database was away for all, the whole limit is usable within two seconds of its return", () => {
+  for (let seed = 1; seed <= share(300, 10); seed++) {
+    const away = [10, 12 + ((7 * seed) % 40)] as const;
+    const { bySecond, lowest } = run(seed, {
+      hosts: 1 + (seed % 8),
+      seconds: away[1] + 15,
+      rate: 1_000,
+      burst: 2_000,
+      load: 3,
+      faults: NO_FAULTS,
+      away,
+    });
+    expect([seed, lowest >= -1e-6]).toEqual([seed, true]);
+    const back = bySecond.slice(away[1] + 2);
+    const usable = 1_000 * back.length;
+    expect([seed, back.reduce((a, b) => a + b, 0) > 0.95 * usable]).toEqual([seed, true]);
   }
 });
