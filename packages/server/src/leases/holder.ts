@@ -37,7 +37,7 @@ export class LeaseHolder {
   private looks = 0;
   private isAlone = false;
   private failures = 0;
-  private reason = "";
+  private reason = "the database has not answered yet";
 
   constructor(options: LeaseHolderOptions) {
     this.options = options;

@@ -68,7 +68,7 @@ class Host {
     const byKey = new Map([[KEY_ID, 0]]);
     this.keyCells.replace(this.cells, byKey);
     this.buckets = new Buckets({ rate: 0, burst: 1 }, this.keyCells);
-    this.book = new LeaseBook(() => this.cells, { rate: 0, burst: 1 }, 1, now);
+    this.book = new LeaseBook(() => this.cells, { rate: 0, burst: 1 }, undefined, now);
     this.book.replaceKeys([key], byKey);
     this.nextLook = now + firstLook;
   }
@@ -146,11 +146,10 @@ function run(
   const STEP = 5;
   for (let now = start; now < start + seconds * 1_000; now += STEP) {
     level = Math.min(burst, level + (rate * STEP) / 1_000);
-    const isCalm = now < start + 3_000; // every host gets a first answer
     const isAway = away !== undefined && now >= start + away[0] * 1_000 && now < start + away[1] * 1_000;
-    if (faults.pauses && !isCalm && random() < 0.0005)
+    if (faults.pauses && random() < 0.0005)
       hosts[Math.floor(random() * count)]!.pausedUntil = now + random() * 10_000;
-    if (faults.cuts && !isCalm && random() < 0.0007) {
+    if (faults.cuts && random() < 0.0007) {
       const until = now + random() * 20_000;
       for (const host of hosts) if (random() < 0.5) host.cutUntil = until;
     }
@@ -179,7 +178,7 @@ function run(
       host.book.tick(now);
       if (host.pending !== undefined) continue;
       const request = host.book.request();
-      const isLost = isAway || now < host.cutUntil || (faults.losses && !isCalm && random() < 0.1);
+      const isLost = isAway || now < host.cutUntil || (faults.losses && random() < 0.1);
       const isAnswerLost = isLost && !isAway && random() < 0.5;
       const answer = isLost && !isAnswerLost ? undefined : database.exchange(host.id, request, now);
       host.pending = { at: now + 5 + random() * (isLost ? 3_000 : 20), answer: isLost ? undefined : answer };
@@ -271,5 +270,21 @@ test("after the database was away for all, the limit is usable again within two 
     const usable = 1_000 * back.length;
     // Demand shifts here, too: a tenth is left for that.
     expect([seed, back.reduce((a, b) => a + b, 0) > 0.9 * usable]).toEqual([seed, true]);
+  }
+});
+
+test("hosts that never had an answer do not know their share, and take none", () => {
+  for (let seed = 1; seed <= 5; seed++) {
+    const { bySecond, lowest } = run(seed, {
+      hosts: 3,
+      seconds: 12,
+      rate: 100,
+      burst: 100,
+      load: 4,
+      faults: NO_FAULTS,
+      away: [0, 6],
+    });
+    expect([seed, lowest >= -1e-6, bySecond.slice(0, 6)]).toEqual([seed, true, [0, 0, 0, 0, 0, 0]]);
+    expect(bySecond[11]!).toBeGreaterThan(50);
   }
 });
