@@ -34,6 +34,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   override: async () => (await import("./commands/override.ts")).addOverride,
   enrich: async () => (await import("./commands/enrich.ts")).addEnrich,
   export: async () => (await import("./commands/export.ts")).addExport,
+  backup: async () => (await import("./commands/backup.ts")).addBackup,
+  restore: async () => (await import("./commands/backup.ts")).addRestore,
   admin: async () => (await import("./commands/admin.ts")).addAdmin,
   config: async () => (await import("./commands/config.ts")).addConfig,
   doctor: async () => (await import("./commands/doctor.ts")).addDoctor,

@@ -34,7 +34,7 @@ export class Enricher {
   private readonly rows: RowReader;
   private readonly out = new Output(1 << 20);
   /** The rows that are answered together. */
-  private readonly next = Array.from({ length: BLOCK_ADDRESSES }, () => new Row());
+  private readonly pending = Array.from({ length: BLOCK_ADDRESSES }, () => new Row());
   private readonly total = emptyTally();
   private readonly delimiter: Uint8Array;
   private readonly hasIp: boolean;
@@ -57,7 +57,7 @@ export class Enricher {
 
   /** @param isFirst does the block begin with the header? */
   block(bytes: Uint8Array, isFirst: boolean): Enriched {
-    const { answers, hasIp, next, out, rows } = this;
+    const { answers, hasIp, pending, out, rows } = this;
     out.length = 0;
     this.lines = 0;
     this.broken = undefined;
@@ -66,7 +66,7 @@ export class Enricher {
     while (at < bytes.length) {
       let count = 0;
       for (; count < BLOCK_ADDRESSES && at < bytes.length; count++) {
-        const row = next[count]!;
+        const row = pending[count]!;
         at = rows.next(bytes, at, row);
         if (!hasIp) continue;
         if (row.ipText !== undefined) answers.addText(row.ipText);
@@ -74,7 +74,7 @@ export class Enricher {
         else answers.addText("");
       }
       if (hasIp) answers.findAll();
-      for (let i = 0; i < count; i++) this.write(bytes, next[i]!, i);
+      for (let i = 0; i < count; i++) this.write(bytes, pending[i]!, i);
     }
     const own = { bytes: out.taken(), rows: this.total.rows, lines: this.lines, broken: this.broken };
     return this.next === undefined ? own : { ...own, bytes: this.next.block(own.bytes, isFirst).bytes };
@@ -160,7 +160,7 @@ export class Enricher {
 
   private header(bytes: Uint8Array, from: number): number {
     const { out } = this;
-    const row = this.next[0]!;
+    const row = this.pending[0]!;
     const next = this.rows.next(bytes, from, row);
     out.append(bytes, from, row.insert);
     out.append(headerTail(this.plan));

@@ -18,8 +18,8 @@ import {
   readChannelReport,
   verifySegments,
 } from "@inkling/release-store";
-import { type ListedHost, listHosts } from "@inkling/server";
 import { FORM } from "@inkling/release-store/program";
+import { type ListedHost, listHosts } from "@inkling/server";
 import { type Listener, probePort } from "@inkling/server/serve";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
