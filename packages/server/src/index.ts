@@ -21,6 +21,7 @@ export { type RunningServer, type ServerOptions, StartError, startServer } from 
 export { isAdminToken } from "./store/admin-token.ts";
 export * from "./store/adopt-key.ts";
 export { type AuditEntry, auditJson } from "./store/audit.ts";
+export { DUMPED, type DumpedRow, type DumpedRows, fits } from "./store/dump.ts";
 export * from "./store/error.ts";
 export { OverrideConflictError } from "./store/overrides.ts";
 export { type IssuedKey, openStore, type Store } from "./store/store.ts";

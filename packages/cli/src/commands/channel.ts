@@ -117,7 +117,7 @@ Examples:
     const names = releaseNames(dataDir);
     if (!names.includes(name)) {
       const hint =
-        names.length === 0 ? "`npx inkling data update` makes one" : `kept are ${names.join(", ")}`;
+        names.length === 0 ? "`npx @inkling/cli data update` makes one" : `kept are ${names.join(", ")}`;
       throw new CliError(`there is no release ${name} in ${dataDir}`, hint);
     }
     const again = flags.again === true;
@@ -242,7 +242,7 @@ function addStatus(channel: Command, context: Context): void {
       readChannel(openReader(base, env), name, trustedKeys(settings), stopper.signal),
     );
     if (statement === undefined) {
-      throw new CliError(`there is no channel ${name} there`, "`npx inkling channel publish` makes it");
+      throw new CliError(`there is no channel ${name} there`, "`npx @inkling/cli channel publish` makes it");
     }
     const { dataDir } = settings;
     const here = {

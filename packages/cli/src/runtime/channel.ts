@@ -47,7 +47,7 @@ const REPORT_MS = 60_000;
 export function fromChannel(error: unknown): unknown {
   if (!(error instanceof ChannelError)) return error;
   const hint =
-    error.hint ?? (error.fault === "absent" ? "`npx inkling channel publish` makes it" : undefined);
+    error.hint ?? (error.fault === "absent" ? "`npx @inkling/cli channel publish` makes it" : undefined);
   return new CliError(`${error.message} (${error.fault})`, hint);
 }
 
@@ -70,13 +70,13 @@ export function channelOf({ channel }: Settings): ChannelLocation {
 export function signingKey({ channelSigningKey }: Settings) {
   const variable = variableName("channelSigningKey");
   if (channelSigningKey === undefined) {
-    const hint = `set ${variable} to the file that \`npx inkling channel init\` made`;
+    const hint = `set ${variable} to the file that \`npx @inkling/cli channel init\` made`;
     throw new CliError("publishing needs the private key of the channel", hint, EXIT.usage);
   }
   try {
     return readPrivateKey(readFileSync(channelSigningKey, "utf8"));
   } catch (error) {
-    const hint = "`npx inkling channel init` makes one";
+    const hint = "`npx @inkling/cli channel init` makes one";
     throw new CliError(`${channelSigningKey} holds no private key: ${messageOf(error)}`, hint, EXIT.usage);
   }
 }
@@ -85,7 +85,7 @@ export function signingKey({ channelSigningKey }: Settings) {
 export function trustedKeys(settings: Settings): readonly string[] {
   if (settings.channelKey.length > 0) return settings.channelKey;
   if (settings.channelSigningKey === undefined) {
-    const hint = `set ${variableName("channelKey")} to the public key that \`npx inkling channel init\` printed`;
+    const hint = `set ${variableName("channelKey")} to the public key that \`npx @inkling/cli channel init\` printed`;
     throw new CliError("nothing of a channel can be trusted without its public key", hint, EXIT.usage);
   }
   return [publicKeyOf(signingKey(settings))];

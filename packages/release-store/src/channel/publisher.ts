@@ -181,7 +181,11 @@ export class Publisher {
       const path = DATA_FOLDER.segmentFile(segment.sha256);
       if (!again && (await store.size(path, signal)) === segment.bytes) continue;
       if (!hasSegment(dataDir, segment.sha256)) {
-        throw new ChannelError("unsound", `${path} is missing or damaged here`, "`npx inkling data update`");
+        throw new ChannelError(
+          "unsound",
+          `${path} is missing or damaged here`,
+          "`npx @inkling/cli data update`",
+        );
       }
       await this.holdLock();
       onUpload?.(path, segment.bytes);
@@ -374,7 +378,7 @@ function required(statement: Statement | undefined, channel: string): Statement 
   throw new ChannelError(
     "absent",
     `there is no channel ${channel}`,
-    "`npx inkling channel publish` makes it",
+    "`npx @inkling/cli channel publish` makes it",
   );
 }
 

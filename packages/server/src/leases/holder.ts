@@ -39,7 +39,7 @@ export class LeaseHolder {
   private looks = 0;
   private isAlone = false;
   private failures = 0;
-  private reason = "";
+  private reason = "the database has not answered yet";
   private clockOffsetMs: number | undefined;
   /** What the other hosts and their operators see of this one; sent with each exchange. */
   reportHost: (() => string) | undefined;
