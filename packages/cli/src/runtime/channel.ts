@@ -111,10 +111,36 @@ export function openPublisher(
     channel,
     privateKey: signingKey(settings),
     trusted: settings.channelKey,
+    ...(databaseFile(settings) === undefined && { exclusively: databaseLock(settings, progress.onWarning) }),
     now: Date.now,
     signal: stopper.signal,
     ...progress,
   });
+}
+
+/** The lock of the store alone goes by clocks and by how fast the store is; that of a database does not. */
+function databaseLock(
+  { databaseUrl }: Settings,
+  onWarning: PublisherOptions["onWarning"],
+): NonNullable<PublisherOptions["exclusively"]> {
+  return async (work) => {
+    const { openStore, StoreError } = await import("@inkling/server"); // of publishers alone
+    const store = await openStore(databaseUrl, { mayBeAway: true });
+    let isBegun = false;
+    try {
+      return await store.asPublisher((isHeld) => {
+        isBegun = true;
+        return work(isHeld);
+      });
+    } catch (error) {
+      if (isBegun || !(error instanceof StoreError)) throw error;
+      // A database that is away for days must not let the channel expire.
+      onWarning?.(`publishing without the lock of the database: ${error.message}`);
+      return await work(async () => true);
+    } finally {
+      await store.close();
+    }
+  };
 }
 
 const RENEW_MS = 86_400_000;
