@@ -4,16 +4,19 @@ import { ReleaseError, type Verification } from "@inkling/release-store";
 import { type ProcessEnvironment, ProcessFailed, runInProcess } from "./process.ts";
 import type { VerifyAnswer } from "./verify-process.ts";
 
-/** @throws ReleaseError when it is not sound, or, with `isPassing`, when that could not be found out */
+/**
+ * @param isNew segments that were verified for another release are not read again
+ * @throws ReleaseError when it is not sound, or, with `isPassing`, when that could not be found out */
 export async function verifyInProcess(
   env: ProcessEnvironment,
   dataDir: string,
   name: string,
   signal?: AbortSignal,
+  isNew = false,
 ): Promise<Verification> {
   const module = new URL("./verify-process.ts", import.meta.url);
   try {
-    const answer = await runInProcess<VerifyAnswer>(module, { dataDir, name }, env, signal);
+    const answer = await runInProcess<VerifyAnswer>(module, { dataDir, name, isNew }, env, signal);
     if ("sound" in answer) return answer.sound;
     const { refusal, hint, ...faults } = answer;
     throw new ReleaseError(refusal, hint, faults);
