@@ -125,6 +125,13 @@ export class LeaseBook {
     return elapsed - this.answeredAt;
   }
 
+  /** Keys of which this host holds a share. */
+  get leases(): number {
+    let count = 0;
+    for (const { balance, share } of this.holdings.values()) if (balance > 0 || share > 0) count++;
+    return count;
+  }
+
   /** Takes over other keys, or other limits. @returns whether any needs a lease before it is used */
   replaceKeys(keys: Iterable<Key>, cellOf: ReadonlyMap<KeyId, CellIndex>): boolean {
     const cells = this.cells();
