@@ -15,6 +15,7 @@ import { countryCode, countryIndex } from "../../telemetry/answer-scan.ts";
 import { JSON_TYPE, NO_STORE } from "../answer-headers.ts";
 import type { Exchange } from "../exchange.ts";
 import { deniedBits, FLAG_NAMES, FORWARD_AUTH_PARAMETERS } from "../parameters.ts";
+import { hasLongBody } from "../responses.ts";
 import type { ApiContext, ApiRoute } from "../route.ts";
 
 const VISITOR_UNKNOWN = problem(
@@ -78,6 +79,7 @@ function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
 /** Some proxies take no other status for a yes than 200. */
 function allow(exchange: Exchange, { responses }: ApiContext, found: Record<string, string>): Response {
   const { "Content-Type": _, ...headers } = responses.makeHeaders(exchange, JSON_TYPE, NO_STORE);
+  if (hasLongBody(exchange.request)) headers.Connection = "close"; // as a refusal: nobody reads it
   return new Response(null, { headers: { ...headers, ...found } });
 }
 
