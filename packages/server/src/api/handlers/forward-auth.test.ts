@@ -193,6 +193,10 @@ describe("missing data", () => {
     expect(refused.all).toContain("is_tor_exit");
     expect(refused.all).not.toContain("is_abuser");
     const dataState = 'partial; missing="is_tor_exit"';
+    expect(await setUp(setting).judge("10.1.2.3", "?deny=tor")).toMatchObject({
+      status: 200,
+      flags: "reserved",
+    });
     const passed = { status: 200, flags: "none", dataState };
     expect(await setUp({ ...setting, mode: "up" }).judge(CLEAN, "?deny=tor")).toMatchObject(passed);
   });

@@ -10,7 +10,7 @@
 import { ADDRESS_FLAGS, bitsOf, bitsOfAnswer, bodyOf, dataMissing, unwrapIpv4 } from "@inkling/engine";
 import { type Problem, problem } from "../../http/problems.ts";
 import { problemOf } from "../../lookup/failures.ts";
-import { isLookup, type Pipeline, PLAIN, type Question, type Subject } from "../../lookup/pipeline.ts";
+import { type Pipeline, PLAIN, type Question, type Subject } from "../../lookup/pipeline.ts";
 import { countryCode, countryIndex } from "../../telemetry/answer-scan.ts";
 import { JSON_TYPE, NO_STORE } from "../answer-headers.ts";
 import type { Exchange } from "../exchange.ts";
@@ -55,16 +55,15 @@ function judgeVisitor(exchange: Exchange, api: ApiContext): Response {
   if (visitor === undefined) return responses.sendProblem(exchange, VISITOR_UNKNOWN);
   unwrapIpv4(visitor);
   const subject: Subject = { address: visitor, isCaller: true };
-  const missing = missingFlags(exchange, denied);
-  if (missing !== undefined) return responses.sendProblem(exchange, missing);
   const answer = pipeline.answerAddress("reputation", subject, question);
-  if ("code" in answer && answer.code !== "IP_ADDRESS_RESERVED")
-    return responses.sendProblem(exchange, answer);
-  exchange.isLookup = isLookup(answer);
   if ("code" in answer) {
+    if (answer.code !== "IP_ADDRESS_RESERVED") return responses.sendProblem(exchange, answer);
     counts.countProblem(answer.code); // many of these: X-Forwarded-For names a proxy in place of visitors
     return allow(exchange, api, { "Inkling-Flags": RESERVED, "Inkling-Country": UNKNOWN });
   }
+  const missing = missingFlags(exchange, denied);
+  if (missing !== undefined) return responses.sendProblem(exchange, missing);
+  exchange.isLookup = true;
   const bits = bitsOfAnswer(bodyOf(answer));
   const found = {
     "Inkling-Flags": FLAGS_TEXTS[bits]!, // has all bits
