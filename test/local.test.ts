@@ -7,9 +7,9 @@ import { brotliDecompressSync } from "node:zlib";
 import type { Lookup } from "@inkling/client";
 import { appendToOrder, prepareDataFolder, requireCurrentName } from "@inkling/release-store";
 import { makeKeyPair, openStore, Publisher, readPrivateKey } from "@inkling/release-store/channel";
-import { installLocal, run } from "./client-package.ts";
 import { type Exchange, RECORDED } from "./contract/replay.ts";
 import { freePort } from "./ports.ts";
+import { installLocal, run } from "./published-packages.ts";
 import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
 
 setDefaultTimeout(300_000);

@@ -1,6 +1,7 @@
 // @inkling/engine: segments in, answers out. Pure, synchronous, no I/O, no clock.
 
 export * from "./address/ip.ts";
+export * from "./address/packed.ts";
 export * from "./address/special-use.ts";
 export * from "./email/ascii.ts";
 export * from "./email/domain.ts";

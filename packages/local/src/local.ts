@@ -45,7 +45,8 @@ import {
   Overrides,
 } from "@inkling/engine";
 import { errorOf } from "./failures.ts";
-import { type LocalOptions, type ReadLocalOptions, readOptions } from "./options.ts";
+import type { LocalOptions } from "./options.ts";
+import { type ReadLocalOptions, readOptions } from "./read-options.ts";
 import { Releases } from "./releases.ts";
 
 /** What a server would send; undefined for a public address whose place is unknown. Never write to it. */

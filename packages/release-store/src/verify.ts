@@ -52,7 +52,7 @@ export function openSegmentOf(kind: SegmentKind, bytes: Uint8Array): IpSegment |
   return kind === "email" ? EmailSegment.open(bytes) : IpSegment.open(bytes, kind);
 }
 
-const NEW_RELEASE = "make a new one with `npx inkling data update`";
+const NEW_RELEASE = "make a new one with `npx @inkling/cli data update`";
 const OTHER_VERSION_HINT = `another version of Inkling made it: ${NEW_RELEASE}`;
 
 /**
@@ -159,8 +159,8 @@ export function hintFor(broken: readonly SegmentVerdict[]): string {
     return "check the disk and the memory of this machine, and who may read these files, then try again";
   const damaged = broken.filter(isDamaged).map(({ file }) => file);
   return damaged.length === 0
-    ? `go back with \`npx inkling data rollback\`, or ${NEW_RELEASE}`
-    : `go back with \`npx inkling data rollback\`, or delete ${damaged.join(", ")} and run \`npx inkling data update\``;
+    ? `go back with \`npx @inkling/cli data rollback\`, or ${NEW_RELEASE}`
+    : `go back with \`npx @inkling/cli data rollback\`, or delete ${damaged.join(", ")} and run \`npx @inkling/cli data update\``;
 }
 
 /** It was read, and is not what its name says. */

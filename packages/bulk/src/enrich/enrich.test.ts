@@ -53,6 +53,24 @@ const FEW = { add: ["country_iso_code", "is_proxy"] };
 describe("formats", () => {
   test.each<[what: string, options: EnrichOptions, text: string, want: string]>([
     ["one column", FEW, "81.2.69.142\n8.8.8.8\n", "81.2.69.142,GB,true\n8.8.8.8,,false\n"],
+    [
+      "several columns, rows of other widths",
+      { ...FEW, ipColumn: ["b", "a"], prefix: "x_" },
+      "a,b\n81.2.69.142,8.8.8.8\n8.8.8.8\n\n8.8.8.8,81.2.69.142,z\n",
+      "a,b,x_b_country_iso_code,x_b_is_proxy,x_a_country_iso_code,x_a_is_proxy\n81.2.69.142,8.8.8.8,,false,GB,true\n8.8.8.8,,,,,false\n\n8.8.8.8,81.2.69.142,z,GB,true,,false\n",
+    ],
+    [
+      "several columns without names",
+      { ...FEW, ipColumn: ["1", "2"] },
+      "81.2.69.142,8.8.8.8\n",
+      "81.2.69.142,8.8.8.8,GB,true,,false\n",
+    ],
+    [
+      "several members of NDJSON",
+      { ...FEW, ipColumn: ["a", "b.c"], emailColumn: "m" },
+      '{"a":"81.2.69.142","b":{"c":"8.8.8.8"}}\n{}\nx\n',
+      '{"a":"81.2.69.142","b":{"c":"8.8.8.8"},"a_country_iso_code":"GB","a_is_proxy":true,"b.c_is_proxy":false}\n{}\nx\n',
+    ],
     ["no line end at the end", FEW, "81.2.69.142\n8.8.8.8", "81.2.69.142,GB,true\n8.8.8.8,,false"],
     [
       "Windows line ends",
@@ -336,6 +354,24 @@ describe("what a file is", () => {
     ],
     ["an empty file", "", {}, "(the file is empty)"],
     ["a column that is not there", "ip\n", { ipColumn: "addr" }, '--ip-column: there is no column "addr"'],
+    [
+      "one column twice",
+      "src,ip\n8.8.8.8,1.1.1.1\n",
+      { ipColumn: ["ip", "2"] },
+      "--ip-column names one column twice: ip, ip",
+    ],
+    [
+      "several columns where a name is there",
+      "a,b,b_city_name\n8.8.8.8,1.1.1.1,x\n",
+      { ipColumn: ["a", "b"] },
+      "has b_city_name already",
+    ],
+    [
+      "several columns of a log",
+      `8.8.8.8 ${ACCESS}\n`,
+      { ipColumn: ["client", "user"] },
+      "combined has one address a row",
+    ],
     ["a number that is too large", "81.2.69.142\n", { ipColumn: "2" }, '--ip-column: there is no column "2"'],
     ["a member that is not there", "81.2.69.142\n", { add: ["mood"] }, "--add: there is no member mood"],
     [

@@ -5,16 +5,9 @@ import { join } from "node:path";
 import { formatPrefix } from "@inkling/engine";
 import { formatDnsServer, newKeyToken } from "@inkling/server";
 import { parse } from "smol-toml";
+import { SettingsError } from "../terminal/errors.ts";
 import { flagName, SETTING_NAMES, settingRow, tomlKey, variableName } from "./setting-table.ts";
-import {
-  defaultWorkers,
-  exampleFile,
-  loadSettings,
-  maskUrl,
-  SettingsError,
-  type SettingsInput,
-  shown,
-} from "./settings.ts";
+import { defaultWorkers, exampleFile, loadSettings, maskUrl, type SettingsInput, shown } from "./settings.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-settings-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));

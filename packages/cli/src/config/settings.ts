@@ -15,7 +15,7 @@ import { nearest } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
-import { CliError, EXIT } from "../terminal/errors.ts";
+import { SettingsError } from "../terminal/errors.ts";
 import { type Environment, LAUNCHER_VARIABLE } from "./environment.ts";
 import {
   flagName,
@@ -54,19 +54,6 @@ export interface LoadedSettings {
   /** The file that was read, absolute. */
   readonly file: string | undefined;
   readonly warnings: readonly string[];
-}
-
-/** All problems of the settings, one line each. */
-export class SettingsError extends CliError {
-  readonly problems: readonly string[];
-  constructor(problems: readonly string[]) {
-    super(
-      `Cannot start:\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
-      "`npx inkling config --example` prints every setting with its default",
-      EXIT.usage,
-    );
-    this.problems = problems;
-  }
 }
 
 export interface SettingsInput {

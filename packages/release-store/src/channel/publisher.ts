@@ -45,6 +45,8 @@ export interface PublisherOptions {
   readonly trusted?: readonly string[];
   /** Bytes of an object that are about to be sent. */
   readonly onUpload?: (path: string, bytes: number) => void;
+  /** Called before more servers are given the release of the channel; what it throws leaves the channel as it is. */
+  readonly onRaise?: (before: Statement) => Promise<void>;
   /** What could not be tidied up; the channel is well. */
   readonly onWarning?: (message: string) => void;
 }
@@ -125,7 +127,9 @@ export class Publisher {
     before: Statement | undefined,
     change: { release?: ReleaseRef; percent?: number; previous?: ReleaseRef | undefined },
   ): Promise<Statement> {
-    const { store, channel, now, privateKey, signal } = this.options;
+    const { store, channel, now, privateKey, signal, onRaise } = this.options;
+    const isOnTrial = before?.previous !== undefined && before.percent < (change.percent ?? 0);
+    if (isOnTrial && change.release === undefined) await onRaise?.(before);
     const release = change.release ?? before!.release;
     const previous = "previous" in change ? change.previous : before?.previous;
     const older = (before?.kept ?? []).filter(({ name }) => name !== release.name);
@@ -171,7 +175,11 @@ export class Publisher {
       const path = DATA_FOLDER.segmentFile(segment.sha256);
       if (!again && (await store.size(path, signal)) === segment.bytes) continue;
       if (!hasSegment(dataDir, segment.sha256)) {
-        throw new ChannelError("unsound", `${path} is missing or damaged here`, "`npx inkling data update`");
+        throw new ChannelError(
+          "unsound",
+          `${path} is missing or damaged here`,
+          "`npx @inkling/cli data update`",
+        );
       }
       await this.holdLock();
       onUpload?.(path, segment.bytes);
@@ -346,7 +354,7 @@ function required(statement: Statement | undefined, channel: string): Statement 
   throw new ChannelError(
     "absent",
     `there is no channel ${channel}`,
-    "`npx inkling channel publish` makes it",
+    "`npx @inkling/cli channel publish` makes it",
   );
 }
 

@@ -1,6 +1,7 @@
 // verify.ts: is a release sound? Read in a process of its own (verify-process.ts).
 
 import { ReleaseError, type Verification } from "@inkling/release-store";
+import { processCommand } from "@inkling/release-store/program";
 import { type ProcessEnvironment, ProcessFailed, runInProcess } from "./process.ts";
 import type { VerifyAnswer } from "./verify-process.ts";
 
@@ -11,9 +12,8 @@ export async function verifyInProcess(
   name: string,
   signal?: AbortSignal,
 ): Promise<Verification> {
-  const module = new URL("./verify-process.ts", import.meta.url);
   try {
-    const answer = await runInProcess<VerifyAnswer>(module, { dataDir, name }, env, signal);
+    const answer = await runInProcess<VerifyAnswer>(processCommand("verify"), { dataDir, name }, env, signal);
     if ("sound" in answer) return answer.sound;
     const { refusal, hint, ...faults } = answer;
     throw new ReleaseError(refusal, hint, faults);

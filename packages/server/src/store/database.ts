@@ -176,6 +176,12 @@ export class Database {
     });
   }
 
+  /** Queries that all see the same moment; they make no writer wait. They may run twice. */
+  snapshot<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
+    const how = this.dialect === "postgres" ? "ISOLATION LEVEL REPEATABLE READ READ ONLY" : "DEFERRED";
+    return this.unit((sql) => sql.begin(how, async (tx): Promise<T> => await work(tx))) as Promise<T>;
+  }
+
   /**
    * A client beside the others, for notices: its caller closes it. @returns undefined for SQLite, which has none
    * @param onclose called when its connection has ended

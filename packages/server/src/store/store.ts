@@ -23,6 +23,7 @@ import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from ".
 import { AdminTokenStore } from "./admin-token.ts";
 import { type AuditAction, insertAudit, lockAudit } from "./audit.ts";
 import { Database } from "./database.ts";
+import { DumpTables } from "./dump.ts";
 import { StoreError } from "./error.ts";
 import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
@@ -74,6 +75,8 @@ export class Store implements KeySource {
   readonly overrides: OverrideStore;
   readonly adminToken: AdminTokenStore;
   readonly usage: UsageTables;
+  /** For backups. */
+  readonly dump: DumpTables;
   private readonly database: Database;
   readonly tables: Tables;
 
@@ -89,6 +92,7 @@ export class Store implements KeySource {
     this.overrides = new OverrideStore(this.tables);
     this.adminToken = new AdminTokenStore(this.tables);
     this.usage = new UsageTables(this.tables);
+    this.dump = new DumpTables(this.tables);
   }
 
   /** The database's address, without its password. */
