@@ -125,6 +125,7 @@ function bodyText({ target }: Request, text: string, id: string): string {
     .replaceAll(`"request_id":"${id}"`, '"request_id":"<id>"')
     .replace(/\bovr_[0-9A-Za-z]{16}\b/g, "ovr_<id>");
   if (target.startsWith("/v1/status")) return statusText(plain);
+  if (plain.startsWith('{"code":')) return plain.replace(/"error":"(?:[^"\\]|\\.)*"/, '"error":"…"');
   return plain.includes('"type":"/docs/errors#') ? plain.replace(TEXTS, '"$1":"…"') : plain;
 }
 

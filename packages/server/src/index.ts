@@ -8,6 +8,7 @@ export * from "./keys/key-input.ts";
 export * from "./keys/keyring.ts";
 export { holdsMadeKeys, readKeySnapshot } from "./keys/snapshot.ts";
 export * from "./keys/token.ts";
+export { hostJson, type ListedHost, listHosts } from "./leases/hosts.ts";
 export type { Geolocation } from "./lookup/answer-schemas.ts";
 export { problemOf } from "./lookup/failures.ts";
 export { SANDBOX_ADDRESSES, SANDBOX_DOMAINS, SANDBOX_PROBLEMS } from "./lookup/sandbox-tables.ts";
@@ -20,6 +21,7 @@ export { type RunningServer, type ServerOptions, StartError, startServer } from 
 export { isAdminToken } from "./store/admin-token.ts";
 export * from "./store/adopt-key.ts";
 export { type AuditEntry, auditJson } from "./store/audit.ts";
+export { DUMPED, type DumpedRow, type DumpedRows, fits } from "./store/dump.ts";
 export * from "./store/error.ts";
 export { OverrideConflictError } from "./store/overrides.ts";
 export { type IssuedKey, openStore, type Store } from "./store/store.ts";

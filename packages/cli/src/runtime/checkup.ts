@@ -19,6 +19,7 @@ import {
   verifySegments,
 } from "@inkling/release-store";
 import { FORM } from "@inkling/release-store/program";
+import { type ListedHost, listHosts } from "@inkling/server";
 import { type Listener, probePort } from "@inkling/server/serve";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
@@ -62,6 +63,8 @@ const MOST_CLOCK_SECONDS = 60;
 /** The rights of other users than owner and group. */
 const OTHERS = 0o007;
 const HTTP_TIMEOUT_MS = 3_000;
+/** Hosts that a finding names. */
+const MOST_HOSTS = 5;
 
 const UPDATE = "run `npx @inkling/cli data update`";
 
@@ -81,6 +84,7 @@ const ROWS: readonly (readonly [name: string, check: Check])[] = [
   ["database", database],
   ["notices", notices],
   ["database clock", databaseClock],
+  ["hosts", hosts],
 ];
 
 export const CHECKS = ROWS.map(([name, check]) => [name, guarded(check)] as const);
@@ -348,4 +352,36 @@ async function databaseClock({ settings, now }: Checkup): Promise<Finding> {
     if (Math.abs(seconds) <= MOST_CLOCK_SECONDS) return ok(found);
     return problem(found, "let NTP keep both clocks");
   });
+}
+
+/** The other hosts of the group, as they report themselves. */
+async function hosts({ settings }: Checkup): Promise<Finding> {
+  if (databaseFile(settings) !== undefined) return ok("one, with SQLite");
+  const all = await withStore(settings, (store) => listHosts(store.tables));
+  const troubled = all.flatMap((host) => {
+    const why = troubleOf(host);
+    return why === "" ? [] : [`${host.report?.name ?? host.id}: ${why}`];
+  });
+  const versions = new Set(all.flatMap(({ report }) => report?.version ?? []));
+  const found = `${all.length} use the database${versions.size > 1 ? `, of versions ${[...versions].sort().join(", ")}` : ""}`;
+  if (troubled.length === 0) return ok(found);
+  const more = troubled.length - MOST_HOSTS;
+  const named = [...troubled.slice(0, MOST_HOSTS), ...(more > 0 ? [`and ${more} more`] : [])];
+  return problem(
+    `${found}; ${named.join("; ")}`,
+    "`npx @inkling/cli hosts` shows all; `npx @inkling/cli doctor` there",
+  );
+}
+
+function troubleOf({ state, ageMs, report }: ListedHost): string {
+  const offset = report?.clock_offset_seconds ?? 0;
+  return [
+    state === "silent" ? `silent for ${formatAge(ageMs)}` : "",
+    state === "not-ready" ? `not ready (${report!.reasons.join(", ")})` : "",
+    Math.abs(offset) > MOST_CLOCK_SECONDS
+      ? `its clock is ${Math.round(Math.abs(offset))} s ${offset < 0 ? "behind" : "ahead of"} the database's`
+      : "",
+  ]
+    .filter((text) => text !== "")
+    .join(", ");
 }

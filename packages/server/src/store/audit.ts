@@ -14,6 +14,7 @@ export const AUDIT_ACTIONS = [
   "key-changed",
   "key-rotated",
   "key-revoked",
+  "database-restored",
   "data-update-asked",
   "release-rolled-back",
   "release-pinned",

@@ -23,6 +23,7 @@ import { hashToken, type KeyMode, newKeyToken, randomBase62, tokenHint } from ".
 import { AdminTokenStore } from "./admin-token.ts";
 import { type AuditAction, insertAudit, lockAudit } from "./audit.ts";
 import { Database } from "./database.ts";
+import { DumpTables } from "./dump.ts";
 import { StoreError } from "./error.ts";
 import { NoticeListener } from "./notices.ts";
 import { OverrideStore } from "./overrides.ts";
@@ -31,6 +32,8 @@ import { UsageTables } from "./usage.ts";
 
 /** A replaced token is kept for so long after its end: its users read KEY_EXPIRED, not KEY_INVALID. */
 const KEEP_TOKENS_MS = 30 * DAY_MS;
+/** Any number: what publishers of releases lock. */
+const PUBLISHER_LOCK = 0x696e6b70;
 /** The actor, where the caller names none. */
 const UNNAMED_ACTOR = "inkling";
 
@@ -74,6 +77,8 @@ export class Store implements KeySource {
   readonly overrides: OverrideStore;
   readonly adminToken: AdminTokenStore;
   readonly usage: UsageTables;
+  /** For backups. */
+  readonly dump: DumpTables;
   private readonly database: Database;
   readonly tables: Tables;
 
@@ -89,6 +94,7 @@ export class Store implements KeySource {
     this.overrides = new OverrideStore(this.tables);
     this.adminToken = new AdminTokenStore(this.tables);
     this.usage = new UsageTables(this.tables);
+    this.dump = new DumpTables(this.tables);
   }
 
   /** The database's address, without its password. */
@@ -113,6 +119,11 @@ export class Store implements KeySource {
       (sql) => sql`SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now`,
     );
     return Number(rows[0]?.now);
+  }
+
+  /** Runs `work` as the one publisher among those that use this PostgreSQL: {@link Database.withLock}. */
+  asPublisher<T>(work: (isHeld: () => Promise<boolean>) => Promise<T>): Promise<T> {
+    return this.database.withLock(PUBLISHER_LOCK, work);
   }
 
   async close(): Promise<void> {

@@ -24,6 +24,12 @@ export class Tables {
     return this.database.run(work);
   }
 
+  /** Queries that all see the same moment. */
+  async snapshot<T>(work: (tx: TransactionSQL) => Promise<T>): Promise<T> {
+    await this.ready();
+    return this.database.snapshot(work);
+  }
+
   /** Can several hosts share it? */
   get isShared(): boolean {
     return this.database.dialect === "postgres";

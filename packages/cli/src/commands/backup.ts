@@ -1,0 +1,229 @@
+// backup.ts: `inkling backup` and `inkling restore`: keys, usage, overrides, audit trail and the files that say what to do.
+
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { DATA_FOLDER, PRIVATE_FILE, replaceFile } from "@inkling/release-store";
+import { openStore, type Store } from "@inkling/server";
+import type { Command } from "commander";
+import type { LoadedSettings, Settings } from "../config/settings.ts";
+import { userName } from "../config/user.ts";
+import {
+  type Backup,
+  type BackupFile,
+  checkBackup,
+  readBackup,
+  writeBackup,
+} from "../runtime/backup-file.ts";
+import { addAction } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
+import { withExistingStore, withStore } from "../runtime/keys.ts";
+import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
+import { formatBytes, formatCount } from "../terminal/terminal.ts";
+
+const SETTINGS = ["dataDir"] as const;
+/** Of the data folder. All else there is made anew, or belongs to this host. */
+const DATA_FILES = [DATA_FOLDER.feedChoice, DATA_FOLDER.channel] as const;
+/** The name of the settings file in an archive. */
+const SETTINGS_FILE = "inkling.toml";
+const OWNER_ONLY = 0o600;
+/** A backup or restore is one transaction. */
+const TIMEOUT_MS = 600_000;
+
+export function addBackup(program: Command, context: Context): void {
+  const command = program
+    .command("backup")
+    .description("write keys, usage, overrides, audit trail and the choice of feeds to one file")
+    .argument("<file>", "where it is written, for this user alone")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+A running server goes on. The file has hashes of keys, not the keys, and the settings file with the secrets in it.
+Releases are not in it: \`inkling data update\` makes them.
+
+Examples:
+  inkling backup inkling.backup
+  inkling backup /srv/backup/inkling-$(date +%F).backup`,
+    );
+  addAction(command, context, SETTINGS, async (call, file: string) => {
+    const path = resolve(context.cwd, file);
+    if (existsSync(path)) throw new CliError(`${path} exists already`, "name another file");
+    const backup = await withExistingStore(call.settings, () => makeBackup(path, call, context.version));
+    return {
+      json: { file: path, ...summary(backup) },
+      text: `Wrote ${path} (${sizeOf(path)}): ${listing(backup)}.`,
+    };
+  });
+}
+
+export function addRestore(program: Command, context: Context): void {
+  const command = program
+    .command("restore")
+    .description("put what a backup holds in the place of what is there")
+    .argument("<file>", "what `inkling backup` wrote")
+    .option(
+      "--force",
+      "also where keys, usage or overrides are there; they are kept in FILE.before in the data folder",
+    )
+    .option(
+      "--settings <file>",
+      "write the settings file of the backup to this file, which must not be there",
+    )
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+The whole file is checked first; the database changes in one transaction. A running server takes the keys and overrides
+within a second, and stores usage after it. A backup of SQLite can be restored to PostgreSQL, and the reverse.
+
+Examples:
+  inkling restore inkling.backup
+  INKLING_DATABASE_URL=postgres://inkling@db/inkling inkling restore inkling.backup --force`,
+    );
+  addAction(command, context, SETTINGS, async (call, file: string) => {
+    const { settings, flags } = call;
+    const path = resolve(context.cwd, file);
+    const backup = await checkBackup(path);
+    const toml = settingsTarget(context, flags.settings, backup);
+    const target = filesToWrite(settings, backup.files);
+    const kept = await withStore(settings, async (store) => {
+      const isEmpty = (await store.dump.isEmpty()) && !target.some(({ isThere }) => isThere);
+      if (!isEmpty && flags.force !== true) {
+        throw new CliError(
+          `there is something in ${store.label} or ${settings.dataDir} already`,
+          "`--force` replaces it, and keeps it as a backup in the data folder",
+        );
+      }
+      if (isEmpty) return undefined;
+      const before = freeName(join(settings.dataDir, `${basename(path)}.before`));
+      await makeBackup(before, call, context.version);
+      return before;
+    });
+    const about = { made_at: backup.madeAt, sha256: backup.sha256, rows: backup.rows };
+    await withLongStore(settings, (store) => replaceFrom(path, store, about));
+    for (const { path, text } of target) write(path, text, PRIVATE_FILE);
+    if (toml !== undefined) write(toml.path, toml.text, OWNER_ONLY);
+    const left = backup.files.some(({ name }) => name === SETTINGS_FILE) && toml === undefined;
+    return {
+      json: { file: path, ...summary(backup), before: kept ?? null, settings_file: toml?.path ?? null },
+      text: [
+        `Restored ${path} of ${backup.madeAt}: ${listing(backup)}.`,
+        kept === undefined ? "" : `What was there is in ${kept}.`,
+        left ? "Its settings file was left: `--settings FILE` writes it." : "",
+        "Releases are not part of a backup: `npx @inkling/cli data update` makes one.",
+      ]
+        .filter((line) => line !== "")
+        .join("\n"),
+    };
+  });
+}
+
+const withLongStore = async <T>(settings: Settings, work: (store: Store) => Promise<T>): Promise<T> => {
+  const store = await openStore(settings.databaseUrl, { timeoutMs: TIMEOUT_MS });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+};
+
+/** @throws CliError where the file is no longer what was checked, StoreError: nothing is changed */
+async function replaceFrom(path: string, store: Store, about: unknown): Promise<void> {
+  let fault: unknown;
+  const rows = async function* () {
+    try {
+      yield* readBackup(path);
+    } catch (error) {
+      fault = error; // the database would take it for one of its own
+      throw error;
+    }
+  };
+  await store.dump.replace(rows(), userName(), about).catch((error) => {
+    throw fault ?? error;
+  });
+}
+
+/** After the database was found to answer: this one may take its time. */
+function makeBackup(path: string, { settings, file }: LoadedSettings, version: string): Promise<Backup> {
+  const files = DATA_FILES.map((name) => ({ name: name as string, path: join(settings.dataDir, name) }));
+  if (file !== undefined) files.push({ name: SETTINGS_FILE, path: file });
+  const found = files
+    .filter((one) => existsSync(one.path))
+    .map((one) => ({ name: one.name, text: read(one.path) }));
+  return withLongStore(settings, (store) => writeBackup(path, store, found, version));
+}
+
+interface Target extends BackupFile {
+  readonly path: string;
+  /** Another content, which would be lost. */
+  readonly isThere: boolean;
+}
+
+/** The files of the data folder. A channel's version only rises: that of a host that follows one stays. */
+function filesToWrite({ dataDir }: Settings, files: readonly BackupFile[]): Target[] {
+  return files.flatMap(({ name, text }) => {
+    const path = join(dataDir, name);
+    if (!DATA_FILES.some((one) => one === name)) return [];
+    const isThere = existsSync(path);
+    if (isThere && (name === DATA_FOLDER.channel || read(path) === text)) return [];
+    return [{ name, text, path, isThere }];
+  });
+}
+
+function settingsTarget(context: Context, flag: unknown, { files }: Backup) {
+  if (typeof flag !== "string") return undefined;
+  const path = resolve(context.cwd, flag);
+  const text = files.find(({ name }) => name === SETTINGS_FILE)?.text;
+  if (text === undefined) throw new CliError("the backup has no settings file", "leave out --settings");
+  if (existsSync(path)) throw new CliError(`${path} exists already`, "name another file");
+  return { path, text };
+}
+
+/** FILE.before, FILE.before-2 and so on. */
+function freeName(path: string): string {
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? path : `${path}-${n}`;
+    if (!existsSync(name)) return name;
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw explainFileError(error, path);
+  }
+}
+
+function write(path: string, text: string, mode: number): void {
+  try {
+    replaceFile(path, [text], { mode });
+  } catch (error) {
+    throw explainTargetError(error, path);
+  }
+}
+
+const sizeOf = (path: string) => formatBytes(statSync(path).size);
+
+const summary = ({ madeAt, program, rows, files, sha256 }: Backup) => ({
+  made_at: madeAt,
+  program,
+  rows,
+  files: files.map(({ name }) => name),
+  sha256,
+});
+
+const LISTED = {
+  inkling_keys: "keys",
+  inkling_overrides: "overrides",
+  inkling_audit: "audit entries",
+} as const;
+
+function listing({ rows, files }: Backup): string {
+  const usage = (rows.inkling_usage ?? 0) + (rows.inkling_usage_hours ?? 0);
+  return [
+    ...Object.entries(LISTED).map(([table, name]) => `${formatCount(rows[table] ?? 0)} ${name}`),
+    `${formatCount(usage)} rows of usage`,
+    ...files.map(({ name }) => name),
+  ].join(", ");
+}

@@ -1,0 +1,260 @@
+// backup-file.ts: the archive of `inkling backup`: gzip of JSON lines, from either database and for either.
+//
+// in   the store and files of the data folder; or an archive
+// out  the archive, whole under its name or not at all, for its owner alone; or what it holds
+// err  CliError: not a backup, of a newer version, damaged, cut short
+// cost a page of rows in memory
+//
+//   {"format":"inkling-backup","version":1,"made_at":…,"program":…,"tables":{"inkling_keys":["id",…],…}}
+//   {"table":"inkling_keys","rows":[[…],…]}      as many as there are
+//   {"file":"feeds.json","text":"…"}
+//   {"end":{"rows":{"inkling_keys":3,…},"sha256":…}}      of all bytes before this line
+
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { createGunzip, gzipSync } from "node:zlib";
+import { AtomicFile } from "@inkling/release-store";
+import { DUMPED, type DumpedRow, type DumpedRows, fits, type Store } from "@inkling/server";
+import { z } from "zod";
+import { CliError, explainFileError, explainTargetError } from "../terminal/errors.ts";
+
+const FORMAT = "inkling-backup";
+const VERSION = 1;
+const OWNER_ONLY = 0o600;
+/** Bytes that are compressed together. */
+const PART_BYTES = 1 << 20;
+/** A page of rows with the longest notes is far below. */
+const MAX_LINE = 1 << 26;
+const LF = 10;
+
+const header = z.object({
+  format: z.literal(FORMAT),
+  version: z.number(),
+  made_at: z.iso.datetime(),
+  program: z.string(),
+  tables: z.record(z.string(), z.array(z.string())),
+});
+const file = z.object({ file: z.string(), text: z.string() });
+const page = z.object({
+  table: z.string(),
+  rows: z.array(z.array(z.union([z.string(), z.number(), z.null()]))),
+});
+const end = z.object({ end: z.object({ rows: z.record(z.string(), z.number()), sha256: z.string() }) });
+
+export interface BackupFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** What an archive holds. */
+export interface Backup {
+  readonly madeAt: string;
+  readonly program: string;
+  /** By table. */
+  readonly rows: Readonly<Record<string, number>>;
+  readonly files: readonly BackupFile[];
+  readonly sha256: string;
+}
+
+/** Writes an archive. @throws CliError, StoreError: a file that was there is as before */
+export async function writeBackup(
+  path: string,
+  store: Store,
+  files: readonly BackupFile[],
+  program: string,
+): Promise<Backup> {
+  // The database takes what is thrown here for an error of its own.
+  const made = await store.dump.read(async (pages) => {
+    const madeAt = new Date().toISOString();
+    let archive: ArchiveWriter | undefined;
+    try {
+      archive = new ArchiveWriter(path);
+      const tables = Object.fromEntries(
+        Object.entries(DUMPED).map(([name, { columns }]) => [name, Object.keys(columns)]),
+      );
+      archive.line({ format: FORMAT, version: VERSION, made_at: madeAt, program, tables });
+      const rows: Record<string, number> = {};
+      for await (const { table, rows: some } of pages) {
+        archive.line({ table, rows: some.map((row) => Object.values(row)) });
+        rows[table] = (rows[table] ?? 0) + some.length;
+      }
+      for (const { name, text } of files) archive.line({ file: name, text });
+      return { madeAt, program, rows, files, sha256: archive.end(rows) };
+    } catch (error) {
+      archive?.discard();
+      const explained = explainTargetError(error, path);
+      if (explained instanceof CliError) return explained;
+      throw error;
+    }
+  });
+  if (made instanceof CliError) throw made;
+  return made;
+}
+
+class ArchiveWriter {
+  private readonly file: AtomicFile;
+  private readonly hash = createHash("sha256");
+  private held: Buffer[] = [];
+  private heldBytes = 0;
+
+  constructor(path: string) {
+    this.file = new AtomicFile(path, OWNER_ONLY);
+  }
+
+  line(value: unknown): void {
+    const bytes = Buffer.from(`${JSON.stringify(value)}\n`);
+    this.hash.update(bytes);
+    this.hold(bytes);
+  }
+
+  /** @returns the hash */
+  end(rows: Readonly<Record<string, number>>): string {
+    const sha256 = this.hash.digest("hex");
+    this.hold(Buffer.from(`${JSON.stringify({ end: { rows, sha256 } })}\n`));
+    this.flush();
+    this.file.commit();
+    return sha256;
+  }
+
+  discard(): void {
+    this.file.discard();
+  }
+
+  private hold(bytes: Buffer): void {
+    this.held.push(bytes);
+    this.heldBytes += bytes.length;
+    if (this.heldBytes >= PART_BYTES) this.flush();
+  }
+
+  /** A gzip file may have several parts. */
+  private flush(): void {
+    this.file.write(gzipSync(Buffer.concat(this.held)));
+    this.held = [];
+    this.heldBytes = 0;
+  }
+}
+
+/** Reads a whole archive, and checks every line of it. @throws CliError */
+export async function checkBackup(path: string): Promise<Backup> {
+  const files: BackupFile[] = [];
+  const reader = readBackup(path, (found) => files.push(found));
+  for (;;) {
+    const { value, done } = await reader.next();
+    if (done) return { ...value, files };
+  }
+}
+
+/** The rows of an archive. It is checked again: an error after the last row is one of all. @throws CliError */
+export async function* readBackup(
+  path: string,
+  onFile: (file: BackupFile) => void = () => {},
+): AsyncGenerator<DumpedRows, Omit<Backup, "files">> {
+  const hash = createHash("sha256");
+  let first: z.infer<typeof header> | undefined;
+  let result: Omit<Backup, "files"> | undefined;
+  const rows: Record<string, number> = {};
+  for await (const bytes of linesOf(path)) {
+    const value = jsonOf(bytes);
+    if (first === undefined) first = readHeader(path, value);
+    else {
+      if (result !== undefined) throw damaged(path, "something follows its end");
+      const last = end.safeParse(value).data?.end;
+      if (last !== undefined) {
+        const sha256 = hash.digest("hex");
+        if (last.sha256 !== sha256 || !Bun.deepEquals(last.rows, rows))
+          throw damaged(path, "its content is not what was written");
+        result = { madeAt: first.made_at, program: first.program, rows, sha256 };
+        continue;
+      }
+      const found = file.safeParse(value).data;
+      const some = page.safeParse(value).data;
+      if (found !== undefined) onFile({ name: found.file, text: found.text });
+      else if (some !== undefined) {
+        rows[some.table] = (rows[some.table] ?? 0) + some.rows.length;
+        yield { table: some.table, rows: checkedRows(path, first.tables, some) };
+      } else throw damaged(path, "a line of it is unknown");
+    }
+    hash.update(bytes);
+  }
+  if (result === undefined) throw first === undefined ? foreign(path) : damaged(path, "it ends too early");
+  return result;
+}
+
+function readHeader(path: string, value: unknown): z.infer<typeof header> {
+  const { data } = header.safeParse(value);
+  if (data === undefined) throw foreign(path);
+  const isKnown = Object.entries(data.tables).every(([table, columns]) =>
+    columns.every((column) => DUMPED[table]?.columns[column] !== undefined),
+  );
+  if (data.version === VERSION && isKnown) return data;
+  throw new CliError(
+    `${path} was made by another version of Inkling (${data.program}), which keeps what this one does not know`,
+    "restore it with that version",
+  );
+}
+
+function checkedRows(
+  path: string,
+  tables: Readonly<Record<string, readonly string[]>>,
+  { table, rows }: z.infer<typeof page>,
+): DumpedRow[] {
+  const names = tables[table];
+  const kinds = DUMPED[table]?.columns;
+  if (names === undefined || kinds === undefined) throw damaged(path, "it has rows of an unknown table");
+  return rows.map((values) => {
+    if (values.length !== names.length || !names.every((name, i) => fits(kinds[name]!, values[i])))
+      throw damaged(path, `a row of ${table} is not as it should be`);
+    return Object.fromEntries(names.map((name, i) => [name, values[i]!]));
+  });
+}
+
+/** The lines of a gzip file, each with its line feed. */
+async function* linesOf(path: string): AsyncGenerator<Buffer> {
+  const source = createReadStream(path);
+  const unpacked = createGunzip();
+  source.on("error", (error) => unpacked.destroy(error));
+  source.pipe(unpacked);
+  let held: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+      let from = 0;
+      for (let at = chunk.indexOf(LF); at >= 0; at = chunk.indexOf(LF, from)) {
+        yield Buffer.concat([...held, chunk.subarray(from, at + 1)]);
+        held = [];
+        length = 0;
+        from = at + 1;
+      }
+      if (from < chunk.length) held.push(chunk.subarray(from));
+      length += chunk.length - from;
+      if (length > MAX_LINE) throw foreign(path);
+    }
+    if (length > 0) yield Buffer.concat(held);
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (!code.startsWith("Z_")) throw explainFileError(error, path);
+    throw isForeign(error) ? foreign(path) : damaged(path, (error as Error).message);
+  } finally {
+    source.destroy();
+  }
+}
+
+/** No gzip file at all. */
+const isForeign = (error: unknown) => (error as Error).message.includes("incorrect header");
+
+function jsonOf(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+const foreign = (path: string) =>
+  new CliError(`${path} is no backup of Inkling`, "`npx @inkling/cli backup FILE` makes one");
+const damaged = (path: string, why: string) =>
+  new CliError(
+    `${path} is damaged: ${why}`,
+    "nothing was restored; take another copy of it, or an older backup",
+  );

@@ -1,0 +1,168 @@
+// dump.ts: the rows that a backup keeps, of either database: all read at one moment, and all put back or none.
+//
+// in   nothing, or the rows of a backup
+// out  rows as plain values, table by table, the same whichever database they come from
+// err  StoreError; what the source of the rows throws: nothing is changed then
+// cost pages of ROWS_AT_ONCE rows; writers wait for a restore, not for a backup
+//
+// Not kept: what belongs to running servers (stamps, recorders, hosts, leases), and the migrations, which each database has.
+
+import type { TransactionSQL } from "bun";
+import { randomBase62 } from "../keys/token.ts";
+import { insertAudit } from "./audit.ts";
+import { ROWS_AT_ONCE, type Tables } from "./tables.ts";
+
+type Kind = "text" | "number" | "text or null" | "number or null";
+export type DumpedValue = string | number | null;
+type Columns = Readonly<Record<string, Kind>>;
+
+export interface DumpedTable {
+  /** Of the primary key, in their order. */
+  readonly key: readonly string[];
+  readonly columns: Columns;
+}
+
+const usage = (time: string): DumpedTable => ({
+  key: [time, "key_id", "lookup"],
+  columns: { [time]: "text", key_id: "text", lookup: "text", count: "number" },
+});
+
+/** A table stands after those that it refers to. A migration that changes rows of before needs a new version of backups. */
+export const DUMPED: Readonly<Record<string, DumpedTable>> = {
+  inkling_keys: {
+    key: ["id"],
+    columns: {
+      id: "text",
+      name: "text",
+      mode: "text",
+      hint: "text",
+      scopes: "text",
+      networks: "text",
+      rate: "number or null",
+      burst: "number or null",
+      quota: "number or null",
+      created_at: "number",
+      expires_at: "number or null",
+      revoked_at: "number or null",
+    },
+  },
+  inkling_tokens: {
+    key: ["hash"],
+    columns: { hash: "text", key_id: "text", created_at: "number", valid_until: "number or null" },
+  },
+  inkling_overrides: {
+    key: ["id"],
+    columns: {
+      id: "text",
+      kind: "text",
+      value: "text",
+      effect: "text",
+      argument: "text",
+      note: "text",
+      author: "text",
+      created_at: "number",
+      expires_at: "number or null",
+      removed_at: "number or null",
+    },
+  },
+  inkling_admin_tokens: { key: ["hash"], columns: { hash: "text", created_at: "number" } },
+  inkling_audit: {
+    key: ["sequence"],
+    columns: {
+      sequence: "number",
+      at: "number",
+      actor: "text",
+      action: "text",
+      subject: "text",
+      was: "text or null",
+      became: "text or null",
+    },
+  },
+  inkling_usage: usage("day"),
+  inkling_usage_hours: usage("hour"),
+};
+
+export type DumpedRow = Readonly<Record<string, DumpedValue>>;
+export interface DumpedRows {
+  readonly table: string;
+  readonly rows: readonly DumpedRow[];
+}
+
+/** Is it a value that the column may hold? */
+export function fits(kind: Kind, value: unknown): value is DumpedValue {
+  if (value === null) return kind.endsWith("or null");
+  return kind.startsWith("text") ? typeof value === "string" : Number.isFinite(value);
+}
+
+export class DumpTables {
+  private readonly tables: Tables;
+
+  constructor(tables: Tables) {
+    this.tables = tables;
+  }
+
+  /** Is there anything that a restore would replace? */
+  async isEmpty(): Promise<boolean> {
+    return this.tables.read(async (sql) => {
+      for (const table of Object.keys(DUMPED)) {
+        if ((await sql.unsafe(`SELECT 1 AS one FROM ${table} LIMIT 1`)).length > 0) return false;
+      }
+      return true;
+    });
+  }
+
+  /** Reads all rows at one moment. @param use may be called twice: the second reading begins anew */
+  async read<T>(use: (rows: AsyncGenerator<DumpedRows>) => Promise<T>): Promise<T> {
+    return this.tables.snapshot((tx) => use(readPages(tx)));
+  }
+
+  /** Puts rows in the place of all that are there; running servers take them within a second. */
+  async replace(rows: AsyncIterable<DumpedRows>, actor: string, about: unknown): Promise<void> {
+    const { tables } = this;
+    await tables.write(async (tx) => {
+      // The stamps first, as each change does: changes by others come before or after.
+      for (const stamp of ["inkling_key_stamp", "inkling_override_stamp"])
+        await tx.unsafe(`UPDATE ${stamp} SET stamp = $1`, [randomBase62(22, tables.randomBytes)]);
+      const names = Object.keys(DUMPED);
+      if (tables.isShared) await tx.unsafe(`LOCK TABLE ${names.join(", ")} IN EXCLUSIVE MODE`);
+      for (const table of names.toReversed()) await tx.unsafe(`DELETE FROM ${table}`);
+      for await (const { table, rows: some } of rows) {
+        for (let at = 0; at < some.length; at += ROWS_AT_ONCE)
+          await tx`INSERT INTO ${tx(table)} ${tx(some.slice(at, at + ROWS_AT_ONCE))}`;
+      }
+      const entry = { actor, action: "database-restored", subject: "database" } as const;
+      await insertAudit(tx, [{ ...entry, before: undefined, after: about }], tables.now());
+      await tables.notify(tx, "keys");
+      await tables.notify(tx, "overrides");
+    }, true);
+  }
+}
+
+async function* readPages(tx: TransactionSQL): AsyncGenerator<DumpedRows> {
+  for (const [table, { key, columns }] of Object.entries(DUMPED)) {
+    const names = Object.keys(columns).join(", ");
+    const order = key.join(", ");
+    const after = `(${order}) > (${key.map((_, i) => `$${i + 1}`).join(", ")})`;
+    for (let last: DumpedRow | undefined; ; ) {
+      const where = last === undefined ? "" : `WHERE ${after}`;
+      const values = last === undefined ? [] : key.map((column) => last![column]);
+      const page: Record<string, DumpedValue>[] = await tx.unsafe(
+        `SELECT ${names} FROM ${table} ${where} ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`,
+        values,
+      );
+      const rows = page.map((row) => plainRow(columns, row));
+      if (rows.length > 0) yield { table, rows };
+      if (rows.length < ROWS_AT_ONCE) break;
+      last = rows.at(-1);
+    }
+  }
+}
+
+/** PostgreSQL's large numbers are text. */
+function plainRow(columns: Columns, row: Readonly<Record<string, DumpedValue>>): DumpedRow {
+  const value = (name: string, kind: Kind) => {
+    const found = row[name] ?? null;
+    return found !== null && kind.startsWith("number") ? Number(found) : found;
+  };
+  return Object.fromEntries(Object.entries(columns).map(([name, kind]) => [name, value(name, kind)]));
+}

@@ -1,0 +1,109 @@
+// The alert rules and the dashboard of deploy/: they name metrics and labels that exist, and sections of the runbook.
+
+import { describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { metricsTable } from "../../packages/server/src/telemetry/metrics.ts";
+import { ROOT } from "../project-files.ts";
+import { ALERTS, PANELS, QUERIES, RULES_FILE } from "./watched.ts";
+
+/** Labels by metric, of the table that docs/metrics.md has too. */
+const METRICS = new Map(
+  [...metricsTable().matchAll(/^\| `(\w+)` \| \w+ \| ([\w, ]*) \|/gm)].map(([, name, labels]) => [
+    name!,
+    labels!.split(", ").filter(Boolean),
+  ]),
+);
+/** What Prometheus adds. */
+const ADDED = ["job", "instance"];
+
+/** What a query names and no server has. */
+function unknownIn(query: string): string[] {
+  const text = query.replaceAll(/\$__rate_interval|\$instance/g, "");
+  const selectors = [
+    ...text.matchAll(/\b((?:inkling|process)_\w+|up)\b(?:\{([^}]*(?:\{[^}]*\}[^}]*)*)\})?/g),
+  ];
+  if (selectors.length === 0) return [`no metric in ${query}`];
+  return selectors.flatMap(([, name = "", matchers = ""]) => {
+    const labels = name === "up" ? [] : METRICS.get(name.replace(/_(bucket|sum|count)$/, ""));
+    if (labels === undefined) return [`no metric ${name}`];
+    const used = [...matchers.matchAll(/(\w+)(?:=|!=|=~|!~)"/g)].map(([, label]) => label!);
+    const known = [...labels, ...ADDED];
+    return used.filter((label) => !known.includes(label)).map((label) => `${name} has no label ${label}`);
+  });
+}
+
+const operations = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
+const runbook = operations.slice(
+  operations.indexOf("\n## Incident runbook"),
+  operations.indexOf("\n## Commands"),
+);
+const sections = [...runbook.matchAll(/^### (.+)$/gm)].map(([, title]) =>
+  title!.toLowerCase().replaceAll(" ", "-"),
+);
+const LINK = /^https:\/\/inkling\.example\/docs\/operations\.md#([\w-]+)$/;
+
+test("queries name metrics and labels that exist", () => {
+  expect(METRICS.size).toBeGreaterThan(40);
+  expect(QUERIES.length).toBeGreaterThan(40);
+  expect([...ALERTS.map(({ expr }) => expr), ...QUERIES].flatMap(unknownIn)).toEqual([]);
+});
+
+test.each([
+  ["inkling_made_up > 1", "no metric inkling_made_up"],
+  ['rate(inkling_problems_total{cod="X"}[5m])', "inkling_problems_total has no label cod"],
+  ['inkling_feed_stale{route=~"/{ip}"} > 0', "inkling_feed_stale has no label route"],
+  ["1 > 0", "no metric in 1 > 0"],
+])("what does not exist is found: %s", (query, problem) => expect(unknownIn(query)).toEqual([problem]));
+
+describe("alerts", () => {
+  test("have unique names, a severity, texts, and a link to a section of the runbook", () => {
+    const names = ALERTS.map(({ alert }) => alert);
+    expect(names).toHaveLength(new Set(names).size);
+    for (const { alert, labels, annotations } of ALERTS) {
+      expect([alert, labels.severity]).toEqual([alert, expect.stringMatching(/^(critical|warning)$/)]);
+      expect([alert, Object.keys(annotations).sort()]).toEqual([
+        alert,
+        ["description", "runbook_url", "summary"],
+      ]);
+      expect([alert, sections]).toEqual([
+        alert,
+        expect.arrayContaining([LINK.exec(annotations.runbook_url!)?.[1]]),
+      ]);
+    }
+  });
+
+  test("are what docs/metrics.md lists, and each section of the runbook is linked", () => {
+    const docs = readFileSync(join(ROOT, "docs/metrics.md"), "utf8");
+    const listed = [...docs.matchAll(/^\| `(Inkling\w+)` \| (\w+) \|/gm)].map(([, name, severity]) => [
+      name,
+      severity,
+    ]);
+    expect(listed).toEqual(ALERTS.map(({ alert, labels }) => [alert, labels.severity]));
+    const linked = new Set(ALERTS.map(({ annotations }) => LINK.exec(annotations.runbook_url!)?.[1]));
+    expect(sections.filter((section) => !linked.has(section))).toEqual([]);
+  });
+});
+
+test("panels have ids of their own, and a row or a query", () => {
+  const ids = PANELS.map(({ id }) => id);
+  expect(ids).toHaveLength(new Set(ids).size);
+  expect(PANELS.filter(({ type, targets = [] }) => (type === "row") !== (targets.length === 0))).toEqual([]);
+});
+
+const promtool = Bun.which("promtool");
+test.skipIf(promtool === null)("promtool accepts the configuration, and its tests of the rules pass", () => {
+  const run = (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync(promtool!, args, {
+      cwd: dirname(RULES_FILE),
+      encoding: "utf8",
+    });
+    expect([args, status, `${stdout}${stderr}`]).toEqual([args, 0, expect.any(String)]);
+  };
+  run("check", "config", "prometheus.yml");
+  run("test", "rules", "inkling.rules.test.yml");
+  const tested = readFileSync(join(dirname(RULES_FILE), "inkling.rules.test.yml"), "utf8");
+  const fired = new Set([...tested.matchAll(/alertname="(\w+)", severity=/g)].map(([, name]) => name));
+  expect(ALERTS.map(({ alert }) => alert).filter((name) => !fired.has(name))).toEqual([]);
+});
