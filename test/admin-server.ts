@@ -1,6 +1,7 @@
 // admin-server.ts: the admin API as a function of a request, with a real store behind it, for tests.
 
 import { Overrides } from "@inkling/engine";
+import type { HostReport } from "@inkling/release-store";
 import { AdminApp, type AdminAppOptions } from "../packages/server/src/admin/app.ts";
 import { HostNames } from "../packages/server/src/http/host-names.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
@@ -10,6 +11,22 @@ import { randomBytes } from "./tokens.ts";
 
 export const ADMIN_NOW = Date.parse("2026-06-01T12:00:00Z");
 const stores: Store[] = [];
+const HOST_REPORT: HostReport = {
+  server_id: null,
+  name: "web-1:8080",
+  version: "0.0.0",
+  at: "2026-06-01T12:00:00.000Z",
+  ready: true,
+  reasons: [],
+  warnings: [],
+  release: null,
+  pinned: false,
+  refused: null,
+  channel: null,
+  requests_per_second: 0,
+  leases: null,
+  clock_offset_seconds: null,
+};
 
 /** Closes what {@link adminServer} has opened. */
 export const closeAdminServers = () => Promise.all(stores.splice(0).map((store) => store.close()));
@@ -36,6 +53,7 @@ export async function adminServer(over: Partial<AdminAppOptions> = {}) {
       releases: { current: undefined, refused: undefined, isVerified: false, since: undefined },
       keyring: { state: { loaded: true, keys: 0, checkedAt: 0, failures: 0, lastError: undefined } },
     },
+    report: () => HOST_REPORT,
     dataDir: "",
     workerEnvironment: {},
     actions: undefined,

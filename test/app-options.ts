@@ -43,8 +43,8 @@ export function testOptions<T>(
     releases: { current: undefined, refused: undefined, isVerified: true, since: NOON },
     keyring: {
       state: { loaded: true, keys: 1, checkedAt: NOON, failures: 0, lastError: undefined },
-      authenticate: (token) =>
-        token === "good" ? { ok: true, key: KEY } : { ok: false, code: "KEY_INVALID" },
+      authenticate: (header) =>
+        header === "Bearer good" ? { ok: true, key: KEY } : { ok: false, code: "KEY_INVALID" },
     },
     buckets: new Buckets({ rate: 0, burst: 1 }, cellsOnDemand(NOON)),
     usage: {

@@ -33,9 +33,10 @@ function listen(): Bun.Server<undefined> {
       releases: { current: release, refused: undefined, isVerified: true, since: 0 },
       keyring: {
         state: { loaded: true, keys: 1, checkedAt: 0, failures: 0, lastError: undefined },
-        authenticate: (token) => {
-          if (token === "slow") return { ok: true, key: { ...KEY, id: "key_slow", rate: 200, burst: 20 } };
-          return token === "good" ? { ok: true, key: KEY } : { ok: false, code: "KEY_INVALID" };
+        authenticate: (header) => {
+          if (header === "Bearer slow")
+            return { ok: true, key: { ...KEY, id: "key_slow", rate: 200, burst: 20 } };
+          return header === "Bearer good" ? { ok: true, key: KEY } : { ok: false, code: "KEY_INVALID" };
         },
       },
       buckets: new Buckets({ rate: 0, burst: 1 }, cellsOnDemand()),

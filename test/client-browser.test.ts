@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser, openPage } from "./browser.ts";
 import { fetch } from "./checked-fetch.ts";
-import { installClient } from "./client-package.ts";
+import { installClient } from "./published-packages.ts";
 import { SMALL_NETWORK, smallCity, smallDomain, temporaryFolder } from "./release.ts";
 import { type SmallServer, startSmallServer } from "./small-server.ts";
 

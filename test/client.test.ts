@@ -16,8 +16,8 @@ import {
 import fc from "fast-check";
 import { formatIp, parseIp } from "../packages/client/src/ip.ts";
 import { fetch } from "./checked-fetch.ts";
-import { CLIENT, installClient, run } from "./client-package.ts";
 import { freePort } from "./ports.ts";
+import { CLIENT, installClient, run } from "./published-packages.ts";
 import { SMALL_NETWORK, smallCity, smallRelease, temporaryFolder } from "./release.ts";
 import type { Ports } from "./server-process.ts";
 

@@ -157,7 +157,8 @@ describe.each(CLOCKS)("a clock that was %s", (_, offMs, atStart) => {
       stamp: "",
       tokens: [token(ending, "key_b", soon, undefined), token(replaced, "key_c", undefined, soon)],
     });
-    const works = (now: number) => [ending, replaced].map((text) => keyring.authenticate(text, now).ok);
+    const works = (now: number) =>
+      [ending, replaced].map((text) => keyring.authenticate(`Bearer ${text}`, now).ok);
     const isOver = offMs > 0;
     expect(works(NOON + offMs)).toEqual([!isOver, !isOver]);
     expect(works(NOON)).toEqual([true, true]);

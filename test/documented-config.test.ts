@@ -3,11 +3,15 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { parsePrefix } from "@inkling/engine";
+import type { Given as Documented, Judged } from "./documented-forward-auth.ts";
 import { ADDRESS, type Given, type Seen } from "./documented-proxies.ts";
 import type { Started, Verified } from "./documented-service.ts";
+import { withPrograms } from "./programs.ts";
 import { made, projectFiles } from "./project-files.ts";
 import { temporaryFolder } from "./release.ts";
 import { FULL } from "./share.ts";
+import { startSmallServer } from "./small-server.ts";
 
 const ROOT = resolve(import.meta.dir, "..");
 const UNSHARE = ["unshare", "--map-root-user", "--mount", "--net"];
@@ -51,18 +55,15 @@ function block(language: string, page: string): string {
   return found[0]!.code;
 }
 
-/** Runs `body` where the programs are, and names what is missing elsewhere. */
-function withPrograms(name: string, programs: readonly string[], possible: boolean, body: () => void): void {
-  const missing = programs.filter((program) => Bun.which(program) === null);
-  if (possible && missing.length === 0) test(name, body);
-  else test.skip(`${name}: needs ${[...missing, ...(possible ? [] : ["namespaces"])].join(", ")}`, () => {});
-}
-
 test("every configuration is run here", () => {
-  const pages = (language: string) => blocksOf(language).map(({ path }) => path);
-  expect(pages("nginx")).toEqual(["docs/operations.md", "packages/client/README.md"]);
-  expect(pages("caddyfile")).toEqual(["docs/operations.md"]);
-  expect(pages("systemd")).toEqual(["docs/operations.md"]);
+  const pages = (language: string) =>
+    blocksOf(language)
+      .map(({ path }) => path)
+      .sort();
+  expect(pages("nginx")).toEqual(["docs/operations.md", "docs/proxies.md", "packages/client/README.md"]);
+  expect(pages("caddyfile")).toEqual(["docs/operations.md", "docs/proxies.md"]);
+  for (const language of ["haproxy", "lua"]) expect(pages(language)).toEqual(["docs/proxies.md"]);
+  expect(pages("systemd")).toEqual([]);
   expect(unnamed(projectFiles())).toEqual([]);
   expect(unnamed([made("a.md", "```\nserver {\n}\n```\n")])).toEqual(["a.md"]);
 });
@@ -137,8 +138,106 @@ describe("proxies keep email addresses out of their logs, with and without a ser
   });
 });
 
+describe("proxies that ask /v1/forward-auth about their visitors", () => {
+  const page = "docs/proxies.md";
+  const judgedBy = (given: Documented): Judged => runApart("documented-forward-auth.ts", given);
+  const ordinary = { status: 200, flags: "none", country: "GB" };
+  const refused = (status: number) => ({ status, flags: null, country: null });
+  const passes = {
+    ordinary,
+    post: ordinary,
+    loopback: { status: 200, flags: "reserved", country: "unknown" },
+  };
+  const denied = { tor: refused(403), forged: refused(403) };
+
+  const nginx = (config: string): Documented => ({
+    files: {
+      "/etc/nginx/nginx.conf":
+        "user root; pid /run/nginx.pid; daemon off; events {} http { include /etc/nginx/shop.conf; }",
+      "/etc/nginx/shop.conf": config,
+    },
+    commands: [["nginx", "-t"], ["nginx"]],
+  });
+  withPrograms("nginx", ["nginx", "ip", "mount"], canUnshare, () => {
+    const config = block("nginx", page);
+    // a verdict is asked for once: POST and the third request are of a visitor that is known
+    const judged = { ...passes, ...denied, undecided: refused(500), away: [200, 500], lookups: 2 };
+    expect(judgedBy(nginx(config))).toEqual(judged as unknown as Judged);
+    const [directives, location] = [
+      ...readFileSync(join(ROOT, page), "utf8").matchAll(
+        /`(proxy_intercept_errors [^`]+|location @pass [^`]+)`/g,
+      ),
+    ];
+    const open = config
+      .replace(/^ {4}internal;$/m, directives![1]!)
+      .replace("  location = /inkling", `${location![1]}\n  location = /inkling`);
+    const away = { status: 200, flags: null, country: null };
+    expect(judgedBy(nginx(open))).toMatchObject({ ...passes, ...denied, undecided: away, away: [200, 200] });
+  });
+
+  withPrograms("Caddy", ["caddy", "ip", "mount"], canUnshare, () => {
+    const file = "/etc/caddy/Caddyfile";
+    const files = { [file]: block("caddyfile", page) };
+    const commands = ["validate", "run"].map((what) => [
+      "caddy",
+      what,
+      "--adapter",
+      "caddyfile",
+      "--config",
+      file,
+    ]);
+    const judged = { ...passes, ...denied, undecided: refused(503), away: [502, 502], lookups: 5 };
+    expect(judgedBy({ files, commands })).toEqual(judged as unknown as Judged);
+  });
+
+  withPrograms("HAProxy", ["haproxy", "ip", "mount"], canUnshare, () => {
+    const file = "/etc/haproxy/haproxy.cfg";
+    const files = { [file]: block("haproxy", page), "/etc/haproxy/inkling.lua": block("lua", page) };
+    const commands = ["-c", "-db"].map((option) => ["haproxy", option, "-f", file]);
+    const judged = { ...passes, ...denied, undecided: refused(503), away: [200, 503], lookups: 2 };
+    expect(judgedBy({ files, commands })).toEqual(judged as unknown as Judged);
+  });
+
+  test("Traefik and Envoy: what they send, as their definitions have it, is judged", async () => {
+    const { server, origin, keys } = await startSmallServer({
+      trustedProxies: [parsePrefix("127.0.0.1/32")!],
+    });
+    const [traefik, [envoy]] = blocksOf(
+      "yaml",
+      projectFiles().filter(({ path }) => path === page),
+    ).map(({ code }) => Bun.YAML.parse(code)) as [
+      { http: { middlewares: { inkling: { forwardAuth: { address: string } } } } },
+      [{ typed_config: { http_service: EnvoyService } }],
+    ];
+    const { pathname, search, password } = new URL(traefik.http.middlewares.inkling.forwardAuth.address);
+    const { path_override, authorization_request } = envoy.typed_config.http_service;
+    const [{ key, value }] = authorization_request.headers_to_add;
+    const withKey = (text: string) => decodeURIComponent(text).replace("ink_live_…", keys.test);
+    // Go sends what stands in front of the host as Basic authentication
+    const sent: [method: string, path: string, name: string, value: string][] = [
+      ["GET", pathname + search, "authorization", `Basic ${btoa(`inkling:${withKey(password)}`)}`],
+      ["POST", path_override, key, withKey(value)],
+    ];
+    const statuses = [];
+    for (const [method, path, name, value] of sent)
+      for (const visitor of ["192.0.2.1", "192.0.2.6", "192.0.2.4"]) {
+        const headers = { [name]: value, "x-forwarded-for": visitor };
+        statuses.push((await globalThis.fetch(origin + path, { method, headers })).status);
+      }
+    await server.stop();
+    expect(statuses).toEqual([200, 403, 403, 200, 403, 403]);
+  });
+});
+
+interface EnvoyService {
+  readonly path_override: string;
+  readonly authorization_request: {
+    readonly headers_to_add: [{ readonly key: string; readonly value: string }];
+  };
+}
+
 describe("the service of systemd", () => {
-  const unit = () => block("systemd", "docs/operations.md");
+  const path = join(ROOT, "deploy/systemd/inkling.service");
   withPrograms("its units are valid", ["systemd-analyze"], canUnshare, () => {
     const folder = "examples/nightly-enrich";
     const units = ["nightly-enrich.service", "nightly-enrich.timer"].map((name) => [
@@ -148,15 +247,24 @@ describe("the service of systemd", () => {
     const files = Object.fromEntries(
       units.map(([name, path]) => [name!, readFileSync(join(ROOT, path!), "utf8")]),
     );
-    const { problems, broken } = serviceRun<Verified>({ verify: { "inkling.service": unit(), ...files } });
+    const { problems, broken } = serviceRun<Verified>({
+      verify: { "inkling.service": readFileSync(path, "utf8"), ...files },
+    });
     expect(problems).toEqual("");
     expect(broken).toContain("Unknown key");
+  });
+
+  withPrograms("it may do little", ["systemd-analyze"], true, () => {
+    const command = ["systemd-analyze", "security", "--offline=true", "--no-pager", path];
+    const [, level] =
+      /exposure level for \S+: ([0-9.]+)/.exec(Bun.spawnSync(command).stdout.toString()) ?? [];
+    expect(Number(level)).toBeLessThanOrEqual(2);
   });
 
   const programs = ["useradd", "install", "runuser", "setpriv", "ip", "mount"];
   withPrograms("the documented steps make user, folder and key, and it starts", programs, isRoot(), () => {
     const steps = block("sh", "docs/operations.md");
-    const { owner, key, ready, exitCode, shell } = serviceRun<Started>({ steps, unit: unit(), full: FULL });
+    const { owner, key, ready, exitCode, shell } = serviceRun<Started>({ steps, full: FULL });
     expect([owner, shell]).toEqual(["inkling:inkling 750", "/usr/sbin/nologin"]);
     expect(key).toStartWith("ink_live_");
     expect([ready, exitCode]).toEqual([200, 0]);

@@ -1,11 +1,11 @@
-// documented-service.ts: the documented steps and units of systemd, run as they stand; started by
+// documented-service.ts: the documented steps and the units of systemd, run as they stand; started by
 // documented-config.test.ts in a mount and a network namespace of its own, with folders of its own in place of /opt,
-// /var/lib and, on top of what is there, /etc.
+// /usr/local/bin, /var/lib and, on top of what is there, /etc.
 //
 // in   one argument: JSON of { verify: units by name }, or of { steps, unit, full }
 // out  one line of JSON: Verified, or Started
 
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { smallRelease, temporaryFolder } from "./release.ts";
 import { until } from "./until.ts";
@@ -24,14 +24,16 @@ export interface Started {
   readonly exitCode: number;
 }
 interface Steps {
+  /** They install the unit. */
   readonly steps: string;
-  readonly unit: string;
   /** With the build of all data. */
   readonly full: boolean;
 }
 
 const ROOT = resolve(import.meta.dir, "..");
+const LINK = "/usr/local/bin/inkling";
 const DATA = "/var/lib/inkling";
+const UNIT = "/etc/systemd/system/inkling.service";
 
 function run(...args: string[]): string {
   const env = { PATH: process.env.PATH ?? "", INKLING_OFFLINE: "1" };
@@ -44,10 +46,22 @@ function mountInstallation(): void {
   run("mount", "-t", "tmpfs", "tmpfs", "/opt");
   mkdirSync("/opt/inkling");
   run("mount", "--bind", ROOT, "/opt/inkling");
+  layOver("/usr/local/bin");
+  layOver("/etc");
+}
+
+/** Keeps what a folder has, and what is written to it to itself. */
+function layOver(folder: string): void {
+  const layer = temporaryFolder();
+  run("mount", "-t", "tmpfs", "tmpfs", layer);
+  for (const name of ["upper", "work"]) mkdirSync(join(layer, name));
+  const layers = `lowerdir=${folder},upperdir=${join(layer, "upper")},workdir=${join(layer, "work")}`;
+  run("mount", "-t", "overlay", "overlay", "-o", layers, folder);
 }
 
 function verify(units: Readonly<Record<string, string>>): Verified {
   mountInstallation();
+  symlinkSync("/opt/inkling/node_modules/.bin/inkling", LINK);
   const folder = temporaryFolder();
   const problemsOf = (names: readonly string[]) => {
     const paths = names.map((name) => join(folder, name));
@@ -67,13 +81,8 @@ function verify(units: Readonly<Record<string, string>>): Verified {
   return { problems, broken: problemsOf(["broken.service"]) };
 }
 
-async function start({ steps, unit, full }: Steps): Promise<Started> {
+async function start({ steps, full }: Steps): Promise<Started> {
   run("ip", "link", "set", "lo", "up");
-  const layer = temporaryFolder();
-  run("mount", "-t", "tmpfs", "tmpfs", layer);
-  for (const name of ["upper", "work"]) mkdirSync(join(layer, name));
-  const layers = `lowerdir=/etc,upperdir=${join(layer, "upper")},workdir=${join(layer, "work")}`;
-  run("mount", "-t", "overlay", "overlay", "-o", layers, "/etc");
   run("mount", "-t", "tmpfs", "tmpfs", "/var/lib");
   mountInstallation();
   // One of the machine would hide that the steps make it.
@@ -81,6 +90,7 @@ async function start({ steps, unit, full }: Steps): Promise<Started> {
   const isBuild = (line: string) => line.endsWith(" data update");
   const lines = steps.trim().split("\n");
   if (!lines.some(isBuild)) throw new Error("no step builds the data");
+  rmSync(LINK, { force: true }); // as /etc/passwd above
   const shown = run("sh", "-euc", lines.filter((line) => full || !isBuild(line)).join("\n"));
   const { mode } = statSync(DATA);
   const owner = `${run("stat", "-c", "%U:%G", DATA).trim()} ${(mode & 0o777).toString(8)}`;
@@ -93,7 +103,7 @@ async function start({ steps, unit, full }: Steps): Promise<Started> {
     owner,
     shell: entry.split(":").at(-1),
     key: shown.trim().split("\n").at(-1)!,
-    ...(await serve(unit)),
+    ...(await serve(readFileSync(UNIT, "utf8"))),
   };
 }
 

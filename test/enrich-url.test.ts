@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type NewKey, openStore, parseNewKey, type RunningServer, startServer } from "@inkling/server";
 import { runHere } from "../packages/cli/src/program.testing.ts";
+import { fetch } from "./checked-fetch.ts";
 import { smallRelease, temporaryFolder } from "./release.ts";
 import { testServerOptions } from "./server-options.ts";
 import { freshToken } from "./tokens.ts";
@@ -87,6 +88,16 @@ describe("the same as with the release at hand", () => {
       "ip,mail\n81.2.69.1,a@x.com\n81.2.70.200,\n81.2.70.1,\n8.8.8.8,\n10.0.0.1,\n81.2.69.1,\n",
       ["--network"],
     ],
+    [
+      "several.csv",
+      `src,dst ip,mail\n${'81.2.69.1,"81.2.70.200",a@disposable-1.com\n8.8.8.8,81.2.69.1,\n81.2.69.1\n10.0.0.1,,b@x.com\n'.repeat(9)}`,
+      ["--ip-column", "dst ip", "--ip-column", "1", "--email-column", "mail", "--network"],
+    ],
+    [
+      "several.ndjson",
+      '{"a":{"src":"81.2.69.1"},"dst":"81.2.70.200"}\n{}\n{"dst":"81.2.69.1"}\n',
+      ["--ip-column", "a.src", "--ip-column", "dst", "--add", "all"],
+    ],
     ["only-networks.csv", "ip,c\n81.2.69.1,GB\n81.2.70.200,\n", ["--add", "network_asn,network_kind"]],
     ["rows.ndjson", '{"ip":"81.2.69.142"}\n{"ip":\n{}\n{"ip":"10.1.1.1"}\n', []],
     ["any.log", '10.1.1.1 via 81.2.69.142:443 - "GET /"\nno address\n', ["--format", "text"]],
@@ -111,6 +122,55 @@ describe("the same as with the release at hand", () => {
       await there(tokens.good, path, "--url", url, "--summary", ...more),
     ];
     expect(summaries[1]!.out).toBe(summaries[0]!.out);
+  });
+
+  test("several columns of one file: each distinct value is one lookup, in one run of requests", async () => {
+    const path = file(
+      "flows.csv",
+      `src,dst,mail\n${Array.from({ length: 300 }, (_, i) => `81.2.69.${i % 200},81.2.${69 + (i % 2)}.${i % 250},a${i % 9}@x.com\n`).join("")}`,
+    );
+    const addresses = new Set(
+      readFileSync(path, "utf8")
+        .split("\n")
+        .slice(1, -1)
+        .flatMap((row) => row.split(",").slice(0, 2)),
+    );
+    const bodies: [path: string, values: string[]][] = [];
+    const proxy = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: async (request) => {
+        const { pathname, search } = new URL(request.url);
+        const body = await request.text();
+        if (request.method === "POST")
+          bodies.push([pathname.split("/").at(-1)! + search, body.trim().split("\n")]);
+        return await fetch(`${url}${pathname}${search}`, {
+          method: request.method,
+          headers: { ...request.headers.toJSON(), "accept-encoding": "identity" },
+          ...(body !== "" && { body }),
+        });
+      },
+    });
+    const columns = ["--ip-column", "src", "--ip-column", "dst", "--email-column", "mail", "--network"];
+    const { code, out, err } = await there(
+      tokens.good,
+      path,
+      "--url",
+      `http://127.0.0.1:${proxy.port}`,
+      ...columns,
+      "--summary",
+      "--json",
+    );
+    await proxy.stop(true);
+    expect([code, err]).toEqual([0, expect.stringContaining("IP addresses in src and dst, email")]);
+    expect(bodies.map(([path, values]) => [path, new Set(values).size, values.length]).sort()).toEqual([
+      ["email", 9, 9],
+      ["geolocate", addresses.size, addresses.size],
+      ["reputation?include=network", addresses.size, addresses.size],
+    ]);
+    const { ip, email } = JSON.parse(out);
+    expect([ip.src.found, ip.dst.found, email.found]).toEqual([300, 300, 300]);
+    expect(Object.keys(ip.src.countries)).toEqual(["GB"]);
   });
 
   test("what a long run will take, before it begins", async () => {

@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import type { Browser } from "playwright-core";
 import { faultsOf, launchBrowser, openPage } from "./browser.ts";
 import { fetch } from "./checked-fetch.ts";
-import { installClient, run } from "./client-package.ts";
+import { installClient, run } from "./published-packages.ts";
 import { SMALL_NETWORK, smallCity, smallDomain, smallRelease, temporaryFolder } from "./release.ts";
 import { type SmallServer, startSmallServer } from "./small-server.ts";
 

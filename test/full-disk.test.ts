@@ -76,7 +76,7 @@ describe.if(canMount)("a disk that cannot be written", () => {
     expect(finding(doctor, "data folder")).toMatchObject({
       state: "note",
       found: expect.stringContaining("read-only file system"),
-      fix: expect.stringContaining("`npx inkling serve` serves what is there"),
+      fix: expect.stringContaining("`npx @inkling/cli serve` serves what is there"),
     });
     expect(finding(doctor, "release")).toMatchObject({ state: "ok" });
     expect(verify).toBe(0);

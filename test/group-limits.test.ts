@@ -2,16 +2,12 @@
 
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
-import { type ServerOptions, startServer } from "../packages/server/src/server.ts";
+import type { ServerOptions } from "../packages/server/src/server.ts";
 import { openStore } from "../packages/server/src/store/store.ts";
-import { fetch } from "./checked-fetch.ts";
+import { startGroupHost } from "./group-host.ts";
 import { Postgres } from "./postgres.ts";
-import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
-import { testServerOptions } from "./server-options.ts";
 import { TcpProxy } from "./tcp-proxy.ts";
 import { until } from "./until.ts";
-
-const PATH = `/v1/ip-intel/geolocate/${SMALL_NETWORK.replace("0/24", "142")}`;
 
 let postgres: Postgres;
 const cleanUps: (() => unknown)[] = [];
@@ -24,28 +20,9 @@ afterEach(async () => {
 afterAll(() => postgres?.close());
 
 async function host(databaseUrl: string, over: Partial<ServerOptions> = {}) {
-  const dataDir = temporaryFolder();
-  smallRelease(dataDir, 1);
-  const lines: string[] = [];
-  const writeLog = (text: string) => void lines.push(...text.split("\n").filter(Boolean));
-  const options = {
-    ...testServerOptions(dataDir),
-    databaseUrl,
-    logLevel: "info" as const,
-    writeLog,
-    ...over,
-  };
-  const server = await startServer(options);
-  cleanUps.push(() => server.stop());
-  const lookUp = (token: string) =>
-    fetch(`http://127.0.0.1:${server.port}${PATH}`, { headers: { Authorization: `Bearer ${token}` } });
-  const metric = async (name: string) => {
-    const text = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
-    return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
-  };
-  const events = (name: string) =>
-    lines.map((line) => JSON.parse(line)).filter(({ event }) => event === name);
-  return { server, lookUp, metric, events };
+  const started = await startGroupHost(databaseUrl, over);
+  cleanUps.push(() => started.server.stop());
+  return started;
 }
 
 async function issue(url: string, over: object) {

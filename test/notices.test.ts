@@ -6,21 +6,13 @@ import { SQL } from "bun";
 import { loadSettings } from "../packages/cli/src/config/settings.ts";
 import { CHECKS } from "../packages/cli/src/runtime/checkup.ts";
 import { parseNewKey } from "../packages/server/src/keys/key-input.ts";
-import { parseNewOverride } from "../packages/server/src/overrides/override.ts";
-import { type ServerOptions, startServer } from "../packages/server/src/server.ts";
+import type { ServerOptions } from "../packages/server/src/server.ts";
 import { openStore, type Store } from "../packages/server/src/store/store.ts";
-import { fetch } from "./checked-fetch.ts";
+import { FLAG_ADDRESS, startGroupHost } from "./group-host.ts";
 import { Postgres } from "./postgres.ts";
-import { SMALL_NETWORK, smallRelease, temporaryFolder } from "./release.ts";
-import { testServerOptions } from "./server-options.ts";
+import { temporaryFolder } from "./release.ts";
 import { TcpProxy } from "./tcp-proxy.ts";
 import { until } from "./until.ts";
-
-const ADDRESS = SMALL_NETWORK.replace("0/24", "142");
-const FLAG_ADDRESS = parseNewOverride(
-  { value: ADDRESS, flag: "is_abuser", verdict: true, note: "test" },
-  { now: 0, author: "test", feeds: undefined },
-);
 
 /** No test waits for a check that comes so late. */
 const NEVER_MS = 3_600_000;
@@ -42,33 +34,9 @@ async function storeOf(databaseUrl: string): Promise<Store> {
 }
 
 async function host(databaseUrl: string, over: Partial<ServerOptions> = {}) {
-  const dataDir = temporaryFolder();
-  smallRelease(dataDir, 1);
-  const lines: string[] = [];
-  const server = await startServer({
-    ...testServerOptions(dataDir),
-    databaseUrl,
-    logLevel: "info",
-    checkMs: NEVER_MS,
-    writeLog: (text) => void lines.push(...text.split("\n").filter(Boolean)),
-    ...over,
-  });
-  cleanUps.push(() => server.stop());
-  const get = (path: string, token: string) =>
-    fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { Authorization: `Bearer ${token}` } });
-  return {
-    status: async (token: string) => (await get(`/v1/ip-intel/geolocate/${ADDRESS}`, token)).status,
-    problem: async (token: string) => (await get(`/v1/ip-intel/geolocate/${ADDRESS}`, token)).json(),
-    isAbuser: async (token: string) =>
-      ((await (await get(`/v1/ip-intel/reputation/${ADDRESS}`, token)).json()) as { is_abuser: boolean })
-        .is_abuser,
-    ready: async () => (await fetch(`http://127.0.0.1:${server.port}/readyz`)).status,
-    metric: async (name: string) => {
-      const text = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
-      return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
-    },
-    events: (name: string) => lines.map((line) => JSON.parse(line)).filter(({ event }) => event === name),
-  };
+  const started = await startGroupHost(databaseUrl, { checkMs: NEVER_MS, ...over });
+  cleanUps.push(() => started.server.stop());
+  return started;
 }
 
 const listens = (server: Awaited<ReturnType<typeof host>>, times = 1) =>
@@ -219,7 +187,7 @@ test.each([1, 2])(
     expect([await server.status(token), await patient.status(token)]).toEqual([200, 200]);
     proxy.cut();
     await until(async () => (await server.status(token)) === 503);
-    expect(await server.problem(token)).toMatchObject({
+    expect(await (await server.lookUp(token)).json()).toMatchObject({
       code: "KEYS_NOT_LOADED",
       detail: expect.stringContaining("INKLING_MAX_STALE"),
     });

@@ -52,7 +52,7 @@ describe("the document", () => {
         expect(parameter.schema.enum ?? parameter.schema.items.enum).toContain(value);
       }
     }
-    expect(found).toBe(16);
+    expect(found).toBe(19);
     const { responses } = document.paths["/v1/ip-intel/geolocate/{ip}"].get;
     for (const code of PROBLEM_CODES) {
       const { schema } = responses[PROBLEMS[code].status].content["application/problem+json"];

@@ -189,7 +189,7 @@ export class Postgres {
 }
 
 /** Who the server runs as: this user, or "nobody" when this user is root. */
-function serverOwner(): Owner {
+export function serverOwner(): Owner {
   if (process.getuid?.() !== 0) return {};
   const nobody = readFileSync("/etc/passwd", "utf8")
     .split("\n")

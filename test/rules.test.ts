@@ -194,15 +194,35 @@ describe("package.json", () => {
       );
   }
 
+  /** What npm installs as one of these contains what is a devDependency of it; of the rest it lists what is needed. */
+  const BUNDLES = ["cli", "local"];
+  const SEEDS = FEEDS.flatMap(({ seed }) => seed?.package ?? []);
+
   test.each(packages)("of %s lists what it imports, and nothing else", (own) => {
     const { dependencies = {}, devDependencies = {} } = manifest(`packages/${own}/package.json`);
+    const isBundle = BUNDLES.includes(own);
     const listed = Object.keys(dependencies);
-    expect(unlisted(code, own, listed, Object.keys(devDependencies))).toEqual([]);
+    const bundled = Object.keys(devDependencies);
+    expect(unlisted(code, own, isBundle ? [...listed, ...bundled] : listed, bundled)).toEqual([]);
+    if (isBundle) return;
     const text = code
       .filter((file) => packageOf(file.path) === own)
       .map((file) => file.text)
       .join("\n");
     expect(listed.filter((name) => !text.includes(`"${name}`))).toEqual([]);
+  });
+
+  test("of what is published lists all that is not in its bundle: the seeds, what `local` leaves to npm", () => {
+    const listed = (own: string) => Object.keys(manifest(`packages/${own}/package.json`).dependencies ?? {});
+    const cli = ["bun", "commander", "smol-toml"];
+    expect(listed("cli").sort()).toEqual([...cli, ...new Set(SEEDS)].sort());
+    const inBundle = ["engine", "release-store"];
+    const local = ["client", ...inBundle].map((name) => `@inkling/${name}`);
+    expect(listed("local").sort()).toEqual(
+      [...new Set([...local, ...inBundle.flatMap(listed)])]
+        .filter((name) => !/engine|store/.test(name))
+        .sort(),
+    );
   });
 
   test("an import that is not listed is found", () => {
@@ -358,7 +378,11 @@ describe("docs match the code", () => {
   /** What follows "inkling" in code: in backticks, or at the start of a line of an example. */
   const unknownCommands = (all: readonly File[]) =>
     all.flatMap(({ path, text }) =>
-      [...text.matchAll(/(?:`|^ {2,}|^\$ )(?:npx )?inkling ([a-z]+)(?: ([a-z]+(?:-[a-z]+)*))?/gm)]
+      [
+        ...text.matchAll(
+          /(?:`|^ {2,}|^\$ )(?:npx @inkling\/cli|inkling) ([a-z]+)(?: ([a-z]+(?:-[a-z]+)*))?/gm,
+        ),
+      ]
         .filter(([, first, second]) => {
           const inner = groups.includes(first!) && second !== undefined ? `${first} ${second}` : first!;
           return !commands.includes(inner);
@@ -370,8 +394,23 @@ describe("docs match the code", () => {
   test("no text names a command that does not exist", () => expect(unknownCommands(texts)).toEqual([]));
   test("a command that does not exist is found", () => {
     expect(
-      unknownCommands([made("README.md", "run `inkling date update` or\n    npx inkling keys make")]),
-    ).toEqual(["README.md: `inkling date update", "README.md: npx inkling keys make"]);
+      unknownCommands([made("README.md", "run `inkling date update` or\n    npx @inkling/cli keys make")]),
+    ).toEqual(["README.md: `inkling date update", "README.md: npx @inkling/cli keys make"]);
+  });
+});
+
+describe("the npm package `inkling`, which is not ours", () => {
+  const runs = (all: readonly File[]) =>
+    all.flatMap(({ path, text }) =>
+      [...text.matchAll(/\b(?:npx|npm (?:exec|i|install|x))(?: -\S+)* inkling\b/g)].map(
+        ([it]) => `${path}: ${it}`,
+      ),
+    );
+
+  test("is run by no text", () => expect(runs(files)).toEqual([]));
+  test.each(["npx", "npx -y", "npm install -g", "npm exec --"])("is found after: %s", (start) => {
+    expect(runs([made("README.md", `run \`${start} inkling up\``)])).toHaveLength(1);
+    expect(runs([made("README.md", `run \`${start} @inkling/cli up\``)])).toEqual([]);
   });
 });
 

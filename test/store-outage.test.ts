@@ -56,7 +56,7 @@ async function traffic(store: Store, token: string, intervalMs = 10) {
   await Promise.all([loader.start(), recorder.start()]);
   const counts = { recorded: 0, refused: 0 };
   const timer = setInterval(() => {
-    const result = keyring.authenticate(token, Date.now());
+    const result = keyring.authenticate(`Bearer ${token}`, Date.now());
     if (result.ok) {
       recorder.record(result.key.id, "geolocate", Date.now());
       counts.recorded++;
@@ -146,10 +146,10 @@ describe("PostgreSQL in the middle of traffic", () => {
     cleanUps.push(() => loader.stop());
     await loader.start();
     expect(keyring.state).toMatchObject({ loaded: false, failures: 1 });
-    expect(keyring.authenticate(token, 0)).toMatchObject({ code: "KEYS_NOT_LOADED" });
+    expect(keyring.authenticate(`Bearer ${token}`, 0)).toMatchObject({ code: "KEYS_NOT_LOADED" });
     await postgres.start();
     await until(() => keyring.state.loaded);
-    expect(keyring.authenticate(token, 0).ok).toBe(true);
+    expect(keyring.authenticate(`Bearer ${token}`, 0).ok).toBe(true);
   });
 
   test("workers that start while it is away have the earlier keys", async () => {

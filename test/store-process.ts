@@ -28,7 +28,7 @@ if (import.meta.main) {
   let recorded = 0;
   let last = "";
   const report = () => {
-    const result = keyring.authenticate(token, Date.now());
+    const result = keyring.authenticate(`Bearer ${token}`, Date.now());
     if (result.ok) recorder.record(result.key.id, "email", Date.now());
     if (result.ok) recorded++;
     const line: Report = {

@@ -1,4 +1,4 @@
-// tcp-proxy.ts: stands between a program and PostgreSQL: cuts, falls silent, or drops notices as a pooler does.
+// tcp-proxy.ts: stands between a program and PostgreSQL: cuts, falls silent, drops notices as a pooler does, or is slow.
 
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
@@ -12,6 +12,8 @@ export class TcpProxy {
   isCut = false;
   /** Drops notices, as PgBouncer in transaction mode does. */
   dropsNotices = false;
+  /** Holds back what comes from either side, some of it for as long as a lost packet takes to be sent again. */
+  slowness: Slowness | undefined;
   private readonly target: number;
   private readonly pairs = new Set<Socket>();
   private readonly server = createServer((client) => this.pair(client));
@@ -20,9 +22,9 @@ export class TcpProxy {
     this.target = target;
   }
 
-  static async to(port: number): Promise<TcpProxy> {
+  static async to(port: number, address = "127.0.0.1"): Promise<TcpProxy> {
     const proxy = new TcpProxy(port);
-    await new Promise<void>((resolve) => proxy.server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => proxy.server.listen(0, address, resolve));
     return proxy;
   }
 
@@ -57,11 +59,12 @@ export class TcpProxy {
     }
     const server = connect(this.target, "127.0.0.1");
     const messages = new Messages();
-    client.on("data", (bytes) => this.isSilent || server.write(bytes));
+    const [toServer, toClient] = [new Link(this, server), new Link(this, client)];
+    client.on("data", (bytes: Buffer) => this.isSilent || toServer.send(bytes));
     server.on("data", (bytes: Buffer) => {
       if (this.isSilent) return;
       for (const message of messages.split(bytes)) {
-        if (!this.dropsNotices || message[0] !== NOTIFICATION) client.write(message);
+        if (!this.dropsNotices || message[0] !== NOTIFICATION) toClient.send(message);
       }
     });
     for (const [socket, other] of [
@@ -75,6 +78,53 @@ export class TcpProxy {
         other.destroy();
       });
     }
+  }
+}
+
+interface Slowness {
+  readonly delayMs: number;
+  /** Share of what is sent that is lost the first time. */
+  readonly loss: number;
+  /** From 0 to 1. */
+  readonly random: () => number;
+}
+
+/** TCP sends a lost packet again after 200 ms at least, and hands on nothing that came after it. */
+const RETRANSMIT_MS = 200;
+
+/** One direction of a connection: in order, each as late as the proxy is slow. */
+class Link {
+  private readonly proxy: TcpProxy;
+  private readonly to: Socket;
+  private readonly waiting: { readonly bytes: Buffer; readonly at: number }[] = [];
+
+  constructor(proxy: TcpProxy, to: Socket) {
+    this.proxy = proxy;
+    this.to = to;
+  }
+
+  send(bytes: Buffer): void {
+    const { slowness } = this.proxy;
+    if (slowness === undefined && this.waiting.length === 0) {
+      this.to.write(bytes);
+      return;
+    }
+    const { delayMs, loss, random } = slowness ?? { delayMs: 0, loss: 0, random: () => 1 };
+    const late = random() < loss ? delayMs + RETRANSMIT_MS : delayMs;
+    const at = Math.max(performance.now() + late, this.waiting.at(-1)?.at ?? 0);
+    this.waiting.push({ bytes, at });
+    if (this.waiting.length === 1) this.wait();
+  }
+
+  private wait(): void {
+    const [next] = this.waiting;
+    if (next === undefined) return;
+    const pass = () => {
+      if (!this.to.destroyed) this.to.write(next.bytes);
+      this.waiting.shift();
+      this.wait();
+    };
+    setTimeout(pass, Math.max(0, next.at - performance.now()));
   }
 }
 

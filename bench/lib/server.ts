@@ -31,8 +31,8 @@ export function freePort(): number {
 }
 
 /** A folder that is removed when the part ends. */
-export function temporaryFolder(run: Run): string {
-  const folder = mkdtempSync(join(tmpdir(), "inkling-bench-"));
+export function temporaryFolder(run: Run, below = tmpdir()): string {
+  const folder = mkdtempSync(join(below, "inkling-bench-"));
   run.defer(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
@@ -94,8 +94,11 @@ interface InklingOptions {
 export async function startInkling(run: Run, checkout: Checkout, options: InklingOptions = {}) {
   const { dataDir = releaseFolder(checkout), workers = 1, core, env } = options;
   // As a build does: a server rebuilds old data a minute after its start, which would take what is being measured.
-  if (!run.locked.has(dataDir)) run.defer(lockDataFolder(dataDir));
-  run.locked.add(dataDir);
+  // One that follows a channel builds nothing, and takes the lock itself.
+  if (env?.INKLING_CHANNEL === undefined && !run.locked.has(dataDir)) {
+    run.defer(lockDataFolder(dataDir));
+    run.locked.add(dataDir);
+  }
   const [port, adminPort] = [freePort(), freePort()];
   const settings = {
     INKLING_DATA_DIR: dataDir,

@@ -14,7 +14,8 @@ import { quantile } from "./stats.ts";
 const RECONNECT_MS = 50;
 
 export interface StormOrder {
-  readonly port: number;
+  /** Connections are spread over them. */
+  readonly ports: readonly number[];
   readonly seconds: number;
   readonly connections: number;
   /** Requests a second, sent when they are due, times counted from then; absent: as fast as they are answered. */
@@ -74,7 +75,7 @@ function answerLength(text: string): number {
 
 /** The client's process. */
 async function main(order: StormOrder): Promise<void> {
-  const { port, seconds, connections, rate, paths, token, expected } = order;
+  const { ports, seconds, connections, rate, paths, token, expected } = order;
   const requests = paths.map(
     (path) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`,
   );
@@ -96,7 +97,7 @@ async function main(order: StormOrder): Promise<void> {
   };
 
   /** Sends one request after the other on one connection, until it ends. */
-  const converse = () =>
+  const converse = (port: number) =>
     new Promise<void>((resolve) => {
       let part = "";
       let [number, from] = [0, 0];
@@ -145,8 +146,8 @@ async function main(order: StormOrder): Promise<void> {
     process.stdout.write(`${JSON.stringify({ ...counts, releases: [...releases] })}\n`);
     [times, failed, mixed, releases] = [[], 0, 0, new Set()];
   };
-  const conversations = Array.from({ length: connections }, async () => {
-    for (; !isOver(); await Bun.sleep(RECONNECT_MS)) await converse();
+  const conversations = Array.from({ length: connections }, async (_, i) => {
+    for (; !isOver(); await Bun.sleep(RECONNECT_MS)) await converse(ports[i % ports.length]!);
   });
   while (second + 1 < seconds) {
     await Bun.sleep(Math.max(0, start + (second + 1) * 1000 - performance.now()));

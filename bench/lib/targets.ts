@@ -29,12 +29,30 @@ export const CHECKS = {
   soakCounts: "endurance: usage and metrics are what the clients counted",
   soakMemory: "endurance: memory is flat",
   soakDescriptors: "endurance: descriptors are flat",
+  groupKept: "a key of eight hosts is never above its limit, in any window",
+  groupUsed: "at least 95 % of that limit can be used",
+  groupKeptCut: "never above the limit with the database cut off and back",
+  groupUsedCut: "at least 95 % of it can be used, of each host's eighth during the cut",
+  groupKeptPaused: "never above the limit with a host paused and back",
+  groupUsedPaused: "at least 95 % of it can be used with a host paused and back",
+  groupFailed: "a release published to eight hosts under load: no failed request",
+  groupMixed: "a release published to eight hosts under load: no answer mixes releases",
   swapMemory: "swaps under load: memory is flat after the first swaps",
 } as const;
 const CHECKED_BY: Readonly<Record<string, readonly string[]>> = {
   batch: [CHECKS.batchMemory],
   workers: [CHECKS.limits, CHECKS.quotas, CHECKS.usage],
   kill: [CHECKS.kill, CHECKS.killReplaced],
+  group: [
+    CHECKS.groupKept,
+    CHECKS.groupUsed,
+    CHECKS.groupKeptCut,
+    CHECKS.groupUsedCut,
+    CHECKS.groupKeptPaused,
+    CHECKS.groupUsedPaused,
+    CHECKS.groupFailed,
+    CHECKS.groupMixed,
+  ],
   swap: [CHECKS.swapFailed, CHECKS.swapMixed, CHECKS.swapMemory],
   soak: [CHECKS.soakFailed, CHECKS.soakCounts, CHECKS.soakMemory, CHECKS.soakDescriptors],
 };
@@ -44,6 +62,10 @@ const V6 = "geolocate, IPv6 in random networks";
 const [TIME, CPU] = ["time per lookup", "CPU per request"];
 const FULL = "full build, from seeds|inkling|";
 const LISTS = "reputation and email alone, from seeds|inkling|";
+const CHANGE = "from a change to the last of 8 hosts";
+const SERVED = "until the last host serves it";
+const PUBLISHED = "a release whose geo segment is unchanged, to 8 hosts";
+const COST = "a lookup over HTTP, two servers on one core at the same time";
 const WORKER = "greatest private memory of a further worker, at rest";
 
 type Side = "at most" | "at least";
@@ -101,6 +123,11 @@ const ROWS: readonly TargetRow[] = [
   ["build", "at most", 2, "times", "sizes of segments|email, from seeds|file to sources"],
   ["enrich", "at least", 1e6, "/s", "enrich, a column of random IPv4|inkling|rows a second"],
   ["workers", "at most", 60, "MB", `workers|inkling|${WORKER}`],
+  ["group", "at most", 250, "ms", `${CHANGE}|by notices|99 % within`],
+  ["group", "at most", 1_500, "ms", `${CHANGE}|by checks: notices are dropped|99 % within`],
+  ["group", "at most", 10, "s", `${PUBLISHED}|publish|${SERVED}`],
+  ["group", "at most", 10, "s", `${PUBLISHED}|rollback|${SERVED}`],
+  ["group", "at most", 1.01, "times", `${COST}|with leases|${CPU}`, `${COST}|without leases|${CPU}`],
   ["growth", "at most", 1.5, "times", `growth, 10×|IPv4|${TIME}`, `growth, 1×|IPv4|${TIME}`],
   ["growth", "at most", 1.5, "times", `growth, 10×|IPv6|${TIME}`, `growth, 1×|IPv6|${TIME}`],
 ];

@@ -5,6 +5,7 @@ import { measureBatch } from "./batch.ts";
 import { measureBuild } from "./build.ts";
 import { measureEngine } from "./engine.ts";
 import { measureEnrich } from "./enrich.ts";
+import { measureGroup } from "./group.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureHttp } from "./http.ts";
 import { measureKill } from "./kill.ts";
@@ -47,5 +48,6 @@ export const PARTS: readonly Part[] = [
   { name: "kill", title: "kill -9 of a worker under load", limitSeconds: 90, measure: measureKill },
   { name: "growth", title: "Growth", limitSeconds: 600, measure: measureGrowth },
   { name: "swap", title: "Swaps under load", limitSeconds: 600, measure: measureSwap },
+  { name: "group", title: "A group of hosts", limitSeconds: 900, measure: measureGroup },
   { name: "soak", title: "Endurance", limitSeconds: 600, isOnlyNamed: true, measure: measureSoak },
 ];

@@ -50,7 +50,7 @@ export async function measureKill(run: Run): Promise<void> {
   };
   const paths = readLines(addressFiles(1 << 17).v4).slice(0, 5_000);
   const order = {
-    port,
+    ports: [port],
     seconds: (count + 1) * EVERY_SECONDS,
     connections: CONNECTIONS,
     paths: paths.map((address) => `/v1/ip-intel/geolocate/${address}`),

@@ -157,7 +157,7 @@ export async function measureSoak(run: Run): Promise<void> {
   const paths = lists[0]![1].flatMap((_, i) => lists.map(([, list]) => list[i % list.length]!));
   const addresses = lists[0]![1].slice(0, 200).map((path) => path.split("/").at(-1)!);
 
-  const load = { port: server.port, connections: CONNECTIONS, paths, token: TOKEN };
+  const load = { ports: [server.port], connections: CONNECTIONS, paths, token: TOKEN };
   const full = await storm(run, { ...load, seconds: CAPACITY_SECONDS });
   const capacity = median(full.map(({ answers }) => answers));
   const rate = Math.round(capacity * SHARE);

@@ -3,6 +3,7 @@
 // Packages are installed. Publishers are not contacted (INKLING_OFFLINE=1).
 
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import * as data from "../lib/data.ts";
 import type { Contestant, Run } from "../lib/record.ts";
 import { freePort, startServer, TOKEN } from "../lib/server.ts";
@@ -42,7 +43,7 @@ export async function measureStart(run: Run): Promise<void> {
       const measure = async () => ({ "exec to first answer, ms": await start(run, command, copy, env) });
       contestants.push({ what: LATER, who: who + checkout.suffix, measure });
     };
-    add("inkling serve, by the launcher on Node", data.inkling(checkout.root, "serve"));
+    add("inkling serve", [join(checkout.root, "node_modules/.bin/inkling"), "serve"]);
     if (!run.hasPeers) continue;
     add("npm start", NPM_START);
     add("inkling serve, on Bun directly", ON_BUN);

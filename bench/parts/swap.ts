@@ -25,12 +25,12 @@ const VALUES = 3_000;
 /** What memory may gain between the first third of the run and the last. */
 const MORE_MB = 34;
 /** What an answer is looked up with, and texts that every answer has, with another letter in the marked release. */
-const KINDS: Readonly<Record<SegmentKind, { path: string; texts: readonly string[] }>> = {
+export const KINDS: Readonly<Record<SegmentKind, { path: string; texts: readonly string[] }>> = {
   geo: { path: "/v1/ip-intel/geolocate/", texts: ['"continent":', '"subdivisions":'] },
   reputation: { path: "/v1/ip-intel/reputation/", texts: ['"is_proxy":', '"is_tor_exit":'] },
   email: { path: "/v1/user-intel/email/", texts: ['.com"'] }, // of a provider: the rest is not in the segment
 };
-const marked = (text: string) => text.replaceAll("o", "q");
+export const marked = (text: string) => text.replaceAll("o", "q");
 
 /** Replaces the texts of a kind in the answers of a segment and renews its checksums (docs/segment-format.md). */
 function markSegment(bytes: Uint8Array, kind: SegmentKind): void {
@@ -45,13 +45,14 @@ function markSegment(bytes: Uint8Array, kind: SegmentKind): void {
   header.setUint32(32, engine.headerChecksum(bytes, body), true);
 }
 
-/** Publishes the current release of a data folder once more, marked. @returns its manifest */
+/** Publishes the current release of a data folder once more, marked in these kinds. @returns its manifest */
 export function publishMarked(
   dataDir: string,
   { manifest, segmentPath }: data.CurrentRelease,
+  kinds = Object.keys(KINDS) as readonly SegmentKind[],
 ): engine.Release {
   const segments = { ...manifest.segments };
-  for (const kind of Object.keys(KINDS) as SegmentKind[]) {
+  for (const kind of kinds) {
     if (segments[kind] === undefined) continue;
     const bytes = new Uint8Array(readFileSync(segmentPath(kind)).buffer);
     markSegment(bytes, kind);
@@ -162,7 +163,7 @@ export async function measureSwap(run: Run): Promise<void> {
   const swapper = setInterval(swap, SWAP_MS);
   run.defer(() => clearInterval(swapper));
   const samples: Sample[] = [];
-  const load = { port: server.port, seconds: run.minutes * 60, connections: CONNECTIONS };
+  const load = { ports: [server.port], seconds: run.minutes * 60, connections: CONNECTIONS };
   await storm(run, { ...load, paths, token: TOKEN, expected }, (second) => {
     const memory = processTree(server.pid).map(memoryOf);
     const used = (key: "anonymous" | "proportional") => sum(memory.map((one) => one[key]));

@@ -53,7 +53,13 @@ async function measureCount(run: Run, paths: string, workers: number) {
 async function countAllowed(run: Run, port: number, token: string) {
   const paths = publicIpv4(1_000).map((address) => `/v1/ip-intel/geolocate/${address}`);
   const from = performance.now();
-  const all = await storm(run, { port, seconds: LIMIT_SECONDS, connections: CONNECTIONS, paths, token });
+  const all = await storm(run, {
+    ports: [port],
+    seconds: LIMIT_SECONDS,
+    connections: CONNECTIONS,
+    paths,
+    token,
+  });
   const allowed = sum(all.map(({ answers, failed }) => answers - failed));
   return { allowed, seconds: (performance.now() - from) / 1000 };
 }

@@ -9,8 +9,8 @@
 // err  ends when no value is found: the times would be those of misses
 //
 // Ours does what the server does for a lookup: parse, unwrap, special use, find, and the answer's bytes: "answer" takes a
-// view of the segment, as the server hands it to the socket, and reads its last byte; "copy" copies all to a buffer, as
-// batches do; "blocks" takes BLOCK texts at once. "fields" makes the record as an object, which is all that the npm readers do.
+// view of the segment, as the server hands it to the socket, and reads its last byte; "copy" copies all to a buffer;
+// "blocks" takes BLOCK texts at once. "fields" makes the record as an object, which is all that the npm readers do.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -62,7 +62,11 @@ async function ours() {
   return {
     answer: (text) => isAnswer(isPublic(text) ? segment.lookup(address) : undefined),
     blocks: (texts) => block.answerAll(lookup, texts, source).filter(isAnswer).length,
-    copy: (text) => isPublic(text) && segment.lookupInto(address, out, 0) > 0,
+    copy: (text) => {
+      const answer = isPublic(text) ? segment.lookup(address) : undefined;
+      if (answer !== undefined) out.set(answer);
+      return answer !== undefined;
+    },
   };
 }
 

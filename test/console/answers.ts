@@ -106,6 +106,44 @@ export const TROUBLED_FEEDS = [
   history: (feed.history ?? []).map((entries) => ({ entries })),
 }));
 
+const host = (name: string, over: object = {}) => ({
+  id: `0f0c1d2e-0000-4000-8000-000000000000@${name}:8080`,
+  name: `${name}:8080`,
+  state: "ready",
+  reasons: [],
+  warnings: [],
+  version: "0.1.0",
+  release: {
+    name: "20260101T000003000Z-c0d874cdfc1c",
+    created_at: "2026-01-01T00:00:03.000Z",
+    age_seconds: 7,
+    pinned: name.startsWith("web-2"),
+  },
+  channel: { name: "stable", version: 1_767_225_603, release: null, fault: null },
+  requests_per_second: 1_234.5,
+  leases: 4_321,
+  clock_offset_seconds: 0.1,
+  last_contact: new Date().toISOString(),
+  silent_seconds: 0,
+  ...over,
+});
+
+/** A group with a host in each state. */
+export const HOSTS = {
+  shared: true,
+  hosts: [
+    host("web-1"),
+    host("web-2.with-a-very-long-name.internal.example", { clock_offset_seconds: -3_600 }),
+    host("web-3", {
+      state: "not-ready",
+      reasons: ["no release of data is loaded", `${HOSTILE} was refused`],
+      release: null,
+    }),
+    host("web-4", { state: "silent", last_contact: new Date(Date.now() - 300_000).toISOString() }),
+    host("web-5", { state: "unknown", version: null, requests_per_second: null, leases: null }),
+  ],
+};
+
 /** A month of a key. */
 export const MONTH = {
   from: "2026-01-01",

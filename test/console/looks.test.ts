@@ -10,6 +10,7 @@ import { fetch } from "../checked-fetch.ts";
 import { smallDomain, smallRelease, temporaryFolder } from "../release.ts";
 import {
   ALL_FEEDS,
+  HOSTS,
   HOUR,
   LARGE_NUMBERS,
   MONTH,
@@ -174,6 +175,14 @@ describe.each(DEVICES)("on a $device", ({ device, viewport }) => {
     const labels = page.locator(".chart > svg text");
     expect(await labels.count()).toBeGreaterThan(20);
     expect(await labels.evaluateAll(outsideChart)).toEqual([]);
+    await page.unrouteAll();
+  });
+
+  test("hosts", async () => {
+    await answer(page, "hosts", HOSTS);
+    await go("hosts");
+    await page.getByText("web-1:8080").waitFor();
+    await look("hosts");
     await page.unrouteAll();
   });
 

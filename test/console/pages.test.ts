@@ -2,11 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
 import type { Page } from "playwright-core";
 import { launchBrowser } from "../browser.ts";
 import { fetch } from "../checked-fetch.ts";
 import { smallCity, smallDomain, smallRelease, temporaryFolder } from "../release.ts";
-import { HOUR, NO_TRAFFIC, TOR_EXIT } from "./answers.ts";
+import { HOSTS, HOUR, NO_TRAFFIC, TOR_EXIT } from "./answers.ts";
 import {
   ConsoleBrowser,
   type ConsoleServer,
@@ -553,6 +554,25 @@ describe("frame", () => {
     await page.getByText("Countries looked up").waitFor();
     await page.getByRole("img", { name: "Lookups by country" }).waitFor();
     await page.unroute("**/admin/v1/traffic**");
+  });
+
+  test("hosts: this one alone with SQLite; a group with what is wrong, loaded again by itself", async () => {
+    await go("hosts");
+    await page.getByText("The database is SQLite, which one host uses").waitFor();
+    const table = page.getByRole("table", { name: "Hosts" });
+    expect(await table.getByRole("row").allInnerTexts()).toEqual([
+      expect.stringContaining("Host"),
+      expect.stringContaining(`${hostname()}:${new URL(server.api).port}`),
+    ]);
+    await table.getByText("ready", { exact: true }).waitFor();
+    await page.route("**/admin/v1/hosts", (route) => route.fulfill({ json: HOSTS }));
+    await page.getByText("clock 1 hour behind").waitFor();
+    const rows = await table.getByRole("row").allInnerTexts();
+    expect(rows).toHaveLength(HOSTS.hosts.length + 1);
+    expect(rows[1]).toMatch(/web-1:8080[\s\S]*ready[\s\S]*1,234\.5[\s\S]*4,321/);
+    expect(rows[3]).toMatch(/not ready[\s\S]*no release of data is loaded; <img src=x [\s\S]*none/);
+    expect(rows[4]).toMatch(/silent[\s\S]*minutes ago/);
+    await page.unroute("**/admin/v1/hosts");
   });
 
   test("a theme is remembered, and in force before the first frame", async () => {

@@ -278,6 +278,68 @@ function raws(): Request[] {
  * @param data what the feeds hold
  * @param sandboxPage the text of docs/sandbox.md
  */
+/** Visitors of proxies; locations as MaxMind's. They come last: what is recorded before keeps its numbers. */
+function otherInterfaces(): Request[] {
+  const path = "/v1/forward-auth";
+  const about = (visitor: string, query: string, more: More = {}) =>
+    get(path + query, { ...more, headers: [`X-Forwarded-For: ${visitor}`] });
+  const queries = [
+    "",
+    "?",
+    "?deny=tor,abuser,proxy",
+    ...["tor", "abuser", "proxy", "", "Tor", "tor,tor"].map((flag) => `?deny=${flag}`),
+  ];
+  const visitors = [
+    "81.2.69.10",
+    "81.2.69.142",
+    "81.2.70.1",
+    "8.8.8.8",
+    "2a01:4f8:1::1",
+    "10.9.9.9",
+    "unknown",
+    "",
+  ];
+  const services = ["city", "country"].map((service) => `/geoip/v2.1/${service}`);
+  const basic = (key: string) => ({
+    headers: [`Authorization: Basic ${Buffer.from(`1:${key}`).toString("base64")}`],
+  });
+  return [
+    ...visitors.flatMap((visitor) => queries.map((query) => about(visitor, query))),
+    ...FORWARDED.map((list) => about(list, "?deny=tor")),
+    ...SERVERS.flatMap((server) => [
+      get(path, { server }),
+      ...["is_proxy", "proxy", "tor", "abuser"].map((flag) =>
+        about("81.2.69.10", `?deny=${flag}`, { server }),
+      ),
+    ]),
+    ...METHODS.map((method) => ({ ...about("81.2.69.10", "?deny=tor"), method })),
+    ...["192.0.2.1", "192.0.2.6", "203.0.113.17", "8.8.8.8"].map((visitor) =>
+      about(visitor, "?deny=tor", { key: "sandbox" }),
+    ),
+    ...["here", "elsewhere", "expired", "emailOnly", "limited", "spent"].map((key) =>
+      about("81.2.69.10", "", { key }),
+    ),
+    anonymous(path),
+    get("/geoip/v2.1/insights/81.2.69.142"),
+    ...services.flatMap((service) => [
+      ...["81.2.69.142", "8.8.8.8", "10.0.0.1", "1.2.3", "me", "%FF", "", "2a01:4f8::1", "81.2.69.142?x"].map(
+        (value) => get(`${service}/${value}`),
+      ),
+      ...SERVERS.map((server) => get(`${service}/81.2.69.142`, { server })),
+      ...METHODS.map((method) => withMethod(method, `${service}/81.2.69.142`)),
+      ...["expired", "emailOnly", "elsewhere", "spent", "limited"].map((key) =>
+        get(`${service}/81.2.69.142`, { key }),
+      ),
+      ...["192.0.2.1", "192.0.2.2", "192.0.2.3", "203.0.113.15"].map((value) =>
+        get(`${service}/${value}`, { key: "sandbox" }),
+      ),
+      anonymous(`${service}/81.2.69.142`),
+      anonymous(`${service}/81.2.69.142`, basic("abc")),
+    ]),
+    ...LOOKUPS.map((lookup) => anonymous(`${lookup}/${sampleOf(lookup)}`, basic("abc"))),
+  ];
+}
+
 export function contractRequests(
   data: { readonly networks: readonly string[]; readonly domains: readonly string[] },
   sandboxPage: string,
@@ -292,5 +354,6 @@ export function contractRequests(
     ...batches(),
     ...raws(),
     ...generated(data.networks, data.domains),
+    ...otherInterfaces(),
   ];
 }

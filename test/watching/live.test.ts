@@ -125,7 +125,7 @@ function suite(program: string): void {
       publicKeys: [keys.publicKey],
       dataDir,
       serverId: "single",
-      verify: verifyRelease,
+      verify: (folder, name) => verifyRelease(folder, name, true),
       now: Date.now,
     });
     await follower.follow(signal);
@@ -137,7 +137,12 @@ function suite(program: string): void {
       checkMs: 200,
       writeLog: () => {},
     });
-    following = keepFollowing(follower, { channel: store, dataDir } as Settings, single.log, signal);
+    following = keepFollowing(
+      follower,
+      { channel: store, dataDir, databaseUrl: `sqlite://${dataDir}/inkling.db` } as Settings,
+      { env: {}, signal },
+      single,
+    );
     await until(() =>
       fetch(`http://127.0.0.1:${group.port}/readyz`).then(
         ({ ok }) => ok,

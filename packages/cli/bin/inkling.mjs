@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// inkling.mjs: what npm links as `inkling`. Refuses a Node that is too old, then loads launch.mjs.
+// inkling.mjs: where `inkling` beside it does not find Bun. Refuses a Node that is too old, then loads launch.mjs.
 //
 // Written so that any Node that knows ES modules can parse it: no static import, no new syntax.
 

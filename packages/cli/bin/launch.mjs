@@ -12,7 +12,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const MAIN = join(here, "../src/main.ts");
+/** In a clone its source; npm installs the bundle alone. */
+const SOURCE = join(here, "../src/main.ts");
+const MAIN = existsSync(SOURCE) ? SOURCE : join(here, "../dist/main.js");
 
 /** Flags for Bun itself: what is not in the environment or in inkling.toml (a .env file) sets nothing. */
 export const BUN_FLAGS = ["--no-install", "--no-env-file"];

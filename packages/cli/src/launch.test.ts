@@ -4,9 +4,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { whyInstall } from "../bin/installed.mjs";
-import { findBun, platformPackages } from "../bin/launch.mjs";
+import { BUN_FLAGS, findBun, platformPackages } from "../bin/launch.mjs";
 
 const CLI = resolve(import.meta.dir, "..");
 const ROOT = resolve(CLI, "../..");
@@ -76,6 +76,90 @@ describe("the launcher as a process", () => {
     if (status === 0) expect(ran.stdout).toBe("a b,--c\n");
   });
 
+  describe("bin/inkling, without Node where Bun is set up", () => {
+    const tools = join(temp, "tools");
+    mkdirSync(tools);
+    for (const name of ["readlink", "uname"]) symlinkSync(Bun.which(name)!, join(tools, name));
+    const run = (bin: string, args: readonly string[] = [], env = {}, cwd = temp) =>
+      spawnSync(bin, args, { encoding: "utf8", cwd, env: { PATH: tools, ...env } });
+    const shellIn = (name: string, main: string) =>
+      join(dirname(launcherIn(join(temp, name), main)), "inkling");
+    const packages = join(ROOT, "node_modules");
+    const PRINT =
+      "console.log(JSON.stringify([process.argv.slice(2), process.env.INKLING_LAUNCHER_PID ?? null]))";
+
+    /** A folder whose packages are those that a test gives. */
+    function withBun(name: string, main: string, machine: string, isSetUp = true): string {
+      const bin = shellIn(name, main);
+      const modules = join(temp, name, "node_modules");
+      mkdirSync(join(modules, "bun/bin"), { recursive: true });
+      mkdirSync(join(modules, "@oven", machine), { recursive: true });
+      writeFileSync(join(modules, "bun/package.json"), "{}");
+      if (isSetUp) symlinkSync(process.execPath, join(modules, "bun/bin/bun.exe"));
+      else writeFileSync(join(modules, "bun/bin/bun.exe"), "echo placeholder\n");
+      if (isSetUp) symlinkSync("bun.exe", join(modules, "bun/bin/bunx.exe"));
+      else writeFileSync(join(modules, "bun/bin/bunx.exe"), "echo placeholder\n");
+      return bin;
+    }
+    const [carrier] = platformPackages(process.platform, process.arch, false);
+    const machine = carrier!.slice("@oven/".length);
+
+    test("flags of Bun are those of launch.mjs", async () => {
+      expect(await Bun.file(join(CLI, "bin/inkling")).text()).toContain(`bun.exe" ${BUN_FLAGS.join(" ")} "`);
+    });
+
+    test("arguments arrive as they are, an inherited launcher does not", () => {
+      const bin = withBun("sh plain", PRINT, machine);
+      const ran = run(bin, ["a b", "", "--c", "$x", "*"], { INKLING_LAUNCHER_PID: "1" });
+      expect(ran.stderr).toBe("");
+      expect(JSON.parse(ran.stdout)).toEqual([["a b", "", "--c", "$x", "*"], null]);
+    });
+
+    test("npm is the parent to look for", () => {
+      const bin = withBun("sh npm", PRINT, machine);
+      const ran = run(bin, [], { npm_lifecycle_event: "npx" });
+      expect(JSON.parse(ran.stdout)).toEqual([[], String(process.pid)]);
+    });
+
+    test("it is the process itself: its exit code, its signal", () => {
+      expect(run(withBun("sh code", "process.exit(3)", machine)).status).toBe(3);
+      const killed = run(withBun("sh signal", "process.kill(process.pid, 'SIGKILL')", machine));
+      expect([killed.status, killed.signal]).toEqual([null, "SIGKILL"]);
+    });
+
+    test("through links, relative ones and chains, from any folder, with packages above it", () => {
+      const root = join(temp, "sh links");
+      const bin = shellIn("sh links/node_modules/@scope/real", PRINT);
+      symlinkSync(join(packages, "bun"), join(root, "node_modules/bun"));
+      symlinkSync(join(packages, "@oven"), join(root, "node_modules/@oven"));
+      mkdirSync(join(root, "node_modules/.bin"));
+      symlinkSync("../@scope/real/bin/inkling", join(root, "node_modules/.bin/inkling"));
+      symlinkSync(join(root, "node_modules/.bin/inkling"), join(root, "absolute"));
+      mkdirSync(join(temp, "elsewhere/node_modules/@scope/real/bin"), { recursive: true });
+      mkdirSync(join(temp, "elsewhere/node_modules/.bin"));
+      const CDPATH = join(temp, "elsewhere");
+      expect(run("node_modules/.bin/inkling", ["x"], { CDPATH }, root).stdout).toBe('[["x"],null]\n');
+      expect(run(join(root, "absolute"), ["x"]).stdout).toBe('[["x"],null]\n');
+      expect(run("/bin/sh", ["inkling", "x"], {}, dirname(bin)).stdout).toBe('[["x"],null]\n');
+    });
+
+    const others: [name: string, bin: string][] = [
+      ["no Bun", shellIn("sh bare", PRINT)],
+      ["another machine's Bun", withBun("sh other", PRINT, "bun-plan9-vax")],
+      ["a Bun that is not set up", withBun("sh placeholder", PRINT, machine, false)],
+    ];
+    test.each(others)("%s: inkling.mjs has the answer", (_, bin) => {
+      writeFileSync(join(dirname(bin), "inkling.mjs"), "console.log('on Node', process.argv[2])");
+      expect(run(bin, ["x"], { PATH: process.env.PATH }).stdout).toBe("on Node x\n");
+    });
+
+    test("neither Node nor Bun: one line, a hint, exit code 1", () => {
+      const ran = run(shellIn("sh nothing", PRINT));
+      expect([ran.status, ran.stdout]).toEqual([1, ""]);
+      expect(ran.stderr).toMatch(/^inkling: neither Node nor Bun.* is installed for .+\nhint: .*\n$/);
+    });
+  });
+
   const entries = ["packages/cli/bin/inkling.mjs", "scripts/start.mjs", "scripts/test.mjs"];
   test.each(entries)("%s on an old Node: one line, a hint, exit code 1", async (entry) => {
     const source = (await Bun.file(join(ROOT, entry)).text()).replaceAll(
@@ -107,7 +191,7 @@ describe("npm start and npm test", () => {
     expect(npm(["start", "--silent", "--", "--port", "0"]).status).toBe(2);
   });
 
-  test("npx inkling is the command", () => {
+  test("npx @inkling/cli is the command", () => {
     expect(npm(["exec", "--", "inkling", "--version"]).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 

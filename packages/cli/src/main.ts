@@ -1,5 +1,5 @@
 // main.ts: the process of the `inkling` command, on Bun: one command line, from its arguments to the exit code. Started by
-// bin/inkling.mjs.
+// bin/inkling.
 
 import { writeSync } from "node:fs";
 import { exitOnFault } from "@inkling/server/exit-on-fault";

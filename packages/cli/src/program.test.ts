@@ -102,13 +102,13 @@ describe("errors: one line, a hint, the exit code", () => {
     [
       "up --prot 1",
       2,
-      /^inkling: unknown option '--prot'\nhint: did you mean --port\? `npx inkling up --help` .*\n$/,
+      /^inkling: unknown option '--prot'\nhint: did you mean --port\? `npx @inkling\/cli up --help` .*\n$/,
     ],
     ["dta", 2, /^inkling: unknown command 'dta'\nhint: did you mean data\? .*\n$/],
     [
       "lookup email",
       2,
-      /^inkling: missing required argument 'email'\nhint: `npx inkling lookup email --help` .*\n$/,
+      /^inkling: missing required argument 'email'\nhint: `npx @inkling\/cli lookup email --help` .*\n$/,
     ],
     ["lookup email a b", 2, /^inkling: too many arguments.*\nhint: .*\n$/],
     ["lokup", 2, /^inkling: unknown command 'lokup'\nhint: did you mean lookup\? .*\n$/],
@@ -143,7 +143,7 @@ describe("errors: one line, a hint, the exit code", () => {
     [
       "serve",
       1,
-      /^inkling: there is no release in .*\/data\nhint: make one with `npx inkling data update`\n$/,
+      /^inkling: there is no release in .*\/data\nhint: make one with `npx @inkling\/cli data update`\n$/,
     ],
     ["data status", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
     ["data verify", 1, /^inkling: there is no release in .*\nhint: .*\n$/],
@@ -177,7 +177,7 @@ describe("errors: one line, a hint, the exit code", () => {
     await inkling(["keys", "create", "--data-dir", "with-keys"]);
     const { err, code } = await inkling(["keys", command, "key_x", "--data-dir", "with-keys"]);
     expect(err).toMatch(
-      /^inkling: there is no key key_x that is in force\nhint: `npx inkling keys list` .*\n$/,
+      /^inkling: there is no key key_x that is in force\nhint: `npx @inkling\/cli keys list` .*\n$/,
     );
     expect(code).toBe(1);
   });
@@ -363,7 +363,7 @@ describe("as a process", () => {
   test("an error goes to standard error, with its exit code", async () => {
     expect(await spawned(["node", BIN, "serve"])).toEqual({
       out: "",
-      err: `inkling: there is no release in ${temp}/data\nhint: make one with \`npx inkling data update\`\n`,
+      err: `inkling: there is no release in ${temp}/data\nhint: make one with \`npx @inkling/cli data update\`\n`,
       code: 1,
     });
     expect((await spawned(["node", BIN, "--nonsense"])).code).toBe(2);

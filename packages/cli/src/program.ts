@@ -1,10 +1,8 @@
 // program.ts: the tree of commands, and how each way of ending becomes an exit code.
 
-import { kindOf } from "@inkling/bulk/values";
 import { Command, CommanderError } from "commander";
-import { SettingsError } from "./config/settings.ts";
 import type { Context } from "./runtime/context.ts";
-import { CliError, EXIT, explainFileError, fromBulk } from "./terminal/errors.ts";
+import { CliError, EXIT, explainFileError, fromBulk, SettingsError } from "./terminal/errors.ts";
 import { printable, type Style } from "./terminal/terminal.ts";
 
 const HELP_AFTER = `
@@ -16,8 +14,8 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 wrong command line or setting, 3 done, but a feed was refused or
 not reached, 130 stopped by Ctrl-C.
-Settings: flags, then INKLING_* variables, then inkling.toml; see \`npx inkling config\`.
-In a clone of the project the command is \`npx inkling\`.`;
+Settings: flags, then INKLING_* variables, then inkling.toml; see \`npx @inkling/cli config\`.
+In a clone of the project the command is \`npx @inkling/cli\`.`;
 
 type Add = (program: Command, context: Context) => void;
 
@@ -28,6 +26,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   data: async () => (await import("./commands/data.ts")).addData,
   build: async () => (await import("./commands/build.ts")).addBuild,
   channel: async () => (await import("./commands/channel.ts")).addChannel,
+  hosts: async () => (await import("./commands/hosts.ts")).addHosts,
   feeds: async () => (await import("./commands/feeds.ts")).addFeeds,
   keys: async () => (await import("./commands/keys.ts")).addKeys,
   lookup: async () => (await import("./commands/lookup.ts")).addLookup,
@@ -67,18 +66,23 @@ interface Written {
   err: string;
 }
 
+/** What a value is. Loaded where there may be one: with all that reads addresses. */
+const kindOf = async (value: string) => (await import("@inkling/bulk/values")).kindOf(value);
+
 /** `inkling 8.8.8.8` is `inkling lookup 8.8.8.8`: of what is no command only addresses, email addresses and `-`. */
-function withCommand(line: readonly string[]): readonly string[] {
-  const [first] = line;
-  return first !== undefined && (first === "-" || kindOf(first) !== undefined) ? ["lookup", ...line] : line;
+async function withCommand(line: readonly string[]): Promise<readonly string[]> {
+  const [first = ""] = line;
+  return first === "-" || (mayBeValue(first) && (await kindOf(first))) ? ["lookup", ...line] : line;
 }
 
+const mayBeValue = (word: string) => /[.:/@]/.test(word) && !word.startsWith("-");
+
 /** What was to be looked up and cannot be: a domain, part of an address, a network. */
-function checkFirst([first = ""]: readonly string[], help: string): void {
-  if (!/[.:/@]/.test(first) || first.startsWith("-") || kindOf(first) !== undefined) return;
+async function checkFirst([first = ""]: readonly string[], help: string): Promise<void> {
+  if (!mayBeValue(first) || (await kindOf(first))) return;
   const address = first.replace(/\/\d+$/, "");
   const hint =
-    address !== first && kindOf(address) === "ip"
+    address !== first && (await kindOf(address)) === "ip"
       ? `for a network an address of it: ${address}`
       : /^[^\s/:@]+\.\p{L}[^\s/:@.]+$/u.test(first)
         ? `for a domain any address of it: someone@${first}`
@@ -89,7 +93,7 @@ function checkFirst([first = ""]: readonly string[], help: string): void {
 
 /** Runs one command line. @returns the exit code; never throws for a fault of the user */
 export async function run(line: readonly string[], context: Context): Promise<number> {
-  const args = withCommand(line);
+  const args = await withCommand(line);
   const written: Written = { out: "", err: "" };
   const program = await makeProgram(context, args);
   for (const command of everyCommand(program)) {
@@ -103,7 +107,7 @@ export async function run(line: readonly string[], context: Context): Promise<nu
     });
   }
   try {
-    checkFirst(args, helpFor(program, args));
+    await checkFirst(args, helpFor(program, args));
     await program.parseAsync([...args], { from: "user" });
     return context.ending.exitCode;
   } catch (thrown) {
@@ -122,14 +126,14 @@ function* everyCommand(command: Command): Generator<Command> {
 /** The deepest command that a command line names: `inkling keys create --help`. */
 function helpFor(program: Command, args: readonly string[]): string {
   let command = program;
-  const path = ["inkling"];
+  const path = ["npx @inkling/cli"];
   for (const arg of args) {
     const inner = command.commands.find((candidate) => candidate.name() === arg);
     if (inner === undefined) break;
     command = inner;
     path.push(arg);
   }
-  return `\`npx ${path.join(" ")} --help\` shows what there is`;
+  return `\`${path.join(" ")} --help\` shows what there is`;
 }
 
 /** Requested help goes to standard output; other help, and errors, to standard error. */

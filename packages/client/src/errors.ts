@@ -18,6 +18,7 @@ const SERVER_HINTS = {
     "make a new key with `inkling keys create`, or `inkling keys rotate` before the next one expires",
   SCOPE_REQUIRED: "make a key with this scope: `inkling keys create --scopes geolocate,reputation,email`",
   SOURCE_NOT_ALLOWED: "the key is bound to networks: `inkling keys list` on the server shows them",
+  VISITOR_DENIED: "`deny` of /v1/forward-auth names a flag of this visitor",
   PATH_NOT_FOUND: "is `url` the address of the server, without a path of the API?",
   IP_ADDRESS_NOT_FOUND: "no data has a place for this address",
   METHOD_NOT_ALLOWED: "the server is older than this client, or something in between refuses POST",

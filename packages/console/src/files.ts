@@ -1,16 +1,15 @@
-// files.ts: the console's files: bundled, compressed, and served.
+// files.ts: the console's files, compressed and served.
 //
 // in   a path below the listener's root
 // out  a Response; undefined for any other path. "/" is the page; other names contain a hash of the content
-// cost bundled when it is opened, in about 60 ms, then kept in memory; nothing is written to disk
+// cost bundled when it is opened, in about 60 ms, unless it was before; then kept in memory
 
-import { fileURLToPath } from "node:url";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { type BundledFile, bundleConsole, PREFIX } from "./bundle.ts";
 
-const HTML = fileURLToPath(new URL("index.html", import.meta.url));
-/** A classic script: modules run after the first frame. */
-const THEME = fileURLToPath(new URL("theme.ts", import.meta.url));
-const PREFIX = "/console/";
+const PAGE = "index.html";
 
 /** Only our own files and the admin API of this listener. */
 const CONTENT_SECURITY_POLICY =
@@ -23,26 +22,13 @@ export interface ConsoleFiles {
   serve(request: Request, path: string): Response | undefined;
 }
 
-/** @throws AggregateError when a source file does not compile or a package is missing */
-export async function openConsole(): Promise<ConsoleFiles> {
-  const shared = { publicPath: PREFIX, target: "browser", minify: true } as const;
-  const name = "[name]-[hash].[ext]";
-  const [theme, page] = await Promise.all([
-    Bun.build({ ...shared, entrypoints: [THEME], format: "iife", naming: name }),
-    Bun.build({
-      ...shared,
-      entrypoints: [HTML],
-      splitting: true,
-      naming: { chunk: name, asset: name },
-      jsx: { runtime: "automatic", importSource: "preact", development: false },
-    }),
-  ]);
-  const [early] = await Promise.all(theme.outputs.map((output) => prepare(output)));
-  const script = `<script src="${early![0]}"></script>`; // one entry point, one file
-  const files = new Map([
-    early!,
-    ...(await Promise.all(page.outputs.map((output) => prepare(output, script)))),
-  ]);
+/**
+ * @param folder of a bundle's console; otherwise it is bundled now
+ * @throws AggregateError when a source file does not compile or a package is missing
+ */
+export async function openConsole(folder?: string): Promise<ConsoleFiles> {
+  const bundled = folder === undefined ? (await bundleConsole()).files : readBundle(folder);
+  const files = new Map(bundled.map(([name, plain]) => prepare(name, plain)));
   return {
     paths: [...files.keys()],
     serve: (request, path) => {
@@ -52,20 +38,20 @@ export async function openConsole(): Promise<ConsoleFiles> {
   };
 }
 
+function readBundle(folder: string): BundledFile[] {
+  return readdirSync(folder).map((name) => [name, new Uint8Array(readFileSync(join(folder, name)))]);
+}
+
 interface File {
   readonly plain: Uint8Array<ArrayBuffer>;
   readonly gzip: Uint8Array<ArrayBuffer>;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** @param script put into the head of the page */
-async function prepare(output: Bun.BuildArtifact, script = ""): Promise<[path: string, file: File]> {
-  const name = output.path.replace(/^\.\//, "");
-  const isPage = name === "index.html";
-  const text = await output.text();
-  const plain = new TextEncoder().encode(isPage ? text.replace("<head>", `<head>${script}`) : text);
+function prepare(name: string, plain: BundledFile[1]): [path: string, file: File] {
+  const isPage = name === PAGE;
   const headers = {
-    "Content-Type": output.type.replace(/;\s*charset=utf-8$/i, "; charset=utf-8"),
+    "Content-Type": Bun.file(name).type.replace(/;\s*charset=utf-8$/i, "; charset=utf-8"),
     "Cache-Control": isPage ? "no-cache" : "public, max-age=31536000, immutable",
     ETag: `"${Bun.hash.xxHash64(plain).toString(16)}"`,
     Vary: "Accept-Encoding",

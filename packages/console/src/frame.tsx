@@ -8,6 +8,7 @@ import { Button, Linked, RelativeTime } from "./components/basics.tsx";
 import { ThemeChoice } from "./components/theme-choice.tsx";
 import { type Loading, useLoad, useRoute } from "./hooks.ts";
 import { DataPage } from "./pages/data/data.tsx";
+import { HostsPage } from "./pages/hosts.tsx";
 import { KeysPage } from "./pages/keys/keys.tsx";
 import { LookupPage } from "./pages/lookup/lookup.tsx";
 import { OverridesPage } from "./pages/overrides/overrides.tsx";
@@ -19,6 +20,7 @@ const PAGES = [
   { id: "data", title: "Data", Page: DataPage },
   { id: "keys", title: "Keys", Page: KeysPage },
   { id: "traffic", title: "Traffic", Page: TrafficPage },
+  { id: "hosts", title: "Hosts", Page: HostsPage },
   { id: "overrides", title: "Overrides", Page: OverridesPage },
 ];
 

@@ -1,6 +1,7 @@
 // @inkling/engine: segments in, answers out. Pure, synchronous, no I/O, no clock.
 
 export * from "./address/ip.ts";
+export * from "./address/packed.ts";
 export * from "./address/special-use.ts";
 export * from "./email/ascii.ts";
 export * from "./email/domain.ts";
@@ -14,6 +15,7 @@ export * from "./lookup/data-state.ts";
 export * from "./lookup/email-labels.ts";
 export { EvidenceAppender, evidenceTails } from "./lookup/evidence.ts";
 export * from "./lookup/failure.ts";
+export * from "./lookup/geoip2.ts";
 export * from "./lookup/loaded-release.ts";
 export type { EmailAnswer, Overridden } from "./lookup/overlay.ts";
 export { networkText } from "./lookup/subject.ts";

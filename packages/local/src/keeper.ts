@@ -24,7 +24,7 @@ import {
   verifyRelease,
 } from "@inkling/release-store";
 import { ChannelError, ChannelFollower, openReader } from "@inkling/release-store/channel";
-import type { SourceOptions } from "./options.ts";
+import type { SourceOptions } from "./read-options.ts";
 
 const POLL_MS = 1_000;
 const CHANNEL_POLL_MS = 4_000;
@@ -73,7 +73,7 @@ export class Keeper {
       publicKeys: channel.publicKeys,
       dataDir,
       serverId: serverId(dataDir),
-      verify: verifyRelease,
+      verify: (folder, name) => verifyRelease(folder, name, true),
       now: Date.now,
     });
   }

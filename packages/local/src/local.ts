@@ -22,6 +22,7 @@ import type {
 } from "@inkling/client";
 import { InklingError } from "@inkling/client";
 import {
+  checkExtras,
   DATA_OF,
   inGroups,
   readDataState,
@@ -45,7 +46,8 @@ import {
   Overrides,
 } from "@inkling/engine";
 import { errorOf } from "./failures.ts";
-import { type LocalOptions, type ReadLocalOptions, readOptions } from "./options.ts";
+import type { LocalOptions } from "./options.ts";
+import { type ReadLocalOptions, readOptions } from "./read-options.ts";
 import { Releases } from "./releases.ts";
 
 /** What a server would send; undefined for a public address whose place is unknown. Never write to it. */
@@ -285,6 +287,7 @@ const objectOf = (bytes: Uint8Array | undefined) =>
 /** @returns bits of INCLUDE @throws InklingError PARAMETER_INVALID for what there is not */
 function readExtras(lookup: Lookup, extras: Extras | undefined): number {
   if (extras === undefined) return 0;
+  checkExtras(extras);
   const { evidence = false, network = false, subject = false, checks = [] } = extras;
   if (checks.length > 0) {
     throw new InklingError("PARAMETER_INVALID", "There are no checks in process", {

@@ -10,7 +10,7 @@ import { InklingError } from "@inkling/client";
 import type { LoadedRelease } from "@inkling/engine";
 import { explained, loadRelease, MAPS_FILES, mapSegment } from "@inkling/release-store";
 import type { KeeperMessage, Prepared, Refused } from "./keeper.ts";
-import type { SourceOptions } from "./options.ts";
+import type { SourceOptions } from "./read-options.ts";
 
 export interface ReleaseEvents {
   readonly onRelease: (release: LoadedRelease) => void;

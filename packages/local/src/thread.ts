@@ -6,7 +6,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { messageOf } from "@inkling/release-store";
 import { Keeper, type KeeperMessage } from "./keeper.ts";
-import type { SourceOptions } from "./options.ts";
+import type { SourceOptions } from "./read-options.ts";
 
 const port = parentPort!; // it is started as a thread
 const report = (message: KeeperMessage) =>

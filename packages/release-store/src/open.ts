@@ -70,7 +70,15 @@ function readStart(path: string): Uint8Array {
  * @throws ReleaseError
  */
 export function openRelease(dataDir: string, name: string, verified?: Stamps): LoadedRelease {
-  const manifest = openManifest(dataDir, name);
+  return openNamed(dataDir, { name, manifest: openManifest(dataDir, name) }, verified);
+}
+
+/** As {@link openRelease}, with the manifest that was read: to check one takes a tenth of a lookup's start. */
+export function openNamed(
+  dataDir: string,
+  { name, manifest }: NamedRelease,
+  verified?: Stamps,
+): LoadedRelease {
   return explained(dataDir, name, () =>
     loadRelease(name, manifest, (segment) => mapSegment(dataDir, segment, verified)),
   );

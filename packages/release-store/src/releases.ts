@@ -53,7 +53,7 @@ export function isUnreadable(error: unknown): boolean {
   return error instanceof Error && DISK_CODES.includes((error as { code?: unknown }).code);
 }
 
-export const BUILD_HINT = "make one with `npx inkling data update`";
+export const BUILD_HINT = "make one with `npx @inkling/cli data update`";
 
 export interface NamedRelease {
   readonly name: string;
@@ -187,7 +187,7 @@ export function openCurrent(dataDir: string): NamedRelease | undefined {
     if (!(error instanceof ReleaseError)) throw error;
     throw new ReleaseError(
       error.message,
-      "go back to an earlier one with `npx inkling data rollback`, or make a new one with `npx inkling data update`",
+      "go back to an earlier one with `npx @inkling/cli data rollback`, or make a new one with `npx @inkling/cli data update`",
     );
   }
 }

@@ -1,7 +1,7 @@
 // servable.ts: a release that can be served: the current one, or what to do where it cannot be.
 
 import type { LoadedRelease } from "@inkling/engine";
-import { checkFiles, findFiles, openRelease, type ReleaseFiles } from "./open.ts";
+import { checkFiles, findFiles, openNamed, type ReleaseFiles } from "./open.ts";
 import { currentName, findCurrent, ReleaseError, releaseNames, requireCurrentName } from "./releases.ts";
 import { areMarked } from "./verified.ts";
 import { brokenSegments, hintFor, isOfOtherVersion, verifyRelease } from "./verify.ts";
@@ -29,12 +29,12 @@ export function findUsable(dataDir: string): Usable {
  * @throws ReleaseError
  */
 export function openVerified(dataDir: string, name: string): LoadedRelease {
-  const { stamps } = findFiles(dataDir, name);
-  return openRelease(
-    dataDir,
-    name,
-    areMarked(dataDir, stamps) ? stamps : verifyRelease(dataDir, name).stamps,
-  );
+  return openFound(dataDir, findFiles(dataDir, name));
+}
+
+function openFound(dataDir: string, found: ReleaseFiles): LoadedRelease {
+  const isVerified = areMarked(dataDir, found.stamps);
+  return openNamed(dataDir, found, isVerified ? found.stamps : verifyRelease(dataDir, found.name).stamps);
 }
 
 /**
@@ -43,7 +43,7 @@ export function openVerified(dataDir: string, name: string): LoadedRelease {
  */
 export function openServable(dataDir: string): LoadedRelease {
   const { release, problem } = findUsable(dataDir);
-  if (release !== undefined) return openVerified(dataDir, release.name);
+  if (release !== undefined) return openFound(dataDir, release);
   requireCurrentName(dataDir);
   const current = findCurrent(dataDir);
   const broken = current === undefined ? [] : brokenSegments(dataDir, current.manifest);
@@ -51,7 +51,7 @@ export function openServable(dataDir: string): LoadedRelease {
     problem ?? "",
     isOfOtherVersion(broken) // then earlier ones most likely are too, so a rollback would not help
       ? hintFor(broken)
-      : "`npx inkling data update` makes a new one, with `--offline` from the copies that are here; `npx inkling data rollback` goes back to the release before",
+      : "`npx @inkling/cli data update` makes a new one, with `--offline` from the copies that are here; `npx @inkling/cli data rollback` goes back to the release before",
   );
 }
 

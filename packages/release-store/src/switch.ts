@@ -32,7 +32,7 @@ export interface Rollback extends Switched {
   readonly passedOver: readonly string[];
 }
 
-const UPDATE_HINT = "make a new one with `npx inkling data update`; nothing was switched";
+const UPDATE_HINT = "make a new one with `npx @inkling/cli data update`; nothing was switched";
 
 /**
  * The target of a rollback: the newest undamaged release before the current one, or the named one.
@@ -67,7 +67,7 @@ export async function findRollback(
     ? new ReleaseError(`no release before ${from} is sound: ${passedOver.join("; ")}`, BUILD_HINT)
     : new ReleaseError(
         `there is no release before ${from}`,
-        "`npx inkling data status` lists the releases; the newest 5 are kept",
+        "`npx @inkling/cli data status` lists the releases; the newest 5 are kept",
       );
 }
 

@@ -19,7 +19,7 @@ import { fileStamp, NO_FILE } from "./file-stamp.ts";
 import { DATA_FOLDER } from "./layout.ts";
 import { findCurrent, isPassing, isUnreadable, openManifest, ReleaseError } from "./releases.ts";
 import { sha256Hex } from "./sha256.ts";
-import { markVerified, removeMark, type Stamps } from "./verified.ts";
+import { areMarked, markVerified, removeMark, type Stamps } from "./verified.ts";
 
 /** The problem of one segment, if any. */
 export interface SegmentVerdict {
@@ -52,21 +52,23 @@ export function openSegmentOf(kind: SegmentKind, bytes: Uint8Array): IpSegment |
   return kind === "email" ? EmailSegment.open(bytes) : IpSegment.open(bytes, kind);
 }
 
-const NEW_RELEASE = "make a new one with `npx inkling data update`";
+const NEW_RELEASE = "make a new one with `npx @inkling/cli data update`";
 const OTHER_VERSION_HINT = `another version of Inkling made it: ${NEW_RELEASE}`;
 
 /**
+ * @param isNew only segments without a mark are read: the others were verified for another release
  * @throws ReleaseError when the manifest cannot be read, or a segment is corrupt, missing, or of another version;
  * `isPassing` when something could not be read
  */
-export function verifyRelease(dataDir: string, name: string): Verification {
+export function verifyRelease(dataDir: string, name: string, isNew = false): Verification {
   const manifest = openManifest(dataDir, name);
   const stamps: Record<string, string> = {};
   let unmarked: string | undefined;
   const broken = eachSegment(dataDir, manifest, (kind, report, path) => {
     const stamp = fileStamp(path);
-    const problem = findProblem(path, kind, report);
     stamps[report.sha256] = stamp;
+    if (isNew && areMarked(dataDir, { [report.sha256]: stamp })) return {};
+    const problem = findProblem(path, kind, report);
     if (problem.problem !== undefined) return problem;
     try {
       markVerified(dataDir, report.sha256, stamp); // whatever the others are: another release may have it too
@@ -159,8 +161,8 @@ export function hintFor(broken: readonly SegmentVerdict[]): string {
     return "check the disk and the memory of this machine, and who may read these files, then try again";
   const damaged = broken.filter(isDamaged).map(({ file }) => file);
   return damaged.length === 0
-    ? `go back with \`npx inkling data rollback\`, or ${NEW_RELEASE}`
-    : `go back with \`npx inkling data rollback\`, or delete ${damaged.join(", ")} and run \`npx inkling data update\``;
+    ? `go back with \`npx @inkling/cli data rollback\`, or ${NEW_RELEASE}`
+    : `go back with \`npx @inkling/cli data rollback\`, or delete ${damaged.join(", ")} and run \`npx @inkling/cli data update\``;
 }
 
 /** It was read, and is not what its name says. */

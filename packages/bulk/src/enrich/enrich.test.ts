@@ -50,9 +50,67 @@ const file = (name: string, text: string) => {
 
 const FEW = { add: ["country_iso_code", "is_proxy"] };
 
+test("rows that are looked up together become what each becomes alone", () => {
+  const flag = (value: string, verdict: boolean) => ({
+    id: `ovr_${value}`,
+    kind: "network",
+    value,
+    effect: { type: "flag", flag: "is_abuser", verdict },
+  });
+  const overrides = [
+    flag("81.2.69.0/26", true),
+    flag("9.0.0.0/8", true),
+  ] as unknown as typeof Overrides.NONE.all;
+  const byte = fc.nat(255);
+  const cell = fc.oneof(
+    byte.map((last) => `81.2.69.${last}`),
+    byte.map((last) => `::ffff:81.2.69.${last}`),
+    byte.map((last) => `[81.2.69.${last}]:443`),
+    byte.map((first) => `${first}.8.8.8`),
+    byte.map((last) => `2a02:8010::${last.toString(16)}`),
+    byte.map((last) => `"10.0.0.${last}, 81.2.69.${last}"`),
+    fc.constantFrom("", "x", "10.0.0.1", "081.2.69.1", "2001:db8::1", "\u00fc"),
+  );
+  const add = ["country_iso_code", "city_name", "is_proxy", "is_abuser", "network_prefix", "disposable"];
+  const head = "ip,email\n81.2.69.1,a@disposable-1.com\n";
+  const start = { ...startFor(head, { add }), overrides };
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  let long = 0;
+  fc.assert(
+    fc.property(fc.array(cell, { maxLength: 200, size: "max" }), (cells) => {
+      const rows = cells.map((text, i) => `${text},${i % 3}@disposable-${i % 2}.com\n`);
+      if (rows.length > 64) long++;
+      const [together, alone] = [makeEnricher(start), makeEnricher(start)];
+      const want = rows.map((row) => decode(alone.block(encoder.encode(row), false).bytes)).join("");
+      expect(decode(together.block(encoder.encode(rows.join("")), false).bytes)).toBe(want);
+      expect(together.tally()).toEqual(alone.tally());
+    }),
+    { numRuns: 30, seed: 1, endOnFailure: true },
+  );
+  expect(long).toBeGreaterThan(5);
+});
+
 describe("formats", () => {
   test.each<[what: string, options: EnrichOptions, text: string, want: string]>([
     ["one column", FEW, "81.2.69.142\n8.8.8.8\n", "81.2.69.142,GB,true\n8.8.8.8,,false\n"],
+    [
+      "several columns, rows of other widths",
+      { ...FEW, ipColumn: ["b", "a"], prefix: "x_" },
+      "a,b\n81.2.69.142,8.8.8.8\n8.8.8.8\n\n8.8.8.8,81.2.69.142,z\n",
+      "a,b,x_b_country_iso_code,x_b_is_proxy,x_a_country_iso_code,x_a_is_proxy\n81.2.69.142,8.8.8.8,,false,GB,true\n8.8.8.8,,,,,false\n\n8.8.8.8,81.2.69.142,z,GB,true,,false\n",
+    ],
+    [
+      "several columns without names",
+      { ...FEW, ipColumn: ["1", "2"] },
+      "81.2.69.142,8.8.8.8\n",
+      "81.2.69.142,8.8.8.8,GB,true,,false\n",
+    ],
+    [
+      "several members of NDJSON",
+      { ...FEW, ipColumn: ["a", "b.c"], emailColumn: "m" },
+      '{"a":"81.2.69.142","b":{"c":"8.8.8.8"}}\n{}\nx\n',
+      '{"a":"81.2.69.142","b":{"c":"8.8.8.8"},"a_country_iso_code":"GB","a_is_proxy":true,"b.c_is_proxy":false}\n{}\nx\n',
+    ],
     ["no line end at the end", FEW, "81.2.69.142\n8.8.8.8", "81.2.69.142,GB,true\n8.8.8.8,,false"],
     [
       "Windows line ends",
@@ -336,6 +394,24 @@ describe("what a file is", () => {
     ],
     ["an empty file", "", {}, "(the file is empty)"],
     ["a column that is not there", "ip\n", { ipColumn: "addr" }, '--ip-column: there is no column "addr"'],
+    [
+      "one column twice",
+      "src,ip\n8.8.8.8,1.1.1.1\n",
+      { ipColumn: ["ip", "2"] },
+      "--ip-column names one column twice: ip, ip",
+    ],
+    [
+      "several columns where a name is there",
+      "a,b,b_city_name\n8.8.8.8,1.1.1.1,x\n",
+      { ipColumn: ["a", "b"] },
+      "has b_city_name already",
+    ],
+    [
+      "several columns of a log",
+      `8.8.8.8 ${ACCESS}\n`,
+      { ipColumn: ["client", "user"] },
+      "combined has one address a row",
+    ],
     ["a number that is too large", "81.2.69.142\n", { ipColumn: "2" }, '--ip-column: there is no column "2"'],
     ["a member that is not there", "81.2.69.142\n", { add: ["mood"] }, "--add: there is no member mood"],
     [

@@ -3,6 +3,7 @@
 // err  none: a row that cannot be read stays as it is, and is counted
 // cost one address a row, two lookups: bench/parts/enrich.ts
 
+import { BLOCK_ADDRESSES } from "@inkling/engine";
 import { Output } from "../output.ts";
 import type { Answers } from "./answers.ts";
 import { emailIn } from "./cells.ts";
@@ -32,16 +33,20 @@ export class Enricher {
   private readonly answers: Answers;
   private readonly rows: RowReader;
   private readonly out = new Output(1 << 20);
-  private readonly row = new Row();
+  /** The rows that are answered together. */
+  private readonly pending = Array.from({ length: BLOCK_ADDRESSES }, () => new Row());
   private readonly total = emptyTally();
   private readonly delimiter: Uint8Array;
   private readonly hasIp: boolean;
   private readonly hasEmail: boolean;
+  private readonly next: Enricher | undefined;
   /** Lines of the block so far, and the number, from 0 on, of the first broken one. */
   private lines = 0;
   private broken: number | undefined;
 
-  constructor(plan: Plan, answers: Answers) {
+  /** @param next works on what this one has written: `plan.next` */
+  constructor(plan: Plan, answers: Answers, next?: Enricher) {
+    this.next = next;
     this.plan = plan;
     this.answers = answers;
     this.rows = rowReader(plan);
@@ -52,31 +57,47 @@ export class Enricher {
 
   /** @param isFirst does the block begin with the header? */
   block(bytes: Uint8Array, isFirst: boolean): Enriched {
-    const { out, row, rows } = this;
-    const { width } = this.plan;
+    const { answers, hasIp, pending, out, rows } = this;
     out.length = 0;
     this.lines = 0;
     this.broken = undefined;
     let at = isFirst ? this.mark(bytes) : 0;
     if (isFirst && this.plan.hasHeader) at = this.header(bytes, at);
     while (at < bytes.length) {
-      at = rows.next(bytes, at, row);
-      this.lines++;
-      if (!row.isReadable) {
-        this.leave(bytes);
-        continue;
+      let count = 0;
+      for (; count < BLOCK_ADDRESSES && at < bytes.length; count++) {
+        const row = pending[count]!;
+        at = rows.next(bytes, at, row);
+        if (!hasIp) continue;
+        if (row.ipText !== undefined) answers.addText(row.ipText);
+        else if (row.isReadable && row.ipStart >= 0) answers.addBytes(bytes, row.ipStart, row.ipEnd);
+        else answers.addText("");
       }
-      this.total.rows++;
-      out.append(bytes, row.start, row.insert);
-      if (row.isOpenQuoted) this.total.openQuotes++;
-      if (width !== undefined && row.columns !== width) this.pad(width - row.columns);
-      const before = out.length;
-      if (this.hasIp) this.addIp(bytes);
-      if (this.hasEmail) this.addEmail(bytes);
-      if (row.isFirst && out.bytes[before] === COMMA && out.length > before) dropByte(out, before);
-      out.append(bytes, row.insert, row.end);
+      if (hasIp) answers.findAll();
+      for (let i = 0; i < count; i++) this.write(bytes, pending[i]!, i);
     }
-    return { bytes: out.taken(), rows: this.total.rows, lines: this.lines, broken: this.broken };
+    const own = { bytes: out.taken(), rows: this.total.rows, lines: this.lines, broken: this.broken };
+    return this.next === undefined ? own : { ...own, bytes: this.next.block(own.bytes, isFirst).bytes };
+  }
+
+  /** @param index of the row in the block that was found */
+  private write(bytes: Uint8Array, row: Row, index: number): void {
+    const { out } = this;
+    const { width } = this.plan;
+    this.lines++;
+    if (!row.isReadable) {
+      this.leave(bytes, row);
+      return;
+    }
+    this.total.rows++;
+    out.append(bytes, row.start, row.insert);
+    if (row.isOpenQuoted) this.total.openQuotes++;
+    if (width !== undefined && row.columns !== width) this.pad(width - row.columns);
+    const before = out.length;
+    if (this.hasIp) this.addIp(index);
+    if (this.hasEmail) this.addEmail(bytes, row);
+    if (row.isFirst && out.bytes[before] === COMMA && out.length > before) dropByte(out, before);
+    out.append(bytes, row.insert, row.end);
   }
 
   /** Rows counted so far. */
@@ -87,6 +108,7 @@ export class Enricher {
   /** All that was counted so far. */
   tally(): Tally {
     const { total } = this;
+    total.next = this.next?.tally();
     const { geolocate, reputation, network, email } = this.answers.tails;
     if (!geolocate.isCounted) return total;
     total.countries = {};
@@ -94,14 +116,15 @@ export class Enricher {
     total.kinds = {};
     total.email = { valid: 0, disposable: 0 };
     for (const { answer, count } of geolocate.counted()) {
-      bump(total.countries, JSON.parse(answer).country.iso_code ?? "", count);
+      if (count > 0) bump(total.countries, JSON.parse(answer).country.iso_code ?? "", count);
     }
     for (const { answer, count } of reputation.counted()) {
       for (const [flag, isSet] of Object.entries(JSON.parse(answer)))
         if (isSet || !reputation.isUnknown(flag)) bump(total.flags, flag, isSet ? count : 0);
     }
     if (network.isCounted)
-      for (const { answer, count } of network.counted()) bump(total.kinds, JSON.parse(answer).kind, count);
+      for (const { answer, count } of network.counted())
+        if (count > 0) bump(total.kinds, JSON.parse(answer).kind, count);
     for (const { answer, count } of email.counted()) {
       const { valid, disposable } = JSON.parse(answer);
       if (valid) total.email.valid += count;
@@ -124,8 +147,8 @@ export class Enricher {
   }
 
   /** Copies a line that is no row: blank, broken, or about the file. */
-  private leave(bytes: Uint8Array): void {
-    const { out, row } = this;
+  private leave(bytes: Uint8Array, row: Row): void {
+    const { out } = this;
     if (!row.isDirective && !isBlank(bytes, row)) {
       this.total.broken++;
       this.broken ??= this.lines - 1;
@@ -136,7 +159,8 @@ export class Enricher {
   }
 
   private header(bytes: Uint8Array, from: number): number {
-    const { out, row } = this;
+    const { out } = this;
+    const row = this.pending[0]!;
     const next = this.rows.next(bytes, from, row);
     out.append(bytes, from, row.insert);
     out.append(headerTail(this.plan));
@@ -144,12 +168,9 @@ export class Enricher {
     return next;
   }
 
-  private addIp(bytes: Uint8Array): void {
-    const { answers, out, row } = this;
-    const isKnown =
-      row.ipText === undefined
-        ? row.ipStart >= 0 && answers.readBytes(bytes, row.ipStart, row.ipEnd)
-        : answers.readText(row.ipText);
+  private addIp(index: number): void {
+    const { answers, out } = this;
+    const isKnown = answers.select(index);
     if (!isKnown) this.total.withoutIp++;
     const { geolocate, reputation, network } = answers.tails;
     if (geolocate.isWanted) geolocate.append(isKnown ? answers.geolocate() : -1, out);
@@ -157,13 +178,18 @@ export class Enricher {
     if (network.isWanted) network.append(isKnown ? answers.network() : -1, out);
   }
 
-  private addEmail(bytes: Uint8Array): void {
-    const { answers, row } = this;
+  private addEmail(bytes: Uint8Array, row: Row): void {
+    const { answers } = this;
     const text = row.emailText ?? (row.emailStart < 0 ? "" : textOf(bytes, row.emailStart, row.emailEnd));
     const number = answers.email(emailIn(text));
     if (number < 0) this.total.withoutEmail++;
     answers.tails.email.append(number, this.out);
   }
+}
+
+/** An enricher of a plan and of those after it. */
+export function enricherFor(plan: Plan, answersFor: (plan: Plan) => Answers): Enricher {
+  return new Enricher(plan, answersFor(plan), plan.next && enricherFor(plan.next, answersFor));
 }
 
 function isBlank(bytes: Uint8Array, { start, end }: Row): boolean {

@@ -23,12 +23,16 @@ export interface Plan extends RowLayout {
   readonly added: Readonly<Record<Table, readonly string[]>>;
   /** Stands before the name of each. */
   readonly prefix: string;
+  /** The column of the addresses, for people. */
+  readonly ipTitle?: string | undefined;
+  /** Adds to what this plan has written: that of the next column, where several are named. */
+  readonly next?: Plan | undefined;
 }
 
 export interface EnrichOptions {
   readonly format?: FormatName | undefined;
   /** The name of a column, member or field, or a number from 1 on. */
-  readonly ipColumn?: string | undefined;
+  readonly ipColumn?: string | readonly string[] | undefined;
   readonly emailColumn?: string | undefined;
   readonly add?: readonly string[] | undefined;
   /** Also add whose network each address is. */
@@ -56,12 +60,69 @@ const DELIMITERS = [",", ";", "\t"] as const;
  * @throws BulkError
  */
 export function planFor(head: string, name: string, options: EnrichOptions): Plan {
+  if (!PREFIX.test(options.prefix ?? ""))
+    throw usage("--prefix must be up to 40 letters, digits, _, - or .", "for example --prefix inkling_");
+  const columns = [options.ipColumn ?? []].flat();
+  if (columns.length > 1) return planOfSeveral(head, name, options, columns);
+  return onePlan(head, name, { ...options, ipColumn: columns[0] });
+}
+
+/** A plan for each column of addresses, and one for email; what is added has the name of its column before it. */
+function planOfSeveral(head: string, name: string, options: EnrichOptions, columns: readonly string[]): Plan {
+  const { add, emailColumn, prefix = "" } = options;
+  const isOfEmail = (member: string) => MEMBERS.email.some(({ name }) => name === member);
+  const ofAddresses = {
+    ...options,
+    emailColumn: undefined,
+    add: emailColumn === undefined ? add : add?.filter((member) => !isOfEmail(member)),
+  };
+  const plans = columns.map((ipColumn) => {
+    const { ipTitle = "" } = onePlan(head, name, { ...ofAddresses, ipColumn, prefix: ANY_PREFIX });
+    return onePlan(head, name, {
+      ...ofAddresses,
+      ipColumn,
+      prefix: `${prefix}${ipTitle.replaceAll(/[^\w.-]+/g, "_")}_`,
+    });
+  });
+  const [{ format }] = plans as [Plan];
+  if (format !== "csv" && format !== "tsv" && format !== "ndjson")
+    throw usage(
+      `--ip-column more than once: ${format} has one address a row`,
+      "several are for csv, tsv and ndjson",
+    );
+  const titles = plans.map(({ ipTitle }) => ipTitle);
+  if (new Set(plans.map(({ prefix }) => prefix)).size < plans.length)
+    throw usage(`--ip-column names one column twice: ${titles.join(", ")}`, "name each once");
+  let title = `${format}, IP addresses in ${titles.join(" and ")}`;
+  if (emailColumn !== undefined) {
+    const ofEmail = { ...options, ipColumn: undefined, network: false };
+    const email = onePlan(head, name, {
+      ...ofEmail,
+      add: add?.filter((member) => member === "all" || isOfEmail(member)),
+    });
+    plans.push(email);
+    title += email.title.slice(format.length);
+  }
+  return { ...chained(plans), title };
+}
+
+/** Each works on what the one before it has written, where rows are wider. */
+function chained([first, ...rest]: readonly Plan[], wider = 0): Plan {
+  const { width, added } = first!;
+  const next = rest.length === 0 ? undefined : chained(rest, wider + TABLES.flatMap((t) => added[t]).length);
+  return { ...first!, width: width && width + wider, next };
+}
+
+/** Of a plan whose names are not used. */
+const ANY_PREFIX = "\0";
+
+type OneColumn = EnrichOptions & { readonly ipColumn?: string | undefined };
+
+function onePlan(head: string, name: string, options: OneColumn): Plan {
   const lines = head.split(/\r?\n/).filter((line) => line !== "");
   const { format, ...columns } = layoutOf(lines, name, options);
   const added = addedMembers(options, columns);
   const { prefix = "" } = options;
-  if (!PREFIX.test(prefix))
-    throw usage("--prefix must be up to 40 letters, digits, _, - or .", "for example --prefix inkling_");
   const isThere = namesThere(format, lines, columns);
   const repeated = TABLES.flatMap((table) => added[table].map((name) => prefix + name)).filter(isThere);
   if (repeated.length > 0) {
@@ -70,14 +131,16 @@ export function planFor(head: string, name: string, options: EnrichOptions): Pla
       "take the file that it was made from, or add under other names: --prefix inkling_",
     );
   }
-  return { format, ...columns, added, prefix, title: titleOf({ format, ...columns }, lines) };
+  const layout = { format, ...columns };
+  const ipTitle = columns.ip === undefined ? undefined : columnTitle(layout, lines, columns.ip);
+  return { ...layout, added, prefix, title: titleOf(layout, lines), ipTitle };
 }
 
-type Layout = Omit<Plan, "added" | "prefix" | "title">;
+type Layout = Omit<Plan, "added" | "prefix" | "title" | "ipTitle" | "next">;
 type Columns = Omit<Layout, "format">;
 
 /** @throws BulkError */
-function layoutOf(lines: readonly string[], name: string, options: EnrichOptions): Layout {
+function layoutOf(lines: readonly string[], name: string, options: OneColumn): Layout {
   const { format } = options;
   const [first = ""] = lines;
   switch (format ?? endingOf(name)) {
@@ -124,16 +187,20 @@ function endingOf(name: string): "csv" | "tsv" | "ndjson" | undefined {
   return ending === "jsonl" ? "ndjson" : (ending as "csv" | "tsv" | "ndjson" | undefined);
 }
 
+function columnTitle(
+  { format, hasHeader, delimiter }: Layout,
+  lines: readonly string[],
+  key: number | string,
+) {
+  if (typeof key === "string") return key;
+  if (format === "w3c") return fieldsOf(lines)[key];
+  return hasHeader ? splitRow(lines[0] ?? "", delimiter!)[key]?.trim() : `column ${key + 1}`;
+}
+
 /** The format and its columns, for people. */
-function titleOf({ format, ip, email, hasHeader, programs }: Layout, lines: readonly string[]): string {
-  const column = (key: number | string) =>
-    typeof key === "string"
-      ? key
-      : format === "w3c"
-        ? fieldsOf(lines)[key]
-        : hasHeader
-          ? splitRow(lines[0] ?? "", delimiterIn(lines[0] ?? ""))[key]?.trim()
-          : `column ${key + 1}`;
+function titleOf(layout: Layout, lines: readonly string[]): string {
+  const { format, ip, email, programs } = layout;
+  const column = (key: number | string) => columnTitle(layout, lines, key);
   const parts = [
     format === "text"
       ? "any text"
@@ -186,13 +253,13 @@ function delimiterIn(first: string): string {
 
 const NO_COLUMNS = { ip: 0, email: undefined, hasHeader: false, delimiter: undefined, width: undefined };
 
-function logColumns({ ipColumn, emailColumn }: EnrichOptions): Columns {
+function logColumns({ ipColumn, emailColumn }: OneColumn): Columns {
   if ((ipColumn ?? emailColumn) !== undefined)
     throw usage("text has no columns: the first public address of each line counts", "leave the column out");
   return NO_COLUMNS;
 }
 
-function lineLayout(layout: LineLayout, { ipColumn, emailColumn }: EnrichOptions): Layout {
+function lineLayout(layout: LineLayout, { ipColumn, emailColumn }: OneColumn): Layout {
   const { format, programs } = layout;
   refuseEmail(emailColumn);
   if (format === "syslog") {
@@ -222,7 +289,7 @@ const fieldsOf = (lines: readonly string[]) =>
     .split(/\s+/) ?? [];
 
 /** CloudFront separates values by tabs, and IIS by spaces; both separate the names by spaces. */
-function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: EnrichOptions): Layout {
+function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: OneColumn): Layout {
   refuseEmail(emailColumn);
   const fieldsLine = lines.find((line) => line.startsWith(W3C_FIELDS))?.trimEnd();
   if (fieldsLine === undefined)
@@ -251,7 +318,7 @@ function w3cLayout(lines: readonly string[], { ipColumn, emailColumn }: EnrichOp
   };
 }
 
-function membersOf(lines: readonly string[], options: EnrichOptions): Columns {
+function membersOf(lines: readonly string[], options: OneColumn): Columns {
   const rows = lines.slice(0, HEAD_ROWS).map(objectOf);
   const paths = [...new Set(rows.flatMap((row) => pathsOf(row)))];
   const values = (path: string) => rows.map((row) => memberAt(row, path));
@@ -266,7 +333,7 @@ function membersOf(lines: readonly string[], options: EnrichOptions): Columns {
   return { ip, email, hasHeader: false, delimiter: undefined, width: undefined };
 }
 
-function columnsOf(format: "csv" | "tsv", lines: readonly string[], options: EnrichOptions): Columns {
+function columnsOf(format: "csv" | "tsv", lines: readonly string[], options: OneColumn): Columns {
   const delimiter = format === "tsv" ? "\t" : delimiterIn(lines[0] ?? "");
   const rows = lines.slice(0, HEAD_ROWS).map((line) => splitRow(line, delimiter));
   const first = lines.length === 0 ? [] : rows[0]!;
@@ -290,7 +357,7 @@ function columnsOf(format: "csv" | "tsv", lines: readonly string[], options: Enr
 
 /** The columns that are named, otherwise those that are found. @throws BulkError when there is none */
 function chosenColumns<Key extends number | string>(
-  { ipColumn, emailColumn }: EnrichOptions,
+  { ipColumn, emailColumn }: OneColumn,
   keys: readonly Key[],
   names: readonly string[],
   nameOf: (key: Key) => string,
@@ -328,7 +395,7 @@ function columnNamed(column: string, flag: string, names: readonly string[], are
 }
 
 /** `all` is what answers have of themselves, and networks are asked for by their own names. */
-function addedMembers({ add, network }: EnrichOptions, columns: Columns): Plan["added"] {
+function addedMembers({ add, network }: OneColumn, columns: Columns): Plan["added"] {
   if (network && columns.ip === undefined)
     throw usage("--network: there is no column of IP addresses", "name it: --ip-column NAME");
   const possible = perTable((table): readonly Member[] =>

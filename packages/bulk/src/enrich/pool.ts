@@ -4,6 +4,7 @@
 // out  the promise of each block's result; the tally of all
 // err  a thread that dies rejects its tasks, with its reason
 
+import { threadModule } from "@inkling/release-store/program";
 import type { Enriched, Enricher } from "./enricher.ts";
 import { addTally, emptyTally, type Tally } from "./tally.ts";
 import { makeEnricher, type Reply, type Start, type Task } from "./worker.ts";
@@ -55,7 +56,7 @@ class Thread {
   readonly worker: Worker;
 
   constructor(start: Start) {
-    this.worker = new Worker(new URL("./worker.ts", import.meta.url).href, { smol: true });
+    this.worker = new Worker(threadModule("enrich"), { smol: true });
     this.worker.onmessage = ({ data }: MessageEvent<Reply>) => {
       if (data.type === "block") this.rows = data.rows;
       this.waiting.shift()?.resolve(data);

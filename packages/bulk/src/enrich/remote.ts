@@ -6,7 +6,7 @@
 // cost each distinct value of a block is one lookup, in batches; the next block waits. Answers are kept for later
 //      blocks, a million values at most
 //
-// A block is read twice: first to collect its values, then, with all answers, to write it.
+// A block is read twice: first to collect the values of all its columns, then, with all answers, to write it.
 
 import { Inkling, InklingError } from "@inkling/client";
 import { formatIp, LOOKUPS, type Lookup } from "@inkling/engine";
@@ -15,7 +15,7 @@ import { BulkError } from "../errors.ts";
 import { perLookup, perTable, type Table } from "../members.ts";
 import { Answers } from "./answers.ts";
 import { BLOCK_BYTES } from "./blocks.ts";
-import { type Enriched, Enricher } from "./enricher.ts";
+import { type Enriched, Enricher, enricherFor } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
 import type { Pool } from "./pool.ts";
 import { tailsFor } from "./tails.ts";
@@ -42,12 +42,20 @@ export interface Remote {
   readonly key: string;
 }
 
+type Wanted = Readonly<Record<Lookup, Set<string>>>;
+
 /** Answers that were fetched before. */
 class FetchedAnswers extends Answers {
   /** While true there are no answers: the values without one are collected. */
   isCollecting = false;
-  readonly wanted = perLookup(() => new Set<string>());
+  /** Shared by all columns: each value is one lookup. */
+  private readonly wanted: Wanted;
   private readonly known = perTable(() => new Map<string, number>());
+
+  constructor(tails: Answers["tails"], wanted: Wanted) {
+    super(tails);
+    this.wanted = wanted;
+  }
 
   geolocate(): number {
     return this.numberFor("geolocate", formatIp(this.address));
@@ -97,10 +105,12 @@ export class RemotePool implements Pool {
   readonly size = 1;
   private readonly client: Inkling;
   private readonly remote: Remote;
-  private readonly answers: FetchedAnswers;
+  private readonly wanted: Wanted = perLookup(() => new Set<string>());
+  /** A column's each. */
+  private readonly answers: FetchedAnswers[] = [];
   private readonly enricher: Enricher;
-  /** Collects the values of a block; what it writes is not used. */
-  private readonly collector: Enricher;
+  /** They collect the values of a block, a column each; what they write is not used. */
+  private readonly collectors: readonly Enricher[];
   private readonly stopper = new AbortController();
   private last: Promise<unknown> = Promise.resolve();
 
@@ -108,9 +118,14 @@ export class RemotePool implements Pool {
   constructor(plan: Plan, withSummary: boolean, remote: Remote, unknown: readonly string[]) {
     this.remote = remote;
     this.client = clientOf(remote);
-    this.answers = new FetchedAnswers(tailsFor(plan, withSummary, unknown));
-    this.enricher = new Enricher(plan, this.answers);
-    this.collector = new Enricher(plan, this.answers);
+    const collectors: Enricher[] = [];
+    this.enricher = enricherFor(plan, (plan) => {
+      const answers = new FetchedAnswers(tailsFor(plan, withSummary, unknown), this.wanted);
+      this.answers.push(answers);
+      collectors.push(new Enricher(plan, answers));
+      return answers;
+    });
+    this.collectors = collectors;
   }
 
   get rows(): number {
@@ -123,9 +138,8 @@ export class RemotePool implements Pool {
    * @param size of the file
    */
   estimate(head: Uint8Array, size: number): Estimate {
-    const { wanted } = this.answers;
-    this.answers.isCollecting = true;
-    const { rows } = this.collector.block(head, true);
+    const { wanted } = this;
+    const rows = this.collect(head, true);
     const scale = size / Math.max(1, head.length);
     const counts = LOOKUPS.map((lookup) => Math.round(wanted[lookup].size * scale)).filter(
       (count) => count > 0,
@@ -154,28 +168,34 @@ export class RemotePool implements Pool {
   }
 
   private async enriched(bytes: Uint8Array, isFirst: boolean): Promise<Enriched> {
-    const { answers } = this;
-    answers.makeRoom();
-    answers.isCollecting = true;
-    this.collector.block(bytes, isFirst);
-    answers.isCollecting = false;
+    for (const answers of this.answers) answers.makeRoom();
+    this.collect(bytes, isFirst);
     await Promise.all(LOOKUPS.map((lookup) => this.fetch(lookup)));
     return this.enricher.block(bytes, isFirst);
   }
 
+  /** Adds the values of a block that have no answer to `wanted`. @returns its rows */
+  private collect(bytes: Uint8Array, isFirst: boolean): number {
+    for (const answers of this.answers) answers.isCollecting = true;
+    const [first] = this.collectors.map((collector) => collector.block(bytes, isFirst));
+    for (const answers of this.answers) answers.isCollecting = false;
+    return first!.rows;
+  }
+
   private async fetch(lookup: Lookup): Promise<void> {
-    const wanted = this.answers.wanted[lookup];
+    const wanted = this.wanted[lookup];
     if (wanted.size === 0) return;
     try {
       const results = this.client.batch(lookup, wanted, {
         signal: this.stopper.signal,
         timeoutMs: SILENT_MS,
         size: BATCH_VALUES,
-        network: lookup === "reputation" && this.answers.tails.network.isWanted,
+        network: lookup === "reputation" && this.answers.some(({ tails }) => tails.network.isWanted),
       });
       for await (const result of results) {
         if (!result.ok && isRefusal(result.error)) throw result.error;
-        this.answers.store(lookup, result.value, result.ok ? result.answer : undefined);
+        for (const answers of this.answers)
+          answers.store(lookup, result.value, result.ok ? result.answer : undefined);
       }
     } catch (error) {
       this.stopper.abort(); // the other lookups of this block

@@ -21,6 +21,8 @@ export interface Tally {
   /** Kind of network -> rows; empty also where networks are not added. */
   kinds: Record<string, number>;
   email: { valid: number; disposable: number };
+  /** That of the plan's `next`. */
+  next?: Tally | undefined;
 }
 
 export function emptyTally(): Tally {
@@ -51,6 +53,10 @@ export function addTally(into: Tally, more: Tally): void {
   for (const [name, count] of Object.entries(more.kinds)) bump(into.kinds, name, count);
   into.email.valid += more.email.valid;
   into.email.disposable += more.email.disposable;
+  if (more.next !== undefined) {
+    into.next ??= emptyTally();
+    addTally(into.next, more.next);
+  }
 }
 
 export function bump(counts: Record<string, number>, name: string, by: number): void {

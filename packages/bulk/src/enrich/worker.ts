@@ -6,7 +6,7 @@
 import { Overrides } from "@inkling/engine";
 import { openRelease, sha256Hex } from "@inkling/release-store";
 import { LocalAnswers } from "./answers.ts";
-import { type Enriched, Enricher } from "./enricher.ts";
+import { type Enriched, type Enricher, enricherFor } from "./enricher.ts";
 import type { Plan } from "./plan.ts";
 import { tailsFor } from "./tails.ts";
 import type { Tally } from "./tally.ts";
@@ -35,11 +35,12 @@ export type Reply =
 
 /** The work of a thread; small files are enriched without one. */
 export function makeEnricher(start: Start): Enricher {
-  const { plan } = start;
-  const tails = tailsFor(plan, start.withSummary, start.unknown);
   const overrides = new Overrides(start.overrides, sha256Hex);
   const release = openRelease(start.dataDir, start.release);
-  return new Enricher(plan, new LocalAnswers(release, overrides, start.now, tails));
+  return enricherFor(start.plan, (plan) => {
+    const tails = tailsFor(plan, start.withSummary, start.unknown);
+    return new LocalAnswers(release, overrides, start.now, tails);
+  });
 }
 
 declare const self: Worker;

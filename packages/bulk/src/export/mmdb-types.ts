@@ -4,6 +4,7 @@
 //
 // src  https://dev.maxmind.com/geoip/docs/databases; "names" by language
 
+import { geoip2City, geoip2Country } from "@inkling/engine";
 import type { Answer, IpTable } from "../members.ts";
 import { reduced } from "./format.ts";
 import { type MmdbMap, type MmdbValue, Unsigned } from "./mmdb-data.ts";
@@ -28,7 +29,7 @@ const country: DatabaseType = {
   *rangesOf(source) {
     return yield* reduced(yield* source.ranges("geolocate"), countryText);
   },
-  toValue: countryRecord,
+  toValue: (answer: Answer): MmdbValue => geoip2Country(answer),
 };
 
 const flags: DatabaseType = {
@@ -87,26 +88,12 @@ function systemText(text: string): string {
   return asn === undefined ? "" : JSON.stringify({ asn, organization });
 }
 
-/** Unknown members are omitted. */
 function cityRecord(answer: Answer): MmdbMap {
-  const { city, location, postal, subdivisions } = answer;
-  const { accuracy_radius, ...spot } = location;
-  const radius = accuracy_radius === undefined ? {} : { accuracy_radius: new Unsigned(16, accuracy_radius) };
-  return {
-    city: named(city),
-    ...countryRecord(answer),
-    location: Object.keys(location).length === 0 ? undefined : { ...radius, ...spot },
-    postal: postal.code === undefined ? undefined : postal,
-    subdivisions: subdivisions.length === 0 ? undefined : subdivisions.map((one: Answer) => named(one)!),
-  };
-}
-
-function countryRecord({ continent, country, registered_country }: Answer): MmdbMap {
-  return {
-    continent: named(continent),
-    country: named(country),
-    registered_country: named(registered_country),
-  };
+  const { location, ...rest } = geoip2City(answer);
+  const radius = location?.accuracy_radius;
+  const spot =
+    typeof radius === "number" ? { ...location, accuracy_radius: new Unsigned(16, radius) } : location;
+  return { ...rest, location: spot };
 }
 
 /** @returns "" if there is nothing to write */
@@ -114,12 +101,6 @@ function countryText(text: string): string {
   const { continent, country, registered_country } = JSON.parse(text);
   const kept = { continent, country, registered_country };
   return Object.values(kept).every((member) => Object.keys(member).length === 0) ? "" : JSON.stringify(kept);
-}
-
-function named(of: { name?: string; code?: string; iso_code?: string }): MmdbValue | undefined {
-  const { name, ...codes } = of;
-  const value = { ...codes, names: name === undefined ? undefined : { en: name } };
-  return Object.values(value).every((member) => member === undefined) ? undefined : value;
 }
 
 /** Label of evidence -> member. No feed labels residential proxies: theirs is never set. */

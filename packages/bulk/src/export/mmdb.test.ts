@@ -106,6 +106,7 @@ test("a place has the members of GeoIP2 City, and none that is unknown", () => {
       ...empty,
       city: { name: "Zürich" },
       continent: { code: "EU", name: "Europe" },
+      country: { iso_code: "DE", name: "Germany" },
       location: { accuracy_radius: 20, latitude: 47.3, longitude: 8.5, time_zone: "Europe/Zurich" },
       registered_country: { iso_code: "CH", name: "Switzerland" },
       subdivisions: [{ iso_code: "ZH", name: "Zurich" }],
@@ -113,6 +114,7 @@ test("a place has the members of GeoIP2 City, and none that is unknown", () => {
   ).toEqual({
     city: { names: { en: "Zürich" } },
     continent: { code: "EU", names: { en: "Europe" } },
+    country: { is_in_european_union: true, iso_code: "DE", names: { en: "Germany" } },
     location: { accuracy_radius: 20, latitude: 47.3, longitude: 8.5, time_zone: "Europe/Zurich" },
     registered_country: { iso_code: "CH", names: { en: "Switzerland" } },
     subdivisions: [{ iso_code: "ZH", names: { en: "Zurich" } }],

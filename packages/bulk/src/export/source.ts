@@ -217,5 +217,5 @@ function overriddenNetworks({ all }: Overrides): Prefix[] {
 }
 
 function noData(lookup: string): BulkError {
-  return new BulkError(`the release in use has no data for ${lookup}`, "`npx inkling doctor` shows why");
+  return new BulkError(`the release in use has no data for ${lookup}`, "`npx @inkling/cli doctor` shows why");
 }

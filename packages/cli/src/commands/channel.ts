@@ -10,6 +10,7 @@ import {
   requireCurrentName,
 } from "@inkling/release-store";
 import {
+  isTooFew,
   keyId,
   makeKeyPair,
   openReader,
@@ -23,10 +24,12 @@ import { type Command, Option } from "commander";
 import { variableName } from "../config/setting-table.ts";
 import type { Settings } from "../config/settings.ts";
 import { channelOf, openPublisher, trustedKeys, withChannel } from "../runtime/channel.ts";
-import { addAction } from "../runtime/command.ts";
+import { addAction, type Flags, type Result } from "../runtime/command.ts";
 import type { Context } from "../runtime/context.ts";
 import { percentOf } from "../runtime/percent.ts";
-import { CliError, EXIT, explainFileError } from "../terminal/errors.ts";
+import { readRollout, requireReady, rolloutText, watchRollout } from "../runtime/rollout.ts";
+import { CliError, EXIT, explainFileError, Stopped } from "../terminal/errors.ts";
+import { LiveLine } from "../terminal/progress.ts";
 import { formatAge, formatBytes, warn } from "../terminal/terminal.ts";
 
 const PUBLISH_SETTINGS = ["dataDir", "channel", "channelSigningKey"] as const;
@@ -114,7 +117,7 @@ Examples:
     const names = releaseNames(dataDir);
     if (!names.includes(name)) {
       const hint =
-        names.length === 0 ? "`npx inkling data update` makes one" : `kept are ${names.join(", ")}`;
+        names.length === 0 ? "`npx @inkling/cli data update` makes one" : `kept are ${names.join(", ")}`;
       throw new CliError(`there is no release ${name} in ${dataDir}`, hint);
     }
     const again = flags.again === true;
@@ -142,12 +145,73 @@ function addPromote(channel: Command, context: Context): void {
         "share of the servers; the others go on with the release before",
       ).default("100", "100"),
     )
+    .option(
+      "--watch [seconds]",
+      `then wait for reports (${WATCH_SECONDS} s), and go back if too few are ready`,
+    )
+    .option("--force", "go on although too few servers report the release ready")
     .option("--json", "print JSON")
-    .addHelpText("after", "\nExamples:\n  inkling channel promote --percent 50\n  inkling channel promote");
-  addAction(command, context, PUBLISH_SETTINGS, async ({ settings, flags }, name?: string) => {
-    const percent = percentOf(flags.percent);
-    return done(await withChannel(() => publisher(named(settings, name), context).promote(percent)));
-  });
+    .addHelpText(
+      "after",
+      `
+Servers report in PostgreSQL, or in the folder or bucket of the channel where they may write there. Where fewer than
+nine of ten that should have the release report it ready, the share stays as it is, and the exit code is 1. Where none
+reports, nothing is checked.
+
+Examples:
+  inkling channel promote --percent 50 --watch
+  inkling channel promote`,
+    );
+  addAction(command, context, PUBLISH_SETTINGS, ({ settings, flags }, name?: string) =>
+    withChannel(() => promote(named(settings, name), context, flags)),
+  );
+}
+
+const WATCH_SECONDS = 120;
+
+async function promote(settings: Settings, context: Context, flags: Flags): Promise<Result> {
+  const { terminal, stopper } = context;
+  const percent = percentOf(flags.percent);
+  const seconds = flags.watch === undefined ? undefined : secondsOf(flags.watch);
+  const publishing = publisher(settings, context, flags.force === true);
+  const before = await publishing.read();
+  const statement = await publishing.promote(percent);
+  if (seconds === undefined) return done(statement);
+  const line = new LiveLine(terminal);
+  const rollout = await watchRollout(
+    () => readRollout(settings, context, statement),
+    seconds,
+    stopper.signal,
+    ({ ready, failed, waiting }, left) =>
+      line.show(
+        `${ready.length} servers ready, ${waiting.length} waiting, ${failed.length} failed; ${left} s left`,
+      ),
+  );
+  line.clear();
+  if (stopper.signal.aborted) throw new Stopped(`${statement.release.name} is at ${statement.percent} %`);
+  const text = `${statementText(statement)}\n  ${rolloutText(rollout)}`;
+  if (!isTooFew(rollout)) return { json: { ...statement, servers: rollout }, text };
+  if (before?.previous === undefined || before.percent >= percent) {
+    throw new CliError(
+      `too few are ready: ${rolloutText(rollout)}`,
+      "`npx @inkling/cli channel rollback` goes back",
+    );
+  }
+  const { version } = await publishing.promote(before.percent);
+  throw new CliError(
+    `went back to ${before.percent} % (version ${version}): ${rolloutText(rollout)}`,
+    "`npx @inkling/cli channel rollback` takes the release from the others too",
+  );
+}
+
+function secondsOf(value: true | string): number {
+  if (value === true) return WATCH_SECONDS;
+  if (/^[1-9]\d{0,4}$/.test(value)) return Number(value);
+  throw new CliError(
+    `--watch must be a number of seconds: it is "${value}"`,
+    "for example --watch 120",
+    EXIT.usage,
+  );
 }
 
 function addRollback(channel: Command, context: Context): void {
@@ -178,7 +242,7 @@ function addStatus(channel: Command, context: Context): void {
       readChannel(openReader(base, env), name, trustedKeys(settings), stopper.signal),
     );
     if (statement === undefined) {
-      throw new CliError(`there is no channel ${name} there`, "`npx inkling channel publish` makes it");
+      throw new CliError(`there is no channel ${name} there`, "`npx @inkling/cli channel publish` makes it");
     }
     const { dataDir } = settings;
     const here = {
@@ -186,12 +250,17 @@ function addStatus(channel: Command, context: Context): void {
       taken: (await withChannel(async () => readTrustState(dataDir))) ?? null,
       report: readChannelReport(dataDir) ?? null,
     };
+    const rollout = await readRollout(settings, context, statement).catch((error: Error) => {
+      warn(context.terminal, `reports of servers could not be read: ${error.message}`);
+      return null; // credentials of a server may not list them
+    });
     const isExpired = Date.parse(statement.expires_at) <= Date.now();
     const fault = here.report?.fault;
     return {
-      json: { ...statement, expired: isExpired, here },
+      json: { ...statement, expired: isExpired, servers: rollout, here },
       text: [
         statementText(statement),
+        rollout === null ? "" : `  ${rolloutText(rollout)}`,
         isExpired
           ? `  expired at ${statement.expires_at}: servers refuse it until it is published again`
           : "",
@@ -216,9 +285,16 @@ function publicKeyIn(path: string): string {
   }
 }
 
-function publisher(settings: Settings, context: Context) {
+/** @param isForced whatever servers report */
+function publisher(settings: Settings, context: Context, isForced = false) {
   const { terminal } = context;
+  const onRaise = async (before: Statement) => {
+    const rollout = await readRollout(settings, context, before);
+    requireReady(before, rollout);
+    terminal.err(`At ${before.percent} %: ${rolloutText(rollout)}.\n`);
+  };
   return openPublisher(settings, context, {
+    ...(!isForced && { onRaise }),
     onUpload: (path, bytes) => terminal.err(`  sending ${path} (${formatBytes(bytes)})\n`),
     onWarning: (message) => warn(terminal, message),
   });

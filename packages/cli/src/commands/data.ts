@@ -31,7 +31,7 @@ import { feedOf } from "./feeds.ts";
 
 const UPDATE_SETTINGS = ["dataDir", "mirror", "offline"] as const;
 const READ_SETTINGS = ["dataDir"] as const;
-const UNPIN = "`npx inkling data unpin`";
+const UNPIN = "`npx @inkling/cli data unpin`";
 
 export function addData(program: Command, context: Context): void {
   const data = program.command("data").description("build, inspect, verify and switch releases of the data");
@@ -171,7 +171,7 @@ function statusText(
     pinned === null ? "" : `${pinned} is pinned: newer releases wait until ${UNPIN}.`,
     pending.length === 0
       ? ""
-      : `Waiting for you: \`npx inkling data update --accept ${pending.join(" ")}\` accepts these large changes.`,
+      : `Waiting for you: \`npx @inkling/cli data update --accept ${pending.join(" ")}\` accepts these large changes.`,
     held === null ? "" : heldText(held),
     `Releases kept: ${kept.join(", ")}`,
   ];
@@ -208,7 +208,7 @@ function addRollback(data: Command, context: Context): void {
       "after",
       `
 A running server verifies the release, which takes some seconds, then switches to it by itself. Newer builds are
-kept, but not used, until \`npx inkling data unpin\`.
+kept, but not used, until \`npx @inkling/cli data unpin\`.
 
 Examples:
   inkling data rollback

@@ -2,11 +2,10 @@
 
 import type { Command } from "commander";
 import { SETTING_NAMES } from "../config/setting-table.ts";
-import { SettingsError } from "../config/settings.ts";
 import { CHECKS, type Checkup, type Finding } from "../runtime/checkup.ts";
 import { printResult } from "../runtime/command.ts";
 import { type Context, settingsFor, withSettings } from "../runtime/context.ts";
-import { EXIT } from "../terminal/errors.ts";
+import { EXIT, SettingsError } from "../terminal/errors.ts";
 import type { Style } from "../terminal/terminal.ts";
 
 interface Named extends Finding {
@@ -52,7 +51,7 @@ async function examine(context: Context, flags: Record<string, unknown>): Promis
         check: "settings",
         state: "problem",
         found: error.problems.join("; "),
-        fix: "correct these, then run `npx inkling doctor` again for the rest",
+        fix: "correct these, then run `npx @inkling/cli doctor` again for the rest",
       },
     ];
   }

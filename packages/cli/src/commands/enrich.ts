@@ -50,7 +50,8 @@ export function addEnrich(program: Command, context: Context): void {
     .option("--out <file>", "where to write; - is standard output (default: -)")
     .option(
       "--ip-field, --ip-column <name>",
-      "column, member or field of IP addresses, by name or number from 1 (default: detected)",
+      "column, member or field of IP addresses, by name or number from 1 (default: detected); again for more columns",
+      (name: string, before: readonly string[] = []) => [...before, name],
     )
     .option("--email-column <name>", "column of email addresses, likewise")
     .option("--add <members>", `what to add, or all: ${memberNames()}`, commas)
@@ -68,7 +69,9 @@ export function addEnrich(program: Command, context: Context): void {
 Rows keep their order and their text; values are added at the end of each. A row without an address gets empty values, a
 row that cannot be read stays as it is, and is counted. Of a list of addresses in a cell the first public one counts.
 gzip, zstd and UTF-16 are recognized. Your overrides apply. All cores are used, at constant memory. With --url it is the
-server's release and overrides, and each distinct address is one lookup of the key's rate and quota.
+server's release and overrides, and each distinct address is one lookup of the key's rate and quota, whatever columns of
+the file it stands in; requests hold up to 1,000 values of all columns. Of several columns of IP addresses (csv, tsv,
+ndjson) each has the names of what is added with its own before them: src_ip_country_iso_code.
 
 Formats: csv, tsv, ndjson (Caddy and other JSON logs), common, combined, vhost (nginx, Apache), alb, elb (AWS load
 balancers), haproxy, w3c (CloudFront, IIS), syslog (journald: sshd, or one of these behind a time and a host). Fields that
@@ -80,6 +83,7 @@ Examples:
   inkling enrich users.csv --email-column mail --add disposable,providers --prefix mail_
   inkling enrich access.log.gz --summary
   inkling enrich visits.csv --add country_iso_code --network --out visits-with-networks.csv
+  inkling enrich flows.csv --ip-column src_ip --ip-column dst_ip --network --out flows-with-networks.csv
   inkling enrich access.log --format combined --ip-field x_forwarded_for
   inkling enrich caddy.json --format ndjson --ip-field request.client_ip
   journalctl -u ssh | inkling enrich - --summary --json

@@ -85,7 +85,7 @@ describe("enable", () => {
       "dshield",
       {},
       1,
-      /licence: CC-BY-NC-SA-2\.5\n.*terms: The publisher.s terms allow non-commercial use only[\s\S]*inkling: dshield needs your agreement\nhint: `npx inkling feeds enable dshield --yes`/,
+      /licence: CC-BY-NC-SA-2\.5\n.*terms: The publisher.s terms allow non-commercial use only[\s\S]*inkling: dshield needs your agreement\nhint: `npx @inkling\/cli feeds enable dshield --yes`/,
       undefined,
     ],
     ["the same with --yes", "dshield --yes", {}, 0, /non-commercial/, ["dshield"]],
@@ -136,7 +136,7 @@ describe("enable", () => {
       "nonsense",
       {},
       2,
-      /^inkling: there is no feed "nonsense"\nhint: `npx inkling feeds list`/,
+      /^inkling: there is no feed "nonsense"\nhint: `npx @inkling\/cli feeds list`/,
       undefined,
     ],
   ];
@@ -372,7 +372,7 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
 
   const back = await inkling(dataDir, "data rollback");
   expect(back.out).toBe(
-    `Release ${first} is in use again (it was ${second}), and stays so until \`npx inkling data unpin\`. A running server follows within seconds.`,
+    `Release ${first} is in use again (it was ${second}), and stays so until \`npx @inkling/cli data unpin\`. A running server follows within seconds.`,
   );
   writeFileSync(join(mirror, "ipsum-3.txt"), "81.2.69.3\n");
   const third = await buildFrom(dataDir, mirror, 2);
@@ -380,7 +380,9 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
   expect(third.name > second).toBe(true);
 
   const status = await inkling(dataDir, "data status");
-  expect(status.out).toContain(`${first} is pinned: newer releases wait until \`npx inkling data unpin\`.`);
+  expect(status.out).toContain(
+    `${first} is pinned: newer releases wait until \`npx @inkling/cli data unpin\`.`,
+  );
   expect(status.out).toContain(`${first} (current, pinned)`);
   expect(JSON.parse((await inkling(dataDir, "data status --json")).out).pinned).toBe(first);
   expect((await inkling(dataDir, "doctor")).out).toMatch(/age of data: .*it is pinned/);
@@ -389,7 +391,7 @@ test("rollback pins, builds go on behind it, unpin goes to the newest", async ()
   expect(JSON.parse(chosen.out)).toEqual({ from: first, to: second, pinned: true });
   expect([current(), readFileSync(join(dataDir, "pinned"), "utf8").trim()]).toEqual([second, second]);
   const stays = await inkling(dataDir, `data rollback ${second}`);
-  expect(stays.out).toBe(`Release ${second} is in use, and stays so until \`npx inkling data unpin\`.`);
+  expect(stays.out).toBe(`Release ${second} is in use, and stays so until \`npx @inkling/cli data unpin\`.`);
   const none = await inkling(dataDir, "data rollback 20200101T000000000Z-0123456789ab");
   expect(none.err).toMatch(
     /^inkling: there is no release 20200101T000000000Z-0123456789ab in .*\nhint: kept are .*$/m,

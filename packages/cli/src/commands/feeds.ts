@@ -99,7 +99,7 @@ function listText(lines: readonly FeedLine[], now: number, width: number | undef
     return roomyTable([[state.toUpperCase(), ...HEAD], ...rows], [], 5, width);
   };
   const more =
-    "`npx inkling feeds enable FEED` shows its terms and turns it on; docs/feeds.md describes each.";
+    "`npx @inkling/cli feeds enable FEED` shows its terms and turns it on; docs/feeds.md describes each.";
   return [tableOf(true), tableOf(false), more].join("\n\n");
 }
 
@@ -174,7 +174,7 @@ Examples:
   });
 }
 
-const NEXT_ROUND = "A running server follows by itself; without one, `npx inkling data update` does.";
+const NEXT_ROUND = "A running server follows by itself; without one, `npx @inkling/cli data update` does.";
 
 /** @throws CliError when a setting that the publisher requires is missing, and no mirror has the file instead */
 function requireCredentials({ feed, lacking }: FeedLine, { mirror }: Settings): void {
@@ -198,7 +198,7 @@ function termsOf({ title, licence, attribution, optIn }: Feed): string[] {
 async function agree(feed: Feed, { terminal }: Context, yes: boolean): Promise<void> {
   if (yes || !asksForAgreement(feed)) return;
   const { id } = feed;
-  const again = `\`npx inkling feeds enable ${id} --yes\` agrees to its terms`;
+  const again = `\`npx @inkling/cli feeds enable ${id} --yes\` agrees to its terms`;
   if (terminal.prompt === undefined) throw new CliError(`${id} needs your agreement`, again);
   const answer = await terminal.prompt("Do you use it on these terms? [y/N] ");
   if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(`${id} stays off`, again);
@@ -269,7 +269,7 @@ export function feedOf(id: string): Feed {
   const suggestion = near === undefined ? "" : `did you mean ${near}? `;
   throw new CliError(
     `there is no feed ${JSON.stringify(id.slice(0, 60))}`,
-    `${suggestion}\`npx inkling feeds list\` shows all of them`,
+    `${suggestion}\`npx @inkling/cli feeds list\` shows all of them`,
     EXIT.usage,
   );
 }

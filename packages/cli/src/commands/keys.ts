@@ -88,7 +88,7 @@ function parseKey(flags: Flags) {
     });
     throw new CliError(
       ["no key can be made like that:", ...problems].join("\n"),
-      "`npx inkling keys create --help` shows examples",
+      "`npx @inkling/cli keys create --help` shows examples",
       EXIT.usage,
     );
   }
@@ -114,7 +114,7 @@ function addList(keys: Command, context: Context): void {
     const now = Date.now();
     const all = await withExistingStore(settings, (store) => keysWithUsage(store, now));
     if (all.length === 0 && !flags.json) {
-      return context.terminal.err("There are no keys yet; `npx inkling keys create` makes one.\n");
+      return context.terminal.err("There are no keys yet; `npx @inkling/cli keys create` makes one.\n");
     }
     const rows = all.map((entry) => listRow(entry, now));
     return {
@@ -240,7 +240,7 @@ async function noSuchKey(store: Store, id: string): Promise<never> {
     `there is no key ${id} that is in force`,
     named.length > 0
       ? `give its id: ${named.map((key) => `${key.id} is named ${id}`).join(", ")}`
-      : "`npx inkling keys list` shows the ids of all keys",
+      : "`npx @inkling/cli keys list` shows the ids of all keys",
   );
 }
 

@@ -73,7 +73,7 @@ Examples:
 
 function hintFor(value: string): string {
   const near = nearest(value, LOOKUPS);
-  return `${near === undefined ? "" : `did you mean ${near}? `}\`npx inkling lookup --help\` shows what there is`;
+  return `${near === undefined ? "" : `did you mean ${near}? `}\`npx @inkling/cli lookup --help\` shows what there is`;
 }
 
 async function* expanded(values: readonly string[], { stopper }: Context): AsyncGenerator<string> {

@@ -79,7 +79,7 @@ function jsonOf(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const hint = "`npx inkling override export` writes such a file";
+    const hint = "`npx @inkling/cli override export` writes such a file";
     throw usage(`${file} is not JSON: ${(error as Error).message}`, hint);
   }
 }

@@ -112,7 +112,7 @@ function addList(overrides: Command, context: Context): void {
   addAction(command, context, SETTINGS, async ({ settings, flags }) => {
     const all = await withExistingStore(settings, (store) => everyOverride(store, flags.all === true));
     if (all.length === 0 && !flags.json) {
-      return context.terminal.err("There are no overrides; `npx inkling override add` makes one.\n");
+      return context.terminal.err("There are no overrides; `npx @inkling/cli override add` makes one.\n");
     }
     return { json: all.map(overrideJson), text: () => listText(all, Date.now()) };
   });
@@ -154,7 +154,7 @@ function addRemove(overrides: Command, context: Context): void {
     const actor = authorOf(flags.author);
     const override = await withExistingStore(settings, (store) => store.overrides.remove(id, actor));
     if (override === undefined) {
-      const hint = "`npx inkling override list` shows the ids of all overrides";
+      const hint = "`npx @inkling/cli override list` shows the ids of all overrides";
       throw new CliError(`there is no override ${id}`, hint);
     }
     return { json: overrideJson(override), text: `Removed ${override.id}: ${describeOverride(override)}.` };

@@ -112,7 +112,7 @@ async function serveChannel(settings: Settings, context: Context): Promise<void>
     }
   }
   const server = await runServer(serverOptions(settings, "serve", version), context);
-  const following = keepFollowing(follower, settings, server.running.log, stopper.signal);
+  const following = keepFollowing(follower, settings, { env, signal: stopper.signal }, server.running);
   await server.untilStopped(stopper.signal);
   await following;
 }

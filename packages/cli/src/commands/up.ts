@@ -40,7 +40,7 @@ async function up(settings: Settings, context: Context): Promise<void> {
   if (settings.channel !== undefined) {
     throw new CliError(
       "`inkling up` builds its own data, and a channel is set",
-      "`npx inkling serve` follows the channel",
+      "`npx @inkling/cli serve` follows the channel",
       EXIT.usage,
     );
   }
@@ -112,9 +112,11 @@ async function buildFirst(settings: Settings, { terminal, stopper }: Context): P
   const result = await build(settings, terminal, stopper.signal, { fetch: false, conflicts: false });
   const count = result.conflicts.length;
   if (count > 0) {
-    terminal.err(`  lists disagree on ${count} domains: \`npx inkling data status\` shows each verdict\n`);
+    terminal.err(
+      `  lists disagree on ${count} domains: \`npx @inkling/cli data status\` shows each verdict\n`,
+    );
   }
-  if (stopper.signal.aborted) throw new Stopped("the release is built, `npx inkling up` serves it");
+  if (stopper.signal.aborted) throw new Stopped("the release is built, `npx @inkling/cli up` serves it");
   return openServable(settings.dataDir);
 }
 

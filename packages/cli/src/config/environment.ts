@@ -5,14 +5,14 @@ import type { NotifyOptions } from "../terminal/service-manager.ts";
 /** The environment as the project uses it; read nowhere else. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Set by bin/launch.mjs for its own child; not a setting. */
+/** Set by bin/inkling and bin/launch.mjs; not a setting. */
 export const LAUNCHER_VARIABLE = "INKLING_LAUNCHER_PID";
 
 /** What of the environment is not a setting of Inkling but a custom of terminals and launchers. */
 export interface Surroundings extends NotifyOptions {
   /** https://no-color.org: set and not empty. */
   readonly noColor: boolean;
-  /** Process id of the launcher; when it is gone, so is the user. */
+  /** Process id of our parent where it is npm or the launcher; when it is gone, so is the user. */
   readonly launcherPid: number | undefined;
 }
 

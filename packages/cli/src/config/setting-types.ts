@@ -72,7 +72,7 @@ export const channel = z
 
 export const channelKeys = listOf(
   "keys",
-  "public keys of 43 characters, as `npx inkling channel init` prints them",
+  "public keys of 43 characters, as `npx @inkling/cli channel init` prints them",
   (text) => (/^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined),
 );
 
@@ -84,7 +84,7 @@ export const apiKey = z
   .string("must be text")
   .refine(
     isWellFormedToken,
-    "must be ink_live_ or ink_test_, 32 base62 characters, _ and their checksum; `npx inkling keys create` makes one",
+    "must be ink_live_ or ink_test_, 32 base62 characters, _ and their checksum; `npx @inkling/cli keys create` makes one",
   );
 
 export const accountId = z

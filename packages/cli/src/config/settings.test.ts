@@ -1,20 +1,13 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { formatPrefix } from "@inkling/engine";
 import { formatDnsServer, newKeyToken } from "@inkling/server";
 import { parse } from "smol-toml";
+import { SettingsError } from "../terminal/errors.ts";
 import { flagName, SETTING_NAMES, settingRow, tomlKey, variableName } from "./setting-table.ts";
-import {
-  defaultWorkers,
-  exampleFile,
-  loadSettings,
-  maskUrl,
-  SettingsError,
-  type SettingsInput,
-  shown,
-} from "./settings.ts";
+import { defaultWorkers, exampleFile, loadSettings, maskUrl, type SettingsInput, shown } from "./settings.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-settings-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
@@ -100,6 +93,45 @@ describe("flags before environment before file before default", () => {
     const loaded = load(input);
     expect(loaded.settings.port).toBe(port);
     expect(loaded.origins.port as string).toBe(origin);
+  });
+});
+
+describe("credentials", () => {
+  const secrets = (files: Readonly<Record<string, string>>) => {
+    const path = folder();
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text);
+    return { CREDENTIALS_DIRECTORY: path };
+  };
+  const database = (text: string) => secrets({ inkling_database_url: text });
+  const url = "postgres://a:b@c/d";
+
+  test("a secret is read from its file, without the line break", () => {
+    const { settings, origins } = load({ env: database(`${url}\n`) });
+    expect([settings.databaseUrl, origins.databaseUrl]).toEqual([url, "credential"]);
+  });
+  test("after a variable, before inkling.toml", () => {
+    const env = { ...database(url), INKLING_DATABASE_URL: "postgres://x/y" };
+    expect(load({ env }).settings.databaseUrl).toBe("postgres://x/y");
+    const cwd = folder('database_url = "postgres://x/y"');
+    expect(load({ env: database(url), cwd }).settings.databaseUrl).toBe(url);
+  });
+  test("other settings are none", () => {
+    expect(load({ env: secrets({ inkling_port: "9" }) }).settings.port).toBe(8080);
+  });
+  test("an empty file is not set, a folder is none", () => {
+    expect(load({ env: database("\n") }).origins.databaseUrl).toBe("default");
+    expect(load({ env: { CREDENTIALS_DIRECTORY: "/nowhere" } }).origins.databaseUrl).toBe("default");
+  });
+  test("a problem names the file, and not what is in it", () => {
+    const env = secrets({ inkling_api_key: "ink_live_hidden" });
+    const [problem] = problemsOf({ env });
+    expect(problem).toStartWith(`${join(env.CREDENTIALS_DIRECTORY, "inkling_api_key")} `);
+    expect(problem).not.toContain("hidden");
+  });
+  test("one that cannot be read is a problem", () => {
+    const env = secrets({});
+    mkdirSync(join(env.CREDENTIALS_DIRECTORY, "inkling_api_key"));
+    expect(problemsOf({ env })).toEqual([expect.stringContaining("inkling_api_key cannot be read")]);
   });
 });
 

@@ -1,20 +1,21 @@
 // settings.ts: reads the settings.
 //
-// in   flags over environment (INKLING_*) over inkling.toml over defaults
+// in   flags over environment (INKLING_*) over credentials over inkling.toml over defaults
 // out  Settings, where each came from, and warnings about unknown INKLING_* variables
 // err  SettingsError with every problem together
 //
 // An empty value counts as not set. Relative paths start at the folder of whatever names them.
+// src  credentials: https://systemd.io/CREDENTIALS, files that the service manager alone shows to the service
 
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { isMirrorUrl } from "@inkling/compiler/mirror-url";
 import { nearest } from "@inkling/engine";
 import { DATA_FOLDER } from "@inkling/release-store";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { z } from "zod";
-import { CliError, EXIT } from "../terminal/errors.ts";
+import { SettingsError } from "../terminal/errors.ts";
 import { type Environment, LAUNCHER_VARIABLE } from "./environment.ts";
 import {
   flagName,
@@ -28,6 +29,9 @@ import {
 
 const DEFAULT_FILE = "inkling.toml";
 const FILE_VARIABLE = "INKLING_CONFIG";
+const CREDENTIALS_VARIABLE = "CREDENTIALS_DIRECTORY";
+/** `LoadCredential=inkling:FOLDER` puts this before each file's name. */
+const CREDENTIAL_PREFIX = "inkling_";
 /** Used by the project's tests; not settings. */
 const KNOWN_OTHERS = [FILE_VARIABLE, LAUNCHER_VARIABLE, "INKLING_VECTORS", "INKLING_TEST_FULL"];
 
@@ -42,7 +46,7 @@ export type Settings = z.output<typeof settingsSchema> & {
   readonly workers: number;
 };
 
-export type Origin = "default" | "file" | "environment" | "flag";
+export type Origin = "default" | "file" | "credential" | "environment" | "flag";
 
 export interface LoadedSettings {
   readonly settings: Settings;
@@ -50,19 +54,6 @@ export interface LoadedSettings {
   /** The file that was read, absolute. */
   readonly file: string | undefined;
   readonly warnings: readonly string[];
-}
-
-/** All problems of the settings, one line each. */
-export class SettingsError extends CliError {
-  readonly problems: readonly string[];
-  constructor(problems: readonly string[]) {
-    super(
-      `Cannot start:\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
-      "`npx inkling config --example` prints every setting with its default",
-      EXIT.usage,
-    );
-    this.problems = problems;
-  }
 }
 
 export interface SettingsInput {
@@ -88,10 +79,9 @@ interface Raw {
 export function loadSettings(input: SettingsInput): LoadedSettings {
   const problems: string[] = [];
   const file = readSettingsFile(input, problems);
-  const raw = Object.fromEntries(SETTING_NAMES.map((name) => [name, pickRaw(name, input, file)])) as Record<
-    SettingName,
-    Raw
-  >;
+  const raw = Object.fromEntries(
+    SETTING_NAMES.map((name) => [name, pickRaw(name, input, file, problems)]),
+  ) as Record<SettingName, Raw>;
   const parsed = settingsSchema.safeParse(
     Object.fromEntries(SETTING_NAMES.map((name) => [name, raw[name].value])),
   );
@@ -181,19 +171,41 @@ interface SettingsFile {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-function pickRaw(name: SettingName, input: SettingsInput, file: SettingsFile | undefined): Raw {
+function pickRaw(
+  name: SettingName,
+  input: SettingsInput,
+  file: SettingsFile | undefined,
+  problems: string[],
+): Raw {
   const flag = input.flags[name];
   if (flag !== undefined) return { value: flag, origin: "flag", label: flagName(name), base: input.cwd };
   const variable = input.env[variableName(name)];
   if (variable !== undefined && variable !== "") {
     return { value: variable, origin: "environment", label: variableName(name), base: input.cwd };
   }
+  const credential = readCredential(name, input.env, problems);
+  if (credential !== undefined) return credential;
   const inFile = file?.values[tomlKey(name)];
   if (file !== undefined && inFile !== undefined && inFile !== "") {
     const label = `${tomlKey(name)} in ${file.path}`;
     return { value: inFile, origin: "file", label, base: dirname(file.path) };
   }
   return { value: SETTINGS[name].fallback, origin: "default", label: variableName(name), base: input.cwd };
+}
+
+/** Of secrets alone; trailing line breaks are what editors leave. */
+function readCredential(name: SettingName, env: Environment, problems: string[]): Raw | undefined {
+  const folder = env[CREDENTIALS_VARIABLE];
+  if (!folder || settingRow(name).secret === undefined) return undefined;
+  const path = join(folder, CREDENTIAL_PREFIX + tomlKey(name));
+  if (!existsSync(path)) return undefined;
+  try {
+    const value = readFileSync(path, "utf8").replace(/[\r\n]+$/, "");
+    return value === "" ? undefined : { value, origin: "credential", label: path, base: folder };
+  } catch (error) {
+    problems.push(`${path} cannot be read: ${(error as Error).message}`);
+    return undefined;
+  }
 }
 
 function readSettingsFile(input: SettingsInput, problems: string[]): SettingsFile | undefined {

@@ -60,8 +60,8 @@ function gapsPart(current: LoadedRelease, updates: boolean, style: Style): strin
     ...gaps.map((gap) => `  ${gap}`),
     style.dim(
       updates
-        ? "  newer data is being looked for; `npx inkling data status` shows every feed"
-        : "  `npx inkling data status` shows every feed, and why it is missing",
+        ? "  newer data is being looked for; `npx @inkling/cli data status` shows every feed"
+        : "  `npx @inkling/cli data status` shows every feed, and why it is missing",
     ),
   ];
 }
@@ -70,7 +70,7 @@ function keysPart({ made, live, sandbox }: KeysOf, style: Style): string[] {
   if (made === undefined) {
     return [
       `Keys in force: ${live} live, ${sandbox} sandbox. Put yours into the shell: export KEY=ink_live_…`,
-      style.dim("  lost it? `npx inkling keys create` makes another"),
+      style.dim("  lost it? `npx @inkling/cli keys create` makes another"),
     ];
   }
   return [

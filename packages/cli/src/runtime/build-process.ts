@@ -11,6 +11,7 @@ import { dirname, join } from "node:path";
 import { type BuildEvent, type BuildOrder, buildEvent, type Trouble } from "@inkling/compiler/events";
 import type { FeedReport } from "@inkling/engine";
 import { DATA_FOLDER, makeFolder, replaceJson } from "@inkling/release-store";
+import { processCommand } from "@inkling/release-store/program";
 import { buildEnvironment, processEnvironment } from "../config/environment.ts";
 import { CliError, Stopped } from "../terminal/errors.ts";
 
@@ -39,7 +40,7 @@ export interface SpawnOptions {
 
 /** What to do about a release that waits for the operator. */
 export const HELD_HINT =
-  "`npx inkling data update --accept release` publishes it; `npx inkling feeds disable ID` leaves a list out";
+  "`npx @inkling/cli data update --accept release` publishes it; `npx @inkling/cli feeds disable ID` leaves a list out";
 
 /** A stopped build has this long to clean up before it is killed. */
 const GRACE_MS = 2_000;
@@ -47,7 +48,7 @@ const MOST_LAST_LINES = 12;
 const NOTHING_PUBLISHED = "Nothing was published; what was there before is untouched.";
 
 export async function runBuild(order: BuildOrder, options: SpawnOptions): Promise<BuildResult> {
-  const child = Bun.spawn([...(options.command ?? compilerCommand())], {
+  const child = Bun.spawn([...(options.command ?? processCommand("compiler"))], {
     stdin: Buffer.from(JSON.stringify(order)),
     stdout: "pipe",
     stderr: "pipe",
@@ -103,11 +104,6 @@ export class BuildInterrupted extends Stopped {
 
 /** Another build holds the data folder: this one did nothing. */
 export class BuildBusy extends CliError {}
-
-function compilerCommand(): string[] {
-  const main = Bun.fileURLToPath(import.meta.resolve("@inkling/compiler/main"));
-  return [process.execPath, "--no-install", "--no-env-file", main];
-}
 
 function parseEvent(line: string): BuildEvent | undefined {
   try {

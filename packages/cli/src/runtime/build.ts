@@ -141,7 +141,7 @@ export function unreachedHint(
 ): string | undefined {
   if (done.unreached.length === 0) return undefined;
   if (feeds.some(({ source }) => source === "fetched" || source === "mirror"))
-    return "others were reached: `npx inkling data status` shows the addresses that were not; they are tried again";
+    return "others were reached: `npx @inkling/cli data status` shows the addresses that were not; they are tried again";
   if (settings.mirror !== undefined)
     return `no response from the mirror ${shown("mirror", settings)}: check the address, and try it from this machine`;
   return "without internet: `--offline` (INKLING_OFFLINE=1) fetches nothing, `--mirror FOLDER` takes the files from a folder; behind a proxy: set HTTPS_PROXY=http://HOST:PORT";

@@ -22,6 +22,7 @@ import {
   openReader,
   openStore,
   Publisher,
+  type PublisherOptions,
   publicKeyOf,
   readPrivateKey,
   type Statement,
@@ -30,10 +31,11 @@ import type { RunningServer } from "@inkling/server";
 import { verifyInProcess } from "@inkling/server/verify";
 import { processEnvironment, workerEnvironment } from "../config/environment.ts";
 import { variableName } from "../config/setting-table.ts";
-import { maskUrl, type Settings } from "../config/settings.ts";
+import { databaseFile, maskUrl, type Settings } from "../config/settings.ts";
 import { CliError, EXIT } from "../terminal/errors.ts";
 import type { Context } from "./context.ts";
 import { sleepUnlessAborted } from "./keep-fresh.ts";
+import { SentReports } from "./sent-reports.ts";
 
 /** How often the channel is looked at; chance makes it up to a fifth longer. */
 const POLL_MS = 4_000;
@@ -45,7 +47,7 @@ const REPORT_MS = 60_000;
 export function fromChannel(error: unknown): unknown {
   if (!(error instanceof ChannelError)) return error;
   const hint =
-    error.hint ?? (error.fault === "absent" ? "`npx inkling channel publish` makes it" : undefined);
+    error.hint ?? (error.fault === "absent" ? "`npx @inkling/cli channel publish` makes it" : undefined);
   return new CliError(`${error.message} (${error.fault})`, hint);
 }
 
@@ -68,13 +70,13 @@ export function channelOf({ channel }: Settings): ChannelLocation {
 export function signingKey({ channelSigningKey }: Settings) {
   const variable = variableName("channelSigningKey");
   if (channelSigningKey === undefined) {
-    const hint = `set ${variable} to the file that \`npx inkling channel init\` made`;
+    const hint = `set ${variable} to the file that \`npx @inkling/cli channel init\` made`;
     throw new CliError("publishing needs the private key of the channel", hint, EXIT.usage);
   }
   try {
     return readPrivateKey(readFileSync(channelSigningKey, "utf8"));
   } catch (error) {
-    const hint = "`npx inkling channel init` makes one";
+    const hint = "`npx @inkling/cli channel init` makes one";
     throw new CliError(`${channelSigningKey} holds no private key: ${messageOf(error)}`, hint, EXIT.usage);
   }
 }
@@ -83,7 +85,7 @@ export function signingKey({ channelSigningKey }: Settings) {
 export function trustedKeys(settings: Settings): readonly string[] {
   if (settings.channelKey.length > 0) return settings.channelKey;
   if (settings.channelSigningKey === undefined) {
-    const hint = `set ${variableName("channelKey")} to the public key that \`npx inkling channel init\` printed`;
+    const hint = `set ${variableName("channelKey")} to the public key that \`npx @inkling/cli channel init\` printed`;
     throw new CliError("nothing of a channel can be trusted without its public key", hint, EXIT.usage);
   }
   return [publicKeyOf(signingKey(settings))];
@@ -93,7 +95,7 @@ export function trustedKeys(settings: Settings): readonly string[] {
 export function openPublisher(
   settings: Settings,
   { env, stopper }: Pick<Context, "env" | "stopper">,
-  progress: { onUpload: (path: string, bytes: number) => void; onWarning: (message: string) => void },
+  progress: Pick<PublisherOptions, "onUpload" | "onWarning" | "onRaise">,
 ): Publisher {
   const { base, channel } = channelOf(settings);
   const store = openStore(base, env);
@@ -109,10 +111,36 @@ export function openPublisher(
     channel,
     privateKey: signingKey(settings),
     trusted: settings.channelKey,
+    ...(databaseFile(settings) === undefined && { exclusively: databaseLock(settings, progress.onWarning) }),
     now: Date.now,
     signal: stopper.signal,
     ...progress,
   });
+}
+
+/** The lock of the store alone goes by clocks and by how fast the store is; that of a database does not. */
+function databaseLock(
+  { databaseUrl }: Settings,
+  onWarning: PublisherOptions["onWarning"],
+): NonNullable<PublisherOptions["exclusively"]> {
+  return async (work) => {
+    const { openStore, StoreError } = await import("@inkling/server"); // of publishers alone
+    const store = await openStore(databaseUrl, { mayBeAway: true });
+    let isBegun = false;
+    try {
+      return await store.asPublisher((isHeld) => {
+        isBegun = true;
+        return work(isHeld);
+      });
+    } catch (error) {
+      if (isBegun || !(error instanceof StoreError)) throw error;
+      // A database that is away for days must not let the channel expire.
+      onWarning?.(`publishing without the lock of the database: ${error.message}`);
+      return await work(async () => true);
+    } finally {
+      await store.close();
+    }
+  };
 }
 
 const RENEW_MS = 86_400_000;
@@ -150,21 +178,24 @@ export function openFollower(
     publicKeys: trustedKeys(settings),
     dataDir,
     serverId: serverId(dataDir),
-    verify: (...release) => verifyInProcess(workerEnvironment(processEnvironment), ...release),
+    verify: (...release) => verifyInProcess(workerEnvironment(processEnvironment), ...release, true),
     now: Date.now,
     ...(onProgress && { onProgress }),
   });
 }
 
-/** Follows the channel until `signal` is aborted. */
+/** Follows the channel until `signal` is aborted, and reports beside it how this server does. */
 export async function keepFollowing(
   follower: ChannelFollower,
   settings: Settings,
-  log: RunningServer["log"],
-  signal: AbortSignal,
+  { env, signal }: { env: Context["env"]; signal: AbortSignal },
+  { log, report }: Pick<RunningServer, "log" | "report">,
 ): Promise<void> {
-  const { channel } = channelOf(settings);
+  const { base, channel } = channelOf(settings);
   const reports = new Reports(settings.dataDir, channel);
+  // With PostgreSQL the server's row there has the report.
+  const store = databaseFile(settings) === undefined ? undefined : openStore(base, env);
+  const sent = store && new SentReports(store, channel, log);
   let failures = 0;
   while (!signal.aborted) {
     try {
@@ -182,9 +213,11 @@ export async function keepFollowing(
       if (reports.fault !== fault) log.error("channel-refused", { channel, fault, reason: message, hint });
       reports.failed(fault, message);
     }
+    await sent?.send(report(), signal);
     const wait = Math.min(LONGEST_POLL_MS, POLL_MS * 2 ** Math.max(0, failures - 1));
     await sleepUnlessAborted(wait * (1 + Math.random() / 5), signal);
   }
+  await sent?.remove();
 }
 
 function asFault(error: unknown): ChannelError {

@@ -18,6 +18,8 @@ import {
   readChannelReport,
   verifySegments,
 } from "@inkling/release-store";
+import { FORM } from "@inkling/release-store/program";
+import { type ListedHost, listHosts } from "@inkling/server";
 import { type Listener, probePort } from "@inkling/server/serve";
 import { whyInstall } from "../../bin/installed.mjs";
 import packageJson from "../../package.json" with { type: "json" };
@@ -61,8 +63,10 @@ const MOST_CLOCK_SECONDS = 60;
 /** The rights of other users than owner and group. */
 const OTHERS = 0o007;
 const HTTP_TIMEOUT_MS = 3_000;
+/** Hosts that a finding names. */
+const MOST_HOSTS = 5;
 
-const UPDATE = "run `npx inkling data update`";
+const UPDATE = "run `npx @inkling/cli data update`";
 
 const ROWS: readonly (readonly [name: string, check: Check])[] = [
   ["runtime", runtime],
@@ -80,6 +84,7 @@ const ROWS: readonly (readonly [name: string, check: Check])[] = [
   ["database", database],
   ["notices", notices],
   ["database clock", databaseClock],
+  ["hosts", hosts],
 ];
 
 export const CHECKS = ROWS.map(([name, check]) => [name, guarded(check)] as const);
@@ -100,11 +105,12 @@ function runtime(): Finding {
   const node =
     Bun.spawnSync(["node", "--version"], { stderr: "ignore" }).stdout.toString().trim() || "not in PATH";
   const found = `Bun ${Bun.version}, Node ${node}`;
-  if (Bun.version === wanted) return ok(found);
-  return note(`${found}; tested with Bun ${wanted}`, "run `npm install`, and start with `npx inkling`");
+  if (FORM === "binary" || Bun.version === wanted) return ok(found);
+  return note(`${found}; tested with Bun ${wanted}`, "run `npm install`, and start with `npx @inkling/cli`");
 }
 
 function packages(): Finding {
+  if (FORM !== "clone") return ok(FORM === "binary" ? "in the program itself" : "as npm installed them");
   const root = resolve(import.meta.dir, "../../../..");
   const why = whyInstall(root, { dev: false });
   return why === undefined
@@ -179,7 +185,7 @@ function dataFolder({ settings }: Checkup): Finding {
 function servedReadOnly(settings: Settings): Finding {
   return note(
     whyReadOnly(settings)!,
-    "`npx inkling serve` serves what is there; `npx inkling data update` where it can be written",
+    "`npx @inkling/cli serve` serves what is there; `npx @inkling/cli data update` where it can be written",
   );
 }
 
@@ -188,7 +194,7 @@ function channel({ settings }: Checkup): Finding {
   if (settings.channelSigningKey !== undefined)
     return ok(`${shown("channel", settings)}: this host publishes`);
   const report = readChannelReport(settings.dataDir);
-  if (report === undefined) return note("never followed", "`npx inkling serve` follows it");
+  if (report === undefined) return note("never followed", "`npx @inkling/cli serve` follows it");
   const { fault, version, followed_at } = report;
   if (fault === null) return ok(`version ${version}, followed ${followed_at}`);
   return problem(
@@ -241,7 +247,10 @@ async function noRelease({ host, port }: Settings): Promise<Finding> {
     const found = "there is none, but Inkling is running: on another folder, or on what was deleted here";
     return problem(found, `name its folder with --data-dir; if this is the one, ${UPDATE}`);
   }
-  return note("there is none yet", `\`npx inkling up\` builds one; before \`npx inkling serve\` ${UPDATE}`);
+  return note(
+    "there is none yet",
+    `\`npx @inkling/cli up\` builds one; before \`npx @inkling/cli serve\` ${UPDATE}`,
+  );
 }
 
 function age({ manifest }: NamedRelease, { now, settings }: Checkup): Finding {
@@ -249,7 +258,7 @@ function age({ manifest }: NamedRelease, { now, settings }: Checkup): Finding {
   const data = dataAge(manifest, now);
   const found = [...(data === "" ? [] : [data]), `built ${formatAge(milliseconds)} before now`].join("; ");
   if (pinnedName(settings.dataDir) !== undefined)
-    return note(`${found}; it is pinned`, "`npx inkling data unpin` uses the newest release again");
+    return note(`${found}; it is pinned`, "`npx @inkling/cli data unpin` uses the newest release again");
   return milliseconds > OLD_RELEASE_MS ? note(found, UPDATE) : ok(found);
 }
 
@@ -260,7 +269,7 @@ function feeds(release: NamedRelease, { settings }: Checkup): Finding {
   const list = troubled.map((feed) => `${feed.id} ${stateOf(feed)}`).join(", ");
   return note(
     `${troubled.length} of ${all.length} need attention: ${list}`,
-    "`npx inkling data status` shows why; `npx inkling data update` tries again; INKLING_MIRROR serves machines without internet",
+    "`npx @inkling/cli data status` shows why; `npx @inkling/cli data update` tries again; INKLING_MIRROR serves machines without internet",
   );
 }
 
@@ -281,10 +290,10 @@ function answers(release: NamedRelease, { settings }: Checkup): Finding {
   if (gaps.length === 0) return ok("all have data");
   const found = gaps.join("; ");
   if (manifest.missing.length > 0 && willCome(release, settings)) {
-    const until = "until then `npx inkling serve` answers 503 for what is missing";
+    const until = "until then `npx @inkling/cli serve` answers 503 for what is missing";
     return note(found, `a server fetches these feeds within minutes of its start, or ${UPDATE}; ${until}`);
   }
-  const fix = "`npx inkling serve` answers 503 for what is missing; get the feeds named above";
+  const fix = "`npx @inkling/cli serve` answers 503 for what is missing; get the feeds named above";
   return manifest.missing.length > 0 ? problem(found, fix) : note(found, fix);
 }
 
@@ -303,7 +312,7 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
   // Opening would make the file.
   const file = databaseFile(settings);
   if (file !== undefined && !existsSync(file)) {
-    return note(`${file} does not exist yet`, "`npx inkling keys create` makes it, and a key");
+    return note(`${file} does not exist yet`, "`npx @inkling/cli keys create` makes it, and a key");
   }
   return withStore(settings, async (store) => {
     const keys = await countKeys(store, now.getTime());
@@ -312,7 +321,7 @@ async function database({ settings, now }: Checkup): Promise<Finding> {
       return problem(found, "keys.json has some: is INKLING_DATABASE_URL right, the volume mounted?");
     }
     if (keys.live > 0 || settings.apiKey !== undefined) return ok(found);
-    return problem(found, "make a key: `npx inkling keys create --name NAME`");
+    return problem(found, "make a key: `npx @inkling/cli keys create --name NAME`");
   });
 }
 
@@ -343,4 +352,36 @@ async function databaseClock({ settings, now }: Checkup): Promise<Finding> {
     if (Math.abs(seconds) <= MOST_CLOCK_SECONDS) return ok(found);
     return problem(found, "let NTP keep both clocks");
   });
+}
+
+/** The other hosts of the group, as they report themselves. */
+async function hosts({ settings }: Checkup): Promise<Finding> {
+  if (databaseFile(settings) !== undefined) return ok("one, with SQLite");
+  const all = await withStore(settings, (store) => listHosts(store.tables));
+  const troubled = all.flatMap((host) => {
+    const why = troubleOf(host);
+    return why === "" ? [] : [`${host.report?.name ?? host.id}: ${why}`];
+  });
+  const versions = new Set(all.flatMap(({ report }) => report?.version ?? []));
+  const found = `${all.length} use the database${versions.size > 1 ? `, of versions ${[...versions].sort().join(", ")}` : ""}`;
+  if (troubled.length === 0) return ok(found);
+  const more = troubled.length - MOST_HOSTS;
+  const named = [...troubled.slice(0, MOST_HOSTS), ...(more > 0 ? [`and ${more} more`] : [])];
+  return problem(
+    `${found}; ${named.join("; ")}`,
+    "`npx @inkling/cli hosts` shows all; `npx @inkling/cli doctor` there",
+  );
+}
+
+function troubleOf({ state, ageMs, report }: ListedHost): string {
+  const offset = report?.clock_offset_seconds ?? 0;
+  return [
+    state === "silent" ? `silent for ${formatAge(ageMs)}` : "",
+    state === "not-ready" ? `not ready (${report!.reasons.join(", ")})` : "",
+    Math.abs(offset) > MOST_CLOCK_SECONDS
+      ? `its clock is ${Math.round(Math.abs(offset))} s ${offset < 0 ? "behind" : "ahead of"} the database's`
+      : "",
+  ]
+    .filter((text) => text !== "")
+    .join(", ");
 }

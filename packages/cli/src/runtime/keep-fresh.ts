@@ -132,7 +132,7 @@ class Troubles {
     // Without internet this is every feed, and one line instead of thirty.
     for (const [reason, ids] of away) {
       const feeds = ids.slice(0, MOST_NAMED);
-      const hint = ids.length > feeds.length ? "`npx inkling data status` names all" : undefined;
+      const hint = ids.length > feeds.length ? "`npx @inkling/cli data status` names all" : undefined;
       this.log.error("feeds-not-reached", { count: ids.length, feeds, reason, hint });
     }
   }

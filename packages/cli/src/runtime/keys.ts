@@ -28,7 +28,7 @@ export async function withExistingStore<T>(
   if (file !== undefined && !existsSync(file)) {
     throw new CliError(
       `there is no database yet: ${file} does not exist`,
-      "check --data-dir and INKLING_DATABASE_URL: `npx inkling config` shows the settings in force",
+      "check --data-dir and INKLING_DATABASE_URL: `npx @inkling/cli config` shows the settings in force",
     );
   }
   return withOpened(settings, work);

@@ -49,7 +49,7 @@ export function checked<T>(title: string, read: () => T): T {
 }
 
 const HINTS = {
-  INVALID: "`npx inkling override add --help` shows examples",
+  INVALID: "`npx @inkling/cli override add --help` shows examples",
   TOO_WIDE: "--force, if this is meant",
   CONTRADICTS: "leave one of the two rows out",
 } as const;

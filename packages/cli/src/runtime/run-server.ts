@@ -2,6 +2,7 @@
 
 import type { ConsoleFiles } from "@inkling/console/files";
 import type { Mode } from "@inkling/engine";
+import { FORM, programFile } from "@inkling/release-store/program";
 import { exitOnFault } from "@inkling/server/exit-on-fault";
 import { probePort, type RunningServer, type ServerOptions, startServer } from "@inkling/server/serve";
 import { processEnvironment, surroundings, workerEnvironment } from "../config/environment.ts";
@@ -45,11 +46,13 @@ export function serverOptions(
   };
 }
 
-/** The console is bundled, in 80 ms, for the first page that is requested, not for the start. */
+/** In a clone the console is bundled, in 80 ms, for the first page that is requested, not for the start. */
 function serveConsole(): NonNullable<ServerOptions["console"]> {
   let files: Promise<ConsoleFiles> | undefined;
   return async (request, path) => {
-    files ??= import("@inkling/console/files").then(({ openConsole }) => openConsole());
+    files ??= import("@inkling/console/files").then(({ openConsole }) =>
+      openConsole(FORM === "clone" ? undefined : programFile("console")),
+    );
     const opened = await files.catch((error) => {
       files = undefined; // the next request tries again
       throw error;

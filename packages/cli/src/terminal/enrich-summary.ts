@@ -7,30 +7,47 @@ import { formatCount, printable, type Style, type Terminal, table, warn } from "
 const TOP_COUNTRIES = 12;
 const CELLS = 30;
 
-/** The summary for programs. */
-export function tallyJson(tally: Tally, { format, ip, email, added }: Plan): object {
-  const { rows, broken, firstBroken, ragged, openQuotes, withoutIp, withoutEmail, countries, flags } = tally;
-  const found = rows - withoutIp;
-  const { "": _, ...known } = countries;
+type Column = readonly [tally: Tally, plan: Plan];
+
+/** What was counted for each column: a file has several of addresses where they were named. */
+function columnsOf(tally: Tally, plan: Plan): Column[] {
+  const { next } = plan;
+  return [[tally, plan], ...(next && tally.next ? columnsOf(tally.next, next) : [])];
+}
+
+/** The summary for programs: `ip` is an object, of several columns one for each name. */
+export function tallyJson(tally: Tally, plan: Plan): object {
+  const { rows, broken, firstBroken, ragged, openQuotes } = tally;
+  const columns = columnsOf(tally, plan);
+  const ofIp = columns.filter(([, { ip }]) => ip !== undefined);
+  const ip =
+    plan.next === undefined
+      ? ofIp.map(ipJson)[0]
+      : Object.fromEntries(ofIp.map((column) => [column[1].ipTitle, ipJson(column)]));
+  const email = columns.find(([, { email }]) => email !== undefined)?.[0];
   return {
-    format,
+    format: plan.format,
     rows,
     broken: { rows: broken, first_line: firstBroken ?? null },
     ragged,
     open_quotes: openQuotes,
-    ...(ip !== undefined && {
-      ip: {
-        found,
-        missing: withoutIp,
-        countries: known,
-        country_unknown: found - sumOf(known),
-        flags,
-        ...(added.network.length > 0 && { network_kinds: tally.kinds }),
-      },
-    }),
+    ...(ip !== undefined && { ip }),
     ...(email !== undefined && {
-      email: { found: rows - withoutEmail, missing: withoutEmail, ...tally.email },
+      email: { found: rows - email.withoutEmail, missing: email.withoutEmail, ...email.email },
     }),
+  };
+}
+
+function ipJson([{ rows, withoutIp, countries, flags, kinds }, { added }]: Column): object {
+  const found = rows - withoutIp;
+  const { "": _, ...known } = countries;
+  return {
+    found,
+    missing: withoutIp,
+    countries: known,
+    country_unknown: found - sumOf(known),
+    flags,
+    ...(added.network.length > 0 && { network_kinds: kinds }),
   };
 }
 
@@ -85,8 +102,11 @@ export function printTally(
     return;
   }
   const counts = [rowsText(tally)];
-  if (plan.ip !== undefined) counts.push(`${formatCount(tally.withoutIp)} without a public IP address`);
-  if (plan.email !== undefined) counts.push(`${formatCount(tally.withoutEmail)} without an email address`);
+  for (const [{ withoutIp, withoutEmail }, { ip, email, ipTitle }] of columnsOf(tally, plan)) {
+    const where = plan.next === undefined ? "" : ` in ${printable(ipTitle ?? "")}`;
+    if (ip !== undefined) counts.push(`${formatCount(withoutIp)} without a public IP address${where}`);
+    if (email !== undefined) counts.push(`${formatCount(withoutEmail)} without an email address`);
+  }
   if (tally.broken > 0) counts.push(brokenText(tally, plan));
   counts.push(...irregularities(tally));
   const line = counts.join(", ");
@@ -99,8 +119,11 @@ const rowsText = ({ rows }: Tally) => `${formatCount(rows)} ${rows === 1 ? "row"
 function summary(tally: Tally, plan: Plan, style: Style): string {
   const parts = [style.bold(rowsText(tally))];
   if (tally.broken > 0) parts.push(brokenText(tally, plan));
-  if (plan.ip !== undefined) parts.push(...ipParts(tally, style));
-  if (plan.email !== undefined) parts.push(...emailParts(tally, style));
+  for (const [counted, { ip, email, ipTitle }] of columnsOf(tally, plan)) {
+    if (ip !== undefined && plan.next !== undefined) parts.push("", style.bold(printable(ipTitle ?? "")));
+    if (ip !== undefined) parts.push(...ipParts(counted, style));
+    if (email !== undefined) parts.push(...emailParts(counted, style));
+  }
   return parts.join("\n");
 }
 

@@ -29,6 +29,19 @@ export class CliError extends Error {
   }
 }
 
+/** All problems of the settings, one line each. */
+export class SettingsError extends CliError {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(
+      `Cannot start:\n${problems.map((problem) => `  ${problem}`).join("\n")}`,
+      "`npx @inkling/cli config --example` prints every setting with its default",
+      EXIT.usage,
+    );
+    this.problems = problems;
+  }
+}
+
 /** The user stopped it: what was not done then, and what remains. */
 export class Stopped extends CliError {
   constructor(remains: string) {

@@ -40,7 +40,7 @@ function exitAtOnce(): never {
 
 /**
  * Listens for signals to this process.
- * @param launcherPid our parent, when it is the launcher: when it is killed outright, we stop too
+ * @param launcherPid our parent, when it is npm or the launcher: when it is killed outright, we stop too
  */
 export function listenForStop(launcherPid: number | undefined): Stopper {
   const controller = new AbortController();

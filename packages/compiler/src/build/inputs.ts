@@ -5,24 +5,26 @@
 // The digest covers code and pinned dependencies, so a new version of Inkling builds everything anew.
 
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import type { FeedReport, SegmentKind } from "@inkling/engine";
 import { sha256Hex } from "@inkling/release-store";
+import { programFile } from "@inkling/release-store/program";
 
-const compilerDir = resolve(import.meta.dir, "../..");
-const engineDir = dirname(fileURLToPath(import.meta.resolve("@inkling/engine/package.json")));
+/** Defined in a bundle, which is not made of these files any more. */
+declare const CODE_DIGEST: string | undefined;
+
 /** Everything that can change what a build makes of the same feeds. */
 const CODE = [
-  join(compilerDir, "package.json"),
-  join(compilerDir, "src"),
-  join(compilerDir, "data"),
-  join(engineDir, "package.json"),
-  join(engineDir, "src"),
-];
+  "compiler/package.json",
+  "compiler/src",
+  "compiler/data",
+  "engine/package.json",
+  "engine/src",
+].map(programFile);
 
 /** Digest of the compiler's and the engine's own files, tests left out. */
 export function codeDigest(): string {
+  if (typeof CODE_DIGEST !== "undefined") return CODE_DIGEST;
   const hash = new Bun.CryptoHasher("sha256");
   for (const root of CODE) {
     for (const file of filesBelow(root)) {

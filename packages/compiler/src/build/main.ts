@@ -46,7 +46,7 @@ function hintFor(error: unknown): string | undefined {
   if (error instanceof FeedChoiceError)
     return "correct it, or delete it: then the feeds of the default are on";
   if (error instanceof NothingToServe)
-    return "look at these lists, and turn one off with `npx inkling feeds disable ID`; or accept what they say: `npx inkling data update --accept release`";
+    return "look at these lists, and turn one off with `npx @inkling/cli feeds disable ID`; or accept what they say: `npx @inkling/cli data update --accept release`";
   const code = (error as { code?: unknown }).code;
   return typeof code === "string" ? HINTS[code] : undefined;
 }

@@ -2,18 +2,16 @@
 //
 // err  FeedError: the package is not installed, a file cannot be read
 
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { programFile, seedFolder } from "@inkling/release-store/program";
 import { type Feed, FeedError, type Seed } from "../catalog/feed.ts";
 import { type CopyFile, type FeedCopy, loadStable, measure } from "./copy.ts";
-
-const PACKAGE = resolve(import.meta.dir, "../..");
 
 /** @param packageFolder the folder of an npm package; throws when it is not installed */
 export function readSeed(
   feed: Feed,
   seed: Seed,
-  packageFolder: (name: string) => string = installedFolder,
+  packageFolder: (name: string) => string = seedFolder,
 ): FeedCopy {
   let folder: string;
   try {
@@ -31,12 +29,8 @@ export function readSeed(
   };
 }
 
-function installedFolder(name: string): string {
-  return dirname(fileURLToPath(import.meta.resolve(`${name}/package.json`)));
-}
-
 export function readOwn(feed: Feed, own: string): FeedCopy {
-  const file = load(join(PACKAGE, own));
+  const file = load(programFile(join("compiler", own)));
   return { source: "own", format: feed.ownFormat ?? feed.format, licence: feed.licence, ...measure([file]) };
 }
 

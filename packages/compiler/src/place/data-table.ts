@@ -1,12 +1,13 @@
 // data-table.ts: reads the project's own tables in packages/compiler/data, each on first use.
 
 import { readFileSync } from "node:fs";
+import { programFile } from "@inkling/release-store/program";
 import { forEachRow } from "../parse/csv.ts";
 
 /** The rows of `data/<file>`, as lists of fields. @throws FeedError naming the line */
 export function dataTable(file: string): (readonly string[])[] {
   const rows: (readonly string[])[] = [];
-  forEachRow(readFileSync(new URL(`../../data/${file}`, import.meta.url), "utf8"), (row) => rows.push(row));
+  forEachRow(readFileSync(programFile(`compiler/data/${file}`), "utf8"), (row) => rows.push(row));
   return rows;
 }
 

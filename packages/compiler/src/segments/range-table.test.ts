@@ -2,18 +2,21 @@
 
 import { describe, expect, test } from "bun:test";
 import {
+  BLOCK_ADDRESSES,
   cover,
   formatIp,
   IpAddress,
   type Networks,
   openSegment,
   overlay,
+  PackedAddresses,
   type Prefix,
   parseIp,
   parsePrefix,
   prefixContains,
   type RangeColumns,
   RangeTable,
+  type UnwrappedAddress,
 } from "@inkling/engine";
 import fc from "fast-check";
 import { rangeSections } from "./range-table.ts";
@@ -47,8 +50,17 @@ function tableOf(v4: RangeColumns, v6: RangeColumns): RangeTable {
   return table;
 }
 
+const block = new PackedAddresses();
+const blockValues = new Uint32Array(BLOCK_ADDRESSES);
+
+/** Alone, and behind the addresses before it in a block. */
 function find(table: RangeTable, address: IpAddress): number {
-  return address.family === 4 ? table.find4(address.words[0]!) : table.find6(address.words);
+  const value = address.family === 4 ? table.find4(address.words[0]!) : table.find6(address.words);
+  if (block.length === BLOCK_ADDRESSES) block.length = 0;
+  block.add(address as UnwrappedAddress); // the table takes addresses as they are
+  table.findBlock(block, blockValues);
+  expect(blockValues[block.length - 1]).toBe(value);
+  return value;
 }
 
 function toBig(address: IpAddress): bigint {

@@ -59,20 +59,6 @@ describe("a segment", () => {
     expect(answers).toEqual(['{"a":2}', '{"a":1}', undefined, '{"a":3}', '{"a":3}', undefined]);
   });
 
-  test("copies an answer into a buffer, or reports that it does not fit", () => {
-    const segment = IpSegment.open(good, "geo");
-    const out = new Uint8Array(12).fill(0x2e);
-    const copy = (text: string, at: number) => {
-      const length = segment.lookupInto(parseUnwrapped(text)!, out, at);
-      return [length, new TextDecoder().decode(out)];
-    };
-    expect(copy("8.8.4.1", 6)).toEqual([-1, "............"]);
-    expect(copy("8.8.4.1", 5)).toEqual([7, '.....{"a":1}']);
-    expect(copy("2001:4860::1", 0)).toEqual([7, '{"a":3}a":1}']);
-    expect(copy("1.1.1.1", 0)).toEqual([0, '{"a":3}a":1}']);
-    expect(copy("1.1.1.1", 99)).toEqual([0, '{"a":3}a":1}']);
-  });
-
   test("has evidence for its answers, and the network they apply to", () => {
     const segment = IpSegment.open(good, "geo");
     const evidence = ADDRESSES.map((address) => {

@@ -23,8 +23,10 @@ const NO_BYTES = new Uint8Array(0);
 export class Answers {
   /** How many records there are; their numbers begin at 0. */
   readonly count: number;
-  private readonly bytes: Uint8Array;
-  private readonly starts: Uint32Array;
+  /** All records, one behind the other: never write to them. */
+  readonly bytes: Uint8Array;
+  /** Where each starts and the last ends: a record is empty, or missing, unless its end is above its start. */
+  readonly starts: Uint32Array;
   private readonly kept: Uint8Array[];
   private readonly names: RecordSections;
 
@@ -70,18 +72,6 @@ export class Answers {
     const view = this.bytes.subarray(start, end);
     if (number < this.kept.length) this.kept[number] = view;
     return view;
-  }
-
-  /**
-   * Copies a record to `out` from `at` on.
-   * @returns its length: 0 when it is empty or there is none, -1 when it does not fit
-   */
-  copyInto(number: number, out: Uint8Array, at: number): number {
-    const record = this.at(number);
-    if (record === undefined) return 0;
-    if (at + record.length > out.length) return -1;
-    out.set(record, at);
-    return record.length;
   }
 
   /**

@@ -79,7 +79,7 @@ export function unseal(text: string, trusted: readonly string[]): string {
   throw new ChannelError(
     "other-key",
     `the channel is signed by another key (${ids}), want ${own.join(" or ")}`,
-    "INKLING_CHANNEL_KEY is the public key that `npx inkling channel init` printed",
+    "INKLING_CHANNEL_KEY is the public key that `npx @inkling/cli channel init` printed",
   );
 }
 

@@ -156,7 +156,7 @@ export class ChannelFollower {
     throw new ChannelError(
       "expired",
       `version ${version} of the channel expired at ${expires_at}`,
-      "is the builder at work, and is this host's clock right? `npx inkling channel publish` renews it",
+      "is the builder at work, and is this host's clock right? `npx @inkling/cli channel publish` renews it",
     );
   }
 

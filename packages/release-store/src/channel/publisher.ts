@@ -28,6 +28,7 @@ const KEPT = 5;
 export const STATEMENT_LIMIT = 64 << 10;
 export const MANIFEST_LIMIT = 8 << 20;
 const LOCK_MS = 15 * 60_000;
+const MOST_TRIES = 5;
 const DAY_MS = 86_400_000;
 /** How long a statement is taken without a newer one. */
 export const VALID_MS = 7 * DAY_MS;
@@ -41,10 +42,16 @@ export interface PublisherOptions {
   readonly signal: AbortSignal;
   /** How long another publisher's lock may take to be seen; that of the store without. */
   readonly settleMs?: number;
+  /**
+   * A lock that ends with its process, beside the one in the store. Calls `work` in any case, with whether it is held.
+   */
+  readonly exclusively?: <T>(work: (isHeld: () => Promise<boolean>) => Promise<T>) => Promise<T>;
   /** Other public keys that may have signed the channel so far: before a change of the key. */
   readonly trusted?: readonly string[];
   /** Bytes of an object that are about to be sent. */
   readonly onUpload?: (path: string, bytes: number) => void;
+  /** Called before more servers are given the release of the channel; what it throws leaves the channel as it is. */
+  readonly onRaise?: (before: Statement) => Promise<void>;
   /** What could not be tidied up; the channel is well. */
   readonly onWarning?: (message: string) => void;
 }
@@ -54,6 +61,7 @@ export class Publisher {
   private readonly trusted: readonly string[];
   /** The content of the lock while this publisher has it. */
   private lock: string | undefined;
+  private isHeld: () => Promise<boolean> = async () => true;
 
   constructor(options: PublisherOptions) {
     this.options = options;
@@ -125,7 +133,9 @@ export class Publisher {
     before: Statement | undefined,
     change: { release?: ReleaseRef; percent?: number; previous?: ReleaseRef | undefined },
   ): Promise<Statement> {
-    const { store, channel, now, privateKey, signal } = this.options;
+    const { store, channel, now, privateKey, signal, onRaise } = this.options;
+    const isOnTrial = before?.previous !== undefined && before.percent < (change.percent ?? 0);
+    if (isOnTrial && change.release === undefined) await onRaise?.(before);
     const release = change.release ?? before!.release;
     const previous = "previous" in change ? change.previous : before?.previous;
     const older = (before?.kept ?? []).filter(({ name }) => name !== release.name);
@@ -171,7 +181,11 @@ export class Publisher {
       const path = DATA_FOLDER.segmentFile(segment.sha256);
       if (!again && (await store.size(path, signal)) === segment.bytes) continue;
       if (!hasSegment(dataDir, segment.sha256)) {
-        throw new ChannelError("unsound", `${path} is missing or damaged here`, "`npx inkling data update`");
+        throw new ChannelError(
+          "unsound",
+          `${path} is missing or damaged here`,
+          "`npx @inkling/cli data update`",
+        );
       }
       await this.holdLock();
       onUpload?.(path, segment.bytes);
@@ -226,18 +240,36 @@ export class Publisher {
   }
 
   /** One publisher at a time, also of other channels: two may share segments. */
-  private async locked<T>(act: (before: Statement | undefined) => Promise<T>): Promise<T> {
-    const { store } = this.options;
-    await this.requireFree();
-    await this.writeLock();
-    // Whoever else found it free has written by then; the last one has it.
-    await new Promise((resolve) => setTimeout(resolve, this.options.settleMs ?? store.settleMs));
-    if (!(await this.hasLock())) throw this.busy();
-    try {
-      return await act(await this.read());
-    } finally {
-      await this.removeLock();
+  private locked<T>(act: (before: Statement | undefined) => Promise<T>): Promise<T> {
+    const { exclusively = (work) => work(async () => true) } = this.options;
+    return exclusively(async (isHeld) => {
+      this.isHeld = isHeld;
+      if (!(await isHeld())) throw new ChannelError("busy", "another publisher has the lock of the database");
+      await this.takeLock();
+      try {
+        return await act(await this.read());
+      } finally {
+        await this.removeLock();
+      }
+    });
+  }
+
+  /**
+   * Whoever else found it free has written by the end of the wait; the last one has it. One that took longer to write than
+   * others wait may have come after that: it writes and waits again, while the other finds that it has lost the lock.
+   */
+  private async takeLock(): Promise<void> {
+    const { store, settleMs = store.settleMs } = this.options;
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const begun = performance.now();
+      if (tries === 0) await this.requireFree();
+      await this.writeLock();
+      const tookMs = performance.now() - begun;
+      await new Promise((resolve) => setTimeout(resolve, settleMs));
+      if (!(await this.hasLock())) break;
+      if (tookMs < store.settleMs) return;
     }
+    throw this.busy();
   }
 
   private async writeLock(): Promise<void> {
@@ -253,7 +285,7 @@ export class Publisher {
 
   /** Makes sure that nobody has taken the lock over, and renews it: an upload may be slow. */
   private async holdLock(): Promise<void> {
-    if (!(await this.hasLock())) throw this.busy();
+    if (!(await this.isHeld()) || !(await this.hasLock())) throw this.busy();
     await this.writeLock();
   }
 
@@ -346,7 +378,7 @@ function required(statement: Statement | undefined, channel: string): Statement 
   throw new ChannelError(
     "absent",
     `there is no channel ${channel}`,
-    "`npx inkling channel publish` makes it",
+    "`npx @inkling/cli channel publish` makes it",
   );
 }
 

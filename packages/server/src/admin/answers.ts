@@ -6,6 +6,7 @@ import type * as schemas from "../lookup/answer-schemas.ts";
 import type { auditAnswer } from "./audit.ts";
 import type { dataAnswer, feedsAnswer, releasesAnswer } from "./data.ts";
 import type { updateState } from "./data-actions.ts";
+import type { hostsAnswer } from "./hosts.ts";
 import type { usageAnswer } from "./key-usage.ts";
 import type { keyAnswer, keysAnswer } from "./keys.ts";
 import type { lookupAnswer } from "./lookup.ts";
@@ -45,4 +46,6 @@ export type AuditEntry = z.output<typeof auditAnswer>["entries"][number];
 
 export type Traffic = z.output<typeof trafficAnswer>;
 export type TrafficPoint = Traffic["series"][number];
+export type Hosts = z.output<typeof hostsAnswer>;
+export type Host = Hosts["hosts"][number];
 export type CountryCount = Traffic["total"]["countries"][number];

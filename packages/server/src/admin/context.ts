@@ -1,5 +1,6 @@
 // context.ts: what the operations of the admin API work with.
 
+import type { HostReport } from "@inkling/release-store";
 import type { HostNames } from "../http/host-names.ts";
 import type { KeyLoader } from "../keys/key-loader.ts";
 import type { StatusSource } from "../lookup/status.ts";
@@ -61,6 +62,8 @@ export interface AdminAppOptions {
   readonly keyLoader: Pick<KeyLoader, "refresh">;
   readonly releases: Pick<Releases, "current" | "check">;
   readonly status: StatusSource;
+  /** What this server reports of itself. */
+  readonly report: () => HostReport;
   readonly dataDir: string;
   readonly workerEnvironment: ProcessEnvironment;
   /** The names of this listener. */

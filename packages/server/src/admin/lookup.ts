@@ -5,6 +5,7 @@
 // note Values are in no log and no audit trail. Overrides apply; there are no sandbox answers.
 
 import { ADDRESS_FLAGS, type AddressFlag, ANSWERS } from "@inkling/engine";
+import { processCommand } from "@inkling/release-store/program";
 import { z } from "zod";
 import * as answers from "../lookup/answer-schemas.ts";
 import { MOST_COUNTRIES, MOST_PREFIXES } from "../lookup/network-summary.ts";
@@ -108,8 +109,7 @@ async function lookUp(
   const { name, stamps, manifest } = release;
   const overrides = overrideCache.current.all;
   const question: LookUpQuestion = { dataDir, name, stamps, overrides, now: now(), values };
-  const module = new URL("./lookup-process.ts", import.meta.url);
-  const found = await runInProcess<LookUpAnswer>(module, question, workerEnvironment);
+  const found = await runInProcess<LookUpAnswer>(processCommand("lookup"), question, workerEnvironment);
   if ("problem" in found) throw new AdminProblem("NO_RELEASE", found.problem);
   const { missing, partial } = manifest;
   return { release: manifest.id, missing, partial, answers: found.answers };

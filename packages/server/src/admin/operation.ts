@@ -18,7 +18,7 @@ export const TAGS = {
   Data: "Feeds and releases.",
   Keys: "API keys and their usage.",
   Overrides: "The operator's own verdicts.",
-  Watch: "Traffic and the audit trail.",
+  Watch: "Traffic, hosts and the audit trail.",
 } as const;
 
 /** One authorized request. */

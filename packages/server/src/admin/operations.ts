@@ -4,6 +4,7 @@ import { z } from "zod";
 import { AUDIT_OPERATIONS } from "./audit.ts";
 import { DATA_OPERATIONS } from "./data.ts";
 import { DATA_ACTION_OPERATIONS } from "./data-actions.ts";
+import { HOST_OPERATIONS } from "./hosts.ts";
 import { KEY_OPERATIONS } from "./keys.ts";
 import { LOOKUP_OPERATIONS } from "./lookup.ts";
 import { type Operation, operation } from "./operation.ts";
@@ -20,6 +21,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...OVERRIDE_OPERATIONS,
   ...AUDIT_OPERATIONS,
   ...TRAFFIC_OPERATIONS,
+  ...HOST_OPERATIONS,
   operation({
     id: "openapi",
     method: "GET",

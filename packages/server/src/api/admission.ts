@@ -6,6 +6,7 @@
 
 import type { IpAddress, Lookup } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, scopeProblem } from "../http/problems.ts";
+import { basicAsBearer } from "../keys/bearer-token.ts";
 import { isSourceAllowed, type Key, type KeyId, type Refusal } from "../keys/key.ts";
 import { secondsToMidnight } from "../limits/rate-headers.ts";
 import type { Exchange } from "./exchange.ts";
@@ -17,6 +18,16 @@ const REFUSED_AS: ReadonlyMap<ProblemCode, Refusal> = new Map([
   ["QUOTA_EXCEEDED", "quota_exceeded"],
 ]);
 
+/** What a route wants of a request's key. */
+export interface KeyRule {
+  /** What is looked up: the scope that the key needs. */
+  readonly lookup?: Lookup;
+  /** Is the key also taken from the password of Basic authentication? */
+  readonly acceptsBasic?: boolean;
+  /** Is it proxies that send requests, about visitors? Then the key's networks are those of the proxies. */
+  readonly isForProxies?: boolean;
+}
+
 const QUOTA_NOT_HERE = problem("QUOTA_EXCEEDED", undefined, { "Retry-After": "1" });
 const SOURCE_NOT_ALLOWED = problem("SOURCE_NOT_ALLOWED");
 
@@ -27,26 +38,30 @@ export class Admission {
     this.options = options;
   }
 
-  /** @param scope of the lookup; undefined for routes that any key may use */
-  admit(exchange: Exchange, scope: Lookup | undefined): Problem | undefined {
-    const refusal = this.check(exchange, scope);
+  admit(exchange: Exchange, rule: KeyRule): Problem | undefined {
+    const refusal = this.check(exchange, rule);
     if (refusal !== undefined && exchange.key !== undefined) {
       this.recordRefusal(exchange.key.id, refusal.code, exchange.now);
     }
     return refusal;
   }
 
-  private check(exchange: Exchange, scope: Lookup | undefined): Problem | undefined {
+  private check(exchange: Exchange, rule: KeyRule): Problem | undefined {
     const { keyring, buckets } = this.options;
     const { request, now } = exchange;
-    const result = keyring.authenticate(request.headers.get("authorization"), now);
+    const { lookup: scope } = rule; // undefined where any key may be used
+    const header = request.headers.get("authorization");
+    const result = keyring.authenticate(rule.acceptsBasic ? basicAsBearer(header) : header, now);
     if (!result.ok) {
       if (result.code === "KEY_EXPIRED") this.recordRefusal(result.key.id, result.code, now);
       return refusalOf(result);
     }
     const { key } = result;
     exchange.setKey(key);
-    if (key.networks.length > 0 && !isFrom(key, exchange.findCaller())) {
+    if (
+      key.networks.length > 0 &&
+      !isFrom(key, rule.isForProxies ? exchange.findPeer() : exchange.findCaller())
+    ) {
       exchange.rate = buckets.take(key, now, 0); // a stolen key must not use up the rate
       return SOURCE_NOT_ALLOWED;
     }

@@ -71,7 +71,7 @@ export class App {
   private answer(exchange: Exchange, route: Route): Response | Promise<Response> {
     const { request } = exchange;
     const refusal = this.hostProblem(request) ?? methodProblem(request, route) ?? this.admit(exchange, route);
-    if (refusal !== undefined) return this.api.responses.sendProblem(exchange, refusal);
+    if (refusal !== undefined) return this.refuse(exchange, route, refusal);
     const response = route.handle(exchange, this.api, route);
     return response instanceof Promise
       ? response.then((late) => this.charge(exchange, route, late))
@@ -87,9 +87,9 @@ export class App {
   }
 
   private admit(exchange: Exchange, route: Route): Problem | undefined {
-    const { isOpen = false, lookup, parameters = NO_PARAMETERS } = route;
+    const { isOpen = false, parameters = NO_PARAMETERS } = route;
     if (isOpen) return undefined;
-    const refusal = this.api.admission.admit(exchange, lookup);
+    const refusal = this.api.admission.admit(exchange, route);
     if (refusal !== undefined) return refusal;
     const { target, pathEnd } = exchange;
     if (pathEnd >= target.length - 1) return undefined; // a bare "?" is no query
@@ -100,10 +100,16 @@ export class App {
   }
 
   /** Bad input is not charged. */
-  private charge(exchange: Exchange, { lookup }: Route, response: Response): Response {
+  private charge(exchange: Exchange, route: Route, response: Response): Response {
+    const { lookup } = route;
     if (!exchange.isLookup || lookup === undefined) return response;
     const refusal = this.api.admission.chargeQuota(exchange, lookup);
-    return refusal === undefined ? response : this.api.responses.sendProblem(exchange, refusal);
+    return refusal === undefined ? response : this.refuse(exchange, route, refusal);
+  }
+
+  private refuse(exchange: Exchange, { sendProblem }: Route, problem: Problem): Response {
+    const { api } = this;
+    return sendProblem?.(exchange, api, problem) ?? api.responses.sendProblem(exchange, problem);
   }
 
   /** Counts and logs a response; of a stream when its last line was sent. */
@@ -135,7 +141,7 @@ export class App {
     const context = { route: route.template, request_id: exchange.id };
     this.api.log.crash("request-failed", error, [value, decodeSegment(value) ?? ""], context);
     exchange.setKey(undefined); // the error may lie in there
-    return this.api.responses.sendProblem(exchange, INTERNAL);
+    return this.refuse(exchange, route, INTERNAL);
   }
 }
 

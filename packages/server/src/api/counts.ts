@@ -12,6 +12,7 @@ export const TEMPLATES = [
   "/v1/ip-intel/geolocate",
   "/v1/ip-intel/reputation",
   "/v1/user-intel/email",
+  "/v1/forward-auth",
   "/v1/status",
   "/healthz",
   "/readyz",
@@ -19,15 +20,25 @@ export const TEMPLATES = [
   "/docs",
   "/docs/{file}",
   "/",
+  "/geoip/v2.1/country/{ip}",
+  "/geoip/v2.1/city/{ip}",
   "none",
 ] as const;
 export type Template = (typeof TEMPLATES)[number];
 
 export type ApiCounts = Counts<ProblemCode>;
 
+/** Every template whose route looks up one value. */
+const SINGLE: readonly Template[] = [
+  ...TEMPLATES.slice(0, 3),
+  "/v1/forward-auth",
+  "/geoip/v2.1/country/{ip}",
+  "/geoip/v2.1/city/{ip}",
+];
+
 export const API_COUNTS: CountsLayout<ProblemCode> = {
   routes: TEMPLATES,
-  lookupRoutes: { single: TEMPLATES.slice(0, 3), batch: TEMPLATES.slice(3, 6) },
+  lookupRoutes: { single: SINGLE, batch: TEMPLATES.slice(3, 6) },
   problems: PROBLEM_CODES,
 };
 

@@ -1,7 +1,7 @@
 // exchange.ts: one request: what is fixed when it arrives, and what becomes known while it is answered.
 
 import type { IpAddress, LoadedRelease, Mode, Overrides } from "@inkling/engine";
-import { callerAddress } from "../http/client-address.ts";
+import { callerAddress, visitorAddress } from "../http/client-address.ts";
 import type { Key } from "../keys/key.ts";
 import type { Decision } from "../limits/token-bucket.ts";
 import { PLAIN, type Question } from "../lookup/pipeline.ts";
@@ -64,10 +64,27 @@ export class Exchange implements Question {
   }
 
   findCaller(): IpAddress | undefined {
-    const { request, peers } = this;
     const { trustedProxies } = this.options;
-    const forwardedFor = trustedProxies.length === 0 ? null : request.headers.get("x-forwarded-for");
-    return callerAddress(peers.requestIP(request)?.address, forwardedFor, trustedProxies);
+    const forwardedFor = trustedProxies.length === 0 ? null : this.forwardedFor;
+    return callerAddress(this.peer, forwardedFor, trustedProxies);
+  }
+
+  /** Whose request a proxy asks about; undefined where no trusted one names it. */
+  findVisitor(): IpAddress | undefined {
+    return visitorAddress(this.peer, this.forwardedFor, this.options.trustedProxies);
+  }
+
+  /** The machine at the other end of the connection. */
+  findPeer(): IpAddress | undefined {
+    return callerAddress(this.peer, null, []);
+  }
+
+  private get peer(): string | undefined {
+    return this.peers.requestIP(this.request)?.address;
+  }
+
+  private get forwardedFor(): string | null {
+    return this.request.headers.get("x-forwarded-for");
   }
 }
 

@@ -4,6 +4,7 @@
 // out  bits of WANTS, or a problem that names what is allowed
 // src  RFC 3986 3.4 (percent-encoding; "+" is a plus, not a space)
 
+import { type AddressFlag, bitsOf } from "@inkling/engine";
 import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment } from "../http/request-target.ts";
 import { PLAIN, WANTS } from "../lookup/pipeline.ts";
@@ -12,7 +13,7 @@ import { PLAIN, WANTS } from "../lookup/pipeline.ts";
 export interface Parameter {
   readonly name: string;
   readonly value: string;
-  /** Bits of WANTS. */
+  /** Bits of WANTS, or a flag's above them. */
   readonly wants: number;
 }
 
@@ -20,6 +21,20 @@ const INCLUDE_EVIDENCE: Parameter = { name: "include", value: "evidence", wants:
 const INCLUDE_NETWORK: Parameter = { name: "include", value: "network", wants: WANTS.network };
 const INCLUDE_SUBJECT: Parameter = { name: "include", value: "subject", wants: WANTS.subject };
 const CHECKS_MX: Parameter = { name: "checks", value: "mx", wants: WANTS.mx };
+
+/** Flags of addresses as proxies call them. */
+export const FLAG_NAMES = { abuser: "is_abuser", proxy: "is_proxy", tor: "is_tor_exit" } as const;
+/** Above the bits of WANTS. */
+const DENY_SHIFT = 8;
+
+/** The flags that `deny` names, as REPUTATION_ANSWERS counts them. */
+export const deniedBits = (wants: number): number => wants >> DENY_SHIFT;
+
+const deny = ([value, flag]: readonly [string, AddressFlag]): Parameter => ({
+  name: "deny",
+  value,
+  wants: bitsOf([flag]) << DENY_SHIFT,
+});
 
 export class Parameters {
   readonly rows: readonly Parameter[];
@@ -63,3 +78,4 @@ export class Parameters {
 export const NO_PARAMETERS = new Parameters([]);
 export const ADDRESS_PARAMETERS = new Parameters([INCLUDE_EVIDENCE, INCLUDE_NETWORK, INCLUDE_SUBJECT]);
 export const EMAIL_PARAMETERS = new Parameters([INCLUDE_EVIDENCE, CHECKS_MX]);
+export const FORWARD_AUTH_PARAMETERS = new Parameters(Object.entries(FLAG_NAMES).map(deny));

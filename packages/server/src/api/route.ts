@@ -5,7 +5,7 @@ import type { BatchMemory } from "../batch/memory.ts";
 import { type Problem, problem } from "../http/problems.ts";
 import { decodeSegment } from "../http/request-target.ts";
 import type { Pipeline } from "../lookup/pipeline.ts";
-import type { Admission } from "./admission.ts";
+import type { Admission, KeyRule } from "./admission.ts";
 import type { Template } from "./counts.ts";
 import type { Exchange } from "./exchange.ts";
 import type { AppOptions } from "./options.ts";
@@ -23,7 +23,7 @@ export interface ApiContext extends AppOptions {
 /** Answers an admitted request. */
 export type Handler = (exchange: Exchange, api: ApiContext, route: Route) => Response | Promise<Response>;
 
-export interface Route {
+export interface Route extends KeyRule {
   /** Its name in logs and metrics. */
   readonly template: Template;
   /** All before the value, for routes that end in one. */
@@ -36,8 +36,8 @@ export interface Route {
   readonly isOpen?: boolean;
   /** None unless given. */
   readonly parameters?: Parameters;
-  /** What is looked up: the scope that the key needs. */
-  readonly lookup?: Lookup;
+  /** Sends problems in a form of its own. */
+  readonly sendProblem?: (exchange: Exchange, api: ApiContext, problem: Problem) => Response;
   readonly handle: Handler;
 }
 
@@ -47,7 +47,17 @@ export interface ApiRoute extends Route {
   readonly operation: Operation;
 }
 
-export type Operation = Lookup | "batch" | "status" | "healthz" | "readyz" | "openapi" | "docs" | "root";
+export type Operation =
+  | Lookup
+  | "batch"
+  | "forward_auth"
+  | "status"
+  | "healthz"
+  | "readyz"
+  | "openapi"
+  | "docs"
+  | "root"
+  | "maxmind";
 
 const PATH_INVALID = problem("PATH_INVALID");
 

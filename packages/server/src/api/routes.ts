@@ -10,6 +10,8 @@ import { ADDRESS_ROUTES } from "./handlers/address.ts";
 import { BATCH_ROUTES } from "./handlers/batch.ts";
 import { DOCUMENT_ROUTES } from "./handlers/documents.ts";
 import { EMAIL_ROUTE } from "./handlers/email.ts";
+import { FORWARD_AUTH_ROUTE } from "./handlers/forward-auth.ts";
+import { MAXMIND_ROUTES } from "./handlers/maxmind.ts";
 import { SERVER_ROUTES } from "./handlers/server.ts";
 import type { ApiRoute, Route } from "./route.ts";
 
@@ -19,8 +21,10 @@ const ROWS: readonly ApiRoute[] = [
   ...ADDRESS_ROUTES,
   EMAIL_ROUTE,
   ...BATCH_ROUTES,
+  FORWARD_AUTH_ROUTE,
   ...SERVER_ROUTES,
   ...DOCUMENT_ROUTES,
+  ...MAXMIND_ROUTES,
 ];
 
 export interface CountedRoute extends Route {

@@ -4,8 +4,20 @@
 // out  in `out`, for each value its answer or a problem document, and a separator
 // err  none thrown for a value: an unexpected error becomes INTERNAL in its place, and its stack goes to the log
 // cost `"203.0.113.9"` goes from the line's bytes to the answer's without a text or an object in between
+//
+// The answers of up to 64 values are found together (`findLines`, `findValues`), so that reads of memory overlap; then
+// each value is answered in its turn: what is charged, refused and counted is the same with and without.
 
-import { bodyOf, type IpLookup, type IpSegment, type Lookup } from "@inkling/engine";
+import {
+  BLOCK_ADDRESSES,
+  bodyOf,
+  type IpLookup,
+  type IpSegment,
+  type Lookup,
+  PackedAddresses,
+  REPUTATION_ANSWERS,
+  specialUse,
+} from "@inkling/engine";
 import { type Problem, type ProblemCode, problem, problemBody } from "../http/problems.ts";
 import {
   type Answer,
@@ -16,6 +28,7 @@ import {
   type Subject,
 } from "../lookup/pipeline.ts";
 import type { Counts } from "../telemetry/counts.ts";
+import type { LineBlock } from "./line-block.ts";
 import type { Output } from "./output.ts";
 
 /** Evidence has at most 8 KB (docs/evidence.md), a location well below 1 KB. */
@@ -24,7 +37,7 @@ export const MOST_ANSWER_BYTES = 12 * 1024;
 interface BatchAnswersOptions {
   readonly lookup: Lookup;
   readonly pipeline: Pipeline;
-  readonly counts: Pick<Counts<ProblemCode>, "countProblem">;
+  readonly counts: Pick<Counts<ProblemCode>, "countProblem" | "countFlags">;
   readonly out: Output;
   /** A byte that is written after each answer. */
   readonly separator: number;
@@ -47,6 +60,13 @@ const CRASHED = problem("INTERNAL");
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const encoder = new TextEncoder();
 
+/** Of the block that is found: one for all, since that is synchronous. */
+const addresses = new PackedAddresses();
+const indexes = new Uint8Array(BLOCK_ADDRESSES);
+const records = new Uint32Array(BLOCK_ADDRESSES);
+/** In place of a record: the value takes the long way. */
+const NOT_FOUND_YET = -1;
+
 export class BatchAnswers {
   /** Values that count as lookups; the caller resets it. */
   lookups = 0;
@@ -54,6 +74,10 @@ export class BatchAnswers {
   private question: Question;
   /** Undefined unless its bytes are the answers as they are. */
   private segment: IpSegment | undefined;
+  /** The bytes of its answers. */
+  private source: Buffer | undefined;
+  /** Records in it, by index in the block. */
+  private readonly found = new Int32Array(BLOCK_ADDRESSES).fill(NOT_FOUND_YET);
   /** By code and detail: a closed set, for details never quote what was sent. */
   private readonly documents = new Map<string, Uint8Array>();
 
@@ -66,11 +90,79 @@ export class BatchAnswers {
   /** The next values are answered from here. */
   use(question: Question): void {
     this.question = question;
-    this.segment = copySource(this.options.lookup, question);
+    const segment = copySource(this.options.lookup, question);
+    if (segment === this.segment) return;
+    this.segment = segment;
+    this.found.fill(NOT_FOUND_YET);
+    const bytes = segment?.answers.bytes;
+    this.source = bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
-  /** Answers one value of any type. A promise only while DNS is queried. */
-  answerValue(value: unknown): void | Promise<void> {
+  /** Finds the answers of all lines of a block. */
+  findLines(block: LineBlock): void {
+    if (this.segment === undefined) return;
+    const { pipeline } = this.options;
+    const { bytes, length } = block;
+    this.found.fill(NOT_FOUND_YET);
+    for (let i = 0; i < length; i++) {
+      const start = block.startOf(i);
+      const end = block.endOf(i);
+      if (isQuoted(bytes, start, end) && pipeline.readAddressBytes(bytes, start + 1, end - 1)) this.add(i);
+    }
+    this.findAll(this.segment);
+  }
+
+  /** Finds the answers of those values that are addresses: at most BLOCK_ADDRESSES. */
+  findValues(values: readonly unknown[]): void {
+    if (this.segment === undefined) return;
+    const { pipeline } = this.options;
+    this.found.fill(NOT_FOUND_YET);
+    for (const [i, value] of values.entries()) {
+      if (typeof value === "string" && pipeline.readAddress(value)) this.add(i);
+    }
+    this.findAll(this.segment);
+  }
+
+  /** Adds the address that was read to those that are found together. */
+  private add(index: number): void {
+    const { address } = this.options.pipeline.named;
+    if (specialUse(address) !== undefined) return;
+    indexes[addresses.length] = index;
+    addresses.add(address);
+  }
+
+  private findAll(segment: IpSegment): void {
+    const { length } = addresses;
+    segment.recordBlock(addresses, records);
+    addresses.length = 0;
+    segment.answers.touch(records, length);
+    for (let i = 0; i < length; i++) this.found[indexes[i]!] = records[i]!;
+  }
+
+  /**
+   * Answers one value of any type. A promise only while DNS is queried.
+   * @param index in the block that was found
+   */
+  answerValue(value: unknown, index: number): void | Promise<void> {
+    if (!this.copy(index)) return this.answerSlowly(value);
+  }
+
+  /** Answers a line of a block: one JSON string, with white space around it. */
+  answerLine(block: LineBlock, index: number): void {
+    if (this.copy(index)) return;
+    const { pipeline, lookup } = this.options;
+    const { bytes } = block;
+    const start = block.startOf(index);
+    const end = block.endOf(index);
+    const hasQuotes = isQuoted(bytes, start, end);
+    if (hasQuotes && lookup !== "email" && pipeline.readAddressBytes(bytes, start + 1, end - 1))
+      this.write(this.answerAddress(lookup, pipeline.named, ""));
+    else if (hasQuotes && isPlainText(bytes, start + 1, end - 1))
+      void this.answerSlowly(bytes.toString("latin1", start + 1, end - 1));
+    else this.oddLine(bytes.subarray(start, end));
+  }
+
+  private answerSlowly(value: unknown): void | Promise<void> {
     if (typeof value !== "string") return this.refuse(NOT_TEXT);
     const answer = this.answer(value);
     if (!(answer instanceof Promise)) return this.write(answer);
@@ -78,19 +170,6 @@ export class BatchAnswers {
       (found) => this.write(found),
       (error) => this.write(this.reportCrash(error, value)),
     );
-  }
-
-  /** Answers one line: one JSON string, with white space around it. */
-  answerLine(bytes: Buffer, start: number, end: number): void {
-    const { pipeline, lookup } = this.options;
-    const isQuoted = end - start >= 2 && bytes[start] === QUOTE && bytes[end - 1] === QUOTE;
-    if (isQuoted && lookup !== "email" && pipeline.readAddressBytes(bytes, start + 1, end - 1)) {
-      if (!this.copy(lookup)) this.write(this.answerAddress(lookup, pipeline.named, ""));
-      return;
-    }
-    const isPlain = isQuoted && isPlainText(bytes, start + 1, end - 1);
-    if (isPlain) void this.answerValue(bytes.toString("latin1", start + 1, end - 1));
-    else this.oddLine(bytes.subarray(start, end));
   }
 
   /** Answers a line that was too long to be kept. */
@@ -116,15 +195,27 @@ export class BatchAnswers {
     this.options.out.addByte(this.options.separator);
   }
 
-  /** The answer of nearly every line. @returns false when it takes the long way: nothing was written then */
-  private copy(lookup: IpLookup): boolean {
-    if (this.segment === undefined) return false;
-    const { out, pipeline, separator } = this.options;
-    const length = pipeline.copyAnswer(lookup, this.segment, this.question.now, out.bytes, out.length);
-    if (length <= 0) return false;
-    out.length += length;
+  /** The answer of nearly every value. @returns false when it takes the long way: nothing was written then */
+  private copy(index: number): boolean {
+    const { segment, source } = this;
+    const record = this.found[index]!;
+    if (record < 0 || segment === undefined) return false;
+    const { starts } = segment.answers;
+    const start = starts[record]!;
+    const end = starts[record + 1]!;
+    if (!(end > start) || end > source!.length) return this.copyUnlisted();
+    const { counts, lookup, out, separator } = this.options;
+    counts.countFlags(lookup, source!, this.question.now, start, end);
+    out.addPart(source!, start, end);
     out.addByte(separator);
     this.lookups++;
+    return true;
+  }
+
+  /** Most addresses are on no list. */
+  private copyUnlisted(): boolean {
+    if (this.options.lookup !== "reputation") return false;
+    this.write(REPUTATION_ANSWERS[0]!);
     return true;
   }
 
@@ -137,7 +228,7 @@ export class BatchAnswers {
       this.refuse(NOT_JSON);
       return;
     }
-    void this.answerValue(value);
+    void this.answerSlowly(value);
   }
 
   private answer(text: string): Answer | Promise<Answer> {
@@ -177,6 +268,9 @@ export class BatchAnswers {
     return document;
   }
 }
+
+const isQuoted = (bytes: Buffer, start: number, end: number) =>
+  end - start >= 2 && bytes[start] === QUOTE && bytes[end - 1] === QUOTE;
 
 /** Is it the content of an ASCII JSON string without escapes? */
 function isPlainText(bytes: Uint8Array, start: number, end: number): boolean {

@@ -9,7 +9,7 @@
 // release for HOLD_MS, as long as an answer may be cached (`max-age=300`), then takes the current one between two lines:
 // a stream of hours does not hold the files of an old release.
 
-import type { LoadedRelease, Lookup, Overrides } from "@inkling/engine";
+import { BLOCK_ADDRESSES, type LoadedRelease, type Lookup, type Overrides } from "@inkling/engine";
 import { type Problem, type ProblemCode, problem } from "../http/problems.ts";
 import type { Key } from "../keys/key.ts";
 import type { Decision } from "../limits/token-bucket.ts";
@@ -126,12 +126,14 @@ async function answerValues(
   const covered = meter.takeUpTo(values.length, now);
   const left = meter.takeQuota(covered, now);
   for (const [i, value] of values.entries()) {
+    const index = i % BLOCK_ADDRESSES;
+    if (index === 0) answers.findValues(values.slice(i, i + BLOCK_ADDRESSES));
     if (i >= covered) answers.refuse(RATE_LIMITED);
     else if (answers.lookups >= left) {
       answers.refuse(QUOTA_EXCEEDED);
       meter.recordRefusals("quota_exceeded", 1, now);
     } else {
-      const pending = answers.answerValue(value);
+      const pending = answers.answerValue(value, index);
       if (pending !== undefined) await pending; // an await for each value would cost as much as its answer
     }
   }

@@ -22,6 +22,8 @@ export class Lines {
   end = 0;
   /** Longer than MAX_LINE_BYTES: its bytes are not all there. */
   isTooLong = false;
+  /** Was it in several chunks? Its bytes are a copy then. */
+  isKept = false;
   /** White space between lines, and what was not kept of lines that are too long. */
   uselessBytes = 0;
 
@@ -71,6 +73,7 @@ export class Lines {
       this.keep(at, newline);
       this.showKept();
     } else {
+      this.isKept = false;
       this.bytes = chunk;
       this.start = at;
       this.end = newline;
@@ -104,6 +107,7 @@ export class Lines {
   }
 
   private showKept(): void {
+    this.isKept = true;
     this.bytes = this.kept ?? NOTHING;
     this.start = 0;
     this.end = this.isKeptTooLong ? 0 : this.keptLength;

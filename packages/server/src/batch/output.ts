@@ -27,6 +27,12 @@ export class Output {
     this.length += piece.length;
   }
 
+  /** As {@link add}, for a part of `source`: a view of it would cost more than the copy. */
+  addPart(source: Buffer, start: number, end: number): void {
+    if (end - start > this.room) this.grow(end - start);
+    this.length += source.copy(this.bytes, this.length, start, end);
+  }
+
   addByte(byte: number): void {
     if (this.room === 0) this.grow(1);
     this.bytes[this.length++] = byte;

@@ -5,6 +5,7 @@
 // err  a body that breaks off ends in one more line, a problem; a revoked key too
 // cost memory: a chunk of the body (64 KiB as Bun reads it), one piece of answers, a line that spans chunks
 //
+// Lines that have arrived are looked up together, at most 64 (line-block.ts): none waits for one that has not.
 // Nothing is read before what was read is answered, and nothing is answered before earlier answers are sent: a client
 // that does not read stops its own upload. Other connections are served after each piece. A piece is overwritten after
 // the next one was requested (output.ts): Bun's sockets have sent or copied it by then.
@@ -15,6 +16,7 @@ import { type BatchAnswers, MOST_ANSWER_BYTES, QUOTA_EXCEEDED } from "./answers.
 import type { ByteReader, ByteStream } from "./body.ts";
 import type { GzipPieces } from "./gzip.ts";
 import type { KeyMeter } from "./key-meter.ts";
+import { LineBlock } from "./line-block.ts";
 import { type Lines, MAX_LINE_BYTES } from "./lines.ts";
 import type { Output } from "./output.ts";
 
@@ -60,8 +62,7 @@ export class BatchStream {
   private bytes = 0;
   /** Tokens that were taken for no value. */
   private surcharge = 0;
-  /** The current line of `lines` is not answered yet. */
-  private isHeld = false;
+  private readonly block = new LineBlock();
   private isOver = false;
   private hasEnded = false;
   private isBusy = false;
@@ -134,28 +135,35 @@ export class BatchStream {
   }
 
   private answerLines(left: number, now: number): Stop {
+    const { block } = this;
     const { answers, lines, meter, out } = this.options;
     while (out.room >= MOST_ANSWER_BYTES) {
-      if (!this.isHeld && !lines.next()) {
-        this.isOver = lines.isAtEnd;
-        if (this.isOver) return "over";
-        if (lines.uselessBytes > MAX_USELESS_BYTES + USELESS_BYTES_PER_VALUE * this.values) {
-          answers.refuse(USELESS);
-          this.isOver = true;
-          return "over";
-        }
-        return this.isPaid(now) ? "hungry" : "waiting";
+      if (block.at === block.length) {
+        if (!block.read(lines)) return this.stopWithoutLine(now);
+        answers.findLines(block);
       }
-      this.isHeld = !meter.take(now);
-      if (this.isHeld) return "waiting";
+      if (!meter.take(now)) return "waiting";
+      const index = block.at++;
       this.values++;
       if (answers.lookups >= left) {
         answers.refuse(QUOTA_EXCEEDED);
         meter.recordRefusals("quota_exceeded", 1, now);
-      } else if (lines.isTooLong) answers.refuseLongLine();
-      else answers.answerLine(lines.bytes, lines.start, lines.end);
+      } else if (block.isTooLong(index)) answers.refuseLongLine();
+      else answers.answerLine(block, index);
     }
     return "full";
+  }
+
+  private stopWithoutLine(now: number): Stop {
+    const { answers, lines } = this.options;
+    this.isOver = lines.isAtEnd;
+    if (this.isOver) return "over";
+    if (lines.uselessBytes > MAX_USELESS_BYTES + USELESS_BYTES_PER_VALUE * this.values) {
+      answers.refuse(USELESS);
+      this.isOver = true;
+      return "over";
+    }
+    return this.isPaid(now) ? "hungry" : "waiting";
   }
 
   /** Takes the tokens that a body costs beyond its values. @returns whether more of it may be read */

@@ -3,7 +3,7 @@
 // err  StartError when its port cannot be had
 
 import { hostname } from "node:os";
-import type { Registry } from "@prometheus-io/client";
+import type { HostReport } from "@inkling/release-store";
 import type { AdminApp } from "../admin/app.ts";
 import { ADMIN_PATH, MAX_IMPORT_BYTES } from "../admin/constants.ts";
 import { HostNames } from "../http/host-names.ts";
@@ -15,6 +15,7 @@ import type { ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+import { METRICS_TYPE, metricsText } from "../telemetry/metrics.ts";
 import { Traffic } from "../telemetry/traffic.ts";
 
 interface AdminListenerParts {
@@ -24,6 +25,8 @@ interface AdminListenerParts {
   readonly onProblem: (code: string) => void;
   /** Brings the source's numbers up to date. */
   readonly refresh: () => Promise<void>;
+  /** What this server reports of itself. */
+  readonly report: () => HostReport;
   readonly log: Log;
 }
 
@@ -38,7 +41,6 @@ export class AdminListener {
   private readonly newRequestId = requestIds((bytes) => crypto.getRandomValues(bytes));
   private readonly server: Bun.Server<undefined>;
   private app: Promise<AdminApp> | undefined;
-  private registry: Promise<Registry> | undefined;
 
   /** Starts it. */
   constructor(options: ServerOptions, parts: AdminListenerParts) {
@@ -95,20 +97,15 @@ export class AdminListener {
     return new Response(problem.body(id), { status: problem.status, headers });
   }
 
-  /** The Prometheus client takes 30 ms to load: the first scrape waits for it, not the start. */
   private async metrics(): Promise<Response> {
     const { refresh, source } = this.parts;
     await refresh();
-    this.registry ??= import("../telemetry/metrics.ts").then(({ metricsRegistry }) =>
-      metricsRegistry(source),
-    );
-    const registry = await this.registry;
-    return new Response(await registry.metrics(), { headers: { "Content-Type": registry.contentType } });
+    return new Response(metricsText(source), { headers: { "Content-Type": METRICS_TYPE } });
   }
 
   /** It takes 40 ms to load: the first request waits for it, not the start. */
   private async loadApp(): Promise<AdminApp> {
-    const { services, source, log, onProblem } = this.parts;
+    const { services, source, log, onProblem, report } = this.parts;
     const { store, overrides, releases, keyLoader } = services;
     const { AdminApp } = await import("../admin/app.ts");
     return new AdminApp({
@@ -119,6 +116,7 @@ export class AdminListener {
       keyLoader,
       releases,
       status: source,
+      report,
       dataDir: this.options.dataDir,
       workerEnvironment: this.options.workerEnvironment ?? {},
       hostNames: this.hostNames,

@@ -37,8 +37,9 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   );
 
   // Loaded now: the first worker has started, and loads its own code meanwhile on another core.
-  const [{ openServices, closeServices }, { AdminListener }] = await Promise.all([
+  const [{ openServices, closeServices }, { HostReporter }, { AdminListener }] = await Promise.all([
     import("../serving/services.ts"),
+    import("../serving/host-reporter.ts"),
     import("./admin-listener.ts"),
   ]);
   const onChange: Serving["publish"] = (change) => serving.publish(change);
@@ -47,9 +48,14 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
   const source = metricsSource(options, services, { serving, sink, adminProblems }, Date.now());
   const onProblem = (code: string) => adminProblems.set(code, (adminProblems.get(code) ?? 0) + 1);
   const refresh = () => serving.refresh();
-  const admin = new AdminListener(options, { services, source, onProblem, refresh, log });
+  const reporter = new HostReporter(source, options, refresh);
+  closers.push(() => reporter.stop());
+  if (services.leases) services.leases.reportHost = () => JSON.stringify(reporter.current);
+  const report = () => reporter.current;
+  const admin = new AdminListener(options, { services, source, onProblem, refresh, report, log });
   closers.push(() => admin.stop());
   const port = await serving.listen(services);
+  reporter.port = port;
   services.releases.start(); // only now: verifying would slow the start down
   log.info("listening", {
     host: options.host,
@@ -67,6 +73,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
 
   const shutDown = async () => {
     log.info("stopping");
+    reporter.stop();
     await serving.stop();
     await admin.stop();
     await closeServices(services, log);
@@ -79,6 +86,7 @@ export async function startPrimary(options: ServerOptions, closers: Closers): Pr
     port,
     adminPort: admin.port,
     log,
+    report,
     crash: (error, secrets) => {
       log.crash("uncaught-error", error, secrets);
       closeLog();

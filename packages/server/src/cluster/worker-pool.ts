@@ -4,13 +4,12 @@
 // err  listen throws StartError where a worker cannot start and another try would not help; all other ends are logged,
 //      with exit code or signal, and the worker is replaced
 
-import { join } from "node:path";
 import { formatPrefix } from "@inkling/engine";
 import { messageOf as textOf } from "@inkling/release-store";
+import { processCommand } from "@inkling/release-store/program";
 import { API_COUNTS, makeCounts } from "../api/counts.ts";
 import { StartError } from "../http/start-error.ts";
 import { backoffMs } from "../keys/backoff.ts";
-import { BUN_FLAGS } from "../releases/process.ts";
 import { CHANGES, type Change, type ServerOptions } from "../serving/options.ts";
 import type { Services } from "../serving/services.ts";
 import type { Serving } from "../serving/serving.ts";
@@ -20,8 +19,6 @@ import { type FromWorker, messageOf, type ToWorker, type WorkerSlot } from "./me
 import type { ClaimedPort } from "./port-claim.ts";
 import { LAYOUT, type SharedMemory } from "./shared-memory.ts";
 import { WorkerTotals } from "./worker-totals.ts";
-
-const MAIN = join(import.meta.dir, "worker-main.ts");
 
 const WORKER_STATES = ["starting", "serving", "waiting"] as const;
 type WorkerState = (typeof WORKER_STATES)[number];
@@ -174,7 +171,7 @@ export class WorkerPool implements Serving {
   }
 
   private spawn(member: Member): WorkerProcess {
-    const child = Bun.spawn([process.execPath, ...BUN_FLAGS, MAIN], {
+    const child = Bun.spawn(processCommand("worker"), {
       stdio: ["ignore", "inherit", "inherit", this.parts.memory.descriptor], // the last is WORKER_DESCRIPTOR
       serialization: "advanced",
       env: { ...this.options.workerEnvironment },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { formatIp, parsePrefix } from "@inkling/engine";
-import { callerAddress } from "./client-address.ts";
+import { callerAddress, visitorAddress } from "./client-address.ts";
 
 const TRUSTED = ["10.0.0.0/8", "2001:db8:1::/48"].map((text) => parsePrefix(text)!);
 const caller = (peer: string | undefined, forwardedFor: string | null, trusted = TRUSTED) => {
@@ -47,5 +47,20 @@ describe("callerAddress", () => {
   test("a header full of commas ends", () => {
     expect(caller("10.0.0.1", "10.0.0.2,".repeat(900))).toBeUndefined();
     expect(caller("10.0.0.1", `8.8.8.8${",10.0.0.2".repeat(900)}`)).toBe("8.8.8.8");
+  });
+});
+
+describe("visitorAddress", () => {
+  test.each([
+    ["one proxy", "10.0.0.1", "1.1.1.1, 8.8.8.8", "8.8.8.8"],
+    ["two proxies", "10.0.0.1", "8.8.8.8, 10.0.0.2", "8.8.8.8"],
+    ["a visitor in the network of the proxies", "10.0.0.1", "10.0.0.2", "10.0.0.2"],
+    ["a stranger names nobody", "203.0.113.9", "8.8.8.8", undefined],
+    ["a proxy that names nobody is no visitor", "10.0.0.1", null, undefined],
+    ["unknown", "10.0.0.1", "unknown", undefined],
+    ["no connection", undefined, "8.8.8.8", undefined],
+  ])("%s", (_, peer, forwardedFor, expected) => {
+    const address = visitorAddress(peer, forwardedFor, TRUSTED);
+    expect(address && formatIp(address)).toBe(expected);
   });
 });

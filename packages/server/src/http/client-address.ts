@@ -27,6 +27,20 @@ export function callerAddress(
   return caller;
 }
 
+/**
+ * The visitor that a trusted proxy asks about.
+ * @returns undefined also where no trusted proxy sent this, or it names nobody: the machine itself is not the visitor
+ */
+export function visitorAddress(
+  peer: string | undefined,
+  forwardedFor: string | null,
+  trusted: readonly Prefix[],
+): IpAddress | undefined {
+  const proxy = peer === undefined ? undefined : parseHop(peer);
+  if (proxy === undefined || forwardedFor === null || !isTrusted(proxy, trusted)) return undefined;
+  return callerAddress(peer, forwardedFor, trusted);
+}
+
 function isTrusted(address: IpAddress, trusted: readonly Prefix[]): boolean {
   return trusted.some((prefix) => prefixContains(prefix, address));
 }

@@ -27,7 +27,8 @@ const TEXTS: Readonly<Record<string, Texts>> = {
     hint: () => "use 127.0.0.1 for this machine only, 0.0.0.0 for every network",
   },
 };
-const OTHER_HINT = "is this an address of this machine? `npx inkling config` shows the settings in force";
+const OTHER_HINT =
+  "is this an address of this machine? `npx @inkling/cli config` shows the settings in force";
 
 export function listenError(what: Listener, hostname: string, port: number, error: unknown): StartError {
   const { code = "LISTEN" } = error as { code?: string };

@@ -78,6 +78,11 @@ export const PROBLEMS = {
     "The key may not be used from here",
     "This key only works from the networks that it is bound to, and this request came from another. If there is a proxy in front of this server, the operator has to list it as trusted.",
   ),
+  VISITOR_DENIED: row(
+    403,
+    "Visitor denied",
+    "The visitor's address has a flag that `deny` names: `Inkling-Flags` has its flags.",
+  ),
   PATH_NOT_FOUND: row(
     404,
     "No such path",

@@ -1,6 +1,6 @@
 // bearer-token.ts: the key in an Authorization header.
 //
-// src  RFC 6750 2.1, RFC 9110 11.1 (the scheme's name is case-insensitive)
+// src  RFC 6750 2.1, RFC 7617 2 (Basic), RFC 9110 11.1 (the scheme's name is case-insensitive)
 
 const SCHEME = "bearer";
 
@@ -19,4 +19,18 @@ function trimmed(header: string): string | undefined {
 /** Has this header nothing but the scheme, one space and the token? */
 export function isShortest(header: string, token: string): boolean {
   return header.length === SCHEME.length + 1 + token.length;
+}
+
+const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
+
+/**
+ * The header as if its key came as a bearer token: of Basic authentication the password, whatever the user's name.
+ * @returns other headers unchanged
+ */
+export function basicAsBearer(header: string | null): string | null {
+  const encoded = header === null ? undefined : BASIC.exec(header)?.[1];
+  if (encoded === undefined) return header;
+  const pair = Buffer.from(encoded, "base64").toString("latin1");
+  const colon = pair.indexOf(":");
+  return colon < 0 ? header : `Bearer ${pair.slice(colon + 1)}`;
 }

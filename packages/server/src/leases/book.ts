@@ -90,6 +90,8 @@ const LOOKS = 4;
 export class LeaseBook {
   /** Hosts of the group, as of the last answer. */
   hosts: number;
+  /** Was there ever an answer? Otherwise this host's share is not known, and it takes none. */
+  private isMember: boolean;
   private readonly cells: () => LeasedCells;
   private readonly defaults: { readonly rate: number; readonly burst: number };
   private readonly holdings = new Map<KeyId, Holding>();
@@ -101,18 +103,19 @@ export class LeaseBook {
   private refilledAt: number;
 
   /**
-   * @param hosts as last known
+   * @param hosts as last known; undefined: never
    * @param elapsed ms of a clock that nobody sets
    */
   constructor(
     cells: () => LeasedCells,
     defaults: { readonly rate: number; readonly burst: number },
-    hosts: number,
+    hosts: number | undefined,
     elapsed: number,
   ) {
     this.cells = cells;
     this.defaults = defaults;
-    this.hosts = hosts;
+    this.hosts = hosts ?? 1;
+    this.isMember = hosts !== undefined;
     this.answeredAt = elapsed;
     this.refilledAt = elapsed;
   }
@@ -120,6 +123,13 @@ export class LeaseBook {
   /** Ms since the last answer. */
   silentMs(elapsed: number): number {
     return elapsed - this.answeredAt;
+  }
+
+  /** Keys of which this host holds a share. */
+  get leases(): number {
+    let count = 0;
+    for (const { balance, share } of this.holdings.values()) if (balance > 0 || share > 0) count++;
+    return count;
   }
 
   /** Takes over other keys, or other limits. @returns whether any needs a lease before it is used */
@@ -173,6 +183,7 @@ export class LeaseBook {
     const cells = this.cells();
     this.confirmed = { at: now, hosts };
     this.hosts = hosts;
+    this.isMember = true;
     this.short = short;
     this.answeredAt = elapsed;
     for (const { keyId, rate, quota } of grants) {
@@ -202,7 +213,7 @@ export class LeaseBook {
   tick(elapsed: number): void {
     const from = Math.max(this.refilledAt, this.answeredAt + SILENT_MS);
     this.refilledAt = elapsed;
-    if (elapsed <= from) return;
+    if (elapsed <= from || !this.isMember) return;
     const cells = this.cells();
     for (const holding of this.holdings.values()) {
       const { cell, each, rate, burst } = holding;

@@ -40,10 +40,16 @@ export interface GroupHost {
 const aloneMsOf = ({ confirmedAt, hosts, aloneMs }: GroupHost, now: number) =>
   aloneMs + Math.max(0, now - (confirmedAt + SILENT_MS)) / hosts;
 
-/** A host reports the last answer that it has received. Keys settle what it refilled alone when they are exchanged next. */
+/**
+ * A host reports the last answer that it has received. Keys settle what it refilled alone when they are exchanged next.
+ * It received that answer at some moment from `at` to now, and was not alone for SILENT_MS after it: what it was alone at
+ * most is found at the first or the last of these moments. No time counts twice.
+ */
 export function confirmHost(before: GroupHost, at: number, hosts: number, now: number): GroupHost {
   if (at <= before.confirmedAt) return before;
-  return { id: before.id, confirmedAt: at, hosts, aloneMs: aloneMsOf(before, now) };
+  const since = Math.max(0, now - (at + SILENT_MS)) / hosts;
+  const aloneMs = Math.max(aloneMsOf(before, now), aloneMsOf(before, at) + since);
+  return { id: before.id, confirmedAt: at, hosts, aloneMs: aloneMs - since };
 }
 
 /** The group, at one moment. */

@@ -10,7 +10,7 @@ import { SILENT_MS } from "./group.ts";
 import { EXCHANGE_MS } from "./size.ts";
 
 interface LeaseSource {
-  exchange(request: LeaseRequest): Promise<LeaseAnswer>;
+  exchange(request: LeaseRequest, report?: string): Promise<LeaseAnswer>;
   leave(request: LeaseRequest): Promise<void>;
 }
 
@@ -18,6 +18,8 @@ interface LeaseHolderOptions {
   readonly source: LeaseSource;
   readonly book: LeaseBook;
   readonly elapsed?: () => number;
+  /** Epoch ms. */
+  readonly now?: () => number;
   /** This host is alone, or no longer. */
   readonly onAlone?: (reason: string | undefined) => void;
   /** The number of hosts in the group is another. */
@@ -37,7 +39,10 @@ export class LeaseHolder {
   private looks = 0;
   private isAlone = false;
   private failures = 0;
-  private reason = "";
+  private reason = "the database has not answered yet";
+  private clockOffsetMs: number | undefined;
+  /** What the other hosts and their operators see of this one; sent with each exchange. */
+  reportHost: (() => string) | undefined;
 
   constructor(options: LeaseHolderOptions) {
     this.options = options;
@@ -51,8 +56,9 @@ export class LeaseHolder {
   /** For metrics. */
   get state() {
     const { book } = this.options;
-    const { isAlone, failures } = this;
-    return { hosts: book.hosts, isAlone, failures, silentSeconds: book.silentMs(this.elapsed()) / 1_000 };
+    const { isAlone, failures, clockOffsetMs } = this;
+    const silentSeconds = book.silentMs(this.elapsed()) / 1_000;
+    return { hosts: book.hosts, leases: book.leases, isAlone, failures, silentSeconds, clockOffsetMs };
   }
 
   /** Keys are about to be in force. Resolves when new ones have a lease, or after a second. */
@@ -90,7 +96,8 @@ export class LeaseHolder {
     if (request.wishes.length === 0 && ++this.looks < LEAST_LOOKS) return;
     this.looks = 0;
     try {
-      const answer = await source.exchange(request);
+      const answer = await source.exchange(request, this.reportHost?.());
+      this.clockOffsetMs = (this.options.now ?? Date.now)() - answer.now;
       const before = book.hosts;
       book.accept(answer, this.elapsed());
       this.failures = 0;

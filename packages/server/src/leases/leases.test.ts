@@ -68,7 +68,7 @@ class Host {
     const byKey = new Map([[KEY_ID, 0]]);
     this.keyCells.replace(this.cells, byKey);
     this.buckets = new Buckets({ rate: 0, burst: 1 }, this.keyCells);
-    this.book = new LeaseBook(() => this.cells, { rate: 0, burst: 1 }, 1, now);
+    this.book = new LeaseBook(() => this.cells, { rate: 0, burst: 1 }, undefined, now);
     this.book.replaceKeys([key], byKey);
     this.nextLook = now + firstLook;
   }
@@ -103,6 +103,7 @@ function run(
     quota,
     load,
     faults,
+    away,
     start = START,
   }: {
     hosts: number;
@@ -113,6 +114,8 @@ function run(
     /** Of the rate, by all hosts together. */
     load: number;
     faults: Faults;
+    /** No host has the database from the first of these seconds to the second. */
+    away?: readonly [from: number, to: number];
     start?: number;
   },
 ) {
@@ -138,14 +141,15 @@ function run(
   let allowed = 0;
   let wanted = 0;
   let warm = 0;
+  const bySecond = Array.from({ length: seconds }, () => 0);
   const byDay = new Map<string, number>();
   const STEP = 5;
   for (let now = start; now < start + seconds * 1_000; now += STEP) {
     level = Math.min(burst, level + (rate * STEP) / 1_000);
-    const isCalm = now < start + 3_000; // every host gets a first answer
-    if (faults.pauses && !isCalm && random() < 0.0005)
+    const isAway = away !== undefined && now >= start + away[0] * 1_000 && now < start + away[1] * 1_000;
+    if (faults.pauses && random() < 0.0005)
       hosts[Math.floor(random() * count)]!.pausedUntil = now + random() * 10_000;
-    if (faults.cuts && !isCalm && random() < 0.0007) {
+    if (faults.cuts && random() < 0.0007) {
       const until = now + random() * 20_000;
       for (const host of hosts) if (random() < 0.5) host.cutUntil = until;
     }
@@ -159,6 +163,7 @@ function run(
         if (!host.lookUp(key, now)) continue;
         level--;
         allowed++;
+        bySecond[Math.floor((now - start) / 1_000)]!++;
         if (now > start + 5_000) warm++;
         lowest = Math.min(lowest, level);
         byDay.set(dayOf(now), (byDay.get(dayOf(now)) ?? 0) + 1);
@@ -173,13 +178,13 @@ function run(
       host.book.tick(now);
       if (host.pending !== undefined) continue;
       const request = host.book.request();
-      const isLost = now < host.cutUntil || (faults.losses && !isCalm && random() < 0.1);
-      const isAnswerLost = isLost && random() < 0.5;
+      const isLost = isAway || now < host.cutUntil || (faults.losses && random() < 0.1);
+      const isAnswerLost = isLost && !isAway && random() < 0.5;
       const answer = isLost && !isAnswerLost ? undefined : database.exchange(host.id, request, now);
       host.pending = { at: now + 5 + random() * (isLost ? 3_000 : 20), answer: isLost ? undefined : answer };
     }
   }
-  return { lowest, allowed, wanted, warm, byDay };
+  return { lowest, allowed, wanted, warm, byDay, bySecond };
 }
 
 const NO_FAULTS: Faults = { pauses: false, cuts: false, losses: false };
@@ -245,5 +250,41 @@ test("uneven demand that shifts: at least 95 % of the limit is usable", () => {
       const usable = 1_000 * (seconds - 5) * Math.min(1, load);
       expect([seed, load, warm / usable > 0.95]).toEqual([seed, load, true]);
     }
+  }
+});
+
+test("after the database was away for all, the limit is usable again within two seconds of its return", () => {
+  for (let seed = 1; seed <= share(300, 10); seed++) {
+    const away = [10, 12 + ((7 * seed) % 40)] as const;
+    const { bySecond, lowest } = run(seed, {
+      hosts: 1 + (seed % 8),
+      seconds: away[1] + 15,
+      rate: 1_000,
+      burst: 2_000,
+      load: 3,
+      faults: NO_FAULTS,
+      away,
+    });
+    expect([seed, lowest >= -1e-6]).toEqual([seed, true]);
+    const back = bySecond.slice(away[1] + 2);
+    const usable = 1_000 * back.length;
+    // Demand shifts here, too: a tenth is left for that.
+    expect([seed, back.reduce((a, b) => a + b, 0) > 0.9 * usable]).toEqual([seed, true]);
+  }
+});
+
+test("hosts that never had an answer do not know their share, and take none", () => {
+  for (let seed = 1; seed <= 5; seed++) {
+    const { bySecond, lowest } = run(seed, {
+      hosts: 3,
+      seconds: 12,
+      rate: 100,
+      burst: 100,
+      load: 4,
+      faults: NO_FAULTS,
+      away: [0, 6],
+    });
+    expect([seed, lowest >= -1e-6, bySecond.slice(0, 6)]).toEqual([seed, true, [0, 0, 0, 0, 0, 0]]);
+    expect(bySecond[11]!).toBeGreaterThan(50);
   }
 });

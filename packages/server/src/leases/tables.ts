@@ -28,7 +28,7 @@ const MEMBERS_LOCK = 0x696e6b6d;
 const PATIENCE = "SET LOCAL lock_timeout = 1000; SET LOCAL idle_in_transaction_session_timeout = 1000";
 /** Other hosts give back what they do not use of a key for so long after one lacked it. */
 const SHORT_MS = 3_000;
-const CLOCK = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
+export const CLOCK = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 interface Step {
   readonly group: Group;
@@ -44,14 +44,15 @@ export class LeaseTables {
     this.host = host;
   }
 
-  async exchange({ confirmed, wishes }: LeaseRequest): Promise<LeaseAnswer> {
+  /** @param report of this host, for the others to see */
+  async exchange({ confirmed, wishes }: LeaseRequest, report?: string): Promise<LeaseAnswer> {
     const grants: LeaseGrant[] = [];
     let last: Step | undefined;
     for (let at = 0; at === 0 || at < wishes.length; at += ROWS_AT_ONCE) {
       const some = wishes.slice(at, at + ROWS_AT_ONCE);
       last = await this.tables.write(async (tx) => {
         await tx.unsafe(PATIENCE);
-        await this.confirm(tx, confirmed);
+        await this.confirm(tx, confirmed, report ?? null);
         return this.give(tx, some, grants);
       }, false);
     }
@@ -68,14 +69,18 @@ export class LeaseTables {
     }, false);
   }
 
-  private async confirm(tx: TransactionSQL, confirmed: LeaseRequest["confirmed"]): Promise<void> {
+  private async confirm(
+    tx: TransactionSQL,
+    confirmed: LeaseRequest["confirmed"],
+    report: string | null,
+  ): Promise<void> {
     if (confirmed !== undefined) {
       const { at, hosts } = confirmed;
       const [row] = await readHosts(tx, this.host);
       if (row !== undefined) {
         const { confirmedAt, hosts: count, aloneMs } = confirmHost(row, at, hosts, row.now);
-        await tx`UPDATE inkling_hosts SET confirmed_at = ${confirmedAt}, hosts = ${count}, alone_ms = ${aloneMs}
-          WHERE id = ${this.host}`;
+        await tx`UPDATE inkling_hosts SET confirmed_at = ${confirmedAt}, hosts = ${count}, alone_ms = ${aloneMs},
+          report = ${report} WHERE id = ${this.host}`;
         return;
       }
       // It was held to be gone: it joins again.
@@ -85,9 +90,9 @@ export class LeaseTables {
     const clock = tx.unsafe(CLOCK);
     await tx`DELETE FROM inkling_hosts WHERE id <> ${this.host} AND confirmed_at < ${clock} - ${GONE_MS}`;
     // One that was there before may still be alone, as far as the others know.
-    await tx`INSERT INTO inkling_hosts (id, confirmed_at, hosts, alone_ms)
-      SELECT ${this.host}, ${clock}, COUNT(*) + 1, 0 FROM inkling_hosts WHERE id <> ${this.host}
-      ON CONFLICT (id) DO NOTHING`;
+    await tx`INSERT INTO inkling_hosts (id, confirmed_at, hosts, alone_ms, report)
+      SELECT ${this.host}, ${clock}, COUNT(*) + 1, 0, CAST(${report} AS TEXT) FROM inkling_hosts
+      WHERE id <> ${this.host} ON CONFLICT (id) DO NOTHING`;
   }
 
   private async give(tx: TransactionSQL, wishes: readonly LeaseWish[], grants: LeaseGrant[]): Promise<Step> {

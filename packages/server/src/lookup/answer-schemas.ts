@@ -161,6 +161,41 @@ export const problemDocument = z
   })
   .meta({ id: "Problem", description: "RFC 9457. `title` and `detail` are for people and may change." });
 
+const geoip2Name = z.strictObject({ en: text }).optional();
+const geoip2Country = z.strictObject({
+  is_in_european_union: z.literal(true).optional(),
+  iso_code: text.optional(),
+  names: geoip2Name,
+});
+const geoip2Members = {
+  continent: z.strictObject({ code: text.optional(), names: geoip2Name }).optional(),
+  country: geoip2Country.optional(),
+  registered_country: geoip2Country.optional(),
+};
+const geoip2Traits = z.strictObject({ ip_address: text, network: text });
+
+/** As MaxMind's GeoIP2 Country. */
+export const maxmindCountry = z
+  .strictObject({ ...geoip2Members, traits: geoip2Traits })
+  .meta({ id: "MaxMindCountry", description: "What is not known is omitted (docs/maxmind.md)." });
+/** As MaxMind's GeoIP2 City. */
+export const maxmindCity = z
+  .strictObject({
+    city: z.strictObject({ names: geoip2Name }).optional(),
+    ...geoip2Members,
+    location: geolocation.shape.location.optional(),
+    postal: geolocation.shape.postal.optional(),
+    subdivisions: z.array(z.strictObject({ iso_code: text.optional(), names: geoip2Name })).optional(),
+    traits: geoip2Traits.extend({
+      autonomous_system_number: z.int().positive().optional(),
+      autonomous_system_organization: text.optional(),
+    }),
+  })
+  .meta({ id: "MaxMindCity", description: "What is not known is omitted (docs/maxmind.md)." });
+export const maxmindError = z
+  .strictObject({ code: text, error: text })
+  .meta({ id: "MaxMindError", description: "As MaxMind's; `error` is for people and may change." });
+
 /** In place of one answer of a batch: the request, and so its id, is another's. */
 export const valueProblem = problemDocument
   .omit({ request_id: true })

@@ -18,7 +18,6 @@ import {
   type IpSegment,
   type Lookup,
   plainSegment,
-  specialUse,
   type UnwrappedAddress,
   unwrapIpv4,
 } from "@inkling/engine";
@@ -86,7 +85,12 @@ export class Pipeline {
     return failure === undefined ? this.named : problemOf(failure);
   }
 
-  /** Reads an address in ASCII as `named`. @returns false for any other text */
+  /** Reads an address as `named`. @returns false for any other text, `me` too */
+  readAddress(text: string): boolean {
+    return this.answerer.readAddress(text) === undefined;
+  }
+
+  /** As {@link readAddress}, from ASCII. */
   readAddressBytes(bytes: Uint8Array, start: number, end: number): boolean {
     return this.answerer.readAddressBytes(bytes, start, end);
   }
@@ -101,19 +105,6 @@ export class Pipeline {
     if ("reason" in outcome) return problemOf(outcome, isCaller);
     this.counts.countFlags(lookup, plainOf(outcome), question.now);
     return outcome;
-  }
-
-  /**
-   * Copies the plain answer about `named` to `out` from `at` on.
-   * @param segment from {@link copySource}
-   * @returns its length; 0 or less when {@link answerAddress} has to answer: nothing was copied then
-   */
-  copyAnswer(lookup: IpLookup, segment: IpSegment, now: number, out: Uint8Array, at: number): number {
-    const { address } = this.named;
-    if (specialUse(address) !== undefined) return 0;
-    const length = segment.lookupInto(address, out, at);
-    if (length > 0) this.counts.countFlags(lookup, out, now, at, at + length);
-    return length;
   }
 
   /** A promise only while DNS is queried. */

@@ -7,6 +7,7 @@
 // Imported with the first request for one of them, so that the start does not pay for it.
 
 import { readFileSync } from "node:fs";
+import { programFile } from "@inkling/release-store/program";
 import type { OpenDocument, OpenDocuments } from "../api/options.ts";
 import { openApiJson } from "./public.ts";
 
@@ -45,7 +46,7 @@ export class PublicDocuments implements OpenDocuments {
     if (row === undefined) return undefined;
     const [file, type] = row;
     return this.keep(file, () => ({
-      body: readFileSync(new URL(`./reference/${file}`, import.meta.url), "utf8"),
+      body: readFileSync(programFile(`server/src/openapi/reference/${file}`), "utf8"),
       type,
     }));
   }

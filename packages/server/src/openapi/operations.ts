@@ -37,12 +37,15 @@ const VALUES: Readonly<Record<string, string>> = {
   "include=network":
     "`network` adds whose network it is: `network`, null where the release has no such data.",
   "include=subject": "`subject` adds what was looked up: `ip` and `prefix`.",
+  "deny=abuser": "Refuses abusers (`is_abuser`),",
+  "deny=proxy": "proxies and VPNs (`is_proxy`),",
+  "deny=tor": "Tor exits (`is_tor_exit`). Without it every visitor passes.",
   "checks=mx": "`mx` asks DNS whether the domain takes mail: `checks.mx`.",
 };
 
 /** @param more a sentence about a parameter, by its name */
-function queryOf(scope: Scope, more: Readonly<Record<string, string>> = {}): Parameter[] {
-  const rows = ROUTES.find(({ operation }) => operation === scope)?.parameters?.rows ?? [];
+function queryOf(of: ApiRoute["operation"], more: Readonly<Record<string, string>> = {}): Parameter[] {
+  const rows = ROUTES.find(({ operation }) => operation === of)?.parameters?.rows ?? [];
   return [...new Set(rows.map(({ name }) => name))].map((name) => {
     const values = rows.filter((row) => row.name === name).map(({ value }) => value);
     const description = values.map((value) => {
@@ -181,6 +184,61 @@ function open(id: string, summary: string, over: Partial<Described>): Described 
   };
 }
 
+/** Headers of what a proxy decides by. */
+const FOUND = ["Inkling-Flags", "Inkling-Country"];
+
+function forwardAuth(): Described {
+  return {
+    id: "forward_auth",
+    tag: "Other interfaces",
+    summary: "May this visitor pass?",
+    description:
+      "For reverse proxies: 200 or 403 about the visitor that a trusted proxy names in `X-Forwarded-For`. A special-use address passes. Every method is answered alike.",
+    security: [{ key: ["reputation"] }, { basic: ["reputation"] }],
+    parameters: [
+      ...queryOf("forward_auth"),
+      { name: "X-Forwarded-For", in: "header", description: "The visitor's address.", schema: TEXT },
+    ],
+    successes: {
+      200: { description: "The visitor may pass", headers: [...KEYED, ...FOUND, "Inkling-Data-State?"] },
+    },
+    codes: PROBLEM_CODES, // sandbox keys can get every one of them
+    problemHeaders: [...KEYED, ...FOUND.map((name) => `${name}?`), "Inkling-Data-State?"],
+  };
+}
+
+/** In MaxMind's form: all but those about methods. */
+const THEIR_STATUSES = [400, 401, 402, 403, 404, 415, 422, 429, 500, 503];
+
+function maxmind({ template }: ApiRoute): Described {
+  const isCity = template.includes("/city/");
+  const service = isCity ? "city" : "country";
+  const type = (what: string) => `application/vnd.maxmind.com-${what}+json`;
+  const refused: Success = {
+    description: "Refused, with a code of MaxMind where it has one",
+    headers: [...KEYED, "Retry-After?", "WWW-Authenticate?", "Connection?"],
+    content: { [type("error")]: { schema: answers.maxmindError } },
+  };
+  return {
+    id: `maxmind_${service}`,
+    tag: "Other interfaces",
+    summary: `Locate an IP address, as GeoIP2 ${isCity ? "City" : "Country"}`,
+    description: "For MaxMind's SDKs: the key is the license key, any account ID will do.",
+    security: [{ basic: ["geolocate"] }, { key: ["geolocate"] }],
+    parameters: [IP],
+    successes: {
+      200: {
+        description: "The answer",
+        headers: [...KEYED, "Vary", "Inkling-Data-State?"],
+        content: { [type(service)]: { schema: isCity ? answers.maxmindCity : answers.maxmindCountry } },
+      },
+      ...Object.fromEntries(THEIR_STATUSES.map((status) => [status, refused])),
+    },
+    codes: ["METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE"],
+    problemHeaders: KEYED,
+  };
+}
+
 const PAGE = [...COMMON, "ETag", "X-Content-Type-Options", "Content-Security-Policy?", "Referrer-Policy?"];
 const UNCHANGED: Success = { description: "Not modified", headers: PAGE };
 const page = (...types: string[]): Readonly<Record<number, Success>> => ({
@@ -216,6 +274,8 @@ export const DESCRIBED: Readonly<Record<ApiRoute["operation"], (route: ApiRoute)
       { schema: answers.emailVerdict, examples: emailExamples() },
     ),
   batch,
+  forward_auth: forwardAuth,
+  maxmind,
   status: () =>
     open("status", "The release in use, feed by feed", {
       security: [{ key: [] }],

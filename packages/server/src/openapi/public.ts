@@ -29,6 +29,7 @@ export function openApiJson(version: string): string {
         description:
           "One answer or problem for each value, in order. Each value counts as one lookup for rate, quota and usage.",
       },
+      { name: "Other interfaces", description: "For reverse proxies, and for SDKs of MaxMind." },
       { name: "Server", description: "State of the server, and its documents." },
     ],
     securitySchemes: {
@@ -39,6 +40,7 @@ export function openApiJson(version: string): string {
         description:
           "An API key. `ink_live_…` answers from data; `ink_test_…` returns the fixed answers of the sandbox. The operator makes one with `inkling keys create`.",
       },
+      basic: { type: "http", scheme: "basic", description: "Any user name; the password is an API key." },
     },
     headers: HEADERS,
     problems: PROBLEMS,
@@ -70,6 +72,15 @@ const HEADERS: Readonly<Record<string, Header>> = {
     description: "Missing or incomplete data, if any; see DATA_NOT_LOADED.",
     schema: text('^partial(; (missing|incomplete)="[a-z_ ]+")+$'),
   },
+  "Inkling-Flags": {
+    description:
+      "The flags of the visitor; `reserved`: its address is a special-use one, and was not looked up.",
+    schema: text("^(none|reserved|(abuser|proxy|tor)(,(proxy|tor))*)$"),
+  },
+  "Inkling-Country": {
+    description: "Where the visitor is, for keys with the scope `geolocate`.",
+    schema: text("^([A-Z]{2}|unknown)$"),
+  },
   "X-Request-Id": {
     description: "Also in the log of the server, and in problem documents.",
     schema: text("^\\w{10}$"),
@@ -91,7 +102,10 @@ const HEADERS: Readonly<Record<string, Header>> = {
     schema: text('^"(default|daily)";r=\\d+;t=\\d+(, "daily";r=\\d+;t=\\d+)?$'),
   },
   "Retry-After": { description: "Seconds.", schema: { type: "integer", minimum: 0 } },
-  "WWW-Authenticate": { description: "The challenge of RFC 6750.", schema: text('^Bearer realm="inkling"') },
+  "WWW-Authenticate": {
+    description: "The challenge of RFC 6750, or of Basic authentication.",
+    schema: text('^(Bearer|Basic) realm="inkling"'),
+  },
   "Content-Encoding": { description: "If the request accepts it.", schema: { const: "gzip" } },
   Connection: { description: "The connection ends with this response.", schema: { const: "close" } },
   Allow: { description: "The methods of the path.", schema: text("^[A-Z]+(, [A-Z]+)*$") },

@@ -92,7 +92,9 @@ function readMute(
   if (kind === "email_hash") refuse("no feed has email addresses; mute it for the domain");
   else if (feeds === undefined) refuse("there is no release yet, so its feeds are not known yet");
   else if (known === undefined && everyFeed.includes(feed)) {
-    refuse(`${feed} is not in use; \`npx inkling feeds enable ${feed}\` turns it on, from the next build on`);
+    refuse(
+      `${feed} is not in use; \`npx @inkling/cli feeds enable ${feed}\` turns it on, from the next build on`,
+    );
   } else if (known === undefined) {
     refuse(`there is no feed "${feed}"${didYouMean(feed, fittingIds)}`);
   } else if (!fitting.includes(known)) {

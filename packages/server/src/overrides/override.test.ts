@@ -154,7 +154,7 @@ describe("refused, with the reason", () => {
       /^mute: there is no feed "qqqqqqqqq": there are ipsum-3, .*list-6-of-it and 8 more$/,
     );
     expect(reasonOf("dshield")).toMatch(
-      /^mute: dshield is not in use; `npx inkling feeds enable dshield` turns/,
+      /^mute: dshield is not in use; `npx @inkling\/cli feeds enable dshield` turns/,
     );
     expect(reasonOf("ipsum-3")).toBeUndefined();
   });

@@ -2,6 +2,7 @@
 // same.
 
 import { findFiles } from "@inkling/release-store";
+import { processCommand } from "@inkling/release-store/program";
 import type { ReleaseChanges } from "./diff.ts";
 import type { ChangesAnswer } from "./diff-process.ts";
 import { type ProcessEnvironment, runInProcess } from "./process.ts";
@@ -32,9 +33,12 @@ export class ReleaseComparisons {
   }
 
   private async compareInProcess(before: string, after: string): Promise<ReleaseChanges> {
-    const module = new URL("./diff-process.ts", import.meta.url);
     const question = { dataDir: this.dataDir, before, after };
-    const { changes, problem } = await runInProcess<ChangesAnswer>(module, question, this.env);
+    const { changes, problem } = await runInProcess<ChangesAnswer>(
+      processCommand("diff"),
+      question,
+      this.env,
+    );
     if (changes === undefined) throw new Error(problem);
     return changes;
   }

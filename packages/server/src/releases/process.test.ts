@@ -2,20 +2,20 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { ANSWERS, releaseName } from "@inkling/engine";
 import { type ReleaseError, releaseId } from "@inkling/release-store";
+import { moduleCommand } from "@inkling/release-store/program";
 import { ProcessFailed, runInProcess } from "./process.ts";
 import { verifyInProcess } from "./verify.ts";
 
 const temp = mkdtempSync(join(tmpdir(), "inkling-process-"));
 afterAll(() => rmSync(temp, { recursive: true, force: true }));
 
-function moduleOf(name: string, compute: string): URL {
+function moduleOf(name: string, compute: string): string[] {
   const path = join(temp, `${name}.ts`);
   const library = JSON.stringify(join(import.meta.dir, "process.ts"));
   writeFileSync(path, `import { answerOnce } from ${library};\nanswerOnce((message) => { ${compute} });`);
-  return pathToFileURL(path);
+  return moduleCommand(path);
 }
 
 describe("a computation in a process of its own", () => {

@@ -3,8 +3,6 @@
 //
 // err  ProcessFailed: it ended without an answer; that says nothing about its input
 
-/** As the launcher of the command line starts Bun. */
-export const BUN_FLAGS: readonly string[] = ["--no-install", "--no-env-file"];
 /** For a disk that never answers. */
 const LIMIT_MS = 600_000;
 const MOST_REASON = 300;
@@ -17,18 +15,18 @@ export class ProcessFailed extends Error {
 }
 
 /**
- * Sends one message to a module; its process ends with its answer (see {@link answerOnce}).
+ * Sends one message to a process, which ends with its answer (see {@link answerOnce}).
  * @throws ProcessFailed
  */
 export async function runInProcess<T>(
-  module: URL,
+  command: readonly string[],
   message: unknown,
   env: ProcessEnvironment,
   signal?: AbortSignal,
 ): Promise<T> {
   let answer: { readonly value: T } | undefined;
   try {
-    const child = Bun.spawn([process.execPath, ...BUN_FLAGS, Bun.fileURLToPath(module)], {
+    const child = Bun.spawn([...command], {
       stdio: ["ignore", "ignore", "pipe"],
       env: { ...env },
       serialization: "advanced",

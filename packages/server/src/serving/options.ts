@@ -1,6 +1,7 @@
 // options.ts: what a server is started with, what its starter gets, and what changes while it runs.
 
 import type { Mode, Prefix } from "@inkling/engine";
+import type { HostReport } from "@inkling/release-store";
 import type { DataActions } from "../admin/context.ts";
 import type { DnsServer } from "../mx/dns-servers.ts";
 import type { ProcessEnvironment } from "../releases/process.ts";
@@ -55,6 +56,8 @@ export interface RunningServer {
   readonly port: number;
   readonly adminPort: number;
   readonly log: Pick<Log, "info" | "error">;
+  /** What this server reports of itself now. */
+  report(): HostReport;
   /**
    * Logs an error that nothing caught, and writes all lines that wait: this process ends next.
    * @param secrets texts that must not appear

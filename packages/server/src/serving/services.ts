@@ -219,9 +219,9 @@ function hostId({ dataDir, port }: ServerOptions): string {
 }
 
 /** As last known: a host that starts without the database takes no more than its share. */
-function readHosts(path: string): number {
-  const hosts = existsSync(path) ? Number(readFileSync(path, "utf8")) : 1;
-  return Number.isSafeInteger(hosts) && hosts > 0 ? hosts : 1;
+function readHosts(path: string): number | undefined {
+  const hosts = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
+  return Number.isSafeInteger(hosts) && hosts > 0 ? hosts : undefined;
 }
 
 function writeHosts(path: string, hosts: number, log: Log): void {

@@ -191,6 +191,39 @@ export class Database {
     return this.address.connect(this.timeoutMs, { max: 1, onclose });
   }
 
+  /**
+   * Runs `work` while no other process holds this lock, on a connection of its own; it ends with that. With SQLite, which
+   * has no such lock, it is never held.
+   * @param work is called in any case; `isHeld` looks whether the lock is held still
+   * @throws StoreError when there is no connection, and what `work` throws
+   */
+  async withLock<T>(lock: number, work: (isHeld: () => Promise<boolean>) => Promise<T>): Promise<T> {
+    const client = this.connectForNotices(() => {});
+    if (client === undefined) return work(async () => false);
+    let outcome: Promise<T> | undefined;
+    // One transaction: so PgBouncer keeps its connection, in whatever mode.
+    const transaction = client.begin(async (tx) => {
+      await tx.unsafe("SET LOCAL idle_in_transaction_session_timeout = 0");
+      const rows: { held: boolean }[] = await tx`SELECT pg_try_advisory_xact_lock(${lock}) AS held`;
+      const answers = () =>
+        tx`SELECT 1`.then(
+          () => true,
+          () => false,
+        );
+      const silence = () => Bun.sleep(this.timeoutMs).then(() => false);
+      outcome = work(async () => rows[0]?.held === true && (await Promise.race([answers(), silence()])));
+      await outcome.catch(() => {}); // the caller gets it
+    });
+    try {
+      await transaction;
+    } catch (error) {
+      if (outcome === undefined) throw this.errorFrom(error); // otherwise the end of the connection ends the lock alone
+    } finally {
+      client.close({ timeout: 0 }).catch(() => {});
+    }
+    return outcome!; // `work` was called
+  }
+
   /** What a client of {@link connectForNotices} threw, without the password. */
   errorFrom(cause: unknown): StoreError {
     return storeErrorFrom(cause, this.label, this.address.secrets);

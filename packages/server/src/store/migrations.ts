@@ -132,6 +132,12 @@ export const MIGRATIONS: readonly Migration[] = [
       "CREATE INDEX inkling_leases_short ON inkling_leases (short_at)",
     ],
   },
+  {
+    id: 5,
+    name: "reports of hosts",
+    // JSON of its version, release, load and readiness (release-store's host-report.ts), as old as `confirmed_at`.
+    statements: ["ALTER TABLE inkling_hosts ADD COLUMN report TEXT"],
+  },
 ];
 
 /** Any number, the same in every process: what they agree to lock while migrating. */

@@ -31,7 +31,7 @@ export interface OverrideWrite {
 }
 
 const CONFLICT_HINTS = {
-  CONTRADICTS: "remove the other one first: `npx inkling override remove ID`",
+  CONTRADICTS: "remove the other one first: `npx @inkling/cli override remove ID`",
   TOO_MANY: "put networks in place of single addresses, or remove what is no longer needed",
 } as const;
 

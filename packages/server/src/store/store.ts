@@ -32,6 +32,8 @@ import { UsageTables } from "./usage.ts";
 
 /** A replaced token is kept for so long after its end: its users read KEY_EXPIRED, not KEY_INVALID. */
 const KEEP_TOKENS_MS = 30 * DAY_MS;
+/** Any number: what publishers of releases lock. */
+const PUBLISHER_LOCK = 0x696e6b70;
 /** The actor, where the caller names none. */
 const UNNAMED_ACTOR = "inkling";
 
@@ -117,6 +119,11 @@ export class Store implements KeySource {
       (sql) => sql`SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now`,
     );
     return Number(rows[0]?.now);
+  }
+
+  /** Runs `work` as the one publisher among those that use this PostgreSQL: {@link Database.withLock}. */
+  asPublisher<T>(work: (isHeld: () => Promise<boolean>) => Promise<T>): Promise<T> {
+    return this.database.withLock(PUBLISHER_LOCK, work);
   }
 
   async close(): Promise<void> {

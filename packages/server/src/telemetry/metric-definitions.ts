@@ -16,7 +16,7 @@ export interface MetricsSource {
   readonly releases: {
     readonly current: { readonly name: string; readonly manifest: Release } | undefined;
     readonly wanted?: string | undefined;
-    readonly refused: object | undefined;
+    readonly refused: { readonly name: string } | undefined;
     readonly held?: object | undefined;
     readonly channel?: ChannelReport | undefined;
     readonly isVerified: boolean;
@@ -41,6 +41,10 @@ export interface MetricsSource {
           readonly isAlone: boolean;
           readonly silentSeconds: number;
           readonly failures: number;
+          /** Keys of which this host holds a share. */
+          readonly leases: number;
+          /** This host's clock less the database's; undefined before the first answer. */
+          readonly clockOffsetMs: number | undefined;
         };
       }
     | undefined;
@@ -256,6 +260,18 @@ export const DEFINITIONS: Readonly<Record<string, Definition>> = {
   inkling_group_silent_seconds: single(
     "Seconds since the group's last answer to this host; absent with SQLite.",
     ({ leases }) => leases?.state.silentSeconds,
+  ),
+  inkling_group_leases: single(
+    "Keys of which this host holds a share of rate or quota; absent with SQLite.",
+    ({ leases }) => leases?.state.leases,
+  ),
+  inkling_group_exchange_failures: single(
+    "Exchanges with the group in a row, up to now, that failed; absent with SQLite.",
+    ({ leases }) => leases?.state.failures,
+  ),
+  inkling_database_clock_offset_seconds: single(
+    "This host's clock less the database's, as of the last exchange; absent with SQLite.",
+    ({ leases }) => seconds(leases?.state.clockOffsetMs),
   ),
   inkling_usage_pending: single(
     "Lookups counted and not yet in the database.",

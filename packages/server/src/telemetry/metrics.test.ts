@@ -6,7 +6,7 @@ import type { StatusSource } from "../lookup/status.ts";
 import { MxCounts } from "../mx/counts.ts";
 import { LATENCY_BOUNDS } from "./counts.ts";
 import type { MetricsSource } from "./metric-definitions.ts";
-import { metricsRegistry, metricsTable } from "./metrics.ts";
+import { metricsTable, metricsText } from "./metrics.ts";
 
 const manifest = {
   id: "0123456789ab",
@@ -48,7 +48,9 @@ function source(
     counts,
     mx,
     notices: { state: "listening" },
-    leases: { state: { hosts: 3, isAlone: false, silentSeconds: 0.2, failures: 0 } },
+    leases: {
+      state: { hosts: 3, isAlone: false, silentSeconds: 0.2, failures: 0, leases: 2, clockOffsetMs: 40 },
+    },
     usage: {
       state: { pending: 4, oldestMs: 1_500, failures: 2 },
     },
@@ -62,8 +64,8 @@ function source(
     startedAt: 1_000,
   };
 }
-async function lines(of: MetricsSource): Promise<string[]> {
-  const text = await metricsRegistry(of).metrics();
+function lines(of: MetricsSource): string[] {
+  const text = metricsText(of);
   return text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
 
@@ -82,7 +84,7 @@ describe("metrics", () => {
     counts.countLookup("geolocate", "test", "single");
     counts.countLookup("email", "test", "batch");
     counts.countProblem("KEY_MISSING");
-    const text = await lines(source(loaded, counts));
+    const text = lines(source(loaded, counts));
     for (const line of [
       'inkling_http_requests_total{route="/v1/ip-intel/geolocate/{ip}",status="200",key="live"} 1',
       'inkling_http_requests_total{route="none",status="404",key="none"} 1',
@@ -129,7 +131,7 @@ describe("metrics", () => {
     mx.countCacheHit();
     mx.recordAnswer("nxdomain");
     mx.recordAnswer("skipped");
-    const text = await lines(source(loaded, makeCounts(), mx));
+    const text = lines(source(loaded, makeCounts(), mx));
     for (const line of [
       'inkling_mx_checks_total{outcome="nxdomain"} 1',
       'inkling_mx_checks_total{outcome="skipped"} 1',
@@ -147,13 +149,13 @@ describe("metrics", () => {
   test("a scrape adds nothing to the next", async () => {
     const counts = makeCounts();
     counts.recordAnswer(1, 200, "live", 0.02);
-    const registry = metricsRegistry(source(loaded, counts));
-    const requests = async () => (await registry.metrics()).match(/^inkling_http_requests_total.*$/m)?.[0];
-    expect(await requests()).toBe(await requests());
+    const of = source(loaded, counts);
+    const requests = () => metricsText(of).match(/^inkling_http_requests_total.*$/m)?.[0];
+    expect(requests()).toBe(requests());
   });
 
   test("what is not known is not 0", async () => {
-    const text = await lines(source(undefined));
+    const text = lines(source(undefined));
     const names = text.map((line) => line.split(/[ {]/)[0]!);
     for (const name of ["inkling_release_age_seconds", "inkling_connections", "inkling_release_info"]) {
       expect(names).not.toContain(name);
@@ -164,7 +166,7 @@ describe("metrics", () => {
   test("the histogram is cumulative and adds up", async () => {
     const counts = makeCounts();
     for (const ms of [0.001, 0.02, 0.02, 3, 10_000]) counts.recordAnswer(2, 200, "live", ms);
-    const text = (await lines(source(loaded, counts))).filter((line) => line.includes("duration_seconds"));
+    const text = lines(source(loaded, counts)).filter((line) => line.includes("duration_seconds"));
     const bucket = (le: string) =>
       text
         .find((line) => line.includes(`le="${le}"`))
@@ -194,6 +196,22 @@ test("docs/metrics.md lists every metric", async () => {
   const docs = await Bun.file(join(import.meta.dir, "../../../../docs/metrics.md")).text();
   expect(docs).toContain(`\n\n${metricsTable()}\n`);
   const listed = [...metricsTable().matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name!);
-  const registered = (await metricsRegistry(source(loaded)).getMetricsAsJSON()).map(({ name }) => name);
+  const registered = [...metricsText(source(loaded)).matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!);
   expect(listed).toEqual(registered);
+});
+
+test("text that Prometheus reads: labels escaped, numbers of any kind, a line end at the end", () => {
+  const counts = makeCounts();
+  counts.recordAnswer(0, 200, "live", 0.02);
+  const of = { ...source(loaded, counts), version: 'a"b\\c\nd', startedAt: Number.NEGATIVE_INFINITY };
+  const text = metricsText(of);
+  expect(text).toMatch(/^inkling_build_info\{.*version="a\\"b\\\\c\\nd".*\} 1$/m);
+  expect(text).toMatch(/^\w+ -Inf$/m);
+  const sampleLine = /^[a-z_]+(\{([a-z_]+="([^"\\\n]|\\["\\n])*",?)+\})? ([-+]?[\d.e-]+|[-+]Inf|NaN)$/;
+  const comment = /^# (HELP [a-z_]+ .+|TYPE [a-z_]+ (counter|gauge|histogram))$/;
+  const wrong = text
+    .split("\n")
+    .filter((line) => line !== "" && !comment.test(line) && !sampleLine.test(line));
+  expect(wrong).toEqual([]);
+  expect(text).toEndWith("\n");
 });

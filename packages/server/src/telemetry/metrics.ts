@@ -1,11 +1,15 @@
-// metrics.ts: /metrics in Prometheus' text format: collectors that read plain numbers at scrape time.
+// metrics.ts: /metrics in Prometheus' text format, from plain numbers that are read at scrape time.
 //
 // in   a MetricsSource
-// out  a registry; the table of docs/metrics.md
+// out  the text; the table of docs/metrics.md
+// src  https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4
 
-import { Counter, Gauge, type Metric, Registry } from "@prometheus-io/client";
 import { LATENCY_BOUNDS } from "./counts.ts";
 import { DEFINITIONS, type MetricsSource } from "./metric-definitions.ts";
+
+export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+type Labels = Readonly<Record<string, string | number>>;
 
 const isCounter = (name: string) => name.endsWith("_total");
 
@@ -14,55 +18,45 @@ const LATENCY = {
   help: "From request read to response made, without the network, by route.",
 } as const;
 
-/** A registry whose metrics are read from `source` at each scrape. */
-export function metricsRegistry(source: MetricsSource): Registry {
-  const registry = new Registry();
-  for (const [name, { help, labels, rows }] of Object.entries(DEFINITIONS)) {
-    const shape = { name, help, labelNames: labels, registers: [registry] };
-    if (isCounter(name)) {
-      new Counter({
-        ...shape,
-        collect() {
-          this.reset();
-          for (const [labels, value] of rows(source)) this.inc(labels, value);
-        },
-      });
-    } else {
-      new Gauge({
-        ...shape,
-        collect() {
-          this.reset();
-          if (labels.length === 0) this.remove(); // `reset` sets it to 0, and unknown is not 0
-          for (const [labels, value] of rows(source)) this.set(labels, value);
-        },
-      });
-    }
-  }
-  registry.registerMetric(latencyHistogram(source) as unknown as Metric);
-  return registry;
+/** All metrics as `source` has them now. */
+export function metricsText(source: MetricsSource): string {
+  const blocks = Object.entries(DEFINITIONS).map(([name, { help, rows }]) =>
+    block(
+      name,
+      isCounter(name) ? "counter" : "gauge",
+      help,
+      Array.from(rows(source), ([labels, value]) => sample(name, labels, value)),
+    ),
+  );
+  const { name, help } = LATENCY;
+  return `${[...blocks, block(name, "histogram", help, latencySamples(source))].join("\n\n")}\n`;
 }
 
-/** The library's Histogram takes single observations only; its registry takes any object with `get`. */
-function latencyHistogram(source: Pick<MetricsSource, "counts">) {
-  const { name, help } = LATENCY;
-  const sample = (suffix: string, labels: Readonly<Record<string, string>>, value: number) => ({
-    metricName: name + suffix,
-    labels,
-    value,
-  });
-  const get = async () => ({
-    name,
-    help,
-    type: "histogram",
-    aggregator: "sum",
-    values: Array.from(source.counts.latencyRows()).flatMap(({ route, upTo, count, seconds }) => [
-      ...LATENCY_BOUNDS.map((bound, i) => sample("_bucket", { le: String(bound), route }, upTo[i]!)), // a count for each bound
-      sample("_bucket", { le: "+Inf", route }, count),
-      sample("_sum", { route }, seconds),
-      sample("_count", { route }, count),
-    ]),
-  });
-  return { name, help, aggregator: "sum", get, reset() {} };
+function block(name: string, type: string, help: string, samples: readonly string[]): string {
+  const text = help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+  return [`# HELP ${name} ${text}`, `# TYPE ${name} ${type}`, ...samples].join("\n");
+}
+
+function sample(name: string, labels: Labels, value: number): string {
+  const pairs = Object.entries(labels).map(([label, of]) => `${label}="${escaped(String(of))}"`);
+  return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${numberText(value)}`;
+}
+
+const escaped = (text: string) =>
+  text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+
+const numberText = (value: number) =>
+  Number.isNaN(value) ? "NaN" : String(value).replace(/^(-?)Infinity$/, (_, sign) => `${sign || "+"}Inf`);
+
+/** A count for each bound: of all requests up to it. */
+function latencySamples({ counts }: Pick<MetricsSource, "counts">): string[] {
+  const { name } = LATENCY;
+  return Array.from(counts.latencyRows()).flatMap(({ route, upTo, count, seconds }) => [
+    ...LATENCY_BOUNDS.map((bound, i) => sample(`${name}_bucket`, { le: String(bound), route }, upTo[i]!)),
+    sample(`${name}_bucket`, { le: "+Inf", route }, count),
+    sample(`${name}_sum`, { route }, seconds),
+    sample(`${name}_count`, { route }, count),
+  ]);
 }
 
 /** The table of docs/metrics.md. */

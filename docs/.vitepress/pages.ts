@@ -1,0 +1,135 @@
+// pages.ts: Markdown files of the project -> pages of the site.
+//
+// in   a file's path and text; links in it are those of the repository
+// out  its path on the site, and its text with links between pages; a link to any other file becomes that file's path
+// note `[text](../packages/client/README.md)` works in a clone, on a forge and on the site
+
+import { posix } from "node:path";
+
+interface Section {
+  readonly text: string;
+  readonly pages: readonly (readonly [title: string, path: string, source: string])[];
+}
+
+/** The site's pages, in the order of its menu. */
+export const MENU: readonly Section[] = [
+  {
+    text: "Start",
+    pages: [
+      ["Quick start", "/", "README.md"],
+      ["Kubernetes", "/kubernetes", "docs/kubernetes.md"],
+      ["Examples", "/examples/", "examples/README.md"],
+    ],
+  },
+  {
+    text: "API",
+    pages: [
+      ["Endpoints", "/api", "docs/api.md"],
+      ["Reference", "/reference", "openapi.json"],
+      ["Errors", "/errors", "docs/errors.md"],
+      ["Sandbox", "/sandbox", "docs/sandbox.md"],
+      ["Evidence", "/evidence", "docs/evidence.md"],
+      ["Email checks", "/email", "docs/email.md"],
+      ["TypeScript client", "/client", "packages/client/README.md"],
+      ["In process", "/local", "packages/local/README.md"],
+      ["Reverse proxies", "/proxies", "docs/proxies.md"],
+      ["Moving from MaxMind", "/maxmind", "docs/maxmind.md"],
+    ],
+  },
+  {
+    text: "Files",
+    pages: [
+      ["Enrich", "/enrich", "docs/enrich.md"],
+      ["Exports", "/exports", "docs/exports.md"],
+    ],
+  },
+  {
+    text: "Operate",
+    pages: [
+      ["Operations and runbook", "/operations", "docs/operations.md"],
+      ["Configuration", "/configuration", "docs/configuration.md"],
+      ["Many hosts", "/cluster", "docs/cluster.md"],
+      ["Metrics", "/metrics", "docs/metrics.md"],
+      ["Console", "/console", "docs/console.md"],
+      ["Admin API", "/admin-api", "docs/admin-api.md"],
+      ["Overrides", "/overrides", "docs/overrides.md"],
+    ],
+  },
+  {
+    text: "Data",
+    pages: [
+      ["Feeds", "/feeds", "docs/feeds.md"],
+      ["Policy", "/policy", "docs/policy.md"],
+      ["Accuracy", "/accuracy", "docs/accuracy.md"],
+      ["Segment format", "/segment-format", "docs/segment-format.md"],
+    ],
+  },
+  {
+    text: "Project",
+    pages: [
+      ["Architecture", "/architecture", "ARCHITECTURE.md"],
+      ["Threat model", "/threat-model", "docs/threat-model.md"],
+      ["Security", "/security", "SECURITY.md"],
+      ["Contributing", "/contributing", "CONTRIBUTING.md"],
+      ["Changes", "/changelog", "CHANGELOG.md"],
+    ],
+  },
+];
+
+/** Pages that others link to, and that need no line in the menu. */
+const UNLISTED = ["express-sign-up", "fastify", "nightly-enrich", "sign-up-form"].map(
+  (name) => [`examples/${name}/README.md`, `/examples/${name}`] as const,
+);
+
+const PATHS: ReadonlyMap<string, string> = new Map([
+  ...MENU.flatMap(({ pages }) => pages.map(([, path, source]) => [source, path] as const)),
+  ...UNLISTED,
+]);
+
+/** Files of the project that are pages as they are. */
+export const SOURCES = [...PATHS.keys()].filter((source) => source.endsWith(".md"));
+
+/** Where the page of a file is written. */
+export function pageFile(source: string): string {
+  const path = PATHS.get(source);
+  if (path === undefined) throw new Error(`${source} is no page`);
+  return `${path.slice(1)}${path.endsWith("/") ? "index" : ""}.md`;
+}
+
+const FENCED = /^(`{3,}|~{3,})[^\n]*\n[\s\S]*?^\1[^\n]*$/gm;
+/** A label may go on in the next line. */
+const LINK = /(!?)\[((?:[^\][]|\[[^\]]*\])*)\]\(([^()\s]+)\)/g;
+
+/** The text of a page, its links those of the site. */
+export function pageText(source: string, text: string): string {
+  let page = "";
+  let at = 0;
+  for (const { index, 0: block } of text.matchAll(FENCED)) {
+    page += withSiteLinks(source, text.slice(at, index)) + block;
+    at = index + block.length;
+  }
+  return page + withSiteLinks(source, text.slice(at));
+}
+
+/** As forges make anchors of headings, which links in the files name. */
+export const slugOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replace(/\s/g, "-");
+
+/** `<a id="name"></a>**Text**` is the only HTML there is. */
+const ANCHOR = /<a id="([^"]+)"><\/a>(\*\*[^*]+\*\*)/g;
+
+function withSiteLinks(source: string, prose: string): string {
+  return prose
+    .replace(ANCHOR, "$2{#$1}")
+    .replace(LINK, (whole, image: string, label: string, target: string) => {
+      if (image !== "" || /^([a-z]+:|#)/.test(target)) return whole;
+      const [file = "", hash] = target.split("#");
+      const path = posix.join(posix.dirname(source), file).replace(/\/$/, "");
+      const page = PATHS.get(path) ?? PATHS.get(`${path}/README.md`);
+      if (page !== undefined) return `[${label}](${page}${hash === undefined ? "" : `#${hash}`})`;
+      return label.includes("`") || label === path ? label : `${label} (\`${path}\`)`;
+    });
+}

@@ -1,0 +1,70 @@
+// hosts.ts: `inkling hosts`: the hosts that share a PostgreSQL: release, load, readiness, last contact.
+
+import { hostJson, type ListedHost, listHosts } from "@inkling/server";
+import type { Command } from "commander";
+import { databaseFile } from "../config/settings.ts";
+import { addAction } from "../runtime/command.ts";
+import type { Context } from "../runtime/context.ts";
+import { withExistingStore } from "../runtime/keys.ts";
+import { CliError } from "../terminal/errors.ts";
+import { formatAge, formatCount, table } from "../terminal/terminal.ts";
+
+export function addHosts(program: Command, context: Context): void {
+  const command = program
+    .command("hosts")
+    .description("list the hosts that share a PostgreSQL: release, load, readiness, last contact")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+A host that was stopped in order leaves at once, one that is gone after ten minutes. LEASES are the keys of which a host
+holds a share; CLOCK is how far its clock is off the database's.
+
+Examples:
+  INKLING_DATABASE_URL=postgres://inkling:…@db/inkling inkling hosts
+  inkling hosts --json`,
+    );
+  addAction(command, context, ["dataDir"], async ({ settings, flags }) => {
+    if (databaseFile(settings) !== undefined) {
+      const hint = "a group of hosts shares a PostgreSQL: set INKLING_DATABASE_URL, see docs/cluster.md";
+      throw new CliError("the database is SQLite, which one host uses", hint);
+    }
+    const { label, hosts } = await withExistingStore(settings, async (store) => ({
+      label: store.label,
+      hosts: await listHosts(store.tables),
+    }));
+    if (hosts.length === 0 && !flags.json) {
+      return context.terminal.err(
+        `No host uses ${label} now: \`npx @inkling/cli serve\` with this database makes one.\n`,
+      );
+    }
+    return { json: hosts.map(hostJson), text: () => hostsText(hosts) };
+  });
+}
+
+const HEAD = ["HOST", "STATE", "VERSION", "RELEASE", "AGE", "REQUESTS/S", "LEASES", "CLOCK", "LAST CONTACT"];
+const NUMBERS = ["REQUESTS/S", "LEASES", "CLOCK"].map((name) => HEAD.indexOf(name));
+
+function hostsText(hosts: readonly ListedHost[]): string {
+  const notes = hosts.map(hostJson).flatMap(({ name, reasons, warnings }) => {
+    const why = [...reasons, ...warnings].join("; ");
+    return why === "" ? [] : [`${name}: ${why}`];
+  });
+  return [table([HEAD, ...hosts.map(rowOf)], NUMBERS), ...notes].join("\n");
+}
+
+function rowOf(host: ListedHost): string[] {
+  const { name, state, version, release, ...rest } = hostJson(host);
+  const { requests_per_second: load, leases, clock_offset_seconds: clock } = rest;
+  return [
+    name,
+    state.replace("-", " "),
+    version ?? "-",
+    release === null ? "-" : `${release.name}${release.pinned ? " (pinned)" : ""}`,
+    release === null ? "-" : formatAge(release.age_seconds * 1_000),
+    load === null ? "-" : formatCount(load),
+    leases === null ? "-" : formatCount(leases),
+    clock === null ? "-" : `${clock > 0 ? "+" : ""}${formatCount(clock)} s`,
+    host.ageMs < 2_000 ? "now" : `${formatAge(host.ageMs)} ago`,
+  ];
+}

@@ -1,0 +1,82 @@
+// rollout.ts: how servers do with the release of a channel: what each reports, and what a promotion makes of it.
+
+import { readReports } from "@inkling/release-store";
+import {
+  type AgedReport,
+  hasFailed,
+  isTooFew,
+  openStore,
+  type Rollout,
+  rolloutOf,
+  type Statement,
+} from "@inkling/release-store/channel";
+import { listHosts } from "@inkling/server";
+import { databaseFile, type Settings } from "../config/settings.ts";
+import { CliError } from "../terminal/errors.ts";
+import { channelOf } from "./channel.ts";
+import type { Context } from "./context.ts";
+import { sleepUnlessAborted } from "./keep-fresh.ts";
+import { withExistingStore } from "./keys.ts";
+
+/** Files of servers that are gone for so long are removed. */
+const FORGET_MS = 86_400_000;
+const LOOK_MS = 2_000;
+
+/** What the servers of a channel report, in PostgreSQL and beside the channel. @throws StoreError, ChannelError */
+export async function readRollout(
+  settings: Settings,
+  { env, stopper }: Pick<Context, "env" | "stopper">,
+  statement: Statement,
+): Promise<Rollout> {
+  const { base, channel } = channelOf(settings);
+  const reports: AgedReport[] = [];
+  if (databaseFile(settings) === undefined) {
+    const hosts = await withExistingStore(settings, (store) => listHosts(store.tables));
+    for (const { report, ageMs } of hosts) if (report) reports.push({ report, ageMs });
+  }
+  const store = openStore(base, env);
+  if (store !== undefined) {
+    const now = Date.now();
+    const found = await readReports(store, channel, now - FORGET_MS, stopper.signal);
+    for (const report of found) reports.push({ report, ageMs: now - Date.parse(report.at) });
+  }
+  return rolloutOf(statement, reports);
+}
+
+/** "2 of 3 servers report it ready; web-3:8080: not ready: …" */
+export function rolloutText({ ready, failed, waiting }: Rollout): string {
+  const all = ready.length + failed.length + waiting.length;
+  if (all === 0) return "no server of the roll-out reports";
+  const others = [...failed, ...waiting].map(({ name, why }) => `\n  ${name}: ${why}`);
+  return `${ready.length} of ${all} servers of the roll-out report it ready${others.join("")}`;
+}
+
+/** @throws CliError when too few of the servers that should have the release report it ready */
+export function requireReady(statement: Statement, rollout: Rollout): void {
+  if (!isTooFew(rollout)) return;
+  const { release, percent } = statement;
+  throw new CliError(
+    `halted, ${release.name} stays at ${percent} %: ${rolloutText(rollout)}`,
+    "try again later; `npx @inkling/cli channel rollback` goes back; `npx @inkling/cli channel promote --force` goes on",
+  );
+}
+
+/** Looks at the reports until enough servers are ready, or too few can become so, or the time is over. */
+export async function watchRollout(
+  read: () => Promise<Rollout>,
+  seconds: number,
+  signal: AbortSignal,
+  show: (rollout: Rollout, secondsLeft: number) => void,
+): Promise<Rollout> {
+  const end = performance.now() + seconds * 1_000;
+  for (let failures = 0; ; ) {
+    const rollout = await read();
+    const left = end - performance.now();
+    // Once may be a moment between two releases.
+    failures = hasFailed(rollout) ? failures + 1 : 0;
+    const isDone = rollout.waiting.length === 0 && !isTooFew(rollout); // also where no server reports
+    if (isDone || failures > 2 || left <= 0 || signal.aborted) return rollout;
+    show(rollout, Math.ceil(left / 1_000));
+    await sleepUnlessAborted(Math.min(LOOK_MS, left), signal);
+  }
+}

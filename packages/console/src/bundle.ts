@@ -1,0 +1,47 @@
+// bundle.ts: the console's sources to the files that a browser loads.
+
+import { fileURLToPath } from "node:url";
+
+const HTML = fileURLToPath(new URL("index.html", import.meta.url));
+/** A classic script: modules run after the first frame. */
+const THEME = fileURLToPath(new URL("theme.ts", import.meta.url));
+/** Where they are served. */
+export const PREFIX = "/console/";
+
+export type BundledFile = readonly [name: string, bytes: Uint8Array<ArrayBuffer>];
+
+interface Bundle {
+  readonly files: readonly BundledFile[];
+  /** The paths of what they are made of. */
+  readonly inputs: readonly string[];
+}
+
+/**
+ * index.html, and files whose names contain a hash of their content. Nothing is written to disk.
+ * @throws AggregateError when a source file does not compile or a package is missing
+ */
+export async function bundleConsole(): Promise<Bundle> {
+  const shared = { publicPath: PREFIX, target: "browser", minify: true, metafile: true } as const;
+  const name = "[name]-[hash].[ext]";
+  const [theme, page] = await Promise.all([
+    Bun.build({ ...shared, entrypoints: [THEME], format: "iife", naming: name }),
+    Bun.build({
+      ...shared,
+      entrypoints: [HTML],
+      splitting: true,
+      naming: { chunk: name, asset: name },
+      jsx: { runtime: "automatic", importSource: "preact", development: false },
+    }),
+  ]);
+  const nameOf = ({ path }: Bun.BuildArtifact) => path.replace(/^\.\//, "");
+  const script = `<script src="${PREFIX}${nameOf(theme.outputs[0]!)}"></script>`; // one entry point, one file
+  const files = await Promise.all(
+    [...theme.outputs, ...page.outputs].map(async (output) => {
+      const text = await output.text();
+      const isPage = nameOf(output) === "index.html";
+      const whole = isPage ? text.replace("<head>", `<head>${script}`) : text;
+      return [nameOf(output), new TextEncoder().encode(whole)] as const;
+    }),
+  );
+  return { files, inputs: Object.keys({ ...theme.metafile!.inputs, ...page.metafile!.inputs }) };
+}

@@ -1,0 +1,95 @@
+// hosts.tsx: the hosts of the group; with SQLite this one alone.
+
+import type { Host, Hosts } from "@inkling/server/admin-answers";
+import { useEffect } from "preact/hooks";
+import { api } from "../api.ts";
+import { Badge, type Kind, RelativeTime } from "../components/basics.tsx";
+import { Loaded } from "../components/loaded.tsx";
+import { TableCard, TwoLines } from "../components/table.tsx";
+import { formatCount, formatDuration } from "../format.ts";
+import { useLoad } from "../hooks.ts";
+
+const REFRESH_MS = 5_000;
+/** A clock that is further off is shown; `inkling doctor` names one that is a minute off. */
+const CLOCK_SECONDS = 5;
+
+export function HostsPage() {
+  const hosts = useLoad((signal) => api<Hosts>("hosts", { signal }), []);
+  useEffect(() => {
+    const timer = setInterval(hosts.reload, REFRESH_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <Loaded from={hosts}>
+      {({ shared, hosts: rows }) => (
+        <>
+          <TableCard
+            caption="Hosts"
+            rows={rows}
+            rowKey={({ id }) => id}
+            columns={COLUMNS}
+            empty="No host is in contact with the database."
+          />
+          <p class="faint">
+            {shared
+              ? "A host that was stopped in order leaves at once, one that is gone after ten minutes."
+              : "The database is SQLite, which one host uses; a group shares PostgreSQL."}
+          </p>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+const STATES: Readonly<Record<Host["state"], readonly [text: string, kind: Kind]>> = {
+  ready: ["ready", "good"],
+  "not-ready": ["not ready", "bad"],
+  silent: ["silent", "bad"],
+  unknown: ["unknown", "faint"],
+};
+
+const COLUMNS = [
+  ["Host", ({ name, version }: Host) => <TwoLines below={version}>{name}</TwoLines>],
+  ["State", stateOf],
+  ["Release", releaseOf],
+  [
+    "Requests/s",
+    ({ requests_per_second: load }: Host) => (load === null ? "–" : formatCount(load)),
+    "number",
+  ],
+  ["Leases", ({ leases }: Host) => (leases === null ? "–" : formatCount(leases)), "number"],
+  ["Last contact", contactOf],
+] as const;
+
+function stateOf({ state, reasons, warnings }: Host) {
+  const [text, kind] = STATES[state];
+  return (
+    <TwoLines below={[...reasons, ...warnings].join("; ")}>
+      <Badge kind={kind}>{text}</Badge>
+    </TwoLines>
+  );
+}
+
+function releaseOf({ release }: Host) {
+  if (release === null) return "none";
+  return (
+    <TwoLines below={<RelativeTime iso={release.created_at} />}>
+      <code>{release.name}</code>
+      {release.pinned && <Badge kind="warn">pinned</Badge>}
+    </TwoLines>
+  );
+}
+
+function contactOf({ last_contact, clock_offset_seconds: offset }: Host) {
+  const isOff = offset !== null && Math.abs(offset) > CLOCK_SECONDS;
+  const text = isOff && (
+    <span class="bad">
+      clock {formatDuration(Math.abs(offset))} {offset < 0 ? "behind" : "ahead"}
+    </span>
+  );
+  return (
+    <TwoLines below={text}>
+      <RelativeTime iso={last_contact} />
+    </TwoLines>
+  );
+}

@@ -1,0 +1,112 @@
+// geoip2.ts: a location in the shape of MaxMind's GeoIP2, for their readers and SDKs.
+//
+// in   an answer of geolocate, parsed; for traits with its subject and network (INCLUDE)
+// out  members as GeoIP2 Country and City have them: names by language, and what is unknown omitted
+// src  https://dev.maxmind.com/geoip/docs/web-services/responses; no geoname_id: no feed has it for all places
+//
+// `is_in_european_union` follows from the country: readers take its absence for "no".
+
+interface Named {
+  readonly code?: string;
+  readonly iso_code?: string;
+  readonly name?: string;
+}
+
+export interface GeolocateAnswer {
+  readonly city: Named;
+  readonly continent: Named;
+  readonly country: Named;
+  readonly location: Readonly<Record<string, number | string>>;
+  readonly postal: { readonly code?: string };
+  readonly registered_country: Named;
+  readonly subdivisions: readonly Named[];
+  readonly ip?: string;
+  readonly prefix?: string;
+  readonly network?: {
+    readonly prefix: string;
+    readonly asn?: number;
+    readonly organization?: string;
+  } | null;
+}
+
+type Geoip2Named = {
+  readonly code?: string;
+  readonly iso_code?: string;
+  readonly is_in_european_union?: true;
+  readonly names?: { readonly en: string };
+};
+
+export type Geoip2Country = {
+  readonly continent?: Geoip2Named;
+  readonly country?: Geoip2Named;
+  readonly registered_country?: Geoip2Named;
+};
+
+export type Geoip2City = Geoip2Country & {
+  readonly city?: Geoip2Named;
+  readonly location?: Readonly<Record<string, number | string>>;
+  readonly postal?: { readonly code?: string };
+  readonly subdivisions?: readonly Geoip2Named[];
+};
+
+export type Geoip2Traits = {
+  readonly autonomous_system_number?: number;
+  readonly autonomous_system_organization?: string;
+  readonly ip_address?: string;
+  readonly network?: string;
+};
+
+/** The member states, and the parts of them that have an ISO 3166-1 code of their own (Article 355 (1) TFEU; Åland). */
+const EUROPEAN_UNION: ReadonlySet<string> = new Set([
+  ...["AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU", "IE", "IT", "LT"],
+  ...["LU", "LV", "MT", "NL", "PL", "PT", "RO", "SE", "SI", "SK"],
+  ...["AX", "GF", "GP", "MF", "MQ", "RE", "YT"],
+]);
+
+export function geoip2Country(answer: GeolocateAnswer): Geoip2Country {
+  return {
+    ...member("continent", named(answer.continent)),
+    ...member("country", country(answer.country)),
+    ...member("registered_country", country(answer.registered_country)),
+  };
+}
+
+export function geoip2City(answer: GeolocateAnswer): Geoip2City {
+  const { subdivisions } = answer;
+  return {
+    ...member("city", named(answer.city)),
+    ...geoip2Country(answer),
+    ...member("location", answer.location),
+    ...member("postal", answer.postal),
+    ...(subdivisions.length > 0 && { subdivisions: subdivisions.map(named) }),
+  };
+}
+
+/** The network is one of which everything in the answer holds: the smaller one where it has two. */
+export function geoip2Traits({ ip, prefix, network }: GeolocateAnswer, withSystem: boolean): Geoip2Traits {
+  const system = withSystem ? network : undefined;
+  const bits = (text: string | undefined) => Number(text?.slice(text.indexOf("/") + 1) ?? -1);
+  const smaller = bits(system?.prefix) > bits(prefix) ? system?.prefix : prefix;
+  return {
+    ...(system?.asn !== undefined && { autonomous_system_number: system.asn }),
+    ...(system?.organization !== undefined && { autonomous_system_organization: system.organization }),
+    ...(ip !== undefined && { ip_address: ip }),
+    ...(smaller && { network: smaller }),
+  };
+}
+
+const member = <K extends string, V extends object>(name: K, value: V) =>
+  (Object.keys(value).length === 0 ? {} : { [name]: value }) as { [P in K]?: V };
+
+const named = ({ name, ...codes }: Named): Geoip2Named =>
+  name === undefined ? codes : { ...codes, names: { en: name } };
+
+function country(of: Named): Geoip2Named {
+  const { iso_code, ...rest } = named(of);
+  const isMember = iso_code !== undefined && EUROPEAN_UNION.has(iso_code);
+  return {
+    ...(isMember && { is_in_european_union: true as const }),
+    ...(iso_code !== undefined && { iso_code }),
+    ...rest,
+  };
+}

@@ -1,0 +1,65 @@
+// read-options.ts: options of createLocal, checked before anything is opened.
+//
+// err  TypeError that names the option
+
+import type { DataName, OnUnavailable } from "@inkling/client";
+import { DATA_OF, ON_UNAVAILABLE, readRequire } from "@inkling/client/support";
+import { type ChannelLocation, parseChannel } from "@inkling/release-store";
+import { readPublicKey, S3_VARIABLES } from "@inkling/release-store/channel";
+import type { LocalOptions } from "./options.ts";
+
+/** What follows releases is given, in a form that can be sent to its thread. */
+export interface SourceOptions {
+  readonly dataDir: string;
+  readonly channel: (ChannelLocation & { readonly publicKeys: readonly string[] }) | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface ReadLocalOptions<P extends OnUnavailable> {
+  readonly source: SourceOptions;
+  readonly mode: "serve" | "up";
+  readonly onUnavailable: P;
+  readonly require: readonly DataName[];
+}
+
+/** @throws TypeError */
+export function readOptions<P extends OnUnavailable>(options: LocalOptions<P>): ReadLocalOptions<P> {
+  const { data, env = {}, mode = "serve", onUnavailable = "throw" as P } = options;
+  if (typeof data !== "string" || data === "") throw wrong("data", "must be the path of a data folder");
+  if (mode !== "serve" && mode !== "up") throw wrong("mode", 'must be "serve" or "up"');
+  if (!ON_UNAVAILABLE.includes(onUnavailable))
+    throw wrong("onUnavailable", 'must be "throw", "allow" or "deny"');
+  return {
+    source: {
+      dataDir: data,
+      channel: readChannel(options),
+      env: Object.fromEntries(S3_VARIABLES.map((name) => [name, env[name]])),
+    },
+    mode,
+    onUnavailable,
+    require: readRequire(options.require ?? [], Object.values(DATA_OF).flat()),
+  };
+}
+
+function readChannel({ channel, channelKey }: LocalOptions): SourceOptions["channel"] {
+  if (channel === undefined) {
+    if (channelKey !== undefined) throw wrong("channelKey", "is that of a channel: set `channel` as well");
+    return undefined;
+  }
+  const location = typeof channel === "string" ? parseChannel(channel) : undefined;
+  if (location === undefined)
+    throw wrong("channel", "must be a folder, http(s)://host/path or s3://bucket/prefix");
+  const publicKeys = typeof channelKey === "string" ? [channelKey] : (channelKey ?? []);
+  if (publicKeys.length === 0)
+    throw wrong("channelKey", "must be the public key that `inkling channel init` printed");
+  try {
+    for (const key of publicKeys) readPublicKey(key);
+  } catch {
+    throw wrong("channelKey", "must be 43 characters of base64url, as `inkling channel init` printed them");
+  }
+  return { ...location, publicKeys };
+}
+
+export function wrong(name: string, what: string): TypeError {
+  return new TypeError(`@inkling/local: ${name} ${what}`);
+}

@@ -1,0 +1,84 @@
+// maxmind.ts: locations as MaxMind's web service gives them, for SDKs whose `host` is this server.
+//
+// in   Basic authentication whose password is the key; an address, or `me`
+// out  GeoIP2 Country or City; {"code", "error"} for what is wrong
+// src  https://dev.maxmind.com/geoip/docs/web-services/responses; docs/maxmind.md; engine/src/lookup/geoip2.ts
+
+import { bodyOf, type GeolocateAnswer, geoip2City, geoip2Country, geoip2Traits } from "@inkling/engine";
+import type { Problem, ProblemCode } from "../../http/problems.ts";
+import { isLookup, WANTS } from "../../lookup/pipeline.ts";
+import { IP_CACHE, NO_STORE } from "../answer-headers.ts";
+import type { Exchange } from "../exchange.ts";
+import { type ApiContext, type ApiRoute, type Route, readPathValue } from "../route.ts";
+
+const SERVICES = ["country", "city"] as const;
+type Service = (typeof SERVICES)[number];
+
+const typeOf = (what: Service | "error", version: string) =>
+  `application/vnd.maxmind.com-${what}+json; charset=UTF-8; version=${version}`;
+
+export const MAXMIND_ROUTES = SERVICES.map((service): ApiRoute => {
+  const prefix = `/geoip/v2.1/${service}/` as const;
+  return {
+    template: `${prefix}{ip}`,
+    operation: "maxmind",
+    prefix,
+    method: "GET",
+    lookup: "geolocate",
+    acceptsBasic: true,
+    sendProblem,
+    handle: (exchange, api, route) => answerAddress(exchange, api, service, route),
+  };
+});
+
+const decoder = new TextDecoder();
+
+function answerAddress(exchange: Exchange, api: ApiContext, service: Service, route: Route): Response {
+  const { pipeline, responses } = api;
+  const text = readPathValue(exchange, route);
+  if (typeof text !== "string") return sendProblem(exchange, api, text);
+  exchange.wants = WANTS.subject | WANTS.network;
+  const subject = pipeline.readSubject(text, exchange);
+  if ("code" in subject) return sendProblem(exchange, api, subject);
+  const answer = pipeline.answerAddress("geolocate", subject, exchange);
+  exchange.isLookup = isLookup(answer);
+  if ("code" in answer) return sendProblem(exchange, api, answer);
+  const headers = responses.makeHeaders(exchange, typeOf(service, "2.1"), IP_CACHE);
+  headers.Vary = "Authorization";
+  responses.setDataState(exchange, "geolocate", headers);
+  const location: GeolocateAnswer = JSON.parse(decoder.decode(bodyOf(answer)));
+  const isCity = service === "city";
+  const members = isCity ? geoip2City(location) : geoip2Country(location);
+  const document = { ...members, traits: geoip2Traits(location, isCity) };
+  return new Response(JSON.stringify(document), { headers });
+}
+
+const CHALLENGE = 'Basic realm="inkling"';
+const NO_KEY =
+  "Send your API key as the license key: the password of Basic authentication. Any account ID will do.";
+
+/** Codes of MaxMind, which SDKs turn into errors of their own; others stay ours. */
+const THEIRS: Partial<Record<ProblemCode, readonly [code: string, status: number, error?: string]>> = {
+  PATH_INVALID: ["IP_ADDRESS_INVALID", 400],
+  KEY_MISSING: ["LICENSE_KEY_REQUIRED", 401, NO_KEY],
+  KEY_INVALID: ["AUTHORIZATION_INVALID", 401],
+  KEY_EXPIRED: ["AUTHORIZATION_INVALID", 401],
+  SCOPE_REQUIRED: ["PERMISSION_REQUIRED", 402],
+  SOURCE_NOT_ALLOWED: ["PERMISSION_REQUIRED", 402],
+  QUOTA_EXCEEDED: ["INSUFFICIENT_FUNDS", 402],
+};
+/** About another method than GET: as everywhere. */
+const OF_METHODS: ReadonlySet<ProblemCode> = new Set(["METHOD_NOT_ALLOWED", "CONTENT_TOO_LARGE"]);
+
+function sendProblem(exchange: Exchange, { counts, responses }: ApiContext, problem: Problem): Response {
+  if (OF_METHODS.has(problem.code)) return responses.sendProblem(exchange, problem);
+  counts.countProblem(problem.code);
+  const [code, status, error] = THEIRS[problem.code] ?? [problem.code, problem.status];
+  const headers = Object.assign(
+    responses.makeHeaders(exchange, typeOf("error", "2.0"), NO_STORE),
+    problem.headers,
+  );
+  delete headers["WWW-Authenticate"];
+  if (status === 401) headers["WWW-Authenticate"] = CHALLENGE;
+  return new Response(JSON.stringify({ code, error: error ?? problem.detail }), { status, headers });
+}

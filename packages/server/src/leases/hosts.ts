@@ -1,0 +1,76 @@
+// hosts.ts: the hosts of a group as their operators see them: each one's own report, and its last contact.
+//
+// in   the rows that hosts write with each exchange; the database's clock
+// out  one ListedHost each; those that are gone (GONE_MS) are left out
+// err  StoreError
+
+import { type HostReport, readHostReport } from "@inkling/release-store";
+import type { Tables } from "../store/tables.ts";
+import { GONE_MS, type HostId } from "./group.ts";
+import { CLOCK } from "./tables.ts";
+
+/** Hosts write at least every half second. */
+const SILENT_MS = 10_000;
+
+/** unknown: it runs an earlier version, which reports nothing. */
+export const HOST_STATES = ["ready", "not-ready", "silent", "unknown"] as const;
+
+export interface ListedHost {
+  readonly id: HostId;
+  readonly state: (typeof HOST_STATES)[number];
+  /** Epoch ms of the database's clock. */
+  readonly contactAt: number;
+  /** Since then. */
+  readonly ageMs: number;
+  readonly report: HostReport | undefined;
+}
+
+/** By name. */
+export async function listHosts(tables: Tables): Promise<ListedHost[]> {
+  if (!tables.isShared) return [];
+  const rows: { id: string; confirmed_at: string; report: string | null; now: string }[] = await tables.read(
+    (sql) => sql`SELECT id, confirmed_at, report, ${sql.unsafe(CLOCK)} AS now FROM inkling_hosts`,
+  );
+  return rows
+    .map(({ id, confirmed_at, report, now }) =>
+      listed(id, Number(confirmed_at), Number(now), readHostReport(report)),
+    )
+    .filter(({ ageMs }) => ageMs <= GONE_MS)
+    .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+}
+
+export function listed(
+  id: HostId,
+  contactAt: number,
+  now: number,
+  report: HostReport | undefined,
+): ListedHost {
+  const ageMs = Math.max(0, now - contactAt);
+  const state = ageMs > SILENT_MS ? "silent" : !report ? "unknown" : report.ready ? "ready" : "not-ready";
+  return { id, state, contactAt, ageMs, report };
+}
+
+const nameOf = ({ id, report }: ListedHost) => report?.name ?? id;
+
+/** For the admin API and `inkling hosts --json`. */
+export function hostJson({ id, state, contactAt, ageMs, report }: ListedHost) {
+  const created = report?.release?.created_at;
+  const age = created === undefined ? undefined : (contactAt + ageMs - Date.parse(created)) / 1_000;
+  return {
+    id,
+    name: report?.name ?? id,
+    state,
+    reasons: report?.reasons ?? [],
+    warnings: report?.warnings ?? [],
+    version: report?.version ?? null,
+    release: report?.release
+      ? { ...report.release, pinned: report.pinned, age_seconds: Math.round(age!) }
+      : null,
+    channel: report?.channel ?? null,
+    requests_per_second: report?.requests_per_second ?? null,
+    leases: report?.leases ?? null,
+    clock_offset_seconds: report?.clock_offset_seconds ?? null,
+    last_contact: new Date(contactAt).toISOString(),
+    silent_seconds: Math.round(ageMs / 1_000),
+  };
+}

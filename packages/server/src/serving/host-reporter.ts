@@ -1,0 +1,101 @@
+// host-reporter.ts: what this server reports of itself to its group, its channel and its operators.
+//
+// cost counts of all processes added up every 5 s; a report takes microseconds
+
+import { hostname } from "node:os";
+import { type HostReport, pinnedName, serverId } from "@inkling/release-store";
+import { readiness, type StatusSource, warnings } from "../lookup/status.ts";
+import type { MetricsSource } from "../telemetry/metric-definitions.ts";
+
+const LOAD_MS = 5_000;
+
+export class HostReporter {
+  private readonly source: MetricsSource & StatusSource;
+  private readonly serverId: string | null;
+  /** Of the public listener. */
+  port: number;
+  private readonly timer: ReturnType<typeof setInterval>;
+  private before: { readonly at: number; readonly requests: number } | undefined;
+  private load: number | null = null;
+  private isPinned = false;
+  private readonly dataDir: string;
+
+  /** @param refresh brings the source's counts up to date */
+  constructor(
+    source: MetricsSource & StatusSource,
+    { dataDir, port }: { dataDir: string; port: number },
+    refresh: () => Promise<void>,
+  ) {
+    this.source = source;
+    this.dataDir = dataDir;
+    this.serverId = serverIdOf(dataDir);
+    this.port = port;
+    this.timer = setInterval(() => void refresh().then(() => this.measure()), LOAD_MS);
+    this.timer.unref();
+    this.measure();
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  get current(): HostReport {
+    const { source, serverId, port, load } = this;
+    const { current, channel, refused } = source.releases;
+    const { leases, clockOffsetMs } = source.leases?.state ?? {};
+    const reasons = readiness(source);
+    if (!source.workers.states.get("serving")) reasons.push("no process serves requests");
+    return {
+      server_id: serverId,
+      name: `${hostname()}:${port}`,
+      version: source.version,
+      at: new Date(source.now()).toISOString(),
+      ready: reasons.length === 0,
+      reasons,
+      warnings: warnings(source),
+      release: current ? { name: current.name, created_at: current.manifest.created_at } : null,
+      pinned: this.isPinned,
+      refused: refused?.name ?? null,
+      channel: channel
+        ? {
+            name: channel.channel,
+            version: channel.version,
+            release: channel.release,
+            fault: channel.fault?.kind ?? null,
+          }
+        : null,
+      requests_per_second: load,
+      leases: leases ?? null,
+      clock_offset_seconds: clockOffsetMs === undefined ? null : Math.round(clockOffsetMs / 100) / 10,
+    };
+  }
+
+  private measure(): void {
+    this.isPinned = isPinned(this.dataDir);
+    let requests = 0;
+    for (const { count } of this.source.counts.requestRows()) requests += count;
+    const at = performance.now();
+    const { before } = this;
+    this.before = { at, requests };
+    if (before === undefined) return;
+    // Counts of a worker that was replaced may be lost.
+    const more = Math.max(0, requests - before.requests);
+    this.load = Math.round((more / (at - before.at)) * 10_000) / 10;
+  }
+}
+
+function isPinned(dataDir: string): boolean {
+  try {
+    return pinnedName(dataDir) !== undefined;
+  } catch {
+    return false; // removed between two calls
+  }
+}
+
+function serverIdOf(dataDir: string): string | null {
+  try {
+    return serverId(dataDir);
+  } catch {
+    return null; // the folder may not be written
+  }
+}

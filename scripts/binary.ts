@@ -1,0 +1,120 @@
+// binary.ts: `npm run build:binary`: one executable of the command line and all that it starts, with `seeds/` beside it.
+//
+// in   the target: linux-x64, linux-arm64, darwin-x64, darwin-arm64; this machine's by default. --out FOLDER
+// out  in binaries/<target>/, which is made anew: inkling, seeds/, LICENSE, NOTICE, LICENSES.txt
+// err  the npm package with Bun for the target cannot be had
+//
+// Seeds are not in the executable: they are 180 MB, are mapped by the first build alone, and are absent where data comes
+// from publishers or a channel.
+
+import {
+  cpSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { FEEDS } from "@inkling/compiler/feeds";
+import { PROCESS_FLAG, PROCESSES, seedFolder, THREADS } from "@inkling/release-store/program";
+import manifest from "../packages/cli/package.json" with { type: "json" };
+import { bundle, DIST } from "./bundle.ts";
+
+const ROOT = resolve(import.meta.dir, "..");
+/** Targets, and the package that has Bun for each. */
+const TARGETS: Readonly<Record<string, string>> = {
+  "linux-x64": "@oven/bun-linux-x64",
+  "linux-arm64": "@oven/bun-linux-aarch64",
+  "darwin-x64": "@oven/bun-darwin-x64",
+  "darwin-arm64": "@oven/bun-darwin-aarch64",
+};
+const OWN = `${process.platform}-${process.arch}`;
+
+/** What the executable runs: the command line, unless it was started as one of its processes. */
+const ENTRY = `
+const [name] = Bun.argv.slice(2);
+${Object.keys(PROCESSES)
+  .map((name) => `if (name === "${PROCESS_FLAG}${name}") void import("./${name}.js");\nelse `)
+  .join("")}void import("./main.js");
+`;
+
+export async function buildBinary(target: string, folder: string): Promise<void> {
+  const executablePath = target === OWN ? process.execPath : bunFor(target);
+  await bundle();
+  const code = join(DIST, "../dist-binary"); // below packages/cli: it resolves the packages that are not in the bundle
+  try {
+    rmSync(code, { recursive: true, force: true });
+    cpSync(DIST, code, { recursive: true });
+    for (const name of readdirSync(code).filter((name) => name.endsWith(".js"))) {
+      const path = join(code, name);
+      writeFileSync(path, readFileSync(path, "utf8").replaceAll("npx @inkling/cli", "inkling"));
+    }
+    writeFileSync(join(code, "inkling.js"), ENTRY);
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    await Bun.build({
+      entrypoints: ["inkling", ...Object.keys(THREADS)].map((name) => join(code, `${name}.js`)),
+      target: "bun",
+      format: "esm",
+      splitting: true,
+      minify: true,
+      bytecode: true,
+      compile: {
+        target: `bun-${target}` as Bun.Build.CompileTarget,
+        executablePath,
+        outfile: join(folder, "inkling"),
+        assets: [join(code, "files")],
+        autoloadDotenv: false,
+        autoloadBunfig: false,
+      },
+    });
+  } finally {
+    rmSync(code, { recursive: true, force: true });
+  }
+  for (const name of ["LICENSE", "NOTICE"]) cpSync(join(ROOT, name), join(folder, name));
+  cpSync(join(DIST, "LICENSES.txt"), join(folder, "LICENSES.txt"));
+  for (const { seed } of FEEDS)
+    for (const file of seed?.files ?? []) {
+      const path = join(folder, "seeds", seed!.package, file);
+      mkdirSync(dirname(path), { recursive: true });
+      linkOrCopy(join(seedFolder(seed!.package), file), path);
+    }
+}
+
+/** npm replaces these files and never writes to them. */
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    cpSync(from, to); // on another file system
+  }
+}
+
+/** Bun for another machine, from npm. @throws Error */
+function bunFor(target: string): string {
+  const name = TARGETS[target];
+  if (name === undefined) throw new Error(`there is no target ${target}: ${Object.keys(TARGETS).join(", ")}`);
+  const folder = mkdtempSync(join(tmpdir(), "inkling-bun-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const options = ["--force", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder];
+  const npm = Bun.spawnSync(["npm", "install", ...options, `${name}@${manifest.dependencies.bun}`], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  if (!npm.success) throw new Error(`npm cannot install ${name}`);
+  return join(folder, "node_modules", name, "bin/bun");
+}
+
+if (import.meta.main) {
+  const { values, positionals } = parseArgs({ options: { out: { type: "string" } }, allowPositionals: true });
+  const [target = OWN] = positionals;
+  const folder = values.out ?? join(ROOT, "binaries", target);
+  await buildBinary(target, folder);
+  const size = Math.round(statSync(join(folder, "inkling")).size / 1e6);
+  process.stdout.write(`${join(folder, "inkling")}: ${size} MB\n`);
+}

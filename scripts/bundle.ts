@@ -1,0 +1,69 @@
+// bundle.ts: the command line and all that it starts, as files of JavaScript that Bun runs: what npm installs as
+// @inkling/cli, and what a binary is compiled from (binary.ts).
+//
+// out  packages/cli/dist: main.js, an entry point for each process and thread, what they share, `files/` with the data,
+//      pages and console of the packages, and LICENSES.txt of the packages in the bundle
+
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { codeDigest } from "@inkling/compiler/inputs";
+import { bundleConsole } from "@inkling/console/bundle";
+import { PROCESSES, THREADS } from "@inkling/release-store/program";
+import manifest from "../packages/cli/package.json" with { type: "json" };
+
+const PACKAGES = resolve(import.meta.dir, "../packages");
+export const DIST = join(PACKAGES, "cli/dist");
+/** What our code reads by `programFile`. */
+const FILES = ["compiler/data", "server/src/openapi/reference"];
+export const ENTRIES = { main: "cli/src/main.ts", ...PROCESSES, ...THREADS };
+
+export async function bundle(): Promise<void> {
+  process.chdir(PACKAGES); // names of files in a bundle depend on it
+  rmSync(DIST, { recursive: true, force: true });
+  let inputs: string[];
+  const entries = mkdtempSync(join(tmpdir(), "inkling-entries-"));
+  try {
+    for (const [name, path] of Object.entries(ENTRIES))
+      writeFileSync(join(entries, `${name}.ts`), `import ${JSON.stringify(join(PACKAGES, path))};\n`);
+    const { metafile } = await Bun.build({
+      entrypoints: Object.keys(ENTRIES).map((name) => join(entries, `${name}.ts`)),
+      outdir: DIST,
+      naming: { entry: "[name].js", chunk: "chunk-[hash].js" },
+      target: "bun",
+      splitting: true,
+      minify: { whitespace: true, syntax: true }, // names stay, for stack traces
+      external: Object.keys(manifest.dependencies),
+      define: { IS_BUNDLE: "true", CODE_DIGEST: JSON.stringify(codeDigest()) },
+      metafile: true,
+    });
+    inputs = Object.keys(metafile!.inputs);
+  } finally {
+    rmSync(entries, { recursive: true });
+  }
+  for (const path of FILES) cpSync(join(PACKAGES, path), join(DIST, "files", path), { recursive: true });
+  mkdirSync(join(DIST, "files/console"));
+  const pages = await bundleConsole();
+  for (const [name, bytes] of pages.files) writeFileSync(join(DIST, "files/console", name), bytes);
+  writeFileSync(join(DIST, "LICENSES.txt"), licences([...inputs, ...pages.inputs]));
+}
+
+/** Of every npm package that has a file in the bundle, its name, version and licence. @throws Error for one without */
+function licences(inputs: readonly string[]): string {
+  const folders = new Set(
+    inputs.flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),
+  );
+  return [...folders]
+    .sort()
+    .map((path) => {
+      const folder = resolve(path);
+      const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)/i.test(entry));
+      if (typeof license !== "string") throw new Error(`${name} names no licence`);
+      const text = file === undefined ? "" : `\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
+      return `${name} ${version}: ${license}\n${text}`;
+    })
+    .join(`\n${"-".repeat(80)}\n\n`);
+}
+
+if (import.meta.main) await bundle();

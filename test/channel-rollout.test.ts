@@ -1,0 +1,214 @@
+// channel-rollout.test.ts: servers report how they do with a release, and a promotion stops when too few are ready.
+
+import { afterAll, expect, test } from "bun:test";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { currentName, lockDataFolder } from "@inkling/release-store";
+import { rolloutSlot } from "@inkling/release-store/channel";
+import { runHere } from "../packages/cli/src/program.testing.ts";
+import { fetch } from "./checked-fetch.ts";
+import { freePort } from "./ports.ts";
+import { Postgres } from "./postgres.ts";
+import { smallRelease } from "./release.ts";
+import { until } from "./until.ts";
+
+const BIN = resolve(import.meta.dir, "../packages/cli/bin/inkling.mjs");
+const temp = mkdtempSync(join(tmpdir(), "inkling-rollout-"));
+const { INKLING_MIRROR: _, ...env } = process.env;
+const servers: Bun.Subprocess[] = [];
+let postgres: Postgres | undefined;
+afterAll(async () => {
+  for (const child of servers) child.kill("SIGKILL");
+  await Promise.all(servers.map(({ exited }) => exited));
+  await postgres?.close();
+  rmSync(temp, { recursive: true, force: true });
+});
+
+/** A builder, and servers with known places in a roll-out, on one channel. */
+class Group {
+  readonly folder: string;
+  readonly store: string;
+  private readonly builder: string;
+  private settings: Record<string, string>;
+  private releases = 0;
+
+  constructor(name: string, settings: Record<string, string>) {
+    this.folder = join(temp, name);
+    this.store = join(this.folder, "store");
+    this.builder = join(this.folder, "builder");
+    this.settings = { INKLING_CHANNEL: this.store, ...settings };
+    mkdirSync(this.folder);
+  }
+
+  async init(): Promise<void> {
+    const keys = JSON.parse((await this.run("channel", "init", "key.pem", "--json")).out);
+    this.settings = {
+      ...this.settings,
+      INKLING_CHANNEL_KEY: keys.public_key,
+      INKLING_CHANNEL_SIGNING_KEY: keys.private_key_file,
+    };
+  }
+
+  run(...args: string[]) {
+    return runHere(args, { env: this.settings, cwd: this.folder });
+  }
+
+  channel(...args: string[]) {
+    return this.run("channel", ...args, "--data-dir", this.builder);
+  }
+
+  async publish(...args: string[]): Promise<string> {
+    smallRelease(this.builder, ++this.releases);
+    expect(await this.channel("publish", ...args)).toMatchObject({ code: 0 });
+    return currentName(this.builder)!;
+  }
+
+  async status() {
+    return JSON.parse((await this.channel("status", "--json")).out);
+  }
+
+  /** @param slots where in a roll-out it stands */
+  async start(name: string, [from, to]: readonly [number, number]) {
+    const dataDir = join(this.folder, name);
+    mkdirSync(dataDir);
+    let id: string;
+    do id = crypto.randomUUID();
+    while (rolloutSlot(id) < from || rolloutSlot(id) >= to);
+    writeFileSync(join(dataDir, "server-id"), `${id}\n`);
+    const port = freePort();
+    const log = join(this.folder, `${name}.log`);
+    const child = Bun.spawn(
+      [
+        ...["node", BIN, "serve", "--workers", "1", "--data-dir", dataDir],
+        ...["--port", String(port), "--admin-port", String(freePort())],
+      ],
+      {
+        cwd: temp,
+        env: { ...env, ...this.settings },
+        stdin: "ignore",
+        stdout: "ignore",
+        stderr: Bun.file(log),
+      },
+    );
+    servers.push(child);
+    await until(() =>
+      fetch(`http://127.0.0.1:${port}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    );
+    return { id, dataDir, child, name: `${hostname()}:${port}`, log: () => readFileSync(log, "utf8") };
+  }
+}
+
+const isBusy = async (group: Group) =>
+  JSON.stringify((await group.status()).servers).includes("channel: busy");
+
+const counts = ({ servers }: { servers: Record<string, unknown[]> }) =>
+  Object.fromEntries(Object.entries(servers).map(([state, found]) => [state, found.length]));
+
+test("reports in the folder of the channel: a promotion stops, is forced, goes back by itself, and is finished", async () => {
+  const group = new Group("folder", {});
+  await group.init();
+  const first = await group.publish();
+  const [one, two, three] = await Promise.all([
+    group.start("one", [0, 10]),
+    group.start("two", [10, 50]),
+    group.start("three", [50, 100]),
+  ]);
+  await until(async () => (await group.status()).servers.ready.length === 3);
+
+  // What a build in its data folder does: the release cannot be taken.
+  let unlock = lockDataFolder(one.dataDir);
+  const second = await group.publish("--percent", "10");
+  await until(() => isBusy(group));
+  const before = readFileSync(join(group.store, "channels/stable.json"), "utf8");
+  const halted = await group.channel("promote", "--percent", "50");
+  expect(halted).toMatchObject({ code: 1, out: "" });
+  expect(halted.err).toContain(
+    `halted, ${second} stays at 10 %: 0 of 1 servers of the roll-out report it ready\n  ${one.name}: does not follow the channel: busy`,
+  );
+  const again = await group.channel("publish", "--percent", "50");
+  expect(again).toMatchObject({ code: 1, err: expect.stringContaining("halted") });
+  expect(readFileSync(join(group.store, "channels/stable.json"), "utf8")).toBe(before);
+  expect(currentName(two.dataDir)).toBe(first);
+
+  expect(await group.channel("promote", "--percent", "50", "--force")).toMatchObject({ code: 0 });
+  unlock();
+  await until(async () => Bun.deepEquals(counts(await group.status()), { ready: 2, failed: 0, waiting: 0 }));
+  expect(currentName(two.dataDir)).toBe(second);
+
+  unlock = lockDataFolder(three.dataDir);
+  const back = await group.channel("promote", "--watch", "10");
+  expect(back.err).toContain(`went back to 50 % (version ${(await group.status()).version}): 2 of 3 servers`);
+  expect(back.err).toContain(`\n  ${three.name}: does not follow the channel: busy`);
+  expect(back.code).toBe(1);
+  expect((await group.status()).percent).toBe(50);
+  unlock();
+  const done = await group.channel("promote", "--watch", "100", "--json");
+  expect(done).toMatchObject({ code: 0 });
+  expect(counts(JSON.parse(done.out))).toEqual({ ready: 3, failed: 0, waiting: 0 });
+  expect(currentName(three.dataDir)).toBe(second);
+  expect(await group.channel("promote", "--watch", "soon")).toMatchObject({ code: 2 });
+
+  const reports = join(group.store, "reports/stable");
+  expect(readdirSync(reports).sort()).toEqual([one, two, three].map(({ id }) => `${id}.json`).sort());
+  one.child.kill("SIGTERM");
+  await one.child.exited;
+  expect(existsSync(join(reports, `${one.id}.json`))).toBe(false);
+  expect(counts(await group.status())).toEqual({ ready: 2, failed: 0, waiting: 0 });
+});
+
+test("reports in PostgreSQL: the same, and none in the folder", async () => {
+  postgres = await Postgres.create();
+  const group = new Group("postgres", { INKLING_DATABASE_URL: await postgres.freshDatabase() });
+  await group.init();
+  await group.publish();
+  const one = await group.start("one", [0, 10]);
+  await until(async () => (await group.status()).servers.ready.length === 1);
+  const unlock = lockDataFolder(one.dataDir);
+  await group.publish("--percent", "10");
+  await until(() => isBusy(group));
+  expect(await group.channel("promote")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(`${one.name}: does not follow the channel: busy`),
+  });
+  unlock();
+  await until(async () => (await group.status()).servers.ready.length === 1);
+  expect(await group.channel("promote")).toMatchObject({ code: 0 });
+  expect(existsSync(join(group.store, "reports"))).toBe(false);
+  await postgres.stop();
+  const lost = await group.channel("promote", "--percent", "100");
+  expect(lost).toMatchObject({ code: 0 }); // no more servers than before: nothing is read
+  const status = await group.channel("status", "--json");
+  expect(status.err).toContain("reports of servers could not be read");
+  expect(JSON.parse(status.out)).toMatchObject({ servers: null, percent: 100 });
+});
+
+test("a server that may not write to the store goes on, and logs that once", async () => {
+  const group = new Group("denied", {});
+  await group.init();
+  await group.publish();
+  // A file where the folder would be.
+  writeFileSync(join(group.store, "reports"), "");
+  const one = await group.start("one", [0, 10]);
+  await until(() => one.log().includes("channel-not-reported"));
+  const second = await group.publish("--percent", "10");
+  await until(() => currentName(one.dataDir) === second);
+  rmSync(join(group.store, "reports"));
+  const promoted = await group.channel("promote");
+  expect(promoted).toMatchObject({
+    code: 0,
+    err: expect.stringContaining("no server of the roll-out reports"),
+  });
+  expect(one.log().match(/channel-not-reported/g)).toHaveLength(1);
+});

@@ -1,0 +1,236 @@
+// deploy/kubernetes and deploy/helm: valid for Kubernetes, the same objects in both, and true of the program.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { Ajv } from "ajv";
+import { SETTING_NAMES, variableName } from "../../packages/cli/src/config/setting-table.ts";
+import { ROUTES } from "../../packages/server/src/api/routes.ts";
+import { withPrograms } from "../programs.ts";
+
+const DEPLOY = resolve(import.meta.dir, "../../deploy");
+const CHART = join(DEPLOY, "helm/inkling");
+const MODES = ["one-host", "channel"] as const;
+/** What Helm's objects have beside the others'. */
+const HELM_LABELS = ["app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart"];
+const GO_PACKAGES = "/usr/share/gocode/src/github.com/Masterminds/sprig";
+
+interface Container {
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly volumeMounts: readonly { readonly name: string }[];
+  readonly [probe: `${string}Probe`]: { readonly httpGet: { readonly path: string; readonly port: string } };
+}
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec: {
+    readonly template: {
+      readonly spec: { readonly containers: readonly Container[]; readonly volumes: readonly object[] };
+    };
+  };
+}
+
+const parse = (text: string): Manifest[] =>
+  [Bun.YAML.parse(text) as Manifest | Manifest[]].flat().filter((document) => document !== null);
+
+function run(command: readonly string[], env: Record<string, string> = {}): string {
+  const { stdout, stderr, success } = Bun.spawnSync([...command], { env: { ...process.env, ...env } });
+  if (!success) throw new Error(`${command[0]}: ${stderr}`);
+  return stdout.toString();
+}
+
+const kustomized = (mode: string) => parse(run(["kubectl", "kustomize", join(DEPLOY, "kubernetes", mode)]));
+
+const folder = mkdtempSync(join(tmpdir(), "inkling-test-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let renderer: string | undefined;
+
+function buildRenderer(): string {
+  const program = join(folder, "render-chart");
+  const go = { GO111MODULE: "off", GOPATH: "/usr/share/gocode", GOCACHE: join(folder, "go") };
+  run(["go", "build", "-o", program, join(import.meta.dir, "render-chart.go")], go);
+  return program;
+}
+
+function rendered(values: object, release = "inkling"): Manifest[] {
+  renderer ??= buildRenderer();
+  const program = renderer;
+  return parse(run([program, CHART, release, JSON.stringify(values)]));
+}
+
+const byName = (objects: readonly Manifest[]) =>
+  objects.toSorted((a, b) => `${a.kind} ${a.metadata.name}`.localeCompare(`${b.kind} ${b.metadata.name}`));
+
+/** Without labels that only Helm sets; lists whose order says nothing in one order. */
+function comparable(objects: readonly Manifest[]): unknown {
+  const text = JSON.stringify(byName(objects), (name, value) => {
+    if (HELM_LABELS.includes(name)) return undefined;
+    if (name === "volumes") return value.toSorted((a: Volume, b: Volume) => a.name.localeCompare(b.name));
+    return value;
+  });
+  return JSON.parse(text);
+}
+type Volume = { readonly name: string };
+
+/** Every manifest as it is written. */
+const manifests = (mode: string) =>
+  ["base", mode].flatMap((name) =>
+    readdirSync(join(DEPLOY, "kubernetes", name))
+      .filter((file) => file !== "kustomization.yaml")
+      .flatMap((file) => parse(readFileSync(join(DEPLOY, "kubernetes", name, file), "utf8"))),
+  );
+
+describe("manifests name what the program has", () => {
+  const variables = new Set(SETTING_NAMES.map(variableName));
+  const all = MODES.flatMap(manifests);
+  const containers = all.flatMap(({ kind, spec }) =>
+    kind === "Deployment" ? spec.template.spec.containers : [],
+  );
+
+  test("settings", () => {
+    const named = [
+      ...containers.flatMap(({ env = [] }) => env.map(({ name }) => name)),
+      ...all.flatMap(({ kind, data = {} }) => (kind === "ConfigMap" ? Object.keys(data) : [])),
+    ];
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((name) => !variables.has(name))).toEqual([]);
+  });
+
+  test("probes", () => {
+    const paths = ROUTES.map(({ template }) => template as string);
+    const probes = containers.flatMap((container) =>
+      (["startupProbe", "readinessProbe", "livenessProbe"] as const).flatMap((name) => container[name] ?? []),
+    );
+    expect(new Set(probes.map(({ httpGet }) => httpGet.path))).toEqual(new Set(["/readyz", "/healthz"]));
+    for (const { httpGet } of probes) expect(paths).toContain(httpGet.path);
+    for (const { httpGet } of probes) expect(httpGet.port).toBe("api");
+  });
+
+  test("ports: the program's own, where no variable sets another", () => {
+    const ports = containers.flatMap(({ ports = [] }) =>
+      ports.map((port) => [port.name, port.containerPort]),
+    );
+    expect(ports).toEqual([
+      ["api", 8080],
+      ["admin", 8081],
+      ["api", 8080],
+      ["admin", 8081],
+    ]);
+  });
+
+  test("commands", () => {
+    const command = join(DEPLOY, "../node_modules/.bin/inkling");
+    const used = new Set(containers.flatMap(({ args }) => (args === undefined ? [] : args.join(" "))));
+    expect([...used].sort()).toEqual(["build --publish", "serve", "up --log-level access"]);
+    for (const args of used) run([command, ...args.split(" "), "--help"]);
+  });
+});
+
+describe("the chart's values", () => {
+  const schema = JSON.parse(readFileSync(join(CHART, "values.schema.json"), "utf8"));
+  const defaults = Bun.YAML.parse(readFileSync(join(CHART, "values.yaml"), "utf8")) as Record<string, object>;
+  const errorsOf = (values: object) => {
+    const ajv = new Ajv({ strictTypes: false });
+    const isValid = ajv.compile(schema);
+    return isValid(values)
+      ? []
+      : isValid.errors!.map(({ instancePath, message }) => `${instancePath} ${message}`);
+  };
+  const key = "a".repeat(43);
+
+  test("its own are valid", () => expect(errorsOf(defaults)).toEqual([]));
+  test("a channel needs its public key", () => {
+    expect(errorsOf({ ...defaults, mode: "channel" })).not.toEqual([]);
+    expect(errorsOf({ ...defaults, mode: "channel", channel: { ...defaults.channel, key } })).toEqual([]);
+  });
+  test.each([
+    ["an unknown value", { replicas: 3 }],
+    ["an unknown value inside", { channel: { ...defaults.channel, bucket: "x" } }],
+    ["another mode", { mode: "cluster" }],
+    ["no workers", { workers: 0 }],
+    ["a setting that is none", { settings: { PATH: "/" } }],
+    ["a size without unit", { persistence: { size: "5" } }],
+  ])("%s is refused", (_, values) => expect(errorsOf({ ...defaults, ...values })).not.toEqual([]));
+});
+
+for (const mode of MODES) {
+  withPrograms(`${mode} is valid for Kubernetes`, ["kubectl"], true, async () => {
+    const objects = kustomized(mode);
+    expect(objects.length).toBeGreaterThan(4);
+    for (const object of objects) {
+      const models = await import(`kubernetes-models/${object.apiVersion}/${object.kind}`);
+      new models[object.kind](object).validate();
+    }
+  });
+
+  withPrograms(`${mode} is hardened, and every mount has its volume`, ["kubectl"], true, () => {
+    for (const { kind, spec } of kustomized(mode)) {
+      if (kind !== "Deployment") continue;
+      const pod = spec.template.spec as never as Pod;
+      expect(pod.securityContext).toMatchObject({
+        runAsNonRoot: true,
+        seccompProfile: { type: "RuntimeDefault" },
+      });
+      expect(pod).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
+      expect(pod.initContainers).toBeUndefined();
+      const volumes = pod.volumes.map(({ name }) => name);
+      for (const container of pod.containers) {
+        expect(container.securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ["ALL"] },
+        });
+        expect(container.volumeMounts.map(({ name }) => name).toSorted()).toEqual(volumes.toSorted());
+      }
+    }
+  });
+
+  const hasSprig = process.platform === "linux" && Bun.spawnSync(["ls", GO_PACKAGES]).success;
+  withPrograms(`${mode}: Helm's objects are Kustomize's`, ["kubectl", "go"], hasSprig, () => {
+    // The schema asks for a key that the manifests leave to their user.
+    expect(comparable(rendered({ mode }))).toEqual(comparable(kustomized(mode)));
+  });
+
+  withPrograms(`${mode}: every value of the chart arrives`, ["go"], hasSprig, () => {
+    const values = {
+      mode,
+      image: { repository: "registry.example/inkling", tag: "9.9", pullSecrets: ["pull"] },
+      workers: 7,
+      secret: "own-secret",
+      settings: { INKLING_RATE: "100" },
+      channel: { url: "s3://b/p", key: "KEY", signingKeySecret: "sign", builderSecret: "build" },
+      persistence: { size: "9Gi", storageClass: "fast" },
+      networkPolicy: { monitoringNamespace: "watch" },
+      nodeSelector: { disk: "ssd" },
+      tolerations: [{ key: "only", operator: "Exists" }],
+    };
+    const text = JSON.stringify(rendered(values, "own"));
+    const common = [
+      "registry.example/inkling:9.9",
+      "pull",
+      '"7"',
+      "own-secret",
+      '"100"',
+      "9Gi",
+      "fast",
+      "watch",
+      "ssd",
+    ];
+    const channel = mode === "channel" ? ["s3://b/p", "KEY", "sign", "own-channel", "own-builder"] : [];
+    for (const part of [...common, "Exists", ...channel]) expect(text).toContain(part);
+  });
+}
+
+interface Pod {
+  readonly securityContext: object;
+  readonly initContainers?: unknown;
+  readonly volumes: readonly Volume[];
+  readonly containers: readonly (Container & { readonly securityContext: object })[];
+}
