@@ -149,6 +149,7 @@ test("every step does what the page writes", async () => {
   };
   const steps = built(3, 2, url).trim().split("\n");
   expect(steps.map((step) => step.split(" ").slice(1, 3).join(" "))).toEqual([
+    "feeds disable",
     "channel publish",
     "channel promote",
     "channel rollback",
@@ -156,11 +157,12 @@ test("every step does what the page writes", async () => {
     "hosts",
   ]);
   const all = (n: number) => until(async () => (await cities()).every((city) => city === smallCity(n)));
-  const [publish = "", promote = "", rollback = "", status = "", hosts = ""] = steps;
+  const [disable = "", publish = "", promote = "", rollback = "", status = "", hosts = ""] = steps;
+  expect(await shell.run(disable)).toContain("ipsum-3");
   expect(await shell.run(publish)).toContain("10 %");
-  await shell.run(promote);
+  expect(await shell.run(promote)).not.toContain("inkling: ");
   await all(2);
-  await shell.run(rollback);
+  expect(await shell.run(rollback)).toContain("100 %");
   await all(1);
   expect(await shell.run(status)).toContain("100 %");
   expect((await shell.run(hosts)).match(/:\d{4,5}\b/g)?.length).toBeGreaterThanOrEqual(3);
