@@ -105,7 +105,7 @@ async function main(seconds: number): Promise<Seen> {
         seconds,
         // Uneven, twice the limit in all, and another host has the most after each 3 seconds.
         rates: (second) => hosts.map((_, i) => [140, 40, 20][(i + Math.floor(second / 3)) % HOSTS]!),
-        ask: (host) => hosts[host]!.status(limited.token),
+        lookUp: (host) => hosts[host]!.status(limited.token),
       });
       await store.overrides.put([FLAG_ADDRESS], "test");
       for (const { isAbuser } of hosts) await until(() => isAbuser(free.token));

@@ -26,7 +26,7 @@ export interface Schedule {
   /** Lookups a second at each host, by the second. */
   readonly rates: (second: number) => readonly number[];
   /** One lookup. @returns its status */
-  readonly ask: (host: number) => Promise<number>;
+  readonly lookUp: (host: number) => Promise<number>;
   /** Called at the beginning of each second. */
   readonly onSecond?: (second: number) => void;
 }
@@ -35,7 +35,7 @@ const TICK_MS = 5;
 /** Further lookups at a host that does not answer are not sent. */
 const IN_FLIGHT = 48;
 
-export async function load({ seconds, rates, ask, onSecond }: Schedule): Promise<Loaded> {
+export async function load({ seconds, rates, lookUp, onSecond }: Schedule): Promise<Loaded> {
   const allowed: Allowed[] = [];
   const demand: number[][] = [];
   const owed: number[] = [];
@@ -46,7 +46,7 @@ export async function load({ seconds, rates, ask, onSecond }: Schedule): Promise
   const one = async (host: number) => {
     const sent = performance.now() - start;
     inFlight[host] = (inFlight[host] ?? 0) + 1;
-    const status = await ask(host).catch(() => 0);
+    const status = await lookUp(host).catch(() => 0);
     inFlight[host]!--;
     if (status === 200) allowed.push({ sent, received: performance.now() - start });
     else if (status === 429) refused++;
