@@ -1,6 +1,6 @@
 // binary.ts: `npm run build:binary`: one executable of the command line and all that it starts, with `seeds/` beside it.
 //
-// in   the target: linux-x64, linux-arm64, darwin-x64, darwin-arm64; this machine's by default. --out FOLDER
+// in   the target (TARGETS); this machine's by default. --out FOLDER
 // out  in binaries/<target>/, which is made anew: inkling, seeds/, LICENSE, NOTICE, LICENSES.txt
 // err  the npm package with Bun for the target cannot be had
 //
@@ -31,6 +31,8 @@ const ROOT = resolve(import.meta.dir, "..");
 const TARGETS: Readonly<Record<string, string>> = {
   "linux-x64": "@oven/bun-linux-x64",
   "linux-arm64": "@oven/bun-linux-aarch64",
+  "linux-x64-musl": "@oven/bun-linux-x64-musl",
+  "linux-arm64-musl": "@oven/bun-linux-aarch64-musl",
   "darwin-x64": "@oven/bun-darwin-x64",
   "darwin-arm64": "@oven/bun-darwin-aarch64",
 };

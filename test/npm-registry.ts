@@ -3,8 +3,9 @@
 // in   archives of our packages; all others are those of node_modules, of this platform alone
 // out  its URL; an optional package that is not there is a 404, as npm accepts it
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { temporaryFolder } from "./release.ts";
 
 const MODULES = resolve(import.meta.dir, "../node_modules");
 const BUN = /^@oven\/bun-/;
@@ -55,11 +56,16 @@ async function manifestOf(name: string, archive: string | undefined): Promise<Ma
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
 }
 
-/** An installed package as it was published. */
+/** An installed package as it was published: the install script of `bun` moves the program out of the platform's package. */
 function packed(name: string): ReadableStream {
   const folder = join(MODULES, name);
-  if (name === "bun")
-    return tar("-cf", "-", "-C", folder, "--exclude=./bin/*.exe", "--transform=s,^\\.,package,", ".");
+  if (name === "bun") {
+    const placeholders = temporaryFolder();
+    for (const program of ["bun.exe", "bunx.exe"]) writeFileSync(join(placeholders, program), "placeholder");
+    const names = "--transform=s,^\\./bin,package/bin,;s,^\\.,package,;s,^bun,package/bin/bun,";
+    const own = ["-C", folder, "--exclude=./bin/*.exe", "."];
+    return tar("-cf", "-", names, "-C", placeholders, "bun.exe", "bunx.exe", ...own);
+  }
   if (BUN.test(name) && !existsSync(join(folder, "bin/bun"))) {
     const program = join(MODULES, "bun/bin");
     const names = "--transform=s,^bun.exe,package/bin/bun,;s,^\\.,package,";

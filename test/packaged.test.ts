@@ -124,19 +124,15 @@ describe.if(FULL)("npm, with a registry of this machine", () => {
     const project = temporaryFolder();
     try {
       writeFileSync(join(project, "package.json"), '{"type":"module"}');
-      const settings = {
-        registry: registry.url,
-        cache: join(project, "cache"),
-        audit: "false",
-        fund: "false",
-      };
-      writeFileSync(
-        join(project, ".npmrc"),
-        Object.entries(settings)
-          .map(([name, value]) => `${name}=${value}\n`)
-          .join(""),
-      );
-      await run(["npm", "install", ...PUBLIC.map((name) => `@inkling/${name}`)], project);
+      const options = [
+        "--registry",
+        registry.url,
+        "--cache",
+        join(project, "cache"),
+        "--no-audit",
+        "--no-fund",
+      ];
+      await run(["npm", "install", ...options, ...PUBLIC.map((name) => `@inkling/${name}`)], project);
       // Bun for other platforms alone.
       expect([...registry.missing].filter((name) => !name.startsWith("@oven/bun-"))).toEqual([]);
       expect((await run(["npx", "@inkling/cli", "--version"], project)).trim()).toBe("0.1.0");
