@@ -194,13 +194,13 @@ async function promote(settings: Settings, context: Context, flags: Flags): Prom
   if (before?.previous === undefined || before.percent >= percent) {
     throw new CliError(
       `too few are ready: ${rolloutText(rollout)}`,
-      "`npx inkling channel rollback` goes back",
+      "`npx @inkling/cli channel rollback` goes back",
     );
   }
   const { version } = await publishing.promote(before.percent);
   throw new CliError(
     `went back to ${before.percent} % (version ${version}): ${rolloutText(rollout)}`,
-    "`npx inkling channel rollback` takes the release from the others too",
+    "`npx @inkling/cli channel rollback` takes the release from the others too",
   );
 }
 

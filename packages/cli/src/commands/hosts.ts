@@ -35,7 +35,7 @@ Examples:
     }));
     if (hosts.length === 0 && !flags.json) {
       return context.terminal.err(
-        `No host uses ${label} now: \`npx inkling serve\` with this database makes one.\n`,
+        `No host uses ${label} now: \`npx @inkling/cli serve\` with this database makes one.\n`,
       );
     }
     return { json: hosts.map(hostJson), text: () => hostsText(hosts) };

@@ -369,7 +369,7 @@ async function hosts({ settings }: Checkup): Promise<Finding> {
   const named = [...troubled.slice(0, MOST_HOSTS), ...(more > 0 ? [`and ${more} more`] : [])];
   return problem(
     `${found}; ${named.join("; ")}`,
-    "`npx inkling hosts` shows all; `npx inkling doctor` there",
+    "`npx @inkling/cli hosts` shows all; `npx @inkling/cli doctor` there",
   );
 }
 

@@ -57,7 +57,7 @@ export function requireReady(statement: Statement, rollout: Rollout): void {
   const { release, percent } = statement;
   throw new CliError(
     `halted, ${release.name} stays at ${percent} %: ${rolloutText(rollout)}`,
-    "try again later; `npx inkling channel rollback` goes back; `npx inkling channel promote --force` goes on",
+    "try again later; `npx @inkling/cli channel rollback` goes back; `npx @inkling/cli channel promote --force` goes on",
   );
 }
 
